@@ -1,0 +1,242 @@
+//! The one error type. Each variant says what happened, to what, and what to do about it.
+
+use std::{fmt, io, path::PathBuf, sync::Arc};
+
+use crate::{PageId, TxnId};
+
+/// `Result` with the engine's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong.
+///
+/// [`Error::is_retryable`] tells the errors after which the same transaction may simply run
+/// again; [`Error::is_outcome_unknown`] tells the only error after which nobody knows, before the
+/// database is opened again, whether the transaction took place.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file operation failed.
+    Io {
+        /// The operation, as a verb: "read", "sync", "rename".
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: Arc<io::Error>,
+    },
+    /// The file system or the quota is full. Free space and try again; nothing is lost.
+    DiskFull {
+        /// The file that could not grow.
+        path: PathBuf,
+    },
+    /// The log has no room: the oldest active transaction keeps it from being truncated.
+    LogFull {
+        /// Bytes that were asked for.
+        wanted_bytes: u64,
+        /// Bytes the log may occupy.
+        capacity_bytes: u64,
+    },
+    /// The directory holds no database.
+    NotADatabase {
+        /// The directory.
+        path: PathBuf,
+        /// What was found instead.
+        detail: String,
+    },
+    /// The database was written by a newer version of Clearway. Open it with that version.
+    FormatTooNew {
+        /// Version found.
+        found: u32,
+        /// Newest version this program reads.
+        supported: u32,
+    },
+    /// Another process (or another handle of this one) has the directory open.
+    AlreadyOpen {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
+    Corrupt {
+        /// What is damaged: "superblock", "page", "log record", "tree".
+        what: &'static str,
+        /// Where and how.
+        detail: String,
+    },
+    /// A data page is damaged.
+    CorruptPage {
+        /// The page.
+        page: PageId,
+        /// How it is damaged.
+        detail: String,
+    },
+    /// The transaction was chosen as the victim of a deadlock and rolled back. Run it again.
+    Deadlock {
+        /// The victim.
+        txn: TxnId,
+    },
+    /// A lock was not granted within the limit. The transaction is still active.
+    LockTimeout {
+        /// The limit, in microseconds.
+        waited_us: u64,
+    },
+    /// The caller asked not to wait for a lock, and the lock is held.
+    WouldBlock,
+    /// The wait was cancelled by its owner.
+    Cancelled,
+    /// `insert` found the key present.
+    DuplicateKey,
+    /// `update` or `delete` found the key absent; also free for use by closures.
+    NotFound,
+    /// The key is longer than this database allows.
+    KeyTooLarge {
+        /// Its length in bytes.
+        len: usize,
+        /// The longest allowed.
+        max: usize,
+    },
+    /// The value is longer than [`VALUE_LEN_MAX`](crate::VALUE_LEN_MAX).
+    ValueTooLarge {
+        /// Its length in bytes.
+        len: usize,
+        /// The longest allowed.
+        max: usize,
+    },
+    /// The table name is empty or too long.
+    BadTableName {
+        /// The name.
+        name: String,
+    },
+    /// There is no such table.
+    UnknownTable {
+        /// The name.
+        name: String,
+    },
+    /// The table exists already.
+    TableExists {
+        /// The name.
+        name: String,
+    },
+    /// An option has a value that cannot work.
+    BadOption {
+        /// The option.
+        option: &'static str,
+        /// Why it cannot work.
+        detail: String,
+    },
+    /// The transaction has ended (committed, rolled back or failed); begin a new one.
+    TransactionEnded,
+    /// The savepoint is not one of this transaction's, or a rollback passed it.
+    UnknownSavepoint,
+    /// The closure asked for the transaction to be rolled back.
+    Aborted {
+        /// The closure's reason.
+        reason: String,
+    },
+    /// The closure panicked; the transaction was rolled back and its locks are free.
+    Panicked {
+        /// The panic's message.
+        message: String,
+    },
+    /// A write or sync failed earlier and the engine stopped. Nothing further is acknowledged;
+    /// reopen the database to recover it.
+    Poisoned {
+        /// The failure that stopped the engine.
+        cause: Arc<Error>,
+    },
+    /// The log could not be made durable after the commit was requested: whether the transaction
+    /// took place is known only after the database is opened again.
+    OutcomeUnknown {
+        /// The failure.
+        cause: Arc<Error>,
+    },
+    /// The database was closed.
+    Closed,
+}
+
+impl Error {
+    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`].
+    pub fn io(operation: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Error {
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Error::DiskFull { path: path.into() },
+            _ => Error::Io { operation, path: path.into(), source: Arc::new(source) },
+        }
+    }
+
+    /// A damaged structure.
+    pub fn corrupt(what: &'static str, detail: impl Into<String>) -> Error {
+        Error::Corrupt { what, detail: detail.into() }
+    }
+
+    /// Whether the same transaction may succeed if it simply runs again.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Error::Deadlock { .. } | Error::LockTimeout { .. })
+    }
+
+    /// Whether nobody knows, before the next opening, if the transaction took place.
+    pub fn is_outcome_unknown(&self) -> bool {
+        matches!(self, Error::OutcomeUnknown { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use Error::*;
+        match self {
+            Io { operation, path, source } => {
+                write!(f, "cannot {operation} {}: {source}", path.display())
+            }
+            DiskFull { path } => write!(f, "no space left for {}", path.display()),
+            LogFull { wanted_bytes, capacity_bytes } => write!(
+                f,
+                "the log is full ({wanted_bytes} bytes wanted, capacity {capacity_bytes}): \
+                 end the oldest transaction or raise the log capacity"
+            ),
+            NotADatabase { path, detail } => {
+                write!(f, "{} is not a Clearway database: {detail}", path.display())
+            }
+            FormatTooNew { found, supported } => write!(
+                f,
+                "format version {found} is newer than the newest this program reads, {supported}"
+            ),
+            AlreadyOpen { path } => write!(f, "{} is open elsewhere", path.display()),
+            Corrupt { what, detail } => write!(f, "damaged {what}: {detail}"),
+            CorruptPage { page, detail } => write!(f, "damaged page {page}: {detail}"),
+            Deadlock { .. } => write!(f, "deadlock: the transaction was chosen as the victim"),
+            LockTimeout { waited_us } => write!(f, "lock not granted within {waited_us} µs"),
+            WouldBlock => write!(f, "the lock is held and the caller asked not to wait"),
+            Cancelled => write!(f, "the wait was cancelled"),
+            DuplicateKey => write!(f, "the key exists already"),
+            NotFound => write!(f, "the key does not exist"),
+            KeyTooLarge { len, max } => write!(f, "key of {len} bytes, at most {max} allowed"),
+            ValueTooLarge { len, max } => write!(f, "value of {len} bytes, at most {max} allowed"),
+            BadTableName { name } => write!(f, "bad table name {name:?}"),
+            UnknownTable { name } => write!(f, "there is no table {name:?}"),
+            TableExists { name } => write!(f, "the table {name:?} exists already"),
+            BadOption { option, detail } => write!(f, "bad option {option}: {detail}"),
+            TransactionEnded => write!(f, "the transaction has ended"),
+            UnknownSavepoint => write!(f, "unknown savepoint"),
+            Aborted { reason } => write!(f, "aborted: {reason}"),
+            Panicked { message } => write!(f, "the transaction's closure panicked: {message}"),
+            Poisoned { cause } => {
+                write!(f, "the engine stopped after a failure ({cause}); reopen the database")
+            }
+            OutcomeUnknown { cause } => write!(
+                f,
+                "the outcome is unknown until the database is opened again: {cause}"
+            ),
+            Closed => write!(f, "the database is closed"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source.as_ref()),
+            Error::Poisoned { cause } | Error::OutcomeUnknown { cause } => Some(cause.as_ref()),
+            _ => None,
+        }
+    }
+}

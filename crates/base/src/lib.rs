@@ -1,0 +1,16 @@
+//! The words every part of the engine shares: ids, limits, checksums and the error type.
+//!
+//! This crate depends on no other crate of the engine, and all of them depend on it. It holds
+//! vocabulary only: nothing here does I/O, allocates pages or blocks.
+
+mod checksum;
+mod error;
+mod ids;
+mod limits;
+
+pub use checksum::{crc32c, crc32c_append};
+pub use error::{Error, Result};
+pub use ids::{Epoch, Lsn, LsnSpan, PageId, TreeId, TxnId};
+pub use limits::{
+    KEY_LEN_MAX, PAGE_SIZE, RECORD_LEN_MAX, SECTOR_SIZE, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,
+};

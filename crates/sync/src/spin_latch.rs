@@ -1,0 +1,128 @@
+//! A latch for a few dozen instructions: spins briefly, then yields the processor.
+//!
+//! Invariants:
+//! - S1. At most one guard exists for a latch at any time.
+//! - S2. What a guard's holder wrote is seen by the next holder (`Release` in `drop` pairs with
+//!   `Acquire` in `lock` and `try_lock`).
+//!
+//! Nobody may block, do I/O or take a lock while it holds a guard.
+
+use std::{
+    cell::UnsafeCell,
+    ops::{Deref, DerefMut},
+};
+
+use crate::{
+    Backoff,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// A value behind a spinning latch.
+#[derive(Default)]
+pub struct SpinLatch<T> {
+    held: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached only through a guard, and S1 makes guards exclusive.
+unsafe impl<T: Send> Sync for SpinLatch<T> {}
+
+impl<T> SpinLatch<T> {
+    /// A free latch around `value`.
+    pub const fn new(value: T) -> SpinLatch<T> {
+        SpinLatch { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+    }
+
+    /// Waits until the latch is free and takes it.
+    #[inline]
+    pub fn lock(&self) -> SpinLatchGuard<'_, T> {
+        if let Some(guard) = self.try_lock() {
+            return guard;
+        }
+        self.lock_contended()
+    }
+
+    #[cold]
+    fn lock_contended(&self) -> SpinLatchGuard<'_, T> {
+        let backoff = Backoff::new();
+        loop {
+            while self.held.load(Ordering::Relaxed) {
+                backoff.snooze();
+            }
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+        }
+    }
+
+    /// Takes the latch if it is free now.
+    #[inline]
+    pub fn try_lock(&self) -> Option<SpinLatchGuard<'_, T>> {
+        // Acquire pairs with the Release in `SpinLatchGuard::drop` (S2).
+        self.held
+            .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+            .then_some(SpinLatchGuard { latch: self })
+    }
+
+    /// The value, for whoever owns the latch alone.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+}
+
+/// Proof that the latch is held; dropping it frees the latch.
+pub struct SpinLatchGuard<'a, T> {
+    latch: &'a SpinLatch<T>,
+}
+
+impl<T> Deref for SpinLatchGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: S1, this guard is the only one.
+        unsafe { &*self.latch.value.get() }
+    }
+}
+
+impl<T> DerefMut for SpinLatchGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: S1, this guard is the only one, and it is borrowed mutably.
+        unsafe { &mut *self.latch.value.get() }
+    }
+}
+
+impl<T> Drop for SpinLatchGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release pairs with the Acquire in `try_lock` (S2).
+        self.latch.held.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_exclude_each_other() {
+        let latch = SpinLatch::new(0u64);
+        crate::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| *latch.lock() += 1));
+            }
+        });
+        assert_eq!(*latch.lock(), 40_000);
+    }
+
+    #[test]
+    fn held_latch_refuses_a_try() {
+        let latch = SpinLatch::new(());
+        let guard = latch.lock();
+        assert!(latch.try_lock().is_none());
+        drop(guard);
+        assert!(latch.try_lock().is_some());
+    }
+}
