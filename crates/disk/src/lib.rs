@@ -1,0 +1,43 @@
+//! Files behind one trait: the operating system's, memory, and wrappers that delay or fail.
+//!
+//! All I/O of the engine goes through [`Disk`] (one database directory) and [`File`] (one file in
+//! it). Nothing above this crate knows which disk it runs on, and no other crate of the engine
+//! names `std::fs`.
+//!
+//! | disk | what it is for |
+//! | --- | --- |
+//! | [`OsDisk`] | a directory of the operating system, direct I/O where the file system allows it |
+//! | [`MemoryDisk`] | tests and databases that need not outlive the process; crash images |
+//! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
+//! | [`FaultyDisk`] | any disk that fails, stalls or is watched as a test has planned |
+//!
+//! What every disk promises:
+//!
+//! - D1. Interrupted and short operations are finished inside; a caller never sees them.
+//! - D2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of that
+//!   write, or written before the sync was called) and the length they need survive a crash.
+//! - D3. After one of them has failed, nothing is known about those bytes. The disk does not try
+//!   again by itself: the second sync of a failed write would succeed and lie.
+//! - D4. A name is durable only after `sync_dir` on its directory.
+//! - D5. An operation that fails for want of space is [`Error::DiskFull`](clearway_base::Error)
+//!   and has changed neither the contents nor, for `allocate` where the file system can reserve,
+//!   the length.
+//! - D6. Bytes that were never written, below the length, read as zeros.
+
+mod aligned_buf;
+mod delayed;
+mod disk;
+mod faulty;
+mod memory;
+mod name;
+mod os;
+
+#[cfg(test)]
+mod tests;
+
+pub use aligned_buf::{AlignedBuf, IO_ALIGNMENT};
+pub use delayed::DelayedDisk;
+pub use disk::{Disk, File, OpenMode};
+pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
+pub use memory::MemoryDisk;
+pub use os::OsDisk;

@@ -1,0 +1,421 @@
+//! Files in memory, and images of what a crash would leave of them.
+//!
+//! A disk made with [`MemoryDisk::with_crashes`] keeps two versions of each file: the *live* bytes,
+//! which every operation sees, and the *durable* bytes, to which a sync copies what was written
+//! since the last. [`MemoryDisk::fork`] is what a killed process leaves behind (everything
+//! written), [`MemoryDisk::fork_durable`] what a power failure may leave (only what was synced).
+//!
+//! Invariants:
+//! - M1. Outside the latch of a file, its live and durable bytes differ only within `unsynced` and
+//!   in length.
+//! - M2. `used` is the sum of the live lengths of all files that still have a name or a handle.
+//!
+//! Latch order: `names` before `bytes` of a file; nobody holds the `bytes` of two files.
+//!
+//! Names are durable at once (stronger than D4 promises). A simulation that also loses names,
+//! tears writes and reorders them is another disk's business.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use clearway_base::{Error, Result};
+use clearway_sync::{
+    Mutex, RwLock,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use crate::{Disk, File, OpenMode, name};
+
+/// A database directory in memory. Clones share the contents.
+#[derive(Clone)]
+pub struct MemoryDisk(Arc<Shared>);
+
+struct Shared {
+    names: Mutex<Names>,
+    space: Arc<Space>,
+    locked: AtomicBool,
+    keeps_durable: bool,
+}
+
+#[derive(Default)]
+struct Names {
+    files: BTreeMap<String, Arc<Contents>>,
+    dirs: BTreeSet<String>,
+}
+
+/// How much may be stored, and is.
+struct Space {
+    used: AtomicU64,
+    capacity: AtomicU64,
+}
+
+/// The bytes of one file, which its name and its handles share.
+struct Contents {
+    bytes: RwLock<Bytes>,
+    space: Arc<Space>,
+    keeps_durable: bool,
+}
+
+#[derive(Default)]
+struct Bytes {
+    live: Vec<u8>,
+    durable: Vec<u8>,
+    /// What was written since the last sync (M1). May overlap and reach past the end.
+    unsynced: Vec<Range<usize>>,
+}
+
+impl MemoryDisk {
+    /// An empty disk of unlimited capacity.
+    #[allow(clippy::new_without_default, reason = "an empty disk is a decision, not a default")]
+    pub fn new() -> MemoryDisk {
+        Self::build(Names::default(), u64::MAX, false)
+    }
+
+    /// An empty disk that remembers what was synced, for [`fork_durable`](Self::fork_durable). It
+    /// takes twice the memory.
+    pub fn with_crashes() -> MemoryDisk {
+        Self::build(Names::default(), u64::MAX, true)
+    }
+
+    fn build(names: Names, capacity: u64, keeps_durable: bool) -> MemoryDisk {
+        let used = AtomicU64::new(0);
+        let space = Arc::new(Space { used, capacity: AtomicU64::new(capacity) });
+        MemoryDisk(Arc::new(Shared {
+            names: Mutex::new(names),
+            space,
+            locked: AtomicBool::new(false),
+            keeps_durable,
+        }))
+    }
+
+    /// Lets the files together grow to at most `bytes`. Growth beyond is
+    /// [`Error::DiskFull`]; what is stored stays, whatever the limit.
+    pub fn set_capacity(&self, bytes: u64) {
+        self.0.space.capacity.store(bytes, Ordering::Relaxed); // a limit, no data hangs on it
+    }
+
+    /// The length of all files together.
+    pub fn used_bytes(&self) -> u64 {
+        self.0.space.used.load(Ordering::Relaxed)
+    }
+
+    /// A copy of everything written so far, not locked and independent of this disk: what a killed
+    /// process leaves. Each file is copied at one instant; writers that run meanwhile may get into
+    /// some files and not into others, as with a kill.
+    pub fn fork(&self) -> MemoryDisk {
+        self.copy_with(|bytes| bytes.live.clone())
+    }
+
+    /// A copy of what a sync has covered, and of nothing else: the least that a power failure
+    /// leaves. As with [`fork`](Self::fork), files are copied one after the other, so a test stops
+    /// the writers first (or makes the sync that it wants to lose fail).
+    ///
+    /// # Panics
+    /// If the disk was not made with [`with_crashes`](Self::with_crashes).
+    pub fn fork_durable(&self) -> MemoryDisk {
+        assert!(self.0.keeps_durable, "only MemoryDisk::with_crashes knows what is durable");
+        self.copy_with(|bytes| bytes.durable.clone())
+    }
+
+    fn copy_with(&self, image: impl Fn(&Bytes) -> Vec<u8>) -> MemoryDisk {
+        let names = self.0.names.lock();
+        let copy = Self::build(Names::default(), u64::MAX, self.0.keeps_durable);
+        {
+            let mut copied = copy.0.names.lock();
+            copied.dirs = names.dirs.clone();
+            for (name, contents) in &names.files {
+                let live = image(&contents.bytes.read());
+                copied.files.insert(name.clone(), copy.contents(live));
+            }
+        }
+        copy.set_capacity(self.0.space.capacity.load(Ordering::Relaxed));
+        copy
+    }
+
+    /// New contents on this disk, durable as they are.
+    fn contents(&self, live: Vec<u8>) -> Arc<Contents> {
+        let Shared { space, keeps_durable, .. } = &*self.0;
+        space.used.fetch_add(live.len() as u64, Ordering::Relaxed); // M2
+        let durable = if *keeps_durable { live.clone() } else { Vec::new() };
+        Arc::new(Contents {
+            bytes: RwLock::new(Bytes { live, durable, unsynced: Vec::new() }),
+            space: space.clone(),
+            keeps_durable: *keeps_durable,
+        })
+    }
+
+    fn error(&self, operation: &'static str, name: &str, kind: io::ErrorKind) -> Error {
+        Error::io(operation, self.path().join(name), kind.into())
+    }
+
+    fn check(&self, name: &str) -> Result<()> {
+        name::check(&self.path(), name)
+    }
+}
+
+impl Names {
+    fn has_dir(&self, dir: &str) -> bool {
+        dir.is_empty() || self.dirs.contains(dir)
+    }
+}
+
+impl Disk for MemoryDisk {
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
+        self.check(name)?;
+        let mut names = self.0.names.lock();
+        let failed = |kind| Err(self.error("open", name, kind));
+        let contents = match names.files.get(name) {
+            Some(_) if mode == OpenMode::CreateNew => return failed(io::ErrorKind::AlreadyExists),
+            Some(contents) => contents.clone(),
+            None if names.dirs.contains(name) => return failed(io::ErrorKind::IsADirectory),
+            None if mode == OpenMode::Existing || !names.has_dir(name::parent(name)) => {
+                return failed(io::ErrorKind::NotFound);
+            }
+            None => {
+                let contents = self.contents(Vec::new());
+                names.files.insert(name.to_string(), contents.clone());
+                contents
+            }
+        };
+        Ok(Arc::new(MemoryFile { contents, path: self.path().join(name) }))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.check(name)?;
+        let names = self.0.names.lock();
+        Ok(names.files.contains_key(name) || names.dirs.contains(name))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.check(from)?;
+        self.check(to)?;
+        let mut names = self.0.names.lock();
+        if !names.has_dir(name::parent(to)) {
+            return Err(self.error("rename", from, io::ErrorKind::NotFound));
+        }
+        if names.dirs.contains(from) || names.dirs.contains(to) {
+            return Err(self.error("rename", from, io::ErrorKind::IsADirectory));
+        }
+        let Some(contents) = names.files.remove(from) else {
+            return Err(self.error("rename", from, io::ErrorKind::NotFound));
+        };
+        names.files.insert(to.to_string(), contents);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.check(name)?;
+        let mut names = self.0.names.lock();
+        if names.dirs.contains(name) {
+            return Err(self.error("remove", name, io::ErrorKind::IsADirectory));
+        }
+        let removed = names.files.remove(name);
+        removed.map(drop).ok_or_else(|| self.error("remove", name, io::ErrorKind::NotFound))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        name::check_dir(&self.path(), dir)?;
+        let names = self.0.names.lock();
+        if names.files.contains_key(dir) {
+            return Err(self.error("list", dir, io::ErrorKind::NotADirectory));
+        }
+        let within = names.files.keys().filter(|name| name::parent(name) == dir);
+        Ok(within.map(|name| name.rsplit('/').next().unwrap_or(name).to_string()).collect())
+    }
+
+    fn create_dir(&self, dir: &str) -> Result<()> {
+        self.check(dir)?;
+        let mut names = self.0.names.lock();
+        if !names.has_dir(name::parent(dir)) {
+            return Err(self.error("create directory", dir, io::ErrorKind::NotFound));
+        }
+        if names.files.contains_key(dir) {
+            return Err(self.error("create directory", dir, io::ErrorKind::AlreadyExists));
+        }
+        names.dirs.insert(dir.to_string());
+        Ok(())
+    }
+
+    fn sync_dir(&self, dir: &str) -> Result<()> {
+        name::check_dir(&self.path(), dir)?;
+        if self.0.names.lock().has_dir(dir) {
+            return Ok(());
+        }
+        Err(self.error("open directory", dir, io::ErrorKind::NotFound))
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+        // Acquire pairs with the Release in `DirGuard::drop`: the next owner sees all that the
+        // last one did.
+        if self.0.locked.swap(true, Ordering::Acquire) {
+            return Err(Error::AlreadyOpen { path: self.path() });
+        }
+        Ok(Box::new(DirGuard(self.0.clone())))
+    }
+
+    fn path(&self) -> PathBuf {
+        PathBuf::from(":memory:")
+    }
+}
+
+/// Holds the directory until it is dropped.
+struct DirGuard(Arc<Shared>);
+
+impl Drop for DirGuard {
+    fn drop(&mut self) {
+        // Release pairs with the Acquire in `MemoryDisk::lock`.
+        self.0.locked.store(false, Ordering::Release);
+    }
+}
+
+struct MemoryFile {
+    contents: Arc<Contents>,
+    path: PathBuf,
+}
+
+impl MemoryFile {
+    fn full(&self) -> Error {
+        Error::DiskFull { path: self.path.clone() }
+    }
+
+    /// Where a range lies in memory. A file that no memory could hold is a full disk.
+    fn range(&self, offset: u64, len: usize) -> Result<Range<usize>> {
+        let start = usize::try_from(offset).map_err(|_| self.full())?;
+        let end = start.checked_add(len).filter(|&end| end <= isize::MAX as usize);
+        Ok(start..end.ok_or_else(|| self.full())?)
+    }
+
+    /// Lengthens or cuts the live bytes, within the capacity. What is cut off is changed (M1): it
+    /// may grow back as zeros.
+    fn resize(&self, bytes: &mut Bytes, len: usize) -> Result<()> {
+        let old_len = bytes.live.len();
+        let space = &self.contents.space;
+        if len <= old_len {
+            bytes.live.truncate(len);
+            bytes.changed(len..old_len, &self.contents);
+            space.used.fetch_sub((old_len - len) as u64, Ordering::Relaxed); // M2
+            return Ok(());
+        }
+        let (more, capacity) = ((len - old_len) as u64, space.capacity.load(Ordering::Relaxed));
+        let within = |used: u64| used.checked_add(more).filter(|&sum| sum <= capacity);
+        // Relaxed, as everywhere with `used`: a number that no other data hangs on.
+        let grown = space.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);
+        grown.map_err(|_| self.full())?;
+        if bytes.live.try_reserve(len - old_len).is_err() {
+            space.used.fetch_sub(more, Ordering::Relaxed);
+            return Err(self.full());
+        }
+        bytes.live.resize(len, 0);
+        Ok(())
+    }
+
+    fn write(&self, bytes: &mut Bytes, buf: &[u8], offset: u64) -> Result<Range<usize>> {
+        let range = self.range(offset, buf.len())?;
+        if range.end > bytes.live.len() && !buf.is_empty() {
+            self.resize(bytes, range.end)?;
+        }
+        if !buf.is_empty() {
+            bytes.live[range.clone()].copy_from_slice(buf);
+        }
+        Ok(range)
+    }
+}
+
+impl Bytes {
+    /// Notes a range as not durable.
+    fn changed(&mut self, range: Range<usize>, contents: &Contents) {
+        if !contents.keeps_durable || range.is_empty() {
+            return;
+        }
+        match self.unsynced.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => self.unsynced.push(range),
+        }
+    }
+
+    /// Copies a range to the durable bytes, as far as it exists.
+    fn make_durable(&mut self, range: Range<usize>) {
+        let range = range.start.min(self.live.len())..range.end.min(self.live.len());
+        self.durable[range.clone()].copy_from_slice(&self.live[range]);
+    }
+}
+
+impl File for MemoryFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let bytes = self.contents.bytes.read();
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.live.len());
+        let len = buf.len().min(bytes.live.len() - start);
+        buf[..len].copy_from_slice(&bytes.live[start..start + len]);
+        Ok(len)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        let mut bytes = self.contents.bytes.write();
+        let range = self.write(&mut bytes, buf, offset)?;
+        bytes.changed(range, &self.contents);
+        Ok(())
+    }
+
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        let mut bytes = self.contents.bytes.write();
+        let range = self.write(&mut bytes, buf, offset)?;
+        if self.contents.keeps_durable {
+            // Only this range, and the length it needs: earlier writes stay at risk.
+            let len = bytes.durable.len().max(range.end).min(bytes.live.len());
+            bytes.durable.resize(len, 0);
+            bytes.make_durable(range);
+        }
+        Ok(())
+    }
+
+    fn sync_data(&self) -> Result<()> {
+        if self.contents.keeps_durable {
+            let mut bytes = self.contents.bytes.write();
+            let len = bytes.live.len();
+            bytes.durable.resize(len, 0);
+            for range in std::mem::take(&mut bytes.unsynced) {
+                bytes.make_durable(range);
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_all(&self) -> Result<()> {
+        self.sync_data()
+    }
+
+    fn len(&self) -> Result<u64> {
+        Ok(self.contents.bytes.read().live.len() as u64)
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        let len = self.range(len, 0)?.end;
+        self.resize(&mut self.contents.bytes.write(), len)
+    }
+
+    fn allocate(&self, offset: u64, len: u64) -> Result<()> {
+        let len = usize::try_from(len).map_err(|_| self.full())?;
+        let end = self.range(offset, len)?.end;
+        let mut bytes = self.contents.bytes.write();
+        if len > 0 && end > bytes.live.len() { self.resize(&mut bytes, end) } else { Ok(()) }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+}
+
+impl Drop for Contents {
+    fn drop(&mut self) {
+        let len = self.bytes.get_mut().live.len() as u64;
+        self.space.used.fetch_sub(len, Ordering::Relaxed); // M2
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! A directory of the operating system.
+//!
+//! Every name is resolved relative to a descriptor of the directory, so a later change of the
+//! working directory, or a rename of the database directory, changes nothing.
+
+mod file;
+
+use std::{
+    fs, io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clearway_base::{Error, Result};
+use rustix::{
+    fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags},
+    io::{Errno, retry_on_intr},
+};
+
+use crate::{
+    Disk, File, OpenMode,
+    name::{self, LOCK_FILE},
+};
+use file::OsFile;
+
+/// Permissions of a new file before the user's mask.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+/// Permissions of a new directory before the user's mask.
+const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
+
+/// A database directory of the operating system.
+pub struct OsDisk {
+    dir: OwnedFd,
+    path: PathBuf,
+    direct: bool,
+}
+
+impl OsDisk {
+    /// Opens the directory at `path`. With `create`, it and its missing parents are made, and
+    /// their names made durable; without, a missing directory is
+    /// [`Error::NotADatabase`].
+    pub fn open_dir(path: impl AsRef<Path>, create: bool) -> Result<OsDisk> {
+        let path = path.as_ref();
+        if create {
+            create_dirs(path)?;
+        }
+        let no_database = |detail: &str| Error::NotADatabase {
+            path: path.to_path_buf(),
+            detail: detail.to_string(),
+        };
+        let dir = open_existing_dir(path).map_err(|errno| match errno {
+            Errno::NOENT => no_database("there is no such directory"),
+            Errno::NOTDIR => no_database("it is not a directory"),
+            errno => Error::io("open directory", path, errno.into()),
+        })?;
+        Ok(OsDisk { dir, path: path.to_path_buf(), direct: true })
+    }
+
+    /// The same directory without direct I/O: everything goes through the page cache.
+    pub fn buffered(self) -> OsDisk {
+        OsDisk { direct: false, ..self }
+    }
+
+    fn error(&self, operation: &'static str, name: &str, errno: Errno) -> Error {
+        Error::io(operation, self.path.join(name), errno.into())
+    }
+
+    fn open_at(&self, name: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
+        retry_on_intr(|| rustix::fs::openat(&self.dir, name, flags, FILE_MODE))
+    }
+
+    /// A second descriptor of an open file that goes around the page cache, if the file system
+    /// has such a thing.
+    fn open_direct(&self, name: &str) -> Result<Option<OwnedFd>> {
+        if !self.direct {
+            return Ok(None);
+        }
+        match self.open_at(name, OFlags::DIRECT) {
+            Ok(fd) => Ok(Some(fd)),
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(None),
+            Err(errno) => Err(self.error("open", name, errno)),
+        }
+    }
+
+    fn open_subdir(&self, dir: &str) -> rustix::io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = if dir.is_empty() { "." } else { dir };
+        retry_on_intr(|| rustix::fs::openat(&self.dir, dir, flags, Mode::empty()))
+    }
+}
+
+impl Disk for OsDisk {
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
+        name::check(&self.path, name)?;
+        let flags = match mode {
+            OpenMode::Existing => OFlags::empty(),
+            OpenMode::Create => OFlags::CREATE,
+            OpenMode::CreateNew => OFlags::CREATE | OFlags::EXCL,
+        };
+        let buffered = self.open_at(name, flags).map_err(|e| self.error("open", name, e))?;
+        let direct = self.open_direct(name)?;
+        Ok(Arc::new(OsFile::new(buffered, direct, self.path.join(name))))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        name::check(&self.path, name)?;
+        match retry_on_intr(|| rustix::fs::statat(&self.dir, name, AtFlags::empty())) {
+            Ok(_) => Ok(true),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+            Err(errno) => Err(self.error("examine", name, errno)),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        name::check(&self.path, from)?;
+        name::check(&self.path, to)?;
+        retry_on_intr(|| rustix::fs::renameat(&self.dir, from, &self.dir, to))
+            .map_err(|errno| self.error("rename", from, errno))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        name::check(&self.path, name)?;
+        retry_on_intr(|| rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()))
+            .map_err(|errno| self.error("remove", name, errno))
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        name::check_dir(&self.path, dir)?;
+        let fd = match self.open_subdir(dir) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(errno) => return Err(self.error("list", dir, errno)),
+        };
+        let failed = |errno| self.error("list", dir, errno);
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&fd).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if is_directory(&fd, &entry).map_err(failed)? {
+                continue;
+            }
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn create_dir(&self, dir: &str) -> Result<()> {
+        name::check(&self.path, dir)?;
+        match retry_on_intr(|| rustix::fs::mkdirat(&self.dir, dir, DIR_MODE)) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(errno) => Err(self.error("create directory", dir, errno)),
+        }
+    }
+
+    fn sync_dir(&self, dir: &str) -> Result<()> {
+        name::check_dir(&self.path, dir)?;
+        let fd = self.open_subdir(dir).map_err(|errno| self.error("open directory", dir, errno))?;
+        sync_directory(&fd).map_err(|errno| self.error("sync directory", dir, errno))
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+        let fd = self
+            .open_at(LOCK_FILE, OFlags::CREATE)
+            .map_err(|errno| self.error("open", LOCK_FILE, errno))?;
+        // The lock belongs to this open file description, so a second opener is refused even
+        // within this process, and the kernel frees the lock when the process dies.
+        match retry_on_intr(|| rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(Error::AlreadyOpen { path: self.path.clone() }),
+            Err(errno) => return Err(self.error("lock", LOCK_FILE, errno)),
+        }
+        let guard = DirGuard { lock: fd };
+        guard.leave_pid();
+        Ok(Box::new(guard))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+}
+
+/// Holds the directory's lock; closing the descriptor frees it.
+struct DirGuard {
+    lock: OwnedFd,
+}
+
+impl DirGuard {
+    /// Writes the process id for people to find. Nothing depends on it, so a full disk must not
+    /// keep the database from being opened.
+    fn leave_pid(&self) {
+        let pid = format!("{}\n", std::process::id());
+        let _ = rustix::fs::ftruncate(&self.lock, 0);
+        let _ = rustix::io::pwrite(&self.lock, pid.as_bytes(), 0);
+    }
+}
+
+impl Drop for DirGuard {
+    fn drop(&mut self) {
+        // The file stays: to remove it would let two openers lock two different files.
+        let _ = rustix::fs::ftruncate(&self.lock, 0);
+    }
+}
+
+fn open_existing_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
+}
+
+/// Creates `path` and its missing parents, and makes each new name durable in its parent.
+fn create_dirs(path: &Path) -> Result<()> {
+    if path.as_os_str().is_empty() || path.exists() {
+        return Ok(()); // a file in the way is reported when the directory is opened
+    }
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    create_dirs(parent)?;
+    match fs::create_dir(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(Error::io("create directory", path, error)),
+    }
+    open_existing_dir(parent)
+        .and_then(|fd| sync_directory(&fd))
+        .map_err(|errno| Error::io("sync directory", parent, errno.into()))
+}
+
+/// Syncs a directory. File systems that know no such thing say `EINVAL`; their names need none.
+fn sync_directory(fd: &OwnedFd) -> rustix::io::Result<()> {
+    match retry_on_intr(|| rustix::fs::fsync(fd)) {
+        Err(Errno::INVAL) => Ok(()),
+        other => other,
+    }
+}
+
+fn is_directory(dir: &OwnedFd, entry: &rustix::fs::DirEntry) -> rustix::io::Result<bool> {
+    match entry.file_type() {
+        FileType::Unknown => {
+            let stat = match rustix::fs::statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => return Ok(false), // removed since it was listed
+                other => other?,
+            };
+            Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+        }
+        known => Ok(known == FileType::Directory),
+    }
+}

@@ -1,0 +1,168 @@
+//! The house rules as a test.
+//!
+//! | module | what it checks |
+//! | --- | --- |
+//! | [`sizes`] | length of lines, files and functions |
+//! | [`layers`] | which crate may depend on which |
+//! | [`doors`] | who may name `std::fs`, atomics and `unsafe`; that `unsafe` says why it is safe |
+//! | [`words`] | names, unfinished work, module heads, the glossary |
+//! | [`files`] | files that no module names; links between documents |
+//!
+//! The checks read text, not syntax trees: they are meant to be quick, to need no dependency, and
+//! to be right about code that `rustfmt` has formatted.
+
+mod doors;
+mod files;
+mod layers;
+mod scan;
+mod sizes;
+mod words;
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use scan::Source;
+
+/// One broken rule.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Violation {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+fn violation(path: &str, line: usize, message: impl Into<String>) -> Violation {
+    Violation { path: path.to_string(), line, message: message.into() }
+}
+
+/// What the checks found.
+pub(crate) struct Report {
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) summary: String,
+}
+
+/// A text file of the repository, with its path from the root.
+pub(crate) struct Text {
+    path: String,
+    text: String,
+}
+
+/// Runs every check on the repository at `root`.
+pub(crate) fn check(root: &Path) -> io::Result<Report> {
+    let texts = read_all(root)?;
+    let sources: Vec<Source> = texts
+        .iter()
+        .filter(|text| text.path.ends_with(".rs"))
+        .map(|text| Source::new(&text.path, &text.text))
+        .collect();
+    let mut violations = Vec::new();
+    for source in &sources {
+        violations.extend(sizes::check_file(source));
+        violations.extend(doors::check(source));
+        violations.extend(words::check_source(source));
+    }
+    violations.extend(sizes::check_functions(&sources));
+    violations.extend(files::check_modules(&sources));
+    for text in &texts {
+        if text.path.ends_with("Cargo.toml") {
+            violations.extend(layers::check(text));
+        }
+        if text.path.ends_with(".md") {
+            violations.extend(files::check_links(root, text));
+        }
+        if text.path == words::GLOSSARY {
+            violations.extend(words::check_glossary(text));
+        }
+    }
+    violations.sort();
+    violations.dedup();
+    let summary = summary(&sources, &violations);
+    Ok(Report { violations, summary })
+}
+
+fn summary(sources: &[Source], violations: &[Violation]) -> String {
+    let lines: usize = sources.iter().map(Source::line_count).sum();
+    let functions: usize = sources.iter().map(|source| sizes::functions(source).len()).sum();
+    format!(
+        "{} Rust files, {lines} lines, {functions} functions, {} violations",
+        sources.len(),
+        violations.len()
+    )
+}
+
+/// Reads the files that the checks look at, sorted by path.
+fn read_all(root: &Path) -> io::Result<Vec<Text>> {
+    let mut texts = Vec::new();
+    let mut pending: Vec<PathBuf> = vec![root.to_path_buf()];
+    while let Some(dir) = pending.pop() {
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let skipped = name.starts_with('.') || name.starts_with("target");
+            if entry.file_type()?.is_dir() {
+                if !skipped {
+                    pending.push(entry.path());
+                }
+            } else if [".rs", ".md", "Cargo.toml"].iter().any(|end| name.ends_with(end)) {
+                let path = entry.path();
+                let inside = path.strip_prefix(root).unwrap_or(&path);
+                let text = fs::read_to_string(&path)?;
+                texts.push(Text { path: inside.to_string_lossy().replace('\\', "/"), text });
+            }
+        }
+    }
+    texts.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_runs_on_a_repository() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "crates/log/src/lib.rs",
+            &format!("//! Log.\n\nuse std::fs;\n//{}\n", "x".repeat(99)),
+        );
+        write("crates/log/src/lost.rs", "fn f() {}\n");
+        write(
+            "crates/log/Cargo.toml",
+            "name = \"clearway-log\"\n[dependencies]\nclearway-tree = 1\n",
+        );
+        write("docs/glossary.md", "**page**: a\n\n**page**: b\n[gone](gone.md)\n");
+        write("target/x.rs", "use std::fs;\n");
+        let report = check(dir.path()).unwrap();
+        let found: Vec<String> =
+            report.violations.iter().map(|v| format!("{}:{}", v.path, v.line)).collect();
+        assert_eq!(
+            found,
+            [
+                "crates/log/Cargo.toml:3",
+                "crates/log/src/lib.rs:3",
+                "crates/log/src/lib.rs:4",
+                "crates/log/src/lost.rs:1",
+                "crates/log/src/lost.rs:1",
+                "docs/glossary.md:3",
+                "docs/glossary.md:4",
+            ]
+        );
+        assert!(report.summary.contains("2 Rust files"), "{}", report.summary);
+        let shown = report.violations[0].to_string();
+        assert!(shown.starts_with("crates/log/Cargo.toml:3: "), "{shown}");
+    }
+}

@@ -1,0 +1,148 @@
+//! Doors: what only certain crates may name, so that one place can be watched, simulated or
+//! replaced.
+
+use super::{
+    Violation,
+    scan::{Source, identifier, imports, words},
+    violation,
+};
+
+/// The crate through which the engine reaches files.
+const FILE_CRATE: &str = "disk";
+/// The crate through which the engine reaches atomics.
+const ATOMIC_CRATE: &str = "sync";
+/// Crates that are programs and not part of the engine.
+const PROGRAMS: &[&str] = &["cli"];
+/// Crates that may have `unsafe` code.
+const UNSAFE_CRATES: &[&str] = &["sync", "disk", "log", "pool"];
+/// How many lines above its `unsafe` a safety argument may end.
+const SAFETY_LINES: usize = 3;
+
+pub(crate) fn check(source: &Source) -> Vec<Violation> {
+    let mut found = check_unsafe(source);
+    let Some(name) = source.crate_name().filter(|name| !PROGRAMS.contains(name)) else {
+        return found;
+    };
+    if name != FILE_CRATE {
+        let message = format!("files are reached through the `{FILE_CRATE}` crate only");
+        found.extend(check_path(source, &["std::fs"], &message));
+    }
+    if name != ATOMIC_CRATE {
+        let message = format!("atomics are reached through the `{ATOMIC_CRATE}` crate only");
+        found.extend(check_path(source, &["std::sync::atomic", "core::sync::atomic"], &message));
+    }
+    found
+}
+
+/// Reports every mention of one of the `modules` outside of tests: in a path or imported, alone or
+/// in a group.
+fn check_path(source: &Source, modules: &[&str], message: &str) -> Vec<Violation> {
+    let imported = imports(&source.code).into_iter().filter(|(_, path)| {
+        let within = |module: &str| {
+            path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        modules.iter().any(|module| within(module))
+    });
+    let imported = imported.map(|(at, _)| at);
+    let named = modules.iter().flat_map(|module| words(&source.code, module));
+    let report = |at| violation(&source.path, source.line_of(at), message);
+    imported.chain(named).filter(|&at| !source.is_test(at)).map(report).collect()
+}
+
+fn check_unsafe(source: &Source) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let allowed = source.crate_name().is_some_and(|name| UNSAFE_CRATES.contains(&name));
+    let comments: Vec<&str> = source.comments.lines().collect();
+    for at in words(&source.code, "unsafe") {
+        let line = source.line_of(at);
+        if !allowed {
+            let crates = UNSAFE_CRATES.join(", ");
+            let message = format!("`unsafe` code lives in these crates only: {crates}");
+            found.push(violation(&source.path, line, message));
+        }
+        let rest = source.code[at + "unsafe".len()..].trim_start();
+        let needs_reason = rest.starts_with('{') || identifier(rest, 0) == "impl";
+        if needs_reason && !has_safety_comment(&comments, line) {
+            let message = "`unsafe` without a `// SAFETY:` comment above it";
+            found.push(violation(&source.path, line, message));
+        }
+    }
+    found
+}
+
+/// Whether a comment that reaches into the lines just above `line` says `SAFETY:`.
+fn has_safety_comment(comments: &[&str], line: usize) -> bool {
+    let says = |index: usize| comments.get(index).is_some_and(|text| text.contains("SAFETY:"));
+    let last = line - 1; // index of the `unsafe` line itself
+    let mut first = last.saturating_sub(SAFETY_LINES);
+    // A longer comment counts from its first line.
+    while first > 0 && !comments[first].trim().is_empty() {
+        first -= 1;
+    }
+    (first..=last).any(says)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        check(&Source::new(path, text)).iter().map(|violation| violation.line).collect()
+    }
+
+    #[test]
+    fn files_are_named_by_the_disk_crate_only() {
+        let text = "use std::{\n    fs::File,\n    io,\n};\nfn f() {\n    std::fs::read(p);\n}\n";
+        assert_eq!(lines("crates/log/src/a.rs", text), [2, 6]);
+        assert_eq!(lines("crates/tree/src/a.rs", "use std::fs;\n"), [1, 1]);
+        for path in [
+            "crates/disk/src/os.rs",
+            "crates/cli/src/main.rs",
+            "xtask/src/main.rs",
+            "crates/log/tests/a.rs",
+            "crates/log/src/a/tests.rs",
+            "crates/clearway/examples/bank.rs",
+        ] {
+            assert!(lines(path, text).is_empty(), "{path}");
+        }
+        let innocent = "use std::fmt;\n// std::fs\nfn f() { g(\"std::fs\"); std::fs_like() }\n\
+                        #[cfg(test)]\nmod tests {\n    use std::fs;\n}\n";
+        assert!(lines("crates/log/src/a.rs", innocent).is_empty());
+    }
+
+    #[test]
+    fn atomics_are_named_by_the_sync_crate_only() {
+        let text = "use std::sync::{Arc, atomic::AtomicU64};\n\
+                    static X: core::sync::atomic::AtomicU8;\n";
+        assert_eq!(lines("crates/log/src/a.rs", text), [1, 2]);
+        assert!(lines("crates/sync/src/lib.rs", text).is_empty());
+        let ours = "use clearway_sync::atomic::AtomicU64;\n";
+        assert!(lines("crates/log/src/a.rs", ours).is_empty());
+    }
+
+    #[test]
+    fn unsafe_lives_in_few_crates() {
+        let text = "fn f() {\n    // SAFETY: T1.\n    unsafe { g() }\n}\n";
+        assert_eq!(lines("crates/tree/src/a.rs", text), [3]);
+        assert_eq!(lines("crates/clearway/tests/a.rs", text), [3]);
+        assert!(lines("crates/pool/src/a.rs", text).is_empty());
+        assert!(lines("crates/tree/src/a.rs", "#![deny(unsafe_code)]\n// unsafe\n").is_empty());
+    }
+
+    #[test]
+    fn unsafe_without_a_reason_is_reported() {
+        let path = "crates/pool/src/a.rs";
+        assert_eq!(lines(path, "fn f() {\n    unsafe { g() }\n}\n"), [2]);
+        assert_eq!(lines(path, "unsafe impl Send for X {}\n"), [1]);
+        let far = "// SAFETY: P1.\n\n\n\nunsafe impl Send for X {}\n";
+        assert_eq!(lines(path, far), [5]);
+        let near = "// SAFETY: P1.\n\nlet x =\n    unsafe { g() };\n";
+        assert!(lines(path, near).is_empty());
+        let long = "// SAFETY: P1,\n// and\n// so\n// on\n// and on.\nunsafe impl Send for X {}\n";
+        assert!(lines(path, long).is_empty());
+        let declared = "/// # Safety\n/// Latched.\npub unsafe fn f() {}\n";
+        assert!(lines(path, declared).is_empty());
+        let in_text = "fn f() {\n    g(\"SAFETY:\");\n    unsafe { h() }\n}\n";
+        assert_eq!(lines(path, in_text), [3]);
+    }
+}
