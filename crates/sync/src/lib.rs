@@ -17,16 +17,16 @@ pub mod atomic {
 /// Threads.
 pub mod thread {
     pub use std::thread::{
-        Builder, JoinHandle, Thread, ThreadId, current, park, park_timeout, scope, sleep, spawn,
-        yield_now,
+        Builder, JoinHandle, Thread, ThreadId, available_parallelism, current, park, park_timeout,
+        scope, sleep, spawn, yield_now,
     };
 }
 
 /// Parking by address: what latches sleep on.
 pub mod parking {
     pub use parking_lot_core::{
-        DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, ParkResult, ParkToken, UnparkToken, park,
-        unpark_all, unpark_one,
+        DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken,
+        park, unpark_all, unpark_filter, unpark_one,
     };
 }
 

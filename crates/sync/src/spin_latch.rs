@@ -59,10 +59,9 @@ impl<T> SpinLatch<T> {
     #[inline]
     pub fn try_lock(&self) -> Option<SpinLatchGuard<'_, T>> {
         // Acquire pairs with the Release in `SpinLatchGuard::drop` (S2).
-        self.held
-            .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
-            .then_some(SpinLatchGuard { latch: self })
+        let taken = self.held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+        // Lazily: a guard that is made and dropped without the latch would free another's (S1).
+        taken.is_ok().then(|| SpinLatchGuard { latch: self })
     }
 
     /// The value, for whoever owns the latch alone.
@@ -122,6 +121,7 @@ mod tests {
         let latch = SpinLatch::new(());
         let guard = latch.lock();
         assert!(latch.try_lock().is_none());
+        assert!(latch.try_lock().is_none(), "a refused try must not free the latch");
         drop(guard);
         assert!(latch.try_lock().is_some());
     }

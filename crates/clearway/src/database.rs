@@ -1,0 +1,246 @@
+//! The handle on an open database.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clearway_base::{Error, Result};
+use clearway_disk::{Disk, OsDisk};
+use clearway_sync::atomic::{AtomicU64, Ordering};
+use clearway_txn::{Engine, RecoveryReport, VerifyReport};
+
+use crate::{
+    Options, Pending, Stats, Table, Transaction, TypeStats, runner, statistics::Statistics,
+};
+
+/// An open database: cheap to clone, usable from every thread.
+///
+/// The database is closed by [`close`](Database::close) or when the last handle is gone. A process
+/// that ends without either loses nothing that was acknowledged; the next opening recovers.
+#[derive(Clone)]
+pub struct Database {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) statistics: Statistics,
+    pub(crate) attempts: u32,
+    /// Tells this opening's tables from those of every other, in this process.
+    pub(crate) id: u64,
+    path: PathBuf,
+}
+
+impl Database {
+    /// Opens the database in `path`, or creates it there, with default [`Options`].
+    ///
+    /// # Errors
+    /// Those of [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Database> {
+        Options::new().open(path)
+    }
+
+    pub(crate) fn start(disk: Arc<dyn Disk>, options: Options) -> Result<Database> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+        let path = disk.path();
+        let attempts = options.attempts;
+        let engine = Engine::open(disk, options.engine)?;
+        // Relaxed: only uniqueness matters.
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let statistics = Statistics::new(id, engine.log());
+        Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, id, path }) })
+    }
+
+    /// The table `name`, created if there is none.
+    ///
+    /// # Errors
+    /// [`Error::BadTableName`] if the name is empty or longer than
+    /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        // Two openers may race to create; whoever loses opens. A drop in between starts over.
+        loop {
+            match self.open_table(name) {
+                Err(Error::UnknownTable { .. }) => {}
+                result => return result,
+            }
+            match self.create_table(name) {
+                Err(Error::TableExists { .. }) => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// The table `name`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`] if there is none.
+    pub fn open_table(&self, name: &str) -> Result<Table> {
+        Ok(Table::new(self.inner.engine.open_table(name)?, self.inner.id))
+    }
+
+    /// Creates the table `name`. Durable when this returns.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`], [`Error::BadTableName`].
+    pub fn create_table(&self, name: &str) -> Result<Table> {
+        Ok(Table::new(self.inner.engine.create_table(name)?, self.inner.id))
+    }
+
+    /// The names of all tables, in order.
+    pub fn tables(&self) -> Vec<String> {
+        self.inner.engine.tables()
+    }
+
+    /// Removes the table `name` and everything in it, and waits for the transactions that use it.
+    /// Handles of it give [`Error::UnknownTable`] from then on.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`] if there is none.
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.inner.engine.drop_table(name)
+    }
+
+    /// Runs `body` as a transaction of type `name` and returns its value once it is durable.
+    ///
+    /// `body` may run **more than once**: when the transaction loses a deadlock or a lock wait
+    /// times out it is rolled back and, after a short random pause, run again. So it should have
+    /// no effects but through the transaction. If it returns an error the transaction is rolled
+    /// back and the error returned. If it panics the transaction is rolled back, its locks are
+    /// freed, and the panic is returned as [`Error::Panicked`]; the database goes on.
+    ///
+    /// `name` groups transactions for statistics; use one name for each kind of transaction.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let words = db.table("words")?;
+    /// let known = db.transact("learn", |tx| tx.put(&words, b"lock", b"logical"))?;
+    /// assert!(!known);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `body` returns; the conflict, if it lost too often (see [`Options::attempts`]);
+    /// [`Error::OutcomeUnknown`] if the log failed after the commit was requested.
+    pub fn transact<T>(
+        &self,
+        name: &'static str,
+        body: impl FnMut(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
+        runner::run(&self.inner, name, body)?.wait()
+    }
+
+    /// Runs `body` like [`transact`](Database::transact), but returns as soon as its locks are
+    /// free; the value cannot be seen before it is durable. This thread can go on with other
+    /// transactions meanwhile, which is how few threads keep many commits in flight.
+    ///
+    /// Transactions submitted by one thread take effect in that order. Dropping the [`Pending`]
+    /// does not undo the transaction.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let events = db.table("events")?;
+    /// let pending: Vec<_> = (0u64..100)
+    ///     .map(|n| db.submit("event", |tx| tx.insert(&events, &n.to_be_bytes(), b"")))
+    ///     .collect::<Result<_, _>>()?;
+    /// for result in pending {
+    ///     result.wait()?;
+    /// }
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`transact`](Database::transact); a failure of the log shows on the [`Pending`].
+    pub fn submit<T>(
+        &self,
+        name: &'static str,
+        body: impl FnMut(&mut Transaction) -> Result<T>,
+    ) -> Result<Pending<T>> {
+        let pending = runner::run(&self.inner, name, body)?;
+        pending.request_flush();
+        Ok(pending)
+    }
+
+    /// Begins a transaction that the caller ends: with [`commit`](Transaction::commit),
+    /// [`commit_pipelined`](Transaction::commit_pipelined) or
+    /// [`rollback`](Transaction::rollback). Dropping it rolls it back. Conflicts are the caller's
+    /// to retry: see [`Error::is_retryable`].
+    pub fn begin(&self) -> Transaction {
+        Transaction::begin(&self.inner)
+    }
+
+    /// Counters of the engine, and of each type of transaction, since the database was opened.
+    pub fn stats(&self) -> Stats {
+        Stats { engine: self.inner.engine.stats(), types: self.type_stats() }
+    }
+
+    /// Counters of each type of transaction, by name.
+    pub fn type_stats(&self) -> Vec<TypeStats> {
+        self.inner.statistics.types()
+    }
+
+    /// What opening this database found and did.
+    pub fn recovery(&self) -> &RecoveryReport {
+        self.inner.engine.recovery()
+    }
+
+    /// Writes a checkpoint now: recovery after a crash starts about here, and log before it is
+    /// recycled. Checkpoints happen by themselves; this is for those who want one at a time of
+    /// their choice.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.inner.engine.checkpoint()
+    }
+
+    /// Copies the database to the directory `to`, which must be absent or empty, while it is in
+    /// use. The copy holds every transaction acknowledged before the call, and opens as a database.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` has
+    /// contents; what the disk says. A copy that failed is incomplete: remove it.
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
+        let target = OsDisk::open_dir(to.as_ref(), true)?;
+        if let Some(name) = target.list("")?.first() {
+            let taken = std::io::Error::new(
+                std::io::ErrorKind::AlreadyExists,
+                format!("the directory is not empty (it holds {name})"),
+            );
+            return Err(Error::io("back up to", to.as_ref(), taken));
+        }
+        self.inner.engine.backup(&target)
+    }
+
+    /// Checks every page, tree and free-space map while the database is in use.
+    ///
+    /// # Errors
+    /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`].
+    pub fn verify(&self) -> Result<VerifyReport> {
+        self.inner.engine.verify()
+    }
+
+    /// Whether the database takes work.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close.
+    pub fn health(&self) -> Result<()> {
+        self.inner.engine.health()
+    }
+
+    /// Ends the database in good order, so that the next opening has nothing to recover. Every
+    /// handle gives [`Error::Closed`] from then on. Ends what is in flight first: open
+    /// transactions are rolled back when they are next used or dropped.
+    pub fn close(&self) -> Result<()> {
+        self.inner.engine.close()
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("path", &self.inner.path).finish_non_exhaustive()
+    }
+}

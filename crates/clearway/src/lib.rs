@@ -1,0 +1,147 @@
+//! Clearway: a durable, serializable, embeddable transaction engine whose transactions do not
+//! stop for each other's log flushes.
+//!
+//! A database is a directory. It holds tables: ordered byte keys and byte values. Any number of
+//! threads read and write them in transactions, and every transaction is serializable and durable
+//! before its result can be seen.
+//!
+//! ```
+//! use clearway::{Database, Error, Result};
+//!
+//! fn withdraw(db: &Database, amount: u64) -> Result<u64> {
+//!     let accounts = db.table("accounts")?; // ordered byte keys → byte values
+//!
+//!     // Runs, runs again if it was a deadlock's victim, and returns once it is durable.
+//!     db.transact("withdraw", |tx| {
+//!         let row = tx.get_for_update(&accounts, b"alice")?.ok_or(Error::NotFound)?;
+//!         let balance = u64::from_be_bytes(row.try_into().unwrap_or_default());
+//!         if balance < amount {
+//!             return tx.abort("insufficient funds");
+//!         }
+//!         tx.put(&accounts, b"alice", (balance - amount).to_be_bytes())?;
+//!         Ok(balance - amount)
+//!     })
+//! }
+//!
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let directory = dir.path().join("bank");
+//! let db = Database::open(&directory)?;
+//! let accounts = db.table("accounts")?;
+//!
+//! // The same, pipelined: the locks are gone and this thread is free at once; the result cannot
+//! // be seen before it is durable.
+//! let opened = db.submit("open", |tx| tx.put(&accounts, b"alice", 150u64.to_be_bytes()))?;
+//! opened.wait()?; // or opened.await
+//!
+//! assert_eq!(withdraw(&db, 100)?, 50);
+//! assert!(matches!(withdraw(&db, 100), Err(Error::Aborted { .. })));
+//! db.close()?;
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Guarantees
+//! - **Serializable.** Every transaction, read-only ones and phantoms included. There is no weaker
+//!   level.
+//! - **Durable.** A value leaves [`transact`](Database::transact), [`Pending::wait`] or `.await`
+//!   only when the log is on disk up to its own commit record *and* up to the commit record of
+//!   everyone whose work it read. What was acknowledged survives a crash of the process, of the
+//!   machine, and of the recovery itself; of what was not acknowledged, all or nothing.
+//! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged. The
+//!   results under way fail with [`Error::OutcomeUnknown`], everything after with
+//!   [`Error::Poisoned`], and opening the database again recovers it. A sync is never retried.
+//! - **Checked.** Pages, log records and the superblock carry checksums that include where they
+//!   belong; damage is an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong answer.
+//!
+//! # Locks
+//! Locks are taken on keys and on the gaps between them, separately. A mode is a pair of a key
+//! part and a gap part, each N (nothing), S (shared) or X (exclusive); two modes are compatible if
+//! both parts are. A lock on key *A* can cover *A*, the open gap up to the next key, or both:
+//!
+//! | held ↓ asked → | N | S | X |
+//! | --- | --- | --- | --- |
+//! | **N** | yes | yes | yes |
+//! | **S** | yes | yes | no |
+//! | **X** | yes | no | no |
+//!
+//! | operation | key part | gap part |
+//! | --- | --- | --- |
+//! | [`get`](Transaction::get) of a key that is there | S | N |
+//! | [`get`](Transaction::get) of a key that is not | N | S, of the gap it would be in |
+//! | [`get_for_update`](Transaction::get_for_update), [`update`](Transaction::update) | X | N |
+//! | [`insert`](Transaction::insert), [`delete`](Transaction::delete) | X | N |
+//! | [`scan`](Transaction::scan) | S | S, of each gap it passes |
+//! | [`scan_for_update`](Transaction::scan_for_update) | X | S |
+//!
+//! An insert looks whether the gap it goes into is free, and does not keep it: inserts into one
+//! gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables are
+//! locked by intention counters that transactions of different kinds share without a queue.
+//!
+//! All locks are kept until commit and released **before** the commit is flushed; whoever takes one
+//! over is told the commit's position in the log and is not acknowledged before it is durable.
+//!
+//! # Deadlocks
+//! Every deadlock is found, while its members wait, by each waiter for itself: the one who finds
+//! that it waits for itself is rolled back with [`Error::Deadlock`]. [`transact`](Database::transact)
+//! and [`submit`](Database::submit) run the closure again after a short random pause, up to
+//! [`Options::attempts`] times; interactive transactions leave that to their owner. Reading with
+//! [`get_for_update`](Transaction::get_for_update) what will be written avoids most of them.
+//! Waiting has no limit unless [`Options::lock_wait_limit`] or [`Transaction::lock_wait`] sets one.
+//!
+//! # Limits
+//! | | |
+//! | --- | --- |
+//! | key | [`KEY_LEN_MAX`] bytes; the empty key is a key |
+//! | value | [`VALUE_LEN_MAX`] bytes (16 MiB); large values go to pages of their own |
+//! | table name | [`TABLE_NAME_LEN_MAX`] bytes of UTF-8, not empty |
+//! | database | 2³² pages of 8 KiB: 32 TiB |
+//! | one process | a directory is open in one process at a time |
+//!
+//! # Sizing
+//! - [`Options::cache_size`]: what is read often should fit. A database far larger works; memory
+//!   stays within the cache, a tenth on top, and some 64 MiB.
+//! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that an
+//!   open transaction could still need for its rollback cannot be recycled.
+//! - A lock takes some 64 bytes while it is held: scans of millions of rows are better done in
+//!   parts.
+//! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least; blocking
+//!   threads share flushes too, but each commit wakes a thread.
+//!
+//! # Waiting and async
+//! [`Pending`] is a `Future` and needs no particular runtime. Operations inside a transaction block
+//! the thread while they wait for a lock or a page; from async code, call them where blocking is
+//! allowed.
+
+mod database;
+mod options;
+mod table;
+
+mod pending;
+mod transaction;
+
+mod range;
+mod scan;
+
+mod runner;
+mod statistics;
+
+pub use clearway_base::{Error, KEY_LEN_MAX, Result, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX};
+pub use clearway_lock::LockStats;
+pub use clearway_log::{GroupPolicy, LogStats, Strategy as LogStrategy};
+pub use clearway_pool::PoolStats;
+pub use clearway_tree::{Direction, LevelReport, TreeReport};
+pub use clearway_txn::{
+    Creation, EarlyRelease, EngineStats, RecoveryReport, Savepoint, TableReport, VerifyReport,
+};
+pub use database::Database;
+pub use options::{LockWait, Options};
+pub use pending::Pending;
+pub use range::{KeyRange, Prefix, prefix};
+pub use scan::{Cursor, Entry, Scan};
+pub use statistics::{Stats, TypeStats};
+pub use table::Table;
+pub use transaction::Transaction;
+
+/// The README's example is compiled like every other; the one above, which is run, is its twin.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,216 @@
+//! How a database is opened.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use clearway_base::Result;
+use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
+use clearway_log::{GroupPolicy, Strategy};
+use clearway_txn::{Creation, EarlyRelease, EngineOptions};
+
+use crate::Database;
+
+/// How often a conflicting transaction is run before its error is returned.
+const ATTEMPTS_DEFAULT: u32 = 100;
+
+/// The log has at least this many files, so that its tail can be given back in small parts …
+const LOG_FILES_MIN: u64 = 16;
+/// … of at least 64 KiB …
+const LOG_FILE_MIN: u64 = 64 << 10;
+/// … and at most 16 MiB.
+const LOG_FILE_MAX: u64 = 16 << 20;
+
+/// Options of a database, with defaults that suit most: a gigabyte of cache, a gigabyte of log,
+/// every commit durable before it is acknowledged, and all locks released early.
+///
+/// ```
+/// use clearway::Options;
+/// # let dir = tempfile::tempdir()?;
+/// # let dir = dir.path().join("bank");
+/// let db = Options::new()
+///     .cache_size(64 << 20)
+///     .log_capacity(256 << 20)
+///     .lock_wait_limit(Some(std::time::Duration::from_secs(5)))
+///     .open(&dir)?;
+/// # db.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "options do nothing until `open`"]
+pub struct Options {
+    pub(crate) engine: EngineOptions,
+    storage: Storage,
+    log_delay: Option<Duration>,
+    pub(crate) attempts: u32,
+}
+
+/// Where the files are.
+#[derive(Clone)]
+enum Storage {
+    /// In the directory that `open` is given.
+    Directory,
+    /// On this disk; the path that `open` is given is a name for messages only.
+    Given(Arc<dyn Disk>),
+}
+
+/// How a transaction waits for locks: see [`Transaction::lock_wait`](crate::Transaction::lock_wait).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LockWait {
+    /// As [`Options::lock_wait_limit`] says.
+    #[default]
+    Default,
+    /// As long as it takes.
+    Forever,
+    /// At most this long; then [`Error::LockTimeout`](crate::Error::LockTimeout).
+    For(Duration),
+    /// Not at all: a lock that is not free is [`Error::WouldBlock`](crate::Error::WouldBlock).
+    Never,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::new()
+    }
+}
+
+impl Options {
+    /// The defaults.
+    pub fn new() -> Options {
+        Options {
+            engine: EngineOptions::default(),
+            storage: Storage::Directory,
+            log_delay: None,
+            attempts: ATTEMPTS_DEFAULT,
+        }
+    }
+
+    /// A database in memory, for tests. The path given to [`open`](Options::open) is ignored.
+    /// The contents live as long as these options, their clones or a database opened from them:
+    /// opening from a clone after closing finds what was committed.
+    ///
+    /// ```
+    /// let options = clearway::Options::in_memory().cache_size(8 << 20);
+    /// options.clone().open("test")?.table("kept")?;
+    /// let db = options.open("test")?;
+    /// assert_eq!(db.tables(), ["kept"]);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn in_memory() -> Options {
+        Options::new().on_disk(Arc::new(MemoryDisk::new()))
+    }
+
+    /// A database on any disk: simulated, failing, watched.
+    #[doc(hidden)]
+    pub fn on_disk(mut self, disk: Arc<dyn Disk>) -> Options {
+        self.storage = Storage::Given(disk);
+        self
+    }
+
+    /// Bytes of memory for pages. Default 1 GiB. The process uses up to a tenth more, and the
+    /// log's ring and the lock table besides (some 64 MiB).
+    pub fn cache_size(mut self, bytes: u64) -> Options {
+        self.engine.pool.cache_bytes = bytes;
+        self
+    }
+
+    /// Bytes the log may occupy on disk. Default 1 GiB. Checkpoints keep it well below; a
+    /// transaction that stays open while others write this much fails with
+    /// [`Error::LogFull`](crate::Error::LogFull).
+    ///
+    /// A database created with a small capacity gets smaller log files, which it keeps for life.
+    pub fn log_capacity(mut self, bytes: u64) -> Options {
+        self.engine.log.capacity_bytes = bytes;
+        let file = (bytes / LOG_FILES_MIN).clamp(LOG_FILE_MIN, LOG_FILE_MAX);
+        self.engine.log.segment_bytes = file.next_multiple_of(LOG_FILE_MIN);
+        self
+    }
+
+    /// How threads reserve room in the log buffer.
+    pub fn log_strategy(mut self, strategy: Strategy) -> Options {
+        self.engine.log.strategy = strategy;
+        self
+    }
+
+    /// When the log is flushed: by default as soon as a flush may start and somebody waits.
+    pub fn group_policy(mut self, policy: GroupPolicy) -> Options {
+        self.engine.log.group = policy;
+        self
+    }
+
+    /// Which locks a commit releases before it is durable. Every choice is safe; the others than
+    /// [`EarlyRelease::All`] are for measuring what it is worth.
+    pub fn early_release(mut self, what: EarlyRelease) -> Options {
+        self.engine.early_release = what;
+        self
+    }
+
+    /// How long an operation waits for a lock before it fails with
+    /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`: as long as it takes;
+    /// deadlocks are found, not waited out.
+    pub fn lock_wait_limit(mut self, limit: Option<Duration>) -> Options {
+        self.engine.lock.wait_limit = limit;
+        self
+    }
+
+    /// Whether opening may create the database. Default [`Creation::IfMissing`].
+    pub fn create(mut self, policy: Creation) -> Options {
+        self.engine.create = policy;
+        self
+    }
+
+    /// How often [`transact`](Database::transact) and [`submit`](Database::submit) run a closure
+    /// whose transaction loses conflicts before they return the error. Default 100, at least 1.
+    pub fn attempts(mut self, attempts: u32) -> Options {
+        self.attempts = attempts.max(1);
+        self
+    }
+
+    /// A checkpoint starts after this many bytes of log. Default 256 MiB: what recovery after a
+    /// crash has to read, about.
+    pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
+        self.engine.checkpoint_log_bytes = log_bytes;
+        self
+    }
+
+    /// For experiments: every flush of the log takes at least this long, as on a slower device.
+    pub fn log_delay(mut self, delay: Duration) -> Options {
+        self.log_delay = (!delay.is_zero()).then_some(delay);
+        self
+    }
+
+    /// Usable bytes of a page, so that tests get deep trees from few keys.
+    #[doc(hidden)]
+    pub fn node_bytes(mut self, bytes: usize) -> Options {
+        self.engine.node_bytes = bytes;
+        self
+    }
+
+    /// Whether checkpoints and space reclamation run by themselves; off only in tests.
+    #[doc(hidden)]
+    pub fn background(mut self, on: bool) -> Options {
+        self.engine.background = on;
+        self
+    }
+
+    /// Opens the database in the directory `path`, creating it if the policy allows. Recovers it
+    /// first if it was not closed.
+    ///
+    /// # Errors
+    /// [`NotADatabase`](crate::Error::NotADatabase) for a directory with other contents,
+    /// [`FormatTooNew`](crate::Error::FormatTooNew), [`AlreadyOpen`](crate::Error::AlreadyOpen),
+    /// [`Corrupt`](crate::Error::Corrupt) and [`CorruptPage`](crate::Error::CorruptPage) for
+    /// damage that recovery meets, [`BadOption`](crate::Error::BadOption), and what the disk says.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        let disk = match &self.storage {
+            Storage::Given(disk) => Arc::clone(disk),
+            Storage::Directory => {
+                let create = self.engine.create != Creation::Never;
+                Arc::new(OsDisk::open_dir(path.as_ref(), create)?) as Arc<dyn Disk>
+            }
+        };
+        let disk = match self.log_delay {
+            Some(delay) => Arc::new(DelayedDisk::new(disk, delay)),
+            None => disk,
+        };
+        Database::start(disk, self)
+    }
+}

@@ -1,0 +1,134 @@
+//! A result that is held back until it is durable.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use clearway_base::{Error, Lsn, Result};
+use clearway_txn::Committed;
+
+use crate::statistics::Shard;
+
+/// The value of a committed transaction, which nobody can read before a crash can no longer take
+/// the transaction back.
+///
+/// Wait for it with [`wait`](Pending::wait), or `.await` it, or look now and then with
+/// [`try_take`](Pending::try_take). Dropping it gives up the value, not the transaction.
+///
+/// ```
+/// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+/// # let t = db.table("t")?;
+/// let pending = db.submit("put", |tx| tx.put(&t, b"k", b"v"))?;
+/// // … other work …
+/// assert!(!pending.wait()?);
+/// # Ok::<(), clearway::Error>(())
+/// ```
+#[must_use = "the transaction's outcome is known only from its Pending"]
+pub struct Pending<T> {
+    /// `None` once it was handed out.
+    value: Option<T>,
+    /// What must be durable first: the commit record, and every tag the transaction met.
+    ack: Lsn,
+    /// Whether the transaction wrote: if it did not and the log fails, its outcome is known, and
+    /// yet what it read may be taken back.
+    wrote: bool,
+    /// Reaches the log by a reference count that few threads share.
+    shard: Arc<Shard>,
+}
+
+/// Nothing in it is pinned, whatever `T` is: `poll` moves the value out and borrows it never.
+impl<T> Unpin for Pending<T> {}
+
+impl<T> Pending<T> {
+    #[inline]
+    pub(crate) fn new(value: T, committed: Committed, shard: Arc<Shard>) -> Pending<T> {
+        Pending { value: Some(value), ack: committed.ack, wrote: committed.wrote, shard }
+    }
+
+    #[inline]
+    pub(crate) fn request_flush(&self) {
+        let log = self.shard.log();
+        if log.durable() < self.ack {
+            log.request_flush(self.ack);
+        }
+    }
+
+    #[inline]
+    fn is_durable(&self) -> bool {
+        self.shard.log().durable() >= self.ack
+    }
+
+    /// Whether [`wait`](Pending::wait) would return at once: with the value, or with the error of
+    /// a log that failed.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.is_durable() || self.shard.log().health().is_err()
+    }
+
+    /// Waits until the transaction is durable and gives its value.
+    ///
+    /// # Errors
+    /// [`Error::OutcomeUnknown`] if the log failed first: whether the transaction took place is
+    /// known after the database is opened again. [`Error::Poisoned`] in the same case if the
+    /// transaction only read.
+    ///
+    /// # Panics
+    /// If the value was taken already.
+    pub fn wait(mut self) -> Result<T> {
+        if !self.is_durable() {
+            self.shard.log().wait_durable(self.ack).map_err(|error| self.explain(error))?;
+        }
+        Ok(self.take())
+    }
+
+    /// The outcome if it is known by now, else `None`; `None` too after it was taken.
+    pub fn try_take(&mut self) -> Option<Result<T>> {
+        self.value.as_ref()?;
+        if self.is_durable() {
+            return Some(Ok(self.take()));
+        }
+        let failure = self.shard.log().health().err()?;
+        // Failing and becoming durable can race: a commit that made it is not reported as lost.
+        if self.is_durable() {
+            return Some(Ok(self.take()));
+        }
+        self.value = None;
+        Some(Err(self.explain(failure)))
+    }
+
+    fn take(&mut self) -> T {
+        self.value.take().expect("the value of a Pending is taken once")
+    }
+
+    /// What a failed log means for this transaction.
+    fn explain(&self, error: Error) -> Error {
+        match (self.wrote, error) {
+            (true, Error::Poisoned { cause }) => Error::OutcomeUnknown { cause },
+            (false, Error::OutcomeUnknown { cause }) => Error::Poisoned { cause },
+            (_, error) => error,
+        }
+    }
+}
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        if !self.is_durable() {
+            let result = ready!(self.shard.log().poll_durable(self.ack, cx));
+            if let Err(error) = result {
+                return Poll::Ready(Err(self.explain(error)));
+            }
+        }
+        Poll::Ready(Ok(self.take()))
+    }
+}
+
+impl<T> std::fmt::Debug for Pending<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pending").field("ack", &self.ack).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs a closure as a transaction: again after a lost conflict, contained if it panics.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
+
+use clearway_base::{Error, Result};
+use clearway_sync::{atomic, thread};
+
+use crate::{Pending, Transaction, database::Inner, statistics::Count};
+
+/// The first retry waits up to this long; each further one up to twice as long as the one before.
+const PAUSE_FIRST_US: u64 = 20;
+/// No pause is longer: 10 ms.
+const PAUSE_MAX_US: u64 = 10_000;
+
+/// How one attempt ended.
+enum Attempt<T> {
+    Done(Pending<T>),
+    Conflict(Error),
+    Failed(Error),
+}
+
+/// Runs `body` until it commits, fails or has lost too often.
+#[inline]
+pub(crate) fn run<T>(
+    database: &Inner,
+    name: &'static str,
+    mut body: impl FnMut(&mut Transaction) -> Result<T>,
+) -> Result<Pending<T>> {
+    let kind = database.statistics.kind(name);
+    for attempt in 1.. {
+        let last = attempt >= database.attempts;
+        match run_once(database, kind, last, &mut body) {
+            Attempt::Done(pending) => return Ok(pending),
+            Attempt::Failed(error) => return Err(error),
+            Attempt::Conflict(error) if last => return Err(error),
+            Attempt::Conflict(_) => pause(attempt),
+        }
+    }
+    unreachable!("the last attempt returns")
+}
+
+#[inline]
+fn run_once<T>(
+    database: &Inner,
+    kind: usize,
+    last: bool,
+    body: &mut impl FnMut(&mut Transaction) -> Result<T>,
+) -> Attempt<T> {
+    let mut tx = Transaction::begin(database);
+    // The closure may leave its own captures half changed when it panics; that is between it and
+    // its caller, who gets the error. The transaction itself is only rolled back afterwards.
+    match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
+        Ok(result) => settle(tx, kind, last, result),
+        Err(panic) => {
+            let message = message_of(&*panic);
+            match tx.undo(kind, Count::Panic) {
+                Ok(()) => Attempt::Failed(Error::Panicked { message }),
+                Err(error) => Attempt::Failed(error),
+            }
+        }
+    }
+}
+
+/// Commits or rolls back after the closure has returned. A closure that was a deadlock's victim is
+/// run again even if it hid the error.
+#[inline]
+fn settle<T>(mut tx: Transaction, kind: usize, last: bool, result: Result<T>) -> Attempt<T> {
+    let error = match (result, tx.take_lost()) {
+        (Ok(value), None) => {
+            return match tx.finish(value, kind) {
+                Ok(pending) => Attempt::Done(pending),
+                Err(error) => Attempt::Failed(error),
+            };
+        }
+        (_, Some(conflict)) => conflict,
+        (Err(error), None) => error,
+    };
+    let conflict = error.is_retryable();
+    let count = if conflict && !last { Count::Retry } else { Count::Rollback };
+    match tx.undo(kind, count) {
+        Ok(()) if conflict => Attempt::Conflict(error),
+        Ok(()) => Attempt::Failed(error),
+        // A rollback that fails has stopped the engine: that is what the caller must know.
+        Err(failure) => Attempt::Failed(failure),
+    }
+}
+
+/// Waits a random time before the next attempt, so that those who met in a deadlock do not meet
+/// again.
+#[cold]
+fn pause(attempt: u32) {
+    let ceiling = (PAUSE_FIRST_US << (attempt - 1).min(16)).min(PAUSE_MAX_US);
+    thread::sleep(Duration::from_micros(jitter() % (ceiling + 1)));
+}
+
+/// Numbers that differ between threads and calls; nothing more is asked of them.
+fn jitter() -> u64 {
+    static SEED: atomic::AtomicU64 = atomic::AtomicU64::new(0x9E37_79B9_7F4A_7C15);
+    // Relaxed: any order of the draws will do. (A step of SplitMix64.)
+    let mut z = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, atomic::Ordering::Relaxed);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The text of a panic.
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "a value that is no text".to_owned()
+    }
+}

@@ -1,0 +1,202 @@
+//! Counters by type of transaction, kept per thread and summed when read.
+//!
+//! Invariants:
+//! - T1. A type, once numbered, keeps its number as long as the database is open; number 0 is
+//!   shared by transactions without a type and by those past the `TYPES_MAX`th.
+//! - T2. A thread uses one shard for all it does; only when there are more threads than shards do
+//!   two threads share one. No word of a shard is written by every transaction of the database.
+//!
+//! A shard also carries the handle on the log that each [`Pending`](crate::Pending) needs: the
+//! reference count of the log itself would be one cache line that every commit of every thread
+//! writes, the shard's is its thread's own.
+
+use std::{cell::Cell, collections::HashMap, sync::Arc};
+
+use clearway_log::Log;
+use clearway_sync::{
+    CachePadded, RwLock,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+use clearway_txn::EngineStats;
+
+/// Types that are counted apart.
+const TYPES_MAX: usize = 64;
+/// Shards, a power of two: more than a machine runs agent threads.
+const SHARDS: usize = 64;
+/// Entries of a thread's memory of type numbers, a power of two.
+const REMEMBERED: usize = 16;
+
+/// Everything a database counts about itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Counters of the engine and its parts.
+    pub engine: EngineStats,
+    /// One entry for each type of transaction, by name.
+    pub types: Vec<TypeStats>,
+}
+
+/// Counters of one type of transaction: the name given to
+/// [`transact`](crate::Database::transact) or [`submit`](crate::Database::submit).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct TypeStats {
+    /// The type. Empty: transactions that were begun without a name, and those of the types after
+    /// the 63rd.
+    pub name: String,
+    /// Transactions that committed.
+    pub commits: u64,
+    /// Transactions that were rolled back for good: by the closure, by an error, or because they
+    /// lost too many conflicts.
+    pub rollbacks: u64,
+    /// Attempts that lost a deadlock or a lock wait and were run again.
+    pub retries: u64,
+    /// Closures that panicked.
+    pub panics: u64,
+}
+
+/// What happened to a transaction.
+#[derive(Clone, Copy)]
+pub(crate) enum Count {
+    Commit,
+    Rollback,
+    Retry,
+    Panic,
+}
+
+/// One type's counters in one shard.
+#[derive(Default)]
+struct Counters([AtomicU64; 4]);
+
+/// One thread's counters, and its way to the log.
+pub(crate) struct Shard {
+    log: Arc<Log>,
+    /// By type number (T1).
+    counters: CachePadded<[Counters; TYPES_MAX]>,
+}
+
+impl Shard {
+    /// The number of transactions that have no type.
+    pub(crate) const INTERACTIVE: usize = 0;
+
+    #[inline]
+    pub(crate) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    #[inline]
+    pub(crate) fn count(&self, kind: usize, what: Count) {
+        // Relaxed: a statistic; read by `types` without any order to other memory.
+        self.counters[kind].0[what as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// All counters of a database.
+pub(crate) struct Statistics {
+    database: u64,
+    shards: Box<[Arc<Shard>]>,
+    /// Type names, each at its number (T1).
+    names: RwLock<Vec<&'static str>>,
+    numbers: RwLock<HashMap<&'static str, usize>>,
+}
+
+/// Where a thread remembers a type's number: by database and by the name's address, which for a
+/// `'static` text stands for the text.
+#[derive(Clone, Copy)]
+struct Remembered {
+    database: u64,
+    address: usize,
+    len: usize,
+    number: usize,
+}
+
+const NOTHING: Remembered = Remembered { database: 0, address: 0, len: 0, number: 0 };
+
+thread_local! {
+    static TYPES: [Cell<Remembered>; REMEMBERED] =
+        const { [const { Cell::new(NOTHING) }; REMEMBERED] };
+    static THREAD: usize = next_thread();
+}
+
+fn next_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    // Relaxed: only the spread matters.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Statistics {
+    pub(crate) fn new(database: u64, log: &Arc<Log>) -> Statistics {
+        let shard = |_| {
+            let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
+            Arc::new(Shard { log: Arc::clone(log), counters })
+        };
+        Statistics {
+            database,
+            shards: (0..SHARDS).map(shard).collect(),
+            names: RwLock::new(vec![""]),
+            numbers: RwLock::new(HashMap::new()),
+        }
+    }
+
+    /// The calling thread's shard (T2).
+    #[inline]
+    pub(crate) fn shard(&self) -> Arc<Shard> {
+        Arc::clone(&self.shards[THREAD.with(|&thread| thread) % SHARDS])
+    }
+
+    /// The number of the type `name`.
+    #[inline]
+    pub(crate) fn kind(&self, name: &'static str) -> usize {
+        let (address, len) = (name.as_ptr() as usize, name.len());
+        let slot = (address ^ (address >> 7) ^ self.database as usize) % REMEMBERED;
+        TYPES.with(|types| {
+            let found = types[slot].get();
+            if found.database == self.database && found.address == address && found.len == len {
+                return found.number;
+            }
+            let number = self.look_up(name);
+            types[slot].set(Remembered { database: self.database, address, len, number });
+            number
+        })
+    }
+
+    #[cold]
+    fn look_up(&self, name: &'static str) -> usize {
+        if let Some(&number) = self.numbers.read().get(name) {
+            return number;
+        }
+        let (mut numbers, mut names) = (self.numbers.write(), self.names.write());
+        *numbers.entry(name).or_insert_with(|| {
+            if name.is_empty() || names.len() == TYPES_MAX {
+                return Shard::INTERACTIVE;
+            }
+            names.push(name);
+            names.len() - 1
+        })
+    }
+
+    /// The sums over all shards, by name; types without any event are left out.
+    pub(crate) fn types(&self) -> Vec<TypeStats> {
+        let names = self.names.read().clone();
+        let sum = |number: usize, what: Count| -> u64 {
+            let counter = |shard: &Arc<Shard>| {
+                shard.counters[number].0[what as usize].load(Ordering::Relaxed)
+            };
+            self.shards.iter().map(counter).sum()
+        };
+        let mut types: Vec<_> = names
+            .into_iter()
+            .enumerate()
+            .map(|(number, name)| TypeStats {
+                name: name.to_owned(),
+                commits: sum(number, Count::Commit),
+                rollbacks: sum(number, Count::Rollback),
+                retries: sum(number, Count::Retry),
+                panics: sum(number, Count::Panic),
+            })
+            .filter(|t| t.commits + t.rollbacks + t.retries + t.panics > 0)
+            .collect();
+        types.sort_by(|a, b| a.name.cmp(&b.name));
+        types
+    }
+}

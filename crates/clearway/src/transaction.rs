@@ -1,0 +1,305 @@
+//! A transaction as its user sees it.
+
+use std::sync::Arc;
+
+use clearway_base::{Error, Result};
+use clearway_lock::WaitLimit;
+use clearway_tree::{Direction, ReadIntent};
+use clearway_txn::Savepoint;
+
+use crate::{
+    Cursor, KeyRange, LockWait, Pending, Scan, Table,
+    database::Inner,
+    statistics::{Count, Shard},
+};
+
+/// A transaction: serializable, with strict two-phase locking on keys and on the gaps between
+/// them. Given to the closures of [`transact`](crate::Database::transact) and
+/// [`submit`](crate::Database::submit), or begun by [`begin`](crate::Database::begin).
+///
+/// An operation that fails leaves the transaction as it was before the operation, with one
+/// exception: after [`Error::Deadlock`] the transaction has been rolled back, and every further
+/// operation is [`Error::TransactionEnded`].
+///
+/// ```
+/// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+/// let stock = db.table("stock")?;
+/// let mut tx = db.begin();
+/// tx.insert(&stock, b"bolt", b"7")?;
+/// let before = tx.savepoint()?;
+/// tx.update(&stock, b"bolt", b"6")?;
+/// tx.rollback_to(&before)?;
+/// assert_eq!(tx.get(&stock, b"bolt")?.as_deref(), Some(&b"7"[..]));
+/// tx.commit()?;
+/// # Ok::<(), clearway::Error>(())
+/// ```
+#[must_use = "a transaction that is dropped is rolled back"]
+pub struct Transaction {
+    pub(crate) inner: clearway_txn::Transaction,
+    shard: Arc<Shard>,
+    database: u64,
+    /// The conflict that ended this transaction, whatever the closure made of the error.
+    lost: Option<Error>,
+}
+
+impl Transaction {
+    #[inline]
+    pub(crate) fn begin(database: &Inner) -> Transaction {
+        Transaction {
+            inner: database.engine.begin(),
+            shard: database.statistics.shard(),
+            database: database.id,
+            lost: None,
+        }
+    }
+
+    /// The engine's table behind a handle of this database.
+    #[inline]
+    pub(crate) fn table<'t>(&self, table: &'t Table) -> Result<&'t clearway_txn::Table> {
+        table.of(self.database)
+    }
+
+    /// Remembers that a result ended the transaction.
+    #[inline]
+    pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
+        if let Err(error @ Error::Deadlock { .. }) = &result {
+            self.lost = Some(error.clone());
+        }
+        result
+    }
+
+    /// [`note`](Transaction::note) of a read; what is absent leaves the buffer empty.
+    #[inline]
+    fn note_found(&mut self, result: Result<bool>, value: &mut Vec<u8>) -> Result<bool> {
+        if !matches!(result, Ok(true)) {
+            value.clear();
+        }
+        self.note(result)
+    }
+
+    pub(crate) fn take_lost(&mut self) -> Option<Error> {
+        self.lost.take()
+    }
+
+    /// The value of `key`, or `None`. What is read stays locked against writers, absence
+    /// included.
+    pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        let result = self.inner.get(table.of(self.database)?, key.as_ref());
+        self.note(result)
+    }
+
+    /// [`get`](Transaction::get) into a buffer of the caller's: false, and an empty buffer, if
+    /// there is no such key.
+    #[inline]
+    pub fn get_into(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let result = self.inner.get_into(table.of(self.database)?, key.as_ref(), value);
+        self.note_found(result, value)
+    }
+
+    /// The value of `key`, locked as for a write. Whoever will write a key that it reads should
+    /// read it so: two transactions that both read and then both write would deadlock.
+    pub fn get_for_update(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        let result = self.inner.get_for_update(table.of(self.database)?, key.as_ref());
+        self.note(result)
+    }
+
+    /// [`get_for_update`](Transaction::get_for_update) into a buffer of the caller's.
+    #[inline]
+    pub fn get_for_update_into(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let table = table.of(self.database)?;
+        let result = self.inner.get_for_update_into(table, key.as_ref(), value);
+        self.note_found(result, value)
+    }
+
+    /// Adds a key.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`] if it is present, which then stays locked as after a read;
+    /// [`Error::KeyTooLarge`], [`Error::ValueTooLarge`].
+    #[inline]
+    pub fn insert(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<()> {
+        let table = table.of(self.database)?;
+        let result = self.inner.insert(table, key.as_ref(), value.as_ref());
+        self.note(result)
+    }
+
+    /// Adds a key or replaces its value; true if it was there.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLarge`], [`Error::ValueTooLarge`].
+    #[inline]
+    pub fn put(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<bool> {
+        let table = table.of(self.database)?;
+        let result = self.inner.put(table, key.as_ref(), value.as_ref());
+        self.note(result)
+    }
+
+    /// Replaces the value of a key.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
+    /// read; [`Error::ValueTooLarge`].
+    #[inline]
+    pub fn update(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<()> {
+        let table = table.of(self.database)?;
+        let result = self.inner.update(table, key.as_ref(), value.as_ref());
+        self.note(result)
+    }
+
+    /// Removes a key.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
+    /// read.
+    #[inline]
+    pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
+        let result = self.inner.delete(table.of(self.database)?, key.as_ref());
+        self.note(result)
+    }
+
+    /// The entries of a key range, smallest key first. The range as a whole is locked as far as it
+    /// is read: no key can appear in it or vanish from it.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let fruit = db.table("fruit")?;
+    /// let names = db.transact("list", |tx| {
+    ///     for name in ["apple", "pear", "plum", "quince"] {
+    ///         tx.put(&fruit, name, "")?;
+    ///     }
+    ///     tx.scan(&fruit, "b"..).take(2).map(|entry| Ok(entry?.0)).collect::<Result<Vec<_>, _>>()
+    /// })?;
+    /// assert_eq!(names, [b"pear", b"plum"]);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn scan(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
+        let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Read);
+        Scan::new(self, cursor)
+    }
+
+    /// The entries of a key range, largest key first.
+    pub fn scan_descending(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
+        let cursor = Cursor::open(self, table, &range, Direction::Descending, ReadIntent::Read);
+        Scan::new(self, cursor)
+    }
+
+    /// The entries of a key range, each locked as for a write.
+    pub fn scan_for_update(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
+        let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Update);
+        Scan::new(self, cursor)
+    }
+
+    /// A cursor over a key range, for those who do other things between two entries. It sees what
+    /// this transaction writes ahead of it.
+    pub fn cursor(
+        &mut self,
+        table: &Table,
+        range: impl KeyRange,
+        direction: Direction,
+    ) -> Result<Cursor> {
+        Cursor::open(self, table, &range, direction, ReadIntent::Read)
+    }
+
+    /// The error that makes the closure's transaction roll back, with a reason for the caller:
+    /// `return tx.abort("insufficient funds")`.
+    ///
+    /// # Errors
+    /// Always [`Error::Aborted`].
+    pub fn abort<T>(&self, reason: impl Into<String>) -> Result<T> {
+        Err(Error::Aborted { reason: reason.into() })
+    }
+
+    /// Marks the present state, to come back to with [`rollback_to`](Transaction::rollback_to).
+    pub fn savepoint(&mut self) -> Result<Savepoint> {
+        self.inner.savepoint()
+    }
+
+    /// Undoes what was done since the savepoint, which stays valid. Locks are kept.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSavepoint`] if it is another transaction's or an earlier rollback passed
+    /// it.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        self.inner.rollback_to(savepoint)
+    }
+
+    /// How this transaction's further operations wait for locks.
+    pub fn lock_wait(&mut self, wait: LockWait) {
+        self.inner.set_wait_limit(match wait {
+            LockWait::Default => WaitLimit::Default,
+            LockWait::Forever => WaitLimit::Forever,
+            LockWait::For(limit) => WaitLimit::For(limit),
+            LockWait::Never => WaitLimit::NoWait,
+        });
+    }
+
+    /// Commits and returns once the transaction is durable.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`] if it was rolled back, [`Error::OutcomeUnknown`] if the log
+    /// failed while it was made durable.
+    pub fn commit(self) -> Result<()> {
+        self.finish((), Shard::INTERACTIVE)?.wait()
+    }
+
+    /// Commits and returns at once; the [`Pending`] tells when the transaction is durable.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`] if it was rolled back.
+    pub fn commit_pipelined(self) -> Result<Pending<()>> {
+        let pending = self.finish((), Shard::INTERACTIVE)?;
+        pending.request_flush();
+        Ok(pending)
+    }
+
+    /// Undoes everything and ends the transaction.
+    pub fn rollback(self) -> Result<()> {
+        self.undo(Shard::INTERACTIVE, Count::Rollback)
+    }
+
+    /// Commits and counts it under `kind`; the value is held back until the commit is durable.
+    #[inline]
+    pub(crate) fn finish<T>(self, value: T, kind: usize) -> Result<Pending<T>> {
+        let committed = self.inner.commit()?;
+        self.shard.count(kind, Count::Commit);
+        Ok(Pending::new(value, committed, self.shard))
+    }
+
+    /// Rolls back and counts it under `kind`. A transaction that has ended is no error.
+    pub(crate) fn undo(self, kind: usize, count: Count) -> Result<()> {
+        self.shard.count(kind, count);
+        match self.inner.rollback() {
+            Err(Error::TransactionEnded) => Ok(()),
+            result => result,
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Bad input is a clear typed error, and nothing is lost.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+
+use clearway::{
+    Creation, Database, Error, KEY_LEN_MAX, Options, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,
+};
+
+const PAGE: usize = 8192;
+
+fn small() -> Options {
+    Options::new().cache_size(4 << 20).log_capacity(8 << 20)
+}
+
+/// A closed database with one row, in a directory of its own.
+fn closed_database() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let db = small().open(directory.path().join("db")).unwrap();
+    let t = db.table("t").unwrap();
+    db.transact("put", |tx| tx.put(&t, b"k", b"v")).unwrap();
+    db.close().unwrap();
+    directory
+}
+
+fn has_its_row(path: &Path) -> bool {
+    let db = small().open(path).unwrap();
+    let t = db.open_table("t").unwrap();
+    db.transact("get", |tx| tx.get(&t, b"k")).unwrap().as_deref() == Some(&b"v"[..])
+}
+
+#[test]
+fn too_large_a_key_is_refused_and_the_transaction_goes_on() {
+    let db = Options::in_memory().cache_size(8 << 20).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    db.transact("put", |tx| {
+        let long = vec![7; KEY_LEN_MAX + 1];
+        let refused = tx.put(&t, &long, b"v");
+        assert!(matches!(refused, Err(Error::KeyTooLarge { len, max })
+            if len == KEY_LEN_MAX + 1 && max == KEY_LEN_MAX));
+        assert!(matches!(tx.insert(&t, &long, b"v"), Err(Error::KeyTooLarge { .. })));
+        assert!(!tx.put(&t, &long[1..], b"v")?);
+        assert_eq!(tx.get(&t, &long[1..])?.as_deref(), Some(&b"v"[..]));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn too_large_a_value_is_refused_and_the_largest_kept() {
+    let db = Options::in_memory().cache_size(64 << 20).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    let mut value = vec![0x5A; VALUE_LEN_MAX + 1];
+    let refused = db.transact("put", |tx| tx.put(&t, b"k", &value));
+    assert!(matches!(refused, Err(Error::ValueTooLarge { len, .. }) if len == value.len()));
+    value.pop();
+    value[VALUE_LEN_MAX / 2] = 1;
+    db.transact("put", |tx| tx.put(&t, b"k", &value)).unwrap();
+    let read = db.transact("get", |tx| tx.get(&t, b"k")).unwrap().unwrap();
+    assert!(read == value, "the largest value came back changed");
+}
+
+#[test]
+fn the_empty_key_and_value_are_a_key_and_a_value() {
+    let db = Options::in_memory().cache_size(8 << 20).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    db.transact("put", |tx| tx.insert(&t, b"", b"")).unwrap();
+    let rows = db.transact("scan", |tx| tx.scan(&t, ..).collect::<Result<Vec<_>, _>>());
+    assert_eq!(rows.unwrap(), [(vec![], vec![])]);
+    db.transact("delete", |tx| tx.delete(&t, b"")).unwrap();
+    assert_eq!(db.transact("get", |tx| tx.get(&t, b"")).unwrap(), None);
+}
+
+#[test]
+fn tables_that_are_unknown_foreign_dropped_or_misnamed_are_refused() {
+    let db = Options::in_memory().cache_size(8 << 20).open("test").unwrap();
+    let other = Options::in_memory().cache_size(8 << 20).open("other").unwrap();
+    assert!(matches!(db.open_table("x"), Err(Error::UnknownTable { name }) if name == "x"));
+    assert!(matches!(db.drop_table("x"), Err(Error::UnknownTable { .. })));
+    let long = "x".repeat(TABLE_NAME_LEN_MAX + 1);
+    assert!(matches!(db.table(""), Err(Error::BadTableName { .. })));
+    assert!(matches!(db.table(&long), Err(Error::BadTableName { .. })));
+    db.table(&long[1..]).unwrap();
+
+    let t = db.create_table("x").unwrap();
+    assert!(matches!(db.create_table("x"), Err(Error::TableExists { .. })));
+    let foreign = other.table("x").unwrap();
+    let refused = db.transact("get", |tx| tx.get(&foreign, b"k"));
+    assert!(matches!(refused, Err(Error::UnknownTable { .. })));
+    db.drop_table("x").unwrap();
+    let refused = db.transact("put", |tx| tx.put(&t, b"k", b"v"));
+    assert!(matches!(refused, Err(Error::UnknownTable { .. })));
+    assert_eq!(db.tables(), [&long[1..]]);
+}
+
+#[test]
+fn a_transaction_cannot_be_used_after_it_lost_a_deadlock() {
+    let db = Options::in_memory().cache_size(8 << 20).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    let (mut one, mut two) = (db.begin(), db.begin());
+    one.put(&t, b"a", b"1").unwrap();
+    two.put(&t, b"b", b"2").unwrap();
+    let (first, second) = std::thread::scope(|scope| {
+        let first = scope.spawn(|| one.put(&t, b"b", b"1"));
+        let second = two.put(&t, b"a", b"2");
+        (first.join().unwrap(), second)
+    });
+    assert!(first.is_err() != second.is_err(), "{first:?} {second:?}");
+    let (mut victim, two) = if first.is_err() { (one, two) } else { (two, one) };
+    assert!(matches!(victim.get(&t, b"a"), Err(Error::TransactionEnded)));
+    assert!(matches!(victim.savepoint(), Err(Error::TransactionEnded)));
+    assert!(matches!(victim.commit(), Err(Error::TransactionEnded)));
+    two.commit().unwrap();
+}
+
+#[test]
+fn a_closed_database_refuses_work_and_reopens() {
+    let directory = closed_database();
+    let path = directory.path().join("db");
+    let db = small().open(&path).unwrap();
+    let t = db.table("t").unwrap();
+    db.close().unwrap();
+    assert!(matches!(db.health(), Err(Error::Closed)));
+    assert!(matches!(db.transact("get", |tx| tx.get(&t, b"k")), Err(Error::Closed)));
+    assert!(matches!(db.checkpoint(), Err(Error::Closed)));
+    drop(db);
+    assert!(has_its_row(&path));
+}
+
+#[test]
+fn a_second_opener_is_refused_in_this_process_and_in_another() {
+    if let Some(path) = std::env::var_os("CLEARWAY_SECOND_OPENER") {
+        let refused = matches!(small().open(path), Err(Error::AlreadyOpen { .. }));
+        std::process::exit(if refused { 0 } else { 1 });
+    }
+    let directory = closed_database();
+    let path = directory.path().join("db");
+    let db = small().open(&path).unwrap();
+    assert!(matches!(small().open(&path), Err(Error::AlreadyOpen { .. })));
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_second_opener_is_refused_in_this_process_and_in_another"])
+        .env("CLEARWAY_SECOND_OPENER", &path)
+        .output()
+        .unwrap()
+        .status;
+    assert!(status.success());
+    drop(db);
+    assert!(has_its_row(&path));
+}
+
+#[test]
+fn a_directory_that_is_no_database_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let letter = directory.path().join("letter.txt");
+    fs::write(&letter, "dear reader").unwrap();
+    for options in [small(), small().create(Creation::Never), small().create(Creation::New)] {
+        let refused = options.open(directory.path());
+        assert!(matches!(refused, Err(Error::NotADatabase { .. })), "{refused:?}");
+    }
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "dear reader");
+    let mut names: Vec<_> =
+        fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.retain(|name| name != "LOCK");
+    assert_eq!(names, ["letter.txt"], "a refused opening leaves nothing behind");
+    // A `data` file of somebody else's.
+    fs::write(directory.path().join("data"), vec![b'x'; 3 * PAGE]).unwrap();
+    assert!(matches!(small().open(directory.path()), Err(Error::NotADatabase { .. })));
+}
+
+#[test]
+fn the_creation_policy_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let absent = small().create(Creation::Never).open(&path);
+    assert!(absent.is_err());
+    assert!(!path.exists());
+    small().create(Creation::New).open(&path).unwrap().close().unwrap();
+    assert!(small().create(Creation::New).open(&path).is_err());
+    small().create(Creation::Never).open(&path).unwrap();
+}
+
+/// Fills a file with zeros.
+fn blank(file: &Path) {
+    let len = fs::metadata(file).unwrap().len();
+    fs::write(file, vec![0; len as usize]).unwrap();
+}
+
+/// Rewrites both superblocks' version, with a checksum that holds.
+fn set_version(path: &Path, version: u32) {
+    let file = path.join("data");
+    let mut bytes = fs::read(&file).unwrap();
+    for copy in [0, PAGE] {
+        let sector = &mut bytes[copy..copy + 512];
+        if sector.iter().any(|&byte| byte != 0) {
+            sector[8..12].copy_from_slice(&version.to_le_bytes());
+            let checksum = clearway_base::crc32c(&sector[..508]);
+            sector[508..].copy_from_slice(&checksum.to_le_bytes());
+        }
+    }
+    fs::write(&file, bytes).unwrap();
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_alone() {
+    let directory = closed_database();
+    let path = directory.path().join("db");
+    set_version(&path, 99);
+    let before = fs::read(path.join("data")).unwrap();
+    let refused = small().open(&path);
+    assert!(matches!(refused, Err(Error::FormatTooNew { found: 99, .. })), "{refused:?}");
+    assert!(before == fs::read(path.join("data")).unwrap());
+    set_version(&path, 1);
+    assert!(has_its_row(&path));
+}
+
+#[test]
+fn one_damaged_superblock_is_survived_and_two_are_reported() {
+    let directory = closed_database();
+    let path = directory.path().join("db");
+    let pristine = fs::read(path.join("data")).unwrap();
+    let damage = |copies: &[usize]| {
+        let mut bytes = pristine.clone();
+        copies.iter().for_each(|copy| bytes[copy * PAGE + 100] ^= 0xFF);
+        fs::write(path.join("data"), bytes).unwrap();
+    };
+    damage(&[0, 1]);
+    let refused = small().open(&path);
+    assert!(matches!(refused, Err(Error::Corrupt { what: "superblock", .. })), "{refused:?}");
+    damage(&[]);
+    assert!(has_its_row(&path));
+}
+
+/// Copies a directory's files, and those one level below.
+fn copy_directory(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_directory(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_damaged_page_is_reported_and_never_read_as_data() {
+    let directory = closed_database();
+    let pristine = directory.path().join("db");
+    // The double-write area still has these pages and would repair them.
+    blank(&pristine.join("doublewrite"));
+    let pages = fs::read(pristine.join("data")).unwrap();
+    let mut reported = 0;
+    for (page, bytes) in pages.chunks(PAGE).enumerate().skip(2) {
+        if bytes.iter().all(|&byte| byte == 0) {
+            continue;
+        }
+        let path = directory.path().join(format!("damaged-{page}"));
+        copy_directory(&pristine, &path);
+        let mut damaged = pages.clone();
+        damaged[page * PAGE + 64] ^= 0x10;
+        fs::write(path.join("data"), damaged).unwrap();
+        let outcome = small().open(&path).and_then(|db| {
+            let verified = db.verify().map(drop);
+            let t = db.open_table("t")?;
+            let read = db.transact("get", |tx| tx.get(&t, b"k"));
+            if let Ok(value) = read {
+                assert_eq!(value.as_deref(), Some(&b"v"[..]), "page {page}");
+            }
+            verified
+        });
+        let damage = matches!(outcome, Err(Error::CorruptPage { .. } | Error::Corrupt { .. }));
+        assert!(damage, "page {page}: {outcome:?}");
+        reported += 1;
+        fs::remove_dir_all(path).unwrap();
+    }
+    assert!(reported >= 3, "space map, catalogue and table are three pages at least");
+    assert!(has_its_row(&pristine));
+}
+
+#[test]
+fn a_file_in_the_place_of_the_directory_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    fs::write(&path, "a file").unwrap();
+    assert!(small().open(&path).is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"a file");
+}
+
+#[test]
+fn a_directory_without_permission_is_an_io_error() {
+    let directory = closed_database();
+    let path = directory.path().join("db");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    let refused = small().open(&path);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    // The superuser is not held back by permissions.
+    if let Err(error) = refused.map(drop) {
+        assert!(
+            matches!(&error, Error::Io { source, .. }
+            if source.kind() == std::io::ErrorKind::PermissionDenied),
+            "{error:?}"
+        );
+    }
+    assert!(has_its_row(&path));
+}
+
+#[test]
+fn options_that_cannot_work_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |options: Options| options.open(directory.path().join("db"));
+    let cache = open(Options::new().cache_size(1));
+    assert!(matches!(cache, Err(Error::BadOption { .. })), "{cache:?}");
+    let log = open(Options::new().log_capacity(1));
+    assert!(matches!(log, Err(Error::BadOption { .. })), "{log:?}");
+    open(small()).unwrap();
+}
+
+#[test]
+fn a_backup_goes_to_an_empty_directory_only_and_opens() {
+    let directory = closed_database();
+    let db: Database = small().open(directory.path().join("db")).unwrap();
+    let refused = db.backup(directory.path().join("db"));
+    assert!(
+        matches!(&refused, Err(Error::Io { source, .. })
+        if source.kind() == std::io::ErrorKind::AlreadyExists),
+        "{refused:?}"
+    );
+    let copy = directory.path().join("copy");
+    db.backup(&copy).unwrap();
+    let t = db.open_table("t").unwrap();
+    db.transact("after", |tx| tx.put(&t, b"k", b"changed")).unwrap();
+    db.close().unwrap();
+    assert!(has_its_row(&copy));
+}

@@ -1,0 +1,185 @@
+//! What the killed process does.
+
+use std::{collections::VecDeque, io::Write, path::PathBuf};
+
+use clearway::{Database, Error, Options, Pending, Result};
+use clearway_sync::thread;
+
+use crate::bank::{ACCOUNTS, BATCH, Books, Rng, Transfer, pair};
+
+pub(crate) const ROLE: &str = "CLEARWAY_KILL_ROLE";
+pub(crate) const DIRECTORY: &str = "CLEARWAY_KILL_DIRECTORY";
+pub(crate) const SEED: &str = "CLEARWAY_KILL_CHILD_SEED";
+
+/// Agent threads, and clients of each.
+const AGENTS: u64 = 2;
+const CLIENTS: u64 = 12;
+
+/// What a child is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Open and run transactions until killed, with frequent checkpoints.
+    Load,
+    /// The same without checkpoints.
+    LoadWithoutCheckpoints,
+    /// Open, and do nothing more until killed.
+    Recover,
+}
+
+impl Role {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Role::Load => "load",
+            Role::LoadWithoutCheckpoints => "load-without-checkpoints",
+            Role::Recover => "recover",
+        }
+    }
+
+    fn asked() -> Option<Role> {
+        let name = std::env::var(ROLE).ok()?;
+        let roles = [Role::Load, Role::LoadWithoutCheckpoints, Role::Recover];
+        roles.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// Options that vary with the seed: caches from tight to ample, checkpoints from frequent to rare.
+pub(crate) fn options(role: Role, seed: u64) -> Options {
+    let cache = [1, 2, 8, 32][(seed % 4) as usize] << 20;
+    let options = Options::new().cache_size(cache);
+    match role {
+        Role::Load => {
+            let checkpoint = [256 << 10, 1 << 20, 4 << 20][(seed % 3) as usize];
+            options.log_capacity(64 << 20).checkpoint_every(checkpoint)
+        }
+        // The same for both, or recovery could find more log than it may keep.
+        Role::LoadWithoutCheckpoints | Role::Recover => {
+            options.log_capacity(512 << 20).checkpoint_every(128 << 20)
+        }
+    }
+}
+
+/// Plays the role that the environment names, if any; then it does not return.
+pub(crate) fn run_if_asked() {
+    let Some(role) = Role::asked() else { return };
+    let path = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
+    let seed = std::env::var(SEED).unwrap().parse().unwrap();
+    let db = match options(role, seed).open(path) {
+        Ok(db) => db,
+        Err(error) => {
+            eprintln!("the child cannot open: {error}");
+            std::process::exit(3);
+        }
+    };
+    if role != Role::Recover {
+        load(&db, seed);
+    }
+    say("\nopen\n");
+    loop {
+        thread::park();
+    }
+}
+
+/// One write of whole lines.
+fn say(lines: &str) {
+    let mut output = std::io::stdout().lock();
+    output.write_all(lines.as_bytes()).and_then(|()| output.flush()).unwrap();
+}
+
+/// Starts the threads of the load.
+fn load(db: &Database, seed: u64) {
+    for agent in 0..AGENTS {
+        let db = db.clone();
+        thread::spawn(move || {
+            let books = Books::open(&db).unwrap();
+            exit_on_error(pipeline(&db, &books, agent, Rng::new(seed * 31 + agent)));
+        });
+    }
+    let db = db.clone();
+    thread::spawn(move || {
+        let books = Books::open(&db).unwrap();
+        exit_on_error(batches(&db, &books, seed, Rng::new(seed * 37)));
+    });
+}
+
+fn exit_on_error(result: Result<()>) {
+    if let Err(error) = result {
+        eprintln!("the child's load failed: {error}");
+        std::process::exit(4);
+    }
+}
+
+/// Keeps a transaction of each of its clients under way, and tells which were acknowledged.
+fn pipeline(db: &Database, books: &Books, agent: u64, mut rng: Rng) -> Result<()> {
+    let mut under_way: VecDeque<(u64, u64, Pending<()>)> = VecDeque::new();
+    let mut free: VecDeque<(u64, u64)> = VecDeque::new();
+    for client in agent * CLIENTS..(agent + 1) * CLIENTS {
+        free.push_back((client, books.last_sequence(client)?));
+    }
+    let mut lines = String::new();
+    loop {
+        while let Some((client, last)) = free.pop_front() {
+            let sequence = last + 1;
+            let what = Transfer {
+                from: rng.below(ACCOUNTS),
+                to: rng.below(ACCOUNTS),
+                amount: rng.below(1_000),
+            };
+            if rng.below(20) == 0 {
+                abort(db, books, client, sequence, what)?;
+            }
+            let pending = db.submit("transfer", |tx| books.transfer(tx, client, sequence, what))?;
+            under_way.push_back((client, sequence, pending));
+        }
+        if let Some((client, sequence, pending)) = under_way.pop_front() {
+            pending.wait()?;
+            acknowledge(&mut lines, &mut free, client, sequence);
+        }
+        while under_way.front().is_some_and(|(.., pending)| pending.is_ready()) {
+            if let Some((client, sequence, pending)) = under_way.pop_front() {
+                pending.wait()?;
+                acknowledge(&mut lines, &mut free, client, sequence);
+            }
+        }
+        say(&lines);
+        lines.clear();
+    }
+}
+
+fn acknowledge(lines: &mut String, free: &mut VecDeque<(u64, u64)>, client: u64, sequence: u64) {
+    lines.push_str(&format!("ack {client} {sequence}\n"));
+    free.push_back((client, sequence));
+}
+
+/// A transaction that does all its work and then changes its mind.
+fn abort(db: &Database, books: &Books, client: u64, sequence: u64, what: Transfer) -> Result<()> {
+    let result: Result<()> = db.transact("abort", |tx| {
+        books.transfer(tx, client, sequence, what)?;
+        tx.abort("on purpose")
+    });
+    match result {
+        Err(Error::Aborted { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+/// Long transactions of many rows, some rolled back, so that a kill leaves much to undo.
+fn batches(db: &Database, books: &Books, writer: u64, mut rng: Rng) -> Result<()> {
+    for batch in 0.. {
+        let mut tx = db.begin();
+        for index in 0..BATCH {
+            let key = [&pair(writer, batch)[..], &index.to_be_bytes()].concat();
+            // Values from nothing to overflow pages.
+            let len = [0, 50, 700, 9_000][rng.below(4) as usize];
+            tx.put(&books.batch, key, vec![7; len])?;
+            if index % 8 == 7 {
+                thread::yield_now();
+            }
+        }
+        match rng.below(3) {
+            0 => tx.rollback()?,
+            1 => tx.commit()?,
+            _ => drop(tx.commit_pipelined()?),
+        }
+    }
+    Ok(())
+}

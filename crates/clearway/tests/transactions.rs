@@ -1,0 +1,358 @@
+//! What users rely on in `transact`, `submit` and `begin`.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Arc, Barrier},
+    task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+use clearway_sync::{
+    atomic::{AtomicU64, Ordering},
+    thread,
+};
+
+use clearway::{Database, Direction, Error, LockWait, Options, Table, TypeStats, prefix};
+
+fn memory() -> Database {
+    Options::in_memory().cache_size(8 << 20).open("test").unwrap()
+}
+
+fn with_table() -> (Database, Table) {
+    let db = memory();
+    let table = db.table("t").unwrap();
+    (db, table)
+}
+
+fn type_stats(db: &Database, name: &str) -> TypeStats {
+    db.type_stats().into_iter().find(|kind| kind.name == name).unwrap_or_default()
+}
+
+#[test]
+fn a_closure_that_panics_is_rolled_back_and_the_database_goes_on() {
+    let (db, t) = with_table();
+    let result = db.transact("panic", |tx| -> clearway::Result<()> {
+        tx.put(&t, b"k", b"half")?;
+        panic!("number {}", 7);
+    });
+    assert!(matches!(&result, Err(Error::Panicked { message }) if message == "number 7"));
+    // The lock is free and the write gone: seen from another transaction at once.
+    let seen = db.transact("after", |tx| {
+        tx.lock_wait(LockWait::Never);
+        let seen = tx.get_for_update(&t, b"k")?;
+        tx.put(&t, b"k", b"whole")?;
+        Ok(seen)
+    });
+    assert_eq!(seen.unwrap(), None);
+    assert_eq!(type_stats(&db, "panic").panics, 1);
+}
+
+#[test]
+fn an_aborted_closure_leaves_nothing() {
+    let (db, t) = with_table();
+    let result: clearway::Result<()> = db.transact("abort", |tx| {
+        tx.insert(&t, b"k", b"v")?;
+        tx.abort("changed my mind")
+    });
+    assert!(matches!(&result, Err(Error::Aborted { reason }) if reason == "changed my mind"));
+    assert_eq!(db.transact("read", |tx| tx.get(&t, b"k")).unwrap(), None);
+    assert_eq!(type_stats(&db, "abort").rollbacks, 1);
+}
+
+#[test]
+fn writes_say_what_they_found() {
+    let (db, t) = with_table();
+    db.transact("write", |tx| {
+        assert!(matches!(tx.update(&t, b"k", b"1"), Err(Error::NotFound)));
+        assert!(matches!(tx.delete(&t, b"k"), Err(Error::NotFound)));
+        tx.insert(&t, b"k", b"1")?;
+        assert!(matches!(tx.insert(&t, b"k", b"2"), Err(Error::DuplicateKey)));
+        assert!(tx.put(&t, b"k", b"3")?);
+        assert!(!tx.put(&t, b"l", b"4")?);
+        tx.update(&t, b"l", b"5")?;
+        tx.delete(&t, b"k")
+    })
+    .unwrap();
+    let rows = db.transact("read", |tx| tx.scan(&t, ..).collect::<Result<Vec<_>, _>>()).unwrap();
+    assert_eq!(rows, [(b"l".to_vec(), b"5".to_vec())]);
+}
+
+#[test]
+fn scans_honour_every_kind_of_bound_in_both_directions() {
+    let (db, t) = with_table();
+    let keys = ["a", "ab", "b", "ba", "c"];
+    db.transact("fill", |tx| keys.iter().try_for_each(|k| tx.insert(&t, k, k))).unwrap();
+    let mut tx = db.begin();
+    let mut check = |range: &dyn Fn(&mut clearway::Transaction, bool) -> Vec<String>,
+                     want: &[&str]| {
+        assert_eq!(range(&mut tx, false), want);
+        let reversed: Vec<_> = want.iter().rev().copied().collect();
+        assert_eq!(range(&mut tx, true), reversed);
+    };
+    macro_rules! range {
+        ($range:expr) => {
+            &|tx, descending| {
+                let scan = match descending {
+                    true => tx.scan_descending(&t, $range),
+                    false => tx.scan(&t, $range),
+                };
+                scan.map(|entry| String::from_utf8(entry.unwrap().0).unwrap()).collect()
+            }
+        };
+    }
+    check(range!(..), &keys);
+    check(range!("ab"..), &keys[1..]);
+    check(range!("ab".."c"), &keys[1..4]);
+    check(range!("ab"..="c"), &keys[1..]);
+    check(range!(.."b"), &keys[..2]);
+    check(range!(..="b"), &keys[..3]);
+    check(range!(prefix("b")), &keys[2..4]);
+    check(range!("x"..), &[]);
+    check(range!("c".."a"), &[]);
+    tx.rollback().unwrap();
+}
+
+#[test]
+fn a_cursor_lets_writes_come_between_its_steps() {
+    let (db, t) = with_table();
+    db.transact("fill", |tx| (0..5u8).try_for_each(|k| tx.insert(&t, [k], b"old"))).unwrap();
+    db.transact("sweep", |tx| {
+        let mut cursor = tx.cursor(&t, .., Direction::Ascending)?;
+        let mut seen = 0;
+        while let Some((key, _)) = cursor.next(tx)? {
+            tx.update(&t, &key, b"new")?;
+            seen += 1;
+        }
+        assert_eq!(seen, 5);
+        Ok(())
+    })
+    .unwrap();
+    let news = db.transact("count", |tx| {
+        Ok(tx.scan(&t, ..).filter(|entry| entry.as_ref().unwrap().1 == b"new").count())
+    });
+    assert_eq!(news.unwrap(), 5);
+}
+
+#[test]
+fn a_savepoint_takes_back_only_what_came_after_it() {
+    let (db, t) = with_table();
+    let mut tx = db.begin();
+    tx.insert(&t, b"a", b"1").unwrap();
+    let first = tx.savepoint().unwrap();
+    tx.insert(&t, b"b", b"2").unwrap();
+    let second = tx.savepoint().unwrap();
+    tx.delete(&t, b"a").unwrap();
+    tx.rollback_to(&second).unwrap();
+    assert_eq!(tx.get(&t, b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    tx.rollback_to(&first).unwrap();
+    assert_eq!(tx.get(&t, b"b").unwrap(), None);
+    assert!(matches!(tx.rollback_to(&second), Err(Error::UnknownSavepoint)));
+    tx.commit().unwrap();
+    assert!(db.transact("read", |tx| tx.get(&t, b"a")).unwrap().is_some());
+}
+
+#[test]
+fn a_dropped_transaction_is_rolled_back_and_frees_its_locks() {
+    let (db, t) = with_table();
+    let mut tx = db.begin();
+    tx.put(&t, b"k", b"v").unwrap();
+    drop(tx);
+    let mut tx = db.begin();
+    tx.lock_wait(LockWait::Never);
+    assert_eq!(tx.get_for_update(&t, b"k").unwrap(), None);
+    tx.rollback().unwrap();
+}
+
+#[test]
+fn a_held_lock_is_refused_or_timed_out_as_asked() {
+    let (db, t) = with_table();
+    let mut holder = db.begin();
+    holder.put(&t, b"k", b"v").unwrap();
+    let mut asker = db.begin();
+    asker.lock_wait(LockWait::Never);
+    assert!(matches!(asker.get(&t, b"k"), Err(Error::WouldBlock)));
+    asker.lock_wait(LockWait::For(Duration::from_millis(20)));
+    let started = Instant::now();
+    assert!(matches!(asker.get(&t, b"k"), Err(Error::LockTimeout { .. })));
+    assert!(started.elapsed() >= Duration::from_millis(20));
+    // The transaction is still active after both.
+    holder.commit().unwrap();
+    assert_eq!(asker.get(&t, b"k").unwrap().as_deref(), Some(&b"v"[..]));
+    asker.commit().unwrap();
+}
+
+#[test]
+fn a_deadlock_is_resolved_and_its_victim_runs_again() {
+    let (db, t) = with_table();
+    db.transact("fill", |tx| {
+        tx.insert(&t, b"a", [0])?;
+        tx.insert(&t, b"b", [0])
+    })
+    .unwrap();
+    let meet = Barrier::new(2);
+    let cross = |first: &'static [u8], second: &'static [u8]| {
+        let mut attempts = 0;
+        db.transact("cross", |tx| {
+            attempts += 1;
+            let a = tx.get_for_update(&t, first)?.unwrap()[0];
+            if attempts == 1 {
+                meet.wait();
+            }
+            let b = tx.get_for_update(&t, second)?.unwrap()[0];
+            tx.put(&t, first, [a + 1])?;
+            tx.put(&t, second, [b + 1])
+        })
+        .unwrap();
+        attempts
+    };
+    let attempts: u32 = thread::scope(|scope| {
+        let other = scope.spawn(|| cross(b"b", b"a"));
+        cross(b"a", b"b") + other.join().unwrap()
+    });
+    assert!(attempts > 2, "one of them must have lost");
+    let sum = |key: &'static [u8]| db.transact("read", |tx| tx.get(&t, key)).unwrap().unwrap()[0];
+    assert_eq!((sum(b"a"), sum(b"b")), (2, 2));
+    assert_eq!(type_stats(&db, "cross").retries, u64::from(attempts) - 2);
+}
+
+#[test]
+fn a_victim_that_hides_its_error_runs_again() {
+    let (db, t) = with_table();
+    db.transact("fill", |tx| {
+        tx.insert(&t, b"a", b"")?;
+        tx.insert(&t, b"b", b"")
+    })
+    .unwrap();
+    let meet = Barrier::new(2);
+    let cross = |first: &'static [u8], second: &'static [u8]| {
+        let mut attempts = 0;
+        db.transact("hide", |tx| {
+            attempts += 1;
+            tx.put(&t, first, b"mine")?;
+            if attempts == 1 {
+                meet.wait();
+            }
+            // A closure that ignores the error must not be taken for a success.
+            let _ = tx.put(&t, second, first);
+            Ok(())
+        })
+        .unwrap();
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| cross(b"b", b"a"));
+        cross(b"a", b"b");
+    });
+    // Both ran in full, one after the other: the later one's writes stand on both keys.
+    let [a, b] = [b"a", b"b"].map(|key| db.transact("r", |tx| tx.get(&t, key)).unwrap().unwrap());
+    assert!((a == b"mine" && b == b"a") || (a == b"b" && b == b"mine"), "{a:?} {b:?}");
+}
+
+#[test]
+fn lost_conflicts_are_bounded() {
+    let options = Options::in_memory().cache_size(8 << 20).attempts(3);
+    let db = options.lock_wait_limit(Some(Duration::from_millis(1))).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    let mut holder = db.begin();
+    holder.put(&t, b"k", b"v").unwrap();
+    let attempts = AtomicU64::new(0);
+    let result = db.transact("lose", |tx| {
+        attempts.fetch_add(1, Ordering::SeqCst);
+        tx.get(&t, b"k")
+    });
+    assert!(matches!(result, Err(Error::LockTimeout { .. })));
+    assert_eq!(attempts.load(Ordering::SeqCst), 3);
+    let lose = type_stats(&db, "lose");
+    assert_eq!((lose.retries, lose.rollbacks, lose.commits), (2, 1, 0));
+    holder.rollback().unwrap();
+}
+
+#[test]
+fn a_pending_result_can_be_polled_waited_for_and_awaited() {
+    struct Count(AtomicU64);
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let options = Options::in_memory().cache_size(8 << 20);
+    let db = options.log_delay(Duration::from_millis(20)).open("test").unwrap();
+    let t = db.table("t").unwrap();
+
+    let mut polled = db.submit("poll", |tx| tx.put(&t, b"a", b"1")).unwrap();
+    assert!(polled.try_take().is_none() || polled.is_ready());
+    let value = loop {
+        match polled.try_take() {
+            Some(value) => break value,
+            None => thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    assert!(!value.unwrap());
+    assert!(polled.try_take().is_none(), "a value is handed out once");
+
+    let count = Arc::new(Count(AtomicU64::new(0)));
+    let waker = Waker::from(Arc::clone(&count));
+    let mut awaited = pin!(db.submit("await", |tx| tx.put(&t, b"b", b"1")).unwrap());
+    let mut context = Context::from_waker(&waker);
+    let mut wakes = 0;
+    let value = loop {
+        match awaited.as_mut().poll(&mut context) {
+            Poll::Ready(value) => break value,
+            Poll::Pending => {
+                let deadline = Instant::now() + Duration::from_secs(10);
+                while count.0.load(Ordering::SeqCst) == wakes {
+                    assert!(Instant::now() < deadline, "the waker was never called");
+                    thread::sleep(Duration::from_millis(1));
+                }
+                wakes += 1;
+            }
+        }
+    };
+    assert!(!value.unwrap());
+}
+
+#[test]
+fn a_result_is_not_shown_before_the_log_is_durable() {
+    let options = Options::in_memory().cache_size(8 << 20);
+    let db = options.log_delay(Duration::from_millis(60)).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    let started = Instant::now();
+    let mut writer = db.submit("write", |tx| tx.put(&t, b"k", b"v")).unwrap();
+    // The lock is free at once; the reader sees the value inside, but cannot let it out earlier.
+    let reader = db.submit("read", |tx| tx.get(&t, b"k")).unwrap();
+    if started.elapsed() < Duration::from_millis(50) {
+        assert!(writer.try_take().is_none());
+        assert!(!reader.is_ready());
+    }
+    assert_eq!(reader.wait().unwrap().as_deref(), Some(&b"v"[..]));
+    assert!(started.elapsed() >= Duration::from_millis(60));
+    assert!(writer.is_ready());
+}
+
+#[test]
+fn counters_are_kept_for_each_type_over_all_threads() {
+    let (db, t) = with_table();
+    thread::scope(|scope| {
+        for thread in 0..4u8 {
+            let (db, t) = (&db, &t);
+            scope.spawn(move || {
+                for n in 0..25u8 {
+                    db.submit("put", |tx| tx.put(t, [thread, n], b"")).unwrap().wait().unwrap();
+                }
+            });
+        }
+    });
+    db.begin().rollback().unwrap();
+    assert_eq!(type_stats(&db, "put").commits, 100);
+    assert_eq!(type_stats(&db, "").rollbacks, 1);
+}
+
+#[test]
+fn interactive_transactions_cross_threads() {
+    let (db, t) = with_table();
+    let mut tx = db.begin();
+    tx.put(&t, b"k", b"v").unwrap();
+    let pending = thread::spawn(move || tx.commit_pipelined().unwrap()).join().unwrap();
+    pending.wait().unwrap();
+    assert!(db.transact("read", |tx| tx.get(&t, b"k")).unwrap().is_some());
+}

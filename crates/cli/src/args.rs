@@ -1,0 +1,235 @@
+//! The command line.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args as Group, Parser, Subcommand, ValueEnum};
+use clearway::EarlyRelease;
+use clearway_workloads::{Commit, Skew};
+
+use crate::units::{parse_duration, parse_seconds, parse_size};
+
+const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 the data is inconsistent or damaged; \
+                          2 wrong usage; 3 the command could not do its work.";
+
+/// A durable, serializable transaction engine: benchmark, check, look, copy.
+#[derive(Parser, Debug)]
+#[command(name = "clearway", version, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a benchmark on a database and check the data afterwards
+    Bench(BenchArgs),
+    /// Check every page, tree and free-space map of a database
+    Verify(LookArgs),
+    /// Tell what is in a database and what opening it had to recover
+    Stats(LookArgs),
+    /// Write a database's contents as stable text
+    #[command(
+        after_help = "Format: a line `table NAME`, then a line `KEY VALUE` for each entry in \
+                            key order, then a line `end`. Bytes other than graphic ASCII, and the \
+                            backslash, are written \\xNN.\n\nExample: clearway dump bank -t account"
+    )]
+    Dump(DumpArgs),
+    /// Copy a database to an absent or empty directory
+    #[command(after_help = "Example: clearway backup bank bank-monday")]
+    Backup(BackupArgs),
+}
+
+#[derive(Group, Debug)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) workload: Bench,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Bench {
+    /// TPC-B: debit and credit on accounts, tellers, branches and a history
+    #[command(after_help = "Example, one hot row in every transaction:\n  \
+                            clearway bench tpcb --branches 1 --clients 256")]
+    Tpcb(TpcbArgs),
+}
+
+#[derive(Group, Debug)]
+pub(crate) struct TpcbArgs {
+    /// Directory of the database; a bank that is there already is used again
+    /// [default: a temporary one, removed afterwards]
+    #[arg(long, value_name = "D")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Branches, each with 10 tellers
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) branches: u32,
+    /// Accounts of each branch
+    #[arg(long, value_name = "N", default_value_t = 100_000,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) accounts: u32,
+    /// Clients: transactions in flight, spread over the threads
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
+    pub(crate) clients: u32,
+    /// Agent threads [default: one for each processor if pipelined, for each client if blocking]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// How long to run, in seconds
+    #[arg(long, default_value = "10", value_parser = parse_seconds)]
+    pub(crate) seconds: Duration,
+    /// Choice of branches and accounts: uniform, zipf=S or self-similar=H
+    #[arg(long, default_value_t = Skew::Uniform)]
+    pub(crate) skew: Skew,
+    /// How commits are awaited
+    #[arg(long, value_enum, default_value_t = CommitArg::Pipelined)]
+    pub(crate) commit: CommitArg,
+    /// Locks that a commit releases before it is durable
+    #[arg(long, value_enum, default_value_t = EarlyReleaseArg::All)]
+    pub(crate) early_release: EarlyReleaseArg,
+    /// Make every log flush take at least this long, such as 1ms
+    #[arg(long, value_name = "T", default_value = "0", hide_default_value = true,
+          value_parser = parse_duration)]
+    pub(crate) log_delay: Duration,
+    /// Memory for pages
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
+    pub(crate) cache: u64,
+    /// Disk space for the log
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
+    pub(crate) log_capacity: u64,
+    /// Keep everything in memory: no disk, no durability, for comparison
+    #[arg(long, conflicts_with = "dir")]
+    pub(crate) memory: bool,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print one JSON object instead of the report
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub(crate) enum CommitArg {
+    /// A thread goes on with other clients meanwhile
+    Pipelined,
+    /// A thread waits for each commit
+    Blocking,
+}
+
+impl From<CommitArg> for Commit {
+    fn from(arg: CommitArg) -> Commit {
+        match arg {
+            CommitArg::Pipelined => Commit::Pipelined,
+            CommitArg::Blocking => Commit::Blocking,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub(crate) enum EarlyReleaseArg {
+    /// All of them
+    All,
+    /// Shared ones only
+    Shared,
+    /// None
+    None,
+}
+
+impl From<EarlyReleaseArg> for EarlyRelease {
+    fn from(arg: EarlyReleaseArg) -> EarlyRelease {
+        match arg {
+            EarlyReleaseArg::All => EarlyRelease::All,
+            EarlyReleaseArg::Shared => EarlyRelease::Shared,
+            EarlyReleaseArg::None => EarlyRelease::None,
+        }
+    }
+}
+
+/// How an existing database is opened.
+#[derive(Group, Debug)]
+pub(crate) struct OpenArgs {
+    /// Directory of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Memory for pages
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = parse_size)]
+    pub(crate) cache: u64,
+}
+
+#[derive(Group, Debug)]
+pub(crate) struct LookArgs {
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Group, Debug)]
+pub(crate) struct DumpArgs {
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+    /// This table only
+    #[arg(short, long, value_name = "T")]
+    pub(crate) table: Option<String>,
+}
+
+#[derive(Group, Debug)]
+pub(crate) struct BackupArgs {
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+    /// Where to: an absent or empty directory
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+}
+
+impl OpenArgs {
+    /// Opens the database; it must exist.
+    pub(crate) fn open(&self) -> crate::failure::Outcome<clearway::Database> {
+        use crate::failure::Doing;
+        clearway::Options::new()
+            .create(clearway::Creation::Never)
+            .cache_size(self.cache)
+            .open(&self.dir)
+            .doing(|| format!("cannot open {}", self.dir.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_documented_options_are_read() {
+        let line = "clearway bench tpcb --dir d --branches 2 --clients 8 --threads 2 --seconds 0.5 \
+                    --skew zipf=0.9 --commit blocking --early-release shared --log-delay 1ms \
+                    --cache 64MiB --seed 7 --json";
+        let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
+            panic!("not bench")
+        };
+        let Bench::Tpcb(tpcb) = bench.workload;
+        assert_eq!((tpcb.branches, tpcb.clients, tpcb.threads), (2, 8, Some(2)));
+        assert_eq!(tpcb.seconds, Duration::from_millis(500));
+        assert_eq!(tpcb.skew, Skew::Zipf(0.9));
+        assert_eq!(tpcb.log_delay, Duration::from_millis(1));
+        assert_eq!(tpcb.cache, 64 << 20);
+        assert!(tpcb.json);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in [
+            "clearway bench tpcb --branches 0",
+            "clearway bench tpcb --skew hot",
+            "clearway bench tpcb --cache lots",
+            "clearway bench tpcb --log-delay 5",
+            "clearway verify",
+        ] {
+            assert!(Args::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! How a run went, for people and for programs.
+
+use clearway_workloads::{Outcome as Run, Plan, TpcbBalance};
+use serde_json::{Value, json};
+
+use super::{Load, Probe, Usage, Work};
+use crate::{
+    args::TpcbArgs,
+    units::{grouped, size, time},
+};
+
+/// Everything a run measured. Latencies are nanoseconds.
+pub(crate) struct Report<'a> {
+    args: &'a TpcbArgs,
+    plan: &'a Plan,
+    load: &'a Load,
+    run: &'a Run,
+    work: &'a Work,
+    usage: &'a Usage,
+    probe: Option<Probe>,
+    balance: TpcbBalance,
+}
+
+impl<'a> Report<'a> {
+    /// Gathers the parts.
+    #[allow(clippy::too_many_arguments)] // one for each part of a run; a builder would hide that
+    pub(crate) fn new(
+        args: &'a TpcbArgs,
+        plan: &'a Plan,
+        load: &'a Load,
+        run: &'a Run,
+        work: &'a Work,
+        usage: &'a Usage,
+        probe: Option<Probe>,
+        balance: TpcbBalance,
+    ) -> Report<'a> {
+        Report { args, plan, load, run, work, usage, probe, balance }
+    }
+
+    /// Whether the books balance and, of a bank that this run loaded, every acknowledged
+    /// transaction has its history row and no other has.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let counted = self.load.rows == 0 || self.balance.history_rows == self.run.commits;
+        counted && self.balance.is_consistent()
+    }
+
+    fn per_commit(&self, count: u64) -> f64 {
+        count as f64 / self.run.commits.max(1) as f64
+    }
+
+    /// The report for people, on standard output.
+    pub(crate) fn print(&self) {
+        let (run, work, usage) = (self.run, self.work, self.usage);
+        let latency = &run.latency;
+        println!();
+        println!("throughput        {} tps", grouped(run.tps() as u64));
+        println!(
+            "commits           {} in {:.2} s, {} in flight on {} threads",
+            grouped(run.commits),
+            run.elapsed.as_secs_f64(),
+            grouped(u64::from(self.args.clients)),
+            run.threads
+        );
+        let quantiles = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+        let quantiles = quantiles.map(|(name, q)| format!("{name} {}", time(latency.quantile(q))));
+        println!("latency           {}, max {}", quantiles.join(", "), time(latency.max()));
+        if let Some(probe) = &self.probe {
+            println!(
+                "raw flush         p50 {}, p99 {} ({} each, one at a time)",
+                time(probe.times.quantile(0.5)),
+                time(probe.times.quantile(0.99)),
+                size(probe.bytes)
+            );
+        }
+        println!("aborts            {} run again, {} given up", run.aborts, run.failures);
+        println!(
+            "lock waits        {} ({:.4} a commit, {} each)",
+            grouped(work.lock_waits),
+            self.per_commit(work.lock_waits),
+            time(work.lock_wait_us * 1_000 / work.lock_waits.max(1))
+        );
+        println!("deadlocks         {}", grouped(work.deadlocks));
+        println!(
+            "flushes           {} ({:.1} commits and {} each)",
+            grouped(work.flushes),
+            run.commits as f64 / work.flushes.max(1) as f64,
+            size(work.flush_bytes())
+        );
+        println!(
+            "log               {}, {:.0} bytes a commit",
+            size(work.log_bytes),
+            self.per_commit(work.log_bytes)
+        );
+        println!(
+            "pages             {} read, {} written, {} checkpoints",
+            grouped(work.page_reads),
+            grouped(work.page_writes),
+            work.checkpoints
+        );
+        println!(
+            "context switches  {} ({:.3} a commit), {} of them involuntary",
+            grouped(usage.switches()),
+            self.per_commit(usage.switches()),
+            grouped(usage.switches_involuntary)
+        );
+        println!(
+            "processor         {:.2} s user, {:.2} s system",
+            usage.user_us as f64 / 1e6,
+            usage.system_us as f64 / 1e6
+        );
+        println!(
+            "memory            {} at most, {} of it pages now",
+            size(usage.memory_max_bytes),
+            size(work.resident_pages * 8192)
+        );
+        self.print_books();
+    }
+
+    fn print_books(&self) {
+        let books = &self.balance;
+        println!(
+            "books             accounts {}, tellers {}, branches {}, history {}",
+            books.accounts, books.tellers, books.branches, books.history
+        );
+        if self.is_consistent() {
+            println!("consistent        yes ({} history rows)", grouped(books.history_rows));
+        } else {
+            println!(
+                "consistent        NO: {} branches off, {} rows missing or too many, {} history \
+                 rows for {} commits",
+                books.branches_off, books.rows_off, books.history_rows, self.run.commits
+            );
+        }
+    }
+
+    /// The report for programs: one object.
+    pub(crate) fn to_json(&self) -> Value {
+        let (run, work, usage, args) = (self.run, self.work, self.usage, self.args);
+        let us = |nanos: u64| nanos as f64 / 1e3;
+        json!({
+            "workload": "tpcb",
+            "tps": run.tps(),
+            "commits": run.commits,
+            "seconds": run.elapsed.as_secs_f64(),
+            "latency_us": {
+                "mean": run.latency.mean() / 1e3,
+                "p50": us(run.latency.quantile(0.5)),
+                "p90": us(run.latency.quantile(0.9)),
+                "p99": us(run.latency.quantile(0.99)),
+                "p999": us(run.latency.quantile(0.999)),
+                "max": us(run.latency.max()),
+            },
+            "raw_flush_us": self.probe.as_ref().map(|probe| json!({
+                "bytes": probe.bytes,
+                "p50": us(probe.times.quantile(0.5)),
+                "p99": us(probe.times.quantile(0.99)),
+            })),
+            "aborts": run.aborts,
+            "failures": run.failures,
+            "lock_waits": work.lock_waits,
+            "lock_wait_us": work.lock_wait_us,
+            "deadlocks": work.deadlocks,
+            "flushes": work.flushes,
+            "log_bytes": work.log_bytes,
+            "log_bytes_per_commit": self.per_commit(work.log_bytes),
+            "pages_read": work.page_reads,
+            "pages_written": work.page_writes,
+            "checkpoints": work.checkpoints,
+            "context_switches": usage.switches(),
+            "context_switches_involuntary": usage.switches_involuntary,
+            "user_us": usage.user_us,
+            "system_us": usage.system_us,
+            "memory_max_bytes": usage.memory_max_bytes,
+            "load": {
+                "rows": self.load.rows,
+                "seconds": self.load.took.as_secs_f64(),
+            },
+            "options": {
+                "branches": args.branches,
+                "accounts_per_branch": args.accounts,
+                "clients": args.clients,
+                "threads": self.plan.agents(),
+                "skew": args.skew.to_string(),
+                "commit": format!("{:?}", args.commit).to_lowercase(),
+                "early_release": format!("{:?}", args.early_release).to_lowercase(),
+                "log_delay_us": args.log_delay.as_micros() as u64,
+                "cache_bytes": args.cache,
+                "memory": args.memory,
+                "seed": args.seed,
+            },
+            "balance": {
+                "accounts": self.balance.accounts,
+                "tellers": self.balance.tellers,
+                "branches": self.balance.branches,
+                "history": self.balance.history,
+                "history_rows": self.balance.history_rows,
+            },
+            "consistent": self.is_consistent(),
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! What the operating system counted for this process.
+
+/// Counters of the process, all its threads included.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Usage {
+    /// Context switches because a thread waited.
+    pub(crate) switches_voluntary: u64,
+    /// Context switches because its time was up.
+    pub(crate) switches_involuntary: u64,
+    /// Processor time in user mode, microseconds.
+    pub(crate) user_us: u64,
+    /// Processor time in the kernel, microseconds.
+    pub(crate) system_us: u64,
+    /// The largest resident memory so far, bytes.
+    pub(crate) memory_max_bytes: u64,
+}
+
+impl Usage {
+    /// The counters now; zeros if the system does not tell.
+    pub(crate) fn now() -> Usage {
+        // SAFETY: `rusage` is plain integers, for which zeros are a value.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is a live, writable `rusage`, which is all that the call writes to.
+        if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
+            return Usage::default();
+        }
+        let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+        Usage {
+            switches_voluntary: usage.ru_nvcsw as u64,
+            switches_involuntary: usage.ru_nivcsw as u64,
+            user_us: micros(usage.ru_utime),
+            system_us: micros(usage.ru_stime),
+            memory_max_bytes: usage.ru_maxrss as u64 * 1024,
+        }
+    }
+
+    /// What was added since `before`; memory is the largest so far.
+    pub(crate) fn since(self, before: &Usage) -> Usage {
+        Usage {
+            switches_voluntary: self.switches_voluntary - before.switches_voluntary,
+            switches_involuntary: self.switches_involuntary - before.switches_involuntary,
+            user_us: self.user_us - before.user_us,
+            system_us: self.system_us - before.system_us,
+            memory_max_bytes: self.memory_max_bytes,
+        }
+    }
+
+    /// All context switches.
+    pub(crate) fn switches(&self) -> u64 {
+        self.switches_voluntary + self.switches_involuntary
+    }
+}

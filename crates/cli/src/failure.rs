@@ -1,0 +1,97 @@
+//! Why a command failed: what was attempted, and the chain of causes.
+
+use std::{error::Error, fmt, process::ExitCode};
+
+/// A failed command.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The data is wrong: exit code 1.
+    Unsound(String),
+    /// The work could not be done: exit code 3; 1 if the cause is damage.
+    Failed {
+        /// What was attempted.
+        doing: String,
+        /// Why it did not work.
+        cause: Box<dyn Error>,
+    },
+}
+
+/// `Result` with a [`Failure`].
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+/// Adds what was attempted to an error.
+pub(crate) trait Doing<T> {
+    /// Names what was attempted.
+    fn doing(self, what: impl FnOnce() -> String) -> Outcome<T>;
+}
+
+impl<T, E: Error + 'static> Doing<T> for Result<T, E> {
+    fn doing(self, what: impl FnOnce() -> String) -> Outcome<T> {
+        self.map_err(|error| Failure::Failed { doing: what(), cause: Box::new(error) })
+    }
+}
+
+impl Failure {
+    /// The documented code.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Unsound(_) => ExitCode::from(1),
+            Failure::Failed { cause, .. } if is_damage(cause.as_ref()) => ExitCode::from(1),
+            Failure::Failed { .. } => ExitCode::from(3),
+        }
+    }
+}
+
+fn is_damage(error: &(dyn Error + 'static)) -> bool {
+    use clearway::Error::{Corrupt, CorruptPage};
+    matches!(error.downcast_ref(), Some(Corrupt { .. } | CorruptPage { .. }))
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Unsound(what) => f.write_str(what),
+            Failure::Failed { doing, cause } => {
+                let mut line = format!("{doing}: {cause}");
+                let mut next = cause.source();
+                while let Some(cause) = next {
+                    // Many messages name their cause themselves.
+                    let text = cause.to_string();
+                    if !line.contains(&text) {
+                        line.push_str(": ");
+                        line.push_str(&text);
+                    }
+                    next = cause.source();
+                }
+                f.write_str(&line)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let io = std::io::Error::other("the cable is out");
+        let error = clearway::Error::Io {
+            operation: "read",
+            path: "data".into(),
+            source: std::sync::Arc::new(io),
+        };
+        let failure = Err::<(), _>(error).doing(|| "cannot dump bank".into()).unwrap_err();
+        assert_eq!(failure.to_string(), "cannot dump bank: cannot read data: the cable is out");
+    }
+
+    #[test]
+    fn damage_and_failure_have_their_own_exit_codes() {
+        let code = |error: clearway::Error| {
+            Err::<(), _>(error).doing(String::new).unwrap_err().exit_code()
+        };
+        let damage = clearway::Error::Corrupt { what: "page", detail: "torn".into() };
+        assert_eq!(code(damage), ExitCode::from(1));
+        assert_eq!(code(clearway::Error::Closed), ExitCode::from(3));
+    }
+}

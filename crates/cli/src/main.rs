@@ -1,0 +1,45 @@
+//! The `clearway` program: benchmarks a database, checks it, looks into it, copies it.
+//!
+//! Data goes to standard output, progress and errors to standard error. Exit codes:
+//!
+//! | code | meaning |
+//! | --- | --- |
+//! | 0 | all is well |
+//! | 1 | the data is inconsistent or damaged |
+//! | 2 | wrong usage |
+//! | 3 | the command could not do its work |
+
+mod args;
+mod units;
+
+mod backup;
+mod bench;
+mod dump;
+mod failure;
+mod stats;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Bench, Command};
+
+fn main() -> ExitCode {
+    let result = match Args::parse().command {
+        Command::Bench(bench) => match bench.workload {
+            Bench::Tpcb(args) => bench::run(&args),
+        },
+        Command::Verify(args) => verify::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Dump(args) => dump::run(&args),
+        Command::Backup(args) => backup::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("clearway: {failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The program as its users run it.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn clearway(line: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_clearway")).args(line).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {}", String::from_utf8_lossy(&output.stdout));
+    })
+}
+
+const SMALL: [&str; 10] = [
+    "--branches",
+    "2",
+    "--accounts",
+    "500",
+    "--seconds",
+    "0.3",
+    "--clients",
+    "8",
+    "--cache",
+    "16MiB",
+];
+
+#[test]
+fn a_bank_is_benchmarked_verified_dumped_and_copied() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (bank, copy) = (place.path().join("bank"), place.path().join("copy"));
+    let (bank, copy) = (bank.to_str().unwrap(), copy.to_str().unwrap());
+
+    let bench = ["bench", "tpcb", "--dir", bank, "--json", "--log-capacity", "64MiB"];
+    let first = clearway(&[&bench[..], &SMALL].concat());
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    let first = json(&first);
+    assert_eq!(first["consistent"], Value::Bool(true));
+    assert!(first["tps"].as_f64().unwrap() > 0.0);
+    assert_eq!(first["load"]["rows"], 1_022);
+
+    // The bank that is there is used again, and its history goes on.
+    let second = json(&clearway(&[&bench[..], &SMALL, &["--commit", "blocking"]].concat()));
+    assert_eq!(second["load"]["rows"], 0);
+    assert_eq!(second["consistent"], Value::Bool(true));
+    let rows = |report: &Value, field: &str| report["balance"][field].as_u64().unwrap();
+    let commits = second["commits"].as_u64().unwrap();
+    assert_eq!(rows(&second, "history_rows"), rows(&first, "history_rows") + commits);
+
+    let verified = clearway(&["verify", bank, "--json"]);
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    let verified = json(&verified);
+    let accounts = verified["tables"].as_array().unwrap().iter().find(|t| t["name"] == "account");
+    assert_eq!(accounts.unwrap()["entries"], 1_000);
+    assert!(clearway(&["stats", bank]).status.success());
+
+    let backup = clearway(&["backup", bank, copy]);
+    assert!(backup.status.success(), "{}", String::from_utf8_lossy(&backup.stderr));
+    assert_eq!(clearway(&["backup", bank, copy]).status.code(), Some(3));
+    let dumps = [bank, copy].map(|dir| clearway(&["dump", dir, "--table", "branch"]));
+    assert!(dumps[0].status.success());
+    assert_eq!(dumps[0].stdout, dumps[1].stdout);
+    let text = String::from_utf8(dumps[0].stdout.clone()).unwrap();
+    assert!(text.starts_with("table branch\n\\x00") && text.ends_with("\nend\n"), "{text}");
+    assert_eq!(text.lines().count(), 4);
+}
+
+#[test]
+fn failures_have_their_exit_codes_and_one_line() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let absent = place.path().join("absent");
+    let absent = absent.to_str().unwrap();
+    for command in ["verify", "stats", "dump"] {
+        let output = clearway(&[command, absent]);
+        assert_eq!(output.status.code(), Some(3), "{command}");
+        assert!(output.stdout.is_empty(), "{command}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.starts_with("clearway: ") && message.contains(absent), "{message}");
+    }
+    assert_eq!(clearway(&["bench", "tpcb", "--skew", "hot"]).status.code(), Some(2));
+    assert_eq!(clearway(&["nothing"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_damaged_database_is_exit_code_one() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bank = place.path().join("bank");
+    let dir = bank.to_str().unwrap();
+    let bench = ["bench", "tpcb", "--dir", dir, "--log-capacity", "64MiB"];
+    assert!(clearway(&[&bench[..], &SMALL].concat()).status.success());
+    // The double-write area still has the latest pages and would repair them.
+    let spare = bank.join("doublewrite");
+    let len = std::fs::metadata(&spare).unwrap().len();
+    std::fs::write(&spare, vec![0; len as usize]).unwrap();
+    // A bit in the middle of every page after the first few: whatever the tree is, it is hit.
+    let file = bank.join("data");
+    let mut bytes = std::fs::read(&file).unwrap();
+    for page in bytes.chunks_mut(8192).skip(4).filter(|page| page.iter().any(|&b| b != 0)) {
+        page[4_000] ^= 1;
+    }
+    std::fs::write(&file, bytes).unwrap();
+    let output = clearway(&["verify", dir]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("damaged"));
+}

@@ -1,0 +1,119 @@
+//! How long locks take: without contention, already held, contended by two threads, and with many
+//! waiters behind one hot key.
+//!
+//! ```text
+//! cargo run --release -p clearway-lock --example lock_speed            # nanoseconds
+//! valgrind --tool=callgrind lock_speed four                            # instructions, one case
+//! ```
+
+use std::{env, hint::black_box, thread, time::Instant};
+
+use clearway_base::{Lsn, TreeId};
+use clearway_lock::{
+    IntentMode, LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, ResourceId,
+    WaitLimit,
+};
+
+/// Transactions of a case; divide callgrind's count by it.
+const ROUNDS: u64 = 200_000;
+
+fn take(table: &LockTable, owner: &mut LockOwner, id: LockId, mode: RangeMode) {
+    assert_eq!(table.try_acquire(owner, id, mode), Outcome::Granted);
+}
+
+fn key(round: u64, tree: u32) -> LockId {
+    LockId::of(TreeId(tree), &(round * 7919 % 100_000).to_be_bytes())
+}
+
+/// Four range locks, hashed, taken exclusively and released with a commit.
+fn four(table: &LockTable, owner: &mut LockOwner, round: u64) {
+    for tree in 1..5 {
+        take(table, owner, key(round, tree), RangeMode::XN);
+    }
+    table.release_all(owner, Some(Lsn(round)));
+}
+
+/// The same, each asked for three times in turn: the other two find it held.
+fn held(table: &LockTable, owner: &mut LockOwner, round: u64) {
+    for _ in 0..3 {
+        for tree in 1..5 {
+            take(table, owner, key(round, tree), RangeMode::XN);
+        }
+    }
+    table.release_all(owner, Some(Lsn(round)));
+}
+
+/// Four intent locks.
+fn intents(table: &LockTable, owner: &mut LockOwner, round: u64) {
+    for tree in 1..5 {
+        let granted =
+            table.acquire_intent(owner, ResourceId(tree), IntentMode::IX, WaitLimit::Default);
+        granted.expect("intents do not conflict");
+    }
+    table.release_all(owner, Some(Lsn(round)));
+}
+
+fn hash(_: &LockTable, _: &mut LockOwner, round: u64) {
+    for tree in 1..5 {
+        black_box(key(round, tree));
+    }
+}
+
+fn nothing(table: &LockTable, owner: &mut LockOwner, round: u64) {
+    table.release_all(owner, Some(Lsn(round)));
+}
+
+type Case = (&'static str, fn(&LockTable, &mut LockOwner, u64));
+
+const CASES: [Case; 5] =
+    [("nothing", nothing), ("hash", hash), ("four", four), ("held", held), ("intents", intents)];
+
+/// `threads` threads increment under one exclusive lock; nanoseconds for each increment.
+fn hot_key(threads: u64) -> f64 {
+    let table = LockTable::new(LockOptions::default());
+    let id = LockId::of(TreeId(1), b"hot");
+    let rounds = 100_000 / threads;
+    let begin = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut owner = table.owner();
+                for round in 0..rounds {
+                    if table.try_acquire(&mut owner, id, RangeMode::XN) == Outcome::Denied {
+                        let granted =
+                            table.acquire(&mut owner, id, RangeMode::XN, WaitLimit::Forever);
+                        granted.expect("one lock makes no cycle");
+                    }
+                    table.release_all(&mut owner, Some(Lsn(round)));
+                }
+            });
+        }
+    });
+    let ns = begin.elapsed().as_nanos() as f64 / (rounds * threads) as f64;
+    let stats = table.stats();
+    println!(
+        "hot key, {threads:4} threads: {ns:8.0} ns, {} waits, {} parks, {} spurious",
+        stats.waits, stats.parks, stats.spurious_wakeups
+    );
+    ns
+}
+
+fn main() {
+    let chosen = env::args().nth(1);
+    let table = LockTable::new(LockOptions::default());
+    let mut owner = table.owner();
+    for (name, case) in CASES {
+        if chosen.as_ref().is_some_and(|chosen| chosen != name) {
+            continue;
+        }
+        let begin = Instant::now();
+        (0..ROUNDS).for_each(|round| case(&table, &mut owner, round));
+        let ns = begin.elapsed().as_nanos() as f64 / ROUNDS as f64;
+        println!("{name:8} {ns:7.1} ns for each transaction");
+    }
+    if chosen.is_none() {
+        for threads in [1, 2, 8, 64, 1024] {
+            hot_key(threads);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The lock requests of one bucket, in order of arrival: two in the bucket's own cache line, the
+//! rest, if there ever are more, beside it.
+//!
+//! Invariants:
+//! - E1. At most one entry for each (identity, owner).
+//! - E2. For each identity, holders (who have something, and may convert) stand before newcomers
+//!   (who have nothing yet), and newcomers stand in order of arrival. So whoever only needs to know
+//!   the holders stops at the first newcomer, however long the queue behind a hot row is.
+//! - E3. `first[..min(len, 2)]` are the foremost entries; the overflow is empty unless `len > 2`.
+//! - E4. `waiting` counts the entries whose `wanted` differs from `granted`. It fits 16 bits: an
+//!   owner waits for one lock at a time, and the registry has at most 65,535 owners.
+//! - E5. In every entry `wanted` covers `granted` and `granted` covers `kept`.
+//! - E6. Of every waiting entry, `wanted` covers `floor` and `ceiling` covers `wanted`.
+//!
+//! Everything here belongs to whoever holds the bucket's spin latch.
+//!
+//! Differences: the paper's engine keeps a queue for each lock and a list of requests in it. Here
+//! a bucket is the queue of all locks that hash to it: an uncontended lock costs one cache line
+//! and no allocation. The overflow is allocated once for a bucket that needs it and then kept,
+//! unless a burst made it large.
+
+use std::collections::VecDeque;
+
+use crate::{identity::LockId, mode::RangeMode};
+
+/// One owner's lock or request on one identity; 16 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// What is locked.
+    pub(crate) id: LockId,
+    /// The owner's slot in the registry.
+    pub(crate) owner: u32,
+    /// What the owner has.
+    pub(crate) granted: RangeMode,
+    /// What it will have once its request is granted; equals `granted` if it waits for nothing.
+    pub(crate) wanted: RangeMode,
+    /// The part of `granted` that the protocol has confirmed: what giving back a lock that was
+    /// only waited for must leave in place.
+    pub(crate) kept: RangeMode,
+}
+
+impl Entry {
+    const VACANT: Entry = Entry {
+        id: LockId(0),
+        owner: 0,
+        granted: RangeMode::NN,
+        wanted: RangeMode::NN,
+        kept: RangeMode::NN,
+    };
+
+    /// Whether it waits, for a first grant or for a conversion.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.granted != self.wanted
+    }
+
+    /// Whether it holds something (and then a wait of its is a conversion).
+    #[inline]
+    pub(crate) fn is_holder(&self) -> bool {
+        !self.granted.is_none()
+    }
+}
+
+/// Entries kept in the bucket's own cache line: 64 − 8 tag − 8 latch − 8 counts − 8 pointer = 32.
+const INLINE: usize = 2;
+
+/// An emptied overflow larger than this many entries is given back.
+const OVERFLOW_KEPT: usize = 64;
+
+/// See the module.
+pub(crate) struct Entries {
+    overflow: Option<Box<Overflow>>,
+    first: [Entry; INLINE],
+    len: u32,
+    waiting: u16,
+    floor: RangeMode,
+    ceiling: RangeMode,
+}
+
+struct Overflow {
+    entries: VecDeque<Entry>,
+}
+
+impl Entries {
+    pub(crate) const fn new() -> Entries {
+        Entries {
+            overflow: None,
+            first: [Entry::VACANT; INLINE],
+            len: 0,
+            waiting: 0,
+            floor: RangeMode::XX,
+            ceiling: RangeMode::NN,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// How many entries wait, of all identities.
+    #[inline]
+    pub(crate) fn waiting(&self) -> u16 {
+        self.waiting
+    }
+
+    /// What every waiter here wants at least (E6): a bound that may be too low, never too high.
+    #[inline]
+    pub(crate) fn floor(&self) -> RangeMode {
+        self.floor
+    }
+
+    /// What every waiter here wants at most (E6): a bound that may be too high, never too low.
+    #[inline]
+    pub(crate) fn ceiling(&self) -> RangeMode {
+        self.ceiling
+    }
+
+    fn note_waiter(&mut self, wanted: RangeMode) {
+        self.waiting += 1;
+        self.floor = self.floor.infimum(wanted);
+        self.ceiling = self.ceiling.supremum(wanted);
+    }
+
+    fn forget_waiter(&mut self) {
+        self.waiting -= 1;
+        if self.waiting == 0 {
+            (self.floor, self.ceiling) = (RangeMode::XX, RangeMode::NN);
+        }
+    }
+
+    /// Shows each entry of an identity, with its place, to `see`, until that says to stop.
+    #[inline]
+    pub(crate) fn survey(&self, id: LockId, mut see: impl FnMut(usize, &Entry) -> bool) {
+        for at in 0..INLINE {
+            if at < self.len() && self.first[at].id == id && !see(at, &self.first[at]) {
+                return;
+            }
+        }
+        if self.len() > INLINE {
+            let rest = self.overflow.iter().flat_map(|overflow| overflow.entries.iter());
+            for (at, entry) in rest.enumerate() {
+                if entry.id == id && !see(at + INLINE, entry) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// All entries in their order.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        let rest = self.overflow.iter().flat_map(|overflow| overflow.entries.iter());
+        self.first[..self.len().min(INLINE)].iter().chain(rest)
+    }
+
+    /// The holders of one identity.
+    #[inline]
+    pub(crate) fn holders(&self, id: LockId) -> impl Iterator<Item = &Entry> {
+        self.of(id).take_while(|entry| entry.is_holder())
+    }
+
+    /// The entries of one identity, holders first.
+    #[inline]
+    pub(crate) fn of(&self, id: LockId) -> impl Iterator<Item = &Entry> {
+        self.iter().filter(move |entry| entry.id == id)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> &Entry {
+        match &self.overflow {
+            _ if at < INLINE => &self.first[at],
+            Some(overflow) => &overflow.entries[at - INLINE],
+            None => unreachable!("an entry beyond the first is in the overflow (E3)"),
+        }
+    }
+
+    /// The place of a holder's entry (E1); near the front (E2).
+    #[inline]
+    pub(crate) fn position(&self, id: LockId, owner: u32) -> Option<usize> {
+        let is_it = |entry: &Entry| entry.id == id && entry.owner == owner;
+        for at in 0..INLINE {
+            if at < self.len() && is_it(&self.first[at]) {
+                return Some(at);
+            }
+        }
+        self.overflow.as_ref()?.entries.iter().position(is_it).map(|at| at + INLINE)
+    }
+
+    /// The place of a waiter's entry, looked for from the back, where late arrivals are.
+    pub(crate) fn position_from_back(&self, id: LockId, owner: u32) -> Option<usize> {
+        (0..self.len()).rev().find(|&at| self.get(at).id == id && self.get(at).owner == owner)
+    }
+
+    #[inline]
+    fn get_mut(&mut self, at: usize) -> &mut Entry {
+        match &mut self.overflow {
+            _ if at < INLINE => &mut self.first[at],
+            Some(overflow) => &mut overflow.entries[at - INLINE],
+            None => unreachable!("an entry beyond the first is in the overflow (E3)"),
+        }
+    }
+
+    /// Changes one entry, which keeps its place, and keeps E4 to E6.
+    #[inline]
+    pub(crate) fn update<R>(&mut self, at: usize, change: impl FnOnce(&mut Entry) -> R) -> R {
+        let entry = self.get_mut(at);
+        let waited = entry.is_waiting();
+        let result = change(entry);
+        debug_assert!(entry.wanted.covers(entry.granted) && entry.granted.covers(entry.kept));
+        let (waits, wanted) = (entry.is_waiting(), entry.wanted);
+        if waits {
+            self.note_waiter(wanted);
+        }
+        if waited {
+            self.forget_waiter();
+        }
+        result
+    }
+
+    /// Appends an entry.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: Entry) {
+        if self.len() < INLINE {
+            self.first[self.len()] = entry;
+        } else {
+            self.overflow().entries.push_back(entry);
+        }
+        self.len += 1;
+        if entry.is_waiting() {
+            self.note_waiter(entry.wanted);
+        }
+    }
+
+    /// Puts an entry before the one at `at`; the caller upholds E2 with it.
+    #[cold]
+    pub(crate) fn insert(&mut self, at: usize, entry: Entry) {
+        let mut carried = entry;
+        for place in at..INLINE.min(self.len()) {
+            std::mem::swap(&mut self.first[place], &mut carried);
+        }
+        if self.len() < INLINE {
+            self.first[self.len()] = carried;
+        } else {
+            let behind = at.max(INLINE) - INLINE;
+            self.overflow().entries.insert(behind, carried);
+        }
+        self.len += 1;
+        if entry.is_waiting() {
+            self.note_waiter(entry.wanted);
+        }
+    }
+
+    #[cold]
+    fn overflow(&mut self) -> &mut Overflow {
+        self.overflow.get_or_insert_with(|| Box::new(Overflow { entries: VecDeque::new() }))
+    }
+
+    /// Takes an entry out; those behind it move up (E3).
+    #[inline]
+    pub(crate) fn remove(&mut self, at: usize) -> Entry {
+        let entry = *self.get(at);
+        if self.len() <= INLINE {
+            if at == 0 {
+                self.first[0] = self.first[1];
+            }
+        } else {
+            self.remove_overflow(at);
+        }
+        self.len -= 1;
+        if entry.is_waiting() {
+            self.forget_waiter();
+        }
+        entry
+    }
+
+    #[cold]
+    fn remove_overflow(&mut self, at: usize) {
+        let Some(overflow) = &mut self.overflow else { return };
+        if at >= INLINE {
+            overflow.entries.remove(at - INLINE);
+        } else {
+            if at == 0 {
+                self.first[0] = self.first[1];
+            }
+            if let Some(next) = overflow.entries.pop_front() {
+                self.first[INLINE - 1] = next;
+            }
+        }
+        if overflow.entries.is_empty() && overflow.entries.capacity() > OVERFLOW_KEPT {
+            self.overflow = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: u64, owner: u32, granted: RangeMode) -> Entry {
+        Entry { id: LockId(id), owner, granted, wanted: RangeMode::XX, kept: RangeMode::NN }
+    }
+
+    #[test]
+    fn removal_keeps_the_order_of_arrival() {
+        // Every removal order of up to five entries against a plain vector.
+        for count in 1usize..6 {
+            for seed in 0..count.pow(count as u32) {
+                let mut entries = Entries::new();
+                let mut model = Vec::new();
+                for owner in 0..count as u32 {
+                    entries.push(entry(1, owner, RangeMode::NN));
+                    model.push(owner);
+                }
+                let mut choice = seed;
+                while !model.is_empty() {
+                    let at = choice % model.len();
+                    choice /= count;
+                    assert_eq!(entries.remove(at).owner, model.remove(at));
+                    assert_eq!(entries.iter().map(|e| e.owner).collect::<Vec<_>>(), model);
+                    assert_eq!(entries.len(), model.len());
+                    assert_eq!(usize::from(entries.waiting()), model.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn insertion_puts_an_entry_where_it_was_asked_to() {
+        for count in 0usize..6 {
+            for at in 0..=count {
+                let mut entries = Entries::new();
+                let mut model: Vec<u32> = (0..count as u32).collect();
+                model.iter().for_each(|&owner| entries.push(entry(1, owner, RangeMode::NN)));
+                entries.insert(at, entry(1, 99, RangeMode::NN));
+                model.insert(at, 99);
+                assert_eq!(entries.iter().map(|e| e.owner).collect::<Vec<_>>(), model);
+                assert_eq!(usize::from(entries.waiting()), count + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn waiting_entries_are_counted_through_updates() {
+        let mut entries = Entries::new();
+        entries.push(entry(1, 1, RangeMode::XX));
+        entries.push(entry(1, 2, RangeMode::NN));
+        entries.push(entry(2, 1, RangeMode::NN));
+        assert_eq!(entries.waiting(), 2);
+        let at = entries.position(LockId(2), 1).unwrap();
+        entries.update(at, |entry| entry.granted = RangeMode::XX);
+        assert_eq!(entries.waiting(), 1);
+        assert_eq!(entries.of(LockId(1)).count(), 2);
+    }
+
+    #[test]
+    fn large_overflow_is_given_back_and_small_is_kept() {
+        let mut entries = Entries::new();
+        for (count, kept) in [(4, true), (500, false)] {
+            (0..count).for_each(|owner| entries.push(entry(7, owner, RangeMode::XX)));
+            (0..count).for_each(|_| _ = entries.remove(0));
+            assert_eq!(entries.overflow.is_some(), kept);
+        }
+    }
+}

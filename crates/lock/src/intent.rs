@@ -1,0 +1,182 @@
+//! Intent lock modes: what a transaction says about a whole table or database.
+//!
+//! Invariants:
+//! - T1. The code is "Efficient Locking for Databases", table 4 (Gray's granularity of locks).
+//! - T2. IS and IX are *intents*: compatible with each other and with themselves, so a conflict
+//!   always involves an *absolute* mode (S, SIX or X).
+
+/// An intent lock mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum IntentMode {
+    /// Will read parts.
+    IS,
+    /// Will write parts.
+    IX,
+    /// Reads all of it.
+    S,
+    /// Reads all of it and will write parts.
+    SIX,
+    /// Writes all of it.
+    X,
+}
+
+use IntentMode::{IS, IX, S, SIX, X};
+
+/// A set of modes, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ModeSet(u8);
+
+impl ModeSet {
+    pub(crate) const fn of(modes: &[IntentMode]) -> ModeSet {
+        let (mut bits, mut at) = (0, 0);
+        while at < modes.len() {
+            bits |= 1 << modes[at] as u8;
+            at += 1;
+        }
+        ModeSet(bits)
+    }
+
+    #[inline]
+    pub(crate) const fn with(self, mode: IntentMode) -> ModeSet {
+        ModeSet(self.0 | 1 << mode as u8)
+    }
+
+    #[inline]
+    pub(crate) const fn without(self, mode: IntentMode) -> ModeSet {
+        ModeSet(self.0 & !(1 << mode as u8))
+    }
+
+    #[inline]
+    pub(crate) const fn union(self, other: ModeSet) -> ModeSet {
+        ModeSet(self.0 | other.0)
+    }
+
+    #[inline]
+    pub(crate) const fn contains(self, mode: IntentMode) -> bool {
+        self.0 & 1 << mode as u8 != 0
+    }
+
+    #[inline]
+    pub(crate) const fn meets(self, other: ModeSet) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl IntentMode {
+    /// All modes, in the order of their codes.
+    #[cfg(test)]
+    pub(crate) const ALL: [IntentMode; 5] = [IS, IX, S, SIX, X];
+
+    /// The modes that another owner must not hold beside this one (T1).
+    #[inline]
+    pub(crate) const fn conflicts(self) -> ModeSet {
+        const TABLE: [ModeSet; 5] = [
+            ModeSet::of(&[X]),
+            ModeSet::of(&[S, SIX, X]),
+            ModeSet::of(&[IX, SIX, X]),
+            ModeSet::of(&[IX, S, SIX, X]),
+            ModeSet::of(&[IS, IX, S, SIX, X]),
+        ];
+        TABLE[self as usize]
+    }
+
+    /// Whether two owners may hold these modes at the same time.
+    #[inline]
+    pub const fn compatible(self, other: IntentMode) -> bool {
+        !self.conflicts().contains(other)
+    }
+
+    /// The weakest mode that is as strong as both. Only S and IX have no order: together, SIX.
+    #[inline]
+    pub const fn supremum(self, other: IntentMode) -> IntentMode {
+        match (self, other) {
+            (S, IX) | (IX, S) => SIX,
+            _ if (self as u8) < other as u8 => other,
+            _ => self,
+        }
+    }
+
+    /// Whether whoever holds this mode needs nothing more to have `other`.
+    #[inline]
+    pub const fn covers(self, other: IntentMode) -> bool {
+        self.supremum(other) as u8 == self as u8
+    }
+
+    /// Whether it is a lock on the whole resource, and not only an intent.
+    #[inline]
+    pub const fn is_absolute(self) -> bool {
+        matches!(self, S | SIX | X)
+    }
+
+    /// Whether its holder may have written parts of the resource under locks of their own.
+    pub(crate) const fn writes_parts(self) -> bool {
+        matches!(self, IX | SIX)
+    }
+}
+
+/// An intent lock in its owner's private table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct HeldIntent {
+    /// Index of the resource's entry.
+    pub(crate) entry: u32,
+    pub(crate) mode: IntentMode,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paper's table 4 as printed, without the row and column N: `+` compatible, `-` not.
+    const TABLE_4: &str = "
+            S X IS IX SIX
+        S   + - +  -  -
+        X   - - -  -  -
+        IS  + - +  +  +
+        IX  - - +  +  -
+        SIX - - +  -  -
+    ";
+
+    fn mode(name: &str) -> IntentMode {
+        let named = |mode: &&IntentMode| format!("{mode:?}") == name;
+        *IntentMode::ALL.iter().find(named).expect("a mode of the table")
+    }
+
+    #[test]
+    fn compatibility_equals_the_papers_table() {
+        let mut lines = TABLE_4.lines().map(str::trim).filter(|line| !line.is_empty());
+        let columns: Vec<_> = lines.next().unwrap().split_whitespace().map(mode).collect();
+        for line in lines {
+            let mut words = line.split_whitespace();
+            let row = mode(words.next().unwrap());
+            for (column, word) in columns.iter().zip(words) {
+                assert_eq!(row.compatible(*column), word == "+", "{row:?} and {column:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn supremum_is_the_least_upper_bound() {
+        for a in IntentMode::ALL {
+            for b in IntentMode::ALL {
+                let sup = a.supremum(b);
+                assert!(sup.covers(a) && sup.covers(b));
+                assert_eq!(sup, b.supremum(a));
+                for c in IntentMode::ALL {
+                    assert!(!(c.covers(a) && c.covers(b)) || c.covers(sup));
+                    // A stronger mode conflicts with at least as much.
+                    assert!(c.compatible(a) && c.compatible(b) || !c.compatible(sup));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_absolute_modes_conflict() {
+        for a in IntentMode::ALL {
+            for b in IntentMode::ALL {
+                assert!(a.compatible(b) || a.is_absolute() || b.is_absolute());
+            }
+        }
+    }
+}

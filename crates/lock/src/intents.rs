@@ -1,0 +1,141 @@
+//! Intent locks: the owner's side.
+//!
+//! Invariants:
+//! - L6. The private table is asked first: a mode already covered costs no shared memory.
+//! - L7. An owner is counted in a resource's entry for exactly the mode in its private table, or for
+//!   what it was handed and has not picked up.
+//!
+//! Algorithm: "Efficient Locking for Databases", section 3.2; see `resource` for the shared side.
+//! The identity of a resource is its entry: two resources that share one are one to everybody,
+//! this owner included, so they cannot deadlock each other.
+
+use std::task::{Context, Poll};
+
+use clearway_base::{Error, Lsn, Result};
+
+use crate::{
+    identity::ResourceId,
+    intent::{HeldIntent, IntentMode},
+    owner::{LockOwner, Request},
+    registry::Target,
+    table::{LockTable, WaitLimit, grant},
+};
+
+impl LockTable {
+    /// Takes an intent lock, waiting up to `limit`. It is held until
+    /// [`release_all`](Self::release_all).
+    ///
+    /// # Errors
+    /// [`Error::Deadlock`], [`Error::LockTimeout`], or [`Error::WouldBlock`] for
+    /// [`WaitLimit::NoWait`]; what was held before is still held.
+    #[inline]
+    pub fn acquire_intent(
+        &self,
+        owner: &mut LockOwner,
+        resource: ResourceId,
+        mode: IntentMode,
+        limit: WaitLimit,
+    ) -> Result<()> {
+        if self.start_intent(owner, resource, mode, limit != WaitLimit::NoWait) {
+            return Ok(());
+        }
+        if limit == WaitLimit::NoWait {
+            return Err(Error::WouldBlock);
+        }
+        self.block(owner, limit)
+    }
+
+    /// The form of [`acquire_intent`](Self::acquire_intent) that leaves a waker instead of
+    /// blocking. Poll again with the same arguments, or [`cancel`](Self::cancel).
+    pub fn poll_acquire_intent(
+        &self,
+        owner: &mut LockOwner,
+        resource: ResourceId,
+        mode: IntentMode,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<()>> {
+        if owner.pending.is_none() && self.start_intent(owner, resource, mode, true) {
+            return Poll::Ready(Ok(()));
+        }
+        debug_assert!(matches!(
+            owner.pending.map(|pending| pending.request),
+            Some(Request::Intent { entry, .. }) if entry == self.entry_of(resource)
+        ));
+        self.poll_pending(owner, cx)
+    }
+
+    /// Asks; true if granted. Otherwise, if `queue`, the request waits.
+    #[inline]
+    fn start_intent(
+        &self,
+        owner: &mut LockOwner,
+        resource: ResourceId,
+        mode: IntentMode,
+        queue: bool,
+    ) -> bool {
+        debug_assert!(owner.pending.is_none(), "an owner waits for one lock at a time");
+        let entry = self.entry_of(resource);
+        let place = owner.intent_position(entry);
+        let before = place.map(|at| owner.intents[at].mode);
+        let wanted = before.map_or(mode, |before| before.supremum(mode));
+        if before == Some(wanted) {
+            return true; // L6
+        }
+        let resource = self.resource(entry);
+        let mut locks = resource.locks.lock();
+        if locks.request(owner.slot, before, wanted, queue) {
+            let tag = resource.tag_for(wanted);
+            drop(locks);
+            owner.raise_tag(tag);
+            owner.note_intent(place, HeldIntent { entry, mode: wanted });
+            return true;
+        }
+        if queue {
+            self.publish_wait(owner, Target::Intent(entry));
+            drop(locks);
+            self.note_pending(owner, Request::Intent { entry, before, wanted });
+        }
+        false
+    }
+
+    /// Lowers an intent lock to `to`, or gives it up. The caller updates the private table.
+    #[inline]
+    pub(crate) fn lower_intent(
+        &self,
+        owner: &mut LockOwner,
+        held: HeldIntent,
+        to: Option<IntentMode>,
+        commit: Option<Lsn>,
+    ) {
+        let resource = self.resource(held.entry);
+        let mut locks = resource.locks.lock();
+        if let Some(commit) = commit {
+            resource.raise_tags(held.mode, commit); // L5: before the count falls.
+        }
+        let (registry, granted) = (&self.shared.registry, &mut owner.granted);
+        locks.lower(held.mode, to, |slot| grant(registry, slot, granted));
+    }
+
+    /// Gives up IS and S, and what of SIX is S.
+    pub(crate) fn release_shared_intents(&self, owner: &mut LockOwner) {
+        let mut intents = std::mem::take(&mut owner.intents);
+        intents.retain_mut(|held| {
+            let to = match held.mode {
+                IntentMode::IS | IntentMode::S => None,
+                IntentMode::SIX => Some(IntentMode::IX),
+                IntentMode::IX | IntentMode::X => return true,
+            };
+            self.lower_intent(owner, *held, to, None);
+            held.mode = to.unwrap_or(held.mode);
+            to.is_some()
+        });
+        owner.intents = intents;
+    }
+
+    /// The tags that a new holder of `mode` on `resource` meets now.
+    pub fn intent_tag(&self, resource: ResourceId, mode: IntentMode) -> Lsn {
+        let resource = self.resource(self.entry_of(resource));
+        let _latched = resource.locks.lock();
+        resource.tag_for(mode)
+    }
+}

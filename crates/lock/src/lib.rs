@@ -1,0 +1,58 @@
+//! Transactional locks: range locks on keys and gaps, intent locks on tables, waiting, deadlocks,
+//! and the commit tags that make early lock release safe.
+//!
+//! The crate knows nothing of pages, trees or logs: a lock is a 64-bit identity and a mode, a tag is
+//! a log sequence number. *When* to ask for *which* lock is the tree's business, *what* a tag means
+//! at commit is the transaction's.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `mode`, `intent` | lock modes and what is compatible |
+//! | `identity` | the names of locks |
+//! | `entries`, `queue` | a bucket's requests, and the rules that grant them |
+//! | `resource` | the counters of intent locks |
+//! | `registry` | what others see of a waiting owner; statistics |
+//! | `owner` | what a transaction knows of its own locks |
+//! | `table` | buckets and tags; what never waits |
+//! | `wait`, `intents` | what may wait |
+//! | `deadlock` | finding cycles |
+//!
+//! ```
+//! use clearway_base::{Lsn, TreeId};
+//! use clearway_lock::{LockId, LockOptions, LockTable, Outcome, RangeMode, WaitLimit};
+//!
+//! let table = LockTable::new(LockOptions::default());
+//! let (mut alice, mut bob) = (table.owner(), table.owner());
+//! let key = LockId::of(TreeId(7), b"key");
+//!
+//! // The key itself is locked exclusively; the gap behind it stays open.
+//! assert_eq!(table.try_acquire(&mut alice, key, RangeMode::XN), Outcome::Granted);
+//! assert_eq!(table.try_acquire(&mut bob, key, RangeMode::SN), Outcome::Denied);
+//! assert_eq!(table.try_acquire(&mut bob, key, RangeMode::NS), Outcome::Granted);
+//!
+//! // Alice commits: her commit record ends at 4711, and everyone who locks the key learns it.
+//! table.release_all(&mut alice, Some(Lsn(4711)));
+//! table.acquire(&mut bob, key, RangeMode::SN, WaitLimit::Default)?;
+//! assert_eq!(bob.max_tag(), Lsn(4711));
+//! # Ok::<(), clearway_base::Error>(())
+//! ```
+
+mod deadlock;
+mod entries;
+mod identity;
+mod intent;
+mod intents;
+mod mode;
+mod owner;
+mod queue;
+mod registry;
+mod resource;
+mod table;
+mod wait;
+
+pub use identity::{LockId, ResourceId};
+pub use intent::IntentMode;
+pub use mode::{Part, RangeMode};
+pub use owner::LockOwner;
+pub use registry::LockStats;
+pub use table::{LockOptions, LockTable, Outcome, WaitLimit};

@@ -1,0 +1,163 @@
+//! What a transaction keeps for itself about its locks. Its memory is used again by the next
+//! transaction of the same owner.
+//!
+//! Invariants:
+//! - O1. `held` names each identity on which this owner has a granted entry exactly once.
+//! - O2. `intents` names each resource on which this owner is counted exactly once.
+//! - O3. `last` names a lock that this owner has, in a mode that the protocol confirmed.
+//! - O4. `pending` is set exactly while a request of this owner waits in a queue or was granted and
+//!   not picked up yet.
+//!
+//! Everything here is touched by the owner's thread alone; what others must see of a waiting
+//! owner is in its slot (see `registry`).
+
+use std::{fmt, time::Instant};
+
+use clearway_base::{Lsn, TxnId};
+
+use crate::{
+    deadlock::Search,
+    identity::LockId,
+    intent::{HeldIntent, IntentMode},
+    mode::RangeMode,
+    table::LockTable,
+};
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub(crate) request: Request,
+    pub(crate) since: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Request {
+    Range {
+        id: LockId,
+        /// What the owner has of it while it waits for more.
+        before: RangeMode,
+    },
+    Intent {
+        /// Index of the resource's entry.
+        entry: u32,
+        before: Option<IntentMode>,
+        wanted: IntentMode,
+    },
+}
+
+/// The locks of one transaction, and after it of the next.
+///
+/// Dropping an owner withdraws its request and releases its locks without a commit.
+pub struct LockOwner {
+    pub(crate) table: LockTable,
+    pub(crate) slot: u32,
+    pub(crate) txn: TxnId,
+    pub(crate) max_tag: Lsn,
+    pub(crate) last: (LockId, RangeMode),
+    pub(crate) held: Vec<LockId>,
+    pub(crate) intents: Vec<HeldIntent>,
+    pub(crate) pending: Option<Pending>,
+    /// Whether the pending request has looked for a cycle (polled waits only).
+    pub(crate) searched: bool,
+    /// Slots to wake after a release; empty between calls.
+    pub(crate) granted: Vec<u32>,
+    pub(crate) search: Search,
+}
+
+/// Capacity that a new owner starts with: a TPC-B transaction takes four range locks and four
+/// intent locks.
+const HELD_AT_FIRST: usize = 16;
+const INTENTS_AT_FIRST: usize = 8;
+
+/// A list of held locks that grew beyond this many entries (32 KiB) is shrunk when it is empty.
+pub(crate) const HELD_KEPT: usize = 4096;
+
+/// No lock: the value of `last` that satisfies no request (O3).
+pub(crate) const NO_LOCK: (LockId, RangeMode) = (LockId(0), RangeMode::NN);
+
+impl LockOwner {
+    pub(crate) fn new(table: LockTable, slot: u32) -> LockOwner {
+        LockOwner {
+            table,
+            slot,
+            txn: TxnId::NONE,
+            max_tag: Lsn::ZERO,
+            last: NO_LOCK,
+            held: Vec::with_capacity(HELD_AT_FIRST),
+            intents: Vec::with_capacity(INTENTS_AT_FIRST),
+            pending: None,
+            searched: false,
+            granted: Vec::new(),
+            search: Search::default(),
+        }
+    }
+
+    /// The transaction that the locks taken from now on belong to: the name in
+    /// [`Error::Deadlock`](clearway_base::Error::Deadlock).
+    pub fn set_txn(&mut self, txn: TxnId) {
+        self.txn = txn;
+    }
+
+    /// The highest tag met: a result that depends on what these locks protect may leave the engine
+    /// only once the log is durable up to here.
+    pub fn max_tag(&self) -> Lsn {
+        self.max_tag
+    }
+
+    /// Counts `lsn` among the tags met: a pipeline's next transaction inherits by this.
+    pub fn raise_tag(&mut self, lsn: Lsn) {
+        self.max_tag = self.max_tag.max(lsn);
+    }
+
+    /// How many range locks are held.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// How many intent locks are held.
+    pub fn held_intents(&self) -> usize {
+        self.intents.len()
+    }
+
+    /// Whether `id` is held in `mode` or a stronger one.
+    pub fn holds(&self, id: LockId, mode: RangeMode) -> bool {
+        let entries = self.table.bucket(id).entries.lock();
+        entries.position(id, self.slot).is_some_and(|at| entries.get(at).granted.covers(mode))
+    }
+
+    /// The private table's place for a resource.
+    #[inline]
+    pub(crate) fn intent_position(&self, entry: u32) -> Option<usize> {
+        self.intents.iter().position(|held| held.entry == entry)
+    }
+
+    /// Notes an intent lock, in place of a weaker one on the same resource (O2).
+    #[inline]
+    pub(crate) fn note_intent(&mut self, place: Option<usize>, held: HeldIntent) {
+        match place {
+            Some(at) => self.intents[at] = held,
+            None => self.intents.push(held),
+        }
+    }
+}
+
+impl Drop for LockOwner {
+    fn drop(&mut self) {
+        let table = self.table.clone();
+        table.release_all(self, None);
+        table.shared.registry.give_back(self.slot);
+    }
+}
+
+impl fmt::Debug for LockOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockOwner")
+            .field("slot", &self.slot)
+            .field("txn", &self.txn)
+            .field("max_tag", &self.max_tag)
+            .field("held", &self.held.len())
+            .field("intents", &self.intents)
+            .field("pending", &self.pending)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,293 @@
+//! The slots of lock owners: what others must be able to see of a waiting transaction.
+//!
+//! Invariants:
+//! - R1. A slot belongs to at most one [`LockOwner`](crate::LockOwner) at a time. Slots are never
+//!   freed, and their wait numbers never restart, so a stale slot number leads to a needless
+//!   wake-up or a failed validation and never to a wrong grant.
+//! - R2. `state` changes from idle to waiting by the slot's owner, under the latch of what it waits
+//!   for (a bucket or a resource) and *after* its request stands in the queue; from waiting to
+//!   granted by whoever grants, under the same latch; and from either to idle by the owner (from
+//!   waiting only under that latch, with the request taken out).
+//! - R3. While an owner waits, it neither acquires nor releases anything else.
+//! - R4. Before it publishes a wait, the owner publishes the intent locks it holds in `intents`.
+//! - R5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
+//!
+//! ```text
+//!            publish_wait                 grant
+//!   idle ──────────────────▶ waiting ───────────────▶ granted
+//!    ▲                          │ withdraw               │ end_wait
+//!    └──────────────────────────┴────────────────────────┘
+//! ```
+//!
+//! Orderings: `publish_wait` stores and detectors load with `SeqCst`; the proof that no cycle is
+//! missed (see `deadlock`) needs one total order of these. A grant is stored with `Release` and
+//! pairs with the `Acquire` in `is_granted`: what the granter wrote before, the raised tag above
+//! all, is seen by the one who is granted.
+
+use std::{sync::OnceLock, task::Waker, time::Duration};
+
+use clearway_sync::{
+    CachePadded, Mutex, SpinLatch,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+use crate::{identity::LockId, intent::HeldIntent};
+
+/// Slots are made 256 at a time; 256 chunks are 65,536 slots, one of which is never used (R5).
+const CHUNK_SLOTS: usize = 256;
+const CHUNKS: usize = 256;
+const OWNERS_MAX: u32 = (CHUNK_SLOTS * CHUNKS - 1) as u32;
+
+/// What an owner waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    Range(LockId),
+    /// Index of the resource's entry.
+    Intent(u32),
+}
+
+/// The state of a wait, packed: its number in the upper bits, its phase in the lower two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct WaitState(u64);
+
+const IDLE: u64 = 0;
+const ON_RANGE: u64 = 1;
+const ON_INTENT: u64 = 2;
+const GRANTED: u64 = 3;
+const PHASE: u64 = 3;
+
+impl WaitState {
+    pub(crate) fn is_waiting(self) -> bool {
+        matches!(self.0 & PHASE, ON_RANGE | ON_INTENT)
+    }
+}
+
+/// One owner's slot.
+#[derive(Default)]
+pub(crate) struct Slot {
+    state: AtomicU64,
+    /// The lock identity or resource waited for; written before `state` (R2).
+    target: AtomicU64,
+    waker: SpinLatch<Option<Waker>>,
+    intents: SpinLatch<Vec<HeldIntent>>,
+    pub(crate) counters: Counters,
+}
+
+/// What a slot's owner counts; touched only when it has to wait, summed when somebody asks.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) waits: AtomicU64,
+    pub(crate) intent_waits: AtomicU64,
+    pub(crate) wait_us: AtomicU64,
+    pub(crate) parks: AtomicU64,
+    pub(crate) spurious_wakeups: AtomicU64,
+    pub(crate) timeouts: AtomicU64,
+    pub(crate) searches: AtomicU64,
+    pub(crate) deadlocks: AtomicU64,
+    pub(crate) false_alarms: AtomicU64,
+}
+
+impl Counters {
+    /// Adds to a counter. Relaxed: a sum for people, ordered with nothing.
+    pub(crate) fn add(counter: &AtomicU64, n: u64) {
+        counter.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+impl Slot {
+    /// Announces a wait. The caller holds the latch of `target` and has queued its request (R2).
+    pub(crate) fn publish_wait(&self, target: Target) {
+        let (phase, id) = match target {
+            Target::Range(id) => (ON_RANGE, id.0),
+            Target::Intent(entry) => (ON_INTENT, u64::from(entry)),
+        };
+        // Relaxed: ordered by the store to `state`, which detectors load first.
+        self.target.store(id, Ordering::Relaxed);
+        // Relaxed: only the owner changes an idle slot.
+        let number = (self.state.load(Ordering::Relaxed) & !PHASE) + PHASE + 1;
+        self.state.store(number | phase, Ordering::SeqCst);
+    }
+
+    /// Tells the owner that it has what it waits for. The caller holds the target's latch (R2).
+    pub(crate) fn grant(&self) {
+        // Relaxed load: nobody else changes a waiting slot while the caller holds the latch.
+        let state = self.state.load(Ordering::Relaxed);
+        debug_assert!(WaitState(state).is_waiting());
+        // Release pairs with the Acquire in `is_granted`.
+        self.state.store(state | GRANTED, Ordering::Release);
+    }
+
+    /// Whether the owner's wait has ended with a grant.
+    #[inline]
+    pub(crate) fn is_granted(&self) -> bool {
+        // Acquire pairs with the Release in `grant`.
+        self.state.load(Ordering::Acquire) & PHASE == GRANTED
+    }
+
+    /// Back to idle: by the owner, once granted, or under the target's latch (R2).
+    pub(crate) fn end_wait(&self) {
+        // Relaxed: an idle slot says nothing to anybody; detectors skip it.
+        let state = self.state.load(Ordering::Relaxed);
+        self.state.store(state & !PHASE | IDLE, Ordering::Relaxed);
+    }
+
+    /// The state, for detectors.
+    pub(crate) fn state(&self) -> WaitState {
+        WaitState(self.state.load(Ordering::SeqCst))
+    }
+
+    /// What the owner waits for in the given state.
+    ///
+    /// If the owner has moved on since, the answer may be that of a later wait; the detector's
+    /// validation then finds another state.
+    pub(crate) fn target(&self, state: WaitState) -> Option<Target> {
+        // Relaxed: the load of `state` came before and was SeqCst.
+        let id = self.target.load(Ordering::Relaxed);
+        match state.0 & PHASE {
+            ON_RANGE => Some(Target::Range(LockId(id))),
+            ON_INTENT => Some(Target::Intent(id as u32)),
+            _ => None,
+        }
+    }
+
+    /// Leaves the waker to be used at the grant; the caller checks for the grant *afterwards*.
+    pub(crate) fn set_waker(&self, waker: &Waker) {
+        let mut slot = self.waker.lock();
+        if !slot.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            *slot = Some(waker.clone());
+        }
+    }
+
+    pub(crate) fn take_waker(&self) -> Option<Waker> {
+        self.waker.lock().take()
+    }
+
+    /// Publishes the intent locks the owner holds (R4).
+    pub(crate) fn publish_intents(&self, held: &[HeldIntent]) {
+        let mut intents = self.intents.lock();
+        intents.clear();
+        intents.extend_from_slice(held);
+    }
+
+    /// The intent lock that a *waiting* owner holds on the resource with this entry (R4).
+    pub(crate) fn intent_on(&self, entry: u32) -> Option<HeldIntent> {
+        self.intents.lock().iter().find(|held| held.entry == entry).copied()
+    }
+}
+
+type Chunk = Box<[CachePadded<Slot>]>;
+
+/// All slots.
+pub(crate) struct Registry {
+    chunks: Box<[OnceLock<Chunk>]>,
+    free: Mutex<Vec<u32>>,
+    /// Slots ever given out: every slot number in use is below.
+    count: AtomicU32,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Registry {
+        Registry {
+            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+            free: Mutex::new(Vec::new()),
+            count: AtomicU32::new(0),
+        }
+    }
+
+    /// Gives out a slot (R1).
+    pub(crate) fn claim(&self) -> u32 {
+        let mut free = self.free.lock();
+        if let Some(slot) = free.pop() {
+            return slot;
+        }
+        // Relaxed load: changes only under the mutex.
+        let slot = self.count.load(Ordering::Relaxed);
+        assert!(slot < OWNERS_MAX, "more than {OWNERS_MAX} lock owners at a time (R5)");
+        self.chunks[slot as usize / CHUNK_SLOTS]
+            .get_or_init(|| (0..CHUNK_SLOTS).map(|_| CachePadded::default()).collect());
+        self.count.store(slot + 1, Ordering::SeqCst);
+        slot
+    }
+
+    /// Takes a slot back (R1).
+    pub(crate) fn give_back(&self, slot: u32) {
+        self.free.lock().push(slot);
+    }
+
+    /// How many slots exist; they are numbered from 0.
+    pub(crate) fn len(&self) -> u32 {
+        // SeqCst, like the store in `claim`: a detector that runs over all slots must not miss one
+        // whose owner published a wait before the detector published its own.
+        self.count.load(Ordering::SeqCst)
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, slot: u32) -> &Slot {
+        let chunk = self.chunks[slot as usize / CHUNK_SLOTS].get();
+        &chunk.expect("slots in use exist (R1)")[slot as usize % CHUNK_SLOTS]
+    }
+
+    /// Wakes the owners of these slots and empties the list. No latch is held by the caller.
+    pub(crate) fn wake(&self, granted: &mut Vec<u32>) {
+        for slot in granted.drain(..) {
+            // The latch around the waker orders this with `set_waker`: either the waker is seen
+            // here, or its owner, who checks afterwards, sees the grant.
+            if let Some(waker) = self.slot(slot).take_waker() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+/// Counts since the table was made.
+///
+/// None of them is touched by a lock that is granted at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LockStats {
+    /// Waits for range locks.
+    pub waits: u64,
+    /// Waits for intent locks.
+    pub intent_waits: u64,
+    /// Time spent in both kinds of waits, in microseconds.
+    pub wait_us: u64,
+    /// How often a blocking waiter put its thread to sleep.
+    pub parks: u64,
+    /// How often a sleeping waiter woke up for nothing.
+    pub spurious_wakeups: u64,
+    /// Waits given up at their time limit.
+    pub timeouts: u64,
+    /// Searches for a cycle.
+    pub searches: u64,
+    /// Cycles found and broken, each by the death of one waiter.
+    pub deadlocks: u64,
+    /// Cycles that were gone when the detector looked a second time; nobody died.
+    pub false_alarms: u64,
+}
+
+impl LockStats {
+    /// Sums the counters of all slots.
+    pub(crate) fn gather(registry: &Registry) -> LockStats {
+        let mut stats = LockStats::default();
+        for slot in 0..registry.len() {
+            let counters = &registry.slot(slot).counters;
+            // Relaxed: a snapshot for people.
+            let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+            stats.waits += read(&counters.waits);
+            stats.intent_waits += read(&counters.intent_waits);
+            stats.wait_us += read(&counters.wait_us);
+            stats.parks += read(&counters.parks);
+            stats.spurious_wakeups += read(&counters.spurious_wakeups);
+            stats.timeouts += read(&counters.timeouts);
+            stats.searches += read(&counters.searches);
+            stats.deadlocks += read(&counters.deadlocks);
+            stats.false_alarms += read(&counters.false_alarms);
+        }
+        stats
+    }
+
+    /// Mean length of a wait.
+    pub fn mean_wait(&self) -> Duration {
+        let waits = (self.waits + self.intent_waits).max(1);
+        Duration::from_micros(self.wait_us / waits)
+    }
+}

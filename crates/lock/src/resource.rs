@@ -1,0 +1,204 @@
+//! Lightweight intent locks: the shared side, one entry of counters for each resource.
+//!
+//! Invariants:
+//! - L1. `granted[m]` is the number of owners whose private table has mode `m` on this resource, plus
+//!   those who were handed it and have not woken up yet.
+//! - L2. Modes counted for different owners are pairwise compatible.
+//! - L3. An owner that already holds a mode (an upgrade) waits only for other owners' counts: its own
+//!   never stands in its way. An owner that holds none waits for the counts, for upgrades that
+//!   conflict, and for requests ahead that conflict. So a stream of intents cannot starve a waiting
+//!   absolute locker, and a stream of absolute lockers cannot starve an intent.
+//! - L4. Whoever stops waiting takes its request with it, and those it blocked are granted in the
+//!   same latch hold.
+//! - L5. Tags only rise, and rise before the count falls (same latch hold).
+//!
+//! The counters and the waiting list belong to the holder of the spin latch; the tags are written
+//! under it and may be read without.
+//!
+//! Algorithm: "Efficient Locking for Databases", section 3.2, algorithms 3 and 4, and the two tags
+//! of section 5.3. Differences: the paper wakes all waiters by a broadcast and lets them race,
+//! keeps counts of waiters, and breaks deadlocks by time-outs of its own. Here the few who have to
+//! wait stand in a list in order of arrival and are handed the lock by whoever lets them pass; a
+//! waiter that gives up leaves no count behind; an upgrade does not count against itself; and
+//! waits are edges of the deadlock detector's graph. With nobody waiting, the fast path is the
+//! paper's: latch, compare, count, unlatch.
+
+use clearway_base::Lsn;
+use clearway_sync::{
+    SpinLatch,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::intent::{IntentMode, ModeSet};
+
+/// A resource's counters, waiting list and tags.
+#[derive(Default)]
+pub(crate) struct Resource {
+    pub(crate) locks: SpinLatch<IntentLocks>,
+    /// Highest commit LSN of an owner that wrote it all.
+    self_tag: AtomicU64,
+    /// Highest commit LSN of an owner that wrote parts.
+    descendant_tag: AtomicU64,
+}
+
+impl Resource {
+    /// The tag that a new holder of `mode` meets: parts concern only those who read it all.
+    pub(crate) fn tag_for(&self, mode: IntentMode) -> Lsn {
+        // Relaxed: the caller was granted its lock after the tags rose (L5), under the latch or by
+        // a grant, whose Acquire orders these loads.
+        let own = self.self_tag.load(Ordering::Relaxed);
+        if mode.is_absolute() {
+            Lsn(own.max(self.descendant_tag.load(Ordering::Relaxed)))
+        } else {
+            Lsn(own)
+        }
+    }
+
+    /// Raises the tags for an owner that commits at `commit` and held `mode`. Under the latch.
+    pub(crate) fn raise_tags(&self, mode: IntentMode, commit: Lsn) {
+        // Relaxed: published by the latch or by a grant that follows (L5).
+        if mode == IntentMode::X {
+            self.self_tag.fetch_max(commit.0, Ordering::Relaxed);
+        }
+        if mode.writes_parts() {
+            self.descendant_tag.fetch_max(commit.0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    owner: u32,
+    /// What it holds: an upgrade.
+    held: Option<IntentMode>,
+    wanted: IntentMode,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct IntentLocks {
+    granted: [u32; 5],
+    /// The modes whose count is not zero.
+    present: ModeSet,
+    waiters: Vec<Waiter>,
+}
+
+impl IntentLocks {
+    /// The modes that others than a holder of `held` have.
+    #[inline]
+    fn others(&self, held: Option<IntentMode>) -> ModeSet {
+        match held {
+            Some(mode) if self.granted[mode as usize] == 1 => self.present.without(mode),
+            _ => self.present,
+        }
+    }
+
+    #[inline]
+    fn change(&mut self, from: Option<IntentMode>, to: Option<IntentMode>) {
+        if let Some(from) = from {
+            self.granted[from as usize] -= 1;
+            if self.granted[from as usize] == 0 {
+                self.present = self.present.without(from);
+            }
+        }
+        if let Some(to) = to {
+            self.granted[to as usize] += 1;
+            self.present = self.present.with(to);
+        }
+    }
+
+    /// Asks for `wanted` in place of `held` (L3). If denied, the request waits if `queue` says so.
+    #[inline]
+    pub(crate) fn request(
+        &mut self,
+        owner: u32,
+        held: Option<IntentMode>,
+        wanted: IntentMode,
+        queue: bool,
+    ) -> bool {
+        let behind = |waiter: &Waiter| !waiter.wanted.compatible(wanted);
+        let free = !self.others(held).meets(wanted.conflicts())
+            && (held.is_some() || !self.waiters.iter().any(behind));
+        if free {
+            self.change(held, Some(wanted));
+        } else if queue {
+            self.waiters.push(Waiter { owner, held, wanted });
+        }
+        free
+    }
+
+    /// Gives up what an owner holds, or lowers it to `to`; grants whom that lets pass.
+    #[inline]
+    pub(crate) fn lower(
+        &mut self,
+        held: IntentMode,
+        to: Option<IntentMode>,
+        granted: impl FnMut(u32),
+    ) {
+        self.change(Some(held), to);
+        if !self.waiters.is_empty() {
+            self.grant_waiters(granted);
+        }
+    }
+
+    /// Withdraws a waiting request (L4).
+    pub(crate) fn withdraw(&mut self, owner: u32, granted: impl FnMut(u32)) {
+        self.waiters.retain(|waiter| waiter.owner != owner);
+        self.grant_waiters(granted);
+    }
+
+    /// Grants every waiter that L3 lets through: upgrades first, then the others in order.
+    #[cold]
+    fn grant_waiters(&mut self, mut granted: impl FnMut(u32)) {
+        let mut waiters = std::mem::take(&mut self.waiters);
+        let mut asked = ModeSet::default();
+        for upgrades in [true, false] {
+            waiters.retain(|waiter| {
+                if waiter.held.is_some() != upgrades {
+                    return true;
+                }
+                let ahead = if upgrades { ModeSet::default() } else { asked };
+                let blocking = self.others(waiter.held).union(ahead);
+                let pass = !blocking.meets(waiter.wanted.conflicts());
+                if pass {
+                    self.change(waiter.held, Some(waiter.wanted));
+                    granted(waiter.owner);
+                } else {
+                    asked = asked.with(waiter.wanted);
+                }
+                !pass
+            });
+        }
+        self.waiters = waiters;
+    }
+
+    /// Whom a waiting owner waits for: appends waiters to `out` and returns the modes that block it
+    /// when *held* by another. `None` if the owner does not wait here.
+    ///
+    /// Like [`Entries::blockers`](crate::entries::Entries::blockers): newcomers on the way are
+    /// passed through and not named, unless they are `me`, the searcher.
+    pub(crate) fn blockers(&self, owner: u32, me: u32, out: &mut Vec<u32>) -> Option<ModeSet> {
+        let at = self.waiters.iter().position(|waiter| waiter.owner == owner)?;
+        let mut needed = self.waiters[at].wanted.conflicts();
+        if self.waiters[at].held.is_some() {
+            return Some(needed);
+        }
+        for ahead in self.waiters[..at].iter().rev().filter(|waiter| waiter.held.is_none()) {
+            if needed.contains(ahead.wanted) {
+                needed = needed.union(ahead.wanted.conflicts());
+                if ahead.owner == me {
+                    out.push(me);
+                }
+            }
+        }
+        let upgrades = self.waiters.iter().filter(|waiter| waiter.held.is_some());
+        out.extend(upgrades.filter(|w| needed.contains(w.wanted)).map(|w| w.owner));
+        Some(needed)
+    }
+
+    /// Whether nobody holds or awaits anything.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.waiters.is_empty() && self.granted == [0; 5]
+    }
+}

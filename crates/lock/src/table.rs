@@ -1,0 +1,366 @@
+//! The lock table: buckets that are never freed, each with the requests that hash to it and a tag.
+//!
+//! Invariants:
+//! - B1. A bucket is one cache line. It holds every entry of every identity that hashes to it, and
+//!   one tag for all of them: a tag is at least the commit LSN of the last writer of everything that
+//!   hashes here.
+//! - B2. A tag only rises, and rises *before* the lock is grantable to anybody: in the same latch hold
+//!   and ahead of the release.
+//! - B3. Whoever is granted a lock or passes a check reads the tag afterwards.
+//! - B4. No latch of a bucket is held while another is taken, while a waker runs, or across an
+//!   allocation that somebody else waits for.
+//!
+//! Latch order: a bucket's or resource's latch, then an owner's slot (`registry`); nothing after
+//! that. The detector's mutex comes before all of them.
+//!
+//! Algorithm: "Efficient Locking for Databases", section 2.2 (what is asked for), 4.2 (queues and
+//! conversions) and 5.3, algorithms 6 and 7 (tags for safe early release of all locks).
+//!
+//! Differences: the table's buckets *are* the queues, so tags survive everything that happens to
+//! locks, ghosts and pages; two keys in one bucket make a reader wait a little longer at the most.
+//! An owner finds a lock it already has in the bucket, not in a private map: the bucket must be
+//! visited anyway for any other lock, and costs the same however many locks are held.
+//!
+//! Measured by `examples/lock_speed.rs`; the figures stand there.
+
+use std::{sync::Arc, time::Duration};
+
+use clearway_base::Lsn;
+use clearway_sync::{
+    CachePadded, Mutex, SpinLatch,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+use crate::{
+    entries::Entries,
+    identity::{LockId, ResourceId},
+    mode::RangeMode,
+    owner::{HELD_KEPT, LockOwner, NO_LOCK},
+    queue::{Purpose, Verdict},
+    registry::{LockStats, Registry},
+    resource::Resource,
+};
+
+/// How a lock table is made.
+#[derive(Clone, Debug)]
+pub struct LockOptions {
+    /// Buckets, rounded up to a power of two; 64 bytes each. Default 131,072, that is 8 MiB.
+    pub buckets: usize,
+    /// Entries for intent locks, rounded up to a power of two; 128 bytes each. Resources beyond this
+    /// number share entries: a false conflict at the worst. Default 1,024.
+    pub intents: usize,
+    /// The limit meant by [`WaitLimit::Default`]; `None` waits for ever. Default 10 s.
+    pub wait_limit: Option<Duration>,
+    /// How many times a blocking waiter looks for its grant before it goes to sleep. Default 400,
+    /// a few microseconds: about what it costs to put a thread to sleep and to wake it.
+    pub spins: u32,
+}
+
+impl Default for LockOptions {
+    fn default() -> LockOptions {
+        LockOptions {
+            buckets: 1 << 17,
+            intents: 1 << 10,
+            wait_limit: Some(Duration::from_secs(10)),
+            spins: 400,
+        }
+    }
+}
+
+/// The answer to a request that may not wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The lock is held now (or, for a check, could be).
+    Granted,
+    /// Somebody else holds or awaits a conflicting mode. Nothing was left behind.
+    Denied,
+}
+
+/// How long a request may wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitLimit {
+    /// As long as it takes.
+    Forever,
+    /// At most this long.
+    For(Duration),
+    /// Not at all: [`Error::WouldBlock`](clearway_base::Error::WouldBlock) instead.
+    NoWait,
+    /// The table's [`LockOptions::wait_limit`].
+    Default,
+}
+
+/// One cache line (B1): 8 bytes latch, 48 entries, 8 tag.
+#[repr(align(64))]
+pub(crate) struct Bucket {
+    pub(crate) entries: SpinLatch<Entries>,
+    tag: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Bucket>() == 64);
+
+impl Bucket {
+    const fn new() -> Bucket {
+        Bucket { entries: SpinLatch::new(Entries::new()), tag: AtomicU64::new(0) }
+    }
+
+    /// The tag, for whoever was granted a lock here (B3).
+    #[inline]
+    pub(crate) fn tag(&self) -> Lsn {
+        // Relaxed: the caller holds the latch, or was granted its lock after the tag rose, which
+        // the Acquire of `Slot::is_granted` saw (B2).
+        Lsn(self.tag.load(Ordering::Relaxed))
+    }
+
+    /// Raises the tag. The caller holds the latch, so nobody else writes it now.
+    #[inline]
+    fn raise_tag(&self, lsn: Lsn) {
+        // Relaxed: published by the latch's release, or by a grant that follows (B2).
+        if self.tag.load(Ordering::Relaxed) < lsn.0 {
+            self.tag.store(lsn.0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The lock manager of one database. Cloning gives another handle to the same table.
+#[derive(Clone)]
+pub struct LockTable {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    buckets: Box<[Bucket]>,
+    resources: Box<[CachePadded<Resource>]>,
+    pub(crate) registry: Registry,
+    /// Held while a waiter makes sure that it is in a cycle and withdraws: one victim at a time.
+    pub(crate) detector: Mutex<()>,
+    /// Waiters that spin now.
+    pub(crate) spinners: CachePadded<AtomicU32>,
+    pub(crate) options: LockOptions,
+}
+
+impl LockTable {
+    /// A table without locks.
+    pub fn new(options: LockOptions) -> LockTable {
+        let buckets = options.buckets.next_power_of_two();
+        let resources = options.intents.next_power_of_two();
+        LockTable {
+            shared: Arc::new(Shared {
+                buckets: (0..buckets).map(|_| Bucket::new()).collect(),
+                resources: (0..resources).map(|_| CachePadded::default()).collect(),
+                registry: Registry::new(),
+                detector: Mutex::new(()),
+                spinners: CachePadded::new(AtomicU32::new(0)),
+                options,
+            }),
+        }
+    }
+
+    /// A new owner without locks. Keep it for transaction after transaction.
+    ///
+    /// # Panics
+    /// If there are 65,535 owners already.
+    pub fn owner(&self) -> LockOwner {
+        LockOwner::new(self.clone(), self.shared.registry.claim())
+    }
+
+    #[inline]
+    pub(crate) fn bucket(&self, id: LockId) -> &Bucket {
+        let buckets = &self.shared.buckets;
+        &buckets[id.0 as usize & (buckets.len() - 1)]
+    }
+
+    /// The index of the entry that stands for a resource.
+    #[inline]
+    pub(crate) fn entry_of(&self, resource: ResourceId) -> u32 {
+        resource.0 & (self.shared.resources.len() as u32 - 1)
+    }
+
+    #[inline]
+    pub(crate) fn resource(&self, entry: u32) -> &Resource {
+        &self.shared.resources[entry as usize]
+    }
+
+    /// Asks for a lock and never waits. If denied, nothing is left in the queue.
+    ///
+    /// A lock granted here is one the protocol asked for: [`release`](Self::release) does not take
+    /// it back. Asking again for what is already held is fast and changes nothing.
+    #[inline]
+    pub fn try_acquire(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
+        if owner.last.0 == id && owner.last.1.covers(mode) {
+            return Outcome::Granted; // O3. A lock already held needs no second look at the tag.
+        }
+        let outcome = self.request(owner, id, mode, Purpose::Keep);
+        if outcome == Outcome::Granted {
+            owner.last = (id, mode);
+        }
+        outcome
+    }
+
+    /// Asks for a lock without queueing.
+    #[inline]
+    pub(crate) fn request(
+        &self,
+        owner: &mut LockOwner,
+        id: LockId,
+        mode: RangeMode,
+        purpose: Purpose,
+    ) -> Outcome {
+        debug_assert!(owner.pending.is_none(), "an owner waits for one lock at a time");
+        if mode.is_none() {
+            return Outcome::Granted;
+        }
+        let bucket = self.bucket(id);
+        let mut entries = bucket.entries.lock();
+        let verdict = entries.request(id, owner.slot, mode, purpose);
+        let tag = bucket.tag();
+        drop(entries);
+        match verdict {
+            Verdict::Denied { .. } => return Outcome::Denied,
+            Verdict::New => owner.held.push(id),
+            Verdict::Held => {}
+        }
+        owner.raise_tag(tag);
+        Outcome::Granted
+    }
+
+    /// Whether `mode` could be granted now: compatible with all that others hold or await. Takes
+    /// nothing, but meets the tag as a holder would.
+    ///
+    /// The answer stays true as long as the caller keeps new requests for `id` out, by the
+    /// exclusive latch on the leaf.
+    #[inline]
+    pub fn check(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
+        let bucket = self.bucket(id);
+        let entries = bucket.entries.lock();
+        if !entries.admits(id, owner.slot, mode) {
+            return Outcome::Denied;
+        }
+        let tag = bucket.tag();
+        drop(entries);
+        owner.raise_tag(tag);
+        Outcome::Granted
+    }
+
+    /// Gives back what [`acquire`](Self::acquire) added to a lock since the protocol last confirmed
+    /// it by [`try_acquire`](Self::try_acquire): the whole lock if it never did, nothing if it
+    /// confirmed all of it. A transaction that waits for a lock, descends again and finds that it
+    /// needs another one calls this; what it locked in earlier operations stays locked.
+    pub fn release(&self, owner: &mut LockOwner, id: LockId) {
+        let bucket = self.bucket(id);
+        let mut entries = bucket.entries.lock();
+        let Some(at) = entries.position(id, owner.slot) else { return };
+        let kept = entries.get(at).kept;
+        let (registry, granted) = (&self.shared.registry, &mut owner.granted);
+        entries.lower(at, kept, |slot| grant(registry, slot, granted));
+        drop(entries);
+        let place = owner.held.iter().rposition(|&held| held == id);
+        if let Some(at) = place.filter(|_| kept.is_none()) {
+            owner.held.swap_remove(at);
+        }
+        self.shared.registry.wake(&mut owner.granted);
+    }
+
+    /// Releases every lock and readies the owner, its [`max_tag`](LockOwner::max_tag) included, for
+    /// the next transaction. A request that still waits is withdrawn.
+    ///
+    /// With `commit`, the end of the commit record, whatever was locked exclusively is tagged with it
+    /// before it can be granted to anybody. Without, as after a rollback or for a reader, tags stay.
+    pub fn release_all(&self, owner: &mut LockOwner, commit: Option<Lsn>) {
+        self.cancel(owner);
+        // In reverse order of acquisition, and nobody is woken in between: a waiter that runs too
+        // early meets the next lock still held.
+        while let Some(id) = owner.held.pop() {
+            self.release_range(owner, id, RangeMode::NN, commit);
+        }
+        while let Some(held) = owner.intents.pop() {
+            self.lower_intent(owner, held, None, commit);
+        }
+        self.shared.registry.wake(&mut owner.granted);
+        owner.max_tag = Lsn::ZERO;
+        owner.last = NO_LOCK;
+        if owner.held.capacity() > HELD_KEPT {
+            owner.held.shrink_to(HELD_KEPT);
+        }
+    }
+
+    /// Releases what is only shared and keeps what is exclusive: early release of shared locks, for
+    /// comparison. The owner may acquire nothing afterwards.
+    pub fn release_shared(&self, owner: &mut LockOwner) {
+        let mut held = std::mem::take(&mut owner.held);
+        held.retain(|&id| !self.release_range(owner, id, RangeMode::XX, None).is_none());
+        owner.held = held;
+        self.release_shared_intents(owner);
+        self.shared.registry.wake(&mut owner.granted);
+        owner.last = NO_LOCK;
+    }
+
+    /// Lowers a lock to the exclusive parts of it that `keep` has, and returns them. Tags first (B2).
+    #[inline]
+    fn release_range(
+        &self,
+        owner: &mut LockOwner,
+        id: LockId,
+        keep: RangeMode,
+        commit: Option<Lsn>,
+    ) -> RangeMode {
+        let bucket = self.bucket(id);
+        let mut entries = bucket.entries.lock();
+        let Some(at) = entries.position(id, owner.slot) else {
+            debug_assert!(false, "a held lock has an entry (O1)");
+            return RangeMode::NN;
+        };
+        let mode = entries.get(at).granted;
+        let left = mode.exclusive_part().infimum(keep);
+        if let Some(commit) = commit.filter(|_| mode.is_exclusive()) {
+            bucket.raise_tag(commit);
+        }
+        let (registry, granted) = (&self.shared.registry, &mut owner.granted);
+        entries.lower(at, left, |slot| grant(registry, slot, granted));
+        left
+    }
+
+    /// Whether nobody at all holds or awaits a lock on `id`.
+    pub fn is_idle(&self, id: LockId) -> bool {
+        self.bucket(id).entries.lock().of(id).next().is_none()
+    }
+
+    /// Whether nobody but `owner` holds or awaits a lock on `id`.
+    pub fn is_idle_except(&self, owner: &LockOwner, id: LockId) -> bool {
+        self.bucket(id).entries.lock().of(id).all(|entry| entry.owner == owner.slot)
+    }
+
+    /// The tag that a holder of `id` meets now.
+    pub fn tag(&self, id: LockId) -> Lsn {
+        let bucket = self.bucket(id);
+        let _latched = bucket.entries.lock();
+        bucket.tag()
+    }
+
+    /// Lets `to` have the tag of `from` if that is higher: before a ghost is removed, whoever will
+    /// lock its predecessor's gap instead must meet its tag there.
+    pub fn inherit_tag(&self, from: LockId, to: LockId) {
+        let tag = self.tag(from);
+        let bucket = self.bucket(to);
+        let _latched = bucket.entries.lock();
+        bucket.raise_tag(tag);
+    }
+
+    /// Counts since the table was made.
+    pub fn stats(&self) -> LockStats {
+        LockStats::gather(&self.shared.registry)
+    }
+
+    /// Whether nobody holds or awaits anything: what must be true when no transaction is active.
+    /// Visits every bucket; for tests.
+    pub fn is_quiescent(&self) -> bool {
+        self.shared.buckets.iter().all(|bucket| bucket.entries.lock().len() == 0)
+            && self.shared.resources.iter().all(|resource| resource.locks.lock().is_idle())
+    }
+}
+
+/// Grants a waiter, under the latch of what it waits for, and notes to wake it after the latch.
+#[inline]
+pub(crate) fn grant(registry: &Registry, slot: u32, granted: &mut Vec<u32>) {
+    registry.slot(slot).grant();
+    granted.push(slot);
+}

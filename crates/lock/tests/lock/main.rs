@@ -1,0 +1,59 @@
+//! The lock manager through its public face.
+//!
+//! Most tests are scripts on one thread: several owners, whose waits are polled. Nothing in them
+//! depends on time. `stress` runs threads with infinite limits: a lost wake-up or a missed deadlock
+//! shows as a hang.
+
+mod deadlocks;
+mod intents;
+mod model;
+mod queues;
+mod stress;
+mod tags;
+mod waits;
+
+use std::task::{Context, Poll, Waker};
+
+use clearway_base::{Error, Result, TreeId};
+use clearway_lock::{IntentMode, LockId, LockOptions, LockOwner, LockTable, RangeMode, ResourceId};
+
+/// A small table, so that unrelated locks share buckets all the time.
+fn table() -> LockTable {
+    LockTable::new(LockOptions { buckets: 2, intents: 4, wait_limit: None, spins: 20 })
+}
+
+fn owners<const N: usize>(table: &LockTable) -> [LockOwner; N] {
+    std::array::from_fn(|_| table.owner())
+}
+
+fn id(n: u32) -> LockId {
+    LockId::of(TreeId(1), &n.to_be_bytes())
+}
+
+/// What a poll came to, in a form that can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Granted,
+    Waits,
+    Dies,
+}
+
+fn step(poll: Poll<Result<()>>) -> Step {
+    match poll {
+        Poll::Ready(Ok(())) => Step::Granted,
+        Poll::Pending => Step::Waits,
+        Poll::Ready(Err(Error::Deadlock { .. })) => Step::Dies,
+        Poll::Ready(Err(error)) => panic!("unexpected {error}"),
+    }
+}
+
+/// Asks for a range lock, or looks whether the one asked for has been granted.
+fn ask(table: &LockTable, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Step {
+    step(table.poll_acquire(owner, id, mode, &mut Context::from_waker(Waker::noop())))
+}
+
+/// The same for an intent lock.
+fn intend(table: &LockTable, owner: &mut LockOwner, resource: u32, mode: IntentMode) -> Step {
+    let mut cx = Context::from_waker(Waker::noop());
+    step(table.poll_acquire_intent(owner, ResourceId(resource), mode, &mut cx))
+}

@@ -1,0 +1,121 @@
+//! Who waits for which LSN to become durable.
+//!
+//! Only those who really wait are here: who finds its LSN durable never touches the queue.
+//!
+//! Invariants:
+//! - C1. No lost wake-up: a waiter looks at the durable LSN (and the health) *inside* the queue's
+//!   mutex before it registers; a flusher publishes the durable LSN (or poisons) *before* it takes
+//!   the mutex to collect. So either the waiter sees the news or the flusher sees the waiter.
+//! - C2. Wakers are called after the mutex is free: they may take any latch of their own.
+//!
+//! Entries are keyed by LSN and the waker's identity, so a future that is polled again and again
+//! has one entry. A dropped future's entry stays until its LSN is durable; its wake-up is idle.
+
+use std::{
+    collections::BTreeMap,
+    task::{RawWakerVTable, Waker},
+};
+
+use clearway_base::Lsn;
+use clearway_sync::Mutex;
+
+/// LSN, then the two addresses that make up a waker.
+type Key = (Lsn, usize, usize);
+
+/// The queue of waiters.
+#[derive(Default)]
+pub(crate) struct CompletionQueue {
+    waiters: Mutex<BTreeMap<Key, Waker>>,
+}
+
+fn key(lsn: Lsn, waker: &Waker) -> Key {
+    let vtable: *const RawWakerVTable = waker.vtable();
+    (lsn, waker.data() as usize, vtable as usize)
+}
+
+impl CompletionQueue {
+    /// Registers `waker` for `lsn` unless `is_over` says that there is nothing to wait for (C1).
+    /// Returns whether it registered.
+    pub(crate) fn register(&self, lsn: Lsn, waker: &Waker, is_over: impl Fn() -> bool) -> bool {
+        let mut waiters = self.waiters.lock();
+        if is_over() {
+            return false;
+        }
+        waiters.entry(key(lsn, waker)).or_insert_with(|| waker.clone());
+        true
+    }
+
+    /// Takes out everybody whose LSN is at most `durable`, which was published before. The caller
+    /// wakes them, after it has let go of its latches (C2).
+    #[must_use]
+    pub(crate) fn take_up_to(&self, durable: Lsn) -> Vec<Waker> {
+        let mut waiters = self.waiters.lock();
+        let mut ready = Vec::new();
+        while let Some(first) = waiters.first_entry()
+            && first.key().0 <= durable
+        {
+            ready.push(first.remove());
+        }
+        ready
+    }
+
+    /// Wakes everybody.
+    pub(crate) fn wake_all(&self) {
+        let all = std::mem::take(&mut *self.waiters.lock());
+        all.into_values().for_each(Waker::wake);
+    }
+
+    /// Waiters now.
+    pub(crate) fn len(&self) -> usize {
+        self.waiters.lock().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicU32, Ordering},
+        },
+        task::Wake,
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicU32);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn exactly_the_durable_are_woken_once() {
+        let queue = CompletionQueue::default();
+        let counts: Vec<Arc<Count>> = (0..10).map(|_| Arc::default()).collect();
+        for (i, count) in counts.iter().enumerate() {
+            let waker = Waker::from(count.clone());
+            for _ in 0..3 {
+                assert!(queue.register(Lsn(i as u64), &waker, || false));
+            }
+        }
+        assert_eq!(queue.len(), 10, "a waker that is registered again has one entry");
+        queue.take_up_to(Lsn(4)).into_iter().for_each(Waker::wake);
+        assert!(queue.take_up_to(Lsn(4)).is_empty());
+        let woken = |count: &Arc<Count>| count.0.load(Ordering::SeqCst);
+        assert!(counts[..5].iter().all(|count| woken(count) == 1));
+        assert!(counts[5..].iter().all(|count| woken(count) == 0));
+        queue.wake_all();
+        assert!(counts.iter().all(|count| woken(count) == 1));
+    }
+
+    #[test]
+    fn who_comes_late_is_not_registered() {
+        let queue = CompletionQueue::default();
+        assert!(!queue.register(Lsn(1), Waker::noop(), || true));
+        assert_eq!(queue.len(), 0);
+    }
+}

@@ -1,0 +1,416 @@
+//! From the ring to the device: groups, flights, and the durable LSN.
+//!
+//! A *group* is what was inserted since the last one; a seal ends it at a sector boundary. A
+//! *flight* is a group's write. Any thread can fly: daemons do it for pipelined work, and a committer
+//! that finds the device free does it for itself, without a change of threads.
+//!
+//! ```text
+//!          durable          sealed              end of the log
+//!  ─────────┴── flight ─┬─ flight ─┴── gathering ──┘
+//!                       └ landed early: waits for the one before it
+//!
+//!  request ─▶ gathering ──begin──▶ in flight ──finish──▶ landed ──(all before it landed)──▶ durable
+//!                                      └── error ──▶ poisoned: nothing becomes durable any more
+//! ```
+//!
+//! Invariants:
+//! - W1. Groups are consecutive, and only `begin` makes them, under the schedule's mutex.
+//! - W2. The durable LSN moves only in `land`, under that mutex, to the end of a group before which
+//!   every group has landed, and never once the log is poisoned.
+//! - W3. A group is written once. A failed write or sync is never tried again.
+//! - W4. At most `in_flight_max` flights at a time.
+//! - W5. No lost request. A requester raises `requested`, then reads `attention`; a flusher writes
+//!   `attention`, then reads `requested` (in `decide`). All four are SeqCst, so if the requester
+//!   read an attention that let it go, the flusher that wrote a lower one sees the request. A
+//!   requester that does not go decides and signals under the mutex, under which daemons decide
+//!   and go to sleep.
+//! - W6. Whoever changes the schedule so that a group may start either starts it or signals a
+//!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps.
+//!
+//! Latch order: `schedule` → the insertion's latch, the preparer's mutex. No I/O under `schedule`.
+//!
+//! The group commit is that of "Aether", section 4 (flush pipelining), with three differences:
+//! overlapping flights; the lone committer as its own flusher; and requests that are signalled
+//! under the mutex, so that no time-out is needed for progress.
+
+mod policy;
+
+use std::{collections::VecDeque, sync::Arc, time::Instant};
+
+use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result};
+use clearway_sync::{
+    CachePadded, Condvar, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::{
+    claims::Claims,
+    completion::CompletionQueue,
+    health::Health,
+    insertion::{Insertion, SealWords},
+    options::{GroupPolicy, LogOptions},
+    record::FLAG_CLOSED,
+    ring::Ring,
+    segments::Segments,
+};
+use policy::{Decision, Situation, attention, decide};
+
+/// What a flusher works with.
+pub(crate) struct Parts {
+    pub(crate) ring: Arc<Ring>,
+    pub(crate) insertion: Arc<dyn Insertion>,
+    pub(crate) segments: Arc<Segments>,
+    pub(crate) claims: Arc<Claims>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) completion: Arc<CompletionQueue>,
+}
+
+/// Makes groups and flies them.
+pub(crate) struct Flusher {
+    parts: Parts,
+    epoch: Epoch,
+    policy: GroupPolicy,
+    in_flight_max: usize,
+    /// The highest LSN that anybody wants to be durable.
+    requested: CachePadded<AtomicU64>,
+    /// Requests below this LSN need not look at the schedule (W5).
+    attention: CachePadded<AtomicU64>,
+    /// Requests since the last group; counted under a fixed policy alone.
+    requests: AtomicU64,
+    schedule: Mutex<Schedule>,
+    changed: Condvar,
+}
+
+/// Who flies what. All of it under the mutex.
+struct Schedule {
+    /// The end of the last group and the start of the next.
+    sealed: Lsn,
+    /// In LSN order; the first has not landed.
+    flights: VecDeque<Flight>,
+    last_bytes: u64,
+    /// Start whatever the policy says, up to here.
+    urgent: Lsn,
+    first_request: Option<Instant>,
+    daemons_asleep: usize,
+    /// A sleeping daemon was signalled and is on its way.
+    is_signalled: bool,
+    stopping: bool,
+    figures: FlushFigures,
+}
+
+struct Flight {
+    end: Lsn,
+    has_landed: bool,
+}
+
+/// Totals for [`LogStats`](crate::LogStats).
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FlushFigures {
+    pub(crate) flushes: u64,
+    pub(crate) bytes: u64,
+    pub(crate) seal_bytes: u64,
+}
+
+impl Flusher {
+    /// A flusher for a log whose first group begins at `start`.
+    pub(crate) fn new(parts: Parts, options: &LogOptions, epoch: Epoch, start: Lsn) -> Flusher {
+        Flusher {
+            parts,
+            epoch,
+            policy: options.group,
+            in_flight_max: options.flushes_in_flight,
+            requested: CachePadded::new(AtomicU64::new(0)),
+            attention: CachePadded::new(AtomicU64::new(0)),
+            requests: AtomicU64::new(0),
+            schedule: Mutex::new(Schedule {
+                sealed: start,
+                flights: VecDeque::new(),
+                last_bytes: 0,
+                urgent: Lsn::ZERO,
+                first_request: None,
+                daemons_asleep: 0,
+                is_signalled: false,
+                stopping: false,
+                figures: FlushFigures::default(),
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Asks for durability up to `lsn`, which is at most the end of the log. Does not wait.
+    #[inline]
+    pub(crate) fn request(&self, lsn: Lsn) {
+        if self.is_news(lsn) {
+            self.nudge();
+        }
+    }
+
+    /// Raises the request; whether the schedule has to be looked at because of it.
+    #[inline]
+    fn is_news(&self, lsn: Lsn) -> bool {
+        if self.policy != GroupPolicy::Adaptive {
+            self.requests.fetch_add(1, Ordering::SeqCst);
+        } else if self.requested.load(Ordering::SeqCst) >= lsn.0 {
+            // Whoever requested that much has looked, or looks now.
+            return false;
+        }
+        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        lsn.0 >= self.attention.load(Ordering::SeqCst)
+    }
+
+    /// Wakes a daemon if a group can start (W6).
+    #[cold]
+    fn nudge(&self) {
+        let mut schedule = self.schedule.lock();
+        let is_first = self.note_first_request(&mut schedule);
+        match self.decide(&schedule) {
+            Decision::Start => self.signal(&mut schedule),
+            Decision::At(_) if is_first => self.signal(&mut schedule),
+            Decision::At(_) | Decision::Rest => {}
+        }
+    }
+
+    /// As [`request`](Flusher::request), and the limits of a fixed policy do not count.
+    pub(crate) fn press(&self, lsn: Lsn) {
+        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        let mut schedule = self.schedule.lock();
+        schedule.urgent = schedule.urgent.max(lsn);
+        if self.decide(&schedule) == Decision::Start {
+            self.signal(&mut schedule);
+        }
+    }
+
+    /// Requests `lsn`, and flies the group on this thread if it can start now.
+    pub(crate) fn lead(&self, lsn: Lsn) {
+        if self.policy != GroupPolicy::Adaptive {
+            return self.request(lsn);
+        }
+        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        if lsn.0 < self.attention.load(Ordering::SeqCst) {
+            return;
+        }
+        loop {
+            let mut schedule = self.schedule.lock();
+            // Once the daemons are gone, whoever lands last carries on.
+            let is_mine = schedule.sealed < lsn || schedule.stopping;
+            if !is_mine || self.decide(&schedule) != Decision::Start {
+                return;
+            }
+            let Some(group) = self.begin(&mut schedule, 0) else { return };
+            drop(schedule);
+            self.fly(group, true);
+        }
+    }
+
+    /// Seals what was gathered (W1). The caller flies it.
+    fn begin(&self, schedule: &mut Schedule, flags: u8) -> Option<LsnSpan> {
+        let words = SealWords {
+            epoch: self.epoch,
+            durable: self.parts.ring.durable(),
+            flags,
+            even_empty: flags & FLAG_CLOSED != 0,
+        };
+        let seal = self.parts.insertion.seal(schedule.sealed, words)?;
+        let seal_bytes = seal.end.0 - seal.start.0;
+        self.parts.claims.pay_seal(seal_bytes);
+        let group = LsnSpan { start: schedule.sealed, end: seal.end };
+        schedule.sealed = group.end;
+        schedule.last_bytes = seal.start.0 - group.start.0;
+        schedule.flights.push_back(Flight { end: group.end, has_landed: false });
+        schedule.is_signalled = false;
+        schedule.first_request = None;
+        schedule.figures.flushes += 1;
+        schedule.figures.bytes += group.end.0 - group.start.0;
+        schedule.figures.seal_bytes += seal_bytes;
+        self.requests.store(0, Ordering::SeqCst);
+        self.publish_attention(schedule);
+        Some(group)
+    }
+
+    /// Writes a group, lands it, and wakes whoever waited for it. `leaves`: the caller has something
+    /// else to do afterwards and will not decide again.
+    fn fly(&self, group: LsnSpan, leaves: bool) {
+        let mut landing = Landing { flusher: self, group, result: None };
+        self.parts.insertion.await_released(group);
+        // SAFETY: R4. `await_released` has returned; and the durable LSN cannot pass the start of
+        // this group before it lands (W2), which is after the last use of the bytes.
+        let bytes = unsafe { self.parts.ring.released(group) };
+        landing.result = Some(self.parts.segments.write_durable(group, bytes));
+        drop(landing);
+        if self.parts.health.is_poisoned() {
+            return self.tell_failure();
+        }
+        let ready = self.parts.completion.take_up_to(self.parts.ring.durable());
+        // Waking many takes longer than waking one daemon: let it start the next group meanwhile.
+        if leaves || ready.len() > WAKE_ALONE_MAX {
+            self.nudge();
+        }
+        ready.into_iter().for_each(std::task::Waker::wake);
+    }
+
+    /// A flight is over (W2).
+    fn land(&self, group: LsnSpan, result: Result<()>) {
+        let mut schedule = self.schedule.lock();
+        if let Err(cause) = result {
+            self.parts.health.poison(cause);
+        }
+        for flight in &mut schedule.flights {
+            flight.has_landed |= flight.end == group.end;
+        }
+        let mut durable = None;
+        while schedule.flights.front().is_some_and(|flight| flight.has_landed) {
+            durable = schedule.flights.pop_front().map(|flight| flight.end);
+        }
+        // Holds by H1: no later flight may land over a failed one.
+        if let Some(lsn) = durable
+            && !self.parts.health.is_poisoned()
+        {
+            self.parts.ring.set_durable(lsn);
+        }
+        self.publish_attention(&mut schedule);
+    }
+
+    /// Stops the log: nothing becomes durable any more, and everybody who waits is told.
+    pub(crate) fn poison(&self, cause: Error) {
+        {
+            // Under the mutex, so that no landing is half done (W2).
+            let _schedule = self.schedule.lock();
+            self.parts.health.poison(cause);
+        }
+        self.tell_failure();
+    }
+
+    fn tell_failure(&self) {
+        self.parts.completion.wake_all();
+        self.parts.claims.tell_waiters();
+    }
+
+    /// The daemons' thread.
+    pub(crate) fn run_daemon(&self) {
+        while let Some(group) = self.next_group() {
+            self.fly(group, false);
+        }
+    }
+
+    /// Sleeps until a group can start and seals it; `None` when the daemon shall end.
+    fn next_group(&self) -> Option<LsnSpan> {
+        let mut schedule = self.schedule.lock();
+        loop {
+            if schedule.stopping {
+                return None;
+            }
+            let until = match self.decide(&schedule) {
+                Decision::Start => match self.begin(&mut schedule, 0) {
+                    Some(group) => return Some(group),
+                    None => None,
+                },
+                Decision::Rest => None,
+                Decision::At(time) => Some(time),
+            };
+            schedule.daemons_asleep += 1;
+            match until {
+                None => self.changed.wait(&mut schedule),
+                Some(time) => {
+                    self.changed.wait_until(&mut schedule, time);
+                }
+            }
+            schedule.daemons_asleep -= 1;
+            schedule.is_signalled = false;
+            self.publish_attention(&mut schedule);
+        }
+    }
+
+    /// Ends the daemons' threads once they have landed.
+    pub(crate) fn stop(&self) {
+        self.schedule.lock().stopping = true;
+        self.changed.notify_all();
+    }
+
+    /// Writes what there is on this thread, whatever the policy says, if no flight is under way.
+    /// With [`FLAG_CLOSED`] the group may be empty.
+    pub(crate) fn write_now(&self, flags: u8) {
+        let mut schedule = self.schedule.lock();
+        if schedule.flights.is_empty()
+            && !self.parts.health.is_poisoned()
+            && let Some(group) = self.begin(&mut schedule, flags)
+        {
+            drop(schedule);
+            self.fly(group, true);
+        }
+    }
+
+    /// Totals so far.
+    pub(crate) fn figures(&self) -> FlushFigures {
+        self.schedule.lock().figures
+    }
+
+    fn situation(&self, schedule: &Schedule) -> Situation {
+        let requested = self.requested.load(Ordering::SeqCst);
+        Situation {
+            in_flight: schedule.flights.len(),
+            in_flight_max: self.in_flight_max,
+            last_bytes: schedule.last_bytes,
+            gathered: requested.saturating_sub(schedule.sealed.0),
+            requests: self.requests.load(Ordering::SeqCst),
+            first_request: schedule.first_request,
+            is_urgent: schedule.urgent > schedule.sealed,
+        }
+    }
+
+    fn decide(&self, schedule: &Schedule) -> Decision {
+        if self.parts.health.is_poisoned() {
+            return Decision::Rest;
+        }
+        decide(self.policy, Instant::now, &self.situation(schedule))
+    }
+
+    /// Signals a sleeping daemon, once; if none sleeps, one is about to decide (W6).
+    fn signal(&self, schedule: &mut Schedule) {
+        if schedule.daemons_asleep > 0 && !schedule.is_signalled {
+            schedule.is_signalled = true;
+            self.publish_attention(schedule);
+            self.changed.notify_one();
+        }
+    }
+
+    /// Under a fixed policy the first request of a group starts the clock; whether this was it.
+    fn note_first_request(&self, schedule: &mut Schedule) -> bool {
+        let is_first = self.policy != GroupPolicy::Adaptive
+            && schedule.first_request.is_none()
+            && self.situation(schedule).gathered > 0;
+        if is_first {
+            schedule.first_request = Some(Instant::now());
+        }
+        is_first
+    }
+
+    /// Tells requesters from where on they have to look (W5).
+    fn publish_attention(&self, schedule: &mut Schedule) {
+        let from = match attention(self.policy, &self.situation(schedule)) {
+            Some(bytes) if !schedule.is_signalled => schedule.sealed.0.saturating_add(bytes),
+            Some(0) => 0,
+            _ => u64::MAX,
+        };
+        self.attention.store(from, Ordering::SeqCst);
+    }
+}
+
+/// Waiters that a daemon wakes by itself before it looks for the next group: about 5 µs each.
+const WAKE_ALONE_MAX: usize = 4;
+
+/// Lands a flight even if the disk panicked under it: that is a failure like any other.
+struct Landing<'a> {
+    flusher: &'a Flusher,
+    group: LsnSpan,
+    result: Option<Result<()>>,
+}
+
+impl Drop for Landing<'_> {
+    fn drop(&mut self) {
+        let panicked = || Err(Error::Panicked { message: "the log's disk panicked".to_string() });
+        self.flusher.land(self.group, self.result.take().unwrap_or_else(panicked));
+        if std::thread::panicking() {
+            self.flusher.tell_failure();
+        }
+    }
+}

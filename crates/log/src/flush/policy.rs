@@ -1,0 +1,136 @@
+//! When a group is written.
+//!
+//! Adaptive: an idle device is given whatever there is. While writes are in flight the next group
+//! gathers; it may overlap with them (up to the limit of flights) once it is as large as the group
+//! sent last. So a stream of requests settles into a few groups of equal size, one gathering and
+//! the others in flight, whatever the rate: without the size rule the second flight would leave at
+//! the first request after the first one, nearly empty, and everybody else would wait for a third.
+//!
+//! Fixed: X requests, L bytes or T time after the first request, whichever comes first.
+
+use std::time::Instant;
+
+use crate::options::GroupPolicy;
+
+/// What a decision is made from.
+#[derive(Clone, Copy)]
+pub(super) struct Situation {
+    /// Group writes in flight, and how many there may be.
+    pub(super) in_flight: usize,
+    pub(super) in_flight_max: usize,
+    /// Bytes of the group that left last.
+    pub(super) last_bytes: u64,
+    /// Bytes requested and not yet sealed.
+    pub(super) gathered: u64,
+    /// Requests since the last group, and when the first of them came.
+    pub(super) requests: u64,
+    pub(super) first_request: Option<Instant>,
+    /// Somebody waits for room in the ring: the limits of `Fixed` do not count.
+    pub(super) is_urgent: bool,
+}
+
+/// What to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Decision {
+    /// Seal a group and write it.
+    Start,
+    /// Nothing until a request comes or a flight lands.
+    Rest,
+    /// Nothing before this time, unless a request comes or a flight lands.
+    At(Instant),
+}
+
+/// Decides, given the time.
+pub(super) fn decide(policy: GroupPolicy, now: impl Fn() -> Instant, s: &Situation) -> Decision {
+    if s.gathered == 0 || s.in_flight >= s.in_flight_max {
+        return Decision::Rest;
+    }
+    match policy {
+        GroupPolicy::Adaptive if s.in_flight == 0 || s.gathered >= s.last_bytes => Decision::Start,
+        GroupPolicy::Adaptive => Decision::Rest,
+        GroupPolicy::Fixed { commits, bytes, time } => {
+            if s.is_urgent || s.requests >= u64::from(commits) || s.gathered >= bytes {
+                return Decision::Start;
+            }
+            match s.first_request {
+                Some(first) if now() >= first + time => Decision::Start,
+                Some(first) => Decision::At(first + time),
+                // Requested this moment; the request will look again after it has set the time.
+                None => Decision::Rest,
+            }
+        }
+    }
+}
+
+/// The requested LSN, counted from the end of the last group, from which on a request has to look
+/// at the schedule; `None` if no request has to.
+pub(super) fn attention(policy: GroupPolicy, s: &Situation) -> Option<u64> {
+    match policy {
+        GroupPolicy::Fixed { .. } => Some(0),
+        GroupPolicy::Adaptive if s.in_flight >= s.in_flight_max => None,
+        GroupPolicy::Adaptive if s.in_flight == 0 => Some(1),
+        GroupPolicy::Adaptive => Some(s.last_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn situation() -> Situation {
+        Situation {
+            in_flight: 0,
+            in_flight_max: 2,
+            last_bytes: 1024,
+            gathered: 512,
+            requests: 1,
+            first_request: None,
+            is_urgent: false,
+        }
+    }
+
+    #[test]
+    fn idle_device_gets_whatever_there_is() {
+        let decide = |s| decide(GroupPolicy::Adaptive, Instant::now, &s);
+        assert_eq!(decide(situation()), Decision::Start);
+        assert_eq!(decide(Situation { gathered: 0, ..situation() }), Decision::Rest);
+    }
+
+    #[test]
+    fn overlapping_group_waits_until_it_is_as_large_as_the_last() {
+        let decide = |s| decide(GroupPolicy::Adaptive, Instant::now, &s);
+        let one = Situation { in_flight: 1, ..situation() };
+        assert_eq!(decide(one), Decision::Rest);
+        assert_eq!(decide(Situation { gathered: 1024, ..one }), Decision::Start);
+        assert_eq!(decide(Situation { gathered: 9999, in_flight: 2, ..one }), Decision::Rest);
+    }
+
+    #[test]
+    fn whoever_could_change_the_decision_has_to_look() {
+        for in_flight in 0..3 {
+            for gathered in [1, 511, 512, 1023, 1024, 5000] {
+                let s = Situation { in_flight, gathered, ..situation() };
+                let starts = decide(GroupPolicy::Adaptive, Instant::now, &s) == Decision::Start;
+                let looks = attention(GroupPolicy::Adaptive, &s).is_some_and(|at| gathered >= at);
+                assert_eq!(starts, looks, "{in_flight} in flight, {gathered} gathered");
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_policy_starts_at_the_first_limit() {
+        let time = Duration::from_millis(5);
+        let policy = GroupPolicy::Fixed { commits: 3, bytes: 4096, time };
+        let first = Instant::now();
+        let s = Situation { first_request: Some(first), ..situation() };
+        let decide = |s| decide(policy, || first + Duration::from_millis(1), &s);
+        assert_eq!(decide(s), Decision::At(first + time));
+        assert_eq!(decide(Situation { requests: 3, ..s }), Decision::Start);
+        assert_eq!(decide(Situation { gathered: 4096, ..s }), Decision::Start);
+        assert_eq!(decide(Situation { is_urgent: true, ..s }), Decision::Start);
+        let late = super::decide(policy, || first + time, &s);
+        assert_eq!(late, Decision::Start);
+    }
+}

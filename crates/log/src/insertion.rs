@@ -1,0 +1,66 @@
+//! How records get into the ring: reserve, fill, release.
+//!
+//! A strategy decides what is serialised. All of them keep these rules:
+//! - I1. Records stand in the log in the order of their reservations, without a hole.
+//! - I2. [`Insertion::await_released`] returns only when every byte of the group was filled, and
+//!   what the fillers wrote is visible to the caller.
+//! - I3. No inserter waits for another one's fill; only a flusher does.
+//! - I4. The cursor is taken for a few instructions, and nothing else is latched meanwhile.
+//!
+//! | strategy | under the latch | after it |
+//! | --- | --- | --- |
+//! | [`MutexInsertion`] | reserve, fill, release | – |
+//! | [`DecoupledInsertion`] | reserve | fill, then mark the region as complete |
+
+mod decoupled;
+mod links;
+mod mutex;
+
+use std::sync::Arc;
+
+use clearway_base::{Epoch, Lsn, LsnSpan};
+
+use crate::{
+    options::Strategy,
+    record::Draft,
+    ring::{Cursor, Ring},
+};
+use decoupled::DecoupledInsertion;
+use mutex::MutexInsertion;
+
+/// What a seal says.
+#[derive(Clone, Copy)]
+pub(crate) struct SealWords {
+    pub(crate) epoch: Epoch,
+    pub(crate) durable: Lsn,
+    pub(crate) flags: u8,
+    /// Seal even if the group is empty.
+    pub(crate) even_empty: bool,
+}
+
+/// A strategy of log insertion.
+pub(crate) trait Insertion: Send + Sync {
+    /// Inserts a record. `None` if the ring has no room: wait for durability and try again.
+    fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan>;
+
+    /// Ends the group that began at `group_start` with a seal and returns the seal's span. `None`
+    /// if the group is empty. Called by one thread at a time.
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<LsnSpan>;
+
+    /// Waits until the group, which a seal ended, is filled (I2).
+    fn await_released(&self, group: LsnSpan);
+
+    /// Records inserted so far, seals included.
+    fn records(&self) -> u64;
+}
+
+/// The strategy that the options name.
+pub(crate) fn strategy(strategy: Strategy, ring: Arc<Ring>, cursor: Cursor) -> Arc<dyn Insertion> {
+    match strategy {
+        Strategy::Mutex => Arc::new(MutexInsertion::new(ring, cursor)),
+        Strategy::Decoupled => Arc::new(DecoupledInsertion::new(ring, cursor)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

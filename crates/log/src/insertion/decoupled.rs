@@ -1,0 +1,62 @@
+//! Reservation under a short latch, fill outside of it.
+//!
+//! Algorithm 3 of "Aether: A Scalable Approach to Logging" (appendix A.1). The latch covers the
+//! advance of the cursor alone, so its hold time does not depend on the record's size and large
+//! fills run in parallel.
+//!
+//! Differs from the paper in the release: there a thread waits until its predecessor has released;
+//! here it marks its own region as complete and goes (`links.rs`). The flusher, who alone needs the
+//! gap-free prefix, walks the marks of its group.
+
+use std::sync::Arc;
+
+use clearway_base::{Lsn, LsnSpan};
+use clearway_sync::{CachePadded, SpinLatch};
+
+use super::{Insertion, SealWords, links::Links};
+use crate::{
+    record::{Draft, Padding},
+    ring::{Cursor, Ring},
+};
+
+/// Insertion with decoupled fill.
+pub(crate) struct DecoupledInsertion {
+    ring: Arc<Ring>,
+    links: Links,
+    cursor: CachePadded<SpinLatch<Cursor>>,
+}
+
+impl DecoupledInsertion {
+    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor) -> DecoupledInsertion {
+        let links = Links::new(ring.bytes());
+        DecoupledInsertion { ring, links, cursor: CachePadded::new(SpinLatch::new(cursor)) }
+    }
+}
+
+impl Insertion for DecoupledInsertion {
+    fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        // The guard is a temporary: the latch is free when this statement ends (I4).
+        let region = self.cursor.lock().take(draft.span_bytes(), &self.ring)?;
+        let span = self.ring.fill(region, draft);
+        self.links.mark(span);
+        Some(span)
+    }
+
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<LsnSpan> {
+        let region = self.cursor.lock().take_seal(group_start, words.even_empty, &self.ring)?;
+        let span = region.span();
+        let padding = Padding::of(span.end.0 - span.start.0);
+        let draft = Draft::seal(words.epoch, words.durable, words.flags, &padding);
+        self.ring.fill(region, &draft);
+        self.links.mark(span);
+        Some(span)
+    }
+
+    fn await_released(&self, group: LsnSpan) {
+        self.links.walk(group);
+    }
+
+    fn records(&self) -> u64 {
+        self.cursor.lock().records()
+    }
+}

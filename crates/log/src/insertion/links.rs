@@ -1,0 +1,111 @@
+//! Which regions of the ring are complete: a link from the start of each to its end.
+//!
+//! Invariants:
+//! - L1. A slot serves 32 consecutive bytes of the ring. Records are at least 32 bytes long, so at
+//!   most one record starts in them in any lap.
+//! - L2. A slot holds the end of the last complete record that started in its bytes, or 0.
+//! - L3. A link is valid for a record that starts at `at` iff it is greater than `at`: what an
+//!   earlier lap left in the slot ended before its memory became durable and was reused, so it is
+//!   at most `at`.
+//!
+//! Nobody clears a slot and no two threads write one at a time, so release costs one store and
+//! no thread ever waits for its predecessor. This takes the place of the "wait my turn" loop in
+//! Algorithm 3 of "Aether" (and of the delegation of its Algorithm 4): with it, one descheduled
+//! copier stalled all that came after it. The idea of links that tell how far the gap-free prefix
+//! reaches is known from InnoDB's redo log; there a dedicated thread advances the tail, here the
+//! flusher walks exactly the group it is about to write.
+
+use clearway_base::{Lsn, LsnSpan};
+use clearway_sync::{
+    Backoff,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::record::HEADER_BYTES;
+
+/// The links of one ring.
+pub(super) struct Links {
+    slots: Box<[AtomicU64]>,
+}
+
+impl Links {
+    /// Links for a ring of `ring_bytes`, a power of two.
+    pub(super) fn new(ring_bytes: u64) -> Links {
+        let slots = ring_bytes as usize / HEADER_BYTES;
+        Links { slots: (0..slots).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    #[inline]
+    fn slot(&self, at: u64) -> &AtomicU64 {
+        // The mask is the length less one, a power of two: the index is always in bounds.
+        &self.slots[(at as usize / HEADER_BYTES) & (self.slots.len() - 1)]
+    }
+
+    /// Marks a record as complete (L2). Called by the thread that filled it.
+    #[inline]
+    pub(super) fn mark(&self, span: LsnSpan) {
+        // Release pairs with the Acquire in `walk`: who sees the link sees the record's bytes.
+        self.slot(span.start.0).store(span.end.0, Ordering::Release);
+    }
+
+    /// Follows the links from the group's start and returns when it has reached its end.
+    ///
+    /// A missing link is a copier at work, for some nanoseconds unless it was descheduled; so spin
+    /// a little and then give the processor away.
+    pub(super) fn walk(&self, group: LsnSpan) {
+        let mut at = group.start;
+        while at < group.end {
+            at = self.follow(at);
+        }
+        assert_eq!(at, group.end, "a group ends where a record ends");
+    }
+
+    #[inline]
+    fn follow(&self, at: Lsn) -> Lsn {
+        let slot = self.slot(at.0);
+        let backoff = Backoff::new();
+        loop {
+            // Acquire pairs with the Release in `mark`.
+            let next = slot.load(Ordering::Acquire);
+            if next > at.0 {
+                return Lsn(next);
+            }
+            backoff.snooze();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(start: u64, end: u64) -> LsnSpan {
+        LsnSpan { start: Lsn(start), end: Lsn(end) }
+    }
+
+    #[test]
+    fn walk_waits_for_the_last_copier() {
+        let links = Links::new(4096);
+        links.mark(span(0, 40));
+        links.mark(span(72, 512));
+        clearway_sync::thread::scope(|scope| {
+            let walker = scope.spawn(|| links.walk(span(0, 512)));
+            clearway_sync::thread::yield_now();
+            assert!(!walker.is_finished());
+            links.mark(span(40, 72));
+        });
+    }
+
+    #[test]
+    fn links_of_an_earlier_lap_are_not_followed() {
+        let links = Links::new(4096);
+        let mut at = 0;
+        // Sizes that shift the record borders from lap to lap, so that most slots are stale.
+        for size in (0..2000u64).map(|i| 32 + (i * 8) % 96) {
+            assert!(links.slot(at).load(Ordering::Relaxed) <= at, "stale link at {at} is valid");
+            links.mark(span(at, at + size));
+            links.walk(span(at, at + size));
+            at += size;
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The baseline: one mutex around the whole insertion.
+//!
+//! Algorithm 1 of "Aether: A Scalable Approach to Logging" (appendix A.1): the critical section
+//! reserves, fills and releases, so it is as long as the record. Release in LSN order comes for
+//! free, because a seal is reserved under the same mutex after every fill before it.
+
+use std::sync::Arc;
+
+use clearway_base::{Lsn, LsnSpan};
+use clearway_sync::Mutex;
+
+use super::{Insertion, SealWords};
+use crate::{
+    record::{Draft, Padding},
+    ring::{Cursor, Ring},
+};
+
+/// Insertion under one mutex.
+pub(crate) struct MutexInsertion {
+    ring: Arc<Ring>,
+    cursor: Mutex<Cursor>,
+}
+
+impl MutexInsertion {
+    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor) -> MutexInsertion {
+        MutexInsertion { ring, cursor: Mutex::new(cursor) }
+    }
+}
+
+impl Insertion for MutexInsertion {
+    fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        let mut cursor = self.cursor.lock();
+        let region = cursor.take(draft.span_bytes(), &self.ring)?;
+        Some(self.ring.fill(region, draft))
+    }
+
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<LsnSpan> {
+        let mut cursor = self.cursor.lock();
+        let region = cursor.take_seal(group_start, words.even_empty, &self.ring)?;
+        let span = region.span();
+        let padding = Padding::of(span.end.0 - span.start.0);
+        let draft = Draft::seal(words.epoch, words.durable, words.flags, &padding);
+        Some(self.ring.fill(region, &draft))
+    }
+
+    /// Nothing to wait for: whoever sealed the group held the mutex after each fill in it (I2).
+    fn await_released(&self, _group: LsnSpan) {}
+
+    fn records(&self) -> u64 {
+        self.cursor.lock().records()
+    }
+}

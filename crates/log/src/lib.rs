@@ -1,0 +1,59 @@
+//! The log: records in, LSNs out, durable in order.
+//!
+//! A [`Log`] takes records ([`Log::insert`]), makes them durable in groups, and tells who waits
+//! ([`Log::wait_durable`], [`Log::poll_durable`]). A [`LogReader`] reads them back after a crash
+//! and says where the log ends. The crate knows nothing of pages, trees or transactions.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use clearway_base::{Epoch, Lsn, TxnId};
+//! use clearway_disk::MemoryDisk;
+//! use clearway_log::{Log, LogOptions, LogReader, Record, record_bytes};
+//!
+//! # fn main() -> clearway_base::Result<()> {
+//! let disk = Arc::new(MemoryDisk::new());
+//! let options = LogOptions { segment_bytes: 1 << 20, ..LogOptions::default() };
+//! let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
+//!
+//! log.claim(record_bytes(5))?; // room first, before any latch
+//! let record = Record { kind: 1, txn: TxnId(7), prev: Lsn::ZERO, body: &[b"hello"] };
+//! let span = log.insert(&record)?;
+//! log.wait_durable(span.end)?;
+//! log.close()?;
+//!
+//! let mut reader = LogReader::open(disk, 1 << 20, Lsn::ZERO)?;
+//! assert_eq!(reader.next()?.expect("one record").body, b"hello");
+//! assert!(reader.next()?.is_none());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! From the inside out: a record's bytes (`record`), the ring they are gathered in (`ring`), the
+//! strategies of insertion (`insertion`), the files (`segments`), the promise of room in them
+//! (`claims`), who waits (`completion`), who writes and when (`flush`), the face (`log`), and the way
+//! back (`reader`). `docs/log-format.md` has the format with a worked example.
+//!
+//! Latch order: the flusher's schedule → an insertion's latch or the preparer's mutex; the claims'
+//! growth → the segments' directory → the segments' state. The completion queue's mutex is a leaf.
+//! None of them is held across I/O but the segments' directory and the growth above it, which no
+//! insert and no flush takes.
+
+mod claims;
+mod completion;
+mod flush;
+mod health;
+mod insertion;
+mod log;
+mod options;
+mod reader;
+mod record;
+mod ring;
+mod segments;
+mod stats;
+
+pub use log::Log;
+pub use options::{GroupPolicy, LogOptions, Strategy};
+pub use reader::LogReader;
+pub use record::{HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, record_bytes};
+pub use stats::LogStats;

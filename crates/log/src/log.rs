@@ -1,0 +1,407 @@
+//! The log as its users see it.
+//!
+//! Invariants:
+//! - O1. Nothing is inserted after the log was closed or poisoned, except what was past the check
+//!   already; such a record is either flushed or its waiter is told.
+//! - O2. An LSN is reported as durable only if it is at most the ring's durable LSN; a failure
+//!   that happened later does not change that.
+//! - O3. The threads hold the parts and not the log, so that dropping the log ends them.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result};
+use clearway_disk::Disk;
+use clearway_sync::{
+    Mutex, ThreadWaker,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+    thread::{self, JoinHandle},
+};
+
+use crate::{
+    claims::{Claims, SpaceWaker},
+    completion::CompletionQueue,
+    flush::{Flusher, Parts},
+    health::Health,
+    insertion::{Insertion, strategy},
+    options::LogOptions,
+    reader::LogReader,
+    record::{Draft, FLAG_CLOSED, Record},
+    ring::Ring,
+    segments::Segments,
+    stats::LogStats,
+};
+
+/// A running log: records go in, LSNs come out, and become durable.
+pub struct Log {
+    ring: Arc<Ring>,
+    insertion: Arc<dyn Insertion>,
+    flusher: Arc<Flusher>,
+    claims: Arc<Claims>,
+    segments: Arc<Segments>,
+    health: Arc<Health>,
+    completion: Arc<CompletionQueue>,
+    disk: Arc<dyn Disk>,
+    epoch: Epoch,
+    record_len_max: usize,
+    flush_trigger_bytes: u64,
+    waits: AtomicU64,
+    ring_waits: AtomicU64,
+    is_closing: AtomicBool,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Log {
+    /// Starts the log behind `tail`, which a [`LogReader`] found (0 for a new log), as `epoch`,
+    /// which must be greater than every earlier one and durably recorded as used.
+    ///
+    /// The log goes on at the next sector boundary: sectors with records in them are never
+    /// written again. What stands there and further on belongs to a lower epoch and is never
+    /// read again. The record that begins the epoch is durable when this returns.
+    ///
+    /// `keep_from` is the oldest LSN that is still needed; segments wholly before it are reused.
+    pub fn start(
+        disk: Arc<dyn Disk>,
+        options: LogOptions,
+        tail: Lsn,
+        epoch: Epoch,
+        keep_from: Lsn,
+    ) -> Result<Arc<Log>> {
+        options.validate()?;
+        let start = Lsn(tail.0.next_multiple_of(clearway_base::SECTOR_SIZE as u64));
+        let keep_from = keep_from.min(start);
+        let health = Arc::new(Health::default());
+        let segments = Arc::new(Segments::open(disk.clone(), &options, keep_from, start)?);
+        let first = Draft::epoch_start(epoch, tail);
+        let claimed = Lsn(start.0 + first.span_bytes());
+        let claims = Claims::new(segments.clone(), health.clone(), &options, claimed, keep_from)?;
+        let claims = Arc::new(claims);
+        let (ring, cursor) = Ring::new(options.ring_bytes, start)?;
+        let ring = Arc::new(ring);
+        let insertion = strategy(options.strategy, ring.clone(), cursor);
+        let completion = Arc::new(CompletionQueue::default());
+        let parts = Parts {
+            ring: ring.clone(),
+            insertion: insertion.clone(),
+            segments: segments.clone(),
+            claims: claims.clone(),
+            health: health.clone(),
+            completion: completion.clone(),
+        };
+        let flusher = Arc::new(Flusher::new(parts, &options, epoch, start));
+        let log = Log {
+            ring,
+            insertion,
+            flusher,
+            claims,
+            segments,
+            health,
+            completion,
+            disk,
+            epoch,
+            record_len_max: options.record_len_max(),
+            flush_trigger_bytes: options.flush_trigger_bytes(),
+            waits: AtomicU64::new(0),
+            ring_waits: AtomicU64::new(0),
+            is_closing: AtomicBool::new(false),
+            threads: Mutex::new(Vec::new()),
+        };
+        log.begin_epoch(&first)?;
+        log.spawn_threads(options.flushes_in_flight)?;
+        Ok(Arc::new(log))
+    }
+
+    /// Inserts the epoch's first record and makes it durable.
+    fn begin_epoch(&self, first: &Draft<'_>) -> Result<()> {
+        let span = self.insertion.insert(first).expect("an empty ring has room");
+        debug_assert!(span.end == self.end());
+        self.flusher.write_now(0);
+        match self.health.cause() {
+            None => Ok(()),
+            Some(cause) => Err((*cause).clone()),
+        }
+    }
+
+    fn spawn_threads(&self, daemons: usize) -> Result<()> {
+        let mut threads = self.threads.lock();
+        let mut spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
+            let thread = thread::Builder::new().name(name).spawn(run);
+            let thread = thread.map_err(|e| Error::io("start a thread for", "log", e))?;
+            threads.push(thread);
+            Ok::<(), Error>(())
+        };
+        for number in 0..daemons {
+            let flusher = self.flusher.clone();
+            let run = move || flusher.run_daemon();
+            spawn(format!("clearway-flush-{number}"), Box::new(run))?;
+        }
+        let claims = self.claims.clone();
+        spawn("clearway-segments".to_string(), Box::new(move || claims.run_preparer()))
+    }
+
+    /// Inserts a record and returns where it stands. It is durable when the *end* is.
+    ///
+    /// The bytes must have been [claimed](Log::claim). May wait for room in the buffer, for which
+    /// the flusher needs nothing that a caller could hold.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`], [`Error::Closed`], and [`Error::ValueTooLarge`] for a record longer
+    /// than [`RECORD_LEN_MAX`](clearway_base::RECORD_LEN_MAX) or half the ring.
+    #[inline]
+    pub fn insert(&self, record: &Record<'_>) -> Result<LsnSpan> {
+        self.health.check()?;
+        let draft = Draft::new(record, self.epoch, self.record_len_max)?;
+        let span = match self.insertion.insert(&draft) {
+            Some(span) => span,
+            None => self.insert_when_there_is_room(&draft)?,
+        };
+        if (span.start.0 ^ span.end.0) >= self.flush_trigger_bytes {
+            self.request_flush(span.end);
+        }
+        Ok(span)
+    }
+
+    #[cold]
+    fn insert_when_there_is_room(&self, draft: &Draft<'_>) -> Result<LsnSpan> {
+        loop {
+            // Relaxed: a plain counter.
+            self.ring_waits.fetch_add(1, Ordering::Relaxed);
+            let room_at = self.ring.durable_for_room(draft.span_bytes());
+            self.flusher.press(room_at);
+            if self.wait_durable(room_at).is_err() {
+                self.health.check()?;
+            }
+            if let Some(span) = self.insertion.insert(draft) {
+                return Ok(span);
+            }
+        }
+    }
+
+    /// No record inserted from now on starts before this LSN.
+    #[inline]
+    pub fn end(&self) -> Lsn {
+        self.ring.end()
+    }
+
+    /// Every record that ends here or before is durable.
+    #[inline]
+    pub fn durable(&self) -> Lsn {
+        self.ring.durable()
+    }
+
+    /// The epoch of this opening.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Asks for durability up to `lsn` and returns at once.
+    #[inline]
+    pub fn request_flush(&self, lsn: Lsn) {
+        if self.ring.durable() < lsn {
+            self.flusher.request(lsn.min(self.ring.end()));
+        }
+    }
+
+    /// What is known about `lsn`: durable, unknown because of a failure, or nothing yet (O2).
+    fn outcome(&self, lsn: Lsn) -> Option<Result<()>> {
+        // The failure is looked at first: after it the durable LSN does not move.
+        let cause = self.health.cause();
+        if self.ring.durable() >= lsn {
+            return Some(Ok(()));
+        }
+        cause.map(|cause| Err(Error::OutcomeUnknown { cause }))
+    }
+
+    /// Waits until everything before `lsn` is durable. If the device is free, this thread writes by
+    /// itself, and with its own all records inserted so far.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutcomeUnknown`] if the log failed first, [`Error::Corrupt`] for an LSN that the
+    /// log has not reached.
+    #[inline]
+    pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
+        if self.ring.durable() >= lsn { Ok(()) } else { self.wait_slowly(lsn) }
+    }
+
+    fn wait_slowly(&self, lsn: Lsn) -> Result<()> {
+        self.check_reached(lsn)?;
+        self.flusher.lead(lsn);
+        if let Some(outcome) = self.outcome(lsn) {
+            return outcome;
+        }
+        // Relaxed: a plain counter.
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        let waker = ThreadWaker::current();
+        loop {
+            if self.completion.register(lsn, &waker, || self.outcome(lsn).is_some()) {
+                thread::park();
+            }
+            if let Some(outcome) = self.outcome(lsn) {
+                return outcome;
+            }
+        }
+    }
+
+    /// An LSN beyond the end would never become durable: it comes from damaged data.
+    fn check_reached(&self, lsn: Lsn) -> Result<()> {
+        let end = self.ring.end();
+        if lsn <= end {
+            return Ok(());
+        }
+        Err(Error::corrupt("log position", format!("{lsn} is beyond the end of the log, {end}")))
+    }
+
+    /// The asynchronous form of [`wait_durable`](Log::wait_durable); requests the flush too.
+    pub fn poll_durable(&self, lsn: Lsn, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        if let Some(outcome) = self.outcome(lsn) {
+            return Poll::Ready(outcome);
+        }
+        if let Err(error) = self.check_reached(lsn) {
+            return Poll::Ready(Err(error));
+        }
+        self.poll_registered(lsn, cx.waker())
+    }
+
+    fn poll_registered(&self, lsn: Lsn, waker: &Waker) -> Poll<Result<()>> {
+        loop {
+            if self.completion.register(lsn, waker, || self.outcome(lsn).is_some()) {
+                // Relaxed: a plain counter.
+                self.waits.fetch_add(1, Ordering::Relaxed);
+                self.flusher.request(lsn);
+                return Poll::Pending;
+            }
+            if let Some(outcome) = self.outcome(lsn) {
+                return Poll::Ready(outcome);
+            }
+        }
+    }
+
+    /// Stops the log because something else failed whose loss it must not acknowledge.
+    pub fn poison(&self, cause: Error) {
+        self.flusher.poison(cause);
+    }
+
+    /// `Ok` while records can be inserted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`] after a failure, [`Error::Closed`] after [`close`](Log::close).
+    #[inline]
+    pub fn health(&self) -> Result<()> {
+        self.health.check()
+    }
+
+    /// Promises room for `bytes` bytes of records, as [`record_bytes`](crate::record_bytes) counts
+    /// them. Take no latch before. May wait for a truncation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LogFull`] if none comes in ten seconds, [`Error::DiskFull`] if the disk has no
+    /// room for another segment; nothing is claimed then.
+    #[inline]
+    pub fn claim(&self, bytes: u64) -> Result<()> {
+        self.claims.claim(bytes)
+    }
+
+    /// Gives back claimed bytes that were not inserted.
+    #[inline]
+    pub fn unclaim(&self, bytes: u64) {
+        self.claims.unclaim(bytes);
+    }
+
+    /// Nothing before `keep_from` will be read again: gives back whole segments before it.
+    pub fn truncate(&self, keep_from: Lsn) -> Result<()> {
+        self.claims.truncate(keep_from.min(self.durable()))
+    }
+
+    /// The oldest LSN that is kept.
+    pub fn keep_from(&self) -> Lsn {
+        self.claims.keep_from()
+    }
+
+    /// Bytes from the oldest needed record to the end of all claims.
+    pub fn used_bytes(&self) -> u64 {
+        self.claims.used_bytes()
+    }
+
+    /// What the live segments may occupy.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.claims.capacity_bytes()
+    }
+
+    /// Sets what is called when the log is more than half full or a claim has to wait. It is called
+    /// on a claimer's thread too, so it only leaves a note for whoever takes checkpoints.
+    pub fn set_space_waker(&self, waker: Box<dyn Fn() + Send + Sync>) {
+        let waker: SpaceWaker = waker;
+        self.claims.set_space_waker(waker);
+    }
+
+    /// A reader of this log's durable records, for random access. It sees what was durable when
+    /// each read was made.
+    pub fn reader(&self, from: Lsn) -> Result<LogReader> {
+        LogReader::open(self.disk.clone(), self.segments.segment_bytes(), from)
+    }
+
+    /// Figures since the start.
+    pub fn stats(&self) -> LogStats {
+        let flushes = self.flusher.figures();
+        let segments = self.segments.counts();
+        LogStats {
+            records: self.insertion.records(),
+            flushes: flushes.flushes,
+            flushed_bytes: flushes.bytes,
+            seal_bytes: flushes.seal_bytes,
+            // Relaxed: plain counters.
+            waits: self.waits.load(Ordering::Relaxed),
+            ring_waits: self.ring_waits.load(Ordering::Relaxed),
+            waiting: self.completion.len() as u64,
+            segments: segments.live,
+            segments_created: segments.created,
+            segments_recycled: segments.recycled,
+        }
+    }
+
+    /// Makes everything durable, says in the log that it was closed in order, ends the threads.
+    /// A second call does nothing.
+    ///
+    /// # Errors
+    ///
+    /// The failure that kept the log from becoming durable.
+    pub fn close(&self) -> Result<()> {
+        if !self.is_closing.swap(true, Ordering::SeqCst) {
+            self.health.close();
+            let end = self.end();
+            self.flusher.press(end);
+            if self.wait_durable(end).is_ok() {
+                self.flusher.write_now(FLAG_CLOSED);
+            }
+            self.end_threads();
+        }
+        match self.health.cause() {
+            None => Ok(()),
+            Some(cause) => Err(Error::Poisoned { cause }),
+        }
+    }
+
+    fn end_threads(&self) {
+        self.flusher.stop();
+        self.claims.stop_preparer();
+        self.claims.tell_waiters();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            // A thread that panicked has poisoned the log; there is nobody to tell here.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Log {
+    /// Ends the threads. What was not durable may be lost, as in a crash: use [`Log::close`].
+    fn drop(&mut self) {
+        self.end_threads();
+    }
+}

@@ -1,0 +1,109 @@
+//! What a log can be told when it is started.
+
+use std::time::Duration;
+
+use clearway_base::{Error, RECORD_LEN_MAX, Result, SECTOR_SIZE};
+
+/// How threads reserve their place in the log buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Strategy {
+    /// One mutex around reservation and fill: the baseline.
+    Mutex,
+    /// A short latch around the reservation alone; fills run in parallel.
+    #[default]
+    Decoupled,
+}
+
+/// When gathered records are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GroupPolicy {
+    /// At once if the device is idle; while writes are in flight the next group gathers.
+    #[default]
+    Adaptive,
+    /// When the first of three limits is reached.
+    Fixed {
+        /// Requests to flush since the last group.
+        commits: u32,
+        /// Bytes gathered since the last group.
+        bytes: u64,
+        /// Time since the first request that the last group does not cover.
+        time: Duration,
+    },
+}
+
+/// The options of a [`Log`](crate::Log).
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// Size of the buffer in memory: a power of two, at least 4096. A record is at most half of it.
+    pub ring_bytes: usize,
+    /// Size of a segment file: a multiple of 4096. Fixed for the life of a database.
+    pub segment_bytes: u64,
+    /// What the live segments may occupy together, at least two segments.
+    pub capacity_bytes: u64,
+    /// How threads reserve.
+    pub strategy: Strategy,
+    /// When groups are written.
+    pub group: GroupPolicy,
+    /// How many group writes may overlap, 1 to 16.
+    pub flushes_in_flight: usize,
+}
+
+impl Default for LogOptions {
+    fn default() -> LogOptions {
+        LogOptions {
+            ring_bytes: 16 << 20,
+            segment_bytes: 16 << 20,
+            capacity_bytes: 1 << 30,
+            strategy: Strategy::default(),
+            group: GroupPolicy::default(),
+            flushes_in_flight: 2,
+        }
+    }
+}
+
+/// The unit of memory mapping and of direct I/O; ring and segments are multiples of it.
+const UNIT: u64 = 4096;
+
+impl LogOptions {
+    /// Refuses values that cannot work.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let bad = |option, detail: String| Err(Error::BadOption { option, detail });
+        if !self.ring_bytes.is_power_of_two() || (self.ring_bytes as u64) < UNIT {
+            return bad("ring_bytes", format!("{} is no power of two ≥ {UNIT}", self.ring_bytes));
+        }
+        check_segment_bytes(self.segment_bytes)?;
+        if self.capacity_bytes < 2 * self.segment_bytes {
+            return bad("capacity_bytes", "less than two segments".to_string());
+        }
+        if !(1..=16).contains(&self.flushes_in_flight) {
+            return bad("flushes_in_flight", format!("{} is not 1..=16", self.flushes_in_flight));
+        }
+        Ok(())
+    }
+
+    /// The longest record, header included, that this log takes.
+    pub(crate) fn record_len_max(&self) -> usize {
+        RECORD_LEN_MAX.min(self.ring_bytes / 2)
+    }
+
+    /// An insert that passes a multiple of this, a power of two, asks for a flush by itself, so
+    /// that a load without commits keeps the device busy and does not run into the end of the
+    /// ring. A fixed policy is not interfered with.
+    pub(crate) fn flush_trigger_bytes(&self) -> u64 {
+        match self.group {
+            GroupPolicy::Adaptive => {
+                (self.ring_bytes as u64 / 8).clamp(SECTOR_SIZE as u64, 1 << 20)
+            }
+            GroupPolicy::Fixed { .. } => u64::MAX,
+        }
+    }
+}
+
+/// Refuses a segment size that direct I/O could not write.
+pub(crate) fn check_segment_bytes(segment_bytes: u64) -> Result<()> {
+    if segment_bytes == 0 || !segment_bytes.is_multiple_of(UNIT) {
+        let detail = format!("{segment_bytes} is no positive multiple of {UNIT}");
+        return Err(Error::BadOption { option: "segment_bytes", detail });
+    }
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! Reading the log back: forwards for recovery, at one LSN for undo.
+//!
+//! Invariants:
+//! - E1. `next` returns records in LSN order without a hole, each with a good checksum, and never one
+//!   that a later opening of the database has cut off.
+//! - E2. The epoch rises only at an epoch's first record, which stands at a sector boundary and says
+//!   that its predecessor ended exactly where reading has come to. A record of a lower epoch is
+//!   what an earlier crash left behind, and ends the log like any bad record.
+//! - E3. A bad record is the tail unless there is a proof that it was durable (`tail.rs`) or its
+//!   segment is missing; then it is [`Error::Corrupt`].
+//!
+//! ```text
+//!   good record ──▶ return it                         own kind ──▶ skip it
+//!   bad at P ─┬─ next sector begins a later epoch that continues at P ──▶ go on there
+//!             ├─ proof that P was durable ──▶ Corrupt
+//!             └─ else ──▶ tail = P
+//! ```
+
+mod tail;
+mod window;
+
+use std::sync::Arc;
+
+use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE};
+use clearway_disk::Disk;
+
+use crate::{
+    options::check_segment_bytes,
+    record::{HEADER_BYTES, Header, KIND_EPOCH_START, KIND_RESERVED, RECORD_ALIGN, RecordView},
+};
+use window::Window;
+
+/// Reads a log that is not written meanwhile, or the durable part of one that is.
+pub struct LogReader {
+    window: Window,
+    at: Lsn,
+    /// The epoch of the last record; `None` before the first.
+    epoch: Option<Epoch>,
+    is_at_tail: bool,
+}
+
+/// What stands at a position.
+enum Found {
+    Record(Header),
+    Nothing,
+}
+
+impl LogReader {
+    /// A reader that begins at `from`, where a record begins (or would: 0 in an empty log).
+    pub fn open(disk: Arc<dyn Disk>, segment_bytes: u64, from: Lsn) -> Result<LogReader> {
+        check_segment_bytes(segment_bytes)?;
+        let window = Window::new(disk, segment_bytes)?;
+        Ok(LogReader { window, at: from, epoch: None, is_at_tail: false })
+    }
+
+    /// Goes on at `lsn`, where a record begins.
+    pub fn seek(&mut self, lsn: Lsn) {
+        self.at = lsn;
+        self.epoch = None;
+        self.is_at_tail = false;
+    }
+
+    /// The next record of a caller's kind; `None` at the tail.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] for damage before the tail.
+    #[allow(clippy::should_implement_trait)] // Lends from the reader, which `Iterator` cannot.
+    pub fn next(&mut self) -> Result<Option<RecordView<'_>>> {
+        let found = loop {
+            if self.is_at_tail {
+                return Ok(None);
+            }
+            let start = self.at;
+            match self.accept(start)? {
+                Some(header) => {
+                    self.epoch = Some(header.epoch);
+                    self.at = Lsn(start.0 + header.span_bytes());
+                    if header.kind < KIND_RESERVED {
+                        break (start, header);
+                    }
+                }
+                None => self.pass_bad_record()?,
+            }
+        };
+        let (start, header) = found;
+        Ok(Some(view(&mut self.window, start, header)?))
+    }
+
+    /// The record at `lsn`, if it is good and belongs here (E2).
+    fn accept(&mut self, lsn: Lsn) -> Result<Option<Header>> {
+        let Found::Record(header) = examine(&mut self.window, lsn)? else { return Ok(None) };
+        match self.epoch {
+            Some(epoch) if header.epoch < epoch => Ok(None),
+            Some(epoch) if header.epoch > epoch => {
+                self.check_continues(lsn, &header)?;
+                Ok(Some(header))
+            }
+            _ => Ok(Some(header)),
+        }
+    }
+
+    /// A record of a later epoch is good only if it begins that epoch where reading has come to.
+    fn check_continues(&self, lsn: Lsn, header: &Header) -> Result<()> {
+        let is_start = header.kind == KIND_EPOCH_START && lsn.0.is_multiple_of(SECTOR_SIZE as u64);
+        if is_start && header.prev == self.at {
+            return Ok(());
+        }
+        let Epoch(epoch) = header.epoch;
+        Err(Error::corrupt(
+            "log",
+            format!("at {lsn} epoch {epoch} goes on, but reading has only come to {}", self.at),
+        ))
+    }
+
+    /// Reading has come to a bad record: goes on in the next epoch, or stops (E3).
+    fn pass_bad_record(&mut self) -> Result<()> {
+        let bad = self.at;
+        let boundary = Lsn(bad.0.next_multiple_of(SECTOR_SIZE as u64));
+        if boundary != bad
+            && let Found::Record(header) = examine(&mut self.window, boundary)?
+            && header.kind == KIND_EPOCH_START
+            && self.epoch.is_some_and(|epoch| header.epoch > epoch)
+        {
+            self.check_continues(boundary, &header)?;
+            self.at = boundary;
+            self.epoch = Some(header.epoch);
+            return Ok(());
+        }
+        self.check_tail(bad)?;
+        self.is_at_tail = true;
+        Ok(())
+    }
+
+    fn check_tail(&mut self, bad: Lsn) -> Result<()> {
+        let epoch = self.epoch.unwrap_or(Epoch(0));
+        if let Some(proof) = tail::proof_beyond(&mut self.window, bad, epoch)? {
+            return Err(Error::corrupt(
+                "log record",
+                format!("the record at {bad} is bad, and {proof} shows that it was durable"),
+            ));
+        }
+        if self.epoch.is_none() && bad.0 > 0 && !self.window.covers(bad.0) {
+            let detail = format!("there is no segment that holds {bad}");
+            return Err(Error::corrupt("log", detail));
+        }
+        Ok(())
+    }
+
+    /// Where the log ends, once [`next`](LogReader::next) has returned `None`; before that, the
+    /// position it has come to. [`Log::start`](crate::Log::start) takes it as it is.
+    pub fn tail(&self) -> Lsn {
+        self.at
+    }
+
+    /// The epoch of the last record; `None` before the first.
+    pub fn epoch(&self) -> Option<Epoch> {
+        self.epoch
+    }
+
+    /// The record at `lsn`, for undo. Leaves the position of [`next`](LogReader::next) alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if no good record of a caller's kind begins there.
+    pub fn read_at(&mut self, lsn: Lsn) -> Result<RecordView<'_>> {
+        let mut found = self.find(lsn)?;
+        if found.is_none() {
+            // The window, or the list of segments, may be older than the record.
+            self.window.refresh()?;
+            found = self.find(lsn)?;
+        }
+        match found {
+            Some(header) => view(&mut self.window, lsn, header),
+            None => Err(Error::corrupt("log record", format!("there is no record at {lsn}"))),
+        }
+    }
+
+    fn find(&mut self, lsn: Lsn) -> Result<Option<Header>> {
+        self.window.load_around(lsn.0, HEADER_BYTES)?;
+        Ok(match examine(&mut self.window, lsn)? {
+            Found::Record(header) if header.kind < KIND_RESERVED => Some(header),
+            _ => None,
+        })
+    }
+}
+
+/// The record at `lsn` if its checksum is good, of whatever epoch.
+fn examine(window: &mut Window, lsn: Lsn) -> Result<Found> {
+    if !lsn.0.is_multiple_of(RECORD_ALIGN as u64) {
+        return Ok(Found::Nothing);
+    }
+    let Ok(head) = <&[u8; HEADER_BYTES]>::try_from(window.bytes(lsn.0, HEADER_BYTES)?) else {
+        return Ok(Found::Nothing);
+    };
+    let Some((header, crc)) = Header::decode(head) else { return Ok(Found::Nothing) };
+    let bytes = window.bytes(lsn.0, header.len as usize)?;
+    let is_whole = bytes.len() == header.len as usize;
+    let is_good = is_whole && header.verify(lsn, &bytes[HEADER_BYTES..], crc);
+    Ok(if is_good { Found::Record(header) } else { Found::Nothing })
+}
+
+/// The view of a record that was examined.
+fn view(window: &mut Window, start: Lsn, header: Header) -> Result<RecordView<'_>> {
+    let bytes = window.bytes(start.0, header.len as usize)?;
+    Ok(RecordView {
+        span: LsnSpan { start, end: Lsn(start.0 + header.span_bytes()) },
+        kind: header.kind,
+        txn: header.txn,
+        prev: header.prev,
+        body: &bytes[HEADER_BYTES..],
+        epoch: header.epoch,
+    })
+}

@@ -1,0 +1,63 @@
+//! Is this bad record the end of the log, or damage in its middle?
+//!
+//! Group writes overlap, so after a crash there may be good groups behind a hole, and they were
+//! never acknowledged: the hole is the tail. But if a good record behind the bad one proves that the
+//! bad one *was* durable, its bytes were damaged later, and to stop here would lose acknowledged
+//! work. The proof is a seal, of this epoch or a later one, that names a durable LSN greater than
+//! the bad position. (A closing seal names the start of its own group, and so does the seal of an
+//! epoch's first group: what was read before it was there.)
+//!
+//! Records of lower epochs prove nothing: they are what an earlier crash left behind.
+//!
+//! Groups begin at sector boundaries, so the search tries each boundary as the start of a group,
+//! follows a group to its seal, and goes on to the end of the last segment. Prepared segments are
+//! few, and most of what is in them fails at the first look at the header.
+//!
+//! What remains undetected: damage to groups in front of which no later seal was written yet,
+//! that is, the last `flushes_in_flight` groups of a log that was not closed in order.
+
+use clearway_base::{Epoch, Lsn, Result, SECTOR_SIZE};
+
+use super::{Found, examine, window::Window};
+use crate::record::KIND_SEAL;
+
+const SECTOR: u64 = SECTOR_SIZE as u64;
+
+/// Looks for a proof that the log once reached beyond `bad`, where reading in `epoch` stopped.
+/// Returns where the proof stands.
+pub(super) fn proof_beyond(window: &mut Window, bad: Lsn, epoch: Epoch) -> Result<Option<Lsn>> {
+    let mut at = (bad.0 + 1).next_multiple_of(SECTOR);
+    while let Some(covered) = window.next_covered(at) {
+        at = covered;
+        let (proof, next) = search_group(window, at, bad, epoch)?;
+        if proof.is_some() {
+            return Ok(proof);
+        }
+        at = next;
+    }
+    Ok(None)
+}
+
+/// Follows the group that begins at `at`, if one does. Returns the proof in it, or where to go on.
+fn search_group(
+    window: &mut Window,
+    start: u64,
+    bad: Lsn,
+    epoch: Epoch,
+) -> Result<(Option<Lsn>, u64)> {
+    let mut at = start;
+    loop {
+        let Found::Record(header) = examine(window, Lsn(at))? else {
+            // A torn group: another may begin at any boundary after its start.
+            return Ok((None, start + SECTOR));
+        };
+        if header.epoch < epoch {
+            return Ok((None, start + SECTOR));
+        }
+        let end = at + header.span_bytes();
+        if header.kind == KIND_SEAL {
+            return Ok(((header.prev > bad).then_some(Lsn(at)), end));
+        }
+        at = end;
+    }
+}

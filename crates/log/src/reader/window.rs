@@ -1,0 +1,138 @@
+//! A piece of the log in memory, read from the segment files as needed.
+//!
+//! Bytes that no segment holds (past the last one, or where one is missing) are not an error
+//! here: the window is just shorter. What that means is for the reader to say.
+
+use std::sync::Arc;
+
+use clearway_base::{RECORD_LEN_MAX, Result};
+use clearway_disk::{AlignedBuf, Disk, File, IO_ALIGNMENT, OpenMode};
+
+use crate::segments::{check_len, list_segments, segment_name};
+
+/// Bytes of a window: large reads use the device's full bandwidth.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// Bytes of a window for random access: a record of any size and something around it.
+const WINDOW_BYTES_RANDOM: usize = 4 * RECORD_LEN_MAX;
+
+/// A view of the log's bytes `start .. start + len`.
+pub(super) struct Window {
+    disk: Arc<dyn Disk>,
+    segment_bytes: u64,
+    /// The numbers of the segments there are, ascending.
+    segments: Vec<u64>,
+    open: Option<(u64, Arc<dyn File>)>,
+    buf: AlignedBuf,
+    start: u64,
+    len: usize,
+}
+
+impl Window {
+    /// An empty window on the segments that are on `disk` now.
+    pub(super) fn new(disk: Arc<dyn Disk>, segment_bytes: u64) -> Result<Window> {
+        let segments = list_segments(&*disk, segment_bytes)?;
+        let buf = AlignedBuf::new(WINDOW_BYTES);
+        Ok(Window { disk, segment_bytes, segments, open: None, buf, start: 0, len: 0 })
+    }
+
+    /// Looks for segments that came or went since, and forgets what was read.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        self.segments = list_segments(&*self.disk, self.segment_bytes)?;
+        self.open = None;
+        self.len = 0;
+        Ok(())
+    }
+
+    /// Up to `want` bytes from `at` on; fewer if the log has no more in a row.
+    pub(super) fn bytes(&mut self, at: u64, want: usize) -> Result<&[u8]> {
+        if !self.holds(at, want) {
+            self.load(at - at % IO_ALIGNMENT as u64, WINDOW_BYTES)?;
+        }
+        Ok(self.slice(at, want))
+    }
+
+    /// Loads what a reader needs that goes backwards in small steps and is at `at` now.
+    pub(super) fn load_around(&mut self, at: u64, want: usize) -> Result<()> {
+        if self.holds(at, want) {
+            return Ok(());
+        }
+        // The record of any size that begins at `at` ends in the window, and most of the window is
+        // before it, where the next read will be.
+        let before = (WINDOW_BYTES_RANDOM - RECORD_LEN_MAX - IO_ALIGNMENT) as u64;
+        let start = at.saturating_sub(before).max(self.first_without_gap(at));
+        self.load(start - start % IO_ALIGNMENT as u64, WINDOW_BYTES_RANDOM)
+    }
+
+    fn holds(&self, at: u64, want: usize) -> bool {
+        at >= self.start && at + want as u64 <= self.start + self.len as u64
+    }
+
+    fn slice(&self, at: u64, want: usize) -> &[u8] {
+        let from = ((at - self.start) as usize).min(self.len);
+        &self.buf[from..(from + want).min(self.len)]
+    }
+
+    /// The first LSN from which segments reach `at` without a gap; `at` itself if none does.
+    fn first_without_gap(&self, at: u64) -> u64 {
+        let mut first = at;
+        for index in (0..=at / self.segment_bytes).rev().take_while(|&index| self.has(index)) {
+            first = index * self.segment_bytes;
+            if first + (WINDOW_BYTES_RANDOM as u64) < at {
+                break;
+            }
+        }
+        first
+    }
+
+    fn has(&self, index: u64) -> bool {
+        self.segments.binary_search(&index).is_ok()
+    }
+
+    /// Reads `bytes` bytes from `start`, a multiple of the I/O alignment.
+    fn load(&mut self, start: u64, bytes: usize) -> Result<()> {
+        self.start = start;
+        self.len = 0;
+        while self.len < bytes {
+            let at = start + self.len as u64;
+            let index = at / self.segment_bytes;
+            if !self.has(index) {
+                break;
+            }
+            let offset = at % self.segment_bytes;
+            let len = (bytes - self.len).min((self.segment_bytes - offset) as usize);
+            let file = self.file(index)?;
+            let got = file.read_at(&mut self.buf[self.len..self.len + len], offset)?;
+            self.len += got;
+            if got < len {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, index: u64) -> Result<Arc<dyn File>> {
+        if let Some((open, file)) = &self.open
+            && *open == index
+        {
+            return Ok(file.clone());
+        }
+        let name = segment_name(index * self.segment_bytes);
+        let file = self.disk.open(&name, OpenMode::Existing)?;
+        check_len(&*file, self.segment_bytes)?;
+        self.open = Some((index, file.clone()));
+        Ok(file)
+    }
+
+    /// Whether the segment with this LSN is there.
+    pub(super) fn covers(&self, at: u64) -> bool {
+        self.has(at / self.segment_bytes)
+    }
+
+    /// The next LSN, `at` or later, that a segment holds.
+    pub(super) fn next_covered(&self, at: u64) -> Option<u64> {
+        let index = at / self.segment_bytes;
+        let next = self.segments[self.segments.partition_point(|&i| i < index)..].first()?;
+        Some(at.max(next * self.segment_bytes))
+    }
+}

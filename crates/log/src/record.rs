@@ -1,0 +1,308 @@
+//! The bytes of one record: header, body, padding, checksum.
+//!
+//! ```text
+//!  0        4        8        12   13    14       16              24              32
+//!  ├─crc────┼─len────┼─epoch──┼kind┼flags┼─zero───┼─txn───────────┼─prev──────────┼─body … ┤ pad
+//! ```
+//!
+//! All numbers are little endian. `len` counts header and body. The record occupies `len` rounded
+//! up to a multiple of 8; the padding is zero and is not part of the checksum.
+//!
+//! Invariants:
+//! - F1. The checksum covers the body, every header field but itself, and the record's LSN, so
+//!   that bytes of a recycled segment, whose LSN was another, never pass.
+//! - F2. Every record starts at a multiple of [`RECORD_ALIGN`] and is at least [`HEADER_BYTES`]
+//!   long.
+//!
+//! The checksum runs over the body first and the header last. So the long part is computed before
+//! the record has a place in the log, and only five words remain once the LSN is known.
+
+use clearway_base::{
+    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, TxnId, crc32c, crc32c_append,
+};
+
+/// Bytes of a record's header.
+pub const HEADER_BYTES: usize = 32;
+
+/// Records start at multiples of this.
+pub const RECORD_ALIGN: usize = 8;
+
+/// Bytes of log that a record with a body of `body_len` bytes takes, for claims.
+#[inline]
+pub const fn record_bytes(body_len: usize) -> u64 {
+    ((HEADER_BYTES + body_len) as u64).next_multiple_of(RECORD_ALIGN as u64)
+}
+
+/// The smallest kind that belongs to the log itself; callers use `1..KIND_RESERVED`.
+pub const KIND_RESERVED: u8 = 0xF0;
+
+/// Ends a group and pads it to the sector; `prev` is the durable LSN when it was made.
+pub(crate) const KIND_SEAL: u8 = 0xF0;
+
+/// Begins an epoch, at a sector boundary; `prev` is where the epoch before it ended.
+pub(crate) const KIND_EPOCH_START: u8 = 0xF1;
+
+/// Flag of a seal: the log was closed in order; everything before this group is durable.
+pub(crate) const FLAG_CLOSED: u8 = 1;
+
+/// A record to insert.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// What the caller means by it: `1..KIND_RESERVED`.
+    pub kind: u8,
+    /// The transaction it belongs to.
+    pub txn: TxnId,
+    /// The caller's back pointer: the transaction's previous record or a compensation's undo-next.
+    pub prev: Lsn,
+    /// The body, in pieces that are written one after another.
+    pub body: &'a [&'a [u8]],
+}
+
+/// A record found in the log.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordView<'a> {
+    /// Where it stands.
+    pub span: LsnSpan,
+    /// The caller's kind.
+    pub kind: u8,
+    /// The transaction it belongs to.
+    pub txn: TxnId,
+    /// The caller's back pointer.
+    pub prev: Lsn,
+    /// The body.
+    pub body: &'a [u8],
+    /// The opening of the database that wrote it.
+    pub epoch: Epoch,
+}
+
+/// The fields of a header, without the checksum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    pub(crate) len: u32,
+    pub(crate) epoch: Epoch,
+    pub(crate) kind: u8,
+    pub(crate) flags: u8,
+    pub(crate) txn: TxnId,
+    pub(crate) prev: Lsn,
+}
+
+impl Header {
+    /// The four words of the header, the checksum's half of the first one zero.
+    #[inline]
+    fn words(&self) -> [u64; 4] {
+        [
+            u64::from(self.len) << 32,
+            u64::from(self.epoch.0) | u64::from(self.kind) << 32 | u64::from(self.flags) << 40,
+            self.txn.0,
+            self.prev.0,
+        ]
+    }
+
+    /// The header as it stands at `lsn` before a body with the checksum `body_crc`.
+    #[inline]
+    pub(crate) fn encode(&self, lsn: Lsn, body_crc: u32) -> [u8; HEADER_BYTES] {
+        let mut words = self.words();
+        words[0] |= u64::from(checksum(body_crc, &words, lsn));
+        to_bytes(words)
+    }
+
+    /// Reads a header and the checksum it claims. `None` if no record can start like this.
+    pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<(Header, u32)> {
+        let word = |at: usize| {
+            u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes of the header"))
+        };
+        let (first, second) = (word(0), word(8));
+        let header = Header {
+            len: (first >> 32) as u32,
+            epoch: Epoch(second as u32),
+            kind: (second >> 32) as u8,
+            flags: (second >> 40) as u8,
+            txn: TxnId(word(16)),
+            prev: Lsn(word(24)),
+        };
+        let plausible = header.len as usize >= HEADER_BYTES
+            && header.len as usize <= clearway_base::RECORD_LEN_MAX
+            && header.kind != 0
+            && second >> 48 == 0;
+        plausible.then_some((header, first as u32))
+    }
+
+    /// Bytes the record occupies.
+    #[inline]
+    pub(crate) fn span_bytes(&self) -> u64 {
+        u64::from(self.len).next_multiple_of(RECORD_ALIGN as u64)
+    }
+
+    /// Whether `claimed` is the checksum of this header at `lsn` before `body` (F1).
+    pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], claimed: u32) -> bool {
+        checksum(crc32c(body), &self.words(), lsn) == claimed
+    }
+}
+
+/// Words to bytes, little endian.
+#[inline]
+fn to_bytes<const WORDS: usize, const BYTES: usize>(words: [u64; WORDS]) -> [u8; BYTES] {
+    const { assert!(WORDS * 8 == BYTES) };
+    let mut bytes = [0; BYTES];
+    for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+/// Continues the body's checksum over the LSN and the header, whose checksum bits are zero.
+#[inline]
+fn checksum(body_crc: u32, words: &[u64; 4], lsn: Lsn) -> u32 {
+    let rest: [u8; 40] = to_bytes([lsn.0, words[0], words[1], words[2], words[3]]);
+    crc32c_append(body_crc, &rest)
+}
+
+/// A record ready to be inserted: everything is known but its LSN.
+pub(crate) struct Draft<'a> {
+    header: Header,
+    body_crc: u32,
+    pub(crate) body: &'a [&'a [u8]],
+}
+
+impl<'a> Draft<'a> {
+    /// Computes length and body checksum of `record`, which may be `len_max` long in all.
+    #[inline]
+    pub(crate) fn new(record: &Record<'a>, epoch: Epoch, len_max: usize) -> Result<Draft<'a>> {
+        let mut len = HEADER_BYTES;
+        let mut body_crc = 0;
+        for part in record.body {
+            len += part.len();
+            body_crc = crc32c_append(body_crc, part);
+        }
+        if len > len_max {
+            return Err(Error::ValueTooLarge { len, max: len_max });
+        }
+        debug_assert!((1..KIND_RESERVED).contains(&record.kind), "a caller's kind");
+        let Record { kind, txn, prev, body } = *record;
+        let header = Header { len: len as u32, epoch, kind, flags: 0, txn, prev };
+        Ok(Draft { header, body_crc, body })
+    }
+
+    /// A record of the log itself, with `body` zeros given by [`Padding`].
+    fn own(kind: u8, flags: u8, epoch: Epoch, prev: Lsn, body: &'a [&'a [u8]]) -> Draft<'a> {
+        let body_crc = body.iter().fold(0, |crc, part| crc32c_append(crc, part));
+        let len = (HEADER_BYTES + body.iter().map(|part| part.len()).sum::<usize>()) as u32;
+        let header = Header { len, epoch, kind, flags, txn: TxnId::NONE, prev };
+        Draft { header, body_crc, body }
+    }
+
+    /// The first record of `epoch`; the one before it ended at `tail`.
+    pub(crate) fn epoch_start(epoch: Epoch, tail: Lsn) -> Draft<'static> {
+        Draft::own(KIND_EPOCH_START, 0, epoch, tail, &[])
+    }
+
+    /// The last record of a group, padded by `padding`.
+    pub(crate) fn seal(epoch: Epoch, durable: Lsn, flags: u8, padding: &'a Padding) -> Draft<'a> {
+        Draft::own(KIND_SEAL, flags, epoch, durable, &padding.0)
+    }
+
+    /// Bytes the record occupies.
+    #[inline]
+    pub(crate) fn span_bytes(&self) -> u64 {
+        self.header.span_bytes()
+    }
+
+    /// Header and body without the padding.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.header.len as usize
+    }
+
+    /// The header at its final place.
+    #[inline]
+    pub(crate) fn header_at(&self, lsn: Lsn) -> [u8; HEADER_BYTES] {
+        self.header.encode(lsn, self.body_crc)
+    }
+}
+
+/// The zeros that fill a seal up to the end of its sector.
+pub(crate) struct Padding([&'static [u8]; 1]);
+
+impl Padding {
+    /// The padding of a seal that occupies `span_bytes` in all.
+    pub(crate) fn of(span_bytes: u64) -> Padding {
+        static ZEROS: [u8; SECTOR_SIZE] = [0; SECTOR_SIZE];
+        Padding([&ZEROS[..span_bytes as usize - HEADER_BYTES]])
+    }
+}
+
+/// Where a group ends whose last record ends at `lsn`: a seal's header still fits before it.
+///
+/// The seal takes 32 to 32 + 504 bytes: `lsn` is a multiple of 8, so at most 504 bytes are left
+/// in the sector after the header.
+#[inline]
+pub(crate) fn sealed_end(lsn: u64) -> u64 {
+    (lsn + HEADER_BYTES as u64).next_multiple_of(SECTOR_SIZE as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft_bytes(record: &Record<'_>, lsn: Lsn) -> Vec<u8> {
+        let draft = Draft::new(record, Epoch(3), 1 << 15).unwrap();
+        let mut bytes = draft.header_at(lsn).to_vec();
+        record.body.iter().for_each(|part| bytes.extend_from_slice(part));
+        bytes
+    }
+
+    fn is_valid(bytes: &[u8], lsn: Lsn) -> bool {
+        let header: &[u8; HEADER_BYTES] = bytes[..HEADER_BYTES].try_into().unwrap();
+        let Some((header, crc)) = Header::decode(header) else { return false };
+        header.len as usize <= bytes.len()
+            && header.verify(lsn, &bytes[HEADER_BYTES..header.len as usize], crc)
+    }
+
+    #[test]
+    fn checksum_covers_every_bit_and_the_position() {
+        let record =
+            Record { kind: 7, txn: TxnId(11), prev: Lsn(96), body: &[b"left ", b"", b"right"] };
+        let bytes = draft_bytes(&record, Lsn(4096));
+        assert!(is_valid(&bytes, Lsn(4096)));
+        assert!(!is_valid(&bytes, Lsn(4104)), "another position");
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(!is_valid(&damaged, Lsn(4096)), "bit {bit} is not covered");
+        }
+    }
+
+    #[test]
+    fn pieces_of_the_body_do_not_change_the_record() {
+        let whole = Record { kind: 1, txn: TxnId(2), prev: Lsn(3), body: &[b"abcdef"] };
+        let parts = Record { body: &[b"abc", b"d", b"ef"], ..whole };
+        assert_eq!(draft_bytes(&whole, Lsn(8)), draft_bytes(&parts, Lsn(8)));
+    }
+
+    #[test]
+    fn zeros_are_no_record() {
+        assert!(Header::decode(&[0; HEADER_BYTES]).is_none());
+    }
+
+    #[test]
+    fn too_long_a_record_is_refused() {
+        let body = [0; 100];
+        let record = Record { kind: 1, txn: TxnId(2), prev: Lsn(3), body: &[&body] };
+        assert!(Draft::new(&record, Epoch(1), 132).is_ok());
+        assert!(matches!(
+            Draft::new(&record, Epoch(1), 131),
+            Err(Error::ValueTooLarge { len: 132, max: 131 })
+        ));
+    }
+
+    #[test]
+    fn a_seal_always_fits_before_the_end_of_its_group() {
+        for end in (0..2048u64).step_by(RECORD_ALIGN) {
+            let seal = sealed_end(end) - end;
+            assert!((32..=536).contains(&seal), "{seal} bytes after {end}");
+            let padding = Padding::of(seal);
+            let draft = Draft::seal(Epoch(1), Lsn(0), 0, &padding);
+            assert_eq!(draft.span_bytes(), seal);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The log buffer: a ring of bytes addressed by LSN.
+//!
+//! Invariants:
+//! - R1. There is one [`Cursor`] for each ring. The [`Region`]s it hands out are consecutive: no
+//!   two of them overlap as LSN ranges.
+//! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` if it is no seal's. So two regions that share
+//!   memory lie a lap apart, and the older one was durable before the younger one was handed out.
+//! - R3. A region is written by the thread that owns the `Region` value, once, in
+//!   [`Ring::fill`], which consumes it.
+//! - R4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
+//!   and before they are durable; the durable LSN passes them only after the reader is done.
+//!
+//! Who may touch which byte when: below `durable` nobody, between `durable` and the cursor the
+//! owner of the region until it has released it, then the flusher of its group.
+
+mod mapping;
+
+use clearway_base::{Lsn, LsnSpan, Result};
+use clearway_sync::{
+    CachePadded,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, sealed_end};
+use mapping::Mapping;
+
+/// Bytes kept free behind the cursor so that a group can always be sealed: the largest seal, 536.
+const SEAL_ROOM: u64 = 544;
+
+/// The buffer and the two LSNs that everybody reads.
+pub(crate) struct Ring {
+    mapping: Mapping,
+    /// Everything before it is durable. Written by flushers alone, in order. A read-mostly line.
+    durable: CachePadded<AtomicU64>,
+    /// The cursor's position, for those who do not hold its latch. Written under that latch.
+    end: CachePadded<AtomicU64>,
+}
+
+/// A range of the log that one thread may fill.
+#[must_use]
+pub(crate) struct Region {
+    start: u64,
+    end: u64,
+}
+
+impl Region {
+    /// Where the region stands.
+    #[inline]
+    pub(crate) fn span(&self) -> LsnSpan {
+        LsnSpan { start: Lsn(self.start), end: Lsn(self.end) }
+    }
+}
+
+/// Where the next record goes. Strategies keep it under their latch or mutex.
+pub(crate) struct Cursor {
+    next: u64,
+    /// How far `next` may go, by the durable LSN when it was last looked at (R2).
+    limit: u64,
+    records: u64,
+}
+
+impl Cursor {
+    /// The next region of `bytes` bytes. `None` if the ring has no room now.
+    #[inline]
+    pub(crate) fn take(&mut self, bytes: u64, ring: &Ring) -> Option<Region> {
+        let start = self.next;
+        let end = start + bytes;
+        if end > self.limit {
+            self.limit = ring.limit();
+            if end > self.limit {
+                return None;
+            }
+        }
+        self.advance(end, ring);
+        Some(Region { start, end })
+    }
+
+    /// The region of a seal that ends the group which began at `group_start`. `None` if nothing
+    /// was inserted since, unless `even_empty`.
+    pub(crate) fn take_seal(
+        &mut self,
+        group_start: Lsn,
+        even_empty: bool,
+        ring: &Ring,
+    ) -> Option<Region> {
+        let start = self.next;
+        if start == group_start.0 && !even_empty {
+            return None;
+        }
+        let end = sealed_end(start);
+        // Holds by R2: every region before it left room for one seal, and an empty group is only
+        // forced when everything is durable.
+        debug_assert!(end <= ring.limit() + SEAL_ROOM, "a seal fits");
+        self.advance(end, ring);
+        Some(Region { start, end })
+    }
+
+    #[inline]
+    fn advance(&mut self, end: u64, ring: &Ring) {
+        self.next = end;
+        self.records += 1;
+        // Release pairs with the Acquire in `Ring::end`.
+        ring.end.store(end, Ordering::Release);
+    }
+
+    /// Regions handed out so far, seals included.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+}
+
+impl Ring {
+    /// A ring of `bytes` bytes and its cursor (R1). Everything before `start` counts as durable.
+    pub(crate) fn new(bytes: usize, start: Lsn) -> Result<(Ring, Cursor)> {
+        debug_assert!(start.0.is_multiple_of(RECORD_ALIGN as u64), "records are aligned");
+        let ring = Ring {
+            mapping: Mapping::new(bytes)?,
+            durable: CachePadded::new(AtomicU64::new(start.0)),
+            end: CachePadded::new(AtomicU64::new(start.0)),
+        };
+        let cursor = Cursor { next: start.0, limit: ring.limit(), records: 0 };
+        Ok((ring, cursor))
+    }
+
+    /// The size of the ring.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.mapping.bytes() as u64
+    }
+
+    /// Everything before this LSN is durable.
+    #[inline]
+    pub(crate) fn durable(&self) -> Lsn {
+        // Acquire pairs with the Release in `set_durable`.
+        Lsn(self.durable.load(Ordering::Acquire))
+    }
+
+    /// Publishes a higher durable LSN and thereby frees the bytes before it (R4).
+    pub(crate) fn set_durable(&self, lsn: Lsn) {
+        debug_assert!(lsn >= self.durable(), "the durable LSN never falls");
+        // Release pairs with the Acquire in `durable` and `limit`: the flusher has read the bytes
+        // before the next owner of their memory may write there.
+        self.durable.store(lsn.0, Ordering::Release);
+    }
+
+    /// A position no later record starts before.
+    #[inline]
+    pub(crate) fn end(&self) -> Lsn {
+        // Acquire pairs with the Release in `Cursor::advance`.
+        Lsn(self.end.load(Ordering::Acquire))
+    }
+
+    /// How far the cursor may go (R2).
+    fn limit(&self) -> u64 {
+        self.durable().0 + self.bytes() - SEAL_ROOM
+    }
+
+    /// The durable LSN at which a record of `bytes` bytes will fit, if nobody else inserts.
+    pub(crate) fn durable_for_room(&self, bytes: u64) -> Lsn {
+        Lsn((self.end().0 + bytes + SEAL_ROOM).saturating_sub(self.bytes()))
+    }
+
+    /// Writes a record into its region: padding, body, header.
+    #[inline]
+    pub(crate) fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
+        let span = region.span();
+        assert!(span.end.0 - span.start.0 == draft.span_bytes(), "the region fits the record");
+        let header = draft.header_at(span.start);
+        let first = self.mapping.address(region.start);
+        // SAFETY: the region's `span_bytes` are mapped in one piece (M1, M2, R2: a region is shorter
+        // than the ring) and this thread alone may write them (R1, R2, R3). The pieces written
+        // are `HEADER_BYTES` and the body, which together are `len ≤ span_bytes`, and the last
+        // word, which lies in `span_bytes ≥ 32`; it is written first, so it stays only where the
+        // padding is. The sources are not in the ring: nobody has a reference into it but a flusher.
+        unsafe {
+            if !draft.len().is_multiple_of(RECORD_ALIGN) {
+                let last = first.add(draft.span_bytes() as usize - RECORD_ALIGN);
+                last.copy_from_nonoverlapping([0; RECORD_ALIGN].as_ptr(), RECORD_ALIGN);
+            }
+            let mut at = first.add(HEADER_BYTES);
+            for part in draft.body {
+                at.copy_from_nonoverlapping(part.as_ptr(), part.len());
+                at = at.add(part.len());
+            }
+            first.copy_from_nonoverlapping(header.as_ptr(), HEADER_BYTES);
+        }
+        span
+    }
+
+    /// The bytes of a group.
+    ///
+    /// # Safety
+    ///
+    /// Every region in `group` has been filled and released to the calling thread, and the durable
+    /// LSN does not pass `group.start` while the slice lives (R4).
+    pub(crate) unsafe fn released(&self, group: LsnSpan) -> &[u8] {
+        let len = (group.end.0 - group.start.0) as usize;
+        assert!(len <= self.mapping.bytes(), "a group fits the ring");
+        // SAFETY: M1 and M2 make the range one piece; by R4 nobody writes to it meanwhile.
+        unsafe { std::slice::from_raw_parts(self.mapping.address(group.start.0), len) }
+    }
+}

@@ -1,0 +1,105 @@
+//! The memory of the ring: one piece of anonymous memory mapped twice in a row.
+//!
+//! ```text
+//! address   base            base + bytes       base + 2 × bytes
+//!           ├─ ring ────────┼─ the same ring ──┤
+//! ```
+//!
+//! A range that begins in the first mapping and runs over its end continues in the second, at the
+//! ring's own beginning. So no record and no group ever wraps, and a group can be handed to the
+//! device as one slice.
+//!
+//! Invariants:
+//! - M1. `base .. base + 2 × bytes` stays mapped, readable and writable, from `new` to `drop`.
+//! - M2. Address `base + i` and `base + bytes + i` are the same memory, for `i < bytes`.
+//! - M3. `base` is page aligned and `bytes` is a power of two and a multiple of the page.
+
+use std::{
+    io,
+    ptr::{self, NonNull},
+};
+
+use clearway_base::{Error, Result};
+use rustix::{
+    fs::{MemfdFlags, ftruncate, memfd_create},
+    mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
+};
+
+/// A doubly mapped piece of memory.
+pub(super) struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the mapping is plain memory that belongs to this value alone (M1); who may touch which
+// part of it when is the ring's business.
+unsafe impl Send for Mapping {}
+
+// SAFETY: as for `Send`; a shared reference gives out addresses only.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `bytes` of zeroed memory twice.
+    pub(super) fn new(bytes: usize) -> Result<Mapping> {
+        Mapping::map(bytes).map_err(|error| Error::io("map memory for", "log ring", error))
+    }
+
+    fn map(bytes: usize) -> io::Result<Mapping> {
+        let memory = memfd_create("clearway-log-ring", MemfdFlags::CLOEXEC)?;
+        ftruncate(&memory, bytes as u64)?;
+        // SAFETY: a new mapping at an address of the kernel's choice replaces nothing. It reserves
+        // the addresses of both halves.
+        let base = unsafe {
+            mmap_anonymous(ptr::null_mut(), 2 * bytes, ProtFlags::empty(), MapFlags::PRIVATE)?
+        };
+        // From here on the value's `drop` unmaps both halves, whatever fails.
+        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mapping = Mapping { base, bytes };
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        for half in 0..2 {
+            // SAFETY: the fixed address lies in the addresses reserved above, which nobody uses.
+            unsafe {
+                let address = base.as_ptr().add(half * bytes).cast();
+                mmap(address, bytes, access, MapFlags::SHARED | MapFlags::FIXED, &memory, 0)?;
+            }
+        }
+        Ok(mapping)
+    }
+
+    /// The address of position `at` of an endless log, valid for `bytes` bytes (M1, M2).
+    #[inline]
+    pub(super) fn address(&self, at: u64) -> *mut u8 {
+        let offset = at as usize & (self.bytes - 1);
+        self.base.as_ptr().wrapping_add(offset)
+    }
+
+    /// The size of the ring.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: M1, and nobody has a reference to the value any more. A failure leaks memory and
+        // harms nothing else.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), 2 * self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_mappings_show_the_same_memory() {
+        let mapping = Mapping::new(4096).unwrap();
+        // SAFETY: M1; the test is alone with the mapping.
+        unsafe {
+            mapping.address(4090).copy_from_nonoverlapping(b"0123456789".as_ptr(), 10);
+            let tail = std::slice::from_raw_parts(mapping.address(0), 4);
+            assert_eq!(tail, b"6789");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The files of the log.
+//!
+//! The log is cut into segments of equal size. Segment `i` holds the bytes from LSN
+//! `i × segment_bytes` on, at offset 0, and is the file `log/<first LSN, 16 hex digits>`. It has no
+//! header of its own: position and epoch are in every record's checksum.
+//!
+//! Invariants:
+//! - G1. A file bears a segment's name only when it is full length, its blocks are written (zeros,
+//!   or an earlier segment's bytes) and all of it, the name included, is durable. So a group
+//!   write changes no metadata, meets no full disk, and a short segment is damage.
+//! - G2. The live segments are consecutive: `first .. first + files.len()`.
+//! - G3. Only segments wholly below `keep_from` lose their name. They become spares
+//!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed.
+//!
+//! Latch order: `directory` (held across directory operations and I/O; taken by the preparer, by
+//! claimers that found no room, and by truncation; never by an insert) → `state` (short). A flusher
+//! takes `state`, and `directory` only if the claims were broken (see `Segments::file`).
+
+mod layout;
+mod prepare;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use clearway_base::{Error, Lsn, LsnSpan, Result};
+use clearway_disk::{Disk, File};
+use clearway_sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+pub(crate) use layout::{LOG_DIR, index_of_name, list_segments, segment_name};
+pub(crate) use prepare::check_len;
+
+/// The segments of a log, and how to make and to give back one.
+pub(crate) struct Segments {
+    disk: Arc<dyn Disk>,
+    segment_bytes: u64,
+    /// Spares kept at most.
+    spares_max: usize,
+    /// Held by whoever adds or takes away files.
+    directory: Mutex<Spares>,
+    state: Mutex<Live>,
+    created: AtomicU64,
+    recycled: AtomicU64,
+}
+
+/// Files without a segment's name, ready to get one (G3).
+#[derive(Default)]
+struct Spares {
+    files: Vec<(String, Arc<dyn File>)>,
+    /// For names that were never used before.
+    next: u64,
+}
+
+/// The live segments (G2).
+struct Live {
+    first: u64,
+    files: VecDeque<Arc<dyn File>>,
+}
+
+impl Live {
+    fn end(&self) -> u64 {
+        self.first + self.files.len() as u64
+    }
+}
+
+/// How many segments were made how.
+#[derive(Clone, Copy)]
+pub(crate) struct SegmentCounts {
+    pub(crate) live: u64,
+    pub(crate) created: u64,
+    pub(crate) recycled: u64,
+}
+
+impl Segments {
+    /// Where the prepared part of the log ends.
+    pub(crate) fn end(&self) -> Lsn {
+        Lsn(self.state.lock().end() * self.segment_bytes)
+    }
+
+    /// Where the oldest segment begins.
+    pub(crate) fn start(&self) -> Lsn {
+        Lsn(self.state.lock().first * self.segment_bytes)
+    }
+
+    /// The size of a segment.
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
+    /// Figures for [`LogStats`](crate::LogStats).
+    pub(crate) fn counts(&self) -> SegmentCounts {
+        SegmentCounts {
+            live: self.state.lock().files.len() as u64,
+            // Relaxed: plain counters.
+            created: self.created.load(Ordering::Relaxed),
+            recycled: self.recycled.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Writes the bytes of a group and returns when they are durable.
+    pub(crate) fn write_durable(&self, group: LsnSpan, mut bytes: &[u8]) -> Result<()> {
+        let mut at = group.start.0;
+        while !bytes.is_empty() {
+            let offset = at % self.segment_bytes;
+            let len = bytes.len().min((self.segment_bytes - offset) as usize);
+            let (here, rest) = bytes.split_at(len);
+            self.file(at / self.segment_bytes)?.write_durable_at(here, offset)?;
+            at += len as u64;
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// The file of a live segment. If it is not there, which the claims prevent unless seals ate
+    /// all the headroom, it is made now.
+    fn file(&self, index: u64) -> Result<Arc<dyn File>> {
+        loop {
+            {
+                let live = self.state.lock();
+                let place = index.checked_sub(live.first).ok_or_else(|| {
+                    Error::corrupt("log", format!("segment {index} was given back too early"))
+                })?;
+                if let Some(file) = live.files.get(place as usize) {
+                    return Ok(file.clone());
+                }
+            }
+            self.extend()?;
+        }
+    }
+
+    /// Gives back the segments wholly below `keep_from` (G3).
+    pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<()> {
+        let mut spares = self.directory.lock();
+        let freed = {
+            let mut live = self.state.lock();
+            let keep = (keep_from.0 / self.segment_bytes).min(live.end());
+            let count = keep.saturating_sub(live.first);
+            let freed: Vec<_> = live.files.drain(..count as usize).collect();
+            live.first += count;
+            freed.into_iter().zip(live.first - count..)
+        };
+        let mut changed = false;
+        for (file, index) in freed {
+            self.give_back(&mut spares, &segment_name(index * self.segment_bytes), file)?;
+            changed = true;
+        }
+        if changed { self.disk.sync_dir(LOG_DIR) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,283 @@
+//! Who waits is woken, exactly when its LSN is durable; who fails is told.
+
+mod scenario;
+
+use std::{
+    future::poll_fn,
+    io::ErrorKind,
+    sync::{Arc, Mutex, mpsc},
+    task::{Context, Waker},
+    time::Duration,
+};
+
+use clearway_base::{Epoch, Error, Lsn, TxnId};
+use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_log::{Log, Record};
+use clearway_sync::block_on;
+use scenario::*;
+
+fn faulty() -> (MemoryDisk, Faults, Arc<dyn Disk>) {
+    let memory = MemoryDisk::new();
+    let faults = Faults::new();
+    let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
+    (memory, faults, disk)
+}
+
+fn is_pending(log: &Log, lsn: Lsn) -> bool {
+    log.poll_durable(lsn, &mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+fn is_unknown(result: Result<(), Error>) -> bool {
+    matches!(result, Err(error) if error.is_outcome_unknown())
+}
+
+#[test]
+fn futures_and_threads_wait_side_by_side() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let log = start_new(&disk);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let log = &log;
+            scope.spawn(move || {
+                for i in 0..200 {
+                    let end = insert(log, thread * 200 + i, 80).unwrap().end;
+                    if i % 2 == 0 {
+                        block_on(poll_fn(|cx| log.poll_durable(end, cx))).unwrap();
+                    } else {
+                        log.wait_durable(end).unwrap();
+                    }
+                    assert!(log.durable() >= end);
+                }
+            });
+        }
+    });
+    assert_eq!(log.stats().waiting, 0);
+    log.close().unwrap();
+}
+
+#[test]
+fn a_pipeline_of_requests_is_served_without_anybody_waiting() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let log = start_new(&disk);
+    for i in 0..100 {
+        let end = insert(&log, i, 50).unwrap().end;
+        log.request_flush(end);
+        while log.durable() < end {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(log.stats().waits, 0);
+}
+
+/// Blocks log writes from the second on, one message each, until the sender is dropped.
+fn stall(faults: &Faults) -> mpsc::Sender<()> {
+    let (go, stalled) = mpsc::channel::<()>();
+    let stalled = Mutex::new(stalled);
+    faults.watch(move |event| {
+        if event.operation == Operation::Write && event.name.starts_with("log/") {
+            let _ = stalled.lock().unwrap().recv();
+        }
+        None
+    });
+    go
+}
+
+#[test]
+fn nothing_is_durable_while_the_device_stalls_and_all_of_it_afterwards() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let durable = log.durable();
+    let go = stall(&faults);
+    let ends: Vec<_> = (0..20).map(|i| insert(&log, i, 60).unwrap().end).collect();
+    assert!(ends.iter().all(|&end| is_pending(&log, end)));
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(log.durable(), durable);
+    drop(go);
+    ends.iter().for_each(|&end| log.wait_durable(end).unwrap());
+}
+
+#[test]
+fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let durable = log.durable();
+    // The first flight stalls; the second passes.
+    let (go, stalled) = mpsc::channel::<()>();
+    let stalled = Mutex::new(stalled);
+    let first_offset = durable.0;
+    faults.watch(move |event| {
+        if event.operation == Operation::Write && event.offset == first_offset {
+            let _ = stalled.lock().unwrap().recv();
+        }
+        None
+    });
+    std::thread::scope(|scope| {
+        let first = insert(&log, 1, 60).unwrap().end;
+        let leader = scope.spawn({
+            let log = &log;
+            move || log.wait_durable(first)
+        });
+        let flushed = |count| {
+            while log.stats().flushes < count {
+                std::thread::yield_now()
+            }
+        };
+        flushed(2);
+        let second = insert(&log, 2, 60).unwrap().end;
+        log.request_flush(second);
+        flushed(3);
+        while faults.count(Operation::Sync, "log/") < 3 {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        assert_eq!(log.durable(), durable, "the second has landed, the first has not");
+        drop(go);
+        leader.join().unwrap().unwrap();
+        log.wait_durable(second).unwrap();
+    });
+}
+
+#[test]
+fn requests_made_during_a_leaders_flight_are_served_when_it_lands() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let go = stall(&faults);
+    std::thread::scope(|scope| {
+        let log = &log;
+        // Large, so that what comes meanwhile does not overlap with it.
+        let large = insert(log, 1, 2000).unwrap().end;
+        let leader = scope.spawn(move || log.wait_durable(large));
+        while log.stats().flushes < 2 {
+            std::thread::yield_now();
+        }
+        let small = insert(log, 2, 10).unwrap().end;
+        log.request_flush(small);
+        let waiter = scope.spawn(move || log.wait_durable(small));
+        while log.stats().waits == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(log.stats().flushes, 2, "it gathers");
+        drop(go);
+        leader.join().unwrap().unwrap();
+        waiter.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_failed_sync_stops_the_log_for_good() {
+    for operation in [Operation::Write, Operation::Sync] {
+        let (memory, faults, disk) = faulty();
+        let log = start_new(&disk);
+        (0..10).for_each(|i| assert!(commit(&log, i, 100).end <= log.durable()));
+        let durable = log.durable();
+        faults.fail(operation, "log/", 1, ErrorKind::Other, Lasting::Once);
+        let lost = insert(&log, 10, 100).unwrap();
+        assert!(is_unknown(log.wait_durable(lost.end)));
+        // The disk works again, and the log does not try again.
+        let writes = faults.count(Operation::Write, "log/");
+        assert!(is_unknown(log.wait_durable(lost.end)));
+        let record = Record { kind: 1, txn: TxnId(11), prev: Lsn(11), body: &[] };
+        assert!(matches!(log.insert(&record), Err(Error::Poisoned { .. })));
+        assert!(matches!(log.health(), Err(Error::Poisoned { .. })));
+        assert!(matches!(log.claim(1 << 20), Err(Error::Poisoned { .. })));
+        assert!(matches!(log.close(), Err(Error::Poisoned { .. })));
+        assert_eq!(log.durable(), durable);
+        log.wait_durable(durable).expect("what was durable before stays so");
+        assert_eq!(faults.count(Operation::Write, "log/"), writes);
+        drop(log);
+        let disk: Arc<dyn Disk> = Arc::new(memory);
+        assert!(read_all(&disk, Lsn::ZERO).unwrap().0.starts_with(&Vec::from_iter(0..10)));
+    }
+}
+
+#[test]
+fn everybody_who_waits_is_told_of_a_failure() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let go = stall(&faults);
+    std::thread::scope(|scope| {
+        let waiters: Vec<_> = (0..12)
+            .map(|i| {
+                let end = insert(&log, i, 100).unwrap().end;
+                let log = &log;
+                scope.spawn(move || match i % 2 {
+                    0 => log.wait_durable(end),
+                    _ => block_on(poll_fn(|cx| log.poll_durable(end, cx))),
+                })
+            })
+            .collect();
+        while log.stats().waiting == 0 {
+            std::thread::yield_now();
+        }
+        faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
+        drop(go);
+        assert!(waiters.into_iter().all(|waiter| is_unknown(waiter.join().unwrap())));
+    });
+}
+
+#[test]
+fn a_failure_elsewhere_fails_the_waiters_though_the_log_could_go_on() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let durable = log.durable();
+    let go = stall(&faults);
+    let end = insert(&log, 1, 100).unwrap().end;
+    assert!(is_pending(&log, end));
+    log.poison(Error::NotFound);
+    assert!(is_unknown(log.wait_durable(end)));
+    drop(go);
+    drop(log.close());
+    assert_eq!(log.durable(), durable, "a flight that lands later acknowledges nothing");
+}
+
+#[test]
+fn an_insert_that_waits_for_room_is_told_of_a_failure() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let go = stall(&faults);
+    std::thread::scope(|scope| {
+        let log = &log;
+        let inserter =
+            scope.spawn(move || (0..100).map(|i| insert(log, i, 1000)).find(Result::is_err));
+        while log.stats().ring_waits == 0 {
+            std::thread::yield_now();
+        }
+        log.poison(Error::NotFound);
+        drop(go);
+        let failed = inserter.join().unwrap().expect("the ring is too small for all");
+        assert!(matches!(failed, Err(Error::Poisoned { .. })));
+    });
+}
+
+#[test]
+fn an_lsn_that_the_log_never_reached_is_damage_and_no_endless_wait() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let log = start_new(&disk);
+    let beyond = Lsn(log.end().0 + 1);
+    assert!(matches!(log.wait_durable(beyond), Err(Error::Corrupt { .. })));
+    assert!(!is_pending(&log, beyond));
+    log.request_flush(beyond);
+    commit(&log, 1, 1);
+}
+
+#[test]
+fn close_makes_everything_durable_and_refuses_more() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let log = start_new(&disk);
+    let ends: Vec<_> = (0..50).map(|i| insert(&log, i, 200).unwrap().end).collect();
+    assert!(is_pending(&log, ends[49]));
+    log.close().unwrap();
+    log.close().unwrap();
+    assert!(ends.iter().all(|&end| log.wait_durable(end).is_ok()));
+    let record = Record { kind: 1, txn: TxnId(1), prev: Lsn(1), body: &[] };
+    assert!(matches!(log.insert(&record), Err(Error::Closed)));
+    assert_eq!(read_all(&disk, Lsn::ZERO).unwrap().0.len(), 50);
+}
+
+#[test]
+fn a_failed_start_is_an_error_and_no_log() {
+    let (_, faults, disk) = faulty();
+    faults.fail(Operation::Sync, "log/", 2, ErrorKind::Other, Lasting::Forever);
+    let started = Log::start(disk, options(), Lsn::ZERO, Epoch(1), Lsn::ZERO);
+    assert!(matches!(started.err(), Some(Error::Io { .. })));
+}

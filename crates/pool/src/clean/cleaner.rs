@@ -1,0 +1,176 @@
+//! The background cleaner, and the cleaning that a thread in need does for itself.
+//!
+//! The cleaner keeps a window of slots ahead of the clock's hand free of dirty untouched pages: the
+//! pages that the hand would evict next. Touched pages are skipped, they survive the hand's next
+//! visit anyway; so a hot page is written by checkpoints and not by every round of the clock. It
+//! sleeps until the hand has come half a window nearer, and never wakes while the cache has room.
+//!
+//! The thread holds no strong reference while it sleeps, so dropping the pool ends it.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use clearway_base::{Error, Lsn, PageId, Result};
+use clearway_sync::{
+    Condvar, Mutex,
+    atomic::{AtomicBool, Ordering},
+    thread::{self, JoinHandle},
+};
+
+use crate::Pool;
+
+/// Pause after an error that may pass, such as a full disk.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Wakes and stops the background cleaner.
+#[derive(Default)]
+pub(crate) struct Signal {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// True while the cleaner sleeps; a hint that spares its wakers the mutex.
+    asleep: AtomicBool,
+    wanted: Mutex<Wanted>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Wanted {
+    clean: bool,
+    stop: bool,
+}
+
+impl Signal {
+    /// Starts the thread.
+    pub(crate) fn spawn_cleaner(pool: &Arc<Pool>) -> Result<()> {
+        let shared = pool.cleaning.signal.shared.clone();
+        let weak = Arc::downgrade(pool);
+        let builder = thread::Builder::new().name("clearway-cleaner".into());
+        let spawned = builder.spawn(move || shared.run(&weak));
+        let handle =
+            spawned.map_err(|error| Error::io("start a thread for", "the page cleaner", error))?;
+        *pool.cleaning.signal.thread.lock() = Some(handle);
+        Ok(())
+    }
+
+    /// Wakes the cleaner if it sleeps. Cheap enough for every eviction.
+    pub(crate) fn wake(&self) {
+        // Relaxed: a wake-up lost to a stale answer is made up for by the next eviction, and a
+        // thread in need cleans for itself.
+        if self.shared.asleep.load(Ordering::Relaxed) {
+            self.shared.wanted.lock().clean = true;
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// Ends the thread and waits for it. No effect the second time.
+    pub(crate) fn stop(&self) {
+        self.shared.wanted.lock().stop = true;
+        self.shared.changed.notify_one();
+        let handle = self.thread.lock().take();
+        // The cleaner itself may hold the last reference to the pool and drop it.
+        if let Some(handle) = handle.filter(|handle| handle.thread().id() != thread::current().id())
+        {
+            let _ = handle.join();
+        }
+    }
+}
+
+impl Shared {
+    /// The thread's life. It ends when it is told to, or when the pool is gone.
+    fn run(&self, pool: &Weak<Pool>) {
+        let mut pause = None;
+        while self.sleep(pause.take()) {
+            let Some(pool) = pool.upgrade() else { return };
+            // A failure that does not pass is in `health`, and every caller in need meets it.
+            // One that passes (a full disk, a log that cannot flush just now) is not retried at
+            // once, and not reported: those who need room will try, and report.
+            if pool.clean_ahead(|| self.wanted.lock().stop).is_err_and(|e| Pool::is_passing(&e)) {
+                pause = Some(PAUSE);
+            }
+        }
+    }
+
+    /// Sleeps until cleaning is wanted, with `pause` at least that long; false if the cleaner is
+    /// to stop.
+    fn sleep(&self, pause: Option<Duration>) -> bool {
+        let mut wanted = self.wanted.lock();
+        if let Some(pause) = pause
+            && !wanted.stop
+        {
+            self.changed.wait_for(&mut wanted, pause);
+        }
+        // Under the mutex, so that a waker that sees `asleep` finds this thread waiting, or gets
+        // its wish in before the wait.
+        self.asleep.store(true, Ordering::Relaxed);
+        while !wanted.clean && !wanted.stop {
+            self.changed.wait(&mut wanted);
+        }
+        self.asleep.store(false, Ordering::Relaxed);
+        wanted.clean = false;
+        !wanted.stop
+    }
+}
+
+impl Pool {
+    /// Slots that the cleaner keeps ahead of the hand: an eighth of the cache, at least two
+    /// batches, at most half the cache.
+    fn window(&self) -> usize {
+        let capacity = self.slots.capacity();
+        (capacity / 8).max(2 * self.cleaning.batch_pages).min(capacity / 2)
+    }
+
+    /// Wakes the cleaner when the hand has come within half a window of where it stopped.
+    pub(crate) fn wake_cleaner_if_near(&self) {
+        // Relaxed: positions are hints.
+        let ahead = self.cleaning.position.load(Ordering::Relaxed);
+        if self.slots.hand() + self.window() / 2 >= ahead {
+            self.cleaning.signal.wake();
+        }
+    }
+
+    /// Cleans batch after batch until the window ahead of the hand is clean or `stop` says so.
+    fn clean_ahead(&self, stop: impl Fn() -> bool) -> Result<()> {
+        let mut pages = Vec::with_capacity(self.cleaning.batch_pages);
+        while !stop() {
+            // Where the last look ended, unless the hand has overtaken it since.
+            let hand = self.slots.hand();
+            let mut position = self.cleaning.position.load(Ordering::Relaxed).max(hand);
+            let end = hand + self.window();
+            pages.clear();
+            // Each slot is looked at once in a round of the clock: about 100 ns for a frame that
+            // is not in the processor's cache, against 20 µs and more for writing a page.
+            while position < end && pages.len() < self.cleaning.batch_pages {
+                pages.extend(self.slots.page(position % self.slots.len()).filter(|page| {
+                    let frame = self.space.frame(*page);
+                    frame.is_dirty() && !frame.is_touched() && !frame.is_pinned()
+                }));
+                position += 1;
+            }
+            self.cleaning.position.store(position, Ordering::Relaxed);
+            if !pages.is_empty() {
+                self.write_batch(&mut self.cleaning.batch(), &mut pages, Lsn::MAX)?;
+            }
+            if position >= end {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Cleans pages that the clock met, on the thread that needs room. If all batches are in use,
+    /// waits for one to be through, which may have cleaned pages as well.
+    pub(crate) fn clean_in_need(&self, pages: &mut Vec<PageId>) -> Result<usize> {
+        let mut batch = self.cleaning.batch();
+        let written = self.write_batch(&mut batch, pages, Lsn::MAX)?;
+        if written > 0 {
+            self.counters.foreground_batches.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(written)
+    }
+}

@@ -1,0 +1,84 @@
+//! Cleaning: bringing changed pages to the disk.
+//!
+//! Every write of a page goes through one path, in batches:
+//!
+//! ```text
+//!  copy each page          make the log        double-write        in place,       mark clean
+//!  under its shared  ───►  durable up to  ───► area, made    ───►  made      ───►  what did not
+//!  latch, seal copies      the max page LSN    durable             durable         change since
+//! ```
+//!
+//! Who cleans: the background cleaner, ahead of the clock's hand ([`cleaner`]); a thread in need,
+//! when the hand met only dirty pages; a checkpointer, everything older than an LSN
+//! ([`checkpoint`]). Each takes one of a few batch areas, a mutex, and works through it alone.
+//!
+//! Invariants:
+//! - C1. **WAL.** Neither file sees a byte of a page before the log is durable up to the LSN in the
+//!   copy. The copy is made under the latch, so its LSN covers all that is in it (X2).
+//! - C2. A page is in one batch at a time (F3), and stays dirty until the batch is durable in
+//!   place (F2): what is in flight counts for `redo_start` without further bookkeeping.
+//! - C3. Nothing here waits for a page's latch; a latched page is skipped and comes later.
+//! - C4. The first failed write or sync of data stops all writing for good. A second sync after a
+//!   failed one would succeed and lie; and an area whose batch did not get in place must not be
+//!   overwritten (W1). Pages stay dirty, the log keeps their records, reopening recovers.
+
+mod batch;
+mod checkpoint;
+mod cleaner;
+mod double_write;
+
+use clearway_base::{PAGE_SIZE, Result};
+use clearway_disk::Disk;
+use clearway_sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use crate::{PoolOptions, data_file::DataFile};
+use batch::Batch;
+pub(crate) use cleaner::Signal;
+use double_write::DoubleWrite;
+
+/// The batches and what wakes the background cleaner.
+pub(crate) struct Cleaning {
+    double_write: DoubleWrite,
+    batches: Vec<Mutex<Batch>>,
+    batch_pages: usize,
+    pub(crate) signal: Signal,
+    /// How far the background cleaner has looked, on the clock hand's scale.
+    position: AtomicUsize,
+}
+
+impl Cleaning {
+    /// Opens the double-write file and repairs torn pages.
+    pub(crate) fn open(
+        disk: &dyn Disk,
+        data: &DataFile,
+        options: &PoolOptions,
+        pages_repaired: &AtomicU64,
+    ) -> Result<Cleaning> {
+        // No batch needs more than the whole cache.
+        let batch_pages = options.batch_pages.min(options.capacity_pages());
+        let areas = options.batches_in_flight;
+        let (double_write, repaired) = DoubleWrite::open(disk, data, areas, batch_pages)?;
+        pages_repaired.store(repaired, Ordering::Relaxed);
+        Ok(Cleaning {
+            double_write,
+            batches: (0..areas).map(|area| Mutex::new(Batch::new(area, batch_pages))).collect(),
+            batch_pages,
+            signal: Signal::default(),
+            position: AtomicUsize::new(0),
+        })
+    }
+
+    /// A batch that nobody uses; waits for the first one if all are in use.
+    fn batch(&self) -> MutexGuard<'_, Batch> {
+        let idle = self.batches.iter().find_map(|batch| batch.try_lock());
+        idle.unwrap_or_else(|| self.batches[0].lock())
+    }
+}
+
+/// Bytes of a batch's image: the header block and the pages.
+fn image_bytes(pages: usize) -> usize {
+    double_write::HEADER_BYTES + pages * PAGE_SIZE
+}

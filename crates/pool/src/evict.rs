@@ -1,0 +1,141 @@
+//! Eviction: finding room for a page.
+//!
+//! The clock of Corbató ("A Paging Experiment with the Multics System", 1968): a hand goes round
+//! the slots; a page that was touched since the last visit loses its mark and stays, an untouched
+//! clean page goes. Dirty pages are left to the background cleaner, which works ahead of the hand
+//! (`clean`), so that the hand finds clean ones.
+//!
+//! When it does not, the thread in need cleans what it met, itself. It may hold latches of other
+//! pages meanwhile: nothing that it waits for waits for a latch. When every page is latched,
+//! pinned or in flight, it takes a slot of the reserve rather than wait for a thread that may be
+//! waiting for it; only when the reserve is used up as well does it sleep, and in the end fail.
+
+use std::time::Duration;
+
+use clearway_base::{Error, PageId, Result};
+use clearway_sync::{atomic::Ordering, thread};
+
+use crate::{Pool, frame::Frame};
+
+/// Untouched dirty pages that a thread in need collects before it cleans: 32 × 8 KiB = 256 KiB,
+/// written in well under a millisecond, and then there is room for 32 misses.
+const DIRTY_ENOUGH: usize = 32;
+/// 50,000 rounds of 200 µs: ten seconds in which no page at all became free.
+const ROUNDS_MAX: u32 = 50_000;
+const ROUND: Duration = Duration::from_micros(200);
+
+/// What the clock found in a slot.
+enum Visit {
+    /// Its page is gone, the slot is the visitor's.
+    Evicted,
+    /// It must be cleaned first.
+    Dirty(PageId),
+    /// Free, touched, latched, pinned or in flight.
+    Passed,
+}
+
+impl Pool {
+    /// A slot for a page that comes in. The caller holds that page's latch exclusively.
+    ///
+    /// # Errors
+    /// What prevents dirty pages from being written; [`Error::BadOption`] if the cache is so small
+    /// that pinned and latched pages fill it.
+    pub(crate) fn take_slot(&self) -> Result<u32> {
+        if let Some(slot) = self.slots.take(false) {
+            return Ok(slot);
+        }
+        // Allocates only when the clock meets dirty pages.
+        let mut dirty = Vec::new();
+        for _ in 0..ROUNDS_MAX {
+            if let Some(slot) = self.sweep(DIRTY_ENOUGH, &mut dirty) {
+                return Ok(slot);
+            }
+            match self.clean_in_need(&mut dirty) {
+                Ok(_) => {}
+                // Nothing can be written, but there may be clean pages farther on.
+                Err(error) => return self.sweep(usize::MAX, &mut dirty).ok_or(error),
+            }
+            // The hand is past these; look at them first. Any of them may be dirty or touched
+            // again, or gone: `visit` decides.
+            let cleaned = dirty.drain(..).find_map(|page| {
+                let slot = self.space.frame(page).slot();
+                self.evicted(slot as usize)
+            });
+            if let Some(slot) = cleaned.or_else(|| self.slots.take(true)) {
+                return Ok(slot);
+            }
+            thread::sleep(ROUND);
+        }
+        let detail = format!("all {} pages of the cache stay latched or pinned", self.slots.len());
+        Err(Error::BadOption { option: "cache_bytes", detail })
+    }
+
+    /// Moves the hand until a page is evicted, `dirty_max` dirty pages were met, or every slot was
+    /// visited twice (the first visit may only take the mark away).
+    fn sweep(&self, dirty_max: usize, dirty: &mut Vec<PageId>) -> Option<u32> {
+        dirty.clear();
+        for _ in 0..2 * self.slots.len() {
+            let slot = self.slots.advance();
+            match self.visit(slot) {
+                Visit::Evicted => {
+                    self.wake_cleaner_if_near();
+                    // The reserve is given back as soon as pages can be evicted again.
+                    if self.slots.taken() <= self.slots.capacity() {
+                        return Some(slot as u32);
+                    }
+                    self.slots.give_back(slot as u32);
+                }
+                Visit::Dirty(page) => {
+                    dirty.push(page);
+                    if dirty.len() >= dirty_max {
+                        break;
+                    }
+                }
+                Visit::Passed => {}
+            }
+        }
+        self.cleaning.signal.wake();
+        // Given-back reserve may have made room.
+        self.slots.take(false)
+    }
+
+    fn evicted(&self, slot: usize) -> Option<u32> {
+        matches!(self.visit(slot), Visit::Evicted).then_some(slot as u32)
+    }
+
+    fn visit(&self, slot: usize) -> Visit {
+        let Some(page) = self.slots.page(slot) else { return Visit::Passed };
+        let frame = self.space.frame(page);
+        // Cheap looks first, without the latch; a hot page costs the clock one load and one store.
+        if frame.untouch() || frame.is_pinned() || frame.is_writing() {
+            return Visit::Passed;
+        }
+        if frame.is_dirty() {
+            return Visit::Dirty(page);
+        }
+        // Never waits (latch order: the visitor may hold latches, and is bringing a page in).
+        if !frame.latch.try_exclusive() {
+            return Visit::Passed;
+        }
+        // Looked at before the latch was held; now the answers are final (S1, F4).
+        if self.slots.page(slot) != Some(page) || !frame.is_evictable() {
+            frame.latch.release_unchanged();
+            return Visit::Passed;
+        }
+        // From here an optimistic reader may see zeros; it will not validate (R3, L5).
+        self.slots.vacate(slot as u32);
+        self.space.give_back(page);
+        frame.latch.release_absent();
+        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+        Visit::Evicted
+    }
+
+    /// Evicts a clean page that the caller holds exclusively, and frees its slot.
+    pub(crate) fn evict_latched(&self, page: PageId, frame: &Frame, slot: u32) {
+        self.slots.vacate(slot);
+        self.space.give_back(page);
+        frame.latch.release_absent();
+        self.slots.give_back(slot);
+        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,184 @@
+//! What the pool knows of a page beside its bytes: 32 bytes for each page of the address space,
+//! in memory only where a page was ever touched.
+//!
+//! Who may touch what:
+//!
+//! | field        | written by                                                          |
+//! | ------------ | ------------------------------------------------------------------- |
+//! | `latch`      | everybody, see `latch.rs`                                           |
+//! | `rec_lsn`    | the exclusive holder if 0; the cleaner that owns `writing`          |
+//! | `changed`    | the exclusive holder sets it; a cleaner clears it, holding shared    |
+//! | `writing`    | a cleaner, 0 → 1 holding shared; only its owner sets it back         |
+//! | `pins`       | raised by sharers, lowered by anybody who has a pin                  |
+//! | `referenced` | everybody; a hint                                                   |
+//! | `slot`       | the exclusive holder of the page while it is being brought in        |
+//!
+//! Invariants:
+//! - F1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is `1 + recLSN`, and
+//!   every change that is not in the durable copy has a record that starts at recLSN or later.
+//! - F2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages in flight to the
+//!   disk count as dirty.
+//! - F3. At most one cleaner has `writing`, so two copies of a page never race to the disk.
+//! - F4. A page with a pin, with `rec_lsn` or with `writing` is not evicted.
+
+use clearway_base::Lsn;
+use clearway_sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+
+use crate::latch::Latch;
+
+/// The state of a page in memory. All zeros is an absent, clean, unlatched page.
+#[repr(C, align(32))]
+pub(crate) struct Frame {
+    pub(crate) latch: Latch,
+    rec_lsn: AtomicU64,
+    slot: AtomicU32,
+    pins: AtomicU32,
+    referenced: AtomicU8,
+    changed: AtomicU8,
+    writing: AtomicU8,
+}
+
+impl Frame {
+    /// Tells the clock that the page is in use.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        // Relaxed: a hint. Looked at first, so that a hot page's line stays shared between cores.
+        if self.referenced.load(Ordering::Relaxed) == 0 {
+            self.referenced.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes the hint away; true if it was there.
+    pub(crate) fn untouch(&self) -> bool {
+        let was = self.referenced.load(Ordering::Relaxed) != 0;
+        if was {
+            self.referenced.store(0, Ordering::Relaxed);
+        }
+        was
+    }
+
+    /// Whether the page was used since the clock last passed.
+    pub(crate) fn is_touched(&self) -> bool {
+        self.referenced.load(Ordering::Relaxed) != 0
+    }
+
+    /// The recLSN of a dirty page.
+    #[inline]
+    pub(crate) fn rec_lsn(&self) -> Option<Lsn> {
+        // Relaxed: the checkpointer orders this load with a SeqCst fence (see `mark_dirty`);
+        // others hold a latch or use the answer as a hint.
+        self.rec_lsn.load(Ordering::Relaxed).checked_sub(1).map(Lsn)
+    }
+
+    /// Whether the page differs, or may differ, from its durable copy.
+    #[inline]
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.rec_lsn.load(Ordering::Relaxed) != 0
+    }
+
+    /// Notes that the page was changed after whatever copy a cleaner may have. Exclusive holder.
+    #[inline]
+    pub(crate) fn mark_changed(&self) {
+        // Relaxed: read and cleared under the shared latch, which orders it (L4).
+        if self.changed.load(Ordering::Relaxed) == 0 {
+            self.changed.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes a clean page dirty. Exclusive holder, before it inserts the log record.
+    ///
+    /// The fence pairs with the one in [`Pool::redo_start`](crate::Pool::redo_start): a
+    /// checkpointer that takes the log's end first and the recLSNs second either sees this store
+    /// or took an end that is not after the start of the record.
+    pub(crate) fn mark_dirty(&self, rec_lsn: Lsn) {
+        debug_assert!(!self.is_dirty(), "a dirty page keeps its older recLSN (F1)");
+        self.rec_lsn.store(rec_lsn.0 + 1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Begins a cleaner's copy: the page belongs to its batch until [`Frame::finish_write`].
+    /// False if another cleaner has it (F3). The caller holds a shared latch.
+    pub(crate) fn begin_write(&self) -> bool {
+        // Acquire pairs with the Release in `finish_write`: the former batch is through.
+        let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
+        if self.writing.compare_exchange(0, 1, yes, no).is_err() {
+            return false;
+        }
+        self.changed.store(0, Ordering::Relaxed);
+        true
+    }
+
+    /// Ends a cleaner's copy without success: the page stays dirty with its recLSN.
+    pub(crate) fn cancel_write(&self) {
+        self.writing.store(0, Ordering::Release);
+    }
+
+    /// Ends a cleaner's copy that is durable in place. `copied_at` was the log's end during the
+    /// copy. With the latch held shared the page becomes clean if it was not changed since; else,
+    /// or if somebody has it exclusively and may be changing it, its recLSN becomes `copied_at`:
+    /// every later change has a later record (F1, F2).
+    pub(crate) fn finish_write(&self, copied_at: Lsn) {
+        let latched = self.latch.try_shared();
+        if latched && self.changed.load(Ordering::Relaxed) == 0 {
+            self.rec_lsn.store(0, Ordering::Relaxed);
+        } else {
+            self.rec_lsn.store(copied_at.0 + 1, Ordering::Relaxed);
+        }
+        // Release pairs with `begin_write` and `is_evictable`.
+        self.writing.store(0, Ordering::Release);
+        if latched {
+            self.latch.release_shared();
+        }
+    }
+
+    /// Whether a cleaner has the page in a batch.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writing.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether F4 lets the page go. Final only under the exclusive latch.
+    pub(crate) fn is_evictable(&self) -> bool {
+        !self.is_pinned() && !self.is_dirty() && !self.is_writing()
+    }
+
+    /// Whether anybody has a pin.
+    pub(crate) fn is_pinned(&self) -> bool {
+        // Acquire pairs with the Release in `unpin`.
+        self.pins.load(Ordering::Acquire) != 0
+    }
+
+    /// Adds a pin. The caller holds a latch, so the page is resident and no evictor is past its
+    /// check.
+    pub(crate) fn pin(&self) {
+        let before = self.pins.fetch_add(1, Ordering::Relaxed);
+        assert!(before < u32::MAX / 2, "pins are given back");
+    }
+
+    /// Removes a pin.
+    pub(crate) fn unpin(&self) {
+        // Release: reads through the pin come before the eviction that it held up.
+        self.pins.fetch_sub(1, Ordering::Release);
+    }
+
+    /// The slot of the clock that this resident page occupies.
+    pub(crate) fn slot(&self) -> u32 {
+        self.slot.load(Ordering::Relaxed)
+    }
+
+    /// Sets the slot. Exclusive holder, bringing the page in.
+    pub(crate) fn set_slot(&self, slot: u32) {
+        // Relaxed: read under the exclusive latch only.
+        self.slot.store(slot, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Constants with arithmetic: a frame costs 32 / 8192 = 0.4 % of the page it describes.
+    #[test]
+    fn frame_is_32_bytes() {
+        assert_eq!(size_of::<Frame>(), 32);
+    }
+}

@@ -1,0 +1,125 @@
+//! The first 24 bytes of every page: what the pool itself reads and writes of a page's contents.
+//!
+//! ```text
+//!  0        4        8                16   17                24
+//!  +--------+--------+----------------+----+-----------------+
+//!  | check- | page   | page LSN       |kind| owner's         |
+//!  | sum    | id     |                |    |                 |
+//!  +--------+--------+----------------+----+-----------------+
+//! ```
+//!
+//! Little endian. The checksum is the CRC-32C of the page id (4 bytes) and then bytes `4..8192`;
+//! a page that was read from another page's place therefore fails. Checksum and page id are
+//! written on the way to disk, into the cleaner's copy; in memory they mean nothing. A page of
+//! zeros was never written and is valid.
+
+use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result, crc32c, crc32c_append};
+
+/// Bytes of the common page header.
+pub const PAGE_HEADER_BYTES: usize = 24;
+/// Offset of the page's kind, a byte that belongs to the page's owner.
+pub const PAGE_KIND_AT: usize = 16;
+
+pub(crate) const ID_AT: usize = 4;
+pub(crate) const LSN_AT: usize = 8;
+
+pub(crate) fn page_lsn(page: &[u8]) -> Lsn {
+    Lsn(u64::from_le_bytes(page[LSN_AT..LSN_AT + 8].try_into().expect("8 bytes")))
+}
+
+pub(crate) fn set_page_lsn(page: &mut [u8], lsn: Lsn) {
+    page[LSN_AT..LSN_AT + 8].copy_from_slice(&lsn.0.to_le_bytes());
+}
+
+fn word(page: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(page[at..at + 4].try_into().expect("4 bytes"))
+}
+
+fn checksum(id: PageId, page: &[u8]) -> u32 {
+    crc32c_append(crc32c(&id.0.to_le_bytes()), &page[ID_AT..PAGE_SIZE])
+}
+
+/// Writes page id and checksum, the last thing before the page goes to disk. Answers the checksum.
+pub(crate) fn seal(id: PageId, page: &mut [u8]) -> u32 {
+    page[ID_AT..ID_AT + 4].copy_from_slice(&id.0.to_le_bytes());
+    let checksum = checksum(id, page);
+    page[..ID_AT].copy_from_slice(&checksum.to_le_bytes());
+    checksum
+}
+
+/// Whether `page` holds page `id` undamaged, or zeros.
+///
+/// # Errors
+/// [`Error::CorruptPage`] with what is wrong.
+pub(crate) fn verify(id: PageId, page: &[u8]) -> Result<()> {
+    let stored = word(page, 0);
+    let computed = checksum(id, page);
+    let found = PageId(word(page, ID_AT));
+    if stored == computed && found == id {
+        return Ok(());
+    }
+    if is_zero(page) {
+        return Ok(());
+    }
+    // A page that is intact under the id it carries was written to, or read from, a wrong place.
+    let detail = if found != id && stored == checksum(found, page) {
+        format!("page {found} stands in its place")
+    } else {
+        format!("checksum {stored:08x} stored, {computed:08x} computed")
+    };
+    Err(Error::CorruptPage { page: id, detail })
+}
+
+/// Whether every byte is zero.
+pub(crate) fn is_zero(page: &[u8]) -> bool {
+    // In chunks, so that the compiler compares whole vectors.
+    page.chunks(64).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(id: u32) -> Vec<u8> {
+        let mut page: Vec<u8> = (0..PAGE_SIZE).map(|at| (at * 7) as u8).collect();
+        seal(PageId(id), &mut page);
+        page
+    }
+
+    #[test]
+    fn sealed_page_verifies() {
+        verify(PageId(5), &sealed(5)).unwrap();
+    }
+
+    #[test]
+    fn zero_page_verifies_under_every_id() {
+        verify(PageId(0), &[0; PAGE_SIZE]).unwrap();
+        verify(PageId(9), &[0; PAGE_SIZE]).unwrap();
+    }
+
+    #[test]
+    fn any_flipped_bit_is_found() {
+        for at in (0..PAGE_SIZE).step_by(97) {
+            let mut page = sealed(5);
+            page[at] ^= 0x10;
+            assert!(verify(PageId(5), &page).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn page_in_a_wrong_place_is_named() {
+        let error = verify(PageId(6), &sealed(5)).unwrap_err();
+        assert!(error.to_string().contains("page 5 stands in its place"), "{error}");
+    }
+
+    /// The worked example of `docs/page-format.md`.
+    #[test]
+    fn documented_example_is_what_is_written() {
+        let mut page = [0; PAGE_SIZE];
+        set_page_lsn(&mut page, Lsn(0x1234));
+        page[PAGE_KIND_AT] = 2;
+        page[PAGE_HEADER_BYTES..29].copy_from_slice(b"hello");
+        assert_eq!(seal(PageId(7), &mut page), 0x2928_a404);
+        assert_eq!(page[..8], [0x04, 0xa4, 0x28, 0x29, 7, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,449 @@
+//! The state word of a page: version, exclusive bit, residency, waiters bit, count of sharers.
+//!
+//! ```text
+//!  63            16   15     14     13     12           0
+//!  +---------------+------+------+-------+--------------+
+//!  | version       | excl | resi | waits | sharers      |
+//!  +---------------+------+------+-------+--------------+
+//! ```
+//!
+//! | state          | meaning                   | left through                            |
+//! | -------------- | ------------------------- | --------------------------------------- |
+//! | absent, free   | nothing in memory         | `try_exclusive_absent`                  |
+//! | absent, excl   | being brought in          | `set_resident`, `release_absent`        |
+//! | resident, free | readable                  | `try_shared`, `try_exclusive`           |
+//! | resident, shar | sharers > 0               | `release_shared`                        |
+//! | resident, excl | one writer, or an evictor | `release_exclusive`, `release_unchanged`, |
+//! |                |                           | `downgrade`, `release_absent`           |
+//!
+//! Invariants:
+//! - L1. At most one thread holds the exclusive bit, and while it is set there are no sharers.
+//! - L2. The version grows at each release of the exclusive bit but `release_unchanged`, and never
+//!   shrinks: it survives eviction and reload. 48 bits at 10⁷ releases a second last for ten
+//!   months, and a reader is fooled only if it sleeps over exactly one full turn.
+//! - L3. Residency changes only under the exclusive bit.
+//! - L4. What a holder wrote is seen by the next holder: every release is `Release` and every
+//!   acquisition `Acquire` on the same word.
+//! - L5. A reader that saw any byte written under the exclusive bit fails its validation: the
+//!   writer's `Release` fence after the acquisition pairs with the reader's `Acquire` fence in
+//!   `is_unchanged`, so the reader's second look sees the exclusive bit or a later version.
+//! - L6. Nobody sleeps for ever: a thread is in the parking queue only while `waits` is set (both
+//!   are changed under the queue's own mutex), and whoever frees a latch with `waits` set wakes
+//!   the queue's head: all readers up to and including the first writer. A woken writer either
+//!   gets the latch, and its release wakes the next, or calls `wake_next`.
+//!
+//! A sharer that meets `waits` hesitates before it joins others, so that writers are not starved,
+//! but it never sleeps for a waiting writer: that could deadlock two threads that share two pages.
+//!
+//! The optimistic part is Leis, Haubenschild, Neumann, "Optimistic Lock Coupling" (IEEE Data
+//! Engineering Bulletin 42, 2019); the fences are those of Boehm, "Can Seqlocks Get Along With
+//! Programming Language Memory Models?" (MSPC 2012).
+
+use clearway_sync::{
+    Backoff,
+    atomic::{AtomicU64, Ordering, fence},
+    parking::{self, FilterOp, ParkToken},
+};
+
+const SHARED_ONE: u64 = 1;
+const SHARED_MASK: u64 = (1 << 13) - 1;
+const SHARED_TOP: u64 = 1 << 12;
+const WAITS: u64 = 1 << 13;
+const RESIDENT: u64 = 1 << 14;
+const EXCLUSIVE: u64 = 1 << 15;
+const VERSION_ONE: u64 = 1 << 16;
+/// Bits of `waits` and sharers; what is above them is what an optimistic reader compares.
+const READER_SHIFT: u32 = 14;
+
+/// Clears the exclusive bit and raises the version by the carry: `VERSION_ONE - EXCLUSIVE`.
+const RELEASE: u64 = VERSION_ONE - EXCLUSIVE;
+
+const WAITS_TO_READ: ParkToken = ParkToken(0);
+const WAITS_TO_WRITE: ParkToken = ParkToken(1);
+
+/// A state word as an optimistic reader remembers it: resident, not exclusive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Seen(u64);
+
+impl Seen {
+    #[inline]
+    fn matches(self, word: u64) -> bool {
+        (word ^ self.0) >> READER_SHIFT == 0
+    }
+}
+
+/// What a blocking acquisition found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// The latch is held now.
+    Latched,
+    /// The page is not in memory and nobody is bringing it; no latch is held.
+    Absent,
+}
+
+/// The state word.
+pub(crate) struct Latch(AtomicU64);
+
+fn is_readable(word: u64) -> bool {
+    word & (EXCLUSIVE | RESIDENT) == RESIDENT
+}
+
+fn is_absent(word: u64) -> bool {
+    word & (EXCLUSIVE | RESIDENT) == 0
+}
+
+impl Latch {
+    /// A free latch of an absent page, as zeroed memory holds it.
+    #[cfg(test)]
+    pub(crate) const fn new() -> Latch {
+        Latch(AtomicU64::new(0))
+    }
+
+    /// The word, if the page can be read now.
+    #[inline]
+    pub(crate) fn see(&self) -> Option<Seen> {
+        // Acquire pairs with the Release of `release_exclusive`: the reader sees the bytes of the
+        // version that it remembers (L4).
+        let word = self.0.load(Ordering::Acquire);
+        is_readable(word).then_some(Seen(word))
+    }
+
+    /// Whether nothing was written since `seen`. Everything read before this call and after
+    /// `see` is of one version if the answer is true (L5).
+    #[inline]
+    pub(crate) fn is_unchanged(&self, seen: Seen) -> bool {
+        // Pairs with the Release fence of `acquired_exclusive`: data loads stay before the load.
+        fence(Ordering::Acquire);
+        seen.matches(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Whether the page is in memory (it may be about to leave).
+    #[inline]
+    pub(crate) fn is_resident(&self) -> bool {
+        // Relaxed: an indication only; nothing is read on the strength of it.
+        self.0.load(Ordering::Relaxed) & RESIDENT != 0
+    }
+
+    /// Version, for tests and messages.
+    #[cfg(test)]
+    pub(crate) fn version(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) / VERSION_ONE
+    }
+
+    /// Tries to join the sharers of a resident page without waiting.
+    pub(crate) fn try_shared(&self) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        while is_readable(word) && word & SHARED_MASK != SHARED_MASK {
+            // Acquire pairs with the Release of the last writer's release (L4).
+            let next = word + SHARED_ONE;
+            match self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Tries to take the latch of a resident page without waiting.
+    pub(crate) fn try_exclusive(&self) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        while word & (EXCLUSIVE | RESIDENT | SHARED_MASK) == RESIDENT {
+            match self.swap_to_exclusive(word) {
+                Ok(()) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Tries to become the one who brings an absent page.
+    pub(crate) fn try_exclusive_absent(&self) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        while is_absent(word) {
+            match self.swap_to_exclusive(word) {
+                Ok(()) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn swap_to_exclusive(&self, word: u64) -> Result<(), u64> {
+        let next = word | EXCLUSIVE;
+        // Acquire pairs with the Release of the former holders' releases (L4).
+        self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed)?;
+        // Pairs with the Acquire fence of `is_unchanged` (L5): data stores stay after the bit.
+        fence(Ordering::Release);
+        Ok(())
+    }
+
+    /// The fast path of [`Latch::shared`]: one attempt, and only if nobody waits.
+    #[inline]
+    pub(crate) fn shared_at_once(&self) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        // The count's top bit is left to the slow path, which looks for the last free number.
+        if word & (EXCLUSIVE | RESIDENT | WAITS | SHARED_TOP) != RESIDENT {
+            return false;
+        }
+        let next = word + SHARED_ONE;
+        // Acquire as in `try_shared`.
+        self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Joins the sharers, waiting as long as it takes.
+    pub(crate) fn shared(&self, waits: &AtomicU64) -> Found {
+        let backoff = Backoff::new();
+        loop {
+            let word = self.0.load(Ordering::Relaxed);
+            if is_absent(word) {
+                return Found::Absent;
+            }
+            let readable = is_readable(word);
+            let hesitate = word & WAITS != 0 && word & SHARED_MASK != 0 && !backoff.is_completed();
+            if readable && !hesitate && self.try_shared() {
+                return Found::Latched;
+            }
+            // Readable, and yet not joined: hesitating, or the count is full. Neither is waited
+            // for in the queue.
+            if readable || !backoff.is_completed() {
+                backoff.snooze();
+            } else {
+                self.sleep(WAITS_TO_READ, waits);
+                backoff.reset();
+            }
+        }
+    }
+
+    /// The fast path of [`Latch::exclusive`]: one attempt.
+    #[inline]
+    pub(crate) fn exclusive_at_once(&self) -> bool {
+        let word = self.0.load(Ordering::Relaxed);
+        word & (EXCLUSIVE | RESIDENT | SHARED_MASK) == RESIDENT
+            && self.swap_to_exclusive(word).is_ok()
+    }
+
+    /// Takes the latch, waiting as long as it takes.
+    pub(crate) fn exclusive(&self, waits: &AtomicU64) -> Found {
+        let backoff = Backoff::new();
+        loop {
+            if self.try_exclusive() {
+                return Found::Latched;
+            }
+            // A woken writer that answers `Absent` goes on to `try_exclusive_absent`, and whoever
+            // wins that wakes the others with its release (L6).
+            if is_absent(self.0.load(Ordering::Relaxed)) {
+                return Found::Absent;
+            }
+            if backoff.is_completed() {
+                self.sleep(WAITS_TO_WRITE, waits);
+                backoff.reset();
+            } else {
+                backoff.snooze();
+            }
+        }
+    }
+
+    /// Waits until the page is readable or absent and free.
+    #[cold]
+    pub(crate) fn wait_to_see(&self, waits: &AtomicU64) -> Result<Seen, Found> {
+        let backoff = Backoff::new();
+        loop {
+            if let Some(seen) = self.see() {
+                return Ok(seen);
+            }
+            if is_absent(self.0.load(Ordering::Relaxed)) {
+                return Err(Found::Absent);
+            }
+            if backoff.is_completed() {
+                self.sleep(WAITS_TO_READ, waits);
+                backoff.reset();
+            } else {
+                backoff.snooze();
+            }
+        }
+    }
+
+    /// Joins the sharers if nothing changed since `seen`.
+    #[inline]
+    pub(crate) fn upgrade_to_shared(&self, seen: Seen) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        while seen.matches(word) && word & SHARED_MASK != SHARED_MASK {
+            // Acquire as in `try_shared`; it also keeps the reader's earlier loads in the past of
+            // this word, which is unchanged since `see`.
+            let next = word + SHARED_ONE;
+            match self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Takes the latch if nothing changed since `seen`, waiting for sharers to leave.
+    #[inline]
+    pub(crate) fn upgrade_to_exclusive(&self, seen: Seen, waits: &AtomicU64) -> bool {
+        let mut word = self.0.load(Ordering::Relaxed);
+        while seen.matches(word) {
+            if word & SHARED_MASK != 0 {
+                return self.upgrade_after_sharers(seen, waits);
+            }
+            match self.swap_to_exclusive(word) {
+                Ok(()) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    #[cold]
+    fn upgrade_after_sharers(&self, seen: Seen, waits: &AtomicU64) -> bool {
+        match self.exclusive(waits) {
+            Found::Latched => {
+                let word = self.0.load(Ordering::Relaxed) & !EXCLUSIVE;
+                if seen.matches(word) {
+                    return true;
+                }
+                self.release_unchanged();
+            }
+            // This thread may have been the writer that was woken (L6).
+            Found::Absent => self.wake_next(),
+        }
+        false
+    }
+
+    /// Marks the page resident. The caller holds the exclusive bit and keeps it (L3).
+    pub(crate) fn set_resident(&self) {
+        // Relaxed: published by the release that follows.
+        self.0.fetch_or(RESIDENT, Ordering::Relaxed);
+    }
+
+    /// Frees the latch and raises the version.
+    #[inline]
+    pub(crate) fn release_exclusive(&self) {
+        // Release pairs with the Acquire of the next acquisition or `see` (L4).
+        let before = self.0.fetch_add(RELEASE, Ordering::Release);
+        debug_assert!(before & (EXCLUSIVE | SHARED_MASK) == EXCLUSIVE, "L1");
+        if before & WAITS != 0 {
+            self.wake();
+        }
+    }
+
+    /// Frees the latch of a page that is not in memory (any more) and raises the version.
+    pub(crate) fn release_absent(&self) {
+        // One step, not a change of the residency bit first: residency, latch and version change
+        // together, so nobody sees a free resident page without bytes. Only `waits` can change
+        // under us, and the loop carries it over.
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            let next = (word & !RESIDENT).wrapping_add(RELEASE);
+            // Release as in `release_exclusive`.
+            match self.0.compare_exchange_weak(word, next, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        if word & WAITS != 0 {
+            self.wake();
+        }
+    }
+
+    /// Frees the latch; the caller wrote nothing, so optimistic readers may go on.
+    pub(crate) fn release_unchanged(&self) {
+        // Release: the caller may have read what the next holder overwrites.
+        if self.0.fetch_sub(EXCLUSIVE, Ordering::Release) & WAITS != 0 {
+            self.wake();
+        }
+    }
+
+    /// Turns the exclusive holder into a sharer.
+    #[inline]
+    pub(crate) fn downgrade(&self) {
+        // Release as in `release_exclusive`.
+        if self.0.fetch_add(RELEASE + SHARED_ONE, Ordering::Release) & WAITS != 0 {
+            self.wake();
+        }
+    }
+
+    /// Leaves the sharers.
+    #[inline]
+    pub(crate) fn release_shared(&self) {
+        // Release: the next writer must not overwrite what this sharer still reads (L4).
+        let before = self.0.fetch_sub(SHARED_ONE, Ordering::Release);
+        debug_assert!(before & SHARED_MASK != 0, "L1");
+        if before & (WAITS | SHARED_MASK) == WAITS | SHARED_ONE {
+            self.wake();
+        }
+    }
+
+    /// Passes a wake-up on that this thread has no use for (L6).
+    fn wake_next(&self) {
+        if self.0.load(Ordering::Relaxed) & WAITS != 0 {
+            self.wake();
+        }
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Sleeps until a release wakes this thread, unless the latch is free already.
+    ///
+    /// ```text
+    ///   this thread                            the one who frees the latch
+    ///   sets `waits` (or sees it set)          frees the latch, sees `waits` in the same step
+    ///   takes the queue's mutex                takes the queue's mutex
+    ///   still blocked and `waits` set? sleeps  wakes the head; queue empty? clears `waits`
+    /// ```
+    ///
+    /// Whichever comes first: either the sleeper's second look finds the latch free or `waits`
+    /// cleared, or the other finds it in the queue (L6).
+    fn sleep(&self, wanted: ParkToken, waits: &AtomicU64) {
+        let blocking = if wanted == WAITS_TO_WRITE { EXCLUSIVE | SHARED_MASK } else { EXCLUSIVE };
+        let word = self.0.load(Ordering::Relaxed);
+        if word & blocking == 0 {
+            return;
+        }
+        // Relaxed: the bit orders nothing; releases and this word's own order do (L6).
+        let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
+        let announced =
+            word & WAITS != 0 || self.0.compare_exchange(word, word | WAITS, yes, no).is_ok();
+        if !announced {
+            return;
+        }
+        waits.fetch_add(1, Ordering::Relaxed);
+        let still_blocked = || {
+            let word = self.0.load(Ordering::Relaxed);
+            word & WAITS != 0 && word & blocking != 0
+        };
+        // SAFETY: the key is this latch's own address (its frame stays mapped while anybody can
+        // reach it), and the closures neither panic nor call into the parking lot.
+        unsafe { parking::park(self.key(), still_blocked, || (), |_, _| (), wanted, None) };
+    }
+
+    /// Wakes readers up to and including the first writer in the queue (L6).
+    #[cold]
+    fn wake(&self) {
+        let mut writer_woken = false;
+        let choose = |token: ParkToken| {
+            if writer_woken {
+                return FilterOp::Stop;
+            }
+            writer_woken = token == WAITS_TO_WRITE;
+            FilterOp::Unpark
+        };
+        // SAFETY: as in `sleep`.
+        unsafe {
+            parking::unpark_filter(self.key(), choose, |result| {
+                if !result.have_more_threads {
+                    // Relaxed: under the queue's mutex, which sleepers take before they sleep.
+                    self.0.fetch_and(!WAITS, Ordering::Relaxed);
+                }
+                parking::DEFAULT_UNPARK_TOKEN
+            })
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! What the pool can be told, and what it tells about itself.
+
+use clearway_base::{Error, PAGE_SIZE, Result};
+
+/// Options of [`Pool::open`](crate::Pool::open).
+#[derive(Clone, Debug)]
+pub struct PoolOptions {
+    /// Bytes of page contents kept in memory. Default 1 GiB, least 64 pages.
+    pub cache_bytes: u64,
+    /// Address space to reserve, hence the largest data file. Reserved space costs nothing until
+    /// it is used. Where the system grants less, the pool takes what it gets, as long as the data
+    /// file twice over and the cache fit. Default 256 GiB.
+    pub max_bytes: u64,
+    /// Pages of one cleaning batch, 1 to 500. Default 128 (1 MiB).
+    pub batch_pages: usize,
+    /// Batches that may be under way at the same time, each in its own part of the double-write
+    /// file, 1 to 8. Default 2: one for the background cleaner, one for a thread in need.
+    pub batches_in_flight: usize,
+    /// Whether a background thread cleans pages before they are needed. Default true. Without it
+    /// a miss that meets only dirty pages cleans for itself.
+    pub background_cleaner: bool,
+}
+
+impl Default for PoolOptions {
+    fn default() -> PoolOptions {
+        PoolOptions {
+            cache_bytes: 1 << 30,
+            max_bytes: 256 << 30,
+            batch_pages: 128,
+            batches_in_flight: 2,
+            background_cleaner: true,
+        }
+    }
+}
+
+impl PoolOptions {
+    /// Resident pages that `cache_bytes` stands for.
+    pub(crate) fn capacity_pages(&self) -> usize {
+        (self.cache_bytes / PAGE_SIZE as u64) as usize
+    }
+
+    /// Refuses values that cannot work.
+    pub(crate) fn check(&self) -> Result<()> {
+        let bad = |option, detail: &str| Err(Error::BadOption { option, detail: detail.into() });
+        if self.capacity_pages() < 64 {
+            return bad("cache_bytes", "the cache needs at least 64 pages (512 KiB)");
+        }
+        if self.cache_bytes > self.max_bytes {
+            return bad("max_bytes", "the address space is smaller than the cache");
+        }
+        if self.max_bytes / PAGE_SIZE as u64 > u64::from(u32::MAX) {
+            return bad("max_bytes", "page ids have 32 bits: at most 32 TiB");
+        }
+        if !(1..=500).contains(&self.batch_pages) {
+            return bad("batch_pages", "1 to 500 pages: a batch's list is one 4096-byte block");
+        }
+        if !(1..=8).contains(&self.batches_in_flight) {
+            return bad("batches_in_flight", "1 to 8 batches");
+        }
+        Ok(())
+    }
+}
+
+/// Counters since the pool was opened. Hits are not counted: a hit touches nothing shared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolStats {
+    /// Page requests that found the page absent, `format` included.
+    pub misses: u64,
+    /// Pages read from the data file.
+    pub reads: u64,
+    /// Pages whose memory was given back.
+    pub evictions: u64,
+    /// Pages written in place.
+    pub pages_written: u64,
+    /// Batches that went through the double-write area.
+    pub batches: u64,
+    /// Batches written by a thread that found no clean page to evict.
+    pub foreground_batches: u64,
+    /// Times a thread slept for a latch.
+    pub latch_waits: u64,
+    /// Pages repaired from the double-write area when the pool was opened.
+    pub pages_repaired: u64,
+    /// Resident pages now.
+    pub resident_pages: u64,
+    /// Dirty pages now (counted by walking the frames).
+    pub dirty_pages: u64,
+}

@@ -1,0 +1,333 @@
+//! The pool: from a page id to a latched page, in memory or brought there.
+//!
+//! | question                              | answered in        |
+//! | ------------------------------------- | ------------------ |
+//! | where is a page, where is its frame?  | `space`, `region`  |
+//! | who may read or write it now?         | `latch`, guards    |
+//! | is it in memory, and if not?          | `miss`             |
+//! | who leaves when memory is short?      | `evict`, `slots`   |
+//! | how do changes reach the disk?        | `clean`            |
+//!
+//! Latch order. The pool itself waits for a page's latch only in the four access functions, on
+//! behalf of the caller; the order among pages is the caller's. Cleaners and the clock never wait
+//! for a page's latch, they skip. So a thread may miss while it holds latches of other pages: what
+//! it waits for then (a batch area, the log, the disk) never waits for a latch.
+
+use std::sync::{Arc, OnceLock};
+
+use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
+use clearway_disk::Disk;
+use clearway_sync::atomic::{AtomicU64, Ordering};
+
+use crate::{
+    Pin, PoolOptions, PoolStats, Wal,
+    clean::{Cleaning, Signal},
+    data_file::DataFile,
+    exclusive::ExclusivePage,
+    frame::Frame,
+    latch::{Found, Seen},
+    optimistic::OptimisticPage,
+    shared::SharedPage,
+    slots::Slots,
+    space::Space,
+};
+
+/// Counters of [`PoolStats`], each raised on slow paths only.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) misses: AtomicU64,
+    pub(crate) reads: AtomicU64,
+    pub(crate) evictions: AtomicU64,
+    pub(crate) pages_written: AtomicU64,
+    pub(crate) batches: AtomicU64,
+    pub(crate) foreground_batches: AtomicU64,
+    pub(crate) latch_waits: AtomicU64,
+    pub(crate) pages_repaired: AtomicU64,
+}
+
+/// Pages in memory, each at an address of its own.
+pub struct Pool {
+    pub(crate) space: Space,
+    pub(crate) slots: Slots,
+    pub(crate) data: DataFile,
+    pub(crate) wal: Arc<dyn Wal>,
+    pub(crate) cleaning: Cleaning,
+    pub(crate) counters: Counters,
+    /// Upper bound for recLSNs while redo runs, `u64::MAX` otherwise; see `set_redo_position`.
+    redo_position: AtomicU64,
+    /// The first failed write or sync of data; nothing is written after it.
+    pub(crate) failure: OnceLock<Error>,
+}
+
+impl Pool {
+    /// Opens the files `data` and `doublewrite` of the directory, creating them if they are
+    /// absent, and repairs pages that a crash has torn. Call it before recovery reads any page.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for options that cannot work; what the disk says.
+    pub fn open(disk: &dyn Disk, wal: Arc<dyn Wal>, options: PoolOptions) -> Result<Arc<Pool>> {
+        options.check()?;
+        let data = DataFile::open(disk)?;
+        // Repairs torn pages, so it stands before anything that could read one.
+        let counters = Counters::default();
+        let cleaning = Cleaning::open(disk, &data, &options, &counters.pages_repaired)?;
+        let data_bytes = u64::from(data.pages()) * PAGE_SIZE as u64;
+        // Room to double the data file, else it may be the smallest space that can be had.
+        let least_bytes = options.cache_bytes.max(data_bytes * 2).next_multiple_of(1 << 20);
+        let pool = Arc::new(Pool {
+            space: Space::reserve(options.max_bytes, least_bytes)?,
+            slots: Slots::new(options.capacity_pages()),
+            data,
+            wal,
+            cleaning,
+            counters,
+            redo_position: AtomicU64::new(u64::MAX),
+            failure: OnceLock::new(),
+        });
+        if options.background_cleaner {
+            Signal::spawn_cleaner(&pool)?;
+        }
+        Ok(pool)
+    }
+
+    /// Reads a page without a latch: the answer remembers the page's version, and what is read
+    /// through it is a guess until [`OptimisticPage::validate`] says it was of that version.
+    /// Waits while the page is latched exclusively; reads it in if it is absent.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPage`]; what the disk says; see [`Pool::health`] for a full cache.
+    #[inline]
+    pub fn optimistic(&self, page: PageId) -> Result<OptimisticPage<'_>> {
+        let (frame, bytes) = self.space.page(page)?;
+        let seen = match frame.latch.see() {
+            Some(seen) => seen,
+            None => self.optimistic_slow(page, frame)?,
+        };
+        frame.touch();
+        Ok(OptimisticPage::new(self, page, frame, bytes, seen))
+    }
+
+    /// As [`Pool::optimistic`], but never waits and never reads the page in: `None` if it is
+    /// absent or latched exclusively.
+    #[inline]
+    pub fn try_optimistic(&self, page: PageId) -> Option<OptimisticPage<'_>> {
+        let (frame, bytes) = self.space.page(page).ok()?;
+        let seen = frame.latch.see()?;
+        frame.touch();
+        Some(OptimisticPage::new(self, page, frame, bytes, seen))
+    }
+
+    /// Latches a page for reading, with others who read.
+    ///
+    /// # Errors
+    /// As [`Pool::optimistic`].
+    #[inline]
+    pub fn shared(&self, page: PageId) -> Result<SharedPage<'_>> {
+        let (frame, bytes) = self.space.page(page)?;
+        if !frame.latch.shared_at_once() {
+            self.shared_slow(page, frame)?;
+        }
+        frame.touch();
+        Ok(SharedPage::new(page, frame, bytes))
+    }
+
+    /// Latches a page for writing.
+    ///
+    /// # Errors
+    /// As [`Pool::optimistic`].
+    #[inline]
+    pub fn exclusive(&self, page: PageId) -> Result<ExclusivePage<'_>> {
+        let (frame, bytes) = self.space.page(page)?;
+        if !frame.latch.exclusive_at_once() {
+            self.exclusive_slow(page, frame)?;
+        }
+        frame.touch();
+        Ok(ExclusivePage::new(self, page, frame, bytes))
+    }
+
+    /// Latches a page for writing if nobody has it latched; it is read in if it is absent.
+    ///
+    /// # Errors
+    /// As [`Pool::optimistic`].
+    #[inline]
+    pub fn try_exclusive(&self, page: PageId) -> Result<Option<ExclusivePage<'_>>> {
+        let (frame, bytes) = self.space.page(page)?;
+        if !frame.latch.try_exclusive()
+            && (frame.latch.is_resident() || !self.bring_in(page, frame)?)
+        {
+            return Ok(None);
+        }
+        frame.touch();
+        Ok(Some(ExclusivePage::new(self, page, frame, bytes)))
+    }
+
+    /// Latches a page for writing and fills it with zeros, without reading what the disk has: for
+    /// pages that were allocated just now, and for redo of full images (the page LSN starts at 0
+    /// again, so every image applies). Its contents are gone; begin a change before the latch is
+    /// let go. (Without one, a page that was clean goes back to what the disk has.)
+    ///
+    /// # Errors
+    /// As [`Pool::optimistic`], but no page is found corrupt.
+    pub fn format(&self, page: PageId) -> Result<ExclusivePage<'_>> {
+        let (frame, bytes) = self.space.page(page)?;
+        while frame.latch.exclusive(&self.counters.latch_waits) == Found::Absent {
+            if self.bring_in_empty(page, frame)? {
+                break;
+            }
+        }
+        frame.touch();
+        Ok(ExclusivePage::new(self, page, frame, bytes).emptied())
+    }
+
+    /// Keeps a page in memory without a latch, until the pin is dropped.
+    ///
+    /// # Errors
+    /// As [`Pool::optimistic`].
+    pub fn pin(&self, page: PageId) -> Result<Pin<'_>> {
+        Ok(self.shared(page)?.pin())
+    }
+
+    /// Whether a page is in memory now. It may leave at once unless it is latched or pinned.
+    pub fn try_resident(&self, page: PageId) -> bool {
+        self.space.page(page).is_ok_and(|(frame, _)| frame.latch.is_resident())
+    }
+
+    /// Makes the data file long enough to hold `page`. Called when a page is allocated, so that
+    /// the cleaner, who has nobody to report to, never meets a full disk.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`]; nothing has changed then. [`Error::BadOption`] beyond `max_bytes`.
+    pub fn ensure_len(&self, page: PageId) -> Result<()> {
+        self.data.ensure(page, self.space.page_limit())
+    }
+
+    /// Pages that the data file holds.
+    pub fn page_count(&self) -> u32 {
+        self.data.pages()
+    }
+
+    /// Tells the pool that redo applies records that start at `from` or later: pages made dirty
+    /// from now on get a recLSN of at most `from`. `None` once redo is over. Without this a page
+    /// that redo changes would get the log's end as its recLSN, and a checkpoint taken after
+    /// recovery would cut off the records that it still needs.
+    pub fn set_redo_position(&self, from: Option<Lsn>) {
+        // SeqCst: rare, and it keeps the argument for redo_start free of cases.
+        self.redo_position.store(from.unwrap_or(Lsn::MAX).0, Ordering::SeqCst);
+    }
+
+    /// What the recLSN of a page is that becomes dirty now.
+    #[cold]
+    pub(crate) fn rec_lsn_now(&self) -> Lsn {
+        self.wal.end().min(Lsn(self.redo_position.load(Ordering::SeqCst)))
+    }
+
+    /// Whether the pool can still write. After the first failed write or sync of data it never
+    /// writes again (what the disk has is unknown then), dirty pages stay in memory, and a miss
+    /// that needs one of their places fails with the same error.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] with the first failure.
+    pub fn health(&self) -> Result<()> {
+        match self.failure.get() {
+            None => Ok(()),
+            Some(cause) => Err(Error::Poisoned { cause: Arc::new(cause.clone()) }),
+        }
+    }
+
+    /// Bytes of page contents in memory.
+    pub fn resident_bytes(&self) -> u64 {
+        (self.slots.taken() * PAGE_SIZE) as u64
+    }
+
+    /// Counters, and a walk over the resident pages.
+    pub fn stats(&self) -> PoolStats {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let dirty = self.slots.all().filter(|page| self.space.frame(*page).is_dirty());
+        let counters = &self.counters;
+        PoolStats {
+            misses: read(&counters.misses),
+            reads: read(&counters.reads),
+            evictions: read(&counters.evictions),
+            pages_written: read(&counters.pages_written),
+            batches: read(&counters.batches),
+            foreground_batches: read(&counters.foreground_batches),
+            latch_waits: read(&counters.latch_waits),
+            pages_repaired: read(&counters.pages_repaired),
+            resident_pages: self.slots.taken() as u64,
+            dirty_pages: dirty.count() as u64,
+        }
+    }
+
+    /// Cleans all pages and stops the background cleaner. The pool works on without it.
+    ///
+    /// # Errors
+    /// As [`Pool::clean_all`]; the cleaner is stopped in any case.
+    pub fn close(&self) -> Result<()> {
+        let cleaned = self.clean_all();
+        self.cleaning.signal.stop();
+        cleaned
+    }
+
+    #[cold]
+    fn optimistic_slow(&self, page: PageId, frame: &Frame) -> Result<Seen> {
+        loop {
+            match frame.latch.wait_to_see(&self.counters.latch_waits) {
+                Ok(seen) => return Ok(seen),
+                Err(_absent) => {
+                    if self.bring_in(page, frame)? {
+                        frame.latch.release_exclusive();
+                    }
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn shared_slow(&self, page: PageId, frame: &Frame) -> Result<()> {
+        while frame.latch.shared(&self.counters.latch_waits) == Found::Absent {
+            if self.bring_in(page, frame)? {
+                frame.latch.downgrade();
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn exclusive_slow(&self, page: PageId, frame: &Frame) -> Result<()> {
+        while frame.latch.exclusive(&self.counters.latch_waits) == Found::Absent {
+            if self.bring_in(page, frame)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go of a page that `format` emptied and nobody changed. The caller holds it exclusively.
+    #[cold]
+    pub(crate) fn forget_emptied(&self, page: PageId, frame: &Frame) {
+        if frame.is_evictable() {
+            self.evict_latched(page, frame, frame.slot());
+            return;
+        }
+        // Pinned, dirty or in flight. Its owner has declared the contents void; what matters is
+        // that memory and disk are not taken for equal (F1).
+        if !frame.is_dirty() {
+            frame.mark_dirty(self.rec_lsn_now());
+        }
+        frame.mark_changed();
+        frame.latch.release_exclusive();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.cleaning.signal.stop();
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Pool({} of {} pages resident)", self.slots.taken(), self.slots.capacity())
+    }
+}

@@ -1,0 +1,117 @@
+//! Address space: two large mappings whose memory appears when it is first touched.
+//!
+//! A page's bytes stand at `pages + id × PAGE_SIZE`, its frame at `frames + id × 32`, so there is
+//! no hash table on the way to a page. Both mappings are anonymous and `NORESERVE`: untouched
+//! parts cost nothing but page-table entries, and they read as zero.
+//!
+//! Invariants:
+//! - R1. The mapping `base .. base + len` exists, readable and writable, from [`Region::new`] to
+//!   the drop of the region, at one address. Nobody else maps or unmaps inside it.
+//! - R2. `base` is aligned to 4096, hence to every type that is placed in a region.
+//! - R3. Memory that was never written, or was given back by [`Region::give_back`], reads as zero.
+//!   It never faults, so a reader that lost a race against eviction reads zeros, nothing worse.
+//!
+//! The idea is Leis, Alhomssi, Ziegler, Loeck, Dietrich, "Virtual-Memory Assisted Buffer
+//! Management" (SIGMOD 2023), without its kernel module. Ours differs: the dirty state and the
+//! clock's reference mark live in the frame beside the state word, not in it, so that a read
+//! changes no shared cache line once the mark is set.
+
+use std::{ffi::c_void, ptr, ptr::NonNull};
+
+use clearway_base::{Error, Result};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+/// A lazily touched mapping.
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a region is an address range that stays valid for its whole life (R1); what may be done
+// with the bytes in it is decided by the users of `base`, each under invariants of its own.
+unsafe impl Send for Region {}
+// SAFETY: as for `Send`; the methods below take no access to the bytes but `give_back`, whose
+// caller owns the range it gives back.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Maps `len` bytes of zeros. `small_pages` forbids transparent huge pages, which would bring
+    /// in 2 MiB at the first touch of any byte.
+    pub(crate) fn new(len: usize, small_pages: bool) -> Result<Region> {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: a null hint lets the kernel choose a free range; no existing mapping is touched.
+        let base = unsafe { mmap_anonymous(ptr::null_mut(), len, protection, flags) }
+            .map_err(|errno| map_error(len, errno))?;
+        let base = NonNull::new(base.cast::<u8>()).expect("mmap never answers null");
+        if small_pages {
+            // SAFETY: the range was mapped just now (R1). The advice changes no content. Kernels
+            // without transparent huge pages refuse it, which is as good.
+            let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxNoHugepage) };
+        }
+        Ok(Region { base, len })
+    }
+
+    /// First byte.
+    #[inline]
+    pub(crate) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Returns the memory of `len` bytes at `at` to the system; they read as zero from now on
+    /// (R3). The caller is the only writer of the range; readers may race and see old bytes or
+    /// zeros.
+    pub(crate) fn give_back(&self, at: usize, len: usize) {
+        assert!(at.is_multiple_of(4096) && at + len <= self.len, "a range of whole system pages");
+        // SAFETY: the range is inside the mapping (R1, checked above) and page-aligned.
+        let answer = unsafe {
+            let start = self.base.as_ptr().add(at).cast::<c_void>();
+            madvise(start, len, Advice::LinuxDontNeed)
+        };
+        if answer.is_err() {
+            // Locked memory (`mlockall`) is not taken back. R3 must hold all the same.
+            // SAFETY: in range as above, and the caller is the only writer.
+            unsafe { self.base.as_ptr().add(at).write_bytes(0, len) };
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: R1: the mapping is ours and of this length; the owner is being dropped, so no
+        // pointer into it is used any more.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
+
+fn map_error(len: usize, errno: rustix::io::Errno) -> Error {
+    Error::BadOption {
+        option: "max_bytes",
+        detail: format!("cannot reserve {len} bytes of address space: {errno}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_given_back_reads_as_zero() {
+        let region = Region::new(1 << 30, true).unwrap();
+        let at = 512 << 20;
+        let byte = region.base().as_ptr().wrapping_add(at);
+        // SAFETY: inside the mapping (R1), and no other thread has the region.
+        unsafe {
+            assert_eq!(byte.read(), 0);
+            byte.write(7);
+            region.give_back(at, 8192);
+            assert_eq!(byte.read(), 0);
+        }
+    }
+
+    #[test]
+    fn more_than_the_address_space_is_a_clear_error() {
+        let error = Region::new(1 << 56, true).err().unwrap();
+        assert!(matches!(error, Error::BadOption { option: "max_bytes", .. }), "{error}");
+    }
+}

@@ -1,0 +1,109 @@
+//! The pool's two regions together: page id → bytes and page id → frame, by arithmetic alone.
+//!
+//! Invariants:
+//! - A1. For every id below `page_limit`, `PAGE_SIZE` bytes in `pages` and one frame in `frames`
+//!   belong to it, at `id × size`.
+//! - A2. Zeroed memory is a valid [`Frame`]: all its fields are atomic integers.
+
+use clearway_base::{Error, PAGE_SIZE, PageId, Result};
+
+use crate::{frame::Frame, page_bytes::PageBytes, region::Region};
+
+/// Address space for pages and frames.
+pub(crate) struct Space {
+    pages: Region,
+    frames: Region,
+    page_limit: u32,
+}
+
+impl Space {
+    /// Reserves space for `max_bytes` of pages; where the system refuses (a limit on address
+    /// space, a tool such as valgrind), for the half, the quarter …, but at least `least_bytes`.
+    pub(crate) fn reserve(max_bytes: u64, least_bytes: u64) -> Result<Space> {
+        let mut bytes = max_bytes.max(least_bytes);
+        loop {
+            match Space::new((bytes / PAGE_SIZE as u64) as usize) {
+                Ok(space) => return Ok(space),
+                Err(error) if bytes == least_bytes => return Err(error),
+                Err(_) => bytes = (bytes / 2).max(least_bytes),
+            }
+        }
+    }
+
+    fn new(pages: usize) -> Result<Space> {
+        let page_limit = u32::try_from(pages).unwrap_or(u32::MAX);
+        Ok(Space {
+            pages: Region::new(pages * PAGE_SIZE, true)?,
+            frames: Region::new(pages * size_of::<Frame>(), false)?,
+            page_limit,
+        })
+    }
+
+    /// Ids from here on do not exist.
+    pub(crate) fn page_limit(&self) -> u32 {
+        self.page_limit
+    }
+
+    /// Frame and bytes of a page.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPage`] for an id beyond the address space: ids are made by the space map,
+    /// which stays below the limit, so this one was read from damaged bytes.
+    #[inline]
+    pub(crate) fn page(&self, page: PageId) -> Result<(&Frame, PageBytes)> {
+        if page.0 >= self.page_limit {
+            return Err(self.beyond(page));
+        }
+        let index = page.0 as usize;
+        // SAFETY: in range (A1), aligned by R2, valid by A2, mapped as long as `self` (R1); all
+        // fields are atomic, so sharing it is sound.
+        let frame = unsafe { &*self.frames.base().as_ptr().cast::<Frame>().add(index) };
+        // SAFETY: in range (A1) and mapped (R1); the address is a multiple of PAGE_SIZE away from
+        // a base that is a multiple of 4096 (P1).
+        let bytes = unsafe { PageBytes::new(self.pages.base().add(index * PAGE_SIZE)) };
+        Ok((frame, bytes))
+    }
+
+    #[cold]
+    fn beyond(&self, page: PageId) -> Error {
+        let detail = format!("beyond the last possible page, {}", self.page_limit - 1);
+        Error::CorruptPage { page, detail }
+    }
+
+    /// The frame of a page that the pool has met before, so that its id is in range.
+    pub(crate) fn frame(&self, page: PageId) -> &Frame {
+        self.page(page).expect("ids that the pool keeps are in range").0
+    }
+
+    /// The bytes of a page that the pool has met before.
+    pub(crate) fn bytes(&self, page: PageId) -> PageBytes {
+        self.page(page).expect("ids that the pool keeps are in range").1
+    }
+
+    /// Returns the memory of a page to the system. The caller holds the page's exclusive latch.
+    pub(crate) fn give_back(&self, page: PageId) {
+        self.pages.give_back(page.0 as usize * PAGE_SIZE, PAGE_SIZE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn id_beyond_the_address_space_is_an_error() {
+        let space = Space::reserve(1 << 20, 1 << 20).unwrap();
+        assert_eq!(space.page_limit(), 128);
+        assert!(space.page(PageId(127)).is_ok());
+        assert!(matches!(space.page(PageId(128)), Err(Error::CorruptPage { .. })));
+    }
+
+    #[test]
+    fn refused_space_is_asked_for_again_in_half() {
+        // Of the process's addresses no 8 TiB are left in a row.
+        let taken: Vec<_> = std::iter::from_fn(|| Region::new(8 << 40, true).ok()).collect();
+        let space = Space::reserve(32 << 40, 1 << 20).unwrap();
+        drop(taken);
+        assert!((128..u32::MAX).contains(&space.page_limit()));
+    }
+}

@@ -1,0 +1,143 @@
+//! What point operations cost: an update-intent read and a put of a known key, an insert and a
+//! read, in a tree of three levels. One thread; the log is a counter.
+//!
+//! ```text
+//! cargo run --release -p clearway-tree --example point_speed [-- OPERATIONS [get-put|insert|read]]
+//! ```
+//! With `valgrind --tool=callgrind` and one kind of work, the difference between two runs of
+//! different length is the instructions of an operation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use clearway_base::{Lsn, LsnSpan, Result, TreeId};
+use clearway_disk::MemoryDisk;
+use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
+use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_tree::{Context, LeafHint, ReadIntent, SpaceMap, Tree, TreeConfig};
+
+/// A log that counts bytes.
+#[derive(Default)]
+struct Counter(AtomicU64);
+
+impl Wal for Counter {
+    fn durable(&self) -> Lsn {
+        self.end()
+    }
+    fn make_durable(&self, _: Lsn) -> Result<()> {
+        Ok(())
+    }
+    fn end(&self) -> Lsn {
+        Lsn(self.0.load(Relaxed))
+    }
+}
+
+struct Transaction {
+    locks: LockTable,
+    owner: LockOwner,
+    log: Arc<Counter>,
+}
+
+impl Transaction {
+    fn log(&self, body: &[u8]) -> Result<LsnSpan> {
+        let len = body.len() as u64 + 40;
+        let start = self.log.0.fetch_add(len, Relaxed);
+        Ok(LsnSpan { start: Lsn(start), end: Lsn(start + len) })
+    }
+
+    fn commit(&mut self) {
+        let lsn = self.log.end();
+        self.locks.release_all(&mut self.owner, Some(lsn));
+    }
+}
+
+impl Context for Transaction {
+    fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.locks.try_acquire(&mut self.owner, id, mode)
+    }
+    fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.locks.check(&mut self.owner, id, mode)
+    }
+    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+        self.locks.acquire(&mut self.owner, id, mode, WaitLimit::Default)
+    }
+    fn release(&mut self, id: LockId) {
+        self.locks.release(&mut self.owner, id);
+    }
+    fn holds(&self, id: LockId, mode: RangeMode) -> bool {
+        self.owner.holds(id, mode)
+    }
+    fn ghost_is_free(&self, ghost: LockId) -> bool {
+        self.locks.is_idle(ghost)
+    }
+    fn inherit_tag(&mut self, from: LockId, to: LockId) {
+        self.locks.inherit_tag(from, to);
+    }
+    fn reserve(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        self.log(body)
+    }
+    fn log_system(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        self.log(body)
+    }
+    fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        self.log(body)
+    }
+    fn defer_free(&mut self, _: TreeId, _: &[u8]) {}
+    fn defer_maintenance(&mut self, _: TreeId, _: &[u8]) {}
+}
+
+const RECORDS: u64 = 200_000;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let operations: u64 = arguments.first().map_or(1_000_000, |n| n.parse().expect("a number"));
+    let only = arguments.get(1).map(String::as_str);
+    let log = Arc::new(Counter::default());
+    let pool = Pool::open(&MemoryDisk::new(), log.clone(), PoolOptions::default())?;
+    let space = SpaceMap::open(pool.clone());
+    let locks = LockTable::new(LockOptions::default());
+    let mut txn = Transaction { owner: locks.owner(), locks, log };
+    space.create(&mut txn)?;
+    let tree = Tree::create(pool, space, TreeId(7), TreeConfig::default(), &mut txn)?;
+    let (mut hint, mut value) = (LeafHint::default(), vec![7u8; 100]);
+    let start = Instant::now();
+    for n in 0..RECORDS {
+        tree.insert(&mut txn, &mut hint, &(n * 2).to_be_bytes(), &value)?;
+        txn.commit();
+    }
+    report("load in order", RECORDS, start);
+    println!("{:?}", tree.verify()?.levels);
+    for kind in ["get-put", "insert", "read"].into_iter().filter(|kind| only.is_none_or(|o| o == *kind)) {
+        let start = Instant::now();
+        for n in 0..operations {
+            let at = (n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) % RECORDS * 2;
+            match kind {
+                "get-put" => {
+                    let key = at.to_be_bytes();
+                    tree.get(&mut txn, &mut hint, &key, ReadIntent::Update, &mut value)?;
+                    value[..8].copy_from_slice(&n.to_le_bytes());
+                    tree.put(&mut txn, &mut hint, &key, &value)?;
+                }
+                "insert" => {
+                    let key = (RECORDS * 2 + n).to_be_bytes();
+                    tree.insert(&mut txn, &mut hint, &key, &value[..50])?;
+                }
+                _ => {
+                    tree.get(&mut txn, &mut hint, &at.to_be_bytes(), ReadIntent::Read, &mut value)?;
+                }
+            }
+            txn.commit();
+        }
+        report(kind, operations, start);
+    }
+    Ok(())
+}
+
+fn report(what: &str, operations: u64, start: Instant) {
+    let ns = start.elapsed().as_nanos() as u64 / operations.max(1);
+    println!("{what}: {ns} ns each");
+}

@@ -1,0 +1,80 @@
+//! What a tree operation needs of the transaction that runs it.
+//!
+//! The tree knows *when* the locking protocol wants a lock and when a change must be logged; the
+//! transaction knows *how* both are done. This trait is the whole border between the two, so the
+//! tree imports nothing from the transaction layer and can be tested with a double.
+//!
+//! Invariants
+//! 1. Everything but `wait` and `reserve` may be called under page latches and therefore never
+//!    waits for a lock or for log space.
+//! 2. `wait` and `reserve` may block and are called with no latch held.
+//! 3. Every `log_*` call is paid for by an earlier `reserve` of the same operation.
+
+use clearway_base::{LsnSpan, Result, TreeId};
+use clearway_lock::{LockId, Outcome, RangeMode};
+
+/// What a tree operation needs of the transaction that runs it.
+pub trait Context {
+    /// Tries to acquire a lock, without waiting. A granted lock is kept until the transaction
+    /// ends, and its tag has been taken into account.
+    fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome;
+
+    /// Whether `mode` is compatible with what others hold or await; takes nothing. The tag is
+    /// taken into account as for [`request`](Context::request).
+    fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome;
+
+    /// Acquires a lock, waiting as long as the transaction's limit allows. No latch is held.
+    ///
+    /// # Errors
+    /// `Deadlock`, `LockTimeout`, `WouldBlock`, `Cancelled`.
+    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()>;
+
+    /// Gives back a lock obtained by [`wait`](Context::wait) that the protocol, after a new
+    /// descent, no longer asks for. The tree asks this only for locks of which the transaction
+    /// held nothing before that wait, so that nothing it relies on is given back.
+    fn release(&mut self, id: LockId);
+
+    /// Whether the transaction holds `id` in a mode that covers `mode`.
+    fn holds(&self, id: LockId, mode: RangeMode) -> bool;
+
+    /// Whether nobody, the transaction itself included, holds or awaits the lock of a ghost record
+    /// or of a fence. Asked with the leaf exclusively latched, so that nobody new can arrive. A
+    /// recovery that undoes without locks answers `false`: others' ghosts may still be needed.
+    fn ghost_is_free(&self, ghost: LockId) -> bool;
+
+    /// Raises the tag of `to` to at least the tag of `from`: done in the same latch hold in which
+    /// the record of `from` disappears.
+    fn inherit_tag(&mut self, from: LockId, to: LockId);
+
+    /// Makes sure that at least `bytes` of log space, beyond what the undo of earlier operations
+    /// is owed, are claimed for the step about to start, its own undo included. Not cumulative:
+    /// asking twice without logging in between claims nothing more. No latch is held.
+    ///
+    /// A context that rolls back must grant it from what it has kept for that purpose.
+    ///
+    /// # Errors
+    /// `LogFull`, `DiskFull`, `Poisoned`.
+    fn reserve(&mut self, bytes: usize) -> Result<()>;
+
+    /// Logs a change of content made by the transaction, and remembers `body` in its undo list.
+    fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan>;
+
+    /// Logs a whole system transaction: one record, no undo.
+    fn log_system(&mut self, body: &[u8]) -> Result<LsnSpan>;
+
+    /// Logs the compensation of a user operation that is being undone.
+    fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan>;
+
+    /// Remembers that the overflow chain behind `reference` belongs to a value that the
+    /// transaction has replaced or deleted. After the transaction has committed, and only then,
+    /// its owner calls [`Tree::free_value`](crate::Tree::free_value) for each; if it rolls back
+    /// the operation it forgets it. Called right after the operation's `log_user`, under its
+    /// latch, so no I/O here. `reference` is opaque and 16 bytes long.
+    fn defer_free(&mut self, tree: TreeId, reference: &[u8]);
+
+    /// Remembers that the leaf of `key` has become sparse: after the transaction has ended, one way
+    /// or the other, somebody (a background thread, at leisure) should call
+    /// [`Tree::maintain`](crate::Tree::maintain) with this key. Called at most about twice in the
+    /// life of a leaf, so it may allocate; under a latch, so no I/O. Forgetting it costs space only.
+    fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]);
+}

@@ -1,0 +1,124 @@
+//! Steps of an ascending cursor.
+
+use std::ops::Bound;
+
+use clearway_base::Result;
+use clearway_lock::{Outcome, Part, RangeMode};
+use clearway_pool::SharedPage;
+
+use super::{Cursor, State, Step};
+use crate::locking::Waited;
+use crate::node::Node;
+use crate::{Context, Tree};
+
+impl Cursor {
+    pub(super) fn ascend<C: Context>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        waited: &mut Waited,
+    ) -> Result<Step> {
+        if self.state == State::Start {
+            self.ascend_start(tree, ctx, waited)
+        } else {
+            self.ascend_next(tree, ctx, waited)
+        }
+    }
+
+    /// Locks the lower bound, or the gap it falls into.
+    fn ascend_start<C: Context>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        waited: &mut Waited,
+    ) -> Result<Step> {
+        let (key, included) = match &self.lower {
+            Bound::Included(key) => (&key[..], true),
+            Bound::Excluded(key) => (&key[..], false),
+            // The first key there can be.
+            Bound::Unbounded => (&[][..], true),
+        };
+        let leaf = Cursor::leaf(&mut self.hint, tree, key)?;
+        let node = Node::new(&*leaf);
+        let found = node.find(key);
+        let is_boundary = found.is_ok() || node.low_fence() == key;
+        self.candidate.clear();
+        self.candidate.extend_from_slice(key);
+        if is_boundary && included {
+            let mode = self.ascending_mode(node, found.ok());
+            return self.take(tree, ctx, waited, leaf, (found.ok(), mode));
+        }
+        let (Ok(slot) | Err(slot)) = found;
+        let id = if is_boundary { tree.lock_of(key) } else { tree.lock_before(node, slot) };
+        if ctx.request(id, RangeMode::NS) == Outcome::Denied {
+            return Ok(Step::Wait(id, RangeMode::NS));
+        }
+        waited.settle(ctx, id);
+        self.state = State::Between;
+        self.position.clone_from(&self.candidate);
+        Ok(Step::Moved)
+    }
+
+    /// Goes to the boundary after `position`.
+    fn ascend_next<C: Context>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        waited: &mut Waited,
+    ) -> Result<Step> {
+        let leaf = Cursor::leaf(&mut self.hint, tree, &self.position)?;
+        let node = Node::new(&*leaf);
+        let slot = match node.find(&self.position) {
+            Ok(slot) => slot + 1,
+            Err(slot) => slot,
+        };
+        if slot < node.count() {
+            node.key_into(slot, &mut self.candidate);
+            return self.ascend_to(tree, ctx, waited, leaf, Some(slot));
+        }
+        if !node.end_into(&mut self.candidate) || self.is_above(&self.candidate) {
+            return Ok(Step::End);
+        }
+        // The boundary is the low fence of the next leaf, and is locked under that leaf's latch.
+        // Nobody can put a key before it meanwhile: the gap is locked (invariant 1).
+        drop(leaf);
+        let leaf = Cursor::leaf(&mut self.hint, tree, &self.candidate)?;
+        let node = Node::new(&*leaf);
+        let found = node.find(&self.candidate);
+        if found.is_err() && node.low_fence() != self.candidate {
+            return Ok(Step::Moved); // Merged away, no record: look again from the position.
+        }
+        self.ascend_to(tree, ctx, waited, leaf, found.ok())
+    }
+
+    /// Takes `candidate`, unless it is past the end.
+    fn ascend_to<C: Context>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        waited: &mut Waited,
+        leaf: SharedPage<'_>,
+        slot: Option<usize>,
+    ) -> Result<Step> {
+        if self.is_above(&self.candidate) {
+            return Ok(Step::End);
+        }
+        let mode = self.ascending_mode(Node::new(&*leaf), slot);
+        self.take(tree, ctx, waited, leaf, (slot, mode))
+    }
+
+    /// The gap after `candidate` is locked too, unless the range ends right there.
+    fn ascending_mode(&self, node: Node<'_, [u8]>, slot: Option<usize>) -> RangeMode {
+        let is_last = matches!(&self.upper, Bound::Included(key) if *key == self.candidate);
+        self.mode_of(node, slot, if is_last { Part::N } else { Part::S })
+    }
+
+    /// Whether `key` is beyond the upper bound.
+    fn is_above(&self, key: &[u8]) -> bool {
+        match &self.upper {
+            Bound::Included(upper) => key > &upper[..],
+            Bound::Excluded(upper) => key >= &upper[..],
+            Bound::Unbounded => false,
+        }
+    }
+}

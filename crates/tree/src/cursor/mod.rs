@@ -1,0 +1,220 @@
+//! Cursors: the records of a key range in order, one at a time, in either direction.
+//!
+//! What it is
+//! : A cursor is a position, not a copy: each step latches a leaf, looks up the position by key,
+//!   locks what the protocol asks for, copies one record out and lets the latch go. Between steps it
+//!   holds no latch, and remembers a leaf only as a hint. So splits, merges, adoptions, evictions
+//!   and the transaction's own writes in between are harmless.
+//!
+//! Invariants
+//! 1. *Ascending.* Once started, the gap from `position` to the next boundary is locked, so nobody
+//!    else can put a key there. A step goes to that boundary, be it record, ghost or low fence of
+//!    the next leaf, and locks it under the latch of the leaf that owns it.
+//! 2. *Descending.* Everything from `position` up to where the cursor started is locked. A step goes
+//!    to the boundary before `position` and locks it with its gap, which reaches to `position`,
+//!    under the latch of the leaf in which both lie.
+//! 3. *Nothing unlocked leaves*, and nothing is returned that was read before its lock was granted.
+//! 4. *Borders are boundaries.* A leaf's low fence is locked in passing whether or not a record
+//!    stands there, so a key equal to it cannot slip in between two leaves ([`locking`] has the
+//!    rule that makes an insert of that key ask for the same lock).
+//! 5. After a wait the step starts over from `position`; the lock is kept if it is still the one to
+//!    take.
+//!
+//! What is locked (key part, then gap part; with update intent `X` takes the place of the key's `S`
+//! for records that are returned):
+//!
+//! | boundary | ascending | descending |
+//! | --- | --- | --- |
+//! | start, present, included | `SS` (`SN` if also the end) | `SN` |
+//! | start, present, excluded | `NS` | – |
+//! | start, absent | `NS` before it | – (the first step locks it) |
+//! | next | `SS` (`SN` if it is the included end) | `SS` |
+//! | past the end | – (the gap before is locked) | `NS` |
+//!
+//! Algorithm
+//! : "Efficient Locking for Databases", section 2.2, table 3.
+//!
+//! Differences
+//! : A low fence without a record is locked with its key in passing (`SS` where the table has `NS`
+//!   for descending cursors): here an insert of that very key asks for the key and not for the gap.
+//!
+//! [`locking`]: crate::locking
+
+mod ascend;
+mod descend;
+
+use std::ops::Bound;
+
+use clearway_base::Result;
+use clearway_lock::{LockId, Outcome, Part, RangeMode};
+use clearway_pool::SharedPage;
+
+use crate::locking::Waited;
+use crate::node::Node;
+use crate::tree::ReadIntent;
+use crate::{Context, LeafHint, Tree};
+
+/// In which order a cursor goes through its range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// From the lower bound up.
+    Ascending,
+    /// From the upper bound down.
+    Descending,
+}
+
+/// How far a cursor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Nothing is locked yet.
+    Start,
+    /// Invariant 1 or 2 holds for `position`.
+    Between,
+    /// There is no more, and what is beyond is locked as far as the range goes.
+    End,
+}
+
+/// A position in a key range of a tree. It belongs to one transaction, whose locks make it stable;
+/// pass the tree and the context of that transaction to every step.
+#[derive(Debug)]
+pub struct Cursor {
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    direction: Direction,
+    intent: ReadIntent,
+    state: State,
+    /// Ascending: where the locked gap is. Descending: everything from here on is done; empty and
+    /// `at_infinity` before the first step of a range without an upper bound.
+    position: Vec<u8>,
+    at_infinity: bool,
+    hint: LeafHint,
+    /// The boundary that a step looks at, and the key that a descending step searches for.
+    candidate: Vec<u8>,
+    probe: Vec<u8>,
+}
+
+/// What one look came to.
+enum Step {
+    /// A record.
+    Record(Vec<u8>, Vec<u8>),
+    /// The position moved over a ghost or a border, or has to be looked up anew.
+    Moved,
+    /// Wait for this lock first.
+    Wait(LockId, RangeMode),
+    /// The end of the range.
+    End,
+}
+
+impl Tree {
+    /// A cursor over the records between two bounds. Nothing is locked before its first step; an
+    /// empty range locks nothing at all.
+    pub fn cursor(
+        &self,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> Cursor {
+        let state = if is_empty(&lower, &upper) { State::End } else { State::Start };
+        Cursor {
+            lower,
+            upper,
+            direction,
+            intent,
+            state,
+            position: Vec::new(),
+            at_infinity: false,
+            hint: LeafHint::default(),
+            candidate: Vec::new(),
+            probe: Vec::new(),
+        }
+    }
+}
+
+/// Whether no key can lie between the bounds.
+fn is_empty(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
+    match (lower, upper) {
+        (Bound::Included(low), Bound::Included(high)) => low > high,
+        (Bound::Included(low) | Bound::Excluded(low), Bound::Excluded(high))
+        | (Bound::Excluded(low), Bound::Included(high)) => low >= high,
+        _ => false,
+    }
+}
+
+impl Cursor {
+    /// The next record, `None` at the end of the range, and from then on. After an error the
+    /// position is as before the call.
+    ///
+    /// # Errors
+    /// Whatever waiting for a lock or reading a page can fail with.
+    pub fn next<C: Context>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+    ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut waited = Waited::default();
+        while self.state != State::End {
+            let step = match self.direction {
+                Direction::Ascending => self.ascend(tree, ctx, &mut waited)?,
+                Direction::Descending => self.descend(tree, ctx, &mut waited)?,
+            };
+            match step {
+                Step::Record(key, value) => return Ok(Some((key, value))),
+                Step::Moved => {}
+                Step::Wait(id, mode) => waited.wait(ctx, id, mode)?,
+                Step::End => {
+                    waited.give_back(ctx);
+                    self.state = State::End;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Latches the leaf of `key`.
+    fn leaf<'t>(hint: &mut LeafHint, tree: &'t Tree, key: &[u8]) -> Result<SharedPage<'t>> {
+        tree.leaf(key, hint, &mut None)
+    }
+
+    /// The mode for `candidate`, a boundary inside the range: `slot` is its record, if it has one.
+    fn mode_of(&self, node: Node<'_, [u8]>, slot: Option<usize>, gap: Part) -> RangeMode {
+        let live = slot.is_some_and(|slot| !node.is_ghost(slot));
+        let exclusive = live && self.intent == ReadIntent::Update;
+        RangeMode::new(if exclusive { Part::X } else { Part::S }, gap)
+    }
+
+    /// Locks `candidate`, a boundary inside the range, moves there, and returns its record if it
+    /// has one.
+    fn take<C: Context>(
+        &mut self,
+        tree: &Tree,
+        ctx: &mut C,
+        waited: &mut Waited,
+        leaf: SharedPage<'_>,
+        (slot, mode): (Option<usize>, RangeMode),
+    ) -> Result<Step> {
+        let id = tree.lock_of(&self.candidate);
+        if ctx.request(id, mode) == Outcome::Denied {
+            return Ok(Step::Wait(id, mode));
+        }
+        waited.settle(ctx, id);
+        let node = Node::new(&*leaf);
+        let slot = slot.filter(|&slot| !node.is_ghost(slot));
+        let mut value = Vec::new();
+        if let Some(slot) = slot {
+            value.extend_from_slice(node.value(slot));
+            if node.is_overflow(slot) {
+                drop(leaf);
+                // Before the position moves, so that an error leaves it where it was.
+                tree.load_value(&mut value)?;
+            }
+        }
+        self.state = State::Between;
+        self.at_infinity = false;
+        self.position.clone_from(&self.candidate);
+        match slot {
+            Some(_) => Ok(Step::Record(self.candidate.clone(), value)),
+            None => Ok(Step::Moved),
+        }
+    }
+}

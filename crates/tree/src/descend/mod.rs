@@ -1,0 +1,258 @@
+//! From the root to the leaf of a key.
+//!
+//! What it is
+//! : Branches are read optimistically, without a latch; only the leaf is latched, shared for reads
+//!   and exclusively for writes. Foster pointers are followed on every level.
+//!
+//! Invariants
+//! 1. *Nothing unvalidated is used.* The child read from a branch is used only after the branch
+//!    was validated, and the child's first look counts only if the branch is still unchanged when
+//!    the child has been opened (optimistic lock coupling).
+//! 2. *The leaf proves itself.* A latched page is accepted iff it is a leaf of this tree whose own
+//!    range covers the key. Own ranges of a tree's leaves are disjoint and a page that leaves the
+//!    tree is marked as freed under its exclusive latch, so such a page is *the* leaf of the key,
+//!    however it was reached. This is what makes the leaf hint and every race with splits,
+//!    adoptions, merges and page reuse harmless.
+//! 3. *Bounded.* An optimistic attempt takes at most [`STEPS_MAX`] steps; after [`RESTARTS_MAX`]
+//!    attempts the descent couples shared latches instead ([`latched`]), which nobody can starve.
+//! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
+//!    another page is latched.
+//!
+//! Algorithm
+//! : Leis, Haubenschild, Neumann, "Optimistic Lock Coupling" (IEEE Data Engineering Bulletin
+//!   2019) for the branches; Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012), section 4, for the
+//!   checks along the way.
+
+mod latched;
+mod visit;
+
+use std::ops::Deref;
+
+use clearway_base::{Error, PageId, Result};
+use clearway_pool::{ExclusivePage, Pool, SharedPage};
+use clearway_sync::Backoff;
+
+use crate::Tree;
+use crate::node::{Node, Place};
+
+/// Steps of one attempt: levels plus foster pointers. A tree of 2³² pages with two children a
+/// branch has 32 levels; chains are short, and a longer one is a reason to look again.
+const STEPS_MAX: usize = 64;
+
+/// Attempts before the descent couples shared latches. Each attempt of a storm costs about a
+/// microsecond, so this is well below what a reader would otherwise lose by parking.
+const RESTARTS_MAX: usize = 48;
+
+/// The page that a transaction's last operation on a tree ended in: the next one looks there
+/// first. A hint may be stale or plain wrong without harm (descent invariant 2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeafHint {
+    pub(crate) page: PageId,
+}
+
+impl Default for LeafHint {
+    fn default() -> LeafHint {
+        LeafHint { page: PageId::NONE }
+    }
+}
+
+/// A foster child that a descent met and that its parent should adopt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Debt {
+    /// The node whose child has the foster child; none if that child is the root.
+    pub(crate) parent: PageId,
+    /// The node that has the foster child.
+    pub(crate) child: PageId,
+}
+
+/// A page latched one way or the other.
+pub(crate) trait Latched<'a>: Deref<Target = [u8]> + Sized {
+    /// Waits for the latch.
+    fn latch(pool: &'a Pool, page: PageId) -> Result<Self>;
+}
+
+impl<'a> Latched<'a> for SharedPage<'a> {
+    #[inline]
+    fn latch(pool: &'a Pool, page: PageId) -> Result<Self> {
+        pool.shared(page)
+    }
+}
+
+impl<'a> Latched<'a> for ExclusivePage<'a> {
+    #[inline]
+    fn latch(pool: &'a Pool, page: PageId) -> Result<Self> {
+        pool.exclusive(page)
+    }
+}
+
+/// Where an attempt ended.
+enum End {
+    /// The node to latch, which still has to prove itself, and its parent.
+    Node(PageId, PageId),
+    /// Something changed on the way.
+    Restart,
+}
+
+/// The node that owns a key on some level, and where its one incoming pointer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Located {
+    /// The node.
+    pub(crate) page: PageId,
+    /// Its parent or foster parent; none for the root.
+    pub(crate) above: PageId,
+    /// Whether `above` is the foster parent.
+    pub(crate) is_foster: bool,
+}
+
+impl Tree {
+    /// The leaf of `key`, latched as `L` says. Looks at the hinted page first and leaves the
+    /// hint on the leaf it found. A foster child met on the way is noted in `debt`.
+    #[inline]
+    pub(crate) fn leaf<'a, L: Latched<'a>>(
+        &'a self,
+        key: &[u8],
+        hint: &mut LeafHint,
+        debt: &mut Option<Debt>,
+    ) -> Result<L> {
+        if hint.page != PageId::NONE {
+            let leaf = L::latch(&self.pool, hint.page)?;
+            if self.leaf_place(&leaf, key) == Some(Place::Here) {
+                return Ok(leaf);
+            }
+        }
+        self.descend(key, hint, debt)
+    }
+
+    /// Where `key` belongs, if the page is a leaf of this tree.
+    #[inline]
+    pub(crate) fn leaf_place(&self, page: &[u8], key: &[u8]) -> Option<Place> {
+        let node = Node::new(page);
+        (node.is_leaf() && node.tree() == self.id).then(|| node.place(key))
+    }
+
+    fn descend<'a, L: Latched<'a>>(
+        &'a self,
+        key: &[u8],
+        hint: &mut LeafHint,
+        debt: &mut Option<Debt>,
+    ) -> Result<L> {
+        let backoff = Backoff::new();
+        for _ in 0..RESTARTS_MAX {
+            *debt = None;
+            if let End::Node(page, parent) = self.attempt(key, 0, debt)?
+                && let Some((id, leaf)) = self.latch_leaf(page, parent, key, debt)?
+            {
+                hint.page = id;
+                return Ok(leaf);
+            }
+            backoff.snooze();
+        }
+        let (id, leaf) = self.descend_latched(key)?;
+        hint.page = id;
+        Ok(leaf)
+    }
+
+    /// Walks the branches once, down to the node of `key` on level `stop`.
+    #[inline]
+    fn attempt(&self, key: &[u8], stop: u8, debt: &mut Option<Debt>) -> Result<End> {
+        let mut parent = PageId::NONE;
+        let mut view = self.pool.optimistic(self.root)?;
+        for _ in 0..STEPS_MAX {
+            let node = Node::new(&view);
+            let level = node.level();
+            if !node.is_branch() || level <= stop {
+                // A leaf proves itself once latched (invariant 2); so does anything else.
+                return Ok(End::Node(view.id(), parent));
+            }
+            let foster = node.foster_for(key);
+            let next = foster.unwrap_or_else(|| node.child_for(key).1);
+            if view.validate().is_err() {
+                return Ok(End::Restart);
+            }
+            if foster.is_none() && level == stop + 1 {
+                return Ok(End::Node(next, view.id()));
+            }
+            // No latch is held, so reading the child in makes nobody wait (invariant 4).
+            let child = self.pool.optimistic(next)?;
+            if view.validate().is_err() {
+                return Ok(End::Restart);
+            }
+            let expected = if foster.is_some() { level } else { level.wrapping_sub(1) };
+            self.check_visited(&child, expected, key)?;
+            if foster.is_some() {
+                debt.get_or_insert(Debt { parent, child: view.id() });
+            } else {
+                parent = view.id();
+            }
+            view = child;
+        }
+        Ok(End::Restart)
+    }
+
+    /// Latches the leaf `page`, or the foster child that owns the key. `None` to start over.
+    fn latch_leaf<'a, L: Latched<'a>>(
+        &'a self,
+        mut page: PageId,
+        parent: PageId,
+        key: &[u8],
+        debt: &mut Option<Debt>,
+    ) -> Result<Option<(PageId, L)>> {
+        for _ in 0..STEPS_MAX {
+            let leaf = L::latch(&self.pool, page)?;
+            match self.leaf_place(&leaf, key) {
+                Some(Place::Here) => return Ok(Some((page, leaf))),
+                Some(Place::Foster(foster)) => {
+                    debt.get_or_insert(Debt { parent, child: page });
+                    page = foster;
+                }
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The node that owns `key` on `level`, at some moment during the call; for upkeep and checks,
+    /// which look again under latches. `None` if the tree is not that high, or if things change
+    /// too fast.
+    pub(crate) fn locate(&self, key: &[u8], level: u8) -> Result<Option<Located>> {
+        let backoff = Backoff::new();
+        for _ in 0..RESTARTS_MAX {
+            if let End::Node(page, above) = self.attempt(key, level, &mut None)? {
+                let mut at = Located { page, above, is_foster: false };
+                for _ in 0..STEPS_MAX {
+                    let page = self.pool.shared(at.page)?;
+                    let node = Node::new(&*page);
+                    if at.page == self.root && node.tree() == self.id && node.level() < level {
+                        return Ok(None);
+                    }
+                    if !self.is_node_at(&page, level) {
+                        break;
+                    }
+                    match node.place(key) {
+                        Place::Here => return Ok(Some(at)),
+                        Place::Foster(next) => {
+                            at = Located { page: next, above: at.page, is_foster: true };
+                        }
+                        _ => break,
+                    }
+                }
+            }
+            backoff.snooze();
+        }
+        Ok(None)
+    }
+
+    /// The topmost foster child on the path to `key` that its parent should adopt.
+    pub(crate) fn debt_on_path(&self, key: &[u8]) -> Result<Option<Debt>> {
+        let mut debt = None;
+        drop(self.descend::<SharedPage<'_>>(key, &mut LeafHint::default(), &mut debt)?);
+        Ok(debt)
+    }
+
+    /// A node that cannot be what the path to it promises.
+    #[cold]
+    pub(crate) fn misplaced(&self, page: PageId, detail: String) -> Error {
+        let tree = self.id.0;
+        Error::CorruptPage { page, detail: format!("tree {tree}: {detail}") }
+    }
+}

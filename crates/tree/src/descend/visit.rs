@@ -1,0 +1,45 @@
+//! The check that every descent makes of every node it visits, in debug builds.
+
+use clearway_base::Result;
+use clearway_pool::OptimisticPage;
+
+use crate::Tree;
+use crate::node::{Node, Place};
+
+impl Tree {
+    /// Checks that the node behind `view` is what the validated pointer to it promises: a node of
+    /// this tree, on this level, whose fences enclose the key. The view is the child's first look
+    /// and was taken while the pointer was known to stand, so a mismatch in a view that still
+    /// validates is damage and not a race.
+    ///
+    /// # Errors
+    /// [`CorruptPage`](clearway_base::Error::CorruptPage).
+    #[inline]
+    pub(super) fn check_visited(
+        &self,
+        view: &OptimisticPage<'_>,
+        level: u8,
+        key: &[u8],
+    ) -> Result<()> {
+        if !cfg!(debug_assertions) {
+            return Ok(());
+        }
+        let node = Node::new(view);
+        let kind = if level == 0 { node.is_leaf() } else { node.is_branch() };
+        let place = node.place(key);
+        let sound = kind
+            && node.tree() == self.id
+            && node.level() == level
+            && matches!(place, Place::Here | Place::Foster(_));
+        if sound || view.validate().is_err() {
+            return Ok(());
+        }
+        let (kind, found, tree) = (node.kind(), node.level(), node.tree().0);
+        Err(self.misplaced(
+            view.id(),
+            format!(
+                "{kind:?} of tree {tree}, level {found}, key {place:?}; expected level {level}"
+            ),
+        ))
+    }
+}

@@ -1,0 +1,101 @@
+//! The locking protocol's answer to a denied request: let the latch go, wait, keep the lock, look
+//! again.
+//!
+//! Invariants
+//! 1. *No wait under a latch.* [`Waited::wait`] is called with no latch held.
+//! 2. *Keep.* A lock obtained by waiting is kept over the new descent, so that on a hot page the
+//!    operation makes progress however often the page changes.
+//! 3. *No more than asked.* When the protocol, on the new look, asks for another lock, or asked for
+//!    the lock only for an instant, it is given back, unless the transaction held part of it before
+//!    it waited: then giving it back would break two-phase locking.
+//! 4. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
+//!    splits the gap; its lock then covers its new gap in the same mode ([`own_gap`]).
+//!
+//! Algorithm
+//! : "Efficient Locking for Databases", section 2.2, algorithms 1 and 2 and their footnote.
+//!
+//! Differences
+//! : The footnote compares page LSNs after a wait and starts over when they differ. Dropping the
+//!   lock then is a livelock on a hot page; here the lock stays and the *question* is asked again.
+//! : The low fence of a leaf counts as a key that is present as a ghost, whether or not a ghost
+//!   record is stored for it: reading or inserting it locks its key and not a gap. Every page
+//!   border is thus a lockable key of its own, and cursors lock it when they pass.
+
+use clearway_base::Result;
+use clearway_lock::{LockId, Part, RangeMode};
+
+use crate::Context;
+
+/// The lock, if any, that the running operation obtained by waiting and may have to give back.
+#[derive(Default)]
+pub(crate) struct Waited {
+    kept: Option<LockId>,
+}
+
+impl Waited {
+    /// Waits for a lock that was denied under the latch. The latch is free by now.
+    pub(crate) fn wait<C: Context>(
+        &mut self,
+        ctx: &mut C,
+        id: LockId,
+        mode: RangeMode,
+    ) -> Result<()> {
+        if self.kept != Some(id) {
+            self.give_back(ctx);
+        }
+        let is_new = self.kept.is_none() && !holds_any(ctx, id);
+        ctx.wait(id, mode)?;
+        if is_new {
+            self.kept = Some(id);
+        }
+        Ok(())
+    }
+
+    /// The protocol has asked for `id` again and got it: it belongs to the transaction now. Any
+    /// other lock that was waited for is given back.
+    #[inline]
+    pub(crate) fn settle<C: Context>(&mut self, ctx: &mut C, id: LockId) {
+        if self.kept.is_some() {
+            if self.kept == Some(id) {
+                self.kept = None;
+            }
+            self.give_back(ctx);
+        }
+    }
+
+    /// As [`settle`](Waited::settle), but a lock other than `id` is kept on: it guards what the
+    /// operation is about to do, and is given back when that is done.
+    #[inline]
+    pub(crate) fn adopt(&mut self, id: LockId) {
+        if self.kept == Some(id) {
+            self.kept = None;
+        }
+    }
+
+    /// Gives back a lock that was wanted for an instant only, or is wanted no more.
+    #[inline]
+    pub(crate) fn give_back<C: Context>(&mut self, ctx: &mut C) {
+        if let Some(id) = self.kept.take() {
+            ctx.release(id);
+        }
+    }
+
+    /// The part of `id`'s gap that the transaction holds for good, that is, not counting a lock
+    /// that will be given back (invariant 4).
+    pub(crate) fn own_gap<C: Context>(&self, ctx: &C, id: LockId) -> Part {
+        if self.kept == Some(id) {
+            Part::N
+        } else if ctx.holds(id, RangeMode::NX) {
+            Part::X
+        } else if ctx.holds(id, RangeMode::NS) {
+            Part::S
+        } else {
+            Part::N
+        }
+    }
+}
+
+/// Whether the transaction holds any part of `id`.
+fn holds_any<C: Context>(ctx: &C, id: LockId) -> bool {
+    ctx.holds(id, RangeMode::SN) || ctx.holds(id, RangeMode::NS)
+}

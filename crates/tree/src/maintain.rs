@@ -1,0 +1,229 @@
+//! The life of a tree: creation, upkeep, destruction.
+
+use clearway_base::{PageId, Result, TreeId};
+use clearway_pool::{ExclusivePage, Pool};
+use std::sync::Arc;
+
+use crate::node::{Node, Place};
+use crate::op::{self, Op, SystemOp};
+use crate::overflow::OverflowRef;
+use crate::space::map_page_of;
+use crate::{Context, LeafHint, SpaceMap, Tree, TreeConfig, overflow};
+
+/// Merges of one visit to a path.
+const ROUNDS_MAX: usize = 32;
+
+/// Most pages that one record of a destruction frees: a body of about 4 KiB.
+const PRUNE_BATCH: usize = 1000;
+
+/// Log bytes of a small system transaction.
+const SMALL_RESERVE: usize = 512;
+
+impl Tree {
+    /// Creates a tree: allocates its root, an empty leaf, in a system transaction of its own. Until
+    /// something durable leads to the root, destroying the tree is up to the caller.
+    ///
+    /// # Errors
+    /// `DiskFull`, and what the log returns.
+    pub fn create<C: Context>(
+        pool: Arc<Pool>,
+        space: Arc<SpaceMap>,
+        id: TreeId,
+        config: TreeConfig,
+        ctx: &mut C,
+    ) -> Result<Tree> {
+        let mut tree = Tree::open(pool, space, id, PageId::NONE, config);
+        ctx.reserve(SMALL_RESERVE + SpaceMap::ALLOCATE_RESERVE)?;
+        tree.space.prepare(1)?;
+        let root = {
+            let mut allocation = tree.space.allocate(ctx)?;
+            let mut page = tree.pool.format(allocation.page)?;
+            let node_bytes = tree.node_bytes;
+            let op = SystemOp::FormatRoot { page: page.id(), tree: id, node_bytes };
+            let mut body = Vec::new();
+            Op::System(op).encode(&mut body);
+            op::perform(&body, &mut [&mut page, &mut allocation.map], |b| ctx.log_system(b))?;
+            page.id()
+        };
+        tree.root = root;
+        Ok(tree)
+    }
+
+    /// Frees a value's overflow chain that a committed transaction has dropped; see
+    /// [`Context::defer_free`].
+    ///
+    /// # Errors
+    /// `Corrupt` if `reference` is none, and what the pool and the log return; what is not freed
+    /// by then stays allocated, which `verify` reports.
+    pub fn free_value<C: Context>(&self, ctx: &mut C, reference: &[u8]) -> Result<()> {
+        let chain = OverflowRef::of_record(reference)?;
+        overflow::free(ctx, &self.pool, &self.space, self.id, chain)
+    }
+
+    /// Has the context remember a leaf that has become sparse, at the moment it does: when half of
+    /// its records are ghosts, and again when all are.
+    pub(crate) fn note_sparse<C: Context>(&self, ctx: &mut C, node: Node<'_, [u8]>, key: &[u8]) {
+        let (ghosts, count) = (node.ghost_count(), node.count());
+        if ghosts == count || ghosts == count / 2 + 1 {
+            ctx.defer_maintenance(self.id, key);
+        }
+    }
+
+    /// Upkeep of the path to `key`: foster children are adopted, ghosts reclaimed, and a sparse
+    /// leaf is merged with a neighbour, then sparse branches above it; a root with one child only
+    /// gives way to it. Does what it can without waiting for a latch; safe at any time. Outside of
+    /// any transaction: `ctx` must hold no locks.
+    ///
+    /// # Errors
+    /// What the pool and the log return.
+    pub fn maintain<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
+        let mut hint = LeafHint::default();
+        self.settle_path(ctx, key)?;
+        if !self.reclaim_at(ctx, &mut hint, key)? {
+            return Ok(());
+        }
+        let mut level = 0;
+        for _ in 0..ROUNDS_MAX {
+            if !self.merge(ctx, key, level)? || !self.is_sparse_at(key, level)? {
+                // Done here; the parent has lost a separator perhaps.
+                level += 1;
+                if !self.is_sparse_at(key, level)? {
+                    break;
+                }
+            }
+        }
+        while self.shrink_root(ctx)? {}
+        Ok(())
+    }
+
+    /// Reclaims the ghosts in the leaf of `key`; whether the leaf is sparse then.
+    fn reclaim_at<C: Context>(&self, ctx: &mut C, hint: &mut LeafHint, key: &[u8]) -> Result<bool> {
+        ctx.reserve(clearway_base::PAGE_SIZE)?;
+        let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut None)?;
+        self.reclaim(ctx, &mut leaf, None)?;
+        Ok(Tree::is_sparse(Node::new(&*leaf)))
+    }
+
+    /// Whether the node of `key` on `level` is sparse; not if there is no such level.
+    fn is_sparse_at(&self, key: &[u8], level: u8) -> Result<bool> {
+        let Some(at) = self.locate(key, level)? else { return Ok(false) };
+        let page = self.pool.shared(at.page)?;
+        Ok(self.is_node_at(&page, level)
+            && Node::new(&*page).place(key) == Place::Here
+            && Tree::is_sparse(Node::new(&*page)))
+    }
+
+    /// Frees all pages of the tree: nobody else uses it any more, and nobody will. It takes many
+    /// system transactions, each of which leaves a smaller tree; after a crash, or an error, it is
+    /// simply called again. A tree that is gone already is no error.
+    ///
+    /// # Errors
+    /// What the pool and the log return.
+    pub fn destroy<C: Context>(&self, ctx: &mut C) -> Result<()> {
+        let gone = !self.space.is_allocated(self.root)? || {
+            let root = self.pool.shared(self.root)?;
+            let node = Node::new(&*root);
+            !(node.is_leaf() || node.is_branch()) || node.tree() != self.id
+        };
+        if gone {
+            return Ok(());
+        }
+        self.empty_node(ctx, self.root)?;
+        ctx.reserve(SMALL_RESERVE)?;
+        let mut map = self.space.map_for(self.root)?;
+        let op = SystemOp::FreePages { tree: self.id, pages: vec![self.root] };
+        let mut body = Vec::new();
+        Op::System(op).encode(&mut body);
+        op::perform(&body, &mut [&mut map], |b| ctx.log_system(b))?;
+        drop(map);
+        self.space.note_freed(self.root);
+        Ok(())
+    }
+
+    /// Frees everything below a node: foster child, children, overflow chains.
+    fn empty_node<C: Context>(&self, ctx: &mut C, page: PageId) -> Result<()> {
+        let (mut below, foster) = {
+            let page = self.pool.shared(page)?;
+            let node = Node::new(&*page);
+            let count = if node.is_branch() { node.count() } else { 0 };
+            ((0..count).map(|slot| node.child(slot)).collect::<Vec<_>>(), node.foster())
+        };
+        if below.is_empty() {
+            self.cut_chains(ctx, page)?;
+        }
+        for &child in below.iter().chain(&foster) {
+            self.empty_node(ctx, child)?;
+        }
+        let mut drop_foster = foster;
+        while !below.is_empty() || drop_foster.is_some() {
+            // From the end, as many as one space-map page covers and one record can name.
+            let map = map_page_of(drop_foster.unwrap_or_else(|| below[below.len() - 1]));
+            let mut pages: Vec<PageId> = drop_foster.into_iter().collect();
+            let had_foster = drop_foster.take().is_some();
+            while pages.len() < PRUNE_BATCH
+                && let Some(child) = below.pop_if(|child| map_page_of(*child) == map)
+            {
+                pages.push(child);
+            }
+            self.prune(ctx, page, below.len(), had_foster, pages)?;
+        }
+        Ok(())
+    }
+
+    /// Frees childless nodes at the end of a node's slots.
+    fn prune<C: Context>(
+        &self,
+        ctx: &mut C,
+        node: PageId,
+        keep: usize,
+        drop_foster: bool,
+        pages: Vec<PageId>,
+    ) -> Result<()> {
+        ctx.reserve(SMALL_RESERVE + pages.len() * 4)?;
+        let lowest = pages.iter().copied().min().unwrap_or(node);
+        let _resident = self.pool.pin(map_page_of(lowest))?;
+        let mut latched = self.pool.exclusive(node)?;
+        // A leaf keeps its records: they lead nowhere.
+        let keep = if Node::new(&*latched).is_leaf() { Node::new(&*latched).count() } else { keep };
+        let mut map = self.space.map_for(lowest)?;
+        let op = SystemOp::Prune { node, tree: self.id, keep, drop_foster, pages };
+        let mut body = Vec::new();
+        Op::System(op).encode(&mut body);
+        op::perform(&body, &mut [&mut latched, &mut map], |b| ctx.log_system(b))?;
+        drop(map);
+        self.space.note_freed(lowest);
+        Ok(())
+    }
+
+    /// Frees the overflow chains of a leaf's records, front to end, so that a crash in between
+    /// leaves a record that leads to the rest. A ghost's chain was freed when its delete committed.
+    fn cut_chains<C: Context>(&self, ctx: &mut C, leaf: PageId) -> Result<()> {
+        let mut slot = 0;
+        loop {
+            let chain = {
+                let page = self.pool.shared(leaf)?;
+                let node = Node::new(&*page);
+                if slot >= node.count() {
+                    return Ok(());
+                }
+                if node.is_ghost(slot) || !node.is_overflow(slot) {
+                    slot += 1;
+                    continue;
+                }
+                OverflowRef::of_record(node.value(slot))?
+            };
+            let (pages, rest) = overflow::front(&self.pool, self.id, chain)?;
+            ctx.reserve(SMALL_RESERVE + pages.len() * 4)?;
+            let lowest = pages.iter().copied().min().unwrap_or(leaf);
+            let _resident = self.pool.pin(map_page_of(lowest))?;
+            let mut latched = self.pool.exclusive(leaf)?;
+            let mut map = self.space.map_for(lowest)?;
+            let op = SystemOp::CutChain { leaf, tree: self.id, slot, rest, pages };
+            let mut body = Vec::new();
+            Op::System(op).encode(&mut body);
+            op::perform(&body, &mut [&mut latched, &mut map], |b| ctx.log_system(b))?;
+            drop(map);
+            self.space.note_freed(lowest);
+        }
+    }
+}

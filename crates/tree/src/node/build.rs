@@ -1,0 +1,176 @@
+//! Building a node from scratch, densely: how nodes are formatted, compacted, split, merged and
+//! given other fences.
+//!
+//! There is one way to rewrite a node, so there is one place that decides where bytes stand: the
+//! fences at the top of the heap (low, high, foster key, downwards), then the records in slot
+//! order. That makes the result a function of the content (node invariant 7).
+
+use std::ops::Range;
+
+use clearway_base::{PAGE_SIZE, PageId, TreeId};
+
+use super::layout::{
+    COUNT, FLAGS, FOSTER, FOSTER_KEY, GHOSTS, HEAP_START, HIGH, HIGH_IS_INFINITE, KIND, Kind,
+    LEVEL, LOW, META_GHOST, META_OVERFLOW, NODE_END, PREFIX_LEN, RECORD_HEADER, SLOT_LEN, SLOTS,
+    Slot, TREE,
+};
+use super::read::Node;
+
+/// Everything about a node but its records.
+#[derive(Clone, Copy)]
+pub(super) struct Shape<'a> {
+    pub(super) level: u8,
+    pub(super) tree: TreeId,
+    pub(super) node_bytes: usize,
+    pub(super) low: &'a [u8],
+    /// `None` is plus infinity.
+    pub(super) high: Option<&'a [u8]>,
+    pub(super) foster: Option<(PageId, &'a [u8])>,
+}
+
+impl<'a> Shape<'a> {
+    /// The shape of an existing node.
+    pub(super) fn of(node: Node<'a, [u8]>) -> Shape<'a> {
+        Shape {
+            level: node.level(),
+            tree: node.tree(),
+            node_bytes: node.node_bytes(),
+            low: node.low_fence(),
+            high: node.high_fence(),
+            foster: node.foster_link(),
+        }
+    }
+
+    /// The prefix that the fences imply: what both have in common; nothing below plus infinity.
+    pub(super) fn prefix_len(&self) -> usize {
+        match self.high {
+            Some(high) => self.low.iter().zip(high).take_while(|(a, b)| a == b).count(),
+            None => 0,
+        }
+    }
+
+    /// Heap bytes of the fences.
+    pub(super) fn fence_bytes(&self) -> usize {
+        self.low.len() + self.high.map_or(0, <[u8]>::len) + self.foster.map_or(0, |f| f.1.len())
+    }
+}
+
+/// A node under construction, in a page of its own.
+pub(super) struct Builder {
+    page: [u8; PAGE_SIZE],
+    prefix_len: usize,
+    count: usize,
+    ghosts: usize,
+    heap_start: usize,
+}
+
+impl Builder {
+    /// Starts a node; `None` if its fences do not fit.
+    pub(super) fn new(shape: Shape<'_>) -> Option<Builder> {
+        let node_end = shape.node_bytes.clamp(SLOTS, PAGE_SIZE);
+        let mut builder = Builder {
+            page: [0; PAGE_SIZE],
+            prefix_len: shape.prefix_len(),
+            count: 0,
+            ghosts: 0,
+            heap_start: node_end,
+        };
+        if shape.fence_bytes() > node_end - SLOTS {
+            return None;
+        }
+        builder.page[KIND] = if shape.level == 0 { Kind::Leaf } else { Kind::Branch } as u8;
+        builder.page[LEVEL] = shape.level;
+        builder.put_u32(TREE, shape.tree.0);
+        builder.put_u16(NODE_END, node_end);
+        builder.put_u16(PREFIX_LEN, builder.prefix_len);
+        builder.put_fence(LOW, shape.low);
+        match shape.high {
+            Some(high) => builder.put_fence(HIGH, high),
+            None => builder.page[FLAGS] |= HIGH_IS_INFINITE,
+        }
+        if let Some((foster, key)) = shape.foster {
+            builder.put_u32(FOSTER, foster.0);
+            builder.put_fence(FOSTER_KEY, key);
+        }
+        Some(builder)
+    }
+
+    /// Appends a record whose key, after the new node's prefix, is `missing` and then `suffix`.
+    /// `flags` are meta flags. `None` if it does not fit.
+    pub(super) fn push(
+        &mut self,
+        missing: &[u8],
+        suffix: &[u8],
+        flags: u16,
+        value: &[u8],
+    ) -> Option<()> {
+        let suffix_len = missing.len() + suffix.len();
+        let len = RECORD_HEADER + suffix_len + value.len();
+        let slot_at = SLOTS + self.count * SLOT_LEN;
+        if slot_at + SLOT_LEN + len > self.heap_start {
+            return None;
+        }
+        let at = self.heap_start - len;
+        let (suffix_at, value_at) = (at + RECORD_HEADER, at + RECORD_HEADER + suffix_len);
+        self.put_u16(at, value.len());
+        self.page[suffix_at..suffix_at + missing.len()].copy_from_slice(missing);
+        self.page[suffix_at + missing.len()..value_at].copy_from_slice(suffix);
+        self.page[value_at..value_at + value.len()].copy_from_slice(value);
+        let slot = Slot::new(&self.page[suffix_at..value_at], at).with(flags, true);
+        self.page[slot_at..slot_at + SLOT_LEN].copy_from_slice(&slot.0.to_le_bytes());
+        self.count += 1;
+        self.ghosts += usize::from(flags & META_GHOST != 0);
+        self.heap_start = at;
+        Some(())
+    }
+
+    /// Appends a record by its full key.
+    pub(super) fn push_key(&mut self, key: &[u8], flags: u16, value: &[u8]) -> Option<()> {
+        self.push(&[], key.get(self.prefix_len..).unwrap_or(&[]), flags, value)
+    }
+
+    /// Appends records of another node, whose prefix may be shorter or longer.
+    pub(super) fn push_all(&mut self, node: Node<'_, [u8]>, slots: Range<usize>) -> Option<()> {
+        let old = node.prefix_len();
+        let missing = node.prefix().get(self.prefix_len..).unwrap_or(&[]);
+        let surplus = self.prefix_len.saturating_sub(old);
+        for slot in slots {
+            let suffix = node.suffix(slot).get(surplus..).unwrap_or(&[]);
+            let flags = node.slot(slot).meta() & (META_GHOST | META_OVERFLOW);
+            self.push(missing, suffix, flags, node.value(slot))?;
+        }
+        Some(())
+    }
+
+    /// The finished node.
+    pub(super) fn finish(mut self) -> [u8; PAGE_SIZE] {
+        let (count, ghosts, heap_start) = (self.count, self.ghosts, self.heap_start);
+        self.put_u16(COUNT, count);
+        self.put_u16(GHOSTS, ghosts);
+        self.put_u16(HEAP_START, heap_start);
+        self.page
+    }
+
+    /// Puts the finished node in the place of another; the pool's header stays.
+    pub(super) fn finish_into(self, page: &mut [u8; PAGE_SIZE]) {
+        let built = self.finish();
+        page[KIND..].copy_from_slice(&built[KIND..]);
+    }
+
+    fn put_u16(&mut self, at: usize, value: usize) {
+        self.page[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
+    }
+
+    fn put_u32(&mut self, at: usize, value: u32) {
+        self.page[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// Writes a fence below what is there and notes where; room was checked by `new`.
+    fn put_fence(&mut self, field: usize, key: &[u8]) {
+        self.heap_start -= key.len();
+        let at = self.heap_start;
+        self.page[at..at + key.len()].copy_from_slice(key);
+        self.put_u16(field, at);
+        self.put_u16(field + 2, key.len());
+    }
+}

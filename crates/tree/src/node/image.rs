@@ -1,0 +1,91 @@
+//! A node as log records carry it: all its bytes but the pool's header and the gap.
+
+use clearway_base::PAGE_SIZE;
+
+use super::bytes::Bytes;
+use super::layout::{COUNT, HEAP_START, KIND, Kind, LOW, NODE_END, SLOT_LEN, SLOTS};
+use super::read::Node;
+
+/// A valid image: bytes `KIND..slots_end`, then bytes `heap_start..node_end` of a compact node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Image<'a> {
+    bytes: &'a [u8],
+}
+
+impl std::fmt::Debug for Image<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Image({} bytes)", self.bytes.len())
+    }
+}
+
+impl<'a> Image<'a> {
+    /// Checks that `bytes` are an image: that its lengths add up and lie in a page.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Image<'a>> {
+        if bytes.len() < SLOTS - KIND {
+            return None;
+        }
+        let image = Image { bytes };
+        let (slots_end, heap_start, node_end) = image.bounds();
+        let sound = slots_end <= heap_start
+            && heap_start <= node_end
+            && node_end <= PAGE_SIZE
+            && bytes.len() == (slots_end - KIND) + (node_end - heap_start)
+            && matches!(Kind::of(bytes[0]), Kind::Leaf | Kind::Branch);
+        sound.then_some(image)
+    }
+
+    /// The bytes, as logged.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Replaces `out` by the image of a node.
+    pub(super) fn pack(page: &[u8; PAGE_SIZE], out: &mut Vec<u8>) {
+        let node = Node::new(&page[..]);
+        out.clear();
+        out.extend_from_slice(&page[KIND..node.slots_end()]);
+        out.extend_from_slice(&page[node.heap_start()..node.node_bytes()]);
+    }
+
+    /// Puts the node into a page; the pool's header stays.
+    pub(crate) fn write_to(&self, page: &mut [u8]) {
+        let (slots_end, heap_start, node_end) = self.bounds();
+        let (head, heap) = self.bytes.split_at(slots_end - KIND);
+        page[KIND..slots_end].copy_from_slice(head);
+        page[slots_end..heap_start].fill(0);
+        page[heap_start..node_end].copy_from_slice(heap);
+        page[node_end..].fill(0);
+    }
+
+    /// A page with the node in it and nothing in the pool's header.
+    pub(crate) fn to_page(self) -> Box<[u8; PAGE_SIZE]> {
+        let mut page = Box::new([0; PAGE_SIZE]);
+        self.write_to(&mut page[..]);
+        page
+    }
+
+    /// The node's height above the leaves.
+    pub(crate) fn level(&self) -> u8 {
+        self.bytes[super::layout::LEVEL - KIND]
+    }
+
+    /// How many bytes of its page the node may use.
+    pub(crate) fn node_bytes(&self) -> usize {
+        self.bounds().2
+    }
+
+    /// The node's low fence.
+    pub(crate) fn low_fence(&self) -> &'a [u8] {
+        let (slots_end, heap_start, _) = self.bounds();
+        let at = usize::from(self.bytes.u16(LOW - KIND));
+        let len = usize::from(self.bytes.u16(LOW + 2 - KIND));
+        // Where the heap's bytes stand in the image.
+        let from = (at + slots_end - KIND).saturating_sub(heap_start);
+        self.bytes.get(from..from + len).unwrap_or(&[])
+    }
+
+    fn bounds(&self) -> (usize, usize, usize) {
+        let field = |at: usize| usize::from(self.bytes.u16(at - KIND));
+        (SLOTS + field(COUNT) * SLOT_LEN, field(HEAP_START), field(NODE_END))
+    }
+}

@@ -1,0 +1,66 @@
+//! Doing a logged operation for the first time, and doing it again.
+
+use clearway_base::{Lsn, LsnSpan, Result, TreeId};
+use clearway_pool::{ExclusivePage, Pool};
+
+use super::Op;
+
+/// Logs the operation in `body` with `log` and applies it to its pages, which the caller has
+/// exclusively latched. Returns where the record stands.
+///
+/// The pages are marked dirty *before* the record is logged, so that a fuzzy checkpoint which
+/// begins in between cannot miss them, and get their page LSN after the change.
+///
+/// # Errors
+/// What `log` returns: nothing was logged or changed then. `CorruptPage` after logging only if the
+/// operation was not built from these very pages.
+///
+/// # Panics
+/// In debug builds, if `pages` are not the operation's.
+pub(crate) fn perform(
+    body: &[u8],
+    pages: &mut [&mut ExclusivePage<'_>],
+    log: impl FnOnce(&[u8]) -> Result<LsnSpan>,
+) -> Result<LsnSpan> {
+    let op = Op::decode(body)?;
+    debug_assert_eq!(op.pages().iter().count(), pages.len());
+    for page in pages.iter_mut() {
+        debug_assert!(op.pages().iter().any(|(id, _)| id == page.id()));
+        page.begin_change();
+    }
+    let span = log(body)?;
+    for page in pages.iter_mut() {
+        op.apply_to(page.id(), page)?;
+        page.finish_change(span.end);
+    }
+    Ok(span)
+}
+
+/// Does again what a record of this crate says (user, compensation or system operation), on those
+/// of its pages that do not have it yet.
+///
+/// # Errors
+/// `Corrupt` for a body that cannot be read, `CorruptPage` for a page that the operation does not
+/// fit, and what the pool returns for pages it cannot read.
+pub fn redo(pool: &Pool, body: &[u8], span: LsnSpan) -> Result<()> {
+    let op = Op::decode(body)?;
+    for (id, formats) in op.pages().iter() {
+        // A crash may have taken the file's extension with it.
+        pool.ensure_len(id)?;
+        let mut page = if formats { pool.format(id)? } else { pool.exclusive(id)? };
+        // A formatted page starts over: what later records did to it is redone after this one.
+        let has: Lsn = if formats { Lsn::ZERO } else { page.page_lsn() };
+        if has < span.end {
+            page.begin_change();
+            op.apply_to(id, &mut page)?;
+            page.finish_change(span.end);
+        }
+    }
+    Ok(())
+}
+
+/// The tree that a record of this crate belongs to; `None` for the space map's own records and for
+/// bodies that cannot be read.
+pub fn tree_of_body(body: &[u8]) -> Option<TreeId> {
+    Op::decode(body).ok()?.tree()
+}

@@ -1,0 +1,128 @@
+//! A pool on a disk in memory, and a transaction that keeps its log in a vector.
+
+use std::sync::{Arc, Mutex};
+
+use clearway_base::{Error, Lsn, LsnSpan, Result, TreeId};
+use clearway_disk::MemoryDisk;
+use clearway_lock::{LockId, Outcome, RangeMode};
+use clearway_pool::{Pool, PoolOptions, Wal};
+
+use crate::context::Context;
+use crate::op::redo;
+use crate::space::SpaceMap;
+
+/// A log that is durable at once.
+#[derive(Default)]
+pub(crate) struct MemoryLog {
+    records: Mutex<Vec<(Vec<u8>, LsnSpan)>>,
+}
+
+impl MemoryLog {
+    fn insert(&self, body: &[u8]) -> LsnSpan {
+        let mut records = self.records.lock().unwrap();
+        let start = records.last().map_or(Lsn(512), |(_, span)| span.end);
+        let span = LsnSpan { start, end: Lsn(start.0 + 32 + body.len() as u64) };
+        records.push((body.to_vec(), span));
+        span
+    }
+}
+
+impl Wal for MemoryLog {
+    fn durable(&self) -> Lsn {
+        self.end()
+    }
+    fn make_durable(&self, _: Lsn) -> Result<()> {
+        Ok(())
+    }
+    fn end(&self) -> Lsn {
+        self.records.lock().unwrap().last().map_or(Lsn(512), |(_, span)| span.end)
+    }
+}
+
+/// Pool, space map and log of a database in memory.
+pub(crate) struct Memory {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) space: Arc<SpaceMap>,
+    log: Arc<MemoryLog>,
+}
+
+impl Memory {
+    /// A database with nothing but its first map page.
+    pub(crate) fn new() -> Memory {
+        let memory = Memory::open(Arc::default());
+        memory.space.create(&mut memory.context()).unwrap();
+        memory
+    }
+
+    fn open(log: Arc<MemoryLog>) -> Memory {
+        let options = PoolOptions { cache_bytes: 8 << 20, ..PoolOptions::default() };
+        let pool = Pool::open(&MemoryDisk::new(), log.clone(), options).unwrap();
+        Memory { space: SpaceMap::open(pool.clone()), pool, log }
+    }
+
+    /// A transaction.
+    pub(crate) fn context(&self) -> TestContext {
+        TestContext { log: self.log.clone(), reserves_left: None }
+    }
+
+    /// What redo makes of the log on an empty disk. The log is done twice, as after a crash in
+    /// recovery.
+    pub(crate) fn replayed(&self) -> Memory {
+        let again = Memory::open(self.log.clone());
+        let records = self.log.records.lock().unwrap().clone();
+        for _ in 0..2 {
+            for (body, span) in &records {
+                redo(&again.pool, body, *span).unwrap();
+            }
+        }
+        again
+    }
+}
+
+/// A transaction without locks.
+pub(crate) struct TestContext {
+    log: Arc<MemoryLog>,
+    /// How many more times log space is granted.
+    pub(crate) reserves_left: Option<usize>,
+}
+
+impl Context for TestContext {
+    fn request(&mut self, _: LockId, _: RangeMode) -> Outcome {
+        Outcome::Granted
+    }
+    fn check(&mut self, _: LockId, _: RangeMode) -> Outcome {
+        Outcome::Granted
+    }
+    fn wait(&mut self, _: LockId, _: RangeMode) -> Result<()> {
+        Ok(())
+    }
+    fn release(&mut self, _: LockId) {}
+    fn holds(&self, _: LockId, _: RangeMode) -> bool {
+        true
+    }
+    fn defer_free(&mut self, _: TreeId, _: &[u8]) {}
+    fn defer_maintenance(&mut self, _: TreeId, _: &[u8]) {}
+    fn ghost_is_free(&self, _: LockId) -> bool {
+        true
+    }
+    fn inherit_tag(&mut self, _: LockId, _: LockId) {}
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        match self.reserves_left.take() {
+            // Exhausted once, then generous again: the failed operation cleans up.
+            Some(0) => Err(Error::LogFull { wanted_bytes: bytes as u64, capacity_bytes: 0 }),
+            left => {
+                self.reserves_left = left.map(|left| left - 1);
+                Ok(())
+            }
+        }
+    }
+    fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        Ok(self.log.insert(body))
+    }
+    fn log_system(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        Ok(self.log.insert(body))
+    }
+    fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        Ok(self.log.insert(body))
+    }
+}

@@ -1,0 +1,83 @@
+//! Adoption: a parent takes over the pointer to its child's foster child. And root growth, which
+//! gives a root that has a foster child itself a new child that can be a parent's.
+
+use clearway_base::{PageId, Result};
+
+use super::{IMAGE_RESERVE, Tree};
+use crate::Context;
+use crate::descend::Debt;
+use crate::node::{Image, Node, Place};
+use crate::op::SystemOp;
+use crate::scratch::Scratch;
+
+/// Bytes of a child pointer, the value of a branch record.
+const CHILD_LEN: usize = 4;
+
+impl Tree {
+    /// Has the parent adopt the foster child that `debt` tells of, or splits the parent if it is
+    /// full, or grows the root if the parent would be the root's. Whether anything was done; not
+    /// if a latch is taken or things have changed. No latch is held.
+    #[cold]
+    pub(crate) fn adopt<C: Context>(&self, ctx: &mut C, debt: Debt) -> Result<bool> {
+        if debt.parent == PageId::NONE {
+            return if debt.child == self.root { self.grow_root(ctx) } else { Ok(false) };
+        }
+        ctx.reserve(IMAGE_RESERVE)?;
+        self.space.prepare(1)?;
+        let _resident = self.pool.pin(debt.child)?;
+        let Some(mut parent) = self.pool.try_exclusive(debt.parent)? else { return Ok(false) };
+        let Some(mut child) = self.pool.try_exclusive(debt.child)? else { return Ok(false) };
+        let (above, below) = (Node::new(&*parent), Node::new(&*child));
+        let level = above.level();
+        let nodes_fit = level > 0
+            && self.is_node_at(&parent, level)
+            && self.is_node_at(&child, level - 1)
+            && above.place(below.low_fence()) == Place::Here;
+        if !nodes_fit {
+            return Ok(false);
+        }
+        let Some((foster, key)) = below.foster_link() else { return Ok(false) };
+        let slot = match above.find(below.low_fence()) {
+            Ok(slot) if above.child(slot) == debt.child => slot,
+            _ => return Ok(false),
+        };
+        if !above.fits(key.len(), CHILD_LEN) {
+            drop(child);
+            return self.split(ctx, &mut parent, slot + 1).map(|()| true);
+        }
+        let mut scratch = Scratch::borrow();
+        scratch.key.clear();
+        scratch.key.extend_from_slice(key);
+        let op = SystemOp::Adopt {
+            parent: parent.id(),
+            child: child.id(),
+            tree: self.id,
+            foster,
+            key: &scratch.key,
+        };
+        Tree::perform_system(ctx, op, &mut [&mut parent, &mut child]).map(|()| true)
+    }
+
+    /// Moves the content of the root, foster child and all, one level down.
+    fn grow_root<C: Context>(&self, ctx: &mut C) -> Result<bool> {
+        ctx.reserve(IMAGE_RESERVE)?;
+        self.space.prepare(1)?;
+        let Some(mut root) = self.pool.try_exclusive(self.root)? else { return Ok(false) };
+        let node = Node::new(&*root);
+        let mut scratch = Scratch::borrow();
+        if node.tree() != self.id
+            || node.foster().is_none()
+            || node.level() == u8::MAX
+            || !node.image_into(&mut scratch.value)
+        {
+            return Ok(false);
+        }
+        let Some(image) = Image::parse(&scratch.value) else { return Ok(false) };
+        let mut allocation = self.space.allocate(ctx)?;
+        let mut child = self.pool.format(allocation.page)?;
+        let (root_id, tree) = (self.root, self.id);
+        let op = SystemOp::GrowRoot { root: root_id, child: child.id(), tree, image };
+        Tree::perform_system(ctx, op, &mut [&mut root, &mut child, &mut allocation.map])?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,165 @@
+//! The merge of a sparse node with a neighbour under the same parent, and root shrinkage.
+//!
+//! A merge removes the border between two nodes. Between two leaves the border is the fence `F`,
+//! a boundary of the locking protocol: if `F` is a record or ghost of the right leaf it simply
+//! stays; if it is a fence only, it becomes a ghost where somebody holds or awaits its lock, and
+//! vanishes otherwise, leaving its tag to the boundary before it (restructure invariants 3, 4).
+
+use clearway_base::{PageId, Result};
+use clearway_pool::ExclusivePage;
+
+use super::{IMAGE_RESERVE, Tree};
+use crate::Context;
+use crate::node::{Image, Node, Place};
+use crate::op::SystemOp;
+use crate::scratch::Scratch;
+use crate::space::map_page_of;
+
+/// A merged node is at most this many sixteenths full, so that the next insertions do not split it
+/// again at once. An empty node is merged whatever the outcome.
+const FULL_SIXTEENTHS: usize = 13;
+
+/// Two neighbours and their parent, by page id.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Pair {
+    left: PageId,
+    right: PageId,
+}
+
+impl Tree {
+    /// Whether a node is empty enough to look for a neighbour: less than a third is used.
+    pub(crate) fn is_sparse(node: Node<'_, [u8]>) -> bool {
+        let used = node.used_bytes();
+        node.count() == 0 || used * 3 < used + node.free_bytes()
+    }
+
+    /// Merges the node of `key` on `level` with its right or left neighbour, if they fit well
+    /// together. Whether anything was done; not if a latch is taken or things have changed.
+    pub(crate) fn merge<C: Context>(&self, ctx: &mut C, key: &[u8], level: u8) -> Result<bool> {
+        let Some(parent) = self.locate(key, level + 1)? else { return Ok(false) };
+        let parent = parent.page;
+        ctx.reserve(IMAGE_RESERVE)?;
+        // To the right first, so that a run of sparse leaves folds into one.
+        for to_right in [true, false] {
+            let Some(pair) = self.pair(&self.look(parent)?, key, level, to_right) else { continue };
+            if self.merge_pair(ctx, parent, pair, (key, level, to_right))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The child of `key` and its neighbour, if the page is the branch above `level` that owns `key`.
+    fn pair(&self, parent: &[u8], key: &[u8], level: u8, to_right: bool) -> Option<Pair> {
+        let node = Node::new(parent);
+        if !self.is_node_at(parent, level + 1) || node.place(key) != Place::Here {
+            return None;
+        }
+        let slot = node.child_for(key).0;
+        let left = if to_right { slot } else { slot.checked_sub(1)? };
+        let pair = Pair { left: node.child(left), right: node.child(left + 1) };
+        (left + 1 < node.count()).then_some(pair)
+    }
+
+    fn merge_pair<C: Context>(
+        &self,
+        ctx: &mut C,
+        parent: PageId,
+        pair: Pair,
+        (key, level, to_right): (&[u8], u8, bool),
+    ) -> Result<bool> {
+        let _resident = (
+            self.pool.pin(pair.left)?,
+            self.pool.pin(pair.right)?,
+            self.pool.pin(map_page_of(pair.right))?,
+        );
+        let Some(mut parent) = self.pool.try_exclusive(parent)? else { return Ok(false) };
+        if self.pair(&parent, key, level, to_right) != Some(pair) {
+            return Ok(false);
+        }
+        let Some(mut left) = self.pool.try_exclusive(pair.left)? else { return Ok(false) };
+        let Some(mut right) = self.pool.try_exclusive(pair.right)? else { return Ok(false) };
+        if !self.is_node_at(&left, level) || !self.is_node_at(&right, level) {
+            return Ok(false);
+        }
+        let keep_fence = level == 0 && self.fence_is_needed(ctx, &left, &right);
+        if !fit_together(&left, &right, keep_fence) {
+            return Ok(false);
+        }
+        let mut scratch = Scratch::borrow();
+        Node::new(&*right).image_into(&mut scratch.value);
+        let Some(image) = Image::parse(&scratch.value) else { return Ok(false) };
+        let mut map = self.space.map_for(pair.right)?;
+        let op = SystemOp::Merge {
+            parent: Some(parent.id()),
+            left: pair.left,
+            right: pair.right,
+            tree: self.id,
+            keep_fence,
+            image,
+        };
+        let pages: &mut [&mut ExclusivePage<'_>] =
+            &mut [&mut parent, &mut left, &mut right, &mut map];
+        Tree::perform_system(ctx, op, pages)?;
+        drop(map);
+        self.space.note_freed(pair.right);
+        Ok(true)
+    }
+
+    /// Whether the border between two latched leaves must stay as a ghost. If not, and it is no
+    /// record, its tag goes to the boundary before it; too high a tag does no harm should the merge
+    /// not take place.
+    fn fence_is_needed<C: Context>(&self, ctx: &mut C, left: &[u8], right: &[u8]) -> bool {
+        let (left, right) = (Node::new(left), Node::new(right));
+        let fence = right.low_fence();
+        if right.find(fence).is_ok() {
+            return false; // It stays as what it is.
+        }
+        let id = self.lock_of(fence);
+        if !ctx.ghost_is_free(id) {
+            return true;
+        }
+        ctx.inherit_tag(id, self.lock_before(left, left.count()));
+        false
+    }
+
+    /// Moves the content of the root's only child to the root. Whether it was done.
+    pub(crate) fn shrink_root<C: Context>(&self, ctx: &mut C) -> Result<bool> {
+        let only = |node: Node<'_, [u8]>| {
+            let one = node.is_branch() && node.tree() == self.id && node.count() == 1;
+            (one && node.foster().is_none()).then(|| node.child(0))
+        };
+        let Some(child_id) = only(Node::new(&*self.look(self.root)?)) else { return Ok(false) };
+        ctx.reserve(IMAGE_RESERVE)?;
+        let _resident = (self.pool.pin(child_id)?, self.pool.pin(map_page_of(child_id))?);
+        let Some(mut root) = self.pool.try_exclusive(self.root)? else { return Ok(false) };
+        if only(Node::new(&*root)) != Some(child_id) {
+            return Ok(false);
+        }
+        let Some(mut child) = self.pool.try_exclusive(child_id)? else { return Ok(false) };
+        let node = Node::new(&*child);
+        let mut scratch = Scratch::borrow();
+        if node.foster().is_some() || !node.image_into(&mut scratch.value) {
+            return Ok(false);
+        }
+        let Some(image) = Image::parse(&scratch.value) else { return Ok(false) };
+        let mut map = self.space.map_for(child_id)?;
+        let op = SystemOp::ShrinkRoot { root: self.root, child: child_id, tree: self.id, image };
+        Tree::perform_system(ctx, op, &mut [&mut root, &mut child, &mut map])?;
+        drop(map);
+        self.space.note_freed(child_id);
+        Ok(true)
+    }
+}
+
+/// Whether two neighbours make one good node. The left one must have no foster child: that would
+/// stand between them.
+fn fit_together(left: &[u8], right: &[u8], keep_fence: bool) -> bool {
+    let (left, right) = (Node::new(left), Node::new(right));
+    let capacity = left.used_bytes() + left.free_bytes();
+    let either_empty = left.count() == 0 || right.count() == 0;
+    let sum = left.used_bytes() + right.used_bytes();
+    left.foster().is_none()
+        && (either_empty || sum * 16 <= capacity * FULL_SIXTEENTHS)
+        && left.fits_absorbed(right, keep_fence)
+}

@@ -1,0 +1,46 @@
+//! The split of a full node into itself and a foster child. One node is enough to do it: the
+//! parent learns of it later, by adoption.
+
+use clearway_base::Result;
+use clearway_pool::ExclusivePage;
+
+use super::Tree;
+use crate::Context;
+use crate::node::{Image, Node};
+use crate::op::SystemOp;
+use crate::scratch::Scratch;
+
+impl Tree {
+    /// Moves the upper records of a latched node to a new foster child. `insert_at` is the slot
+    /// where room is wanted: insertions at the end leave the node nearly full, since more will
+    /// follow there. The caller has reserved log space and prepared the space map.
+    ///
+    /// # Errors
+    /// `CorruptPage` for a node that is full with fewer than two records, which the limits on keys
+    /// and values rule out; `DiskFull`, and what the log returns.
+    pub(super) fn split<'a, C: Context>(
+        &'a self,
+        ctx: &mut C,
+        node: &mut ExclusivePage<'a>,
+        insert_at: usize,
+    ) -> Result<()> {
+        let mut scratch = Scratch::borrow();
+        let view = Node::new(&**node);
+        let slot = view.split_slot(insert_at);
+        let image = match slot {
+            Some(slot) if view.upper_image_into(slot, &mut scratch.value) => {
+                Image::parse(&scratch.value)
+            }
+            _ => None,
+        };
+        let (Some(slot), Some(image)) = (slot, image) else {
+            return Err(self.misplaced(node.id(), "full, and too few records to split".into()));
+        };
+        let mut allocation = self.space.allocate(ctx)?;
+        // The page is free, so a latch on it can only be a stale hint's, which is let go at once.
+        let mut right = self.pool.format(allocation.page)?;
+        let (left, tree) = (node.id(), self.id);
+        let op = SystemOp::Split { left, right: right.id(), tree, slot, image };
+        Tree::perform_system(ctx, op, &mut [node, &mut right, &mut allocation.map])
+    }
+}

@@ -1,0 +1,228 @@
+//! Which pages of the data file are in use.
+//!
+//! What it is
+//! : Every [`SPACE_SPAN`] pages begin with a space-map page that has one bit for each of them, set
+//!   = allocated. Bits change only as part of a system operation, in the same log record that
+//!   gives the page its content or takes the last pointer to it away, so no crash loses a page.
+//!   In memory there is one number only: a hint where the search for a free page may start.
+//!
+//! Invariants
+//! 1. A page that something durable leads to has its bit set.
+//! 2. A bit is read for allocation, and changed, only under the exclusive latch of its map page,
+//!    held from the search until the record is logged and applied. So no page is given out twice.
+//! 3. `hint`: no page below it is free. (A hint that errs wastes space or time, nothing else.)
+//! 4. A page is given out only if the data file holds it, so what is logged can be redone and
+//!    written without meeting a full disk.
+//!
+//! Latch order
+//! : Tree pages before map pages, and one map page at a time. Whoever allocates may latch the page
+//!   it was given *after* the map page: nobody who latches a page without content waits for
+//!   anything while holding it.
+//!
+//! Differences
+//! : No extents and no per-tree segments: pages of a tree are near each other because allocation
+//!   goes upwards.
+
+mod map;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use clearway_base::{Error, PageId, Result};
+use clearway_pool::{ExclusivePage, Pool};
+use clearway_sync::atomic::{AtomicU64, Ordering};
+
+pub use map::SPACE_SPAN;
+pub(crate) use map::{format_map, map_page_of, set_allocated};
+
+use crate::context::Context;
+use crate::op::{Op, SystemOp, perform};
+
+/// Pages that [`SpaceMap::prepare`] keeps the data file ahead of the search.
+const MARGIN_PAGES: u32 = 64;
+
+/// Allocates and frees pages.
+pub struct SpaceMap {
+    pool: Arc<Pool>,
+    /// Low half: no page below it is free. High half: raised by every free, so that an allocation
+    /// that was searching meanwhile does not overwrite what the free said. A hint: all accesses
+    /// are `Relaxed`, and the pages themselves are ordered by their latches.
+    hint: AtomicU64,
+}
+
+/// A page about to be allocated. The operation that allocates it sets its bit while the map page,
+/// latched here, stays latched.
+pub(crate) struct Allocation<'a> {
+    /// The map page.
+    pub(crate) map: ExclusivePage<'a>,
+    /// The page: free, unlatched, of any content.
+    pub(crate) page: PageId,
+}
+
+impl SpaceMap {
+    /// The space map of a database. Reads nothing.
+    pub fn open(pool: Arc<Pool>) -> Arc<SpaceMap> {
+        let hint = AtomicU64::new(u64::from(map::FIRST_MAP.0));
+        Arc::new(SpaceMap { pool, hint })
+    }
+
+    /// Formats the first map page: part of the creation of a database.
+    ///
+    /// # Errors
+    /// `DiskFull`, and what the log returns.
+    pub fn create(&self, ctx: &mut impl Context) -> Result<()> {
+        ctx.reserve(map::FORMAT_RESERVE)?;
+        self.format(ctx, map::FIRST_MAP).map(drop)
+    }
+
+    /// Makes the data file long enough for the next `pages` allocations, and has the map page in
+    /// memory. To be called before an operation takes its first latch, so that
+    /// [`allocate`](SpaceMap::allocate) under latches does no I/O but in a race. A few loads if there
+    /// is nothing to do.
+    ///
+    /// # Errors
+    /// `DiskFull`.
+    pub(crate) fn prepare(&self, pages: u32) -> Result<()> {
+        let wanted = self.hint().0.saturating_add(pages);
+        if wanted > self.pool.page_count() {
+            self.pool.ensure_len(PageId(wanted.saturating_add(MARGIN_PAGES)))?;
+        }
+        self.pool.optimistic(map_page_of(self.hint())).map(drop)
+    }
+
+    /// Finds a free page and returns it with its map page latched. The caller has reserved
+    /// [`ALLOCATE_RESERVE`](SpaceMap::ALLOCATE_RESERVE) bytes of log beside its own.
+    ///
+    /// # Errors
+    /// `DiskFull`, before anything is logged; what the pool or the log returns.
+    pub(crate) fn allocate(&self, ctx: &mut impl Context) -> Result<Allocation<'_>> {
+        let seen = self.hint.load(Ordering::Relaxed);
+        let mut from = PageId(seen as u32);
+        loop {
+            let map = self.latch_map(ctx, map_page_of(from))?;
+            if let Some(page) = map::first_free(&map, map.id(), from) {
+                self.pool.ensure_len(page)?;
+                // Not `page + 1`: it is not allocated yet, and its operation may fail.
+                let now = (seen & !0xFFFF_FFFF) | u64::from(page.0);
+                let _ = self.hint.compare_exchange(seen, now, Ordering::Relaxed, Ordering::Relaxed);
+                return Ok(Allocation { map, page });
+            }
+            let next = map.id().0.checked_add(SPACE_SPAN);
+            from = PageId(next.ok_or(Error::DiskFull { path: "data".into() })?);
+        }
+    }
+
+    /// Log bytes that [`allocate`](SpaceMap::allocate) may use itself: a new map page's format.
+    pub(crate) const ALLOCATE_RESERVE: usize = map::FORMAT_RESERVE;
+
+    /// Latches the map page that covers `page`, for an operation that frees it.
+    ///
+    /// # Errors
+    /// What the pool returns.
+    pub(crate) fn map_for(&self, page: PageId) -> Result<ExclusivePage<'_>> {
+        self.pool.exclusive(map_page_of(page))
+    }
+
+    /// Notes that an operation has freed `page`. Called after the operation was performed.
+    pub(crate) fn note_freed(&self, page: PageId) {
+        let lowered = |seen: u64| {
+            let version = (seen >> 32).wrapping_add(1) << 32;
+            Some(version | u64::from((seen as u32).min(page.0)))
+        };
+        let _ = self.hint.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lowered);
+    }
+
+    /// How many pages are allocated, map pages included.
+    ///
+    /// # Errors
+    /// `CorruptPage` for a map page that is none.
+    pub fn allocated_count(&self) -> Result<u64> {
+        let mut count = 0;
+        self.for_each_map(|map, bytes| {
+            count += map::count(bytes);
+            map::check(map, bytes)
+        })?;
+        Ok(count)
+    }
+
+    /// Calls `visit` with every allocated page, map pages included, in rising order. Pages may be
+    /// allocated and freed meanwhile; each map page is seen at one moment.
+    ///
+    /// # Errors
+    /// `CorruptPage` for a map page that is none.
+    pub fn for_each_allocated(&self, mut visit: impl FnMut(PageId)) -> Result<()> {
+        self.for_each_map(|map, bytes| {
+            map::check(map, bytes)?;
+            map::allocated(map, bytes).for_each(&mut visit);
+            Ok(())
+        })
+    }
+
+    /// Whether `page` is allocated.
+    ///
+    /// # Errors
+    /// What the pool returns.
+    pub fn is_allocated(&self, page: PageId) -> Result<bool> {
+        let map = map_page_of(page);
+        Ok(page.0 < self.pool.page_count()
+            && page >= map::FIRST_MAP
+            && map::is_allocated(&self.pool.shared(map)?, map, page))
+    }
+
+    fn for_each_map(&self, mut visit: impl FnMut(PageId, &[u8]) -> Result<()>) -> Result<()> {
+        let mut id = map::FIRST_MAP;
+        while id.0 < self.pool.page_count() {
+            let page = self.pool.shared(id)?;
+            if !map::is_map(&page) {
+                break;
+            }
+            // A copy, so that the latch is not held while the caller works.
+            let bytes = page.to_vec();
+            drop(page);
+            visit(id, &bytes)?;
+            match id.0.checked_add(SPACE_SPAN) {
+                Some(next) => id = PageId(next),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn hint(&self) -> PageId {
+        PageId(self.hint.load(Ordering::Relaxed) as u32)
+    }
+
+    /// Latches a map page; the first time a page is wanted from its span, formats it.
+    fn latch_map(&self, ctx: &mut impl Context, map: PageId) -> Result<ExclusivePage<'_>> {
+        if map.0 >= self.pool.page_count() {
+            self.pool.ensure_len(map)?;
+        }
+        let page = self.pool.exclusive(map)?;
+        if map::is_map(&page) {
+            return Ok(page);
+        }
+        if !map::is_blank(&page) {
+            return Err(map::not_a_map(map));
+        }
+        self.format_latched(ctx, page)
+    }
+
+    fn format(&self, ctx: &mut impl Context, map: PageId) -> Result<ExclusivePage<'_>> {
+        self.pool.ensure_len(map)?;
+        let page = self.pool.format(map)?;
+        self.format_latched(ctx, page)
+    }
+
+    fn format_latched<'a>(
+        &self,
+        ctx: &mut impl Context,
+        mut page: ExclusivePage<'a>,
+    ) -> Result<ExclusivePage<'a>> {
+        let mut body = Vec::new();
+        Op::System(SystemOp::FormatMap { map: page.id() }).encode(&mut body);
+        perform(&body, &mut [&mut page], |body| ctx.log_system(body))?;
+        Ok(page)
+    }
+}

@@ -1,0 +1,107 @@
+//! Allocation over a pool and a log in memory.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::op::tests::memory::{Memory, TestContext};
+use clearway_base::TreeId;
+
+const TREE: TreeId = TreeId(4);
+
+fn allocate(memory: &Memory, ctx: &mut TestContext) -> PageId {
+    let mut body = Vec::new();
+    memory.space.prepare(1).unwrap();
+    let mut allocation = memory.space.allocate(ctx).unwrap();
+    let id = allocation.page;
+    let mut page = memory.pool.format(id).unwrap();
+    let op = SystemOp::FormatRoot { page: id, tree: TREE, node_bytes: 8192 };
+    op.encode(&mut body);
+    perform(&body, &mut [&mut page, &mut allocation.map], |body| ctx.log_system(body)).unwrap();
+    id
+}
+
+fn free(memory: &Memory, ctx: &mut TestContext, pages: Vec<PageId>) {
+    let mut body = Vec::new();
+    let lowest = *pages.iter().min().unwrap();
+    let mut map = memory.space.map_for(lowest).unwrap();
+    SystemOp::FreePages { tree: TREE, pages }.encode(&mut body);
+    perform(&body, &mut [&mut map], |body| ctx.log_system(body)).unwrap();
+    drop(map);
+    memory.space.note_freed(lowest);
+}
+
+fn allocated(memory: &Memory) -> BTreeSet<PageId> {
+    let mut pages = BTreeSet::new();
+    memory.space.for_each_allocated(|page| assert!(pages.insert(page))).unwrap();
+    assert_eq!(memory.space.allocated_count().unwrap(), pages.len() as u64);
+    pages
+}
+
+#[test]
+fn freed_pages_are_allocated_again_lowest_first() {
+    let memory = Memory::new();
+    let mut ctx = memory.context();
+    let pages: Vec<_> = (0..100).map(|_| allocate(&memory, &mut ctx)).collect();
+    assert_eq!(pages, (3..103).map(PageId).collect::<Vec<_>>());
+    free(&memory, &mut ctx, vec![PageId(70), PageId(20), PageId(21)]);
+    assert!(!memory.space.is_allocated(PageId(20)).unwrap());
+    assert!(memory.space.is_allocated(PageId(22)).unwrap());
+    let again: Vec<_> = (0..4).map(|_| allocate(&memory, &mut ctx).0).collect();
+    assert_eq!(again, [20, 21, 70, 103]);
+    assert_eq!(allocated(&memory), (2..104).map(PageId).collect());
+}
+
+#[test]
+fn full_map_leads_to_the_next_one() {
+    let memory = Memory::new();
+    let mut ctx = memory.context();
+    // All of the first map's pages, in two records.
+    let first = memory.space.map_for(PageId(3)).unwrap();
+    let id = first.id();
+    let mut first = first;
+    let all: Vec<_> = (3..2 + SPACE_SPAN).map(PageId).collect();
+    first.begin_change();
+    assert!(set_allocated(id, &mut first, &all, true));
+    first.finish_change(ctx.log_system(b"").unwrap().end);
+    drop(first);
+    let page = allocate(&memory, &mut ctx);
+    assert_eq!(page, PageId(2 + SPACE_SPAN + 1));
+    assert_eq!(map_page_of(page), PageId(2 + SPACE_SPAN));
+    assert_eq!(memory.space.allocated_count().unwrap(), u64::from(SPACE_SPAN) + 2);
+    free(&memory, &mut ctx, vec![PageId(5)]);
+    assert_eq!(allocate(&memory, &mut ctx), PageId(5));
+    assert_eq!(allocate(&memory, &mut ctx), PageId(2 + SPACE_SPAN + 2));
+}
+
+#[test]
+fn an_allocation_that_is_not_logged_gives_the_page_back() {
+    let memory = Memory::new();
+    let mut ctx = memory.context();
+    let first = memory.space.allocate(&mut ctx).unwrap().page;
+    assert_eq!(memory.space.allocate(&mut ctx).unwrap().page, first);
+    assert!(!memory.space.is_allocated(first).unwrap());
+}
+
+#[test]
+fn redo_restores_the_map() {
+    let memory = Memory::new();
+    let mut ctx = memory.context();
+    let pages: Vec<_> = (0..10).map(|_| allocate(&memory, &mut ctx)).collect();
+    free(&memory, &mut ctx, pages[2..5].to_vec());
+    let again = memory.replayed();
+    assert_eq!(allocated(&again), allocated(&memory));
+    assert_eq!(allocate(&again, &mut again.context()), pages[2], "the hint is found again");
+}
+
+#[test]
+fn a_page_in_the_maps_place_is_reported() {
+    let memory = Memory::new();
+    let mut ctx = memory.context();
+    let mut map = memory.space.map_for(PageId(3)).unwrap();
+    map.begin_change();
+    map[16] = 2;
+    map.finish_change(ctx.log_system(b"").unwrap().end);
+    drop(map);
+    let error = memory.space.allocate(&mut ctx).err().unwrap();
+    assert!(matches!(error, Error::CorruptPage { page: PageId(2), .. }));
+}

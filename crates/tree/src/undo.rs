@@ -1,0 +1,74 @@
+//! Undo: taking one user operation back, logically.
+//!
+//! The record is found again by its key, wherever splits and merges have put it by now. It is still
+//! there, at least as a ghost, since its key has been locked all the time; at recovery nobody
+//! reclaims ghosts ([`Context::ghost_is_free`]). An inserted record becomes a ghost, an old value
+//! comes back; if others have used the room that it needs, the leaf is split.
+//!
+//! Undo takes no locks and asks for none: the transaction has them. What was done is logged as a
+//! compensation, which is redone like anything else and never undone.
+
+use clearway_base::{Error, Result};
+use clearway_pool::ExclusivePage;
+
+use crate::node::Node;
+use crate::op::{self, CompensationOp, Op, Restore, UndoAction};
+use crate::overflow::OverflowRef;
+use crate::scratch::Scratch;
+use crate::write::OP_OVERHEAD;
+use crate::{Context, LeafHint, Tree, overflow};
+
+impl Tree {
+    /// Undoes the user operation whose log body is `body`, logging a compensation. Then frees the
+    /// overflow chain that the operation brought in, if it did.
+    ///
+    /// # Errors
+    /// `Corrupt` if the body is no user operation of this tree, `CorruptPage` if the record is gone,
+    /// and what the pool and the log return.
+    pub fn undo<C: Context>(&self, ctx: &mut C, body: &[u8]) -> Result<()> {
+        let Op::User(user) = Op::decode(body)? else {
+            return Err(Error::corrupt("log record", "undo of what is no user operation"));
+        };
+        let undo = user.undo();
+        if undo.tree != self.id {
+            return Err(Error::corrupt("log record", "undo in another tree"));
+        }
+        let mut hint = LeafHint { page: undo.page };
+        loop {
+            ctx.reserve(undo.key.len() + self.limits.record_len_max + OP_OVERHEAD)?;
+            let mut leaf: ExclusivePage<'_> = self.leaf(undo.key, &mut hint, &mut None)?;
+            let node = Node::new(&*leaf);
+            let Ok(slot) = node.find(undo.key) else {
+                return Err(self.misplaced(leaf.id(), "the record to undo is gone".into()));
+            };
+            let restore = match undo.action {
+                UndoAction::Remove => Restore::Hide,
+                UndoAction::RestoreDelta { offset, old } => Restore::Patch { offset, bytes: old },
+                UndoAction::RestoreValue { old: value, overflow }
+                | UndoAction::Revive { value, overflow } => Restore::Value { value, overflow },
+            };
+            if let Restore::Value { value, .. } = restore
+                && !node.fits_value(slot, value.len())
+            {
+                drop(leaf);
+                self.make_room(ctx, &mut hint, undo.key, value.len())?;
+                continue;
+            }
+            let op = CompensationOp { page: leaf.id(), tree: self.id, slot, restore };
+            let mut scratch = Scratch::borrow();
+            op.encode(&mut scratch.body);
+            op::perform(&scratch.body, &mut [&mut leaf], |body| ctx.log_compensation(body))?;
+            if restore == Restore::Hide {
+                self.note_sparse(ctx, Node::new(&*leaf), undo.key);
+            }
+            break;
+        }
+        match user.gained_overflow() {
+            Some(reference) => {
+                let chain = OverflowRef::of_record(reference)?;
+                overflow::free(ctx, &self.pool, &self.space, self.id, chain)
+            }
+            None => Ok(()),
+        }
+    }
+}

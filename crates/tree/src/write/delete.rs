@@ -1,0 +1,56 @@
+//! Delete: a record becomes a ghost.
+
+use clearway_base::{Error, Result};
+use clearway_pool::ExclusivePage;
+
+use super::{Absent, OP_OVERHEAD, Verdict};
+use crate::locking::Waited;
+use crate::node::Node;
+use crate::op::{Change, UserOp};
+use crate::scratch::Scratch;
+use crate::{Context, LeafHint, Tree};
+
+impl Tree {
+    /// Deletes a record.
+    ///
+    /// # Errors
+    /// `NotFound` if the key is absent (the transaction has then read that, under a lock);
+    /// `KeyTooLarge`; whatever waiting, logging or reading a page can fail with.
+    pub fn delete<C: Context>(&self, ctx: &mut C, hint: &mut LeafHint, key: &[u8]) -> Result<()> {
+        self.check_key(key)?;
+        let mut waited = Waited::default();
+        let mut debt = None;
+        loop {
+            // The operation and its undo each carry the old value, which stands in the leaf.
+            ctx.reserve(2 * (key.len() + self.limits.record_len_max + OP_OVERHEAD))?;
+            let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut debt)?;
+            let node = Node::new(&*leaf);
+            let found = match self.lock_for_write(ctx, node, key, Absent::Read, &mut waited) {
+                Verdict::Locked(found) => found,
+                Verdict::Denied(id, mode) => {
+                    drop(leaf);
+                    waited.wait(ctx, id, mode)?;
+                    continue;
+                }
+            };
+            let slot = match found {
+                Ok(slot) if !node.is_ghost(slot) => slot,
+                _ => return Err(Error::NotFound),
+            };
+            let (old, overflow) = (node.value(slot), node.is_overflow(slot));
+            let change = Change::Delete { old, overflow };
+            let op = UserOp { page: leaf.id(), tree: self.id, slot, key, change };
+            let mut scratch = Scratch::borrow();
+            op.encode(&mut scratch.body);
+            let dropped = op.dropped_overflow().map(<[u8]>::to_vec);
+            Tree::perform_user(ctx, &mut leaf, &scratch)?;
+            if let Some(reference) = dropped {
+                ctx.defer_free(self.id, &reference);
+            }
+            self.note_sparse(ctx, Node::new(&*leaf), key);
+            drop(leaf);
+            self.settle_debt(ctx, debt);
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Insert, put and update: one loop, since they differ only in what they make of finding the key.
+
+use clearway_base::{Error, Result};
+use clearway_pool::ExclusivePage;
+
+use super::{Absent, OP_OVERHEAD, Verdict};
+use crate::descend::Debt;
+use crate::locking::Waited;
+use crate::node::Node;
+use crate::op::{Change, UserOp};
+use crate::scratch::Scratch;
+use crate::{Context, LeafHint, Tree, overflow};
+
+/// What a store makes of finding the key, or not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// The key must be absent.
+    Insert,
+    /// Either will do.
+    Put,
+    /// The key must be present.
+    Update,
+}
+
+impl Goal {
+    fn absent(self) -> Absent {
+        if self == Goal::Update { Absent::Read } else { Absent::Insert }
+    }
+}
+
+/// The value to store, as the leaf holds it.
+#[derive(Clone, Copy)]
+struct Stored<'v> {
+    bytes: &'v [u8],
+    overflow: bool,
+}
+
+/// What one look at the leaf came to.
+enum Look {
+    /// Done; whether a record was replaced.
+    Done(bool),
+    /// The key's state, locked, forbids the operation.
+    Refused(Error),
+    /// Wait for this lock and look again.
+    Wait(clearway_lock::LockId, clearway_lock::RangeMode),
+    /// Make room for this many bytes and look again.
+    Room(usize),
+    /// The key is locked and the operation allowed: write the overflow chain and look again.
+    Chain,
+}
+
+impl Tree {
+    /// Stores a record; `true` if it replaced one.
+    pub(super) fn store<C: Context>(
+        &self,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+        value: &[u8],
+        goal: Goal,
+    ) -> Result<bool> {
+        self.check_key(key)?;
+        self.check_value(value)?;
+        if self.limits.is_inline(key.len(), value.len()) {
+            let stored = Stored { bytes: value, overflow: false };
+            return self.store_loop(ctx, hint, key, Some(stored), goal)?.ok_or(Error::NotFound);
+        }
+        // First the locks and the verdict, then the chain: a refused insert writes no chain.
+        if let Some(replaced) = self.store_loop(ctx, hint, key, None, goal)? {
+            return Ok(replaced);
+        }
+        let chain = overflow::store(ctx, &self.pool, &self.space, self.id, value)?;
+        let stored = Stored { bytes: &chain.to_bytes(), overflow: true };
+        let result = self.store_loop(ctx, hint, key, Some(stored), goal);
+        if result.is_err() {
+            // The chain is not linked to anything yet. If freeing it fails too, the first error is
+            // the one to report; the pages show up in `verify` as allocated and unreachable.
+            let _ = overflow::free(ctx, &self.pool, &self.space, self.id, chain);
+        }
+        result?.ok_or(Error::NotFound)
+    }
+
+    /// Looks, and does what the look asks for, until it is done. `None` if the value is still to
+    /// be written to a chain.
+    fn store_loop<C: Context>(
+        &self,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+        stored: Option<Stored<'_>>,
+        goal: Goal,
+    ) -> Result<Option<bool>> {
+        let mut waited = Waited::default();
+        let mut debt = None;
+        // The old value's length is not known yet; it is at most the longest inline record. Twice,
+        // for the undo.
+        let new_len = stored.map_or(0, |stored| stored.bytes.len());
+        let bytes = key.len() + new_len + self.limits.record_len_max + OP_OVERHEAD;
+        loop {
+            ctx.reserve(2 * bytes)?;
+            match self.store_look(ctx, hint, key, stored, goal, (&mut waited, &mut debt))? {
+                Look::Done(replaced) => {
+                    waited.give_back(ctx);
+                    self.settle_debt(ctx, debt);
+                    return Ok(Some(replaced));
+                }
+                Look::Chain => {
+                    waited.give_back(ctx);
+                    return Ok(None);
+                }
+                Look::Refused(error) => return Err(error),
+                Look::Wait(id, mode) => waited.wait(ctx, id, mode)?,
+                Look::Room(bytes) => self.make_room(ctx, hint, key, bytes)?,
+            }
+        }
+    }
+
+    /// One latch hold: lock, decide, log, change.
+    #[inline]
+    fn store_look<C: Context>(
+        &self,
+        ctx: &mut C,
+        hint: &mut LeafHint,
+        key: &[u8],
+        stored: Option<Stored<'_>>,
+        goal: Goal,
+        (waited, debt): (&mut Waited, &mut Option<Debt>),
+    ) -> Result<Look> {
+        let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, debt)?;
+        let node = Node::new(&*leaf);
+        let found = match self.lock_for_write(ctx, node, key, goal.absent(), waited) {
+            Verdict::Denied(id, mode) => return Ok(Look::Wait(id, mode)),
+            Verdict::Locked(found) => found,
+        };
+        let live = found.is_ok_and(|slot| !node.is_ghost(slot));
+        match goal {
+            Goal::Insert if live => return Ok(Look::Refused(Error::DuplicateKey)),
+            Goal::Update if !live => return Ok(Look::Refused(Error::NotFound)),
+            _ => {}
+        }
+        let Some(stored) = stored else { return Ok(Look::Chain) };
+        let fits = match found {
+            Ok(slot) => node.fits_value(slot, stored.bytes.len()),
+            Err(_) => node.fits(key.len(), stored.bytes.len()),
+        };
+        if !fits {
+            return Ok(Look::Room(stored.bytes.len()));
+        }
+        let change = match found {
+            Ok(slot) if live => replace(node, slot, stored),
+            _ => Change::Insert {
+                value: stored.bytes,
+                overflow: stored.overflow,
+                new_slot: found.is_err(),
+            },
+        };
+        let (Ok(slot) | Err(slot)) = found;
+        let op = UserOp { page: leaf.id(), tree: self.id, slot, key, change };
+        if matches!(op.change, Change::Delta { new: [], .. }) {
+            return Ok(Look::Done(true)); // The value is what it was.
+        }
+        let mut scratch = Scratch::borrow();
+        op.encode(&mut scratch.body);
+        let dropped = op.dropped_overflow().map(<[u8]>::to_vec);
+        Tree::perform_user(ctx, &mut leaf, &scratch)?;
+        if let Some(reference) = dropped {
+            ctx.defer_free(self.id, &reference);
+        }
+        Ok(Look::Done(live))
+    }
+}
+
+/// The change from the record at `slot` to the stored value.
+#[inline]
+fn replace<'a>(node: Node<'a, [u8]>, slot: usize, stored: Stored<'a>) -> Change<'a> {
+    let (old, new) = (node.value(slot), stored.bytes);
+    let (old_overflow, new_overflow) = (node.is_overflow(slot), stored.overflow);
+    if old_overflow || new_overflow {
+        Change::Replace { old, old_overflow, new, new_overflow }
+    } else {
+        Change::between(old, new)
+    }
+}

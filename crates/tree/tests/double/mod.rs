@@ -1,0 +1,308 @@
+//! A transaction that is just enough for the tree: the real lock table and the real pool, a log in
+//! a vector, an undo list, and a record of every lock that was asked for.
+
+#![allow(dead_code, unreachable_pub)] // Each test binary uses its own part.
+
+use std::ops::Bound;
+use std::sync::{Arc, Mutex};
+
+use clearway_base::{Error, Lsn, LsnSpan, PageId, Result, TreeId};
+use clearway_disk::MemoryDisk;
+use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
+use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_tree::{
+    Context, Direction, LeafHint, ReadIntent, SPACE_SPAN, SpaceMap, Tree, TreeConfig, TreeReport,
+    redo,
+};
+
+pub type Records = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// A log that is durable at once.
+#[derive(Default)]
+pub struct MemoryLog {
+    records: Mutex<Vec<(Vec<u8>, LsnSpan)>>,
+}
+
+impl MemoryLog {
+    fn insert(&self, body: &[u8]) -> LsnSpan {
+        let mut records = self.records.lock().unwrap();
+        let start = records.last().map_or(Lsn(512), |(_, span)| span.end);
+        let span = LsnSpan { start, end: Lsn(start.0 + 32 + body.len() as u64) };
+        records.push((body.to_vec(), span));
+        span
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.lock().unwrap().len()
+    }
+
+    /// How many records have this operation code.
+    pub fn count_of(&self, code: u8) -> usize {
+        self.records.lock().unwrap().iter().filter(|(body, _)| body.first() == Some(&code)).count()
+    }
+}
+
+impl Wal for MemoryLog {
+    fn durable(&self) -> Lsn {
+        self.end()
+    }
+    fn make_durable(&self, _: Lsn) -> Result<()> {
+        Ok(())
+    }
+    fn end(&self) -> Lsn {
+        self.records.lock().unwrap().last().map_or(Lsn(512), |(_, span)| span.end)
+    }
+}
+
+/// A database in memory.
+pub struct Database {
+    pub pool: Arc<Pool>,
+    pub space: Arc<SpaceMap>,
+    pub locks: LockTable,
+    pub log: Arc<MemoryLog>,
+}
+
+impl Database {
+    pub fn new() -> Database {
+        let db = Database::over(Arc::default());
+        db.space.create(&mut db.begin()).unwrap();
+        db
+    }
+
+    fn over(log: Arc<MemoryLog>) -> Database {
+        let options = PoolOptions {
+            cache_bytes: 64 << 20,
+            max_bytes: 1 << 30,
+            background_cleaner: false,
+            ..PoolOptions::default()
+        };
+        let pool = Pool::open(&MemoryDisk::new(), log.clone(), options).unwrap();
+        let options = LockOptions { buckets: 1 << 10, ..LockOptions::default() };
+        let locks = LockTable::new(options);
+        Database { space: SpaceMap::open(pool.clone()), pool, locks, log }
+    }
+
+    /// What redo of the first `records` records makes of an empty disk.
+    pub fn replayed(&self, records: usize) -> Database {
+        let again = Database::over(Arc::default());
+        for (body, span) in self.log.records.lock().unwrap()[..records].iter() {
+            if !body.is_empty() {
+                redo(&again.pool, body, *span).unwrap();
+            }
+        }
+        again
+    }
+
+    pub fn tree(&self, id: u32, node_bytes: usize) -> Tree {
+        let (pool, space) = (self.pool.clone(), self.space.clone());
+        Tree::create(pool, space, TreeId(id), TreeConfig { node_bytes }, &mut self.begin()).unwrap()
+    }
+
+    /// The same tree, in this database.
+    pub fn open(&self, tree: &Tree, node_bytes: usize) -> Tree {
+        let (pool, space) = (self.pool.clone(), self.space.clone());
+        Tree::open(pool, space, tree.id(), tree.root(), TreeConfig { node_bytes })
+    }
+
+    pub fn begin(&self) -> Txn {
+        Txn {
+            owner: self.locks.owner(),
+            locks: self.locks.clone(),
+            log: self.log.clone(),
+            pool: self.pool.clone(),
+            limit: WaitLimit::Default,
+            undo: Vec::new(),
+            frees: Vec::new(),
+            sparse: Vec::new(),
+            asked: Vec::new(),
+            reserved: 0,
+            latches_are_checked: false,
+        }
+    }
+
+    /// Verifies the tree, and that the database has no page but the map's and this tree's.
+    pub fn verify_only(&self, tree: &Tree) -> TreeReport {
+        let report = tree.verify().unwrap();
+        assert_eq!(report.met_twice, []);
+        let mut allocated = Vec::new();
+        self.space.for_each_allocated(|page| allocated.push(page)).unwrap();
+        allocated.retain(|page| (page.0 - 2) % SPACE_SPAN != 0);
+        assert_eq!(allocated, report.pages, "pages allocated, pages reachable");
+        report
+    }
+
+    /// The first page on which two databases differ, LSN and content.
+    pub fn difference(&self, other: &Database) -> Option<PageId> {
+        let mut pages = Vec::new();
+        self.space.for_each_allocated(|page| pages.push(page)).unwrap();
+        pages.into_iter().find(|&page| {
+            let (ours, theirs) = (self.pool.shared(page), other.pool.shared(page));
+            ours.unwrap()[8..] != theirs.unwrap()[8..]
+        })
+    }
+}
+
+/// A transaction.
+pub struct Txn {
+    pub owner: LockOwner,
+    locks: LockTable,
+    log: Arc<MemoryLog>,
+    pool: Arc<Pool>,
+    pub limit: WaitLimit,
+    pub undo: Vec<Vec<u8>>,
+    pub frees: Vec<(usize, Vec<u8>)>,
+    pub sparse: Vec<Vec<u8>>,
+    /// Every lock asked for or checked, granted or not.
+    pub asked: Vec<(LockId, RangeMode)>,
+    reserved: usize,
+    /// Whether `wait` and `reserve` make sure that no page is latched. For single threads.
+    pub latches_are_checked: bool,
+}
+
+impl Txn {
+    /// Commits: tags, frees what was dropped, looks after sparse leaves.
+    pub fn commit(mut self, tree: &Tree) {
+        let lsn = self.log.insert(&[]).end;
+        self.locks.release_all(&mut self.owner, Some(lsn));
+        for (_, reference) in std::mem::take(&mut self.frees) {
+            tree.free_value(&mut self, &reference).unwrap();
+        }
+        self.upkeep(tree);
+    }
+
+    pub fn rollback(mut self, tree: &Tree) {
+        self.rollback_to(tree, 0);
+        self.locks.release_all(&mut self.owner, None);
+        self.upkeep(tree);
+    }
+
+    /// Undoes all but the first `savepoint` operations.
+    pub fn rollback_to(&mut self, tree: &Tree, savepoint: usize) {
+        while self.undo.len() > savepoint {
+            let body = self.undo.pop().unwrap();
+            tree.undo(self, &body).unwrap();
+        }
+        self.frees.retain(|(at, _)| *at <= savepoint);
+    }
+
+    fn upkeep(&mut self, tree: &Tree) {
+        for key in std::mem::take(&mut self.sparse) {
+            tree.maintain(self, &key).unwrap();
+        }
+    }
+
+    pub fn scan(&mut self, tree: &Tree, range: Range, direction: Direction) -> Result<Records> {
+        let mut cursor = tree.cursor(range.0, range.1, direction, ReadIntent::Read);
+        let mut records = Vec::new();
+        while let Some(record) = cursor.next(tree, self)? {
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    pub fn get(&mut self, tree: &Tree, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut out = Vec::new();
+        let found = tree.get(self, &mut LeafHint::default(), key, ReadIntent::Read, &mut out)?;
+        Ok(found.then_some(out))
+    }
+
+    pub fn insert(&mut self, tree: &Tree, key: &[u8], value: &[u8]) -> Result<()> {
+        tree.insert(self, &mut LeafHint::default(), key, value)
+    }
+
+    pub fn delete(&mut self, tree: &Tree, key: &[u8]) -> Result<()> {
+        tree.delete(self, &mut LeafHint::default(), key)
+    }
+
+    fn check_no_latch(&self) {
+        if self.latches_are_checked {
+            for page in 2..self.pool.page_count().min(400) {
+                let latch = self.pool.try_exclusive(PageId(page)).unwrap();
+                assert!(latch.is_some(), "page {page} is latched where the context may block");
+            }
+        }
+    }
+
+    fn log(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        assert!(self.reserved >= body.len(), "{} bytes logged, not reserved", body.len());
+        self.reserved -= body.len();
+        Ok(self.log.insert(body))
+    }
+}
+
+pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        self.locks.release_all(&mut self.owner, None);
+    }
+}
+
+impl Context for Txn {
+    fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.asked.push((id, mode));
+        self.locks.try_acquire(&mut self.owner, id, mode)
+    }
+    fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.asked.push((id, mode));
+        self.locks.check(&mut self.owner, id, mode)
+    }
+    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+        self.check_no_latch();
+        self.locks.acquire(&mut self.owner, id, mode, self.limit)
+    }
+    fn release(&mut self, id: LockId) {
+        self.locks.release(&mut self.owner, id);
+    }
+    fn holds(&self, id: LockId, mode: RangeMode) -> bool {
+        self.owner.holds(id, mode)
+    }
+    fn ghost_is_free(&self, ghost: LockId) -> bool {
+        self.locks.is_idle(ghost)
+    }
+    fn inherit_tag(&mut self, from: LockId, to: LockId) {
+        self.locks.inherit_tag(from, to);
+    }
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.check_no_latch();
+        self.reserved = self.reserved.max(bytes);
+        Ok(())
+    }
+    fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        self.undo.push(body.to_vec());
+        self.log(body)
+    }
+    fn log_system(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        self.log(body)
+    }
+    fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        self.log(body)
+    }
+    fn defer_free(&mut self, _: TreeId, reference: &[u8]) {
+        self.frees.push((self.undo.len(), reference.to_vec()));
+    }
+    fn defer_maintenance(&mut self, _: TreeId, key: &[u8]) {
+        self.sparse.push(key.to_vec());
+    }
+}
+
+/// Whether an operation would have had to wait.
+pub fn would_block<T: std::fmt::Debug>(result: Result<T>) -> bool {
+    match result {
+        Err(Error::WouldBlock) => true,
+        Ok(_) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A small generator, the same on every machine.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+}

@@ -1,0 +1,177 @@
+//! Pages: reused after deletion, freed by destruction, whatever crashes in between.
+
+mod double;
+
+use std::ops::Bound::Unbounded;
+
+use clearway_base::Error;
+use clearway_tree::{Direction, LeafHint, Tree};
+use double::{Database, Random};
+
+fn key(n: u64) -> Vec<u8> {
+    n.to_be_bytes().to_vec()
+}
+
+/// Inserts `keys` in transactions of a hundred records.
+fn insert_all(db: &Database, tree: &Tree, keys: impl Iterator<Item = u64>) {
+    let keys: Vec<u64> = keys.collect();
+    for batch in keys.chunks(100) {
+        let mut txn = db.begin();
+        let mut hint = LeafHint::default();
+        for &n in batch {
+            tree.insert(&mut txn, &mut hint, &key(n), &[n as u8; 20]).unwrap();
+        }
+        txn.commit(tree);
+    }
+}
+
+fn delete_all(db: &Database, tree: &Tree, keys: impl Iterator<Item = u64>) {
+    let mut txn = db.begin();
+    for n in keys {
+        txn.delete(tree, &key(n)).unwrap();
+    }
+    txn.commit(tree);
+}
+
+#[test]
+fn space_is_reused_after_mass_deletion() {
+    let db = Database::new();
+    let tree = db.tree(7, 1024);
+    insert_all(&db, &tree, 0..5_000);
+    let full = db.verify_only(&tree).pages.len();
+    let file = db.pool.page_count();
+    for round in 1..4 {
+        delete_all(&db, &tree, (round - 1) * 10_000..(round - 1) * 10_000 + 5_000);
+        let report = db.verify_only(&tree);
+        assert_eq!(report.records, 0);
+        assert!(report.pages.len() * 20 < full, "{} of {full} pages", report.pages.len());
+        // Other keys: pages have to be freed to be of use to them.
+        insert_all(&db, &tree, round * 10_000..round * 10_000 + 5_000);
+        let report = db.verify_only(&tree);
+        assert_eq!(report.records, 5_000);
+        assert!(report.pages.len() <= full + full / 10, "{} of {full}", report.pages.len());
+    }
+    assert_eq!(db.pool.page_count(), file, "the file has not grown");
+}
+
+#[test]
+fn ascending_insertion_fills_pages() {
+    // Full to fifteen sixteenths when split; then the prefix of the new fences saves some bytes.
+    let db = Database::new();
+    let tree = db.tree(7, 4096);
+    insert_all(&db, &tree, 0..10_000);
+    let leaves = db.verify_only(&tree).levels[0];
+    assert!(leaves.used_bytes * 10 > leaves.pages * 4096 * 7, "{leaves:?}");
+}
+
+#[test]
+fn foster_chains_stay_short() {
+    let db = Database::new();
+    let tree = db.tree(7, 512);
+    let mut random = Random(5);
+    let keys: std::collections::BTreeSet<u64> = (0..5_000).map(|_| random.below(1 << 40)).collect();
+    let mut shuffled: Vec<u64> = keys.into_iter().collect();
+    for at in (1..shuffled.len()).rev() {
+        shuffled.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    insert_all(&db, &tree, shuffled.into_iter());
+    let report = db.verify_only(&tree);
+    assert!(report.levels.len() >= 3);
+    for level in &report.levels {
+        assert!(level.foster_children * 3 <= level.pages, "{report:?}");
+    }
+}
+
+#[test]
+fn destruction_goes_on_after_a_crash_at_any_record() {
+    let db = Database::new();
+    let tree = db.tree(7, 256);
+    let mut txn = db.begin();
+    let mut hint = LeafHint::default();
+    for n in 0..60 {
+        let value = vec![n as u8; if n % 20 == 0 { 30_000 } else { 20 }];
+        tree.put(&mut txn, &mut hint, &key(n * 7 % 60), &value).unwrap();
+    }
+    txn.commit(&tree);
+    let before = db.log.len();
+    tree.destroy(&mut db.begin()).unwrap();
+    assert_eq!(db.space.allocated_count().unwrap(), 1);
+    for records in before..=db.log.len() {
+        let again = db.replayed(records);
+        let tree = again.open(&tree, 256);
+        for _ in 0..2 {
+            tree.destroy(&mut again.begin()).unwrap();
+            assert_eq!(again.space.allocated_count().unwrap(), 1);
+        }
+    }
+}
+
+#[test]
+fn undo_finds_room_that_others_have_taken() {
+    let db = Database::new();
+    let tree = db.tree(7, 512);
+    let mut one = db.begin();
+    for n in [1, 2, 3] {
+        one.insert(&tree, &key(n * 100), &[7; 80]).unwrap();
+    }
+    one.commit(&tree);
+    let mut one = db.begin();
+    let mut hint = LeafHint::default();
+    for n in [1, 2, 3] {
+        tree.update(&mut one, &mut hint, &key(n * 100), b"").unwrap();
+    }
+    insert_all(&db, &tree, 101..110);
+    one.rollback(&tree);
+    let all = db.begin().scan(&tree, (Unbounded, Unbounded), Direction::Ascending).unwrap();
+    assert_eq!(all.len(), 12);
+    assert_eq!(all.iter().filter(|(_, value)| value[..] == [7; 80]).count(), 3);
+    db.verify_only(&tree);
+}
+
+#[test]
+fn large_values_come_and_go() {
+    let db = Database::new();
+    let tree = db.tree(7, 8192);
+    let large = |n: u8| vec![n; 100_000];
+    let mut one = db.begin();
+    one.insert(&tree, b"k", &large(1)).unwrap();
+    assert_eq!(one.get(&tree, b"k").unwrap(), Some(large(1)));
+    one.commit(&tree);
+    let pages = db.verify_only(&tree).pages.len();
+    // Replaced and rolled back: the old chain is still there, the new one is freed.
+    let mut two = db.begin();
+    tree.put(&mut two, &mut LeafHint::default(), b"k", &large(2)).unwrap();
+    two.rollback(&tree);
+    assert_eq!(db.verify_only(&tree).pages.len(), pages);
+    assert_eq!(db.begin().get(&tree, b"k").unwrap(), Some(large(1)));
+    // Refused: no chain is left behind.
+    let mut three = db.begin();
+    assert!(matches!(three.insert(&tree, b"k", &large(3)), Err(Error::DuplicateKey)));
+    three.commit(&tree);
+    assert_eq!(db.verify_only(&tree).pages.len(), pages);
+    let mut four = db.begin();
+    four.delete(&tree, b"k").unwrap();
+    four.commit(&tree);
+    assert_eq!(db.verify_only(&tree).pages.len(), 1);
+}
+
+#[test]
+fn keys_and_values_that_are_too_large_are_refused() {
+    let db = Database::new();
+    let tree = db.tree(7, 8192);
+    let mut txn = db.begin();
+    let refused = txn.insert(&tree, &[0; 1025], b"");
+    assert!(matches!(refused, Err(Error::KeyTooLarge { len: 1025, max: 1024 })));
+    let refused = txn.insert(&tree, b"k", &vec![0; (16 << 20) + 1]);
+    assert!(matches!(refused, Err(Error::ValueTooLarge { .. })));
+    assert_eq!(txn.undo.len(), 0);
+    // The longest of both go in, and out.
+    for n in 0..8 {
+        txn.insert(&tree, &[n; 1024], &[n; 200]).unwrap();
+        txn.insert(&tree, &[n + 100; 1024], &[n; 2000]).unwrap();
+    }
+    let all = txn.scan(&tree, (Unbounded, Unbounded), Direction::Descending).unwrap();
+    assert_eq!(all.len(), 16);
+    txn.rollback(&tree);
+    assert_eq!(db.verify_only(&tree).records, 0);
+}

@@ -1,0 +1,136 @@
+//! Hot backup: a fuzzy copy of the pages, and the log that makes it consistent.
+//!
+//! ```text
+//!   hold the log from keep-from ─► copy pages as the disk has them, in any state
+//!   ─► make the log durable up to E ─► copy the log from keep-from to E ─► superblock, last
+//! ```
+//!
+//! What comes out is what a crash at E would have left, and opens like that.
+//!
+//! Invariants:
+//! - B1. A page is copied after the superblock that is copied: whatever the copy lacks is in the log
+//!   from that superblock's redo LSN on.
+//! - B2. The log is copied after the last page, up to an E that was durable then: by the WAL rule
+//!   no copied page has seen a record beyond E.
+//! - B3. No log byte beyond E is copied, though the segment has some: they would be a group behind
+//!   a hole.
+//! - B4. A copy without its superblock is no database; an interrupted backup is refused.
+
+use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result, crc32c, crc32c_append};
+use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
+use clearway_sync::thread;
+
+use crate::{
+    checkpoint::{self, Cleaning},
+    core::Core,
+    superblock::{self, DATA_FILE, Found, Superblock},
+};
+
+/// Pages copied at a time: 1 MiB.
+const BATCH_PAGES: usize = 128;
+/// The superblock's pages, which are not copied.
+const FIRST_PAGE: u32 = 2;
+/// How often a page that looks damaged is read again: its writer may be at it just now.
+const ATTEMPTS: u32 = 200;
+
+/// Copies the database to the empty directory `to`.
+pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
+    match superblock::find(to)? {
+        Found::Nothing => {}
+        _ => return Err(not_empty(to)),
+    }
+    let _locked = to.lock()?;
+    // Not needed for correctness; it makes the copy's log short.
+    checkpoint::take(core, Cleaning::All)?;
+    let hold = checkpoint::hold_log(core);
+    let block = core.superblock.get();
+    let data = copy_pages(core, to)?;
+    core.log.wait_durable(core.log.end())?;
+    copy_log(core, to, hold.from, core.log.durable())?;
+    finish(to, &*data, block)
+}
+
+fn not_empty(to: &dyn Disk) -> Error {
+    let source = std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it holds a database");
+    Error::io("back up to", to.path(), source)
+}
+
+/// B1. Pages are read from the disk and not from the pool, so that a backup evicts nothing.
+fn copy_pages(core: &Core, to: &dyn Disk) -> Result<std::sync::Arc<dyn File>> {
+    let from = core.disk.open(DATA_FILE, OpenMode::Existing)?;
+    let data = to.open(DATA_FILE, OpenMode::Create)?;
+    let pages = core.pool.page_count();
+    data.allocate(0, u64::from(pages) * PAGE_SIZE as u64)?;
+    let mut batch = AlignedBuf::new(BATCH_PAGES * PAGE_SIZE);
+    let mut first = FIRST_PAGE;
+    while first < pages {
+        let count = BATCH_PAGES.min((pages - first) as usize);
+        let bytes = &mut batch[..count * PAGE_SIZE];
+        let offset = u64::from(first) * PAGE_SIZE as u64;
+        let read = from.read_at(bytes, offset)?;
+        bytes[read..].fill(0);
+        for (index, page) in bytes.chunks_exact_mut(PAGE_SIZE).enumerate() {
+            settle(&*from, PageId(first + index as u32), page)?;
+        }
+        data.write_at(bytes, offset)?;
+        first += count as u32;
+    }
+    Ok(data)
+}
+
+/// Makes sure that `page` is whole, reading it again if it was caught while it was written.
+fn settle(from: &dyn File, id: PageId, page: &mut [u8]) -> Result<()> {
+    let mut again = AlignedBuf::new(PAGE_SIZE);
+    for attempt in 0..ATTEMPTS {
+        if is_whole(id, page) {
+            return Ok(());
+        }
+        thread::sleep(std::time::Duration::from_micros(u64::from(attempt) * 50));
+        from.read_at(&mut again, u64::from(id.0) * PAGE_SIZE as u64)?;
+        page.copy_from_slice(&again);
+    }
+    Err(Error::CorruptPage { page: id, detail: "its checksum does not fit; not backed up".into() })
+}
+
+/// Whether a page of the data file is intact or was never written. The checksum is that of the
+/// pool: CRC-32C of the page id and of bytes 4 to the end.
+fn is_whole(id: PageId, page: &[u8]) -> bool {
+    let stored = u32::from_le_bytes(page[..4].try_into().expect("4 bytes"));
+    let computed = crc32c_append(crc32c(&id.0.to_le_bytes()), &page[4..]);
+    (stored == computed && page[4..8] == id.0.to_le_bytes()) || page.iter().all(|&byte| byte == 0)
+}
+
+/// Copies the segments that hold the log from `from` to `end` (B3).
+fn copy_log(core: &Core, to: &dyn Disk, from: Lsn, end: Lsn) -> Result<()> {
+    to.create_dir("log")?;
+    let segment_bytes = core.superblock.get().segment_bytes;
+    let mut batch = AlignedBuf::new(BATCH_PAGES * PAGE_SIZE);
+    let mut first = from.0 - from.0 % segment_bytes;
+    while first < end.0 {
+        let name = format!("log/{first:016x}");
+        let source = core.disk.open(&name, OpenMode::Existing)?;
+        let target = to.open(&name, OpenMode::Create)?;
+        target.allocate(0, segment_bytes)?;
+        let wanted = segment_bytes.min(end.0 - first);
+        let mut at = 0;
+        while at < wanted {
+            let len = (wanted - at).min(batch.len() as u64) as usize;
+            // Whole blocks for direct I/O; what lies beyond the end is zeroed.
+            let padded = len.next_multiple_of(PAGE_SIZE).min((segment_bytes - at) as usize);
+            let read = source.read_at(&mut batch[..padded], at)?;
+            batch[read.min(len)..padded].fill(0);
+            target.write_at(&batch[..padded], at)?;
+            at += len as u64;
+        }
+        target.sync_all()?;
+        first += segment_bytes;
+    }
+    to.sync_dir("log")
+}
+
+/// Makes the copy durable and then, by its superblock, a database (B4).
+fn finish(to: &dyn Disk, data: &dyn File, block: Superblock) -> Result<()> {
+    data.sync_all()?;
+    to.sync_dir("")?;
+    superblock::write_copy(data, &block)
+}

@@ -1,0 +1,164 @@
+//! Fuzzy checkpoints: where the next recovery starts, found without stopping anybody.
+//!
+//! ```text
+//!   clean old pages → BEGIN at B → list running transactions → ask the pool for its redo start
+//!   → ACTIVE records → END → all durable → superblock → truncate the log
+//! ```
+//!
+//! Invariants:
+//! - K1. Whatever was logged before `B` and is owed to a running transaction is in the list: the
+//!   list is made after `B` was inserted (R3 of `registry.rs`).
+//! - K2. Whatever was logged before `B` and is not on disk is at or after the redo LSN: a page is
+//!   dirty, with its recovery LSN, before the record of its change is inserted, and the pool is
+//!   asked after `B`.
+//! - K3. The superblock names a checkpoint only when all its records are durable.
+//! - K4. No log byte at or after min(redo LSN, first LSN of running transactions, backups' holds)
+//!   is given back, and none before the superblock that says so is durable.
+//! - K5. One checkpoint at a time.
+//!
+//! A commit that lies between `B` and the list is in the log after `B`, so analysis sees it, and
+//! must not be talked out of it by the list: see `recovery`.
+//!
+//! Algorithm: ARIES, section 5.4 "Checkpoints during normal processing", with the dirty-page table
+//! reduced to its minimum, because redo compares page LSNs anyway.
+
+use clearway_base::{Error, Lsn, Result, TxnId};
+use clearway_log::{Record, record_bytes};
+use clearway_sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::{
+    core::Core,
+    record::{self, ACTIVE_ENTRIES_MAX, ActiveEntry},
+};
+
+/// What checkpoints remember from one to the next.
+pub(crate) struct Checkpoints {
+    state: Mutex<State>,
+    /// Begin of the latest checkpoint, for the trigger.
+    latest: AtomicU64,
+    count: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    /// Log that running backups still need, by a number of their own.
+    holds: Vec<(u64, Lsn)>,
+    next_hold: u64,
+}
+
+/// How much a checkpoint cleans first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cleaning {
+    /// Pages that were dirty at the last checkpoint already: each page is written at most once
+    /// in between, and redo never goes back further than two checkpoints.
+    Old,
+    /// Everything that is dirty when it starts: the log shall become as short as possible.
+    All,
+}
+
+impl Checkpoints {
+    /// The latest checkpoint began at `latest`.
+    pub(crate) fn new(latest: Lsn) -> Checkpoints {
+        let (state, count) = (Mutex::default(), AtomicU64::new(0));
+        Checkpoints { state, latest: AtomicU64::new(latest.0), count }
+    }
+
+    /// Log bytes since the latest checkpoint began.
+    pub(crate) fn log_bytes_since(&self, end: Lsn) -> u64 {
+        end.0.saturating_sub(self.latest.load(Ordering::Relaxed))
+    }
+
+    /// Checkpoints completed.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+}
+
+/// Keeps the log from `from` on until it is dropped.
+pub(crate) struct Hold<'a> {
+    core: &'a Core,
+    number: u64,
+    pub(crate) from: Lsn,
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        let holds = &mut self.core.checkpoints.state.lock().holds;
+        holds.retain(|(number, _)| *number != self.number);
+    }
+}
+
+/// Holds the log from where recovery would start now.
+pub(crate) fn hold_log(core: &Core) -> Hold<'_> {
+    // Under the mutex no checkpoint runs, so the superblock's keep-from is not truncated yet (K4).
+    let mut state = core.checkpoints.state.lock();
+    let from = core.superblock.get().keep_from;
+    let number = state.next_hold;
+    state.next_hold += 1;
+    state.holds.push((number, from));
+    Hold { core, number, from }
+}
+
+/// Takes a checkpoint.
+///
+/// # Errors
+/// A failed write stops the engine; a full disk or log does not.
+pub(crate) fn take(core: &Core, cleaning: Cleaning) -> Result<()> {
+    let result = attempt(core, cleaning);
+    result.map_err(|error| match error {
+        Error::DiskFull { .. } | Error::LogFull { .. } => error,
+        error => core.fail(error),
+    })
+}
+
+fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
+    let state = core.checkpoints.state.lock();
+    core.log.health()?;
+    match cleaning {
+        Cleaning::Old => {
+            core.pool.clean_older(Lsn(core.checkpoints.latest.load(Ordering::Relaxed)))?;
+        }
+        Cleaning::All => core.pool.clean_older(core.log.end())?,
+    }
+
+    let begin = insert(core, record::CHECKPOINT_BEGIN, &[])?.start;
+    let oldest = core.registry.oldest_first();
+    let active = core.registry.snapshot();
+    let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin));
+    list(core, begin, &active)?;
+    let body = record::encode_checkpoint_end(begin, redo, active.len());
+    let end = insert(core, record::CHECKPOINT_END, &body)?.end;
+    core.log.wait_durable(end)?;
+
+    let keep_from = oldest.map_or(redo, |oldest| oldest.min(redo));
+    core.superblock.update(|block| {
+        block.checkpoint = begin;
+        block.redo = redo;
+        block.keep_from = keep_from;
+    })?;
+    // Relaxed: a trigger's estimate, and the next checkpoint reads it under the mutex.
+    core.checkpoints.latest.store(begin.0, Ordering::Relaxed);
+    core.checkpoints.count.fetch_add(1, Ordering::Relaxed);
+    let held = state.holds.iter().map(|(_, from)| *from).min();
+    core.log.truncate(held.map_or(keep_from, |held| held.min(keep_from)))?;
+    core.reserve.refill(&core.log);
+    Ok(())
+}
+
+/// Writes the list of running transactions, in as many records as it takes.
+fn list(core: &Core, begin: Lsn, active: &[ActiveEntry]) -> Result<()> {
+    for entries in active.chunks(ACTIVE_ENTRIES_MAX) {
+        insert(core, record::CHECKPOINT_ACTIVE, &record::encode_active(begin, entries))?;
+    }
+    Ok(())
+}
+
+/// Inserts a record that the engine's own reserve pays for.
+fn insert(core: &Core, kind: u8, body: &[u8]) -> Result<clearway_base::LsnSpan> {
+    core.reserve.take_all(record_bytes(body.len()), &core.log)?;
+    let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
+    core.log.insert(&record)
+}

@@ -1,0 +1,174 @@
+//! How a transaction ends: commit, rollback, or neither because the engine has stopped.
+//!
+//! Commit of a writer:
+//!
+//! ```text
+//!   busy ─► COMMIT record ─► nothing owed ─► locks released, tags = END of the record ─► ack
+//! ```
+//!
+//! Invariants:
+//! - F1. Locks are released after the commit record stands in the log buffer, so commit records are
+//!   in the order in which their effects become visible; and nothing that could still fail comes
+//!   between the record and the release.
+//! - F2. The result may leave when the log is durable up to `ack` = max(end of the commit record,
+//!   every tag met). A reader logs nothing; its `ack` is the highest tag it met.
+//! - F3. An end by rollback leaves no tag: after the undo the visible value is the predecessor's,
+//!   and so is the tag.
+//! - F4. Once the log has failed no commit succeeds, a reader's included: it may have read what a
+//!   stopped transaction left behind.
+//! - F5. What a transaction deferred is done after its commit; until its END record recovery would
+//!   do it.
+//!
+//! Algorithm: "Early lock release", section 3 (partial strictness); tags after "Efficient Locking
+//! for Databases", section 5.3.
+
+use std::sync::Arc;
+
+use clearway_base::{Lsn, Result};
+
+use crate::{core::Core, ghosts, options::EarlyRelease, slot::Slot};
+
+/// A commit that has been requested: locks released, not yet durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Committed {
+    /// The result may be shown once the log is durable up to here.
+    pub ack: Lsn,
+    /// Whether the transaction changed anything.
+    pub wrote: bool,
+}
+
+/// Commits. See [`Transaction::commit`](crate::Transaction::commit).
+#[inline]
+pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
+    // F4: after the last read.
+    if let Err(error) = slot.core.check_open() {
+        abandon(slot);
+        return Err(error);
+    }
+    if !slot.wrote {
+        let ack = slot.owner.max_tag();
+        slot.public().finish();
+        slot.public().read_only_commits.bump();
+        release(&mut slot, None);
+        slot.retire();
+        return Ok(Committed { ack, wrote: false });
+    }
+    let span = match slot.log_commit() {
+        Ok(span) => span,
+        Err(error) => {
+            abandon(slot);
+            return Err(error);
+        }
+    };
+    slot.public().commits.bump();
+    let ack = span.end.max(slot.owner.max_tag());
+    let outcome = release_committed(&mut slot, ack, span.end);
+    tidy_up(slot);
+    outcome.map(|()| Committed { ack, wrote: true })
+}
+
+/// Releases the locks of a committed writer, at once or when the commit is durable.
+#[inline]
+fn release_committed(slot: &mut Slot, ack: Lsn, end: Lsn) -> Result<()> {
+    let core = &slot.core;
+    let waited = match core.options.early_release {
+        EarlyRelease::All => Ok(()),
+        EarlyRelease::Shared => {
+            core.locks.release_shared(&mut slot.owner);
+            core.log.wait_durable(ack)
+        }
+        EarlyRelease::None => core.log.wait_durable(ack),
+    };
+    release(slot, Some(end));
+    waited
+}
+
+#[inline]
+fn release(slot: &mut Slot, commit: Option<Lsn>) {
+    slot.core.locks.release_all(&mut slot.owner, commit);
+}
+
+/// What a transaction that has ended leaves to do: deferred frees, sparse leaves.
+#[inline]
+fn tidy_up(mut slot: Box<Slot>) {
+    if !slot.ghosts.is_empty() {
+        pass_ghosts(&mut slot);
+    }
+    if slot.frees.is_empty() { slot.retire() } else { free_deferred(slot) }
+}
+
+#[cold]
+fn pass_ghosts(slot: &mut Slot) {
+    let core = slot.core.clone();
+    let mut hints = std::mem::take(&mut slot.ghosts);
+    core.ghosts.push(&mut hints);
+    for hint in &hints {
+        // As on the maintenance thread: reclaiming is never necessary.
+        let _ = ghosts::reclaim(&core, hint);
+    }
+}
+
+/// Does what the transaction deferred (F5). If that fails now, the slot waits for another try with
+/// the next checkpoint; until then it keeps the log from its commit record on.
+#[cold]
+fn free_deferred(mut slot: Box<Slot>) {
+    match slot.free_deferred() {
+        Ok(()) => slot.retire(),
+        Err(_) => {
+            let core = slot.core.clone();
+            core.stranded.lock().push(slot);
+        }
+    }
+}
+
+/// Tries again what [`free_deferred`] could not do.
+pub(crate) fn retry_stranded(core: &Arc<Core>) {
+    let stranded = std::mem::take(&mut *core.stranded.lock());
+    stranded.into_iter().for_each(free_deferred);
+}
+
+/// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback).
+pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<()> {
+    if slot.wrote {
+        if let Err(error) = slot.core.check_open() {
+            abandon(slot);
+            return Err(error);
+        }
+        if let Err(error) = undo_all(&mut slot) {
+            // Its changes can be neither kept nor taken back now: recovery will.
+            let error = slot.core.fail(error);
+            abandon(slot);
+            return Err(error);
+        }
+    }
+    slot.public().finish();
+    slot.public().rollbacks.bump();
+    release(&mut slot, None);
+    slot.frees.clear();
+    tidy_up(slot);
+    Ok(())
+}
+
+/// Ends a loser that recovery has undone.
+pub(crate) fn end_loser(mut slot: Box<Slot>) -> Result<()> {
+    slot.reserve_end()?;
+    slot.log_end()?;
+    slot.public().finish();
+    slot.retire();
+    Ok(())
+}
+
+/// Undoes everything and says so in the log.
+fn undo_all(slot: &mut Slot) -> Result<()> {
+    slot.undo_to(0)?;
+    slot.log_end().map(drop)
+}
+
+/// Ends a transaction of an engine that has stopped: its locks go, its changes stay for recovery
+/// to undo. Nobody who sees them is acknowledged any more (F4).
+#[cold]
+pub(crate) fn abandon(mut slot: Box<Slot>) {
+    slot.public().finish();
+    release(&mut slot, None);
+    slot.retire();
+}

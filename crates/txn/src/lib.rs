@@ -1,0 +1,71 @@
+//! Transactions: begin, operate, commit, roll back; tables; checkpoints and recovery.
+//!
+//! ```text
+//! Engine ── begin ──► Transaction ── commit ──► Committed { ack } ── Log::wait_durable(ack)
+//!   │                     │
+//!   │ tables, checkpoint, │ get, put, insert, update, delete, cursor, savepoint
+//!   │ backup, verify      ▼
+//!   │                   Slot  ── implements ──► clearway_tree::Context
+//!   ▼                     │
+//!  Core ◄─────────────────┘  log, locks, pool, space map, registry, superblock
+//! ```
+//!
+//! `commit` returns when the commit record stands in the log buffer and the locks are released. It
+//! neither flushes nor asks for a flush: the caller waits for `ack` (`Log::wait_durable`), or asks
+//! (`Log::request_flush`) and looks later (`Log::poll_durable`).
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `engine`, `core` | the face; what all parts share |
+//! | `transaction` | a transaction as its user sees it |
+//! | `slot` | its locks, undo list and log space; what the tree asks of it |
+//! | `registry` | where others see running transactions |
+//! | `finish` | commit and rollback |
+//! | `undo`, `claim`, `frees`, `ghosts` | the undo list; log space; what is done after the end |
+//! | `table`, `tables` | handles; the catalogue, create and drop |
+//! | `record` | the log records of this layer |
+//! | `checkpoint`, `superblock`, `recovery` | where recovery starts, and what it does |
+//! | `background` | the threads |
+//! | `backup`, `verify` | copying and checking a database in use |
+//!
+//! What holds everywhere: commit records stand in the log in the order in which their effects
+//! became visible; no result leaves before its `ack` is durable; once a write or sync has failed
+//! nothing commits; nothing acknowledged is lost and nothing unacknowledged is half there.
+//!
+//! Latch order: `ddl` → a checkpoint's mutex → the maps of tables, a free list, the log reserve,
+//! the queue of sparse leaves; the latter are leaves. None is taken under a page latch but those
+//! of the log and the lock table.
+
+mod options;
+mod report;
+
+mod claim;
+mod frees;
+mod record;
+mod registry;
+mod superblock;
+mod undo;
+
+mod core;
+mod slot;
+
+mod finish;
+mod transaction;
+
+mod ghosts;
+mod table;
+mod tables;
+
+mod background;
+mod backup;
+mod checkpoint;
+mod engine;
+mod recovery;
+mod verify;
+
+pub use engine::Engine;
+pub use finish::Committed;
+pub use options::{Creation, EarlyRelease, EngineOptions};
+pub use report::{EngineStats, RecoveryReport, TableReport, VerifyReport};
+pub use table::Table;
+pub use transaction::{Cursor, Savepoint, Transaction};

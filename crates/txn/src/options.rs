@@ -1,0 +1,92 @@
+//! What a caller may choose when it opens an engine.
+
+use clearway_base::{Error, PAGE_SIZE, RECORD_LEN_MAX, Result};
+use clearway_lock::LockOptions;
+use clearway_log::LogOptions;
+use clearway_pool::PoolOptions;
+
+/// Which locks a committing writer gives back before its commit record is durable.
+///
+/// Every choice is safe (a result still waits for its own commit record and for every tag it
+/// met); they differ in how long others wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EarlyRelease {
+    /// All locks, as soon as the commit record stands in the log buffer.
+    #[default]
+    All,
+    /// The shared ones at once, the exclusive ones when the commit record is durable.
+    Shared,
+    /// None before the commit record is durable.
+    None,
+}
+
+/// Whether opening may create a database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Creation {
+    /// Open the database, or create it in an absent or empty directory.
+    #[default]
+    IfMissing,
+    /// Open an existing database only.
+    Never,
+    /// Create a new database; an existing one is an error.
+    New,
+}
+
+/// Options of an engine. Those of the parts below are theirs to document.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// The log: ring, segments, capacity, strategy, group policy.
+    pub log: LogOptions,
+    /// The buffer pool: cache size.
+    pub pool: PoolOptions,
+    /// The lock table: buckets, default wait limit.
+    pub lock: LockOptions,
+    /// Usable bytes of a tree node. Fixed when the database is created (an existing database keeps
+    /// its own); tests shrink it so that a few keys fill a page. Default: a whole page.
+    pub node_bytes: usize,
+    /// Which locks a commit gives back early.
+    pub early_release: EarlyRelease,
+    /// Whether opening may create the database.
+    pub create: Creation,
+    /// A checkpoint starts after this many bytes of log. It is clipped to a quarter of the log's
+    /// capacity, so that truncation always comes in time. Default 256 MiB.
+    pub checkpoint_log_bytes: u64,
+    /// Threads that checkpoint and reclaim in the background. Off only in tests that place every
+    /// checkpoint by hand.
+    pub background: bool,
+}
+
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
+            log: LogOptions::default(),
+            pool: PoolOptions::default(),
+            lock: LockOptions::default(),
+            node_bytes: PAGE_SIZE,
+            early_release: EarlyRelease::All,
+            create: Creation::IfMissing,
+            checkpoint_log_bytes: 256 << 20,
+            background: true,
+        }
+    }
+}
+
+impl EngineOptions {
+    /// Refuses what cannot work. The parts below check their own options when they start.
+    pub(crate) fn check(&self) -> Result<()> {
+        let refuse = |option, detail: &str| Err(Error::BadOption { option, detail: detail.into() });
+        if self.node_bytes > PAGE_SIZE || self.node_bytes < NODE_BYTES_MIN {
+            return refuse("node_bytes", "must lie between 256 and 8192");
+        }
+        if self.log.ring_bytes < 2 * RECORD_LEN_MAX {
+            return refuse("ring_bytes", "must hold two of the longest records: at least 64 KiB");
+        }
+        if self.checkpoint_log_bytes == 0 {
+            return refuse("checkpoint_log_bytes", "must be positive");
+        }
+        Ok(())
+    }
+}
+
+/// The smallest node the tree's tests use; the tree itself refuses what it cannot lay out.
+const NODE_BYTES_MIN: usize = 256;

@@ -1,0 +1,276 @@
+//! Recovery: analysis and redo in one forward pass over the log, then undo of the losers.
+//!
+//! ```text
+//!   keep-from          redo              checkpoint B                            tail
+//!   ├── undo may read ─┼── redo only ────┼── redo and analysis ──────────────────┤
+//! ```
+//!
+//! Invariants:
+//! - V1. *Redo repeats history*: every change of the log is on its page afterwards, losers' and
+//!   compensations included. Page LSNs make it idempotent.
+//! - V2. Whatever the pass reads is made durable first, so a page that redo changed may be written
+//!   at once without breaking the WAL rule.
+//! - V3. After the pass `owed` holds exactly the unfinished transactions: the checkpoint's list,
+//!   corrected by every record from `B` on. Records know better than the list: what stands between
+//!   `B` and the list is newer than what the list was made from, or already in it.
+//! - V4. Undo logs compensations under the loser's own id, and END when it is done. A crash in the
+//!   middle leaves a shorter undo chain and never a change undone twice.
+//!
+//! Undo goes backwards over all losers together, newest change first, so the log is read in one
+//! direction. Checkpoints may run meanwhile: losers stand in the registry like everybody.
+//!
+//! Algorithm: Mohan et al., "ARIES" (TODS 1992), sections 6.1 to 6.4. Differences: analysis and redo
+//! are one pass, since there is no dirty-page table to wait for; system transactions are single
+//! records and are never undone; a committed transaction may owe deferred frees.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use clearway_base::{Error, Lsn, Result, TxnId};
+use clearway_disk::{Disk, OpenMode};
+use clearway_log::{LogReader, RecordView};
+use clearway_pool::Pool;
+
+use crate::{
+    core::Core,
+    finish,
+    frees::DeferredFrees,
+    record::{self, ActiveEntry, Need},
+    slot::Slot,
+    superblock::Superblock,
+};
+
+/// What the forward pass found.
+pub(crate) struct Pass {
+    /// Where the log ends.
+    pub(crate) tail: Lsn,
+    /// Records read.
+    pub(crate) records: u64,
+    /// Unfinished transactions (V3).
+    pub(crate) owed: Vec<ActiveEntry>,
+}
+
+/// What the backward pass did.
+#[derive(Default)]
+pub(crate) struct Undone {
+    pub(crate) losers: u64,
+    pub(crate) changes: u64,
+    pub(crate) frees: u64,
+}
+
+/// Reads the log from the superblock's redo LSN to its end, repeating what it says.
+///
+/// # Errors
+/// Damage in the log or in a page, and what the disk says. Nothing is lost: the pass can be
+/// repeated.
+pub(crate) fn forward(disk: &Arc<dyn Disk>, pool: &Pool, block: &Superblock) -> Result<Pass> {
+    sync_log(&**disk)?;
+    let mut reader = LogReader::open(disk.clone(), block.segment_bytes, block.redo)?;
+    let mut analysis = Analysis::new(block.checkpoint);
+    let mut records = 0;
+    while let Some(record) = reader.next()? {
+        records += 1;
+        pool.set_redo_position(Some(record.span.start));
+        if matches!(record.kind, record::USER | record::SYSTEM | record::COMPENSATION) {
+            clearway_tree::redo(pool, record.body, record.span)?;
+        }
+        if record.span.start >= block.checkpoint {
+            analysis.note(&record);
+        }
+    }
+    pool.set_redo_position(None);
+    if reader.epoch().is_some_and(|epoch| epoch >= block.epoch) {
+        return Err(Error::corrupt("log", "it is newer than the superblock"));
+    }
+    if !analysis.complete {
+        return Err(Error::corrupt("log", "the checkpoint that the superblock names is not there"));
+    }
+    let owed = analysis.owed.into_values().collect();
+    Ok(Pass { tail: reader.tail(), records, owed })
+}
+
+/// Makes what is about to be read durable (V2): a killed process can leave log bytes that only the
+/// operating system's memory has.
+fn sync_log(disk: &dyn Disk) -> Result<()> {
+    for name in disk.list("log")? {
+        disk.open(&format!("log/{name}"), OpenMode::Existing)?.sync_data()?;
+    }
+    Ok(())
+}
+
+/// The state of analysis.
+struct Analysis {
+    /// Where the checkpoint begins.
+    begin: Lsn,
+    owed: HashMap<TxnId, ActiveEntry>,
+    /// Who ended between `begin` and the end of the checkpoint, and may be in its list still.
+    ended: HashSet<TxnId>,
+    /// Whether the checkpoint's last record was met.
+    complete: bool,
+}
+
+impl Analysis {
+    fn new(begin: Lsn) -> Analysis {
+        Analysis { begin, owed: HashMap::new(), ended: HashSet::new(), complete: false }
+    }
+
+    fn note(&mut self, record: &RecordView<'_>) {
+        let start = record.span.start;
+        match record.kind {
+            record::USER => self.owes(record.txn, start, Need::Undo(start)),
+            record::COMPENSATION => self.owes(record.txn, start, Need::Undo(record.prev)),
+            record::COMMIT if record.body.is_empty() => self.end(record.txn),
+            record::COMMIT => {
+                self.owes(record.txn, start, Need::Frees { commit: start, begun: 0 });
+            }
+            record::SYSTEM if record.txn != TxnId::NONE => self.begun(record, start),
+            record::END => self.end(record.txn),
+            record::CHECKPOINT_ACTIVE => self.list(record.body),
+            record::CHECKPOINT_END if record.body.get(..8) == Some(&self.begin.0.to_le_bytes()) => {
+                self.complete = true;
+                self.ended = HashSet::new();
+            }
+            _ => {}
+        }
+    }
+
+    fn owes(&mut self, txn: TxnId, start: Lsn, need: Need) {
+        let entry = self.owed.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
+        entry.need = need;
+    }
+
+    /// A step of a deferred free; its number is in `prev`.
+    fn begun(&mut self, record: &RecordView<'_>, start: Lsn) {
+        let txn = record.txn;
+        let need = Need::Frees { commit: Lsn::ZERO, begun: 0 };
+        let entry = self.owed.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
+        // The commit record may stand before the checkpoint; then the list will name it.
+        let commit = match entry.need {
+            Need::Frees { commit, .. } => commit,
+            Need::Undo(_) => Lsn::ZERO,
+        };
+        entry.need = Need::Frees { commit, begun: record.prev.0 };
+    }
+
+    fn end(&mut self, txn: TxnId) {
+        self.owed.remove(&txn);
+        if !self.complete {
+            self.ended.insert(txn);
+        }
+    }
+
+    /// The checkpoint's list, corrected by what the log has said since its begin (V3).
+    fn list(&mut self, body: &[u8]) {
+        for listed in record::decode_active(body, self.begin).unwrap_or_default() {
+            if self.ended.contains(&listed.txn) {
+                continue;
+            }
+            let entry = self.owed.entry(listed.txn).or_insert(listed);
+            entry.first = entry.first.min(listed.first);
+            if let (
+                Need::Frees { commit: commit @ Lsn::ZERO, begun },
+                Need::Frees { commit: c, begun: b },
+            ) = (&mut entry.need, listed.need)
+            {
+                *commit = c;
+                *begun = (*begun).max(b);
+            }
+        }
+    }
+}
+
+/// Slots that go on for the unfinished transactions, registered so that a checkpoint which
+/// runs during undo lists them.
+pub(crate) struct Losers {
+    /// By the change that is to be undone next.
+    undo: BTreeMap<Lsn, Box<Slot>>,
+    /// Those of which everything is undone already, but their END is missing.
+    #[allow(clippy::vec_box)] // Slots live boxed.
+    undone: Vec<Box<Slot>>,
+    #[allow(clippy::vec_box)] // Slots live boxed.
+    frees: Vec<Box<Slot>>,
+}
+
+/// Registers the unfinished transactions.
+pub(crate) fn adopt(core: &Arc<Core>, owed: &[ActiveEntry]) -> Result<Losers> {
+    let mut losers = Losers { undo: BTreeMap::new(), undone: Vec::new(), frees: Vec::new() };
+    let mut reader = core.log.reader(core.superblock.get().keep_from)?;
+    for entry in owed {
+        match entry.need {
+            Need::Undo(Lsn::ZERO) => {
+                losers.undone.push(Slot::resume(core, entry.txn, entry.first, Lsn::ZERO));
+            }
+            Need::Undo(head) => {
+                losers.undo.insert(head, Slot::resume(core, entry.txn, entry.first, head));
+            }
+            Need::Frees { commit, begun } => {
+                let frees = read_frees(&mut reader, entry.txn, commit)?;
+                let mut slot = Slot::resume(core, entry.txn, entry.first, commit);
+                slot.resume_frees(commit, begun, frees);
+                losers.frees.push(slot);
+            }
+        }
+    }
+    Ok(losers)
+}
+
+/// Reads the deferred frees of a committed transaction, newest record first.
+fn read_frees(reader: &mut LogReader, txn: TxnId, commit: Lsn) -> Result<DeferredFrees> {
+    let damaged = || Error::corrupt("log record", format!("the deferred frees of {}", txn.0));
+    let mut frees = DeferredFrees::default();
+    let mut at = commit;
+    let mut kind = record::COMMIT;
+    while at != Lsn::ZERO {
+        let record = reader.read_at(at)?;
+        if record.kind != kind || record.txn != txn || record.prev >= at {
+            return Err(damaged());
+        }
+        frees.prepend(record.body).ok_or_else(damaged)?;
+        (at, kind) = (record.prev, record::FREES);
+    }
+    Ok(frees)
+}
+
+/// Undoes the losers and completes the deferred frees.
+pub(crate) fn backward(core: &Arc<Core>, mut losers: Losers) -> Result<Undone> {
+    let mut done = Undone {
+        losers: (losers.undo.len() + losers.undone.len()) as u64,
+        frees: losers.frees.len() as u64,
+        ..Undone::default()
+    };
+    let mut reader = core.log.reader(core.superblock.get().keep_from)?;
+    let mut body = Vec::new();
+    while let Some((lsn, mut slot)) = losers.undo.pop_last() {
+        let prev = read_change(&mut reader, slot.id, lsn, &mut body)?;
+        slot.undo_from_log(lsn, prev, &body)?;
+        done.changes += 1;
+        if prev == Lsn::ZERO {
+            losers.undone.push(slot);
+        } else {
+            losers.undo.insert(prev, slot);
+        }
+    }
+    for slot in losers.undone {
+        finish::end_loser(slot)?;
+    }
+    for mut slot in losers.frees {
+        slot.free_deferred()?;
+        slot.retire();
+    }
+    Ok(done)
+}
+
+/// Reads the change at `lsn` into `body`. Answers the change to undo after it.
+fn read_change(reader: &mut LogReader, txn: TxnId, lsn: Lsn, body: &mut Vec<u8>) -> Result<Lsn> {
+    let record = reader.read_at(lsn)?;
+    // `prev` goes backwards, or undo would not end.
+    if record.kind != record::USER || record.txn != txn || record.prev >= lsn {
+        let detail = format!("the undo chain of {} leads to {lsn}, which is not of it", txn.0);
+        return Err(Error::corrupt("log record", detail));
+    }
+    body.clear();
+    body.extend_from_slice(record.body);
+    Ok(record.prev)
+}

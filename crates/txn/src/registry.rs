@@ -1,0 +1,345 @@
+//! Where running transactions are registered, without a mutex that all of them touch.
+//!
+//! A transaction runs in a *slot*. What others may read of it (the checkpointer, statistics) is a
+//! [`Public`] record on its own cache lines, at a fixed place for the life of the engine. The rest,
+//! its lock owner, undo list and log claim, is a boxed [`Slot`] that moves between a free list and
+//! the running [`Transaction`](crate::Transaction), so that its memory serves the next one.
+//!
+//! Invariants:
+//! - R1. A `Public` is written only by the thread that runs the transaction in its slot.
+//! - R2. `first` is at or before the transaction's first record: it is set, from the log's end,
+//!   before that record is inserted.
+//! - R3. Around each insert that changes what recovery owes the transaction, `word` is *busy*; a
+//!   reader waits until it is not. So whoever reads it after inserting a record at `B` learns of
+//!   every such insert before `B`.
+//! - R4. `word` is zero whenever nothing would be owed to the transaction.
+//! - R5. Ids are never used twice in an epoch: slot and a sequence per slot.
+//!
+//! Life of `word`:
+//!
+//! ```text
+//!          first change                commit or end of rollback
+//!   0 ───────────────────► undo LSN ─────────────────────────────► 0
+//!          ▲    │ each insert: LSN|BUSY, then the new LSN           ▲
+//!          └────┘                     │ commit with deferred frees  │ end
+//!                                     └────────► commit LSN|FREES ──┘
+//! ```
+//!
+//! Ordering: R3 rests on the log's reservation, one modification order in which an earlier insert
+//! happens before a later one; the busy store precedes the insert in program order.
+//!
+//! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
+//! list steals from the others before the registry grows, so programs that begin and end
+//! transactions on different threads do not pile slots up.
+
+use std::{cell::Cell, sync::OnceLock};
+
+use clearway_base::{Epoch, Lsn, TxnId};
+use clearway_sync::{
+    Backoff, CachePadded, SpinLatch,
+    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+};
+
+use crate::{
+    record::{ActiveEntry, Need},
+    slot::Slot,
+};
+
+/// Bits of a transaction id that name its slot: as many as the lock table has owners.
+const SLOT_BITS: u32 = 16;
+/// Bits that count the transactions of a slot, below the epoch's.
+const SEQUENCE_BITS: u32 = 32;
+/// Slots are allocated 256 at a time, 32 KiB.
+const CHUNK_SLOTS: usize = 256;
+const CHUNKS_MAX: usize = (1 << SLOT_BITS) / CHUNK_SLOTS;
+/// Free lists: enough that threads rarely share one.
+const PARTITIONS: usize = 16;
+
+const BUSY: u64 = 1;
+const FREES: u64 = 2;
+const LSN_SHIFT: u32 = 2;
+
+/// What others may read of a slot.
+#[derive(Default)]
+pub(crate) struct Public {
+    /// The running transaction, 0 if there is none.
+    id: AtomicU64,
+    /// What recovery would owe it: LSN << 2 | flags. See the module's diagram.
+    word: AtomicU64,
+    /// R2; 0 while it has logged nothing.
+    first: AtomicU64,
+    /// Of the frees it owes, how many have begun.
+    begun: AtomicU64,
+    pub(crate) commits: Counter,
+    pub(crate) read_only_commits: Counter,
+    pub(crate) rollbacks: Counter,
+}
+
+/// A counter with one writer (R1): a plain load and store, no read-modify-write.
+#[derive(Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn bump(&self) {
+        // Relaxed: a statistic, partner of nothing.
+        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Public {
+    /// Starts transaction `id` here.
+    #[inline]
+    pub(crate) fn start(&self, id: TxnId) {
+        // Release pairs with the Acquire loads in `snapshot`, as all stores here do.
+        self.id.store(id.0, Ordering::Release);
+    }
+
+    /// Notes where the transaction's first record cannot be before (R2).
+    #[inline]
+    pub(crate) fn register(&self, first: Lsn) {
+        self.first.store(first.0, Ordering::Release);
+    }
+
+    /// Before an insert that changes what is owed (R3).
+    #[inline]
+    pub(crate) fn busy(&self) {
+        let word = self.word.load(Ordering::Relaxed); // own store (R1)
+        self.word.store(word | BUSY, Ordering::Release);
+    }
+
+    /// After that insert, or when it failed with the same `undo` as before.
+    #[inline]
+    pub(crate) fn owes_undo(&self, undo: Lsn) {
+        self.word.store(undo.0 << LSN_SHIFT, Ordering::Release);
+    }
+
+    /// The transaction has committed; its frees are owed, but for those that have begun.
+    pub(crate) fn owes_frees(&self, commit: Lsn, begun: u64) {
+        self.begun.store(begun, Ordering::Release);
+        self.word.store(commit.0 << LSN_SHIFT | FREES, Ordering::Release);
+    }
+
+    /// The transaction has ended: nothing is owed, nobody runs here.
+    #[inline]
+    pub(crate) fn finish(&self) {
+        self.word.store(0, Ordering::Release);
+        self.id.store(0, Ordering::Release);
+        self.first.store(0, Ordering::Release);
+    }
+
+    /// What is owed to the transaction in this slot, if anything is (R3, R4).
+    fn snapshot(&self) -> Option<ActiveEntry> {
+        let backoff = Backoff::new();
+        loop {
+            // Acquire pairs with the owner's Release stores. If `word` belongs to a later
+            // transaction than `id`, the second load of `id` sees that one's id, or zero.
+            // `first` is set before `word` and cleared after `id`, so it is read between them.
+            let id = self.id.load(Ordering::Acquire);
+            let word = self.word.load(Ordering::Acquire);
+            let first = self.first.load(Ordering::Acquire);
+            let begun = self.begun.load(Ordering::Acquire);
+            let again = self.word.load(Ordering::Acquire);
+            if word & BUSY == 0 && again == word && self.id.load(Ordering::Acquire) == id {
+                let lsn = Lsn(word >> LSN_SHIFT);
+                let need = match word & FREES {
+                    0 => Need::Undo(lsn),
+                    _ => Need::Frees { commit: lsn, begun },
+                };
+                let entry = ActiveEntry { txn: TxnId(id), first: Lsn(first), need };
+                return (word != 0).then_some(entry);
+            }
+            backoff.snooze();
+        }
+    }
+
+    /// R2, or none.
+    fn first(&self) -> Option<Lsn> {
+        let first = self.first.load(Ordering::Acquire);
+        (first != 0).then_some(Lsn(first))
+    }
+}
+
+type Chunk = Box<[CachePadded<Public>]>;
+
+/// All slots of an engine.
+pub(crate) struct Registry {
+    chunks: Box<[OnceLock<Chunk>]>,
+    /// Slots ever handed out; they are numbered from 0.
+    used: AtomicU32,
+    #[allow(clippy::vec_box)] // Slots move as pointers, from transaction to list and back.
+    free: [CachePadded<SpinLatch<Vec<Box<Slot>>>>; PARTITIONS],
+    /// Set when the engine closes: slots are dropped and not kept.
+    closed: AtomicBool,
+}
+
+impl Registry {
+    pub(crate) fn new() -> Registry {
+        Registry {
+            chunks: (0..CHUNKS_MAX).map(|_| OnceLock::new()).collect(),
+            used: AtomicU32::new(0),
+            free: Default::default(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// A slot that some transaction used before, this thread's last one if possible.
+    #[inline]
+    pub(crate) fn reuse(&self) -> Option<Box<Slot>> {
+        let home = partition();
+        if let Some(slot) = self.free[home].lock().pop() {
+            return Some(slot);
+        }
+        (1..PARTITIONS).find_map(|step| self.free[(home + step) % PARTITIONS].try_lock()?.pop())
+    }
+
+    /// Numbers a new slot.
+    ///
+    /// # Panics
+    /// When 65,536 transactions run at once.
+    pub(crate) fn grow(&self) -> u32 {
+        // Relaxed: the number alone is used, and the chunk is published by its OnceLock.
+        let index = self.used.fetch_add(1, Ordering::Relaxed);
+        assert!((index as usize) < CHUNKS_MAX * CHUNK_SLOTS, "too many transactions at once");
+        self.public(index);
+        index
+    }
+
+    /// Keeps a slot for the next transaction, or hands it back if the engine was closed.
+    #[inline]
+    pub(crate) fn give_back(&self, slot: Box<Slot>) -> Option<Box<Slot>> {
+        let mut list = self.free[partition()].lock();
+        // Read under the latch: `close` sets the flag first and then empties every list under
+        // its latch, so a slot is either refused here or dropped there.
+        if self.closed.load(Ordering::Acquire) {
+            return Some(slot);
+        }
+        list.push(slot);
+        None
+    }
+
+    /// Drops the free slots, now and from now on. Slots hold the engine alive.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        for list in &self.free {
+            let slots = std::mem::take(&mut *list.lock());
+            drop(slots);
+        }
+    }
+
+    /// The public record of slot `index`.
+    #[inline]
+    pub(crate) fn public(&self, index: u32) -> &Public {
+        let chunk = self.chunks[index as usize / CHUNK_SLOTS]
+            .get_or_init(|| (0..CHUNK_SLOTS).map(|_| CachePadded::default()).collect());
+        &chunk[index as usize % CHUNK_SLOTS]
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Public> {
+        // Acquire: as good as Relaxed here, see `oldest_first` for why a slot may be missed.
+        (0..self.used.load(Ordering::Acquire)).map(|index| self.public(index))
+    }
+
+    /// What is owed to every running transaction, for a checkpoint that has inserted its first
+    /// record. A slot that appears meanwhile logs after that record and needs no entry.
+    pub(crate) fn snapshot(&self) -> Vec<ActiveEntry> {
+        self.all().filter_map(Public::snapshot).collect()
+    }
+
+    /// At or before the oldest record of every running transaction. A transaction that is missed
+    /// registers now and logs only after what the caller inserted before.
+    pub(crate) fn oldest_first(&self) -> Option<Lsn> {
+        self.all().filter_map(Public::first).min()
+    }
+
+    /// Transactions running now.
+    pub(crate) fn active(&self) -> u64 {
+        self.all().filter(|public| public.id.load(Ordering::Relaxed) != 0).count() as u64
+    }
+
+    /// Commits, read-only commits and rollbacks of all slots.
+    pub(crate) fn totals(&self) -> (u64, u64, u64) {
+        self.all().fold((0, 0, 0), |(commits, read_only, rollbacks), public| {
+            (
+                commits + public.commits.get(),
+                read_only + public.read_only_commits.get(),
+                rollbacks + public.rollbacks.get(),
+            )
+        })
+    }
+}
+
+/// The id of the `sequence`-th transaction of a slot (R5).
+#[inline]
+pub(crate) fn txn_id(epoch: Epoch, sequence: u32, index: u32) -> TxnId {
+    let epoch = u64::from(epoch.0) << (SEQUENCE_BITS + SLOT_BITS);
+    TxnId(epoch | u64::from(sequence) << SLOT_BITS | u64::from(index))
+}
+
+/// The free list of this thread.
+#[inline]
+fn partition() -> usize {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    thread_local! {
+        static HOME: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    HOME.with(|home| {
+        if home.get() == usize::MAX {
+            home.set(NEXT.fetch_add(1, Ordering::Relaxed) as usize % PARTITIONS);
+        }
+        home.get()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshot_tells_what_is_owed() {
+        let registry = Registry::new();
+        let index = registry.grow();
+        let public = registry.public(index);
+        public.start(txn_id(Epoch(1), 1, index));
+        assert!(registry.snapshot().is_empty(), "a reader is owed nothing");
+        public.register(Lsn(512));
+        public.busy();
+        public.owes_undo(Lsn(600));
+        let entry = registry.snapshot()[0];
+        assert_eq!((entry.first, entry.need), (Lsn(512), Need::Undo(Lsn(600))));
+        public.owes_frees(Lsn(700), 2);
+        assert_eq!(registry.snapshot()[0].need, Need::Frees { commit: Lsn(700), begun: 2 });
+        assert_eq!(registry.oldest_first(), Some(Lsn(512)));
+        public.finish();
+        assert!(registry.snapshot().is_empty());
+        assert_eq!((registry.oldest_first(), registry.active()), (None, 0));
+    }
+
+    #[test]
+    fn snapshot_waits_for_an_insert_under_way() {
+        let registry = Registry::new();
+        let index = registry.grow();
+        let public = registry.public(index);
+        public.start(TxnId(1));
+        public.register(Lsn(512));
+        public.busy();
+        clearway_sync::thread::scope(|scope| {
+            let reader = scope.spawn(|| registry.snapshot());
+            clearway_sync::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!reader.is_finished());
+            public.owes_undo(Lsn(640));
+            assert_eq!(reader.join().unwrap()[0].need, Need::Undo(Lsn(640)));
+        });
+    }
+
+    #[test]
+    fn ids_differ_between_slots_sequences_and_epochs() {
+        let ids = [txn_id(Epoch(1), 1, 0), txn_id(Epoch(1), 1, 1), txn_id(Epoch(1), 2, 0)];
+        assert!(ids.iter().all(|id| *id != txn_id(Epoch(2), 1, 0)));
+        assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
+    }
+}

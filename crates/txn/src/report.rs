@@ -1,0 +1,85 @@
+//! Values the engine hands out about itself: what recovery did, what a check found, counters.
+
+use std::time::Duration;
+
+use clearway_base::{Epoch, Lsn, PageId, TreeId};
+use clearway_lock::LockStats;
+use clearway_log::LogStats;
+use clearway_pool::PoolStats;
+use clearway_tree::TreeReport;
+
+/// What opening the database found and did.
+#[derive(Clone, Debug)]
+pub struct RecoveryReport {
+    /// The database was created by this opening.
+    pub created: bool,
+    /// The epoch of this opening.
+    pub epoch: Epoch,
+    /// Where redo began.
+    pub redo_from: Lsn,
+    /// Where the log ended.
+    pub redo_to: Lsn,
+    /// Log records read by the forward pass.
+    pub records: u64,
+    /// Unfinished transactions that were rolled back.
+    pub losers: u64,
+    /// Compensation records written for them.
+    pub undone: u64,
+    /// Committed transactions whose deferred frees were completed.
+    pub frees_resumed: u64,
+    /// Tables whose drop was completed.
+    pub drops_resumed: u64,
+    /// How long the opening took.
+    pub took: Duration,
+}
+
+/// What [`Engine::verify`](crate::Engine::verify) found in a table.
+#[derive(Clone, Debug)]
+pub struct TableReport {
+    /// The table's name; the catalogue's is empty.
+    pub name: String,
+    /// Its tree.
+    pub tree: TreeId,
+    /// Its root page.
+    pub root: PageId,
+    /// What the tree's own check found.
+    pub report: TreeReport,
+}
+
+/// A clean verification. Damage is an error, never a report.
+#[derive(Clone, Debug, Default)]
+pub struct VerifyReport {
+    /// One entry for each table, the catalogue first.
+    pub tables: Vec<TableReport>,
+    /// Pages that the data file holds.
+    pub pages: u32,
+    /// Pages in use to which no tree leads: what a crash in the middle of storing a large value or
+    /// creating a table has left. They cost space and nothing else. A moment's guess while
+    /// transactions run.
+    pub unreachable_pages: u64,
+}
+
+/// Counters since the engine was opened.
+#[derive(Clone, Debug)]
+pub struct EngineStats {
+    /// Commits of transactions that wrote.
+    pub commits: u64,
+    /// Commits of transactions that only read.
+    pub read_only_commits: u64,
+    /// Rollbacks, deadlock victims included.
+    pub rollbacks: u64,
+    /// Transactions that are running now.
+    pub active: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+    /// Ghost-reclaim and merge passes run by the maintenance thread or in its place.
+    pub maintenance_passes: u64,
+    /// Log bytes from where recovery would start to the end of the log.
+    pub redo_bytes: u64,
+    /// The log's counters.
+    pub log: LogStats,
+    /// The lock table's counters.
+    pub lock: LockStats,
+    /// The pool's counters.
+    pub pool: PoolStats,
+}

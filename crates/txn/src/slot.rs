@@ -1,0 +1,323 @@
+//! The private half of a transaction: its locks, undo list, log claim and table hints.
+//!
+//! A slot implements the tree's [`Context`](clearway_tree::Context): what the tree asks under its latches goes straight to
+//! the lock table and to the log. It also runs work that belongs to no user (ghost reclaim,
+//! the catalogue, recovery's losers), which differs only in what it logs.
+//!
+//! Invariants:
+//! - T1. `undo` is L1 of `undo.rs`, and the public record owes exactly its head (R3, R4).
+//! - T2. No log space is claimed and no lock is awaited under a latch: `reserve` and `wait` are the
+//!   only calls that block, and the tree makes them with no latch held.
+//! - T3. Exactly one compensation is logged for each undone change; logging it takes the change
+//!   off the undo list.
+//! - T4. A slot holds a reference to the engine's core, in the free list too, so that a begin and
+//!   an end touch no shared reference count. Closing the engine empties the lists.
+
+mod context;
+mod freeing;
+mod table_use;
+
+use std::sync::Arc;
+
+use clearway_base::{Error, Lsn, LsnSpan, Result, TxnId};
+use clearway_lock::{IntentMode, LockOwner, ResourceId, WaitLimit};
+use clearway_log::Record;
+use clearway_tree::LeafHint;
+
+use freeing::Freeing;
+use table_use::TableUse;
+
+use crate::{
+    claim::Claim,
+    core::Core,
+    frees::DeferredFrees,
+    ghosts::GhostHint,
+    record,
+    registry::{Public, txn_id},
+    table::Table,
+    undo::UndoList,
+};
+
+/// Tables whose leaf hints a slot remembers from one transaction to the next.
+const TABLES_KEPT: usize = 16;
+
+/// See the module.
+pub(crate) struct Slot {
+    pub(crate) core: Arc<Core>,
+    index: u32,
+    sequence: u32,
+    pub(crate) id: TxnId,
+    pub(crate) owner: LockOwner,
+    pub(crate) undo: UndoList,
+    pub(crate) claim: Claim,
+    /// Whether this transaction has logged anything of its own.
+    pub(crate) wrote: bool,
+    /// Whether changes are being undone: log space then comes from what was set aside.
+    undoing: bool,
+    pub(crate) limit: WaitLimit,
+    tables: Vec<TableUse>,
+    /// Savepoints that can be rolled back to: serial number and undo position, both ascending.
+    pub(crate) savepoints: Vec<(u64, usize)>,
+    pub(crate) savepoint_serial: u64,
+    /// Keys, one for each leaf that has become sparse.
+    pub(crate) ghosts: Vec<GhostHint>,
+    /// Values to free once the transaction has committed.
+    pub(crate) frees: DeferredFrees,
+    /// While deferred frees are done.
+    freeing: Option<Freeing>,
+    /// Whether this is a loser that recovery undoes: there are no locks then to say what is free.
+    recovering: bool,
+    body: Vec<u8>,
+}
+
+impl Slot {
+    /// A slot for the next transaction: a used one if there is any.
+    #[inline]
+    pub(crate) fn begin(core: &Arc<Core>) -> Box<Slot> {
+        let mut slot = core.registry.reuse().unwrap_or_else(|| Slot::new(core));
+        slot.sequence = slot.sequence.wrapping_add(1);
+        let id = txn_id(core.epoch, slot.sequence, slot.index);
+        slot.start(id);
+        slot
+    }
+
+    /// A slot that continues `loser`, whose newest change not undone is at `head`.
+    pub(crate) fn resume(core: &Arc<Core>, loser: TxnId, first: Lsn, head: Lsn) -> Box<Slot> {
+        let mut slot = Slot::new(core);
+        slot.start(loser);
+        slot.wrote = true;
+        slot.recovering = true;
+        slot.public().register(first);
+        slot.public().owes_undo(head);
+        slot
+    }
+
+    #[cold]
+    fn new(core: &Arc<Core>) -> Box<Slot> {
+        Box::new(Slot {
+            index: core.registry.grow(),
+            sequence: 0,
+            id: TxnId::NONE,
+            owner: core.locks.owner(),
+            undo: UndoList::default(),
+            claim: Claim::default(),
+            wrote: false,
+            undoing: false,
+            limit: WaitLimit::Default,
+            tables: Vec::new(),
+            savepoints: Vec::new(),
+            savepoint_serial: 0,
+            ghosts: Vec::new(),
+            frees: DeferredFrees::default(),
+            freeing: None,
+            recovering: false,
+            body: Vec::new(),
+            core: core.clone(),
+        })
+    }
+
+    #[inline]
+    fn start(&mut self, id: TxnId) {
+        self.id = id;
+        self.owner.set_txn(id);
+        self.public().start(id);
+    }
+
+    /// What others may read of this transaction.
+    #[inline]
+    pub(crate) fn public(&self) -> &Public {
+        self.core.registry.public(self.index)
+    }
+
+    /// Ends the transaction here and keeps the slot for the next. The public record is finished
+    /// and the locks are released already.
+    #[inline]
+    pub(crate) fn retire(mut self: Box<Self>) {
+        self.claim.end(&self.core.log);
+        self.undo.clear();
+        self.wrote = false;
+        self.recovering = false;
+        self.freeing = None;
+        self.limit = WaitLimit::Default;
+        self.savepoints.clear();
+        self.ghosts.clear();
+        self.frees.clear();
+        if self.tables.len() > TABLES_KEPT {
+            self.tables.clear();
+        }
+        self.tables.iter_mut().for_each(TableUse::end);
+        let core = Arc::as_ptr(&self.core);
+        // SAFETY: T4. Until the slot is in the list its own reference keeps the core alive, and
+        // from then until the list's latch is free nobody can take it out and drop it.
+        let refused = unsafe { (*core).registry.give_back(self) };
+        if let Some(refused) = refused {
+            // The engine was closed while this transaction ran.
+            refused.core.leave_directory();
+        }
+    }
+
+    /// Makes sure that the transaction holds an intent lock on the table and that the table is
+    /// there. Answers where its hint is.
+    #[inline]
+    pub(crate) fn enter(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
+        let tree = table.id();
+        if let Some(at) = self.tables.iter().position(|used| used.tree == tree)
+            && self.tables[at].intent.is_some_and(|held| held == mode || held != IntentMode::IS)
+        {
+            return Ok(at);
+        }
+        self.enter_first(table, mode)
+    }
+
+    /// The first use of a table in its mode by a transaction.
+    fn enter_first(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
+        self.core.check_open()?;
+        let unknown = || Err(Error::UnknownTable { name: table.name().into() });
+        if !table.belongs_to(self.core.opening) {
+            return unknown();
+        }
+        let tree = table.id();
+        let resource = ResourceId(tree.0);
+        self.core.locks.acquire_intent(&mut self.owner, resource, mode, self.limit)?;
+        // Whoever drops the table says so before it lets go of its absolute lock.
+        if table.is_dropped() {
+            return unknown();
+        }
+        let at = self.tables.iter().position(|used| used.tree == tree).unwrap_or_else(|| {
+            self.tables.push(TableUse::new(tree));
+            self.tables.len() - 1
+        });
+        self.tables[at].intent = Some(mode);
+        Ok(at)
+    }
+
+    /// Runs one operation on `table`, its hint at hand.
+    #[inline]
+    pub(crate) fn operate<R>(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
+    ) -> Result<R> {
+        let at = self.enter(table, mode)?;
+        let mut hint = self.tables[at].hint;
+        let result = operation(self, &mut hint);
+        self.tables[at].note(hint);
+        result
+    }
+
+    /// Undoes the newest changes until `keep` are left.
+    ///
+    /// # Errors
+    /// A failure leaves the rest of the changes in place: the caller stops the engine.
+    pub(crate) fn undo_to(&mut self, keep: usize) -> Result<()> {
+        let mut body = std::mem::take(&mut self.body);
+        self.undoing = true;
+        let mut result = Ok(());
+        while result.is_ok() && self.undo.len() > keep {
+            let before = self.undo.len();
+            self.undo.copy_newest(&mut body);
+            result = self.undo_one(&body);
+            debug_assert!(result.is_err() || self.undo.len() == before - 1, "T3");
+        }
+        self.undoing = false;
+        self.body = body;
+        self.frees.forget_from(keep);
+        result
+    }
+
+    /// Undoes one change, the newest.
+    fn undo_one(&mut self, body: &[u8]) -> Result<()> {
+        let core = self.core.clone();
+        let tree = core.tree_of(body)?;
+        tree.undo(self, body)
+    }
+
+    /// Undoes the change that recovery read from the log, and nothing else.
+    pub(crate) fn undo_from_log(&mut self, lsn: Lsn, prev: Lsn, body: &[u8]) -> Result<()> {
+        // Two entries, so that the list gives the right undo-next (L1).
+        self.undo.clear();
+        if prev != Lsn::ZERO {
+            self.undo.push(prev, &[]);
+        }
+        self.undo.push(lsn, body);
+        self.undoing = true;
+        let result = self.undo_one(body);
+        self.undoing = false;
+        result
+    }
+
+    /// Logs the commit record, after which the transaction owes nothing but its deferred frees.
+    #[inline]
+    pub(crate) fn log_commit(&mut self) -> Result<LsnSpan> {
+        let prev = if self.frees.is_empty() { Lsn::ZERO } else { self.log_frees()? };
+        let body = self.frees.last_body();
+        let public = self.core.registry.public(self.index);
+        public.busy();
+        let record = Record { kind: record::COMMIT, txn: self.id, prev, body: &[body] };
+        let span = match self.core.log.insert(&record) {
+            Ok(span) => span,
+            Err(error) => {
+                public.owes_undo(self.undo.head());
+                return Err(error);
+            }
+        };
+        if body.is_empty() {
+            public.finish();
+        } else {
+            public.owes_frees(span.start, 0);
+            self.freeing = Some(Freeing { commit: span.start, current: 0, begun: 0 });
+        }
+        self.claim.spend(span.end.0 - span.start.0);
+        Ok(span)
+    }
+
+    /// Makes room for the record that ends a loser.
+    pub(crate) fn reserve_end(&mut self) -> Result<()> {
+        self.claim.reserve(&self.core.log, 0)
+    }
+
+    /// Logs the record that ends a transaction which owes nothing any more.
+    pub(crate) fn log_end(&mut self) -> Result<LsnSpan> {
+        let record = Record { kind: record::END, txn: self.id, prev: Lsn::ZERO, body: &[] };
+        let span = self.core.log.insert(&record)?;
+        self.claim.spend(span.end.0 - span.start.0);
+        Ok(span)
+    }
+
+    /// Inserts a record that changes what is owed, between the two marks of R3. `owes` is what is
+    /// owed once the record stands.
+    #[inline]
+    fn log_change(
+        &mut self,
+        kind: u8,
+        prev: Lsn,
+        body: &[u8],
+        owes: impl FnOnce(LsnSpan) -> Lsn,
+    ) -> Result<LsnSpan> {
+        let public = self.core.registry.public(self.index);
+        if !self.wrote {
+            public.register(self.core.log.end());
+            self.wrote = true;
+        }
+        public.busy();
+        let record = Record { kind, txn: self.id, prev, body: &[body] };
+        match self.core.log.insert(&record) {
+            Ok(span) => {
+                public.owes_undo(owes(span));
+                self.claim.spend(span.end.0 - span.start.0);
+                Ok(span)
+            }
+            Err(error) => {
+                public.owes_undo(self.undo.head());
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.claim.close(&self.core.log);
+    }
+}

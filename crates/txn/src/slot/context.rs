@@ -1,0 +1,93 @@
+//! What the tree asks of a slot (T2: nothing here waits but `wait` and `reserve`).
+
+use clearway_base::{Lsn, LsnSpan, Result, TreeId, TxnId};
+use clearway_lock::{LockId, Outcome, RangeMode};
+use clearway_log::Record;
+use clearway_tree::Context;
+
+use super::Slot;
+use crate::{frees::DeferredFrees, record};
+
+impl Context for Slot {
+    #[inline]
+    fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.core.locks.try_acquire(&mut self.owner, id, mode)
+    }
+
+    #[inline]
+    fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.core.locks.check(&mut self.owner, id, mode)
+    }
+
+    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+        self.core.locks.acquire(&mut self.owner, id, mode, self.limit)
+    }
+
+    fn release(&mut self, id: LockId) {
+        self.core.locks.release(&mut self.owner, id);
+    }
+
+    fn holds(&self, id: LockId, mode: RangeMode) -> bool {
+        self.owner.holds(id, mode)
+    }
+
+    fn ghost_is_free(&self, ghost: LockId) -> bool {
+        !self.recovering && self.core.locks.is_idle(ghost)
+    }
+
+    fn inherit_tag(&mut self, from: LockId, to: LockId) {
+        self.core.locks.inherit_tag(from, to);
+    }
+
+    #[inline]
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if !self.undoing {
+            return self.claim.reserve(&self.core.log, bytes as u64);
+        }
+        // A loser's own claim died with its process. What it was for is there, unless the log's
+        // capacity was made smaller; and there is the engine's reserve.
+        if self.recovering && self.claim.reserve(&self.core.log, bytes as u64).is_ok() {
+            return Ok(());
+        }
+        self.claim.reserve_undo(&self.core.log, &self.core.reserve, bytes as u64)
+    }
+
+    #[inline]
+    fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        let span = self.log_change(record::USER, self.undo.head(), body, |span| span.start)?;
+        self.undo.push(span.start, body);
+        self.claim.owe(body.len());
+        Ok(span)
+    }
+
+    fn log_system(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        if let Some(freeing) = self.freeing {
+            return self.log_free_step(freeing, body);
+        }
+        let record =
+            Record { kind: record::SYSTEM, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
+        let span = self.core.log.insert(&record)?;
+        self.claim.spend(span.end.0 - span.start.0);
+        Ok(span)
+    }
+
+    fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        assert!(self.undoing, "a compensation outside of an undo (T3)");
+        let next = self.undo.next();
+        let span = self.log_change(record::COMPENSATION, next, body, |_| next)?;
+        let undone = self.undo.pop();
+        self.claim.settle(undone.unwrap_or(0));
+        Ok(span)
+    }
+
+    fn defer_free(&mut self, tree: TreeId, reference: &[u8]) {
+        // The change was logged just now: it is the newest of the undo list.
+        self.frees.push(self.undo.len().saturating_sub(1), tree, reference);
+        // The commit record grows by it.
+        self.claim.owe_more(DeferredFrees::entry_bytes(reference.len()));
+    }
+
+    fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {
+        self.ghosts.push((tree, key.to_vec()));
+    }
+}

@@ -1,0 +1,89 @@
+//! Deferred frees, done after the commit: each step in the log says which free it belongs to.
+
+use clearway_base::{Lsn, LsnSpan, PageId, Result};
+use clearway_log::Record;
+use clearway_tree::Tree;
+
+use super::Slot;
+use crate::{frees::DeferredFrees, record};
+
+/// Where a committed transaction stands with its deferred frees.
+#[derive(Clone, Copy)]
+pub(super) struct Freeing {
+    /// Its commit record.
+    pub(super) commit: Lsn,
+    /// The free at work.
+    pub(super) current: u64,
+    /// So many have begun: a step of each is in the log, or there was nothing to do.
+    pub(super) begun: u64,
+}
+
+impl Slot {
+    /// Logs the deferred frees for which the commit record has no room. Answers the last record.
+    #[cold]
+    pub(super) fn log_frees(&mut self) -> Result<Lsn> {
+        let mut prev = Lsn::ZERO;
+        for body in self.frees.full_bodies() {
+            let record = Record { kind: record::FREES, txn: self.id, prev, body: &[body] };
+            let span = self.core.log.insert(&record)?;
+            self.claim.spend(span.end.0 - span.start.0);
+            prev = span.start;
+        }
+        Ok(prev)
+    }
+
+    /// Frees what the committed transaction has deferred, from where it stopped, and logs its end.
+    pub(crate) fn free_deferred(&mut self) -> Result<()> {
+        let frees = std::mem::take(&mut self.frees);
+        let result = self.free_each(&frees);
+        self.frees = frees;
+        result?;
+        self.log_end()?;
+        self.freeing = None;
+        self.public().finish();
+        Ok(())
+    }
+
+    fn free_each(&mut self, frees: &DeferredFrees) -> Result<()> {
+        let core = self.core.clone();
+        let done = self.freeing.map_or(0, |freeing| freeing.begun);
+        for (number, (tree, reference)) in frees.iter().enumerate().skip(done as usize) {
+            let number = number as u64;
+            self.freeing.iter_mut().for_each(|freeing| freeing.current = number);
+            // The value belongs to nobody any more, even if its table has been dropped meanwhile;
+            // so its tree's id will do, and no root is needed.
+            let (pool, space) = (core.pool.clone(), core.space.clone());
+            let owner = Tree::open(pool, space, tree, PageId::NONE, core.tree_config());
+            owner.free_value(self, reference)?;
+            self.freeing.iter_mut().for_each(|freeing| freeing.begun = number + 1);
+        }
+        Ok(())
+    }
+
+    /// Takes over the deferred frees of a recovered transaction.
+    pub(crate) fn resume_frees(&mut self, commit: Lsn, begun: u64, frees: DeferredFrees) {
+        self.freeing = Some(Freeing { commit, current: begun, begun });
+        self.frees = frees;
+        self.public().owes_frees(commit, begun);
+    }
+
+    /// Logs a step of a deferred free: the record says which one has begun, and so does the
+    /// public record, so that nobody begins it again.
+    #[cold]
+    pub(super) fn log_free_step(&mut self, mut freeing: Freeing, body: &[u8]) -> Result<LsnSpan> {
+        let public = self.core.registry.public(self.index);
+        public.busy();
+        let number = freeing.current + 1;
+        let record =
+            Record { kind: record::SYSTEM, txn: self.id, prev: Lsn(number), body: &[body] };
+        let inserted = self.core.log.insert(&record);
+        if inserted.is_ok() {
+            freeing.begun = number;
+        }
+        public.owes_frees(freeing.commit, freeing.begun);
+        self.freeing = Some(freeing);
+        let span = inserted?;
+        self.claim.spend(span.end.0 - span.start.0);
+        Ok(span)
+    }
+}

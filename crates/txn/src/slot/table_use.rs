@@ -1,0 +1,55 @@
+//! What a slot remembers of the tables it uses: the intent lock, and where the last operation was.
+
+use clearway_base::TreeId;
+use clearway_lock::IntentMode;
+use clearway_tree::LeafHint;
+
+/// What a slot knows of a table.
+pub(super) struct TableUse {
+    pub(super) tree: TreeId,
+    /// The intent lock the running transaction holds.
+    pub(super) intent: Option<IntentMode>,
+    /// The leaf of the last operation, maybe an earlier transaction's. Only ever a hint.
+    pub(super) hint: LeafHint,
+    /// The leaf in which the transaction before ended.
+    last: LeafHint,
+    /// How often, of late, a transaction began elsewhere than the one before had ended: then a
+    /// hint from the one before costs more than it saves.
+    strayed: u8,
+    /// Whether the running transaction has not used the table yet.
+    is_first: bool,
+}
+
+/// From this count of strayed transactions on, hints are not handed on.
+const STRAYED_MAX: u8 = 2;
+
+impl TableUse {
+    pub(super) fn new(tree: TreeId) -> TableUse {
+        let none = LeafHint::default();
+        TableUse { tree, intent: None, hint: none, last: none, strayed: 0, is_first: true }
+    }
+
+    /// An operation has ended in the leaf `hint`.
+    #[inline]
+    pub(super) fn note(&mut self, hint: LeafHint) {
+        if self.is_first {
+            self.is_first = false;
+            let stayed = hint == self.last;
+            self.strayed =
+                if stayed { self.strayed.saturating_sub(1) } else { (self.strayed + 1).min(8) };
+        }
+        self.hint = hint;
+    }
+
+    /// The transaction has ended.
+    #[inline]
+    pub(super) fn end(&mut self) {
+        if self.intent.take().is_some() {
+            self.last = self.hint;
+            self.is_first = true;
+            if self.strayed >= STRAYED_MAX {
+                self.hint = LeafHint::default();
+            }
+        }
+    }
+}

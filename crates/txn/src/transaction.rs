@@ -1,0 +1,273 @@
+//! A transaction as its user sees it: reads, writes, savepoints, and an end.
+
+use std::ops::Bound;
+
+use clearway_base::{Error, Result, TxnId};
+use clearway_lock::{IntentMode, WaitLimit};
+use clearway_tree::{Direction, LeafHint, ReadIntent};
+
+use crate::{
+    finish::{self, Committed},
+    slot::Slot,
+    table::Table,
+};
+
+/// A running transaction. It may move between threads, and rolls back when it is dropped.
+///
+/// An operation that fails has changed nothing. After [`Error::Deadlock`] the whole transaction
+/// has been rolled back and every further call is [`Error::TransactionEnded`]; after every other
+/// error, [`Error::LockTimeout`] and [`Error::WouldBlock`] among them, it goes on.
+pub struct Transaction {
+    /// `None` once the transaction has ended.
+    slot: Option<Box<Slot>>,
+    id: TxnId,
+}
+
+/// A state of a transaction that it can come back to.
+#[derive(Clone, Debug)]
+pub struct Savepoint {
+    txn: TxnId,
+    serial: u64,
+}
+
+/// A position in a key range of a table. It does not borrow its transaction.
+pub struct Cursor {
+    table: Table,
+    txn: TxnId,
+    mode: IntentMode,
+    inner: clearway_tree::Cursor,
+}
+
+impl Transaction {
+    #[inline]
+    pub(crate) fn new(slot: Box<Slot>) -> Transaction {
+        Transaction { id: slot.id, slot: Some(slot) }
+    }
+
+    /// The transaction's id.
+    pub fn id(&self) -> TxnId {
+        self.id
+    }
+
+    /// Whether it has not ended.
+    pub fn is_active(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// How long its further operations wait for locks.
+    pub fn set_wait_limit(&mut self, limit: WaitLimit) {
+        if let Some(slot) = &mut self.slot {
+            slot.limit = limit;
+        }
+    }
+
+    /// Runs an operation on a table; a deadlock's victim is rolled back at once.
+    #[inline]
+    fn run<R>(
+        &mut self,
+        table: &Table,
+        mode: IntentMode,
+        operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
+    ) -> Result<R> {
+        let slot = self.slot.as_mut().ok_or(Error::TransactionEnded)?;
+        let result = slot.operate(table, mode, operation);
+        match result {
+            Err(Error::Deadlock { .. }) => self.die(result),
+            result => result,
+        }
+    }
+
+    /// Rolls back a deadlock's victim, so that the others can go on.
+    #[cold]
+    fn die<R>(&mut self, result: Result<R>) -> Result<R> {
+        if let Some(slot) = self.slot.take() {
+            finish::rollback(slot)?;
+        }
+        result
+    }
+
+    /// The value of `key`. Locks the key, or the gap in which it would be, against writers.
+    pub fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut value = Vec::new();
+        Ok(self.get_into(table, key, &mut value)?.then_some(value))
+    }
+
+    /// As [`get`](Self::get), into the caller's memory. Answers whether there is such a key;
+    /// `value` is meaningless if not.
+    #[inline]
+    pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        self.run(table, IntentMode::IS, |slot, hint| {
+            table.tree().get(slot, hint, key, ReadIntent::Read, value)
+        })
+    }
+
+    /// The value of `key`, locked for a write that will follow.
+    pub fn get_for_update(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut value = Vec::new();
+        Ok(self.get_for_update_into(table, key, &mut value)?.then_some(value))
+    }
+
+    /// As [`get_for_update`](Self::get_for_update), into the caller's memory.
+    #[inline]
+    pub fn get_for_update_into(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        value: &mut Vec<u8>,
+    ) -> Result<bool> {
+        self.run(table, IntentMode::IX, |slot, hint| {
+            table.tree().get(slot, hint, key, ReadIntent::Update, value)
+        })
+    }
+
+    /// Adds a key.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`] if it is there.
+    #[inline]
+    pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.run(table, IntentMode::IX, |slot, hint| table.tree().insert(slot, hint, key, value))
+    }
+
+    /// Sets the value of `key`, adding the key if need be. Answers whether it was there.
+    #[inline]
+    pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.run(table, IntentMode::IX, |slot, hint| table.tree().put(slot, hint, key, value))
+    }
+
+    /// Changes the value of a key.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such key.
+    #[inline]
+    pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.run(table, IntentMode::IX, |slot, hint| table.tree().update(slot, hint, key, value))
+    }
+
+    /// Removes a key.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there is no such key.
+    #[inline]
+    pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.run(table, IntentMode::IX, |slot, hint| table.tree().delete(slot, hint, key))
+    }
+
+    /// A cursor over the keys between two bounds. Nothing is locked before its first step, but
+    /// for the table's intent lock.
+    pub fn cursor(
+        &mut self,
+        table: &Table,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        direction: Direction,
+        intent: ReadIntent,
+    ) -> Result<Cursor> {
+        let mode = match intent {
+            ReadIntent::Read => IntentMode::IS,
+            ReadIntent::Update => IntentMode::IX,
+        };
+        self.run(table, mode, |_, _| Ok(()))?;
+        let inner = table.tree().cursor(lower, upper, direction, intent);
+        Ok(Cursor { table: table.clone(), txn: self.id, mode, inner })
+    }
+
+    /// Marks the present state.
+    pub fn savepoint(&mut self) -> Result<Savepoint> {
+        let slot = self.slot.as_mut().ok_or(Error::TransactionEnded)?;
+        slot.savepoint_serial += 1;
+        let serial = slot.savepoint_serial;
+        slot.savepoints.push((serial, slot.undo.len()));
+        Ok(Savepoint { txn: self.id, serial })
+    }
+
+    /// Undoes what was done since the savepoint. The savepoint stays valid, later ones do not;
+    /// locks are kept.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSavepoint`] if it is another transaction's, or a rollback went past it.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        let slot = self.slot.as_mut().ok_or(Error::TransactionEnded)?;
+        let at = slot.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
+        let (Ok(at), true) = (at, savepoint.txn == self.id) else {
+            return Err(Error::UnknownSavepoint);
+        };
+        slot.core.check_open()?;
+        let keep = slot.savepoints[at].1;
+        slot.savepoints.truncate(at + 1);
+        let result = slot.undo_to(keep);
+        // Changes that can be neither kept nor taken back are recovery's to undo.
+        result.map_err(|error| slot.core.fail(error))
+    }
+
+    /// Commits: the commit record stands in the log and all locks are released (unless the options
+    /// say otherwise) when this returns, but the transaction is **not yet durable**. Its result may
+    /// be shown once the log is durable up to `ack`: wait with
+    /// [`Log::wait_durable`](clearway_log::Log::wait_durable), or ask with
+    /// [`Log::request_flush`](clearway_log::Log::request_flush) and look later. Nobody else asks
+    /// for the flush.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`]; [`Error::Poisoned`] or [`Error::Closed`] if the engine has
+    /// stopped: the transaction did not take place. [`Error::OutcomeUnknown`] only where locks
+    /// wait for the flush.
+    #[inline]
+    pub fn commit(mut self) -> Result<Committed> {
+        match self.slot.take() {
+            Some(slot) => finish::commit(slot),
+            None => Err(Error::TransactionEnded),
+        }
+    }
+
+    /// Undoes everything and ends.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`]. A failure to undo stops the engine: [`Error::Poisoned`];
+    /// reopening undoes.
+    pub fn rollback(mut self) -> Result<()> {
+        match self.slot.take() {
+            Some(slot) => finish::rollback(slot),
+            None => Err(Error::TransactionEnded),
+        }
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            // A failure has stopped the engine, which tells everybody who asks.
+            let _ = finish::rollback(slot);
+        }
+    }
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction")
+            .field("id", &self.id)
+            .field("active", &self.is_active())
+            .finish()
+    }
+}
+
+impl Cursor {
+    /// The next entry, or `None` at the end of the range.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`] if `txn` is not the transaction that made the cursor; and those
+    /// of every read.
+    #[allow(clippy::should_implement_trait)] // It needs the transaction.
+    pub fn next(&mut self, txn: &mut Transaction) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        if txn.id != self.txn {
+            return Err(Error::TransactionEnded);
+        }
+        let Cursor { table, mode, inner, .. } = self;
+        txn.run(table, *mode, |slot, _| inner.next(table.tree(), slot))
+    }
+}
+
+impl std::fmt::Debug for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cursor").field("table", &self.table).finish_non_exhaustive()
+    }
+}

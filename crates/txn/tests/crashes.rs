@@ -1,0 +1,295 @@
+//! Crashes at every write and sync, of the running engine and of recovery itself.
+//!
+//! A test runs a fixed sequence of transactions on a disk that keeps an image for each I/O. Each
+//! image, as the power failure or the kill would have left it, must recover to the state after the
+//! first `m` transactions, where `m` is at least what was acknowledged by then.
+
+mod rig;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_sync::Mutex;
+use clearway_txn::{Engine, Table};
+
+use rig::{Contents, Rng, check, commit, contents, open, open_with, options, put, start};
+
+/// An image of the disk and how much had been acknowledged when it was made.
+struct Image {
+    disk: MemoryDisk,
+    acknowledged: usize,
+}
+
+/// A disk that keeps images: at every I/O that changes something, each `every`-th time.
+fn camera(
+    memory: &MemoryDisk,
+    acknowledged: &Arc<AtomicUsize>,
+    every: usize,
+    durable: bool,
+) -> (FaultyDisk<MemoryDisk>, Faults, Arc<Mutex<Vec<Image>>>) {
+    let (faults, images) = (Faults::new(), Arc::new(Mutex::new(Vec::new())));
+    let (memory_too, acknowledged, kept) = (memory.clone(), acknowledged.clone(), images.clone());
+    let seen = AtomicUsize::new(0);
+    faults.watch(move |event| {
+        let changes = matches!(event.operation, Operation::Write | Operation::Sync);
+        if changes && seen.fetch_add(1, Ordering::SeqCst) % every == 0 {
+            // What was acknowledged before the image was made must be in it.
+            let acknowledged = acknowledged.load(Ordering::SeqCst);
+            let disk = if durable { memory_too.fork_durable() } else { memory_too.fork() };
+            kept.lock().push(Image { disk, acknowledged });
+        }
+        None
+    });
+    (FaultyDisk::new(memory.clone(), faults.clone()), faults, images)
+}
+
+/// The `n`-th transaction of the sequence: some writes, a savepoint, sometimes a rollback.
+fn step(engine: &Arc<Engine>, table: &Table, n: usize, model: &mut Contents) {
+    let mut rng = Rng(n as u64);
+    let mut txn = engine.begin();
+    let before = model.clone();
+    for _ in 0..1 + rng.below(6) {
+        let key = format!("key{:03}", rng.below(60)).into_bytes();
+        let len = if rng.below(20) == 0 { 3000 } else { rng.below(60) as usize };
+        let value = vec![rng.next() as u8; len];
+        match rng.below(10) {
+            0..3 if model.remove(&key).is_some() => txn.delete(table, &key).unwrap(),
+            3 => {
+                let savepoint = txn.savepoint().unwrap();
+                txn.put(table, &key, b"never seen").unwrap();
+                txn.rollback_to(&savepoint).unwrap();
+            }
+            _ => {
+                txn.put(table, &key, &value).unwrap();
+                model.insert(key, value);
+            }
+        }
+    }
+    if rng.below(8) == 0 {
+        txn.rollback().unwrap();
+        *model = before;
+    } else {
+        commit(engine, txn);
+    }
+    if n % 13 == 7 {
+        engine.checkpoint().unwrap();
+    }
+}
+
+/// Runs the sequence and returns the images and the state after each transaction.
+fn run(steps: usize, every: usize, durable: bool) -> (Vec<Image>, Vec<Contents>) {
+    let memory = MemoryDisk::with_crashes();
+    let table = open(&memory).create_table("t");
+    drop(table);
+    let acknowledged = Arc::new(AtomicUsize::new(0));
+    let (disk, faults, images) = camera(&memory, &acknowledged, every, durable);
+    let engine = open_with(disk, options());
+    let table = engine.open_table("t").unwrap();
+    let mut states = vec![Contents::new()];
+    // A transaction that is open all the time and never ends.
+    let mut loser = engine.begin();
+    loser.insert(&table, b"loser", b"unfinished").unwrap();
+    for n in 0..steps {
+        let mut model = states[n].clone();
+        step(&engine, &table, n, &mut model);
+        states.push(model);
+        acknowledged.store(n + 1, Ordering::SeqCst);
+        loser.put(&table, format!("loser{}", n % 5).as_bytes(), &[n as u8; 40]).unwrap();
+    }
+    faults.clear();
+    let images = std::mem::take(&mut *images.lock());
+    (images, states)
+}
+
+/// Recovers an image and checks what came out. Answers how many transactions survived.
+fn judge(disk: &MemoryDisk, acknowledged: usize, states: &[Contents]) -> usize {
+    let engine = open(disk);
+    let found = contents(&engine, &engine.open_table("t").unwrap());
+    // States can repeat (a rollback); the latest that fits is as good as any.
+    let survived = states.iter().rposition(|state| *state == found);
+    let survived = survived.expect("recovered to a state that never was");
+    assert!(survived >= acknowledged, "{survived} survived of {acknowledged} acknowledged");
+    engine.verify().unwrap();
+    survived
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_at_any_power_failure() {
+    let (images, states) = run(40, 4, true);
+    assert!(images.len() > 30, "{} images", images.len());
+    for image in &images {
+        judge(&image.disk, image.acknowledged, &states);
+    }
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_at_any_kill() {
+    let (images, states) = run(40, 5, false);
+    for image in &images {
+        judge(&image.disk, image.acknowledged, &states);
+    }
+}
+
+#[test]
+fn crash_of_recovery_is_recovered_from() {
+    let (images, states) = run(25, 1, true);
+    let image = images.last().unwrap();
+    // Recovery of the last image, photographed in turn; then recovery of some of those.
+    let nothing = Arc::new(AtomicUsize::new(0));
+    let memory = image.disk.fork();
+    let (disk, faults, nested) = camera(&memory, &nothing, 3, true);
+    drop(open_with(disk, options()));
+    faults.clear();
+    let nested = std::mem::take(&mut *nested.lock());
+    assert!(nested.len() > 3, "{} images of recovery", nested.len());
+    for again in &nested {
+        let third = again.disk.fork();
+        judge(&again.disk, image.acknowledged, &states);
+        // And once more from the same point, crashed again right after its first opening.
+        let engine = open(&third);
+        let crashed = third.fork_durable();
+        std::mem::drop(engine);
+        judge(&crashed, image.acknowledged, &states);
+    }
+}
+
+#[test]
+fn losers_are_undone_once() {
+    let (disk, engine, table) = start();
+    for n in 0..40 {
+        put(&engine, &table, &format!("{n:02}"), "kept");
+    }
+    let mut loser = engine.begin();
+    for n in 0..40 {
+        loser.update(&table, format!("{n:02}").as_bytes(), b"lost").unwrap();
+    }
+    // Half of it is undone before the crash already.
+    let savepoint = loser.savepoint().unwrap();
+    loser.insert(&table, b"x", b"lost").unwrap();
+    loser.rollback_to(&savepoint).unwrap();
+    engine.checkpoint().unwrap();
+    loser.insert(&table, b"y", b"lost").unwrap();
+    put(&engine, &table, "z", "kept");
+    let mut image = disk.fork_durable();
+    for round in 0..3 {
+        let recovered = open(&image);
+        let report = recovered.recovery();
+        let expected = if round == 0 { (1, 41) } else { (0, 0) };
+        assert_eq!((report.losers, report.undone), expected, "round {round}");
+        let table = recovered.open_table("t").unwrap();
+        let found = contents(&recovered, &table);
+        assert_eq!(found.len(), 41);
+        assert!(found.values().all(|value| value == b"kept"));
+        check(&recovered);
+        image = image.fork_durable();
+    }
+}
+
+#[test]
+fn clean_close_leaves_nothing_to_do() {
+    let (disk, engine, table) = start();
+    for n in 0..300 {
+        put(&engine, &table, &format!("{n}"), "v");
+    }
+    engine.close().unwrap();
+    engine.close().unwrap();
+    assert!(engine.begin().get(&table, b"1").is_err());
+    let again = open(&disk.fork_durable());
+    let report = again.recovery();
+    assert!(!report.created && report.losers == 0);
+    assert!(report.records <= 3, "{} records to read", report.records);
+    assert_eq!(contents(&again, &again.open_table("t").unwrap()).len(), 300);
+    check(&again);
+}
+
+#[test]
+fn deferred_frees_are_completed_after_a_crash() {
+    let memory = MemoryDisk::with_crashes();
+    drop(open(&memory).create_table("t").unwrap());
+    let acknowledged = Arc::new(AtomicUsize::new(0));
+    let (disk, faults, images) = camera(&memory, &acknowledged, 1, true);
+    let engine = open_with(disk, options());
+    let table = engine.open_table("t").unwrap();
+    let mut txn = engine.begin();
+    for n in 0..4u8 {
+        txn.insert(&table, &[n], &vec![n; 50_000]).unwrap();
+    }
+    commit(&engine, txn);
+    images.lock().clear();
+    let mut txn = engine.begin();
+    for n in 0..4u8 {
+        txn.delete(&table, &[n]).unwrap();
+    }
+    // Durable after the commit record and before, between and after the frees' records.
+    let committed = txn.commit().unwrap();
+    engine.log().wait_durable(committed.ack).unwrap();
+    put(&engine, &table, "after", "v");
+    drop(engine);
+    faults.clear();
+    for image in images.lock().iter() {
+        let engine = open(&image.disk);
+        check(&engine);
+        let found = contents(&engine, &engine.open_table("t").unwrap());
+        assert!(found.len() == 4 || found.len() <= 1);
+    }
+}
+
+#[test]
+fn ddl_is_whole_at_every_crash() {
+    let memory = MemoryDisk::with_crashes();
+    drop(open(&memory));
+    let acknowledged = Arc::new(AtomicUsize::new(0));
+    let (disk, faults, images) = camera(&memory, &acknowledged, 1, true);
+    let engine = open_with(disk, options());
+    let table = engine.create_table("first").unwrap();
+    acknowledged.store(1, Ordering::SeqCst);
+    for n in 0..50 {
+        put(&engine, &table, &format!("{n}"), &"v".repeat(100));
+    }
+    acknowledged.store(2, Ordering::SeqCst);
+    engine.drop_table("first").unwrap();
+    acknowledged.store(3, Ordering::SeqCst);
+    engine.create_table("second").unwrap();
+    acknowledged.store(4, Ordering::SeqCst);
+    drop(engine);
+    faults.clear();
+    for image in images.lock().iter() {
+        let engine = open(&image.disk);
+        engine.verify().unwrap();
+        let tables = engine.tables();
+        match image.acknowledged {
+            0 => assert!(tables.is_empty() || tables == ["first"]),
+            1 => assert_eq!(tables, ["first"]),
+            2 => assert!(tables.is_empty() || tables == ["first"]),
+            3 => assert!(tables.is_empty() || tables == ["second"]),
+            _ => assert_eq!(tables, ["second"]),
+        }
+        if image.acknowledged == 2 && !tables.is_empty() {
+            assert_eq!(contents(&engine, &engine.open_table("first").unwrap()).len(), 50);
+        }
+        for name in tables {
+            engine.drop_table(&name).unwrap();
+        }
+        engine.create_table("first").unwrap();
+    }
+}
+
+#[test]
+fn creation_can_crash_anywhere() {
+    let memory = MemoryDisk::with_crashes();
+    let nothing = Arc::new(AtomicUsize::new(0));
+    for durable in [true, false] {
+        let (disk, faults, images) = camera(&memory.fork(), &nothing, 1, durable);
+        drop(open_with(disk, options()));
+        faults.clear();
+        for image in images.lock().iter() {
+            let engine = open(&image.disk);
+            let table = engine.create_table("t").unwrap();
+            put(&engine, &table, "a", "1");
+            check(&engine);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Early lock release: who saw what a commit has not made durable yet must wait with it.
+
+mod rig;
+
+use std::{
+    ops::Bound,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use clearway_base::{Error, Lsn};
+use clearway_disk::{Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_tree::{Direction, ReadIntent};
+use clearway_txn::{EarlyRelease, Engine, EngineOptions, Table, Transaction};
+
+use rig::{commit, open_with, options, put, read_all};
+
+/// An engine whose log writes can be held up.
+struct Stalled {
+    engine: Arc<Engine>,
+    table: Table,
+    stall: Arc<AtomicBool>,
+    faults: Faults,
+}
+
+fn stalled(options: EngineOptions) -> Stalled {
+    let (faults, stall) = (Faults::new(), Arc::new(AtomicBool::new(false)));
+    let held = stall.clone();
+    faults.watch(move |event| {
+        while held.load(Ordering::SeqCst) && event.name.starts_with("log/") {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        None
+    });
+    let disk = FaultyDisk::new(MemoryDisk::new(), faults.clone());
+    let engine = open_with(disk, options);
+    let table = engine.create_table("t").unwrap();
+    for key in ["a", "c", "e"] {
+        put(&engine, &table, key, "old");
+    }
+    Stalled { engine, table, stall, faults }
+}
+
+#[test]
+fn reader_of_undurable_data_waits_for_its_writer() {
+    let s = stalled(options());
+    let table = &s.table;
+    let reads: [(&str, fn(&mut Transaction, &Table)); 5] = [
+        ("point", |txn, t| assert_eq!(txn.get(t, b"c").unwrap().unwrap(), b"new")),
+        ("deleted key", |txn, t| assert!(txn.get(t, b"e").unwrap().is_none())),
+        ("scan", |txn, t| assert_eq!(read_all(txn, t).unwrap().len(), 3)),
+        ("duplicate", |txn, t| {
+            assert!(matches!(txn.insert(t, b"d", b"x"), Err(Error::DuplicateKey)));
+        }),
+        ("descending", |txn, t| {
+            let (low, high) = (Bound::Unbounded, Bound::Unbounded);
+            let (order, intent) = (Direction::Descending, ReadIntent::Read);
+            let mut cursor = txn.cursor(t, low, high, order, intent).unwrap();
+            assert_eq!(cursor.next(txn).unwrap().unwrap().0, b"d");
+        }),
+    ];
+    s.stall.store(true, Ordering::SeqCst);
+    let mut writer = s.engine.begin();
+    writer.update(table, b"c", b"new").unwrap();
+    writer.delete(table, b"e").unwrap();
+    writer.insert(table, b"d", b"new").unwrap();
+    let written = writer.commit().unwrap();
+    assert!(s.engine.log().durable() < written.ack);
+    for (what, read) in reads {
+        let mut reader = s.engine.begin();
+        read(&mut reader, table);
+        let committed = reader.commit().unwrap();
+        assert!(!committed.wrote, "{what}");
+        assert!(committed.ack >= written.ack, "{what}: acknowledged before its writer");
+    }
+    // A reader that reads again, and a writer that builds on it.
+    let mut dependent = s.engine.begin();
+    dependent.update(table, b"c", b"newer").unwrap();
+    let after = dependent.commit().unwrap();
+    assert!(after.ack > written.ack);
+    s.stall.store(false, Ordering::SeqCst);
+    s.engine.log().wait_durable(after.ack).unwrap();
+    let mut reader = s.engine.begin();
+    assert_eq!(reader.get(table, b"c").unwrap().unwrap(), b"newer");
+    assert!(reader.commit().unwrap().ack <= s.engine.log().durable());
+}
+
+#[test]
+fn reader_of_old_data_waits_for_nobody() {
+    let s = stalled(options());
+    s.stall.store(true, Ordering::SeqCst);
+    let mut writer = s.engine.begin();
+    writer.update(&s.table, b"c", b"new").unwrap();
+    writer.rollback().unwrap();
+    // A rollback leaves no tag: what is read is what was durable before.
+    let mut reader = s.engine.begin();
+    assert_eq!(reader.get(&s.table, b"c").unwrap().unwrap(), b"old");
+    let committed = reader.commit().unwrap();
+    assert!(committed.ack <= s.engine.log().durable());
+    assert_eq!(s.engine.begin().commit().unwrap().ack, Lsn::ZERO);
+    s.stall.store(false, Ordering::SeqCst);
+}
+
+#[test]
+fn without_early_release_a_reader_waits_for_the_lock() {
+    for early_release in [EarlyRelease::None, EarlyRelease::Shared] {
+        let s = stalled(EngineOptions { early_release, ..options() });
+        s.stall.store(true, Ordering::SeqCst);
+        let mut writer = s.engine.begin();
+        writer.update(&s.table, b"c", b"new").unwrap();
+        assert_eq!(writer.get(&s.table, b"a").unwrap().unwrap(), b"old");
+        std::thread::scope(|scope| {
+            let committer = scope.spawn(|| writer.commit());
+            let reader = scope.spawn(|| {
+                let mut reader = s.engine.begin();
+                let value = reader.get(&s.table, b"c").unwrap().unwrap();
+                (value, reader.commit().unwrap())
+            });
+            std::thread::sleep(Duration::from_millis(40));
+            assert!(!committer.is_finished());
+            // The shared lock is gone early, the exclusive one is not (unless the writer won).
+            s.stall.store(false, Ordering::SeqCst);
+            let written = committer.join().unwrap().unwrap();
+            assert!(s.engine.log().durable() >= written.ack);
+            let (_, read) = reader.join().unwrap();
+            assert!(read.ack <= s.engine.log().durable());
+        });
+    }
+}
+
+#[test]
+fn failed_flush_stops_every_dependent() {
+    let s = stalled(options());
+    s.stall.store(true, Ordering::SeqCst);
+    let mut writer = s.engine.begin();
+    writer.update(&s.table, b"c", b"new").unwrap();
+    let written = writer.commit().unwrap();
+    let mut reader = s.engine.begin();
+    assert_eq!(reader.get(&s.table, b"c").unwrap().unwrap(), b"new");
+    let read = reader.commit().unwrap();
+    let mut open = s.engine.begin();
+    open.update(&s.table, b"a", b"open").unwrap();
+    let mut late = s.engine.begin();
+    assert!(late.get(&s.table, b"e").unwrap().is_some());
+
+    s.faults.fail(Operation::Write, "log/", 1, std::io::ErrorKind::Other, Lasting::Once);
+    s.faults.fail(Operation::Sync, "log/", 1, std::io::ErrorKind::Other, Lasting::Once);
+    s.stall.store(false, Ordering::SeqCst);
+    let log = s.engine.log();
+    assert!(matches!(log.wait_durable(written.ack), Err(Error::OutcomeUnknown { .. })));
+    assert!(matches!(log.wait_durable(read.ack), Err(Error::OutcomeUnknown { .. })));
+    assert!(matches!(open.commit(), Err(Error::Poisoned { .. })));
+    assert!(matches!(late.commit(), Err(Error::Poisoned { .. })), "a reader commits no more");
+    assert!(s.engine.health().is_err());
+    let mut next = s.engine.begin();
+    assert!(matches!(next.get(&s.table, b"a"), Err(Error::Poisoned { .. })));
+    assert!(s.engine.checkpoint().is_err());
+}
+
+#[test]
+fn commits_follow_each_other_in_the_order_of_their_effects() {
+    let s = stalled(options());
+    // Everyone increments one counter; a higher value must have a later commit record.
+    let acks = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut acks = Vec::new();
+                    for _ in 0..200 {
+                        let mut txn = s.engine.begin();
+                        let old = txn.get_for_update(&s.table, b"a").unwrap().unwrap();
+                        let old = std::str::from_utf8(&old).unwrap().parse().unwrap_or(0u64);
+                        let new = (old + 1).to_string();
+                        txn.put(&s.table, b"a", new.as_bytes()).unwrap();
+                        acks.push((old + 1, txn.commit().unwrap().ack));
+                    }
+                    acks
+                })
+            })
+            .collect();
+        let mut acks: Vec<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        acks.sort_unstable();
+        acks
+    });
+    assert_eq!(acks.last().unwrap().0, 800);
+    assert!(acks.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 < pair[1].1));
+    let mut txn = s.engine.begin();
+    txn.put(&s.table, b"z", b"end").unwrap();
+    commit(&s.engine, txn);
+}

@@ -1,0 +1,229 @@
+//! What an engine refuses, and what it survives: full logs and disks, damage, other openers.
+
+mod rig;
+
+use std::sync::Arc;
+
+use clearway_base::{Error, PAGE_SIZE};
+use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, OpenMode, Operation};
+use clearway_log::LogOptions;
+use clearway_txn::{Creation, Engine, EngineOptions};
+
+use rig::{check, commit, contents, get, open, open_with, options, put, start};
+
+fn try_open(disk: &MemoryDisk, options: EngineOptions) -> Result<Arc<Engine>, Error> {
+    Engine::open(Arc::new(disk.clone()), options)
+}
+
+#[test]
+fn second_opener_is_refused() {
+    let (disk, engine, table) = start();
+    put(&engine, &table, "a", "1");
+    assert!(matches!(try_open(&disk, options()), Err(Error::AlreadyOpen { .. })));
+    engine.close().unwrap();
+    let again = open(&disk);
+    assert_eq!(get(&again, &again.open_table("t").unwrap(), "a").as_deref(), Some("1"));
+}
+
+#[test]
+fn creation_follows_the_option() {
+    let disk = MemoryDisk::new();
+    let never = EngineOptions { create: Creation::Never, ..options() };
+    assert!(matches!(try_open(&disk, never.clone()), Err(Error::NotADatabase { .. })));
+    drop(open(&disk));
+    let new = EngineOptions { create: Creation::New, ..options() };
+    assert!(matches!(try_open(&disk, new), Err(Error::Io { .. })));
+    assert!(try_open(&disk, never).is_ok());
+}
+
+#[test]
+fn foreign_directory_is_refused_and_left_alone() {
+    let disk = MemoryDisk::new();
+    disk.open("diary.txt", OpenMode::Create).unwrap().write_at(b"dear", 0).unwrap();
+    assert!(matches!(try_open(&disk, options()), Err(Error::NotADatabase { .. })));
+    assert_eq!(disk.list("").unwrap(), ["diary.txt"]);
+}
+
+#[test]
+fn damage_is_told_and_not_repaired_over() {
+    let (disk, engine, table) = start();
+    for n in 0..200 {
+        put(&engine, &table, &format!("{n}"), &"v".repeat(100));
+    }
+    engine.close().unwrap();
+    drop(engine);
+    // One superblock copy may go, both may not.
+    let damaged = disk.fork();
+    let data = damaged.open("data", OpenMode::Existing).unwrap();
+    data.write_at(&[0xAA; 64], 16).unwrap();
+    drop(try_open(&damaged.fork(), options()).unwrap());
+    data.write_at(&[0xAA; 64], PAGE_SIZE as u64 + 16).unwrap();
+    let error = try_open(&damaged, options()).unwrap_err();
+    assert!(matches!(error, Error::Corrupt { what: "superblock", .. }), "{error}");
+    // A page.
+    let damaged = disk.fork();
+    let data = damaged.open("data", OpenMode::Existing).unwrap();
+    data.write_at(&[0xAA; 64], 5 * PAGE_SIZE as u64 + 100).unwrap();
+    let engine = try_open(&damaged, options()).unwrap();
+    assert!(matches!(engine.verify(), Err(Error::CorruptPage { .. })));
+}
+
+#[test]
+fn node_size_is_the_databases() {
+    let (disk, engine, table) = start();
+    put(&engine, &table, "a", "1");
+    drop((table, engine));
+    let other = EngineOptions { node_bytes: 4096, ..options() };
+    let engine = try_open(&disk, other).unwrap();
+    let table = engine.open_table("t").unwrap();
+    for n in 0..100 {
+        put(&engine, &table, &format!("{n}"), "v");
+    }
+    check(&engine);
+}
+
+#[test]
+fn long_transaction_that_fills_the_log_can_roll_back() {
+    let disk = MemoryDisk::new();
+    let log = LogOptions { capacity_bytes: 512 << 10, ..options().log };
+    let engine = open_with(disk, EngineOptions { log, background: true, ..options() });
+    let table = engine.create_table("t").unwrap();
+    put(&engine, &table, "before", "v");
+    let before = contents(&engine, &table);
+    let mut long = engine.begin();
+    let mut error = None;
+    for n in 0..20_000u32 {
+        if let Err(e) = long.put(&table, format!("k{:05}", n % 3000).as_bytes(), &[n as u8; 50]) {
+            error = Some(e);
+            break;
+        }
+    }
+    assert!(matches!(error, Some(Error::LogFull { .. })), "{error:?}");
+    assert!(long.is_active());
+    long.rollback().unwrap();
+    assert_eq!(contents(&engine, &table), before);
+    // And the service goes on.
+    for n in 0..500 {
+        put(&engine, &table, &format!("{n}"), "after");
+    }
+    assert_eq!(contents(&engine, &table).len(), 501);
+    check(&engine);
+}
+
+#[test]
+fn log_is_recycled_while_transactions_run() {
+    let disk = MemoryDisk::new();
+    let log = LogOptions { capacity_bytes: 512 << 10, ..options().log };
+    let engine = open_with(disk.clone(), EngineOptions { log, background: true, ..options() });
+    let table = engine.create_table("t").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (engine, table) = (&engine, &table);
+            scope.spawn(move || {
+                for n in 0..1500 {
+                    let mut txn = engine.begin();
+                    txn.put(table, format!("{thread}/{:03}", n % 300).as_bytes(), &[7; 200])
+                        .unwrap();
+                    txn.commit().unwrap();
+                }
+            });
+        }
+    });
+    engine.log().wait_durable(engine.log().end()).unwrap();
+    assert!(engine.log().end().0 > 1 << 20, "the log went round");
+    assert!(engine.stats().checkpoints > 2);
+    let image = disk.fork();
+    drop(engine);
+    let recovered = open(&image);
+    assert_eq!(contents(&recovered, &recovered.open_table("t").unwrap()).len(), 900);
+    check(&recovered);
+}
+
+#[test]
+fn full_disk_fails_the_transaction_and_nothing_else() {
+    let (faults, memory) = (Faults::new(), MemoryDisk::new());
+    let engine = open_with(FaultyDisk::new(memory.clone(), faults.clone()), options());
+    let table = engine.create_table("t").unwrap();
+    put(&engine, &table, "a", "1");
+    let full = std::io::ErrorKind::StorageFull;
+    faults.fail(Operation::Allocate, "", 1, full, Lasting::Forever);
+    let mut txn = engine.begin();
+    let result =
+        (0..100_000u32).try_for_each(|n| txn.put(&table, &n.to_be_bytes(), &[1; 60]).map(drop));
+    assert!(matches!(result, Err(Error::DiskFull { .. })), "{result:?}");
+    assert_eq!(get(&engine, &table, "a").as_deref(), Some("1"));
+    txn.rollback().unwrap();
+    faults.clear();
+    put(&engine, &table, "b", "2");
+    assert_eq!(contents(&engine, &table).len(), 2);
+    check(&engine);
+}
+
+#[test]
+fn failed_data_write_stops_the_engine_and_loses_nothing() {
+    let (faults, memory) = (Faults::new(), MemoryDisk::with_crashes());
+    let engine = open_with(FaultyDisk::new(memory.clone(), faults.clone()), options());
+    let table = engine.create_table("t").unwrap();
+    put(&engine, &table, "a", "1");
+    faults.fail(Operation::Sync, "data", 1, std::io::ErrorKind::Other, Lasting::Once);
+    assert!(matches!(engine.checkpoint(), Err(Error::Poisoned { .. })));
+    assert!(matches!(engine.begin().get(&table, b"a"), Err(Error::Poisoned { .. })));
+    let recovered = open(&memory.fork_durable());
+    assert_eq!(get(&recovered, &recovered.open_table("t").unwrap(), "a").as_deref(), Some("1"));
+}
+
+#[test]
+fn closed_engine_says_so() {
+    let (_, engine, table) = start();
+    let mut txn = engine.begin();
+    txn.put(&table, b"a", b"lost").unwrap();
+    engine.close().unwrap();
+    assert!(matches!(txn.commit(), Err(Error::Closed)));
+    assert!(matches!(engine.begin().get(&table, b"a"), Err(Error::Closed)));
+    assert!(matches!(engine.open_table("t"), Err(Error::Closed)));
+    assert!(matches!(engine.create_table("u"), Err(Error::Closed)));
+    assert!(matches!(engine.checkpoint(), Err(Error::Closed)));
+}
+
+#[test]
+fn transaction_open_at_close_is_undone_by_the_next_opening() {
+    let (disk, engine, table) = start();
+    put(&engine, &table, "a", "kept");
+    let mut txn = engine.begin();
+    txn.update(&table, b"a", b"lost").unwrap();
+    engine.close().unwrap();
+    drop(txn);
+    let again = open(&disk);
+    assert_eq!(again.recovery().losers, 1);
+    assert_eq!(get(&again, &again.open_table("t").unwrap(), "a").as_deref(), Some("kept"));
+}
+
+#[test]
+fn backup_is_a_database_as_of_its_end() {
+    let (_, engine, table) = start();
+    for n in 0..300 {
+        put(&engine, &table, &format!("{n:03}"), "first");
+    }
+    let mut open_one = engine.begin();
+    open_one.update(&table, b"000", b"unfinished").unwrap();
+    let target = MemoryDisk::new();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for n in 1..300 {
+                put(&engine, &table, &format!("{n:03}"), "second");
+            }
+        });
+        engine.backup(&target).unwrap();
+        writer.join().unwrap();
+    });
+    assert!(engine.backup(&target).is_err(), "a backup overwrites nothing");
+    commit(&engine, open_one);
+    let copy = open(&target);
+    let found = contents(&copy, &copy.open_table("t").unwrap());
+    assert_eq!(found.len(), 300);
+    assert_eq!(found[&b"000"[..]], b"first");
+    // One writer in order: what is second is a prefix.
+    let seconds = found.values().skip(1).take_while(|value| *value == b"second").count();
+    assert!(found.values().skip(1 + seconds).all(|value| value == b"first"));
+    check(&copy);
+}

@@ -1,0 +1,117 @@
+//! What the tests of this crate share: small engines on memory disks, and a way to look at them.
+#![allow(dead_code)] // Each test program uses a part of it.
+
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+
+use clearway_base::Result;
+use clearway_disk::{Disk, MemoryDisk};
+use clearway_lock::LockOptions;
+use clearway_log::LogOptions;
+use clearway_pool::PoolOptions;
+use clearway_tree::{Direction, ReadIntent};
+use clearway_txn::{Engine, EngineOptions, Table, Transaction};
+
+pub(crate) type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Nodes of a few keys, a small log, no threads but the log's.
+pub(crate) fn options() -> EngineOptions {
+    EngineOptions {
+        node_bytes: 512,
+        background: false,
+        log: LogOptions {
+            ring_bytes: 64 << 10,
+            segment_bytes: 64 << 10,
+            capacity_bytes: 8 << 20,
+            ..LogOptions::default()
+        },
+        pool: PoolOptions {
+            cache_bytes: 4 << 20,
+            max_bytes: 256 << 20,
+            background_cleaner: false,
+            ..PoolOptions::default()
+        },
+        lock: LockOptions { buckets: 1 << 10, ..LockOptions::default() },
+        ..EngineOptions::default()
+    }
+}
+
+pub(crate) fn open(disk: &MemoryDisk) -> Arc<Engine> {
+    open_with(disk.clone(), options())
+}
+
+pub(crate) fn open_with(disk: impl Disk + 'static, options: EngineOptions) -> Arc<Engine> {
+    Engine::open(Arc::new(disk), options).unwrap()
+}
+
+/// A new engine with one table.
+pub(crate) fn start() -> (MemoryDisk, Arc<Engine>, Table) {
+    let disk = MemoryDisk::with_crashes();
+    let engine = open(&disk);
+    let table = engine.create_table("t").unwrap();
+    (disk, engine, table)
+}
+
+/// Commits and waits.
+pub(crate) fn commit(engine: &Engine, txn: Transaction) {
+    let committed = txn.commit().unwrap();
+    engine.log().wait_durable(committed.ack).unwrap();
+}
+
+/// Commits one put and waits.
+pub(crate) fn put(engine: &Arc<Engine>, table: &Table, key: &str, value: &str) {
+    let mut txn = engine.begin();
+    txn.put(table, key.as_bytes(), value.as_bytes()).unwrap();
+    commit(engine, txn);
+}
+
+pub(crate) fn get(engine: &Arc<Engine>, table: &Table, key: &str) -> Option<String> {
+    let mut txn = engine.begin();
+    let value = txn.get(table, key.as_bytes()).unwrap();
+    value.map(|value| String::from_utf8(value).unwrap())
+}
+
+pub(crate) fn read_all(txn: &mut Transaction, table: &Table) -> Result<Contents> {
+    let (low, high) = (Bound::Unbounded, Bound::Unbounded);
+    let mut cursor = txn.cursor(table, low, high, Direction::Ascending, ReadIntent::Read)?;
+    let mut contents = Contents::new();
+    while let Some((key, value)) = cursor.next(txn)? {
+        assert!(contents.last_key_value().is_none_or(|(last, _)| *last < key));
+        contents.insert(key, value);
+    }
+    Ok(contents)
+}
+
+pub(crate) fn contents(engine: &Arc<Engine>, table: &Table) -> Contents {
+    read_all(&mut engine.begin(), table).unwrap()
+}
+
+/// Everything `verify` can find fault with, and nothing unreachable.
+pub(crate) fn check(engine: &Arc<Engine>) {
+    // While the maintenance thread moves pages, a look may be wrong; not twenty in a row.
+    for _ in 0..20 {
+        let report = engine.verify().unwrap();
+        let twice = report.tables.iter().any(|table| !table.report.met_twice.is_empty());
+        if !twice && report.unreachable_pages == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("pages that are met twice, or not at all");
+}
+
+/// SplitMix64: the same numbers on every machine.
+pub(crate) struct Rng(pub(crate) u64);
+
+impl Rng {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}

@@ -1,0 +1,223 @@
+//! Transactions on a running engine: what they see, keep and take back.
+
+mod rig;
+
+use std::ops::Bound;
+
+use clearway_base::Error;
+use clearway_lock::WaitLimit;
+use clearway_tree::{Direction, ReadIntent};
+
+use rig::{check, commit, contents, get, put, start};
+
+#[test]
+fn committed_changes_are_seen_by_the_next() {
+    let (_, engine, table) = start();
+    let mut txn = engine.begin();
+    txn.insert(&table, b"a", b"1").unwrap();
+    assert!(!txn.put(&table, b"b", b"2").unwrap());
+    assert_eq!(txn.get(&table, b"a").unwrap().unwrap(), b"1");
+    let committed = txn.commit().unwrap();
+    assert!(committed.wrote);
+    engine.log().wait_durable(committed.ack).unwrap();
+
+    let mut txn = engine.begin();
+    assert!(txn.put(&table, b"b", b"3").unwrap());
+    txn.update(&table, b"a", b"4").unwrap();
+    assert!(matches!(txn.insert(&table, b"a", b"5"), Err(Error::DuplicateKey)));
+    assert!(matches!(txn.update(&table, b"z", b"5"), Err(Error::NotFound)));
+    assert!(matches!(txn.delete(&table, b"z"), Err(Error::NotFound)));
+    txn.insert(&table, b"c", b"5").unwrap();
+    txn.delete(&table, b"b").unwrap();
+    commit(&engine, txn);
+    assert_eq!(get(&engine, &table, "a").as_deref(), Some("4"));
+    assert_eq!(get(&engine, &table, "b"), None);
+    assert_eq!(get(&engine, &table, "c").as_deref(), Some("5"));
+    check(&engine);
+}
+
+#[test]
+fn rollback_takes_everything_back() {
+    let (_, engine, table) = start();
+    for n in 0..200 {
+        put(&engine, &table, &format!("k{n:03}"), &"v".repeat(n % 50));
+    }
+    let before = contents(&engine, &table);
+    let mut txn = engine.begin();
+    for n in 0..200 {
+        let key = format!("k{n:03}");
+        match n % 3 {
+            0 => txn.delete(&table, key.as_bytes()).unwrap(),
+            1 => txn.update(&table, key.as_bytes(), &[7; 60]).unwrap(),
+            _ => txn.insert(&table, format!("{key}+").as_bytes(), b"new").unwrap(),
+        }
+    }
+    txn.rollback().unwrap();
+    assert_eq!(contents(&engine, &table), before);
+    // Dropping is rolling back.
+    let mut txn = engine.begin();
+    txn.delete(&table, b"k000").unwrap();
+    drop(txn);
+    assert_eq!(contents(&engine, &table), before);
+    check(&engine);
+    assert_eq!(engine.stats().active, 0);
+}
+
+#[test]
+fn savepoints_nest() {
+    let (_, engine, table) = start();
+    let mut txn = engine.begin();
+    txn.insert(&table, b"a", b"1").unwrap();
+    let outer = txn.savepoint().unwrap();
+    txn.insert(&table, b"b", b"2").unwrap();
+    let inner = txn.savepoint().unwrap();
+    txn.delete(&table, b"a").unwrap();
+    txn.rollback_to(&inner).unwrap();
+    assert_eq!(txn.get(&table, b"a").unwrap().unwrap(), b"1");
+    assert_eq!(txn.get(&table, b"b").unwrap().unwrap(), b"2");
+    txn.update(&table, b"a", b"9").unwrap();
+    txn.rollback_to(&outer).unwrap();
+    assert!(matches!(txn.rollback_to(&inner), Err(Error::UnknownSavepoint)));
+    assert!(matches!(engine.begin().rollback_to(&outer), Err(Error::UnknownSavepoint)));
+    txn.insert(&table, b"c", b"3").unwrap();
+    txn.rollback_to(&outer).unwrap();
+    txn.insert(&table, b"d", b"4").unwrap();
+    commit(&engine, txn);
+    let keys: Vec<_> = contents(&engine, &table).into_keys().collect();
+    assert_eq!(keys, [b"a", b"d"]);
+}
+
+#[test]
+fn large_values_are_freed_when_nobody_wants_them() {
+    let (_, engine, table) = start();
+    let large = vec![1; 100_000];
+    let mut txn = engine.begin();
+    txn.insert(&table, b"big", &large).unwrap();
+    commit(&engine, txn);
+    let mut txn = engine.begin();
+    txn.update(&table, b"big", &vec![2; 60_000]).unwrap();
+    let savepoint = txn.savepoint().unwrap();
+    txn.delete(&table, b"big").unwrap();
+    txn.rollback_to(&savepoint).unwrap();
+    assert_eq!(txn.get(&table, b"big").unwrap().unwrap().len(), 60_000);
+    txn.rollback().unwrap();
+    assert_eq!(engine.begin().get(&table, b"big").unwrap().unwrap(), large);
+    check(&engine);
+    let mut txn = engine.begin();
+    txn.delete(&table, b"big").unwrap();
+    commit(&engine, txn);
+    check(&engine);
+    let report = engine.verify().unwrap();
+    assert_eq!(report.tables[1].report.overflow_pages, 0);
+}
+
+#[test]
+fn lock_timeout_leaves_the_transaction_alive() {
+    let (_, engine, table) = start();
+    put(&engine, &table, "a", "1");
+    let mut holder = engine.begin();
+    holder.update(&table, b"a", b"2").unwrap();
+    let mut waiter = engine.begin();
+    waiter.insert(&table, b"b", b"1").unwrap();
+    waiter.set_wait_limit(WaitLimit::NoWait);
+    assert!(matches!(waiter.get(&table, b"a"), Err(Error::WouldBlock)));
+    waiter.set_wait_limit(WaitLimit::For(std::time::Duration::from_millis(5)));
+    assert!(matches!(waiter.get(&table, b"a"), Err(Error::LockTimeout { .. })));
+    assert!(waiter.is_active());
+    holder.rollback().unwrap();
+    assert_eq!(waiter.get(&table, b"a").unwrap().unwrap(), b"1");
+    commit(&engine, waiter);
+    assert_eq!(contents(&engine, &table).len(), 2);
+}
+
+#[test]
+fn deadlock_victim_is_rolled_back_whole() {
+    let (_, engine, table) = start();
+    put(&engine, &table, "a", "0");
+    put(&engine, &table, "b", "0");
+    let barrier = std::sync::Barrier::new(2);
+    let run = |first: &'static [u8], second: &'static [u8]| {
+        let mut txn = engine.begin();
+        txn.update(&table, first, b"1").unwrap();
+        barrier.wait();
+        match txn.update(&table, second, b"1") {
+            Ok(()) => {
+                commit(&engine, txn);
+                true
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::Deadlock { txn: victim } if victim == txn.id()));
+                assert!(!txn.is_active());
+                assert!(matches!(txn.get(&table, first), Err(Error::TransactionEnded)));
+                assert!(matches!(txn.rollback(), Err(Error::TransactionEnded)));
+                false
+            }
+        }
+    };
+    let survivors = std::thread::scope(|scope| {
+        let one = scope.spawn(|| run(b"a", b"b"));
+        let two = scope.spawn(|| run(b"b", b"a"));
+        u32::from(one.join().unwrap()) + u32::from(two.join().unwrap())
+    });
+    assert_eq!(survivors, 1);
+    assert!(contents(&engine, &table).values().all(|value| value == b"1"));
+}
+
+#[test]
+fn cursors_go_both_ways_and_keep_phantoms_out() {
+    let (_, engine, table) = start();
+    for n in 0..100 {
+        put(&engine, &table, &format!("{n:02}"), "v");
+    }
+    let mut txn = engine.begin();
+    let (low, high) = (Bound::Included(b"20".to_vec()), Bound::Excluded(b"40".to_vec()));
+    let mut cursor =
+        txn.cursor(&table, low, high, Direction::Descending, ReadIntent::Read).unwrap();
+    let mut keys = Vec::new();
+    while let Some((key, _)) = cursor.next(&mut txn).unwrap() {
+        keys.push(String::from_utf8(key).unwrap());
+    }
+    assert_eq!(keys, (20..40).rev().map(|n| format!("{n:02}")).collect::<Vec<_>>());
+    let mut other = engine.begin();
+    other.set_wait_limit(WaitLimit::NoWait);
+    assert!(matches!(other.insert(&table, b"305", b"x"), Err(Error::WouldBlock)));
+    assert!(matches!(cursor.next(&mut other), Err(Error::TransactionEnded)));
+    other.insert(&table, b"505", b"x").unwrap();
+}
+
+#[test]
+fn handles_of_dropped_and_foreign_tables_are_unknown() {
+    let (_, engine, table) = start();
+    put(&engine, &table, "a", "1");
+    let (_, other, _) = start();
+    assert!(matches!(other.begin().get(&table, b"a"), Err(Error::UnknownTable { .. })));
+    assert!(matches!(engine.create_table("t"), Err(Error::TableExists { .. })));
+    assert!(matches!(engine.create_table(""), Err(Error::BadTableName { .. })));
+    assert!(matches!(engine.open_table("u"), Err(Error::UnknownTable { .. })));
+    engine.create_table("u").unwrap();
+    assert_eq!(engine.tables(), ["t", "u"]);
+    engine.drop_table("t").unwrap();
+    assert_eq!(engine.tables(), ["u"]);
+    assert!(matches!(engine.begin().get(&table, b"a"), Err(Error::UnknownTable { .. })));
+    assert!(matches!(engine.drop_table("t"), Err(Error::UnknownTable { .. })));
+    let again = engine.create_table("t").unwrap();
+    assert_ne!(again.id(), table.id());
+    assert!(contents(&engine, &again).is_empty());
+    check(&engine);
+}
+
+#[test]
+fn drop_waits_for_the_tables_users() {
+    let (_, engine, table) = start();
+    let mut user = engine.begin();
+    user.insert(&table, b"a", b"1").unwrap();
+    std::thread::scope(|scope| {
+        let dropper = scope.spawn(|| engine.drop_table("t"));
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        assert!(!dropper.is_finished());
+        user.insert(&table, b"b", b"1").unwrap();
+        commit(&engine, user);
+        dropper.join().unwrap().unwrap();
+    });
+    check(&engine);
+}

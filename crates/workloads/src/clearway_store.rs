@@ -1,0 +1,134 @@
+//! Clearway as a [`Store`].
+
+use clearway::{Database, Error, Pending, Result, Table, Transaction};
+
+use crate::store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
+
+/// A Clearway database behind the workloads' [`Store`] trait.
+#[derive(Clone)]
+pub struct ClearwayStore {
+    db: Database,
+}
+
+impl ClearwayStore {
+    /// Wraps a database.
+    pub fn new(db: Database) -> ClearwayStore {
+        ClearwayStore { db }
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
+}
+
+impl StoreError for Error {
+    fn failed(reason: String) -> Error {
+        Error::Aborted { reason }
+    }
+
+    fn is_conflict(&self) -> bool {
+        self.is_retryable()
+    }
+}
+
+impl Store for ClearwayStore {
+    type Table = Table;
+    type Error = Error;
+    type Tx<'a> = ClearwayTransaction<'a>;
+    type Pending<T: Send> = Pending<T>;
+
+    fn table(&self, name: &str) -> Result<Table> {
+        self.db.table(name)
+    }
+
+    fn run<T, F>(&self, name: &'static str, mut body: F) -> Result<T>
+    where
+        T: Send,
+        F: for<'a> FnMut(&mut ClearwayTransaction<'a>) -> Result<T>,
+    {
+        self.db.transact(name, |tx| body(&mut ClearwayTransaction { tx }))
+    }
+
+    fn submit<T, F>(&self, name: &'static str, mut body: F) -> Result<Pending<T>>
+    where
+        T: Send,
+        F: for<'a> FnMut(&mut ClearwayTransaction<'a>) -> Result<T>,
+    {
+        self.db.submit(name, |tx| body(&mut ClearwayTransaction { tx }))
+    }
+
+    fn aborts(&self) -> u64 {
+        self.db.type_stats().iter().map(|kind| kind.retries).sum()
+    }
+}
+
+/// A Clearway transaction behind [`Operations`].
+pub struct ClearwayTransaction<'a> {
+    tx: &'a mut Transaction,
+}
+
+impl Operations for ClearwayTransaction<'_> {
+    type Table = Table;
+    type Error = Error;
+
+    #[inline]
+    fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        self.tx.get_into(table, key, out)
+    }
+
+    #[inline]
+    fn get_for_update(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        self.tx.get_for_update_into(table, key, out)
+    }
+
+    #[inline]
+    fn insert(&mut self, table: &Table, key: &[u8], row: &[u8]) -> Result<()> {
+        self.tx.insert(table, key, row)
+    }
+
+    #[inline]
+    fn put(&mut self, table: &Table, key: &[u8], row: &[u8]) -> Result<()> {
+        self.tx.put(table, key, row).map(drop)
+    }
+
+    #[inline]
+    fn update(&mut self, table: &Table, key: &[u8], row: &[u8]) -> Result<()> {
+        self.tx.update(table, key, row)
+    }
+
+    #[inline]
+    fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.tx.delete(table, key)
+    }
+
+    fn scan(
+        &mut self,
+        table: &Table,
+        bounds: KeyBounds<'_>,
+        order: Order,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<()> {
+        let mut scan = match order {
+            Order::Ascending => self.tx.scan(table, bounds),
+            Order::Descending => self.tx.scan_descending(table, bounds),
+        };
+        while let Some((key, row)) = scan.next().transpose()? {
+            if !visit(&key, &row) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Send> Outstanding<T, Error> for Pending<T> {
+    #[inline]
+    fn is_ready(&self) -> bool {
+        Pending::is_ready(self)
+    }
+
+    fn wait(self) -> Result<T> {
+        Pending::wait(self)
+    }
+}

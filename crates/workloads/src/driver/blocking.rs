@@ -1,0 +1,24 @@
+//! The blocking agent: one transaction at a time, each awaited.
+
+use std::time::Instant;
+
+use super::{Agent, Measured, Workload};
+use crate::{Histogram, store::Store};
+
+/// Runs `clients` in turn until the run stops.
+pub(super) fn run<S: Store, W: Workload<S>>(
+    agent: &Agent<'_, S, W>,
+    mut clients: Vec<W::Client>,
+) -> Result<Measured, S::Error> {
+    let mut measured = Measured { latency: Histogram::new(), failures: 0, commits: 0 };
+    loop {
+        for client in &mut clients {
+            if agent.stopped() {
+                return Ok(measured);
+            }
+            let started = Instant::now();
+            let result = agent.workload.run(agent.store, client);
+            agent.settle(&mut measured, started, result)?;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A log-linear histogram: 32 buckets to each power of two, so a percentile is off by 3 % at
+//! most. One array, no allocation after creation, cheap enough for every commit.
+
+/// Sub-buckets of one power of two, and the bits that number them.
+const SUB_BITS: u32 = 5;
+const SUBS: u64 = 1 << SUB_BITS;
+/// Values below `SUBS` have a bucket each; each of the 59 powers above has `SUBS`.
+const BUCKETS: usize = ((64 - SUB_BITS as usize) + 1) * SUBS as usize;
+
+/// Counts of values, for percentiles. Values are of any unit; the driver records nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: Box<[u64]>,
+    total: u64,
+    sum: u128,
+    max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Histogram {
+        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0, sum: 0, max: 0 }
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.counts[bucket(value)] += 1;
+        self.total += 1;
+        self.sum += u128::from(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Adds all counts of `other`.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *mine += theirs;
+        }
+        self.total += other.total;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    /// The smallest recorded bucket border that `quantile` (0 to 1) of the values do not exceed;
+    /// 0 if nothing was recorded.
+    pub fn quantile(&self, quantile: f64) -> u64 {
+        let wanted = ((quantile * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
+        let mut seen = 0;
+        for (index, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return upper(index).min(self.max);
+            }
+        }
+        self.max
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// The largest value.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The mean; 0 if nothing was recorded.
+    pub fn mean(&self) -> f64 {
+        if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
+    }
+}
+
+/// The bucket of a value: its leading one's position, then the next `SUB_BITS` bits.
+#[inline]
+fn bucket(value: u64) -> usize {
+    if value < SUBS {
+        return value as usize;
+    }
+    let power = 63 - value.leading_zeros();
+    let sub = (value >> (power - SUB_BITS)) - SUBS;
+    ((u64::from(power - SUB_BITS) + 1) * SUBS + sub) as usize
+}
+
+/// The largest value of a bucket.
+fn upper(index: usize) -> u64 {
+    let (row, sub) = (index as u64 / SUBS, index as u64 % SUBS);
+    if row == 0 {
+        return sub;
+    }
+    let shift = (row - 1) as u32;
+    ((SUBS + sub) << shift) + ((1u64 << shift) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_falls_into_its_own_bucket() {
+        let mut values: Vec<u64> = (0..64).flat_map(|p| [1u64 << p, (1u64 << p) - 1]).collect();
+        values.extend([u64::MAX, 33, 1_000_003]);
+        for value in values {
+            let index = bucket(value);
+            assert!(value <= upper(index), "{value}");
+            assert!(index == 0 || value > upper(index - 1), "{value}");
+            assert!(upper(index) - value <= value / 32 + 1, "{value}");
+        }
+    }
+
+    #[test]
+    fn quantiles_of_a_ramp_are_close() {
+        let mut histogram = Histogram::new();
+        (1..=10_000).for_each(|v| histogram.record(v));
+        for (quantile, exact) in [(0.5, 5_000.0), (0.99, 9_900.0), (1.0, 10_000.0)] {
+            let got = histogram.quantile(quantile) as f64;
+            assert!((got - exact).abs() / exact < 0.035, "{quantile}: {got}");
+        }
+        assert_eq!((histogram.max(), histogram.count()), (10_000, 10_000));
+        assert!((histogram.mean() - 5_000.5).abs() < 0.01);
+    }
+
+    #[test]
+    fn merged_histograms_count_together() {
+        let (mut a, mut b) = (Histogram::new(), Histogram::new());
+        a.record(10);
+        b.record(1_000);
+        a.merge(&b);
+        assert_eq!((a.count(), a.max(), a.quantile(0.5)), (2, 1_000, 10));
+        assert_eq!(Histogram::new().quantile(0.99), 0);
+    }
+}

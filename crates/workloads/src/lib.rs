@@ -1,0 +1,44 @@
+//! Benchmark workloads over a small [`Store`] trait, so that one text of a workload runs on
+//! Clearway and on anything else that has transactions.
+//!
+//! - [`Store`], [`Operations`], [`Outstanding`]: what a workload needs of an engine, and
+//!   [`ClearwayStore`], the implementation over this project's engine.
+//! - [`Tpcb`]: the TPC-B transaction, its loader and the consistency check of its data.
+//! - [`drive`]: runs a [`Workload`] with many clients over few threads, pipelined or blocking,
+//!   and measures throughput and latency.
+//! - [`Rng`], [`Skew`], [`Histogram`]: the small tools these stand on.
+//!
+//! ```
+//! use std::time::Duration;
+//! use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, drive};
+//!
+//! let db = clearway::Options::in_memory().cache_size(16 << 20).open("bench")?;
+//! let store = ClearwayStore::new(db);
+//! let scale = TpcbScale { branches: 2, accounts_per_branch: 100 };
+//! let bank = Tpcb::prepare(&store, scale, Skew::Uniform, 1, &|_rows| ())?;
+//! let plan = Plan { clients: 4, threads: Some(1), commit: Commit::Pipelined,
+//!                   duration: Duration::from_millis(50), seed: 1 };
+//! let outcome = drive(&store, &bank, &plan, &mut |_tick| true)?;
+//! assert!(outcome.commits > 0);
+//! assert!(bank.check(&store, 1)?.is_consistent());
+//! # Ok::<(), clearway::Error>(())
+//! ```
+
+mod rng;
+mod skew;
+
+mod histogram;
+
+mod clearway_store;
+mod store;
+
+mod driver;
+mod tpcb;
+
+pub use clearway_store::{ClearwayStore, ClearwayTransaction};
+pub use driver::{Commit, Outcome, Plan, Tick, Workload, drive};
+pub use histogram::Histogram;
+pub use rng::Rng;
+pub use skew::{Sampler, Skew};
+pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
+pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbScale};

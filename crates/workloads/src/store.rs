@@ -1,0 +1,129 @@
+//! What a workload needs of a transactional engine, and no more.
+//!
+//! To run a workload on another engine, implement [`Store`] for a handle of it, [`Operations`]
+//! for its transaction and [`Outstanding`] for a commit that is under way. An engine without
+//! pipelined commits commits in `submit` and returns the result itself:
+//! `Result<T, E>` itself implements [`Outstanding`] for that.
+
+use std::ops::Bound;
+
+/// An error of a [`Store`].
+pub trait StoreError: std::error::Error + Send + Sync + 'static {
+    /// An error that ends the transaction and says `reason`: a row that must exist is missing.
+    fn failed(reason: String) -> Self;
+
+    /// Whether this is a conflict that outlasted the store's own retries: the driver counts it
+    /// and goes on, where any other error ends the run.
+    fn is_conflict(&self) -> bool;
+}
+
+/// A key range's bounds, lower then upper.
+pub type KeyBounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// The order of a scan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Smallest key first.
+    Ascending,
+    /// Largest key first.
+    Descending,
+}
+
+/// A handle of an engine.
+///
+/// The closures may run more than once (the engine retries conflicts), so they have no effects
+/// but through the transaction.
+pub trait Store: Send + Sync + 'static {
+    /// A table.
+    type Table: Send + Sync;
+    /// The engine's error.
+    type Error: StoreError;
+    /// A transaction, as closures see it.
+    type Tx<'a>: Operations<Table = Self::Table, Error = Self::Error>;
+    /// A commit under way.
+    type Pending<T: Send>: Outstanding<T, Self::Error>;
+
+    /// Opens a table, creating it if there is none.
+    fn table(&self, name: &str) -> Result<Self::Table, Self::Error>;
+
+    /// Runs a transaction of type `name` and returns once it is durable.
+    fn run<T, F>(&self, name: &'static str, body: F) -> Result<T, Self::Error>
+    where
+        T: Send,
+        F: for<'a> FnMut(&mut Self::Tx<'a>) -> Result<T, Self::Error>;
+
+    /// Runs a transaction of type `name`; its durability is awaited on what is returned.
+    fn submit<T, F>(&self, name: &'static str, body: F) -> Result<Self::Pending<T>, Self::Error>
+    where
+        T: Send,
+        F: for<'a> FnMut(&mut Self::Tx<'a>) -> Result<T, Self::Error>;
+
+    /// Attempts that were rolled back over a conflict since the store was opened.
+    fn aborts(&self) -> u64;
+}
+
+/// What a workload does inside a transaction. Every operation is as isolated as the engine's
+/// strongest level allows.
+pub trait Operations {
+    /// A table.
+    type Table;
+    /// The engine's error.
+    type Error;
+
+    /// Reads a row into `out`; false if there is none (`out` is then empty).
+    fn get(
+        &mut self,
+        table: &Self::Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Self::Error>;
+
+    /// Like [`get`](Operations::get), with the intention to write the row next.
+    fn get_for_update(
+        &mut self,
+        table: &Self::Table,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Self::Error>;
+
+    /// Adds a row; one that exists is an error.
+    fn insert(&mut self, table: &Self::Table, key: &[u8], row: &[u8]) -> Result<(), Self::Error>;
+
+    /// Adds or replaces a row.
+    fn put(&mut self, table: &Self::Table, key: &[u8], row: &[u8]) -> Result<(), Self::Error>;
+
+    /// Replaces a row; one that does not exist is an error.
+    fn update(&mut self, table: &Self::Table, key: &[u8], row: &[u8]) -> Result<(), Self::Error>;
+
+    /// Removes a row; one that does not exist is an error.
+    fn delete(&mut self, table: &Self::Table, key: &[u8]) -> Result<(), Self::Error>;
+
+    /// Visits the rows of a range in key order, as long as `visit` returns true.
+    fn scan(
+        &mut self,
+        table: &Self::Table,
+        bounds: KeyBounds<'_>,
+        order: Order,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Self::Error>;
+}
+
+/// A commit under way.
+pub trait Outstanding<T, E> {
+    /// Whether [`wait`](Outstanding::wait) would return at once. Cheap: called often.
+    fn is_ready(&self) -> bool;
+
+    /// Waits until the commit is durable.
+    fn wait(self) -> Result<T, E>;
+}
+
+/// For engines whose `submit` returns only when all is done.
+impl<T, E> Outstanding<T, E> for Result<T, E> {
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    fn wait(self) -> Result<T, E> {
+        self
+    }
+}
