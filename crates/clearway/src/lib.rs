@@ -76,16 +76,17 @@
 //! gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables are
 //! locked by intention counters that transactions of different kinds share without a queue.
 //!
-//! All locks are kept until commit and released **before** the commit is flushed; whoever takes one
-//! over is told the commit's position in the log and is not acknowledged before it is durable.
+//! All locks are kept until commit and released **before** the commit is flushed; whoever takes
+//! one over is told the commit's position in the log and is not acknowledged before it is durable.
 //!
 //! # Deadlocks
 //! Every deadlock is found, while its members wait, by each waiter for itself: the one who finds
-//! that it waits for itself is rolled back with [`Error::Deadlock`]. [`transact`](Database::transact)
-//! and [`submit`](Database::submit) run the closure again after a short random pause, up to
-//! [`Options::attempts`] times; interactive transactions leave that to their owner. Reading with
-//! [`get_for_update`](Transaction::get_for_update) what will be written avoids most of them.
-//! Waiting has no limit unless [`Options::lock_wait_limit`] or [`Transaction::lock_wait`] sets one.
+//! that it waits for itself is rolled back with [`Error::Deadlock`].
+//! [`transact`](Database::transact) and [`submit`](Database::submit) run the closure again after a
+//! short random pause, up to [`Options::attempts`] times; interactive transactions leave that to
+//! their owner. Reading with [`get_for_update`](Transaction::get_for_update) what will be written
+//! avoids most of them. Waiting has no limit unless [`Options::lock_wait_limit`] or
+//! [`Transaction::lock_wait`] sets one.
 //!
 //! # Limits
 //! | | |
@@ -99,8 +100,8 @@
 //! # Sizing
 //! - [`Options::cache_size`]: what is read often should fit. A database far larger works; memory
 //!   stays within the cache, a tenth on top, and some 64 MiB.
-//! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that an
-//!   open transaction could still need for its rollback cannot be recycled.
+//! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
+//!   an open transaction could still need for its rollback cannot be recycled.
 //! - A lock takes some 64 bytes while it is held: scans of millions of rows are better done in
 //!   parts.
 //! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least; blocking

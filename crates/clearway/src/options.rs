@@ -52,7 +52,8 @@ enum Storage {
     Given(Arc<dyn Disk>),
 }
 
-/// How a transaction waits for locks: see [`Transaction::lock_wait`](crate::Transaction::lock_wait).
+/// How a transaction waits for locks; see
+/// [`Transaction::lock_wait`](crate::Transaction::lock_wait).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LockWait {
     /// As [`Options::lock_wait_limit`] says.

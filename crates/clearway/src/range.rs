@@ -4,8 +4,8 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 
 /// A range of keys.
 ///
-/// Implemented for all standard ranges (`a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`) and pairs
-/// of [`Bound`]s over anything that is bytes (`&[u8]`, `b"literal"`, `Vec<u8>`, `&str`, arrays), and
+/// Implemented for all standard ranges (`a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`) and pairs of
+/// [`Bound`]s over anything that is bytes (`&[u8]`, `b"literal"`, `Vec<u8>`, `&str`, arrays), and
 /// by [`prefix`]. It stands where `RangeBounds` would, so that `..` needs no type annotation.
 /// An empty or reversed range holds no keys.
 ///

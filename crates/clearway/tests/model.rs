@@ -314,10 +314,12 @@ fn shrink(mut ops: Vec<Op>) -> Vec<Op> {
 
 #[test]
 fn random_operations_match_an_ordered_map() {
-    // One run of one's own choice: CLEARWAY_MODEL_SEED=7 cargo test --test model
-    let chosen = std::env::var("CLEARWAY_MODEL_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seeds = chosen.map_or(1..RUNS + 1, |seed: u64| seed..seed + 1);
-    for seed in seeds {
+    // Runs of one's own choice: CLEARWAY_MODEL_SEED=7 CLEARWAY_MODEL_RUNS=1 cargo test --test model
+    let setting = |name: &str, default: u64| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+    };
+    let first = setting("CLEARWAY_MODEL_SEED", 1);
+    for seed in first..first + setting("CLEARWAY_MODEL_RUNS", RUNS) {
         let mut rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let ops: Vec<_> = (0..OPERATIONS).map(|_| rng.op()).collect();
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(&ops))) {

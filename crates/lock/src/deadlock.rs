@@ -1,10 +1,11 @@
-//! Deadlock detection: a waiter looks for a way from itself back to itself, and dies if there is one.
+//! Deadlock detection: a waiter looks for a way from itself back to itself, and dies if there is
+//! one.
 //!
 //! Invariants:
 //! - D1. **Complete.** Of the owners of every cycle, at least one finds it.
 //! - D2. **Exact.** An owner dies only if at one moment every edge of a cycle through it existed.
-//! - D3. **One victim.** Each cycle costs one life: a finder confirms and withdraws under `detector`,
-//!   so whoever else found the same cycle looks again and finds it broken.
+//! - D3. **One victim.** Each cycle costs one life: a finder confirms and withdraws under
+//!   `detector`, so whoever else found the same cycle looks again and finds it broken.
 //! - D4. **Bounded.** A search visits each waiting owner once, whatever cycles it meets that do not
 //!   lead back to the searcher.
 //! - D5. The detector kills nobody but the owner that runs it.
@@ -34,23 +35,25 @@
 //! So one search for each wait is enough, and a sleeper need not look again. Two waiters that close
 //! a cycle at the same moment are ordered by their stores: the later one sees the earlier.
 //!
-//! An owner that holds nothing need not search: whoever waits for it queued up behind it, later.
+//! At that moment nobody stands behind `w` in the queue it has just joined, so whoever waits for
+//! `w` waits for what it *holds* or converts. Therefore edges name holders only (newcomers of a
+//! queue are passed through), and an owner that holds nothing need not search.
 //!
 //! # Why nobody dies for nothing (D2)
-//! The search reads edges one after another, so it may put together a cycle whose edges never existed
-//! at the same time. It therefore walks the path again, and the owner dies only if each owner on
-//! it is still in the same wait, by number, as when the search met it, and each edge still
-//! exists. Let `i → j` be seen again at `t(i)`, before `j` is looked at again at `t(j)`. `j` was in the
-//! same wait from the search until `t(j)`, so it moved neither at `t(i)` nor since. The last edge leads
-//! to the searcher, who does not move either, so the last owner stays blocked, therefore the one
-//! before it, and so on to the first: when the walk ends all edges exist, unless somebody has just
-//! given up at its time limit. The withdrawal itself yields to a grant (W4).
+//! The search reads edges one after another, so it may put together a cycle whose edges never
+//! existed at the same time. It therefore walks the path again, and the owner dies only if each
+//! owner on it is still in the same wait, by number, as when the search met it, and each edge still
+//! exists. Let `i → j` be seen again at `t(i)`, before `j` is looked at again at `t(j)`. `j` was in
+//! the same wait from the search until `t(j)`, so it moved neither at `t(i)` nor since. The last
+//! edge leads to the searcher, who does not move either, so the last owner stays blocked, therefore
+//! the one before it, and so on to the first: when the walk ends all edges exist, unless somebody
+//! has just given up at its time limit. The withdrawal itself yields to a grant (W4).
 //!
-//! Algorithm: the requirements of "Efficient Locking for Databases", section 4.2 (conversions, queue
-//! order, all holders), met by a search of the wait-for graph at block time instead of spreading
-//! digests. Differences: exact for any number of waiters; no spinning and no periodic refresh; costs
-//! nothing while nobody waits, and one visit of the own queue for a wait whose holders all run.
-//! The victim is the one that closes the cycle.
+//! Algorithm: the requirements of "Efficient Locking for Databases", section 4.2 (conversions,
+//! queue order, all holders), met by a search of the wait-for graph at block time instead of
+//! spreading digests. Differences: exact for any number of waiters; no spinning and no periodic
+//! refresh; costs nothing while nobody waits, and one visit of the own queue for a wait whose
+//! holders all run. The victim is the one that closes the cycle.
 
 use crate::{
     owner::LockOwner,
@@ -117,12 +120,12 @@ impl LockTable {
     }
 
     /// Appends to `out` whom a waiting owner waits for; false if it does not wait for `target`.
-    fn blockers(&self, slot: u32, target: Target, me: u32, out: &mut Vec<u32>) -> bool {
+    fn blockers(&self, slot: u32, target: Target, out: &mut Vec<u32>) -> bool {
         let registry = &self.shared.registry;
         match target {
-            Target::Range(id) => self.bucket(id).entries.lock().blockers(id, slot, me, out),
+            Target::Range(id) => self.bucket(id).entries.lock().blockers(id, slot, out),
             Target::Intent(entry) => {
-                let blocking = self.resource(entry).locks.lock().blockers(slot, me, out);
+                let blocking = self.resource(entry).locks.lock().blockers(slot, out);
                 let Some(modes) = blocking else { return false };
                 // Only who waits can be part of a cycle, and only who waits has published (R4).
                 out.extend((0..registry.len()).filter(|&other| {
@@ -151,7 +154,7 @@ impl Search {
             self.nodes[at].state = state;
             self.blockers.clear();
             if let Some(target) = registry.slot(slot).target(state) {
-                table.blockers(slot, target, me, &mut self.blockers);
+                table.blockers(slot, target, &mut self.blockers);
             }
             for next in 0..self.blockers.len() {
                 if self.blockers[next] == me {
@@ -198,7 +201,7 @@ impl Search {
             let Some(target) = registry.slot(node.slot).target(state) else { return false };
             self.blockers.clear();
             state == node.state
-                && table.blockers(node.slot, target, me, &mut self.blockers)
+                && table.blockers(node.slot, target, &mut self.blockers)
                 && self.blockers.contains(&next)
         })
     }

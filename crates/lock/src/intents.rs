@@ -2,8 +2,16 @@
 //!
 //! Invariants:
 //! - L6. The private table is asked first: a mode already covered costs no shared memory.
-//! - L7. An owner is counted in a resource's entry for exactly the mode in its private table, or for
-//!   what it was handed and has not picked up.
+//! - L7. An owner is counted in a resource's entry for exactly the mode in its private table, or
+//!   for what it was handed and has not picked up.
+//!
+//! | tag | raised at commit by holders of | met by holders of |
+//! | --- | --- | --- |
+//! | self | X | every mode |
+//! | descendant | IX, SIX | S, SIX, X |
+//!
+//! A reader of parts meets the tags of the parts on their range locks; a reader of the whole takes
+//! no range locks, and meets them here.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 3.2; see `resource` for the shared side.
 //! The identity of a resource is its entry: two resources that share one are one to everybody,
@@ -75,6 +83,7 @@ impl LockTable {
     ) -> bool {
         debug_assert!(owner.pending.is_none(), "an owner waits for one lock at a time");
         let entry = self.entry_of(resource);
+        // L6: the private table first.
         let place = owner.intent_position(entry);
         let before = place.map(|at| owner.intents[at].mode);
         let wanted = before.map_or(mode, |before| before.supremum(mode));
@@ -84,6 +93,7 @@ impl LockTable {
         let resource = self.resource(entry);
         let mut locks = resource.locks.lock();
         if locks.request(owner.slot, before, wanted, queue) {
+            // An upgrade to an absolute mode meets the descendants' tag as well.
             let tag = resource.tag_for(wanted);
             drop(locks);
             owner.raise_tag(tag);
@@ -91,6 +101,7 @@ impl LockTable {
             return true;
         }
         if queue {
+            // In the same latch hold as the request (W1).
             self.publish_wait(owner, Target::Intent(entry));
             drop(locks);
             self.note_pending(owner, Request::Intent { entry, before, wanted });

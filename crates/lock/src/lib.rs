@@ -1,9 +1,9 @@
 //! Transactional locks: range locks on keys and gaps, intent locks on tables, waiting, deadlocks,
 //! and the commit tags that make early lock release safe.
 //!
-//! The crate knows nothing of pages, trees or logs: a lock is a 64-bit identity and a mode, a tag is
-//! a log sequence number. *When* to ask for *which* lock is the tree's business, *what* a tag means
-//! at commit is the transaction's.
+//! The crate knows nothing of pages, trees or logs: a lock is a 64-bit identity and a mode, a tag
+//! is a log sequence number. *When* to ask for *which* lock is the tree's business, *what* a tag
+//! means at commit is the transaction's.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - M1. A mode is two independent parts, key and gap, and every operation works part by part.
-//! - M2. A part is coded in two bits so that the supremum is `|`, the infimum `&` and "conflicts" two
+//! - M2. A part is coded in two bits so that the supremum is `|`, the infimum `&` and "conflicts"
+//!   two
 //!   `&`s: bit 0 "anything at all", bit 1 "exclusive". `N = 00`, `S = 01`, `X = 11`.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 2.2, table 2 (after Graefe's orthogonal

@@ -23,7 +23,7 @@ use crate::{
     table::LockTable,
 };
 
-/// A request that waits.
+/// A request that waits, with what is needed to take possession of it or to undo it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub(crate) request: Request,
@@ -53,14 +53,18 @@ pub struct LockOwner {
     pub(crate) slot: u32,
     pub(crate) txn: TxnId,
     pub(crate) max_tag: Lsn,
+    /// The lock taken last: a row that was read for update is written next (O3).
     pub(crate) last: (LockId, RangeMode),
+    /// In order of acquisition, as far as nothing was given back in between (O1).
     pub(crate) held: Vec<LockId>,
+    /// The private table of intent locks (O2). Few, so looked through from the front.
     pub(crate) intents: Vec<HeldIntent>,
     pub(crate) pending: Option<Pending>,
     /// Whether the pending request has looked for a cycle (polled waits only).
     pub(crate) searched: bool,
     /// Slots to wake after a release; empty between calls.
     pub(crate) granted: Vec<u32>,
+    /// The detector's memory; empty until the first wait.
     pub(crate) search: Search,
 }
 
@@ -143,6 +147,7 @@ impl LockOwner {
 
 impl Drop for LockOwner {
     fn drop(&mut self) {
+        // A panic may have come between a grant and its end: nothing stays behind in any queue.
         let table = self.table.clone();
         table.release_all(self, None);
         table.shared.registry.give_back(self.slot);

@@ -12,6 +12,17 @@
 //! - Q4. No request stays in the queue that Q2 and Q3 would let through: every change that can
 //!   make a waiter grantable is followed by `grant_waiters` in the same latch hold.
 //!
+//! Examples, with the requests of one identity in order (`has`, or `has→wants`):
+//!
+//! | queue | asks | answer | by |
+//! | --- | --- | --- | --- |
+//! | SN | SN | granted | compatible with all |
+//! | SN, –→XN | SN | waits | a newcomer ahead wants the key (Q3) |
+//! | SN, –→XN | NX | granted | nobody has or wants the gap: it passes |
+//! | SN, SN→XN | SN | waits | a conversion wants the key (Q3) |
+//! | SS, –→XX | the holder of SS: XX | granted | conversions wait for no waiter (Q2) |
+//! | SN, SN→XN | the other holder: XN | waits | both wait for each other: a deadlock (Q2) |
+//!
 //! Nobody starves: whoever passes a waiting newcomer is compatible with what it wants, and an owner
 //! that holds something converts at most four times.
 //!
@@ -65,6 +76,7 @@ impl Entries {
         purpose: Purpose,
     ) -> Verdict {
         let kept = if purpose == Purpose::Keep { mode } else { RangeMode::NN };
+        // One pass: my own entry, what the other holders have, and what they have or convert to.
         let (mut mine, mut held, mut asked) = (None, RangeMode::NN, RangeMode::NN);
         let mut newcomers = None;
         self.survey(id, |at, entry| {
@@ -81,6 +93,7 @@ impl Entries {
         match mine {
             None => {
                 let entry = Entry { id, owner, granted: mode, wanted: mode, kept };
+                // First among the holders (E2), so before whoever waits.
                 match newcomers {
                     None if asked.compatible(mode) => self.push(entry),
                     Some(at) if asked.compatible(mode) && self.admits(id, owner, mode) => {
@@ -97,6 +110,7 @@ impl Entries {
             Some(at) => {
                 let granted = self.get(at).granted;
                 debug_assert!(!self.get(at).is_waiting(), "an owner waits for one lock at a time");
+                // What it has stays granted while it waits for more.
                 let wanted = granted.supremum(mode);
                 if wanted == granted || held.compatible(wanted) {
                     self.update(at, |entry| {
@@ -154,6 +168,7 @@ impl Entries {
     /// Stops at the first point behind which nobody can pass (E6): on a hot row, at once.
     #[cold]
     fn grant_waiters(&mut self, id: LockId, mut granted: impl FnMut(u32)) {
+        // What the holders have, by count, because a conversion must leave out its own part of it.
         let mut census = Census::default();
         self.holders(id).for_each(|entry| census.count(entry.granted));
         let mut asked = RangeMode::NN;
@@ -203,14 +218,13 @@ impl Entries {
         }
     }
 
-    /// The owners that a waiting owner waits for, directly or through newcomers of this very
+    /// The holders that a waiting owner waits for, directly or through newcomers of this very
     /// queue, appended to `out`. False if the owner does not wait here.
     ///
     /// Newcomers on the way are left out: they hold nothing here and wait nowhere else, so whom
-    /// *they* wait for says it all. Only `me`, the searcher, is named even as a newcomer.
-    /// One pass over the queue, because "conflicts with one of these modes" is "conflicts with
-    /// their supremum".
-    pub(crate) fn blockers(&self, id: LockId, owner: u32, me: u32, out: &mut Vec<u32>) -> bool {
+    /// *they* wait for says it all. One pass over the queue, because "conflicts with one of these
+    /// modes" is "conflicts with their supremum".
+    pub(crate) fn blockers(&self, id: LockId, owner: u32, out: &mut Vec<u32>) -> bool {
         let Some(at) = self.position_from_back(id, owner) else { return false };
         let waiter = *self.get(at);
         if !waiter.is_waiting() {
@@ -223,18 +237,17 @@ impl Entries {
             out.extend(blocking.map(|entry| entry.owner));
             return true;
         }
-        // Q3, and transitively: `needed` gathers what the waiter and the newcomers it waits for want.
+        // Q3, and transitively: `needed` gathers what the waiter and the newcomers it waits for
+        // want.
+        // Backwards, since a newcomer waits only for those ahead of it.
         let mut needed = waiter.wanted;
         for ahead in (0..at).rev().map(|at| self.get(at)) {
-            if owner == me && needed.covers(self.ceiling()) {
-                break; // It cannot grow, and nobody ahead of the searcher is the searcher.
+            if needed.covers(self.ceiling()) {
+                break; // It cannot grow (E6): on a hot row, at once.
             }
             let is_newcomer = ahead.id == id && !ahead.is_holder();
             if is_newcomer && !ahead.wanted.compatible(needed) {
                 needed = needed.supremum(ahead.wanted);
-                if ahead.owner == me {
-                    out.push(me);
-                }
             }
         }
         // `wanted` covers `granted` (E5), so this is both "has" and "converts to".

@@ -150,12 +150,19 @@ impl Slot {
         }
     }
 
-    /// Leaves the waker to be used at the grant; the caller checks for the grant *afterwards*.
-    pub(crate) fn set_waker(&self, waker: &Waker) {
-        let mut slot = self.waker.lock();
-        if !slot.as_ref().is_some_and(|old| old.will_wake(waker)) {
-            *slot = Some(waker.clone());
+    /// Leaves the waker to be used at the grant, and *then* looks for the grant. True if it is
+    /// there.
+    ///
+    /// A granter stores the grant and then takes the waker. The latch around the waker orders the
+    /// two: whichever comes second sees what the first has done.
+    pub(crate) fn is_granted_or_wakes(&self, waker: &Waker) -> bool {
+        {
+            let mut slot = self.waker.lock();
+            if !slot.as_ref().is_some_and(|old| old.will_wake(waker)) {
+                *slot = Some(waker.clone());
+            }
         }
+        self.is_granted()
     }
 
     pub(crate) fn take_waker(&self) -> Option<Waker> {
@@ -230,8 +237,7 @@ impl Registry {
     /// Wakes the owners of these slots and empties the list. No latch is held by the caller.
     pub(crate) fn wake(&self, granted: &mut Vec<u32>) {
         for slot in granted.drain(..) {
-            // The latch around the waker orders this with `set_waker`: either the waker is seen
-            // here, or its owner, who checks afterwards, sees the grant.
+            // Comes after the grant: see `is_granted_or_wakes`.
             if let Some(waker) = self.slot(slot).take_waker() {
                 waker.wake();
             }
@@ -289,5 +295,64 @@ impl LockStats {
     pub fn mean_wait(&self) -> Duration {
         let waits = (self.waits + self.intent_waits).max(1);
         Duration::from_micros(self.wait_us / waits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, task::Wake};
+
+    use super::*;
+
+    /// A waker whose replacement by another is the very moment of the grant.
+    struct GrantWhenReplaced(Arc<Slot>);
+
+    impl Wake for GrantWhenReplaced {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for GrantWhenReplaced {
+        fn drop(&mut self) {
+            self.0.grant();
+        }
+    }
+
+    #[test]
+    fn grant_while_the_waker_is_left_is_seen() {
+        let slot = Arc::new(Slot::default());
+        slot.publish_wait(Target::Range(LockId(1)));
+        let earlier = Waker::from(Arc::new(GrantWhenReplaced(slot.clone())));
+        assert!(!slot.is_granted_or_wakes(&earlier));
+        drop(earlier);
+        assert!(slot.is_granted_or_wakes(Waker::noop()), "a lost wake-up (W2)");
+    }
+
+    #[test]
+    fn each_wait_has_a_state_of_its_own() {
+        let slot = Slot::default();
+        let mut seen = Vec::new();
+        for target in [Target::Range(LockId(u64::MAX)), Target::Intent(7), Target::Range(LockId(0))]
+        {
+            slot.publish_wait(target);
+            let state = slot.state();
+            assert!(state.is_waiting() && !seen.contains(&state));
+            assert_eq!(slot.target(state), Some(target));
+            seen.push(state);
+            slot.grant();
+            assert!(slot.is_granted() && !slot.state().is_waiting());
+            slot.end_wait();
+            assert!(!slot.is_granted() && slot.target(slot.state()).is_none());
+        }
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let registry = Registry::new();
+        let slots: Vec<u32> = (0..600).map(|_| registry.claim()).collect();
+        assert_eq!(slots, (0..600).collect::<Vec<_>>());
+        registry.give_back(17);
+        assert_eq!(registry.claim(), 17);
+        assert_eq!(registry.len(), 600);
+        assert!(!registry.slot(599).state().is_waiting());
     }
 }

@@ -1,11 +1,11 @@
 //! Lightweight intent locks: the shared side, one entry of counters for each resource.
 //!
 //! Invariants:
-//! - L1. `granted[m]` is the number of owners whose private table has mode `m` on this resource, plus
-//!   those who were handed it and have not woken up yet.
+//! - L1. `granted[m]` is the number of owners whose private table has mode `m` on this resource,
+//!   plus those who were handed it and have not woken up yet.
 //! - L2. Modes counted for different owners are pairwise compatible.
-//! - L3. An owner that already holds a mode (an upgrade) waits only for other owners' counts: its own
-//!   never stands in its way. An owner that holds none waits for the counts, for upgrades that
+//! - L3. An owner that already holds a mode (an upgrade) waits only for other owners' counts: its
+//!   own never stands in its way. An owner that holds none waits for the counts, for upgrades that
 //!   conflict, and for requests ahead that conflict. So a stream of intents cannot starve a waiting
 //!   absolute locker, and a stream of absolute lockers cannot starve an intent.
 //! - L4. Whoever stops waiting takes its request with it, and those it blocked are granted in the
@@ -173,12 +173,12 @@ impl IntentLocks {
         self.waiters = waiters;
     }
 
-    /// Whom a waiting owner waits for: appends waiters to `out` and returns the modes that block it
-    /// when *held* by another. `None` if the owner does not wait here.
+    /// Whom a waiting owner waits for: appends waiting upgrades to `out` and returns the modes that
+    /// block it when *held* by another. `None` if the owner does not wait here.
     ///
     /// Like [`Entries::blockers`](crate::entries::Entries::blockers): newcomers on the way are
-    /// passed through and not named, unless they are `me`, the searcher.
-    pub(crate) fn blockers(&self, owner: u32, me: u32, out: &mut Vec<u32>) -> Option<ModeSet> {
+    /// passed through and not named.
+    pub(crate) fn blockers(&self, owner: u32, out: &mut Vec<u32>) -> Option<ModeSet> {
         let at = self.waiters.iter().position(|waiter| waiter.owner == owner)?;
         let mut needed = self.waiters[at].wanted.conflicts();
         if self.waiters[at].held.is_some() {
@@ -187,9 +187,6 @@ impl IntentLocks {
         for ahead in self.waiters[..at].iter().rev().filter(|waiter| waiter.held.is_none()) {
             if needed.contains(ahead.wanted) {
                 needed = needed.union(ahead.wanted.conflicts());
-                if ahead.owner == me {
-                    out.push(me);
-                }
             }
         }
         let upgrades = self.waiters.iter().filter(|waiter| waiter.held.is_some());

@@ -1,16 +1,30 @@
 //! Waiting: one path for threads that block and for tasks that are polled.
 //!
 //! Invariants:
-//! - W1. A request that must wait is queued, then announced in the owner's slot, in one latch hold of
-//!   what it waits for.
+//! - W1. A request that must wait is queued, then announced in the owner's slot, in one latch hold
+//!   of what it waits for.
 //! - W2. A waiter leaves its waker first and looks for its grant afterwards; a granter grants first
 //!   and takes the waker afterwards. So no wake-up is lost, and nothing relies on time passing.
-//! - W3. Whoever stops waiting without a grant takes its request out of the queue, and those that it
-//!   alone blocked are granted in the same latch hold.
-//! - W4. A grant that comes before the withdrawal wins: a waiter at its time limit, or about to die,
-//!   that was granted in the meantime has its lock and no error.
-//! - W5. Every wait searches for a cycle once, after its announcement and before its first sleep. One
-//!   search is enough (see `deadlock`).
+//! - W3. Whoever stops waiting without a grant takes its request out of the queue, and those that
+//!   it alone blocked are granted in the same latch hold.
+//! - W4. A grant that comes before the withdrawal wins: a waiter at its time limit, or about to
+//!   die, that was granted in the meantime has its lock and no error.
+//! - W5. Every wait searches for a cycle once, after its announcement and before its first sleep.
+//!   One search is enough (see `deadlock`).
+//!
+//! ```text
+//!   acquire ─▶ start ──granted──────────────────────────────▶ lock held
+//!                │ queued, announced (W1)                       ▲
+//!                ▼                                              │ pick_up
+//!              spin ──────────────granted──────────────────────▶┤
+//!                ▼                                              │
+//!              dies? ──cycle──▶ withdraw ──▶ Deadlock           │
+//!                ▼                                              │
+//!              sleep ─────────────granted──────────────────────▶┘
+//!                └──time limit──▶ withdraw ──▶ LockTimeout
+//! ```
+//!
+//! A polled request goes the same way without the spin, and sleeps by returning `Pending`.
 //!
 //! Algorithm: a short spin, then sleep: "Efficient Locking for Databases", section 4.2. It spins
 //! only while fewer waiters spin than there are other processors: a spinning waiter must leave one
@@ -80,8 +94,8 @@ impl LockTable {
 
     /// The form of [`acquire`](Self::acquire) that leaves a waker instead of blocking.
     ///
-    /// `Pending` means that the request is queued. Poll again with the same arguments when woken, or
-    /// [`cancel`](Self::cancel); time limits are the caller's.
+    /// `Pending` means that the request is queued. Poll again with the same arguments when woken,
+    /// or [`cancel`](Self::cancel); time limits are the caller's.
     pub fn poll_acquire(
         &self,
         owner: &mut LockOwner,
@@ -115,6 +129,7 @@ impl LockTable {
         }
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
+        // Queueing and announcing in one latch hold: a granter that finds the request can grant it.
         match entries.request(id, owner.slot, mode, Purpose::Wait) {
             Verdict::Denied { granted } => {
                 self.publish_wait(owner, Target::Range(id));
@@ -171,6 +186,7 @@ impl LockTable {
         let spinners = &self.shared.spinners;
         // Relaxed: a rough count; more or fewer spinners for a moment harm nobody.
         let admitted = spinners.fetch_add(1, Ordering::Relaxed) < spare_processors();
+        // Who is not admitted goes on to the search and to sleep at once.
         let spins = if admitted { self.shared.options.spins } else { 0 };
         let granted = (0..spins).any(|_| {
             spin_loop();
@@ -189,8 +205,7 @@ impl LockTable {
         loop {
             let slot = self.slot(owner);
             // Each time round: an earlier wait's granter may have used the waker up.
-            slot.set_waker(&waker);
-            if slot.is_granted() {
+            if slot.is_granted_or_wakes(&waker) {
                 return Ok(());
             }
             match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
@@ -223,9 +238,7 @@ impl LockTable {
         if !std::mem::replace(&mut owner.searched, true) && self.dies(owner) {
             return Poll::Ready(Err(Error::Deadlock { txn: owner.txn }));
         }
-        let slot = self.slot(owner);
-        slot.set_waker(cx.waker());
-        if slot.is_granted() {
+        if self.slot(owner).is_granted_or_wakes(cx.waker()) {
             self.pick_up(owner);
             return Poll::Ready(Ok(()));
         }
@@ -235,6 +248,7 @@ impl LockTable {
     /// Takes possession of what was granted.
     fn pick_up(&self, owner: &mut LockOwner) {
         let Some(pending) = owner.pending else { return };
+        // The grant was seen with Acquire, so the tag read below is not older than it (B3).
         debug_assert!(self.slot(owner).is_granted());
         let tag = match pending.request {
             Request::Range { id, before } => {
@@ -278,6 +292,7 @@ impl LockTable {
                 if mine.is_granted() && !undo {
                     return Withdrawal::Granted;
                 }
+                // A conversion goes back to what it had, a newcomer's entry goes.
                 if let Some(at) = entries.position_from_back(id, owner.slot) {
                     entries.lower(at, before, |slot| grant(registry, slot, granted));
                 }
@@ -297,6 +312,7 @@ impl LockTable {
                 mine.end_wait();
             }
         }
+        // Whatever the waker keeps alive, such as a task, is let go.
         mine.take_waker();
         self.end_pending(owner);
         self.shared.registry.wake(&mut owner.granted);

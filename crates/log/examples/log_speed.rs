@@ -1,4 +1,5 @@
-//! How fast is the log here? Run by hand: `cargo run --release -p clearway-log --example log_speed`.
+//! How fast is the log here? Run by hand, on a quiet machine:
+//! `cargo run --release -p clearway-log --example log_speed`.
 //!
 //! Prints, for each strategy: nanoseconds of an insert, commits per second of pipelined clients,
 //! commits per second of blocking threads, and the latency of a lone committer beside that of a raw
@@ -8,7 +9,7 @@
 use std::{
     collections::VecDeque,
     env, fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -33,22 +34,21 @@ fn main() -> Result<()> {
         let log = start(&dir, Strategy::Decoupled)?;
         let rate = pipelined(&log, threads, in_flight)?;
         let stats = log.stats();
-        println!(
-            "pipelined, {threads} threads, {in_flight} in flight: {rate:.0} commits/s, {:.1} a group",
-            stats.records as f64 / stats.flushes as f64 - 1.0
-        );
+        let each = stats.records as f64 / stats.flushes as f64 - 1.0;
+        println!("pipelined, {threads} threads, {in_flight} open: {rate:.0}/s, {each:.1} a group");
         log.close()?;
     }
     for threads in [1, 2, 4, 16, 64] {
         let log = start(&dir, Strategy::Decoupled)?;
         let rate = blocking(&log, threads)?;
-        println!("blocking, {threads} threads: {rate:.0} commits/s, {:?}", log.stats());
+        let stats = log.stats();
+        let each = stats.records as f64 / stats.flushes as f64 - 1.0;
+        println!("blocking, {threads} threads: {rate:.0}/s, {each:.1} a group");
         log.close()?;
     }
     for _ in 0..3 {
-        let raw = raw_write_us(&dir)?;
         let log = start(&dir, Strategy::Decoupled)?;
-        let lone = lone_commit_us(&log)?;
+        let (lone, raw) = lone_commit_and_raw_write_us(&log, &dir)?;
         log.close()?;
         println!("lone commit {lone:.1} µs, raw write {raw:.1} µs, more by {:.1}", lone - raw);
     }
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn start(dir: &PathBuf, strategy: Strategy) -> Result<Arc<Log>> {
+fn start(dir: &Path, strategy: Strategy) -> Result<Arc<Log>> {
     let _ = fs::remove_dir_all(dir);
     let disk = Arc::new(OsDisk::open_dir(dir, true)?);
     let options = LogOptions { strategy, capacity_bytes: 4 << 30, ..LogOptions::default() };
@@ -153,28 +153,21 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-fn lone_commit_us(log: &Log) -> Result<f64> {
-    let mut times = Vec::new();
-    for _ in 0..2000 {
-        let begun = Instant::now();
-        log.wait_durable(commit(log, &[7; 600 - 32])?)?;
-        times.push(begun.elapsed().as_nanos() as f64 / 1000.0);
-    }
-    Ok(median(times))
-}
-
-/// The same bytes to the same kind of file, without a log.
-fn raw_write_us(dir: &PathBuf) -> Result<f64> {
+/// Medians, taken in turn so that both meet the same machine.
+fn lone_commit_and_raw_write_us(log: &Log, dir: &Path) -> Result<(f64, f64)> {
     let disk = OsDisk::open_dir(dir, true)?;
     let file = disk.open("raw", OpenMode::Create)?;
     file.write_at(&AlignedBuf::new(4 << 20), 0)?;
     file.sync_all()?;
     let buf = AlignedBuf::new(1024);
-    let mut times = Vec::new();
+    let (mut lone, mut raw) = (Vec::new(), Vec::new());
     for i in 0..2000 {
         let begun = Instant::now();
+        log.wait_durable(commit(log, &[7; 600 - 32])?)?;
+        lone.push(begun.elapsed().as_nanos() as f64 / 1000.0);
+        let begun = Instant::now();
         file.write_durable_at(&buf, i * 1024)?;
-        times.push(begun.elapsed().as_nanos() as f64 / 1000.0);
+        raw.push(begun.elapsed().as_nanos() as f64 / 1000.0);
     }
-    Ok(median(times))
+    Ok((median(lone), median(raw)))
 }

@@ -1,15 +1,15 @@
 //! From the ring to the device: groups, flights, and the durable LSN.
 //!
 //! A *group* is what was inserted since the last one; a seal ends it at a sector boundary. A
-//! *flight* is a group's write. Any thread can fly: daemons do it for pipelined work, and a committer
-//! that finds the device free does it for itself, without a change of threads.
+//! *flight* is a group's write. Any thread can fly: daemons do it for pipelined work, and a
+//! committer that finds the device free does it for itself, without a change of threads.
 //!
 //! ```text
 //!          durable          sealed              end of the log
 //!  ─────────┴── flight ─┬─ flight ─┴── gathering ──┘
 //!                       └ landed early: waits for the one before it
 //!
-//!  request ─▶ gathering ──begin──▶ in flight ──finish──▶ landed ──(all before it landed)──▶ durable
+//!  request ─▶ gathering ──begin──▶ in flight ──land──▶ landed ──all before it landed──▶ durable
 //!                                      └── error ──▶ poisoned: nothing becomes durable any more
 //! ```
 //!
@@ -227,8 +227,8 @@ impl Flusher {
         Some(group)
     }
 
-    /// Writes a group, lands it, and wakes whoever waited for it. `leaves`: the caller has something
-    /// else to do afterwards and will not decide again.
+    /// Writes a group, lands it, and wakes whoever waited for it. `leaves`: the caller has
+    /// something else to do afterwards and will not decide again.
     fn fly(&self, group: LsnSpan, leaves: bool) {
         let mut landing = Landing { flusher: self, group, result: None };
         self.parts.insertion.await_released(group);

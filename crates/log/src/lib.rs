@@ -31,14 +31,15 @@
 //!
 //! From the inside out: a record's bytes (`record`), the ring they are gathered in (`ring`), the
 //! strategies of insertion (`insertion`), the files (`segments`), the promise of room in them
-//! (`claims`), who waits (`completion`), who writes and when (`flush`), the face (`log`), and the way
-//! back (`reader`). `docs/log-format.md` has the format with a worked example.
+//! (`claims`), who waits (`completion`), who writes and when (`flush`), the face (`log`), and the
+//! way back (`reader`). `docs/log-format.md` has the format with a worked example.
 //!
 //! Latch order: the flusher's schedule → an insertion's latch or the preparer's mutex; the claims'
 //! growth → the segments' directory → the segments' state. The completion queue's mutex is a leaf.
 //! None of them is held across I/O but the segments' directory and the growth above it, which no
-//! insert and no flush takes.
+//! insert takes, and a flush only if seals ate the headroom.
 
+mod checksum;
 mod claims;
 mod completion;
 mod flush;

@@ -1,11 +1,11 @@
 //! Reading the log back: forwards for recovery, at one LSN for undo.
 //!
 //! Invariants:
-//! - E1. `next` returns records in LSN order without a hole, each with a good checksum, and never one
-//!   that a later opening of the database has cut off.
-//! - E2. The epoch rises only at an epoch's first record, which stands at a sector boundary and says
-//!   that its predecessor ended exactly where reading has come to. A record of a lower epoch is
-//!   what an earlier crash left behind, and ends the log like any bad record.
+//! - E1. `next` returns records in LSN order without a hole, each with a good checksum, and never
+//!   one that a later opening of the database has cut off.
+//! - E2. The epoch rises only at an epoch's first record, which stands at a sector boundary and
+//!   says that its predecessor ended exactly where reading has come to. A record of a lower epoch
+//!   is what an earlier crash left behind, and ends the log like any bad record.
 //! - E3. A bad record is the tail unless there is a proof that it was durable (`tail.rs`) or its
 //!   segment is missing; then it is [`Error::Corrupt`].
 //!

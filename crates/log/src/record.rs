@@ -17,9 +17,9 @@
 //! The checksum runs over the body first and the header last. So the long part is computed before
 //! the record has a place in the log, and only five words remain once the LSN is known.
 
-use clearway_base::{
-    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, TxnId, crc32c, crc32c_append,
-};
+use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, TxnId};
+
+use crate::checksum;
 
 /// Bytes of a record's header.
 pub const HEADER_BYTES: usize = 32;
@@ -98,14 +98,6 @@ impl Header {
         ]
     }
 
-    /// The header as it stands at `lsn` before a body with the checksum `body_crc`.
-    #[inline]
-    pub(crate) fn encode(&self, lsn: Lsn, body_crc: u32) -> [u8; HEADER_BYTES] {
-        let mut words = self.words();
-        words[0] |= u64::from(checksum(body_crc, &words, lsn));
-        to_bytes(words)
-    }
-
     /// Reads a header and the checksum it claims. `None` if no record can start like this.
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<(Header, u32)> {
         let word = |at: usize| {
@@ -135,31 +127,20 @@ impl Header {
 
     /// Whether `claimed` is the checksum of this header at `lsn` before `body` (F1).
     pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], claimed: u32) -> bool {
-        checksum(crc32c(body), &self.words(), lsn) == claimed
+        record_checksum(checksum::of_parts(&[body]), &self.words(), lsn) == claimed
     }
-}
-
-/// Words to bytes, little endian.
-#[inline]
-fn to_bytes<const WORDS: usize, const BYTES: usize>(words: [u64; WORDS]) -> [u8; BYTES] {
-    const { assert!(WORDS * 8 == BYTES) };
-    let mut bytes = [0; BYTES];
-    for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
-        to.copy_from_slice(&word.to_le_bytes());
-    }
-    bytes
 }
 
 /// Continues the body's checksum over the LSN and the header, whose checksum bits are zero.
 #[inline]
-fn checksum(body_crc: u32, words: &[u64; 4], lsn: Lsn) -> u32 {
-    let rest: [u8; 40] = to_bytes([lsn.0, words[0], words[1], words[2], words[3]]);
-    crc32c_append(body_crc, &rest)
+fn record_checksum(body_crc: u32, words: &[u64; 4], lsn: Lsn) -> u32 {
+    checksum::append_words(body_crc, [lsn.0, words[0], words[1], words[2], words[3]])
 }
 
 /// A record ready to be inserted: everything is known but its LSN.
 pub(crate) struct Draft<'a> {
-    header: Header,
+    /// The header without its checksum.
+    words: [u64; 4],
     body_crc: u32,
     pub(crate) body: &'a [&'a [u8]],
 }
@@ -168,27 +149,26 @@ impl<'a> Draft<'a> {
     /// Computes length and body checksum of `record`, which may be `len_max` long in all.
     #[inline]
     pub(crate) fn new(record: &Record<'a>, epoch: Epoch, len_max: usize) -> Result<Draft<'a>> {
-        let mut len = HEADER_BYTES;
-        let mut body_crc = 0;
-        for part in record.body {
-            len += part.len();
-            body_crc = crc32c_append(body_crc, part);
-        }
-        if len > len_max {
-            return Err(Error::ValueTooLarge { len, max: len_max });
-        }
         debug_assert!((1..KIND_RESERVED).contains(&record.kind), "a caller's kind");
         let Record { kind, txn, prev, body } = *record;
+        let len = HEADER_BYTES + body.iter().map(|part| part.len()).sum::<usize>();
+        if len > len_max {
+            return Err(too_long(len, len_max));
+        }
         let header = Header { len: len as u32, epoch, kind, flags: 0, txn, prev };
-        Ok(Draft { header, body_crc, body })
+        Ok(Draft::with_header(&header, body))
     }
 
-    /// A record of the log itself, with `body` zeros given by [`Padding`].
+    #[inline]
+    fn with_header(header: &Header, body: &'a [&'a [u8]]) -> Draft<'a> {
+        Draft { words: header.words(), body_crc: checksum::of_parts(body), body }
+    }
+
+    /// A record of the log itself.
     fn own(kind: u8, flags: u8, epoch: Epoch, prev: Lsn, body: &'a [&'a [u8]]) -> Draft<'a> {
-        let body_crc = body.iter().fold(0, |crc, part| crc32c_append(crc, part));
         let len = (HEADER_BYTES + body.iter().map(|part| part.len()).sum::<usize>()) as u32;
         let header = Header { len, epoch, kind, flags, txn: TxnId::NONE, prev };
-        Draft { header, body_crc, body }
+        Draft::with_header(&header, body)
     }
 
     /// The first record of `epoch`; the one before it ended at `tail`.
@@ -204,20 +184,31 @@ impl<'a> Draft<'a> {
     /// Bytes the record occupies.
     #[inline]
     pub(crate) fn span_bytes(&self) -> u64 {
-        self.header.span_bytes()
+        (self.len() as u64).next_multiple_of(RECORD_ALIGN as u64)
     }
 
     /// Header and body without the padding.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.header.len as usize
+        (self.words[0] >> 32) as usize
     }
 
     /// The header at its final place.
     #[inline]
     pub(crate) fn header_at(&self, lsn: Lsn) -> [u8; HEADER_BYTES] {
-        self.header.encode(lsn, self.body_crc)
+        let mut words = self.words;
+        words[0] |= u64::from(record_checksum(self.body_crc, &self.words, lsn));
+        let mut bytes = [0; HEADER_BYTES];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
     }
+}
+
+#[cold]
+fn too_long(len: usize, max: usize) -> Error {
+    Error::ValueTooLarge { len, max }
 }
 
 /// The zeros that fill a seal up to the end of its sector.

@@ -3,8 +3,9 @@
 //! Invariants:
 //! - R1. There is one [`Cursor`] for each ring. The [`Region`]s it hands out are consecutive: no
 //!   two of them overlap as LSN ranges.
-//! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` if it is no seal's. So two regions that share
-//!   memory lie a lap apart, and the older one was durable before the younger one was handed out.
+//! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` if it is no seal's. So
+//!   two regions that share memory lie a lap apart, and the older one was durable before the
+//!   younger one was handed out.
 //! - R3. A region is written by the thread that owns the `Region` value, once, in
 //!   [`Ring::fill`], which consumes it.
 //! - R4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
@@ -166,11 +167,12 @@ impl Ring {
         assert!(span.end.0 - span.start.0 == draft.span_bytes(), "the region fits the record");
         let header = draft.header_at(span.start);
         let first = self.mapping.address(region.start);
-        // SAFETY: the region's `span_bytes` are mapped in one piece (M1, M2, R2: a region is shorter
-        // than the ring) and this thread alone may write them (R1, R2, R3). The pieces written
-        // are `HEADER_BYTES` and the body, which together are `len ≤ span_bytes`, and the last
-        // word, which lies in `span_bytes ≥ 32`; it is written first, so it stays only where the
-        // padding is. The sources are not in the ring: nobody has a reference into it but a flusher.
+        // SAFETY: the region's `span_bytes` are mapped in one piece (M1, M2, R2: a region is
+        // shorter than the ring) and this thread alone may write them (R1, R2, R3). The pieces
+        // written are `HEADER_BYTES` and the body, which together are `len ≤ span_bytes`, and the
+        // last word, which lies in `span_bytes ≥ 32`; it is written first, so it stays only where
+        // the padding is. The sources are not in the ring: nobody has a reference into it but a
+        // flusher.
         unsafe {
             if !draft.len().is_multiple_of(RECORD_ALIGN) {
                 let last = first.add(draft.span_bytes() as usize - RECORD_ALIGN);

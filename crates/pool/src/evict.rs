@@ -113,6 +113,11 @@ impl Pool {
         if frame.is_dirty() {
             return Visit::Dirty(page);
         }
+        self.try_evict(slot, page, frame)
+    }
+
+    /// Evicts `page`, which stood in `slot` a moment ago, if nothing has changed about that.
+    fn try_evict(&self, slot: usize, page: PageId, frame: &Frame) -> Visit {
         // Never waits (latch order: the visitor may hold latches, and is bringing a page in).
         if !frame.latch.try_exclusive() {
             return Visit::Passed;
@@ -137,5 +142,57 @@ impl Pool {
         frame.latch.release_absent();
         self.slots.give_back(slot);
         self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clearway_base::{Lsn, PAGE_SIZE};
+    use clearway_disk::MemoryDisk;
+
+    use super::*;
+    use crate::{PoolOptions, Wal};
+
+    struct NoLog;
+
+    impl Wal for NoLog {
+        fn durable(&self) -> Lsn {
+            Lsn(1)
+        }
+
+        fn make_durable(&self, _: Lsn) -> Result<()> {
+            Ok(())
+        }
+
+        fn end(&self) -> Lsn {
+            Lsn(1)
+        }
+    }
+
+    /// What the clock saw without the latch may be old by the time it has the latch.
+    #[test]
+    fn page_that_changed_under_the_clock_stays() {
+        let options = PoolOptions {
+            cache_bytes: 64 * PAGE_SIZE as u64,
+            background_cleaner: false,
+            ..PoolOptions::default()
+        };
+        let pool = Pool::open(&MemoryDisk::new(), Arc::new(NoLog), options).unwrap();
+        let page = PageId(3);
+        let frame = pool.space.frame(page);
+        let stays = |slot: u32| {
+            let visit = pool.try_evict(slot as usize, page, frame);
+            matches!(visit, Visit::Passed) && pool.try_resident(page)
+        };
+        let pin = pool.pin(page).unwrap();
+        assert!(stays(frame.slot()), "pinned since");
+        drop(pin);
+        assert!(stays(frame.slot() + 1), "left and came back to another slot since");
+        pool.exclusive(page).unwrap().begin_change();
+        assert!(stays(frame.slot()), "dirty since");
+        pool.clean_all().unwrap();
+        assert!(!stays(frame.slot()), "clean and free");
     }
 }

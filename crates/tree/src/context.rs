@@ -74,7 +74,7 @@ pub trait Context {
 
     /// Remembers that the leaf of `key` has become sparse: after the transaction has ended, one way
     /// or the other, somebody (a background thread, at leisure) should call
-    /// [`Tree::maintain`](crate::Tree::maintain) with this key. Called at most about twice in the
-    /// life of a leaf, so it may allocate; under a latch, so no I/O. Forgetting it costs space only.
+    /// [`Tree::maintain`](crate::Tree::maintain) with this key. Rare, so it may allocate; under a
+    /// latch, so no I/O. Forgetting it costs space and nothing else.
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]);
 }

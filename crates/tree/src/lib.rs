@@ -1,7 +1,7 @@
 //! The Foster B-tree: ordered byte keys and their values, in latched pages, under key-range locks.
 //!
-//! The tree knows *when* the locking protocol wants a lock (at the leaf, under its latch) and when a
-//! change must be logged; a [`Context`], which a transaction implements, knows *how*.
+//! The tree knows *when* the locking protocol wants a lock (at the leaf, under its latch) and when
+//! a change must be logged; a [`Context`], which a transaction implements, knows *how*.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -1,13 +1,21 @@
 //! Point reads.
 //!
 //! A key that is present, be it as a ghost, is locked by itself (`SN`, `XN`); for a key that is
-//! absent the gap in which it would be is locked (`NS`, `NX`), under the name of the key before it
-//! or of the leaf's low fence. "Not found" is a read like any other: it locks, and it takes the tag.
+//! absent the gap in which it would be is locked (`NS`, `NX`), under the name of the key before
+//! it or of the leaf's low fence.
 //!
-//! Algorithm: "Efficient Locking for Databases", algorithm 2.
-//! Difference: see [`locking`](crate::locking) on low fences. An update-intent read of an absent key
-//! takes the gap exclusively: with `NS`, two transactions could both read "absent" and then wait
-//! for each other's gap with their inserts.
+//! Invariants
+//! 1. "Not found" is a read like any other: it locks, and it takes the tag.
+//! 2. The value is copied out under the latch under which the lock was granted; a value in overflow
+//!    pages is read after the latch is gone, under the lock.
+//!
+//! Algorithm
+//! : "Efficient Locking for Databases", algorithm 2.
+//!
+//! Differences
+//! : See [`locking`](crate::locking) on low fences. An update-intent read of an absent key takes
+//!   the gap exclusively: with `NS`, two transactions could both read "absent" and then wait for
+//!   each other's gap with their inserts.
 
 use clearway_base::Result;
 use clearway_lock::{LockId, Outcome, RangeMode};

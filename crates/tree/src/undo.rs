@@ -1,12 +1,18 @@
 //! Undo: taking one user operation back, logically.
 //!
-//! The record is found again by its key, wherever splits and merges have put it by now. It is still
-//! there, at least as a ghost, since its key has been locked all the time; at recovery nobody
-//! reclaims ghosts ([`Context::ghost_is_free`]). An inserted record becomes a ghost, an old value
-//! comes back; if others have used the room that it needs, the leaf is split.
+//! Invariants
+//! 1. *By key.* The record is found again by its key, wherever splits and merges have put it by
+//!    now; the page in the body is a hint.
+//! 2. *It is there*, at least as a ghost: its key has been locked all the time, and at recovery
+//!    nobody reclaims ghosts ([`Context::ghost_is_free`]).
+//! 3. *No locks.* Undo asks for none: the transaction has them, or there are no others.
+//! 4. *It cannot fail for lack of room.* If others have used the room that an old value needs, the
+//!    leaf is split; a context that rolls back grants the log space.
+//! 5. *Once.* What was done is logged as a compensation, which is redone like anything else and
+//!    never undone.
 //!
-//! Undo takes no locks and asks for none: the transaction has them. What was done is logged as a
-//! compensation, which is redone like anything else and never undone.
+//! Algorithm
+//! : Mohan et al., "ARIES" (TODS 1992): logical undo, compensation records.
 
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
@@ -23,8 +29,8 @@ impl Tree {
     /// overflow chain that the operation brought in, if it did.
     ///
     /// # Errors
-    /// `Corrupt` if the body is no user operation of this tree, `CorruptPage` if the record is gone,
-    /// and what the pool and the log return.
+    /// `Corrupt` if the body is no user operation of this tree, `CorruptPage` if the record is
+    /// gone, and what the pool and the log return.
     pub fn undo<C: Context>(&self, ctx: &mut C, body: &[u8]) -> Result<()> {
         let Op::User(user) = Op::decode(body)? else {
             return Err(Error::corrupt("log record", "undo of what is no user operation"));
@@ -47,6 +53,8 @@ impl Tree {
                 UndoAction::RestoreValue { old: value, overflow }
                 | UndoAction::Revive { value, overflow } => Restore::Value { value, overflow },
             };
+            // Only whole values can have lost their room: a ghost keeps its key, and a patched
+            // value its length (invariant 4).
             if let Restore::Value { value, .. } = restore
                 && !node.fits_value(slot, value.len())
             {
@@ -63,6 +71,7 @@ impl Tree {
             }
             break;
         }
+        // Last: until the compensation is in the log, the record leads to the chain.
         match user.gained_overflow() {
             Some(reference) => {
                 let chain = OverflowRef::of_record(reference)?;

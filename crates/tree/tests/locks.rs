@@ -189,8 +189,8 @@ fn insert_into_locked_gap_waits_and_keeps_no_more_than_its_key() {
     assert_eq!(db.begin().get(&tree, b"c").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// Keys 00, 02, … 98 in leaves of a few keys; every third is deleted again, and its ghost reclaimed,
-/// so that some fences are no records.
+/// Keys 00, 02, … 98 in leaves of a few keys; every third is deleted again, and its ghost
+/// reclaimed, so that some fences are no records.
 fn bordered() -> (Database, Tree) {
     let db = Database::new();
     let tree = db.tree(TREE, 256);
@@ -279,6 +279,31 @@ fn absent_key_stays_absent_at_every_border() {
         assert!(!can_change(&db, &tree, n), "{n} after upkeep");
         assert_eq!(one.get(&tree, &key(n)).unwrap(), found);
         one.commit(&tree);
+    }
+}
+
+#[test]
+fn merge_keeps_a_fence_that_is_locked() {
+    for n in 0..100 {
+        let (db, tree) = bordered();
+        let mut reader = no_wait(&db);
+        let found = reader.get(&tree, &key(n)).unwrap();
+        // Everything else goes, and the leaves with it, as far as they can.
+        let mut deleter = no_wait(&db);
+        for other in (0..100).filter(|&other| other != n) {
+            match deleter.delete(&tree, &key(other)) {
+                Ok(()) | Err(Error::NotFound | Error::WouldBlock) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        deleter.commit(&tree);
+        upkeep(&db, &tree);
+        assert!(tree.verify().unwrap().pages.len() <= 3);
+        assert!(!can_change(&db, &tree, n), "{n}");
+        assert_eq!(reader.get(&tree, &key(n)).unwrap(), found);
+        reader.commit(&tree);
+        upkeep(&db, &tree);
+        assert!(can_change(&db, &tree, n));
     }
 }
 

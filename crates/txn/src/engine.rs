@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use clearway_base::{Epoch, Error, Lsn, PageId, Result, TreeId};
+use clearway_base::{Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_disk::Disk;
 use clearway_lock::LockTable;
 use clearway_log::Log;
@@ -42,6 +42,9 @@ pub struct Engine {
     background: Mutex<Option<Background>>,
     recovery: RecoveryReport,
 }
+
+/// The catalogue's nodes are whole pages whatever the tables' are: names have their own limit.
+const CATALOGUE_CONFIG: TreeConfig = TreeConfig { node_bytes: PAGE_SIZE };
 
 /// What has to be there before transactions can run.
 struct Parts {
@@ -266,13 +269,12 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
     let log = Log::start(disk.clone(), options.log.clone(), Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
     gate.open(log.clone());
     let space = SpaceMap::open(pool.clone());
-    let config = TreeConfig { node_bytes: options.node_bytes };
     let root = OnceLock::new();
     let core = assemble(disk, options, block, (log, pool, space), |core| {
         let mut slot = Slot::begin(core);
         core.space.create(&mut *slot)?;
         let (pool, space) = (core.pool.clone(), core.space.clone());
-        let catalogue = Tree::create(pool, space, TreeId::CATALOGUE, config, &mut *slot)?;
+        let catalogue = Tree::create(pool, space, TreeId::CATALOGUE, CATALOGUE_CONFIG, &mut *slot)?;
         let _ = root.set(catalogue.root());
         finish::rollback(slot)?;
         Ok(catalogue)
@@ -304,8 +306,7 @@ fn recover(disk: Arc<dyn Disk>, mut options: EngineOptions, block: Superblock) -
     let space = SpaceMap::open(pool.clone());
     let core = assemble(disk, options, file, (log, pool, space), |core| {
         let (pool, space) = (core.pool.clone(), core.space.clone());
-        let (root, config) = (block.catalogue_root, core.tree_config());
-        Ok(Tree::open(pool, space, TreeId::CATALOGUE, root, config))
+        Ok(Tree::open(pool, space, TreeId::CATALOGUE, block.catalogue_root, CATALOGUE_CONFIG))
     })?;
     let losers = recovery::adopt(&core, &pass.owed)?;
     // Losers' trees must be known, those of uncommitted creations included.

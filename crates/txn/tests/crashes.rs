@@ -206,6 +206,53 @@ fn clean_close_leaves_nothing_to_do() {
 }
 
 #[test]
+fn loser_that_was_rolling_back_is_undone_from_where_it_stopped() {
+    let (disk, engine, table) = start();
+    put(&engine, &table, "a", "kept");
+    let mut loser = engine.begin();
+    loser.update(&table, b"a", b"first").unwrap();
+    loser.update(&table, b"a", b"second").unwrap();
+    let savepoint = loser.savepoint().unwrap();
+    for n in 0..10 {
+        loser.update(&table, b"a", format!("later {n}").as_bytes()).unwrap();
+    }
+    // The last thing in the log is a compensation.
+    loser.rollback_to(&savepoint).unwrap();
+    engine.log().wait_durable(engine.log().end()).unwrap();
+    let recovered = open(&disk.fork_durable());
+    assert_eq!((recovered.recovery().losers, recovered.recovery().undone), (1, 2));
+    let table = recovered.open_table("t").unwrap();
+    assert_eq!(contents(&recovered, &table)[&b"a"[..]], b"kept");
+}
+
+#[test]
+fn old_transaction_keeps_the_log_that_its_undo_needs() {
+    let (disk, engine, table) = start();
+    put(&engine, &table, "a", "kept");
+    let mut old = engine.begin();
+    old.update(&table, b"a", b"lost").unwrap();
+    // Eight segments of log, with checkpoints that would like to give them back.
+    while engine.log().end().0 < 8 * options().log.segment_bytes {
+        let mut txn = engine.begin();
+        txn.put(&table, b"b", &[1; 200]).unwrap();
+        txn.commit().unwrap();
+        if engine.log().end().0 % 16 == 0 {
+            engine.checkpoint().unwrap();
+        }
+    }
+    engine.checkpoint().unwrap();
+    let recovered = open(&disk.fork_durable());
+    assert_eq!(recovered.recovery().losers, 1);
+    let table = recovered.open_table("t").unwrap();
+    assert_eq!(contents(&recovered, &table)[&b"a"[..]], b"kept");
+    // Once it has ended, the log goes.
+    let used = engine.log().used_bytes();
+    old.rollback().unwrap();
+    engine.checkpoint().unwrap();
+    assert!(engine.log().used_bytes() + 7 * options().log.segment_bytes < used);
+}
+
+#[test]
 fn deferred_frees_are_completed_after_a_crash() {
     let memory = MemoryDisk::with_crashes();
     drop(open(&memory).create_table("t").unwrap());
@@ -213,28 +260,29 @@ fn deferred_frees_are_completed_after_a_crash() {
     let (disk, faults, images) = camera(&memory, &acknowledged, 1, true);
     let engine = open_with(disk, options());
     let table = engine.open_table("t").unwrap();
+    // The frees log 50 KB, and the log flushes by itself every 8.
+    let keys: Vec<[u8; 2]> = (0..600u16).map(u16::to_be_bytes).collect();
     let mut txn = engine.begin();
-    for n in 0..4u8 {
-        txn.insert(&table, &[n], &vec![n; 50_000]).unwrap();
-    }
+    keys.iter().for_each(|key| txn.insert(&table, key, &[key[1]; 300]).unwrap());
     commit(&engine, txn);
+    assert_eq!(engine.verify().unwrap().tables[1].report.overflow_pages, 600);
     images.lock().clear();
     let mut txn = engine.begin();
-    for n in 0..4u8 {
-        txn.delete(&table, &[n]).unwrap();
-    }
-    // Durable after the commit record and before, between and after the frees' records.
+    keys.iter().for_each(|key| txn.delete(&table, key).unwrap());
     let committed = txn.commit().unwrap();
     engine.log().wait_durable(committed.ack).unwrap();
-    put(&engine, &table, "after", "v");
     drop(engine);
     faults.clear();
-    for image in images.lock().iter() {
+    let images = std::mem::take(&mut *images.lock());
+    let mut resumed = 0;
+    for image in &images {
         let engine = open(&image.disk);
+        resumed += engine.recovery().frees_resumed;
         check(&engine);
         let found = contents(&engine, &engine.open_table("t").unwrap());
-        assert!(found.len() == 4 || found.len() <= 1);
+        assert!(found.len() == 600 || found.is_empty());
     }
+    assert!(resumed > 0, "no crash came between the commit and the end of its frees");
 }
 
 #[test]

@@ -26,6 +26,13 @@ struct Stalled {
     faults: Faults,
 }
 
+impl Drop for Stalled {
+    /// A test that fails does not leave the engine waiting for its log.
+    fn drop(&mut self) {
+        self.stall.store(false, Ordering::SeqCst);
+    }
+}
+
 fn stalled(options: EngineOptions) -> Stalled {
     let (faults, stall) = (Faults::new(), Arc::new(AtomicBool::new(false)));
     let held = stall.clone();

@@ -4,22 +4,19 @@ use clearway_sync::atomic::{AtomicBool, Ordering};
 
 static CAME: AtomicBool = AtomicBool::new(false);
 
-extern "C" fn on_interrupt(signal: libc::c_int) {
-    // Relaxed: a flag that carries no data.
-    CAME.store(true, Ordering::Relaxed);
-    // SAFETY: `signal` with SIG_DFL may be called in a handler (POSIX, async-signal-safe), and
-    // touches no memory of ours.
-    unsafe {
-        libc::signal(signal, libc::SIG_DFL);
-    }
-}
+/// What a shell expects of a program that an interrupt ended: 128 + SIGINT.
+const INTERRUPTED: i32 = 130;
 
 /// Catches the first Ctrl-C.
 pub(crate) fn install() {
-    let handler: extern "C" fn(libc::c_int) = on_interrupt;
-    // SAFETY: the handler only stores to an atomic and calls an async-signal-safe function.
-    unsafe {
-        libc::signal(libc::SIGINT, handler as libc::sighandler_t);
+    let caught = ctrlc::set_handler(|| {
+        // Relaxed: a flag that carries no data.
+        if CAME.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
+        }
+    });
+    if let Err(error) = caught {
+        eprintln!("Ctrl-C will not be caught: {error}");
     }
 }
 

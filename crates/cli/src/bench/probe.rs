@@ -1,10 +1,22 @@
 //! How long a raw flush of the run's average size takes on this disk, right after the run: what no
 //! engine can go below for one durable commit at a time.
+//!
+//! It is done as the log does it: direct I/O into space that was written before, with the data
+//! sync in the same call. Where the file system refuses direct I/O, through the page cache.
 
-use std::{path::Path, time::Instant};
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, IoSlice},
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::Path,
+    time::Instant,
+};
 
-use clearway_disk::{AlignedBuf, Disk, File, OpenMode, OsDisk};
 use clearway_workloads::{Histogram, Outcome as Run};
+use rustix::{
+    fs::OFlags,
+    io::{Errno, ReadWriteFlags, pwritev2},
+};
 
 use super::{Probe, Work};
 
@@ -12,7 +24,9 @@ use super::{Probe, Work};
 const FLUSHES: u64 = 400;
 /// The probe's file; its space is written once before, as the log's segments are.
 const FILE: &str = "flush-probe";
-const FILE_BYTES: u64 = 4 << 20;
+const FILE_BYTES: usize = 4 << 20;
+/// What direct I/O asks of a buffer's address.
+const ALIGNMENT: usize = 4096;
 const SECTOR: u64 = 512;
 
 /// Times [`FLUSHES`] writes in `directory`, one after the other; `None` if the disk refuses.
@@ -20,35 +34,55 @@ pub(crate) fn flush_times(directory: &Path, work: &Work, run: &Run) -> Option<Pr
     if run.commits == 0 {
         return None;
     }
-    let bytes = work.flush_bytes().next_multiple_of(SECTOR).clamp(SECTOR, FILE_BYTES / 4);
-    let disk = OsDisk::open_dir(directory, false).ok()?;
-    let times = disk
-        .open(FILE, OpenMode::Create)
-        .and_then(|file| measure(file.as_ref(), bytes))
-        .map_err(|error| eprintln!("no raw flush times: {error}"));
+    let average = work.flush_bytes().next_multiple_of(SECTOR);
+    let bytes = average.clamp(SECTOR, FILE_BYTES as u64 / 4) as usize;
+    let path = directory.join(FILE);
+    let times = measure(&path, bytes);
     // Whether or not it went well, nothing stays.
-    let _ = disk.remove(FILE);
-    Some(Probe { bytes, times: times.ok()? })
+    let _ = std::fs::remove_file(&path);
+    match times {
+        Ok(times) => Some(Probe { bytes: bytes as u64, times }),
+        Err(error) => {
+            eprintln!("no raw flush times: {error}");
+            None
+        }
+    }
 }
 
-fn measure(file: &dyn File, bytes: u64) -> clearway::Result<Histogram> {
-    file.allocate(0, FILE_BYTES)?;
-    let zeros = AlignedBuf::new(1 << 20);
-    for chunk in 0..FILE_BYTES >> 20 {
-        file.write_at(&zeros, chunk << 20)?;
-    }
-    file.sync_all()?;
-    let mut times = Histogram::new();
-    let buffer = AlignedBuf::new(bytes as usize);
-    let mut offset = 0;
+fn measure(path: &Path, bytes: usize) -> io::Result<Histogram> {
+    let plain = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    plain.write_all_at(&vec![0; FILE_BYTES], 0)?;
+    plain.sync_all()?;
+    let direct = OpenOptions::new()
+        .write(true)
+        .custom_flags(OFlags::DIRECT.bits() as i32)
+        .open(path)
+        .unwrap_or(plain);
+    // A part of the memory that begins on the alignment.
+    let memory = vec![0; bytes + ALIGNMENT];
+    let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+    let buffer = &memory[start..start + bytes];
+    let (mut times, mut offset) = (Histogram::new(), 0);
     for _ in 0..FLUSHES {
         if offset + bytes > FILE_BYTES {
             offset = 0;
         }
         let started = Instant::now();
-        file.write_durable_at(&buffer, offset)?;
+        flush(&direct, buffer, offset as u64)?;
         times.record(started.elapsed().as_nanos() as u64);
         offset += bytes;
     }
     Ok(times)
+}
+
+/// One durable write, in one call where the system has one.
+fn flush(file: &File, buffer: &[u8], offset: u64) -> io::Result<()> {
+    match pwritev2(file, &[IoSlice::new(buffer)], offset, ReadWriteFlags::DSYNC) {
+        Ok(written) if written == buffer.len() => Ok(()),
+        Ok(_) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            file.write_all_at(buffer, offset)?;
+            file.sync_data()
+        }
+        Err(error) => Err(error.into()),
+    }
 }

@@ -1,5 +1,10 @@
 //! What the operating system counted for this process.
 
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeVal,
+};
+
 /// Counters of the process, all its threads included.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Usage {
@@ -18,19 +23,14 @@ pub(crate) struct Usage {
 impl Usage {
     /// The counters now; zeros if the system does not tell.
     pub(crate) fn now() -> Usage {
-        // SAFETY: `rusage` is plain integers, for which zeros are a value.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is a live, writable `rusage`, which is all that the call writes to.
-        if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
-            return Usage::default();
-        }
-        let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+        let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
+        let micros = |time: TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
         Usage {
-            switches_voluntary: usage.ru_nvcsw as u64,
-            switches_involuntary: usage.ru_nivcsw as u64,
-            user_us: micros(usage.ru_utime),
-            system_us: micros(usage.ru_stime),
-            memory_max_bytes: usage.ru_maxrss as u64 * 1024,
+            switches_voluntary: usage.voluntary_context_switches() as u64,
+            switches_involuntary: usage.involuntary_context_switches() as u64,
+            user_us: micros(usage.user_time()),
+            system_us: micros(usage.system_time()),
+            memory_max_bytes: usage.max_rss() as u64 * 1024,
         }
     }
 

@@ -95,6 +95,22 @@ fn enter(cells: &[[AtomicI64; 2]], mine: &[RangeMode], sign: i64) {
 }
 
 #[test]
+fn sleepers_are_woken_at_every_handover() {
+    // No spinning: nearly every lock is handed to a thread that sleeps or is about to.
+    let table = LockTable::new(LockOptions { buckets: 2, spins: 0, ..Default::default() });
+    on_threads(3, |_| {
+        let mut owner = table.owner();
+        for _ in 0..15_000 {
+            lock(&table, &mut owner, 1, RangeMode::XN).expect("one lock makes no cycle");
+            table.release_all(&mut owner, None);
+            table.acquire(&mut owner, id(2), RangeMode::XX, WaitLimit::Forever).unwrap();
+            table.release(&mut owner, id(2));
+        }
+    });
+    assert!(table.is_quiescent());
+}
+
+#[test]
 fn ordered_acquisition_never_meets_a_deadlock() {
     let table = table();
     on_threads(6, |seed| {

@@ -1,11 +1,11 @@
 //! Is this bad record the end of the log, or damage in its middle?
 //!
 //! Group writes overlap, so after a crash there may be good groups behind a hole, and they were
-//! never acknowledged: the hole is the tail. But if a good record behind the bad one proves that the
-//! bad one *was* durable, its bytes were damaged later, and to stop here would lose acknowledged
-//! work. The proof is a seal, of this epoch or a later one, that names a durable LSN greater than
-//! the bad position. (A closing seal names the start of its own group, and so does the seal of an
-//! epoch's first group: what was read before it was there.)
+//! never acknowledged: the hole is the tail. But if a good record behind the bad one proves that
+//! the bad one *was* durable, its bytes were damaged later, and to stop here would lose
+//! acknowledged work. The proof is a seal, of this epoch or a later one, that names a durable LSN
+//! greater than the bad position. (A closing seal names the start of its own group, and so does the
+//! seal of an epoch's first group: what was read before it was there.)
 //!
 //! Records of lower epochs prove nothing: they are what an earlier crash left behind.
 //!

@@ -1,4 +1,9 @@
 //! Steps of an ascending cursor.
+//!
+//! The start locks the lower bound, or the gap that it falls into; from then on the gap from the
+//! position to the next boundary is always locked (cursor invariant 1), so the next boundary cannot
+//! move nearer while no latch is held. It can move away: when a merge removes a fence on which
+//! nobody has a lock, the gap simply reaches further, and its lock with it.
 
 use std::ops::Bound;
 
@@ -48,6 +53,8 @@ impl Cursor {
             let mode = self.ascending_mode(node, found.ok());
             return self.take(tree, ctx, waited, leaf, (found.ok(), mode));
         }
+        // An excluded bound that is there gives its own gap; an absent bound is in the gap before
+        // it, and the position is the bound itself: what lies between the two is not in the range.
         let (Ok(slot) | Err(slot)) = found;
         let id = if is_boundary { tree.lock_of(key) } else { tree.lock_before(node, slot) };
         if ctx.request(id, RangeMode::NS) == Outcome::Denied {
@@ -76,6 +83,8 @@ impl Cursor {
             node.key_into(slot, &mut self.candidate);
             return self.ascend_to(tree, ctx, waited, leaf, Some(slot));
         }
+        // Nothing behind it in this leaf. The gap is locked up to the leaf's end, so if that is
+        // plus infinity, or past the range, all is done without a look at the next leaf.
         if !node.end_into(&mut self.candidate) || self.is_above(&self.candidate) {
             return Ok(Step::End);
         }

@@ -2,17 +2,17 @@
 //!
 //! What it is
 //! : A cursor is a position, not a copy: each step latches a leaf, looks up the position by key,
-//!   locks what the protocol asks for, copies one record out and lets the latch go. Between steps it
-//!   holds no latch, and remembers a leaf only as a hint. So splits, merges, adoptions, evictions
-//!   and the transaction's own writes in between are harmless.
+//!   locks what the protocol asks for, copies one record out and lets the latch go. Between steps
+//!   it holds no latch, and remembers a leaf only as a hint. So splits, merges, adoptions,
+//!   evictions and the transaction's own writes in between are harmless.
 //!
 //! Invariants
 //! 1. *Ascending.* Once started, the gap from `position` to the next boundary is locked, so nobody
 //!    else can put a key there. A step goes to that boundary, be it record, ghost or low fence of
 //!    the next leaf, and locks it under the latch of the leaf that owns it.
-//! 2. *Descending.* Everything from `position` up to where the cursor started is locked. A step goes
-//!    to the boundary before `position` and locks it with its gap, which reaches to `position`,
-//!    under the latch of the leaf in which both lie.
+//! 2. *Descending.* Everything from `position` up to where the cursor started is locked. A step
+//!    goes to the boundary before `position` and locks it with its gap, which reaches to
+//!    `position`, under the latch of the leaf in which both lie.
 //! 3. *Nothing unlocked leaves*, and nothing is returned that was read before its lock was granted.
 //! 4. *Borders are boundaries.* A leaf's low fence is locked in passing whether or not a record
 //!    stands there, so a key equal to it cannot slip in between two leaves ([`locking`] has the

@@ -20,8 +20,8 @@
 //!
 //! Algorithm
 //! : Leis, Haubenschild, Neumann, "Optimistic Lock Coupling" (IEEE Data Engineering Bulletin
-//!   2019) for the branches; Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012), section 4, for the
-//!   checks along the way.
+//!   2019) for the branches; Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012), for the checks
+//!   along the way.
 
 mod latched;
 mod visit;
@@ -115,6 +115,7 @@ impl Tree {
         debt: &mut Option<Debt>,
     ) -> Result<L> {
         if hint.page != PageId::NONE {
+            // Any page, in any state: it has to prove itself (invariant 2).
             let leaf = L::latch(&self.pool, hint.page)?;
             if self.leaf_place(&leaf, key) == Some(Place::Here) {
                 return Ok(leaf);
@@ -138,6 +139,7 @@ impl Tree {
     ) -> Result<L> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
+            // What an earlier attempt met may be gone; this one meets it again if not.
             *debt = None;
             if let End::Node(page, parent) = self.attempt(key, 0, debt)?
                 && let Some((id, leaf)) = self.latch_leaf(page, parent, key, debt)?

@@ -3,16 +3,16 @@
 //!
 //! There is one way to rewrite a node, so there is one place that decides where bytes stand: the
 //! fences at the top of the heap (low, high, foster key, downwards), then the records in slot
-//! order. That makes the result a function of the content (node invariant 7).
+//! order. That makes the result a function of the content (node invariant 8).
 
 use std::ops::Range;
 
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
 use super::layout::{
-    COUNT, FLAGS, FOSTER, FOSTER_KEY, GHOSTS, HEAP_START, HIGH, HIGH_IS_INFINITE, KIND, Kind,
-    LEVEL, LOW, META_GHOST, META_OVERFLOW, NODE_END, PREFIX_LEN, RECORD_HEADER, SLOT_LEN, SLOTS,
-    Slot, TREE,
+    COUNT, FLAGS, FOSTER, FOSTER_KEY, GHOSTS, HEAD_SKIP, HEAP_START, HIGH, HIGH_IS_INFINITE, KIND,
+    Kind, LEVEL, LOW, META_GHOST, META_OVERFLOW, NODE_END, PREFIX_LEN, RECORD_HEADER, SLOT_LEN,
+    SLOTS, Slot, TREE,
 };
 use super::read::Node;
 
@@ -44,7 +44,7 @@ impl<'a> Shape<'a> {
     /// The prefix that the fences imply: what both have in common; nothing below plus infinity.
     pub(super) fn prefix_len(&self) -> usize {
         match self.high {
-            Some(high) => self.low.iter().zip(high).take_while(|(a, b)| a == b).count(),
+            Some(high) => common_len(self.low, high),
             None => 0,
         }
     }
@@ -116,7 +116,8 @@ impl Builder {
         self.page[suffix_at..suffix_at + missing.len()].copy_from_slice(missing);
         self.page[suffix_at + missing.len()..value_at].copy_from_slice(suffix);
         self.page[value_at..value_at + value.len()].copy_from_slice(value);
-        let slot = Slot::new(&self.page[suffix_at..value_at], at).with(flags, true);
+        // Without its head, which `finish` knows only when all keys are there.
+        let slot = Slot::new(suffix_len, at).with(flags, true);
         self.page[slot_at..slot_at + SLOT_LEN].copy_from_slice(&slot.0.to_le_bytes());
         self.count += 1;
         self.ghosts += usize::from(flags & META_GHOST != 0);
@@ -148,6 +149,12 @@ impl Builder {
         self.put_u16(COUNT, count);
         self.put_u16(GHOSTS, ghosts);
         self.put_u16(HEAP_START, heap_start);
+        let node = Node::new(&self.page[..]);
+        // Keys are sorted: what the first and the last share, all share.
+        let (first, last) = (node.first_searched(), count.saturating_sub(1));
+        let skip =
+            if first < count { common_len(node.suffix(first), node.suffix(last)) } else { 0 };
+        set_heads(&mut self.page, skip);
         self.page
     }
 
@@ -172,5 +179,23 @@ impl Builder {
         self.page[at..at + key.len()].copy_from_slice(key);
         self.put_u16(field, at);
         self.put_u16(field + 2, key.len());
+    }
+}
+
+/// How many bytes `a` and `b` have in common at the front.
+pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Sets the skip, which all searched keys of the node share, and with it every head.
+pub(super) fn set_heads(page: &mut [u8; PAGE_SIZE], skip: usize) {
+    page[HEAD_SKIP..HEAD_SKIP + 2].copy_from_slice(&(skip as u16).to_le_bytes());
+    for slot in 0..Node::new(&page[..]).count() {
+        let node = Node::new(&page[..]);
+        // Slot 0 of a branch has none: its key need not share the skipped bytes.
+        let suffix = if slot < node.first_searched() { &[] } else { node.suffix(slot) };
+        let word = node.slot(slot).headed(suffix, skip);
+        let at = SLOTS + slot * SLOT_LEN;
+        page[at..at + SLOT_LEN].copy_from_slice(&word.0.to_le_bytes());
     }
 }

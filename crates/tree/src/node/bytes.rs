@@ -18,8 +18,8 @@ pub(crate) trait Bytes {
     fn u16(&self, at: usize) -> u16;
     /// The little-endian number at `at`.
     fn u32(&self, at: usize) -> u32;
-    /// The little-endian number at `at`.
-    fn u64(&self, at: usize) -> u64;
+    /// The little-endian number at `8 × index`: what a search loads, one check and one load.
+    fn word(&self, index: usize) -> u64;
     /// Fills `out` from `at`; zeros beyond the page.
     fn copy(&self, at: usize, out: &mut [u8]);
     /// Orders the `len` bytes at `at` against `other`, as byte strings.
@@ -40,8 +40,8 @@ impl Bytes for [u8] {
         number::<4>(self, at).map_or(0, u32::from_le_bytes)
     }
     #[inline]
-    fn u64(&self, at: usize) -> u64 {
-        number::<8>(self, at).map_or(0, u64::from_le_bytes)
+    fn word(&self, index: usize) -> u64 {
+        self.as_chunks::<8>().0.get(index).map_or(0, |word| u64::from_le_bytes(*word))
     }
     fn copy(&self, at: usize, out: &mut [u8]) {
         let from = self.get(at..).unwrap_or(&[]);
@@ -76,6 +76,14 @@ pub(crate) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
         }
         (x, y) = (rest_x, rest_y);
     }
+    if let (Some((p, rest_x)), Some((q, rest_y))) =
+        (x.split_first_chunk::<4>(), y.split_first_chunk::<4>())
+    {
+        if p != q {
+            return u32::from_be_bytes(*p).cmp(&u32::from_be_bytes(*q));
+        }
+        (x, y) = (rest_x, rest_y);
+    }
     for (p, q) in x.iter().zip(y) {
         if p != q {
             return p.cmp(q);
@@ -98,8 +106,8 @@ impl Bytes for OptimisticPage<'_> {
         self.read_u32(at)
     }
     #[inline]
-    fn u64(&self, at: usize) -> u64 {
-        self.read_u64(at)
+    fn word(&self, index: usize) -> u64 {
+        self.read_u64(index.saturating_mul(8))
     }
     #[inline]
     fn copy(&self, at: usize, out: &mut [u8]) {

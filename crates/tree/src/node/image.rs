@@ -1,4 +1,18 @@
 //! A node as log records carry it: all its bytes but the pool's header and the gap.
+//!
+//! ```text
+//!   page    | pool's header | node header | slots | gap ... | heap ... | unused |
+//!   image                   | node header | slots |           heap ... |
+//! ```
+//!
+//! What moves between pages (the upper half of a split, a node that is merged away, a root's
+//! content) is logged as an image, because redo looks at one page at a time and may find the other
+//! page newer (op invariant 2). An image is always that of a compact node, so a page that is
+//! written from it has one gap and no garbage.
+//!
+//! Invariant: an [`Image`] has lengths that add up and lie in a page; it exists only through
+//! [`Image::parse`], so writing one never fails. The records inside are as sound as the node was:
+//! the log record's checksum vouches for that, and reading a node is total in any case.
 
 use clearway_base::PAGE_SIZE;
 

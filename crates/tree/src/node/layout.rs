@@ -14,11 +14,16 @@
 //! ```text
 //!   63                         32 31                16 15                 0
 //!   +----------------------------+--------------------+-------------------+
-//!   | head: first 4 bytes of the | meta: suffix len   | offset of the     |
+//!   | head: 4 bytes of the       | meta: suffix len   | offset of the     |
 //!   | suffix, big-endian, padded | 0..=10, flags      | record in the     |
 //!   | with zeros                 | 11..=15            | page              |
 //!   +----------------------------+--------------------+-------------------+
 //! ```
+//!
+//! The head starts after the bytes that all keys of the node happen to share (`HEAD_SKIP`). Fences
+//! promise the prefix for every key to come; the skip is about the keys that are there, and pays
+//! in a tree's first and last nodes and in its root, whose fences promise nothing. Slot 0 of a
+//! branch is not searched (no key routed here is below it), so neither skip nor head count it.
 //!
 //! A record is `value length u16 | suffix | value`. A key is the node's prefix (the common prefix
 //! of its low and high fences, read from the low fence) followed by the suffix. A branch record's
@@ -54,7 +59,9 @@ pub(crate) const FOSTER_KEY: usize = 44;
 pub(crate) const NODE_END: usize = 48;
 /// `u16`: number of ghosts.
 pub(crate) const GHOSTS: usize = 50;
-/// First slot. Bytes 52..56 are zero and reserved.
+/// `u16`: suffix bytes that all searched keys share, so that heads are taken after them.
+pub(crate) const HEAD_SKIP: usize = 52;
+/// First slot. Bytes 54..56 are zero and reserved.
 pub(crate) const SLOTS: usize = 56;
 /// Bytes of a slot.
 pub(crate) const SLOT_LEN: usize = 8;
@@ -114,11 +121,17 @@ impl Kind {
 pub(crate) struct Slot(pub(crate) u64);
 
 impl Slot {
-    /// A slot with no flags.
+    /// A slot with no flags and no head.
     #[inline]
-    pub(crate) fn new(suffix: &[u8], offset: usize) -> Slot {
-        let meta = suffix.len() as u16 & META_LEN;
-        Slot((u64::from(head_of(suffix)) << 32) | (u64::from(meta) << 16) | offset as u64)
+    pub(crate) fn new(suffix_len: usize, offset: usize) -> Slot {
+        let meta = suffix_len as u16 & META_LEN;
+        Slot((u64::from(meta) << 16) | offset as u64)
+    }
+    /// The same slot with the head of its `suffix` after `skip` bytes.
+    #[inline]
+    pub(crate) fn headed(self, suffix: &[u8], skip: usize) -> Slot {
+        let head = head_of(suffix.get(skip..).unwrap_or(&[]));
+        Slot((u64::from(head) << 32) | (self.0 & 0xFFFF_FFFF))
     }
     /// The key head.
     #[inline]
@@ -173,16 +186,15 @@ impl Slot {
     }
 }
 
-/// The first four bytes of a suffix as a number that orders like the bytes; shorter suffixes are
-/// padded with zeros, so equal heads do not mean equal suffixes.
+/// The first four bytes of a string as a number that orders like the bytes; shorter ones are
+/// padded with zeros, so equal heads do not mean equal strings.
 #[inline]
 pub(crate) fn head_of(suffix: &[u8]) -> u32 {
     match suffix.first_chunk::<4>() {
         Some(bytes) => u32::from_be_bytes(*bytes),
         None => {
-            let mut bytes = [0; 4];
-            bytes[..suffix.len()].copy_from_slice(suffix);
-            u32::from_be_bytes(bytes)
+            let byte = |at| u32::from(suffix.get(at).copied().unwrap_or(0));
+            byte(0) << 24 | byte(1) << 16 | byte(2) << 8
         }
     }
 }

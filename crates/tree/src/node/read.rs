@@ -1,14 +1,21 @@
 //! The read view of a node, over a latched page or over one that others may be writing.
 //!
-//! Everything here is total (node invariant 8): positions and lengths found in the page are used
+//! Everything here is total (node invariant 9): positions and lengths found in the page are used
 //! only through [`Bytes`], counts are clamped to what a page can hold.
+//!
+//! Who may use what
+//! : Over `[u8]`, a latched page, values and fences come out as slices of the page. Over an
+//!   optimistic page there are no slices: keys and fences are copied into the caller's vector, and
+//!   `validate` on the page decides afterwards whether they ever existed. Lengths that come from a
+//!   torn page are cut to what the format allows *before* a vector is sized by them.
 
 use clearway_base::{KEY_LEN_MAX, PAGE_SIZE, PageId, TreeId};
 
 use super::bytes::Bytes;
 use super::layout::{
-    COUNT, FLAGS, FOSTER, FOSTER_KEY, GARBAGE, GHOSTS, HEAP_START, HIGH, HIGH_IS_INFINITE, KIND,
-    Kind, LEVEL, LOW, NODE_END, PREFIX_LEN, RECORD_OVERHEAD, SLOT_LEN, SLOTS, Slot, TREE,
+    COUNT, FLAGS, FOSTER, FOSTER_KEY, GARBAGE, GHOSTS, HEAD_SKIP, HEAP_START, HIGH,
+    HIGH_IS_INFINITE, KIND, Kind, LEVEL, LOW, NODE_END, PREFIX_LEN, RECORD_OVERHEAD, SLOT_LEN,
+    SLOTS, Slot, TREE,
 };
 
 /// Most slots a page can hold; a torn page may claim more.
@@ -100,13 +107,22 @@ impl<'a, B: Bytes + ?Sized> Node<'a, B> {
         usize::from(self.bytes.u16(NODE_END)).clamp(SLOTS, PAGE_SIZE)
     }
 
-    /// The slot word at `slot`; zero if there is none.
+    /// Suffix bytes that all searched keys share (see [`layout`](super::layout)).
+    #[inline]
+    pub(super) fn head_skip(&self) -> usize {
+        usize::from(self.bytes.u16(HEAD_SKIP)).min(KEY_LEN_MAX)
+    }
+
+    /// The first slot that is searched.
+    #[inline]
+    pub(super) fn first_searched(&self) -> usize {
+        usize::from(self.is_branch())
+    }
+
+    /// The slot word at `slot`; zero if that is beyond the page.
     #[inline]
     pub(super) fn slot(&self, slot: usize) -> Slot {
-        if slot >= COUNT_MAX {
-            return Slot(0);
-        }
-        Slot(self.bytes.u64(SLOTS + slot * SLOT_LEN))
+        Slot(self.bytes.word(SLOTS / SLOT_LEN + slot))
     }
 
     /// Whether the record at `slot` is a ghost.

@@ -1,9 +1,18 @@
 //! Finding a key in a node.
 //!
-//! Two phases. The first is a binary search without branches over the key heads alone: one aligned
-//! load and one conditional move a step, seven steps for a hundred records. The second compares
-//! suffixes, and only among the slots whose head equals the key's, which is one slot in most nodes,
-//! because the prefix is gone.
+//! Three phases. First the bytes that all keys of the node share are compared, once. Then the key
+//! heads alone are searched: one aligned load a step, ends and a well-founded guess first, binary
+//! search in what they leave. Last, suffixes are compared, and only among the slots whose head
+//! equals the key's: one slot in most nodes, because shared bytes are in no head.
+//!
+//! Algorithm
+//! : The guess is one step of interpolation search (Perl, Itai, Avni, CACM 1978). It is not
+//!   repeated, so keys that are spread unevenly cost three loads more than a binary search.
+//!
+//! Measured, in instructions (callgrind, release build, 8-byte keys, 2026-11)
+//! : `find` of a key that is there: leaf of 67 records 176, the same without a prefix (a tree's
+//!   last leaf) 248, branch of 350 separators 253. A binary search alone: 250, 325, 358; without
+//!   the skip of shared bytes, 300, 800 and 1,100.
 
 use std::cmp::Ordering;
 
@@ -59,56 +68,128 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
     /// the answer to mean anything; the answer is at most [`count`](Node::count) in any case.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Result<usize, usize> {
-        let suffix = key.get(self.prefix_len()..).unwrap_or(&[]);
-        self.find_suffix(suffix, self.count())
+        let found = self.search(key);
+        if found == Err(1) && self.is_branch() {
+            // A branch's slot 0, the low fence, is not part of the search.
+            return match self.compare_key(0, key) {
+                Ordering::Equal => Ok(0),
+                Ordering::Greater => Err(0),
+                Ordering::Less => Err(1),
+            };
+        }
+        found
     }
 
-    fn find_suffix(&self, suffix: &[u8], count: usize) -> Result<usize, usize> {
-        let head = head_of(suffix);
-        let first = self.first_with_head(head, count);
-        if first == count {
+    /// The search proper, over all slots of a leaf and all but the first of a branch.
+    #[inline]
+    fn search(&self, key: &[u8]) -> Result<usize, usize> {
+        let (first, count) = (self.first_searched(), self.count());
+        if first >= count {
             return Err(count);
         }
-        let slot = self.slot(first);
-        if slot.head() != head {
-            return Err(first);
-        }
-        match self.compare_tied(slot, suffix) {
-            Ordering::Equal => Ok(first),
+        let suffix = key.get(self.prefix_len()..).unwrap_or(&[]);
+        let skip = self.head_skip();
+        // What all keys share decides first; any of them can tell what it is.
+        match self.compare_skipped(self.slot(count - 1), skip, suffix) {
+            Ordering::Equal => {
+                let rest = suffix.get(skip..).unwrap_or(&[]);
+                self.search_heads(skip, rest, first, count)
+            }
             Ordering::Greater => Err(first),
-            Ordering::Less => self.find_tied(head, suffix, first + 1, count),
+            Ordering::Less => Err(count),
         }
     }
 
-    /// The first slot whose head is at least `head`. At most 10 steps, since the range halves.
+    /// Orders the `skip` bytes that all searched keys share, as `slot` has them, against the
+    /// start of `suffix`.
     #[inline]
-    fn first_with_head(&self, head: u32, count: usize) -> usize {
-        if count == 0 {
-            return 0;
+    pub(super) fn compare_skipped(&self, slot: Slot, skip: usize, suffix: &[u8]) -> Ordering {
+        if skip == 0 {
+            return Ordering::Equal;
         }
-        let (mut base, mut size) = (0, count);
-        while size > 1 {
-            let half = size / 2;
-            // Everything up to `base + half - 1` is known to be lower if this slot is.
-            base += if self.slot(base + half - 1).head() < head { half } else { 0 };
-            size -= half;
-        }
-        base + usize::from(self.slot(base).head() < head)
+        self.bytes.compare(slot.suffix_at(), skip, &suffix[..skip.min(suffix.len())])
     }
 
-    /// Binary search by head and suffix in `lo..hi`: for nodes in which many heads are the same.
-    fn find_tied(
+    /// Looks for `rest`, the key after prefix and skip, in `first..count`, which is not empty.
+    #[inline]
+    fn search_heads(
         &self,
-        head: u32,
-        suffix: &[u8],
+        skip: usize,
+        rest: &[u8],
+        first: usize,
+        count: usize,
+    ) -> Result<usize, usize> {
+        let head = head_of(rest);
+        let found = self.first_with_head(head, first, count);
+        if found == count {
+            return Err(count);
+        }
+        let slot = self.slot(found);
+        if slot.head() != head {
+            return Err(found);
+        }
+        match self.compare_tied(slot, skip, rest) {
+            Ordering::Equal => Ok(found),
+            Ordering::Greater => Err(found),
+            Ordering::Less => self.search_tied(skip, rest, found + 1, count),
+        }
+    }
+
+    /// The first slot of `first..count`, which is not empty, whose head is at least `head`.
+    ///
+    /// A head is the upper half of its word, so it is lower exactly if the word is below `floor`.
+    /// The ends are asked first, because appending is common; then the place where the head would
+    /// be if heads were spread evenly, and its neighbour, which is the answer for keys that were
+    /// numbered; then a binary search in what is left. At most `4 + 10` words are read.
+    #[inline]
+    fn first_with_head(&self, head: u32, first: usize, count: usize) -> usize {
+        let floor = u64::from(head) << 32;
+        let word = |slot: usize| self.slot(slot).0;
+        let (lowest, highest) = (word(first), word(count - 1));
+        if lowest >= floor {
+            return first;
+        }
+        if highest < floor {
+            return count;
+        }
+        // From here on `word(lo) < floor <= word(hi)`, in a node that is not torn.
+        let (mut lo, mut hi) = (first, count - 1);
+        // `lowest < floor <= highest`, and the lower half of `floor` is zero: the two differences
+        // are `1 <= reach <= span`, so there is no division by zero and `guess <= hi`.
+        let (reach, span) = (u64::from(head) - (lowest >> 32), (highest >> 32) - (lowest >> 32));
+        let guess = lo + (reach * (hi - lo) as u64 / span) as usize;
+        if word(guess) < floor {
+            if word(guess + 1) >= floor {
+                return guess + 1;
+            }
+            lo = guess + 1;
+        } else {
+            if guess > lo && word(guess - 1) < floor {
+                return guess;
+            }
+            hi = guess;
+        }
+        while lo + 1 < hi {
+            let middle = lo + (hi - lo) / 2;
+            if word(middle) < floor { lo = middle } else { hi = middle }
+        }
+        hi
+    }
+
+    /// Binary search by head and rest in `lo..hi`: for nodes in which many heads are the same.
+    fn search_tied(
+        &self,
+        skip: usize,
+        rest: &[u8],
         mut lo: usize,
         mut hi: usize,
     ) -> Result<usize, usize> {
+        let head = head_of(rest);
         while lo < hi {
             let middle = lo + (hi - lo) / 2;
             let slot = self.slot(middle);
             let order = match slot.head().cmp(&head) {
-                Ordering::Equal => self.compare_tied(slot, suffix),
+                Ordering::Equal => self.compare_tied(slot, skip, rest),
                 unequal => unequal,
             };
             match order {
@@ -120,15 +201,16 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
         Err(lo)
     }
 
-    /// Orders the suffix of `slot` against `suffix`, given that their heads are equal. If either is
-    /// no longer than a head, it is a prefix of the other (pads are zeros), so lengths decide.
+    /// Orders the key at `slot`, after prefix and skip, against `rest`, given that their heads are
+    /// equal. If either is no longer than a head, it is a prefix of the other (pads are zeros), so
+    /// lengths decide.
     #[inline]
-    fn compare_tied(&self, slot: Slot, suffix: &[u8]) -> Ordering {
-        let len = slot.suffix_len();
-        if len <= 4 || suffix.len() <= 4 {
-            return len.cmp(&suffix.len());
+    fn compare_tied(&self, slot: Slot, skip: usize, rest: &[u8]) -> Ordering {
+        let len = slot.suffix_len().saturating_sub(skip);
+        if len <= 4 || rest.len() <= 4 {
+            return len.cmp(&rest.len());
         }
-        self.bytes.compare(slot.suffix_at() + 4, len - 4, &suffix[4..])
+        self.bytes.compare(slot.suffix_at() + skip + 4, len - 4, &rest[4..])
     }
 
     /// Orders the key at `slot` against `key`, which must start with the node's prefix.
@@ -142,7 +224,7 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
     /// torn page has, the child is [`PageId::NONE`].
     #[inline]
     pub(crate) fn child_for(&self, key: &[u8]) -> (usize, PageId) {
-        let slot = match self.find(key) {
+        let slot = match self.search(key) {
             Ok(slot) => slot,
             Err(slot) => slot.saturating_sub(1),
         };

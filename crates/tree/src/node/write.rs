@@ -1,15 +1,27 @@
 //! Changing a node in place.
 //!
 //! Every method either does what it says or, if the result does not fit, changes nothing and says
-//! so. Only `op`'s `apply_to` calls these on pages of the pool (node invariant 7); tests may call
+//! so. Only `op`'s `apply_to` calls these on pages of the pool (node invariant 8); tests may call
 //! them on buffers. Where room is short a method compacts first.
+//!
+//! Two kinds of change
+//! : *In place*: insert, remove, value, ghost. They move slots, take from the gap and count garbage;
+//!   cheap, and what transactions do. *Rebuilding*: whatever changes fences or the foster child, and
+//!   compaction. They write a new node beside the old one and copy it over; a few microseconds,
+//!   and what system transactions do.
+//!
+//! Garbage
+//! : Bytes leave the heap without a trace only if they are its lowest; else they are counted, and
+//!   compaction wins them back when an insertion or a longer value finds the gap too small. A
+//!   deleted record's bytes are *not* garbage: its ghost keeps them until it is reclaimed, so that
+//!   taking a deletion back in place finds its room.
 
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
-use super::build::{Builder, Shape};
+use super::build::{Builder, Shape, common_len, set_heads};
 use super::layout::{
-    COUNT, GARBAGE, GHOSTS, HEAP_START, KIND, Kind, META_GHOST, META_OVERFLOW, RECORD_HEADER,
-    SLOT_LEN, SLOTS, Slot,
+    COUNT, GARBAGE, GHOSTS, HEAD_SKIP, HEAP_START, KIND, Kind, META_GHOST, META_OVERFLOW,
+    RECORD_HEADER, SLOT_LEN, SLOTS, Slot,
 };
 use super::read::Node;
 
@@ -74,18 +86,25 @@ impl<'a> NodeMut<'a> {
         if slot > node.count() || len + SLOT_LEN > node.free_bytes() {
             return false;
         }
+        if slot < node.first_searched() && node.count() > 0 {
+            return false; // A branch's slot 0 is its low fence and stays where it is.
+        }
         if len + SLOT_LEN > node.gap_bytes() {
             self.compact();
             if len + SLOT_LEN > self.read().gap_bytes() {
                 return false; // Only a damaged node promises room that compaction cannot find.
             }
         }
+        self.adapt_skip(suffix);
         let (count, end) = (self.read().count(), self.read().slots_end());
         let at = self.read().heap_start() - len;
         self.write_record(at, suffix, record.value);
         let from = SLOTS + slot * SLOT_LEN;
         self.page.copy_within(from..end, from + SLOT_LEN);
-        self.put_slot(slot, Slot::new(suffix, at).with(record.flags(), true));
+        let headless = Slot::new(suffix.len(), at).with(record.flags(), true);
+        let searched = slot >= self.read().first_searched();
+        let skip = self.read().head_skip();
+        self.put_slot(slot, if searched { headless.headed(suffix, skip) } else { headless });
         self.put_u16(COUNT, count + 1);
         self.put_u16(HEAP_START, at);
         if record.ghost {
@@ -247,6 +266,25 @@ impl<'a> NodeMut<'a> {
     /// Puts a rebuilt node in the place of this one, if it could be built.
     fn install(&mut self, built: Option<Builder>) -> bool {
         built.map(|builder| builder.finish_into(self.page)).is_some()
+    }
+
+    /// Makes the skip short enough for a key that is about to be inserted. That rewrites all heads,
+    /// but each time the skip gets shorter, so at most once for each byte of a key.
+    fn adapt_skip(&mut self, suffix: &[u8]) {
+        let node = self.read();
+        let (first, count, skip) = (node.first_searched(), node.count(), node.head_skip());
+        if first >= count {
+            // The first key that is searched shares all of itself with itself. (In a branch
+            // without even a slot 0 that is not this key, but the next.)
+            let skip = if first > count { 0 } else { suffix.len() };
+            self.put_u16(HEAD_SKIP, skip);
+            return;
+        }
+        let reference = node.slot(count - 1);
+        if node.compare_skipped(reference, skip, suffix).is_ne() {
+            let shared = common_len(node.suffix(count - 1), suffix).min(skip);
+            set_heads(self.page, shared);
+        }
     }
 
     /// Writes a record into the gap.

@@ -2,6 +2,15 @@
 //!
 //! Every change first asks whether the page is in the state that the operation was logged for (op
 //! invariant 2: by looking at this page and the body only); if not, the page is reported damaged.
+//!
+//! Which page is which is decided by id alone: an operation's pages are distinct, and what is none
+//! of its nodes is its space-map page. Where a page's whole content is in the body (a *formatted*
+//! page of [`Touched`](super::Touched)) there is nothing to ask: it may hold anything, from a node
+//! of a tree long gone to zeros.
+//!
+//! Why the questions are there although pages and records have checksums: they turn a mistake in
+//! forward work, or a record that is redone on a page of another history, into an error at the
+//! first page it meets, instead of a tree that is quietly wrong.
 
 use clearway_base::{PageId, Result};
 

@@ -106,18 +106,35 @@ impl<'a> Change<'a> {
 /// How many bytes `a` and `b`, of equal length, have in common at the front: by words.
 #[inline]
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let words = words_a.zip(words_b).take_while(|(x, y)| x == y).count() * 8;
-    words + a[words..].iter().zip(&b[words..]).take_while(|(x, y)| x == y).count()
+    let mut at = 0;
+    while let (Some(x), Some(y)) = (word_at(a, at), word_at(b, at)) {
+        if x != y {
+            return at + (x ^ y).trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at + a[at..].iter().zip(&b[at..]).take_while(|(x, y)| x == y).count()
 }
 
 /// How many bytes `a` and `b`, of equal length, have in common at the back: by words.
 #[inline]
 fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    let (words_a, words_b) = (a.rchunks_exact(8), b.rchunks_exact(8));
-    let words = words_a.zip(words_b).take_while(|(x, y)| x == y).count() * 8;
-    let (a, b) = (&a[..a.len() - words], &b[..b.len() - words]);
-    words + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+    let mut end = a.len();
+    while end >= 8 {
+        let (Some(x), Some(y)) = (word_at(a, end - 8), word_at(b, end - 8)) else { break };
+        if x != y {
+            return a.len() - end + (x ^ y).leading_zeros() as usize / 8;
+        }
+        end -= 8;
+    }
+    let rest = a[..end].iter().rev().zip(b[..end].iter().rev());
+    a.len() - end + rest.take_while(|(x, y)| x == y).count()
+}
+
+/// The eight bytes at `at`, little-endian, if they are all there.
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.first_chunk().map(|word| u64::from_le_bytes(*word))
 }
 
 /// How a user operation is undone: logically, by key, wherever the record is by then.

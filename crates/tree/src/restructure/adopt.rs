@@ -1,5 +1,15 @@
 //! Adoption: a parent takes over the pointer to its child's foster child. And root growth, which
 //! gives a root that has a foster child itself a new child that can be a parent's.
+//!
+//! Invariants
+//! 1. *One path.* The pointer moves in one record that changes parent and child, both latched:
+//!    every key is reached by exactly one path, before and after.
+//! 2. *Fences.* The foster key becomes the separator, and the child's high fence: equal on both
+//!    levels, as verification wants it.
+//! 3. *Never twice.* Of two threads that met the same foster child, the second finds no foster
+//!    child, or another one, and adopts that.
+//! 4. *Parent full.* Then the parent is split, which gives *its* parent a foster child to adopt;
+//!    the child's is adopted by the next one who meets it.
 
 use clearway_base::{PageId, Result};
 
@@ -29,6 +39,7 @@ impl Tree {
         let Some(mut child) = self.pool.try_exclusive(debt.child)? else { return Ok(false) };
         let (above, below) = (Node::new(&*parent), Node::new(&*child));
         let level = above.level();
+        // Everything is asked again: the descent that met this debt held no latch.
         let nodes_fit = level > 0
             && self.is_node_at(&parent, level)
             && self.is_node_at(&child, level - 1)
@@ -42,6 +53,7 @@ impl Tree {
             _ => return Ok(false),
         };
         if !above.fits(key.len(), CHILD_LEN) {
+            // The child's latch goes first: a split allocates, and needs the parent only.
             drop(child);
             return self.split(ctx, &mut parent, slot + 1).map(|()| true);
         }

@@ -1,5 +1,12 @@
 //! The merge of a sparse node with a neighbour under the same parent, and root shrinkage.
 //!
+//! Invariants
+//! 1. *Content.* All records and ghosts of both nodes are in the left one afterwards; keys are
+//!    reached by one path before and after, since the right one's pointer goes in the same record.
+//! 2. *Stale pointers.* The node that is freed is marked so under its exclusive latch: whoever
+//!    still has its page id finds no leaf there and descends again.
+//! 3. *Optional.* Nothing waits for a merge, so every latch after the first look is only tried.
+//!
 //! A merge removes the border between two nodes. Between two leaves the border is the fence `F`,
 //! a boundary of the locking protocol: if `F` is a record or ghost of the right leaf it simply
 //! stays; if it is a fence only, it becomes a ghost where somebody holds or awaits its lock, and
@@ -49,7 +56,8 @@ impl Tree {
         Ok(false)
     }
 
-    /// The child of `key` and its neighbour, if the page is the branch above `level` that owns `key`.
+    /// The child of `key` and its neighbour, if the page is the branch above `level` that owns
+    /// `key`.
     fn pair(&self, parent: &[u8], key: &[u8], level: u8, to_right: bool) -> Option<Pair> {
         let node = Node::new(parent);
         if !self.is_node_at(parent, level + 1) || node.place(key) != Place::Here {
@@ -74,6 +82,7 @@ impl Tree {
             self.pool.pin(map_page_of(pair.right))?,
         );
         let Some(mut parent) = self.pool.try_exclusive(parent)? else { return Ok(false) };
+        // A look without a latch chose the pair; this look decides.
         if self.pair(&parent, key, level, to_right) != Some(pair) {
             return Ok(false);
         }
@@ -82,6 +91,7 @@ impl Tree {
         if !self.is_node_at(&left, level) || !self.is_node_at(&right, level) {
             return Ok(false);
         }
+        // Branches have no locks, and their separators are no boundaries.
         let keep_fence = level == 0 && self.fence_is_needed(ctx, &left, &right);
         if !fit_together(&left, &right, keep_fence) {
             return Ok(false);
@@ -125,6 +135,7 @@ impl Tree {
 
     /// Moves the content of the root's only child to the root. Whether it was done.
     pub(crate) fn shrink_root<C: Context>(&self, ctx: &mut C) -> Result<bool> {
+        // A foster child of either would have no place in what is left.
         let only = |node: Node<'_, [u8]>| {
             let one = node.is_branch() && node.tree() == self.id && node.count() == 1;
             (one && node.foster().is_none()).then(|| node.child(0))

@@ -29,7 +29,7 @@
 //!   latched. Children are pinned before a parent is latched, so that none is read in under it.
 //!
 //! Algorithm
-//! : Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012), sections 3 and 4. Reclamation and tags:
+//! : Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012). Reclamation and tags:
 //!   "Efficient Locking for Databases", sections 2.2 and 5.3; tag inheritance is ours.
 
 mod adopt;
@@ -47,7 +47,7 @@ use crate::{Context, LeafHint, SpaceMap, Tree};
 
 /// Log bytes of a system transaction that carries a node's image and allocates or frees a page:
 /// image, map page's format, and codes, ids, slots, log header.
-const IMAGE_RESERVE: usize = PAGE_SIZE + SpaceMap::ALLOCATE_RESERVE + 128;
+const IMAGE_RESERVE: usize = PAGE_SIZE + SpaceMap::ALLOCATE_RESERVE + 256;
 
 /// Log bytes of a ghost reclamation: at most 1,017 slots of at most two bytes, and the rest.
 const RECLAIM_RESERVE: usize = 1017 * 2 + 128;

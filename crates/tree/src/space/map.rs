@@ -83,7 +83,7 @@ pub(super) fn is_allocated(bytes: &[u8], map: PageId, page: PageId) -> bool {
 pub(super) fn first_free(bytes: &[u8], map: PageId, from: PageId) -> Option<PageId> {
     let start = from.0.saturating_sub(map.0);
     for word in start / 64..SPACE_SPAN / 64 {
-        let mut free = !bytes.u64(BITS + word as usize * 8);
+        let mut free = !bytes.word(BITS / 8 + word as usize);
         if word == start / 64 {
             free &= u64::MAX << (start % 64);
         }

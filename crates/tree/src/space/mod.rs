@@ -79,8 +79,8 @@ impl SpaceMap {
 
     /// Makes the data file long enough for the next `pages` allocations, and has the map page in
     /// memory. To be called before an operation takes its first latch, so that
-    /// [`allocate`](SpaceMap::allocate) under latches does no I/O but in a race. A few loads if there
-    /// is nothing to do.
+    /// [`allocate`](SpaceMap::allocate) under latches does no I/O but in a race. A few loads if
+    /// there is nothing to do.
     ///
     /// # Errors
     /// `DiskFull`.

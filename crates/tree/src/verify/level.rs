@@ -1,4 +1,10 @@
 //! One level, from left to right.
+//!
+//! Each node is found by the key that the node before ended at, first without latches; then its
+//! incoming pointer and it are latched together, in latch order, and the pointer is looked at
+//! again. Only what is seen then counts (verify invariant 2). So each pointer is checked exactly
+//! once, by the node it leads to, and a gap or an overlap between ranges cannot hide: the walk
+//! would not come to the next key, or would come to a node that starts before it.
 
 use clearway_base::{PageId, Result};
 use clearway_pool::SharedPage;

@@ -1,15 +1,15 @@
 //! Checking a tree while it is in use.
 //!
 //! What is checked
-//! : Of each node by itself: kind, space, order, fences, prefix, heads, ghosts (`node::check`). Of
-//!   each pair that a pointer connects, both latched: tree, level, and that the fences of the lower
-//!   node *equal* the separators beside the pointer. Of each level: that own ranges follow one
-//!   another without gap or overlap from minus to plus infinity, foster chains included. Of each
-//!   page, overflow pages included: that the space map has it allocated.
+//! : Of each node by itself: kind, space, order, fences, prefix, heads, ghosts (`node::check`).
+//!   Of each pair that a pointer connects, both latched: tree, level, and that the fences of the
+//!   lower node *equal* the separators beside the pointer. Of each level: that own ranges follow
+//!   one another without gap or overlap from minus to plus infinity, foster chains included. Of
+//!   each page, overflow pages included: that the space map has it allocated.
 //!
 //! Invariants
-//! 1. *Online.* At most two pages are latched at a time, shared, and none is read in under the latch
-//!    of another. Operations go on meanwhile.
+//! 1. *Online.* At most two pages are latched at a time, shared, and none is read in under the
+//!    latch of another. Operations go on meanwhile.
 //! 2. *No false alarm.* Whatever seems wrong is reported only if pointer and node were latched
 //!    together, or if it is still wrong on a second look.
 //! 3. *Moments.* Each pair is seen at one moment, the tree as a whole is not: with writers about,
@@ -18,9 +18,11 @@
 //!
 //! Algorithm
 //! : Graefe, Stonecipher, "Efficient verification of B-tree integrity" (BTW 2009), and the fence
-//!   invariants of Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012), section 5. Theirs scans pages
-//!   in disk order and matches facts; ours walks each level by key, which needs no memory but the
-//!   list of pages.
+//!   invariants of Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012).
+//!
+//! Differences
+//! : Theirs scans pages in disk order and matches facts; ours walks each level by key, which needs
+//!   no memory but the list of pages, and finds with one walk what is out of reach.
 
 mod chain;
 mod level;

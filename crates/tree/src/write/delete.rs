@@ -1,4 +1,8 @@
 //! Delete: a record becomes a ghost.
+//!
+//! The ghost keeps its place in the leaf, and so its key stays a boundary that can be locked, until
+//! nobody holds or awaits the lock (restructure invariant 3). Its value stays too, but undo does
+//! not count on it: an insert over the ghost may have replaced it, so the log body has a copy.
 
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;

@@ -36,8 +36,9 @@ use crate::scratch::Scratch;
 use crate::{Context, LeafHint, Tree, op};
 use store::Goal;
 
-/// Bytes a user operation logs beside key and values: code, page, tree, slot, lengths, flags.
-pub(crate) const OP_OVERHEAD: usize = 32;
+/// Bytes a user operation logs beside key and values: code, page, tree, slot, lengths and flags are
+/// at most 24; the rest is for the log's own header, whose size the tree need not know.
+pub(crate) const OP_OVERHEAD: usize = 128;
 
 /// What the locking protocol said, under the latch.
 enum Verdict {
@@ -147,8 +148,8 @@ impl Tree {
             return Verdict::Locked(Err(slot));
         }
         // For an instant only, under the latch that newcomers to the gap would need (invariant 2).
-        // Waiters count against a check; but once this transaction has the gap, as after a wait, they
-        // wait for it, and to wait for them would go on for ever.
+        // Waiters count against a check; but once this transaction has the gap, as after a wait,
+        // they wait for it, and to wait for them would go on for ever.
         if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
             return Verdict::Denied(before, RangeMode::NX);

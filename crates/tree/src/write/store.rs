@@ -1,4 +1,15 @@
 //! Insert, put and update: one loop, since they differ only in what they make of finding the key.
+//!
+//! ```text
+//!          ┌──────────── wait for a lock ◄──────┐
+//!          ▼                                    │
+//!   reserve ─► latch leaf ─► lock ─► decide ────┼─► log, change ─► done
+//!          ▲                                    │
+//!          ├──────────── make room ◄────────────┤
+//!          └──────────── write chain ◄──────────┘     (latch let go on each way back)
+//! ```
+//! Locks obtained on the way are kept, so a second look is refused only if the key's own state has
+//! changed by this very transaction, which cannot be: it is here.
 
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
@@ -132,6 +143,7 @@ impl Tree {
             Verdict::Denied(id, mode) => return Ok(Look::Wait(id, mode)),
             Verdict::Locked(found) => found,
         };
+        // The key is locked: this answer, and a refusal because of it, is a read that stays true.
         let live = found.is_ok_and(|slot| !node.is_ghost(slot));
         match goal {
             Goal::Insert if live => return Ok(Look::Refused(Error::DuplicateKey)),
@@ -146,6 +158,7 @@ impl Tree {
         if !fits {
             return Ok(Look::Room(stored.bytes.len()));
         }
+        // From here on nothing can fail but the log itself (write invariant 4).
         let change = match found {
             Ok(slot) if live => replace(node, slot, stored),
             _ => Change::Insert {

@@ -99,6 +99,12 @@ pub(crate) fn check(engine: &Arc<Engine>) {
     panic!("pages that are met twice, or not at all");
 }
 
+/// How many seeds a test tries: `CLEARWAY_SEEDS`, or as many as are quick.
+pub(crate) fn seeds(quick: u64) -> std::ops::Range<u64> {
+    let wanted = std::env::var("CLEARWAY_SEEDS").ok().and_then(|text| text.parse().ok());
+    0..wanted.unwrap_or(quick)
+}
+
 /// SplitMix64: the same numbers on every machine.
 pub(crate) struct Rng(pub(crate) u64);
 

@@ -1,0 +1,107 @@
+//! A disk that fails: nothing is acknowledged that was not made durable, nothing acknowledged is
+//! lost, and every failure has its type.
+
+use std::{io::ErrorKind, sync::Arc};
+
+use clearway::{Database, Error, Options};
+use clearway_disk::{Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+
+/// A database on a disk that fails as planned, and the options to open what is left of it.
+fn faulty() -> (Database, Faults, Options) {
+    let (disk, faults) = (MemoryDisk::new(), Faults::new());
+    let small = |options: Options| options.cache_size(4 << 20).log_capacity(8 << 20);
+    let failing = FaultyDisk::new(disk.clone(), faults.clone());
+    let db = small(Options::new().on_disk(Arc::new(failing))).open("faulty").unwrap();
+    (db, faults, small(Options::new().on_disk(Arc::new(disk))))
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_acknowledged_and_reopening_recovers() {
+    let (db, faults, reopen) = faulty();
+    let t = db.table("t").unwrap();
+    db.transact("before", |tx| tx.put(&t, b"before", b"1")).unwrap();
+
+    faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
+    let failed = db.submit("during", |tx| tx.put(&t, b"during", b"1")).unwrap();
+    assert!(matches!(failed.wait(), Err(Error::OutcomeUnknown { .. })));
+    let refused = db.transact("after", |tx| tx.put(&t, b"after", b"1"));
+    assert!(
+        matches!(refused, Err(Error::Poisoned { .. } | Error::OutcomeUnknown { .. })),
+        "{refused:?}"
+    );
+    // The disk works again, but the engine does not believe it before it is reopened.
+    faults.clear();
+    assert!(matches!(db.health(), Err(Error::Poisoned { .. })));
+    let refused = db.transact("after", |tx| tx.put(&t, b"after", b"1"));
+    assert!(matches!(refused, Err(Error::Poisoned { .. })), "{refused:?}");
+    drop((db, t));
+
+    let db = reopen.open("reopened").unwrap();
+    let t = db.open_table("t").unwrap();
+    let read = |key: &'static [u8]| db.transact("read", |tx| tx.get(&t, key)).unwrap();
+    assert!(read(b"before").is_some());
+    assert!(read(b"after").is_none());
+    db.verify().unwrap();
+}
+
+#[test]
+fn a_reader_of_undurable_work_is_not_acknowledged_when_the_log_fails() {
+    let (db, faults, _) = faulty();
+    let t = db.table("t").unwrap();
+    faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
+    let mut writer = db.begin();
+    writer.put(&t, b"k", b"v").unwrap();
+    let mut reader = db.begin();
+    // The writer releases its locks at its commit, before the log fails.
+    let writer = writer.commit_pipelined().unwrap();
+    match reader.get(&t, b"k") {
+        Ok(value) => {
+            assert_eq!(value.as_deref(), Some(&b"v"[..]));
+            let reader = reader.commit_pipelined();
+            let outcome = reader.and_then(|mut pending| {
+                loop {
+                    if let Some(outcome) = pending.try_take() {
+                        break outcome;
+                    }
+                    std::thread::yield_now();
+                }
+            });
+            assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
+        }
+        // The failure was faster.
+        Err(error) => assert!(matches!(error, Error::Poisoned { .. }), "{error:?}"),
+    }
+    assert!(matches!(writer.wait(), Err(Error::OutcomeUnknown { .. })));
+}
+
+#[test]
+fn a_full_disk_is_said_and_nothing_is_lost() {
+    let (db, faults, reopen) = faulty();
+    let t = db.table("t").unwrap();
+    faults.fail(Operation::Allocate, "data", 1, ErrorKind::StorageFull, Lasting::Forever);
+    let value = vec![7; 100_000];
+    let mut kept = 0u32;
+    let refused = loop {
+        let result = db.transact("fill", |tx| tx.insert(&t, kept.to_be_bytes(), &value));
+        match result {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 10_000, "the disk never filled");
+    };
+    assert!(matches!(refused, Error::DiskFull { .. }), "{refused:?}");
+    // What fits still works, and so does everything once there is room.
+    assert!(db.transact("read", |tx| tx.get(&t, 0u32.to_be_bytes())).is_ok());
+    faults.clear();
+    db.transact("fill", |tx| tx.insert(&t, kept.to_be_bytes(), &value)).unwrap();
+    db.verify().unwrap();
+    db.close().unwrap();
+    drop((db, t));
+
+    let db = reopen.open("reopened").unwrap();
+    let t = db.open_table("t").unwrap();
+    let found = db.transact("count", |tx| {
+        tx.scan(&t, ..).try_fold(0, |n, row| Ok(n + u32::from(row?.1 == value)))
+    });
+    assert_eq!(found.unwrap(), kept + 1);
+}
