@@ -209,7 +209,12 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
-    use std::task::{Context, Waker};
+    use std::{
+        task::{Context, Waker},
+        time::Duration,
+    };
+
+    use clearway_sync::thread;
 
     use super::*;
     use crate::{LockId, LockOptions, Outcome, RangeMode};
@@ -249,6 +254,26 @@ mod tests {
         assert!(!table.dies(a));
         assert!(a.pending.is_some() && b.pending.is_none());
         assert_eq!(table.stats().deadlocks, 1);
+    }
+
+    #[test]
+    fn finder_waits_for_another_to_confirm_and_then_looks_again() {
+        let (table, mut owners) = standing_cycle();
+        let [a, b, _] = &mut owners;
+        let confirming = table.shared.detector.lock();
+        thread::scope(|scope| {
+            let second = scope.spawn(|| table.dies(a));
+            while table.stats().searches == 0 {
+                thread::yield_now();
+            }
+            // Time for it to die at once, if it did not wait for us (D3).
+            thread::sleep(Duration::from_millis(20));
+            // b, the first finder, gives way.
+            assert!(table.withdraw(b, false) == Withdrawal::Done);
+            drop(confirming);
+            assert!(!second.join().expect("no panic"), "one victim is enough");
+        });
+        assert_eq!(table.stats().deadlocks, 0);
     }
 
     #[test]

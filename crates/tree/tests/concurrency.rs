@@ -56,7 +56,11 @@ fn moving_records_are_never_counted_twice_or_missed() {
     let mover = |seed: u64| {
         let mut random = Random(seed);
         let mut moved = 0;
-        for _ in 0..400 {
+        // Until there were scans enough; a scan of everything may be a victim many times.
+        for n in 0..50_000 {
+            if n >= 400 && scans.load(Relaxed) >= 20 {
+                break;
+            }
             let (from, to) = (random.below(300), random.below(300));
             let rolls_back = random.below(5) == 0;
             moved += u64::from(transact(&db, &tree, |txn| {
@@ -74,7 +78,12 @@ fn moving_records_are_never_counted_twice_or_missed() {
         moved
     };
     std::thread::scope(|scope| {
-        let movers: Vec<_> = (1..4).map(|n| scope.spawn(move || mover(n * 77))).collect();
+        let movers: Vec<_> = (1..4)
+            .map(|n| {
+                let mover = &mover;
+                scope.spawn(move || mover(n * 77))
+            })
+            .collect();
         for direction in [Direction::Ascending, Direction::Descending] {
             let (db, tree, done, scans) = (&db, &tree, &done, &scans);
             scope.spawn(move || {
@@ -97,7 +106,7 @@ fn moving_records_are_never_counted_twice_or_missed() {
         done.store(true, Relaxed);
         verifier.join().unwrap();
     });
-    assert!(scans.load(Relaxed) > 0);
+    assert!(scans.load(Relaxed) >= 20, "scans are starved");
     assert_eq!(db.verify_only(&tree).records, RECORDS as u64);
     assert_eq!(db.difference(&db.replayed(db.log.len())), None);
 }

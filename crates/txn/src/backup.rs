@@ -8,8 +8,8 @@
 //! What comes out is what a crash at E would have left, and opens like that.
 //!
 //! Invariants:
-//! - B1. A page is copied after the superblock that is copied: whatever the copy lacks is in the log
-//!   from that superblock's redo LSN on.
+//! - B1. A page is copied after the superblock that is copied: whatever the copy lacks is in the
+//!   log from that superblock's redo LSN on.
 //! - B2. The log is copied after the last page, up to an E that was durable then: by the WAL rule
 //!   no copied page has seen a record beyond E.
 //! - B3. No log byte beyond E is copied, though the segment has some: they would be a group behind

@@ -276,7 +276,7 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
         let (pool, space) = (core.pool.clone(), core.space.clone());
         let catalogue = Tree::create(pool, space, TreeId::CATALOGUE, CATALOGUE_CONFIG, &mut *slot)?;
         let _ = root.set(catalogue.root());
-        finish::rollback(slot)?;
+        finish::leave(slot);
         Ok(catalogue)
     })?;
     checkpoint::take(&core, Cleaning::All)?;

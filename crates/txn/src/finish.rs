@@ -149,6 +149,14 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<()> {
     Ok(())
 }
 
+/// Ends the engine's own work that has logged no change of content: locks go, nothing is counted.
+pub(crate) fn leave(mut slot: Box<Slot>) {
+    debug_assert!(!slot.wrote);
+    slot.public().finish();
+    release(&mut slot, None);
+    slot.retire();
+}
+
 /// Ends a loser that recovery has undone.
 pub(crate) fn end_loser(mut slot: Box<Slot>) -> Result<()> {
     slot.reserve_end()?;

@@ -6,7 +6,7 @@
 //! | `SYSTEM` | none | none | the tree's |
 //! | `SYSTEM` | writer | number | a step of its deferred free of that number, from 1 |
 //! | `COMPENSATION` | writer | undo-next: the change to undo after this one | the tree's |
-//! | `FREES` | writer | its previous `FREES` | deferred frees that the commit record has no room for |
+//! | `FREES` | writer | its previous `FREES` | deferred frees, when they are many |
 //! | `COMMIT` | writer | its last `FREES` | deferred frees |
 //! | `END` | writer | none | empty: rolled back, or all deferred frees done |
 //! | `CHECKPOINT_BEGIN` | none | none | empty |

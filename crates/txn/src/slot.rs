@@ -1,8 +1,8 @@
 //! The private half of a transaction: its locks, undo list, log claim and table hints.
 //!
-//! A slot implements the tree's [`Context`](clearway_tree::Context): what the tree asks under its latches goes straight to
-//! the lock table and to the log. It also runs work that belongs to no user (ghost reclaim,
-//! the catalogue, recovery's losers), which differs only in what it logs.
+//! A slot implements the tree's [`Context`](clearway_tree::Context): what the tree asks under its
+//! latches goes straight to the lock table and to the log. It also runs work that belongs to no
+//! user (ghost reclaim, the catalogue, recovery's losers), which differs only in what it logs.
 //!
 //! Invariants:
 //! - T1. `undo` is L1 of `undo.rs`, and the public record owes exactly its head (R3, R4).
@@ -17,7 +17,7 @@ mod context;
 mod freeing;
 mod table_use;
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use clearway_base::{Error, Lsn, LsnSpan, Result, TxnId};
 use clearway_lock::{IntentMode, LockOwner, ResourceId, WaitLimit};
@@ -67,6 +67,8 @@ pub(crate) struct Slot {
     freeing: Option<Freeing>,
     /// Whether this is a loser that recovery undoes: there are no locks then to say what is free.
     recovering: bool,
+    /// Whether a ghost was asked about that somebody holds or awaits.
+    pub(crate) met_held_ghost: Cell<bool>,
     body: Vec<u8>,
 }
 
@@ -111,6 +113,7 @@ impl Slot {
             frees: DeferredFrees::default(),
             freeing: None,
             recovering: false,
+            met_held_ghost: Cell::new(false),
             body: Vec::new(),
             core: core.clone(),
         })

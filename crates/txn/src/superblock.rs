@@ -20,8 +20,8 @@
 //!
 //! Invariants:
 //! - U1. The copy with the highest sequence whose checksum holds is the truth.
-//! - U2. A write goes to the copy that is *not* the truth, and is durable before it counts. A change
-//!   is complete when both copies have it; only then may what the old one names be given up.
+//! - U2. A write goes to the copy that is *not* the truth, and is durable before it counts. A
+//!   change is complete when both copies have it; only then may what the old one names be given up.
 //! - U3. Of two openings the later has the higher epoch, durable before its first log write.
 
 use std::sync::Arc;

@@ -207,8 +207,8 @@ pub(crate) fn drop(core: &Arc<Core>, name: &str) -> Result<()> {
             core.tables.hide(&table);
             finish_drop(core, &mut holder, table.name(), table.tree())
         });
-    let ended = finish::rollback(holder);
-    result.and(ended)
+    finish::leave(holder);
+    result
 }
 
 fn mark_dropping(core: &Arc<Core>, table: &Table) -> Result<()> {
@@ -281,7 +281,7 @@ pub(crate) fn load(core: &Arc<Core>) -> Result<Vec<Table>> {
             dropping.push(table);
         }
     }
-    finish::rollback(slot)?;
+    finish::leave(slot);
     *core.tables.maps.write() = maps;
     core.tables.next_id.store(last_id + 1, Ordering::Relaxed);
     Ok(dropping)
@@ -292,7 +292,7 @@ pub(crate) fn resume_drops(core: &Arc<Core>, dropping: &[Table]) -> Result<()> {
     for table in dropping {
         let mut holder = Slot::begin(core);
         let result = finish_drop(core, &mut holder, table.name(), table.tree());
-        finish::rollback(holder)?;
+        finish::leave(holder);
         result?;
     }
     Ok(())

@@ -57,7 +57,7 @@ fn walk(core: &Arc<Core>, tables: &[Table]) -> Result<Vec<TableReport>> {
         // The intent lock keeps the table from being dropped under the walk.
         let mut slot = Slot::begin(core);
         let result = slot.enter(table, IntentMode::IS).and_then(|_| table.tree().verify());
-        finish::rollback(slot)?;
+        finish::leave(slot);
         match result {
             Ok(report) => reports.push(TableReport {
                 name: table.name().into(),

@@ -75,7 +75,7 @@ fn run(seed: u64) {
     let disk = FaultyDisk::new(memory.clone(), faults);
     // Checkpoints as fast as they come, which clean everything; or every few kilobytes in the
     // background, which clean what is old.
-    let eager = seed % 2 == 0;
+    let eager = seed.is_multiple_of(2);
     let options = EngineOptions { background: !eager, checkpoint_log_bytes: 16 << 10, ..options() };
     let engine = open_with(disk, options);
     let tables = ["accounts", "history"].map(|name| engine.create_table(name).unwrap());

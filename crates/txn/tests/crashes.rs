@@ -35,7 +35,7 @@ fn camera(
     let seen = AtomicUsize::new(0);
     faults.watch(move |event| {
         let changes = matches!(event.operation, Operation::Write | Operation::Sync);
-        if changes && seen.fetch_add(1, Ordering::SeqCst) % every == 0 {
+        if changes && seen.fetch_add(1, Ordering::SeqCst).is_multiple_of(every) {
             // What was acknowledged before the image was made must be in it.
             let acknowledged = acknowledged.load(Ordering::SeqCst);
             let disk = if durable { memory_too.fork_durable() } else { memory_too.fork() };

@@ -55,7 +55,8 @@ fn stalled(options: EngineOptions) -> Stalled {
 fn reader_of_undurable_data_waits_for_its_writer() {
     let s = stalled(options());
     let table = &s.table;
-    let reads: [(&str, fn(&mut Transaction, &Table)); 5] = [
+    type Read = fn(&mut Transaction, &Table);
+    let reads: [(&str, Read); 5] = [
         ("point", |txn, t| assert_eq!(txn.get(t, b"c").unwrap().unwrap(), b"new")),
         ("deleted key", |txn, t| assert!(txn.get(t, b"e").unwrap().is_none())),
         ("scan", |txn, t| assert_eq!(read_all(txn, t).unwrap().len(), 3)),

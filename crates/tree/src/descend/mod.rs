@@ -213,33 +213,30 @@ impl Tree {
         Ok(None)
     }
 
-    /// The node that owns `key` on `level`, at some moment during the call; for upkeep and checks,
-    /// which look again under latches. `None` if the tree is not that high, or if things change
-    /// too fast.
+    /// The node on `level` to which the path for `key` leads, as far as can be told without latches:
+    /// for upkeep and checks, which look again under latches. `None` if the tree is not that high,
+    /// or if things change too fast.
     pub(crate) fn locate(&self, key: &[u8], level: u8) -> Result<Option<Located>> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
-            if let End::Node(page, above) = self.attempt(key, level, &mut None)? {
-                let mut at = Located { page, above, is_foster: false };
-                for _ in 0..STEPS_MAX {
-                    let page = self.pool.shared(at.page)?;
-                    let node = Node::new(&*page);
-                    if at.page == self.root && node.tree() == self.id && node.level() < level {
-                        return Ok(None);
+            let End::Node(page, above) = self.attempt(key, level, &mut None)? else {
+                backoff.snooze();
+                continue;
+            };
+            let mut at = Located { page, above, is_foster: false };
+            for _ in 0..STEPS_MAX {
+                let page = self.pool.shared(at.page)?;
+                let node = Node::new(&*page);
+                if at.page == self.root && node.tree() == self.id && node.level() < level {
+                    return Ok(None);
+                }
+                match node.place(key) {
+                    Place::Foster(next) if self.is_node_at(&page, level) => {
+                        at = Located { page: next, above: at.page, is_foster: true };
                     }
-                    if !self.is_node_at(&page, level) {
-                        break;
-                    }
-                    match node.place(key) {
-                        Place::Here => return Ok(Some(at)),
-                        Place::Foster(next) => {
-                            at = Located { page: next, above: at.page, is_foster: true };
-                        }
-                        _ => break,
-                    }
+                    _ => return Ok(Some(at)),
                 }
             }
-            backoff.snooze();
         }
         Ok(None)
     }

@@ -311,6 +311,17 @@ fn append_split_leaves_the_left_node_nearly_full() {
 }
 
 #[test]
+fn append_split_leaves_room_for_a_long_foster_key() {
+    let (low, high) = ([b'a'; 40], [&[b'a'; 40][..], b"z"].concat());
+    let mut page = empty(0, 512, &low, Some(&high));
+    let key = |i: u8| [&low[..], &[b'b', i]].concat();
+    let count = fill(&mut page, &(0..40).map(|i| (key(i), (Vec::new(), false))).collect()).len();
+    let slot = Node::new(&page[..]).split_slot(count).unwrap();
+    let separator = key(slot as u8);
+    assert!(slot > count / 2 && NodeMut::new(&mut page).truncate(slot, PageId(9), &separator));
+}
+
+#[test]
 fn merge_keeps_the_border_as_a_ghost_when_asked() {
     let mut left = empty(0, PAGE_SIZE, b"aa", Some(b"am"));
     let mut right = empty(0, PAGE_SIZE, b"am", Some(b"az"));

@@ -5,10 +5,10 @@
 //! them on buffers. Where room is short a method compacts first.
 //!
 //! Two kinds of change
-//! : *In place*: insert, remove, value, ghost. They move slots, take from the gap and count garbage;
-//!   cheap, and what transactions do. *Rebuilding*: whatever changes fences or the foster child, and
-//!   compaction. They write a new node beside the old one and copy it over; a few microseconds,
-//!   and what system transactions do.
+//! : *In place*: insert, remove, value, ghost. They move slots, take from the gap and count
+//!   garbage; cheap, and what transactions do. *Rebuilding*: whatever changes fences or the foster
+//!   child, and compaction. They write a new node beside the old one and copy it over; a few
+//!   microseconds, and what system transactions do.
 //!
 //! Garbage
 //! : Bytes leave the heap without a trace only if they are its lowest; else they are counted, and

@@ -1,6 +1,6 @@
 //! Doing a logged operation for the first time, and doing it again.
 
-use clearway_base::{Lsn, LsnSpan, Result, TreeId};
+use clearway_base::{LsnSpan, Result, TreeId};
 use clearway_pool::{ExclusivePage, Pool};
 
 use super::Op;
@@ -48,9 +48,9 @@ pub fn redo(pool: &Pool, body: &[u8], span: LsnSpan) -> Result<()> {
         // A crash may have taken the file's extension with it.
         pool.ensure_len(id)?;
         let mut page = if formats { pool.format(id)? } else { pool.exclusive(id)? };
-        // A formatted page starts over: what later records did to it is redone after this one.
-        let has: Lsn = if formats { Lsn::ZERO } else { page.page_lsn() };
-        if has < span.end {
+        // A formatted page has page LSN 0 again and starts over: what later records did to it is
+        // redone after this one.
+        if page.page_lsn() < span.end {
             page.begin_change();
             op.apply_to(id, &mut page)?;
             page.finish_change(span.end);

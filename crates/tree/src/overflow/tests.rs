@@ -99,3 +99,17 @@ fn a_store_that_fails_frees_what_it_wrote() {
     assert!(matches!(stored, Err(Error::LogFull { .. })));
     assert_eq!(memory.space.allocated_count().unwrap(), before);
 }
+
+#[test]
+fn a_chunk_that_ends_too_early_or_too_late_is_damaged() {
+    let mut bytes = vec![0; PAGE_SIZE];
+    let read = |bytes: &[u8], left| page::read_chunk(PageId(9), bytes, TREE, left).is_ok();
+    assert!(format_chunk(&mut bytes, TREE, PageId::NONE, &[1; 100]));
+    assert!(read(&bytes, 100));
+    assert!(!read(&bytes, 99) && !read(&bytes, 101), "the last chunk is as long as what is left");
+    assert!(format_chunk(&mut bytes, TREE, PageId(8), &[1; 100]));
+    assert!(!read(&bytes, 100), "nothing follows the last chunk");
+    assert!(format_chunk(&mut bytes, TREE, PageId::NONE, &[1; CHUNK_LEN_MAX]));
+    assert!(!read(&bytes, CHUNK_LEN_MAX + 1), "something follows a full chunk");
+    assert!(!format_chunk(&mut bytes, TREE, PageId::NONE, &[]));
+}

@@ -8,6 +8,7 @@
 
 use clearway_base::{PageId, Result};
 use clearway_pool::SharedPage;
+use clearway_sync::Backoff;
 
 use super::TreeReport;
 use super::chain::Value;
@@ -46,10 +47,14 @@ impl Tree {
         report: &mut TreeReport,
         values: &mut Vec<Value>,
     ) -> Result<bool> {
+        let backoff = Backoff::new();
         for _ in 0..LOOKS_MAX {
-            let Some(at) = self.locate(key, level)? else { continue };
-            let Some(page) = self.latch_pair(at, key, level)? else { continue };
-            return self.verify_node(&page, at, key, report, values);
+            if let Some(at) = self.locate(key, level)?
+                && let Some(page) = self.latch_pair(at, key, level)?
+            {
+                return self.verify_node(&page, at, key, report, values);
+            }
+            backoff.snooze();
         }
         // Either the level is gone, which is fine, or there is no way to the key.
         let height = Node::new(&*self.pool.shared(self.root)?).level();

@@ -32,7 +32,11 @@ impl Context for Slot {
     }
 
     fn ghost_is_free(&self, ghost: LockId) -> bool {
-        !self.recovering && self.core.locks.is_idle(ghost)
+        let is_free = !self.recovering && self.core.locks.is_idle(ghost);
+        if !is_free {
+            self.met_held_ghost.set(true);
+        }
+        is_free
     }
 
     fn inherit_tag(&mut self, from: LockId, to: LockId) {

@@ -192,3 +192,13 @@ fn pages_of_several_maps_do_not_decode() {
     SystemOp::FreePages { tree: TREE, pages: vec![PageId(2)] }.encode(&mut body);
     assert!(Op::decode(&body).is_err(), "a map page is never freed");
 }
+
+#[test]
+fn numbers_have_one_encoding() {
+    let body = |slot: &[u8]| [&[16, 77, 0, 0, 0, 5], slot].concat();
+    assert!(Op::decode(&body(&[1])).is_ok());
+    assert!(Op::decode(&body(&[0x81, 1])).is_ok());
+    assert!(Op::decode(&body(&[0x81, 0])).is_err(), "1 in two bytes");
+    assert!(Op::decode(&body(&[0xFF, 0xFF, 0xFF, 0xFF, 0x1F])).is_err(), "more than 32 bits");
+    assert!(Op::decode(&body(&[0x81])).is_err(), "unfinished");
+}

@@ -65,13 +65,13 @@ impl Memory {
         TestContext { log: self.log.clone(), reserves_left: None }
     }
 
-    /// What redo makes of the log on an empty disk. The log is done twice, as after a crash in
-    /// recovery.
+    /// What redo makes of the log on an empty disk. Then the log is redone once more, but for the
+    /// first map page's format, so that what was done already must be recognised by page LSN.
     pub(crate) fn replayed(&self) -> Memory {
         let again = Memory::open(self.log.clone());
         let records = self.log.records.lock().unwrap().clone();
-        for _ in 0..2 {
-            for (body, span) in &records {
+        for skipped in 0..2 {
+            for (body, span) in &records[skipped..] {
                 redo(&again.pool, body, *span).unwrap();
             }
         }

@@ -320,7 +320,13 @@ fn operations_refuse_pages_they_were_not_logged_for() {
             value_len: 0,
         }),
     ];
-    for op in refused {
+    let mut image = Vec::new();
+    mini.put(b"kez", b"value", 2);
+    assert!(mini.node(leaf).upper_image_into(1, &mut image));
+    let image = Image::parse(&image).unwrap();
+    let (left, right, tree, slot) = (leaf, PageId(50), TREE, 0);
+    let split = Op::System(SystemOp::Split { left, right, tree, slot, image });
+    for op in refused.into_iter().chain([split]) {
         let mut page = mini.pages[&leaf].clone();
         assert!(op.apply_to(leaf, &mut page[..]).is_err(), "{op:?}");
         assert!(page == mini.pages[&leaf], "{op:?} changed nothing");
