@@ -222,10 +222,9 @@ impl fmt::Display for Error {
             Poisoned { cause } => {
                 write!(f, "the engine stopped after a failure ({cause}); reopen the database")
             }
-            OutcomeUnknown { cause } => write!(
-                f,
-                "the outcome is unknown until the database is opened again: {cause}"
-            ),
+            OutcomeUnknown { cause } => {
+                write!(f, "the outcome is unknown until the database is opened again: {cause}")
+            }
             Closed => write!(f, "the database is closed"),
         }
     }

@@ -9,7 +9,7 @@
 //!    the lock only for an instant, it is given back, unless the transaction held part of it before
 //!    it waited: then giving it back would break two-phase locking.
 //! 4. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
-//!    splits the gap; its lock then covers its new gap in the same mode ([`own_gap`]).
+//!    splits the gap; its lock then covers its new gap in the same mode ([`Waited::own_gap`]).
 //!
 //! Algorithm
 //! : "Efficient Locking for Databases", section 2.2, algorithms 1 and 2 and their footnote.

@@ -134,7 +134,7 @@ fn counters_add_up() {
                     new.resize(8 + len, 0);
                     tree.put(txn, &mut hint, &key(n), &new)?;
                 }
-                Ok(len % 7 != 0)
+                Ok(!len.is_multiple_of(7))
             });
             sum += if committed { keys.len() as u64 } else { 0 };
         }

@@ -120,7 +120,9 @@ fn point_operations_take_the_modes_of_algorithms_1_and_2() {
     };
     let out = &mut Vec::new();
     let mut get = |key: &'static [u8], intent| {
-        locks(&mut |txn, hint| drop(tree.get(txn, hint, key, intent, out).unwrap()))
+        locks(&mut |txn, hint| {
+            tree.get(txn, hint, key, intent, out).unwrap();
+        })
     };
     assert_eq!(get(b"b", ReadIntent::Read), [('b', M::SN)]);
     assert_eq!(get(b"c", ReadIntent::Read), [('b', M::NS)]);

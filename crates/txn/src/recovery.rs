@@ -20,8 +20,8 @@
 //! direction. Checkpoints may run meanwhile: losers stand in the registry like everybody.
 //!
 //! Algorithm: Mohan et al., "ARIES" (TODS 1992), sections 6.1 to 6.4. Differences: analysis and
-//! redo are one pass, since there is no dirty-page table to wait for; system transactions are single
-//! records and are never undone; a committed transaction may owe deferred frees.
+//! redo are one pass, since there is no dirty-page table to wait for; system transactions are
+//! single records and are never undone; a committed transaction may owe deferred frees.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

@@ -41,9 +41,15 @@ use crate::{
 /// Tables whose leaf hints a slot remembers from one transaction to the next.
 const TABLES_KEPT: usize = 16;
 
+/// A reference to the core with a count of its own.
+struct Anchor(Arc<Core>);
+
 /// See the module.
 pub(crate) struct Slot {
     pub(crate) core: Arc<Core>,
+    /// Keeps the core alive while the slot itself moves to the free list. The slot's own, so that
+    /// its count is on nobody else's cache line (T4).
+    anchor: Arc<Anchor>,
     index: u32,
     sequence: u32,
     pub(crate) id: TxnId,
@@ -116,6 +122,7 @@ impl Slot {
             met_held_ghost: Cell::new(false),
             body: Vec::new(),
             core: core.clone(),
+            anchor: Arc::new(Anchor(core.clone())),
         })
     }
 
@@ -149,10 +156,8 @@ impl Slot {
             self.tables.clear();
         }
         self.tables.iter_mut().for_each(TableUse::end);
-        let core = Arc::as_ptr(&self.core);
-        // SAFETY: T4. Until the slot is in the list its own reference keeps the core alive, and
-        // from then until the list's latch is free nobody can take it out and drop it.
-        let refused = unsafe { (*core).registry.give_back(self) };
+        let anchor = self.anchor.clone();
+        let refused = anchor.0.registry.give_back(self);
         if let Some(refused) = refused {
             // The engine was closed while this transaction ran.
             refused.core.leave_directory();

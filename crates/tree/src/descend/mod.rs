@@ -213,9 +213,9 @@ impl Tree {
         Ok(None)
     }
 
-    /// The node on `level` to which the path for `key` leads, as far as can be told without latches:
-    /// for upkeep and checks, which look again under latches. `None` if the tree is not that high,
-    /// or if things change too fast.
+    /// The node on `level` to which the path for `key` leads, as far as can be told without
+    /// latches: for upkeep and checks, which look again under latches. `None` if the tree is not
+    /// that high, or if things change too fast.
     pub(crate) fn locate(&self, key: &[u8], level: u8) -> Result<Option<Located>> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {

@@ -8,8 +8,8 @@
 //!          ├──────────── make room ◄────────────┤
 //!          └──────────── write chain ◄──────────┘     (latch let go on each way back)
 //! ```
-//! Locks obtained on the way are kept, so a second look is refused only if the key's own state has
-//! changed by this very transaction, which cannot be: it is here.
+//! The key's lock, once granted, is kept, so what was decided on one look holds on every later one:
+//! only the gap may have to be asked for again, as long as the key is not part of the leaf.
 
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
