@@ -1,10 +1,13 @@
 //! When a group is written.
 //!
 //! Adaptive: an idle device is given whatever there is. While writes are in flight the next group
-//! gathers; it may overlap with them (up to the limit of flights) once it is as large as the group
-//! sent last. So a stream of requests settles into a few groups of equal size, one gathering and
-//! the others in flight, whatever the rate: without the size rule the second flight would leave at
-//! the first request after the first one, nearly empty, and everybody else would wait for a third.
+//! gathers; it may overlap with them (up to the limit of flights) once it is half as large as the
+//! group sent last. So a stream of requests settles into a few groups of similar size, one gathering
+//! and the others in flight, whatever the rate: without the size rule the second flight would leave
+//! at the first request after the first one, nearly empty, and everybody else would wait for a third.
+//!
+//! Measured (2026-11-21, 2 cores, two flights, TPC-B with 64 in flight, medians of 5 in turn): a
+//! share of 1 gave 182,000 tps, 2/3 185,000, 1/2 200,000, 1/3 175,000.
 //!
 //! Fixed: X requests, L bytes or T time after the first request, whichever comes first.
 
@@ -46,7 +49,9 @@ pub(super) fn decide(policy: GroupPolicy, now: impl Fn() -> Instant, s: &Situati
         return Decision::Rest;
     }
     match policy {
-        GroupPolicy::Adaptive if s.in_flight == 0 || s.gathered >= s.last_bytes => Decision::Start,
+        GroupPolicy::Adaptive if s.in_flight == 0 || s.gathered >= overlap_from(s) => {
+            Decision::Start
+        }
         GroupPolicy::Adaptive => Decision::Rest,
         GroupPolicy::Fixed { commits, bytes, time } => {
             if s.is_urgent || s.requests >= u64::from(commits) || s.gathered >= bytes {
@@ -69,8 +74,13 @@ pub(super) fn attention(policy: GroupPolicy, s: &Situation) -> Option<u64> {
         GroupPolicy::Fixed { .. } => Some(0),
         GroupPolicy::Adaptive if s.in_flight >= s.in_flight_max => None,
         GroupPolicy::Adaptive if s.in_flight == 0 => Some(1),
-        GroupPolicy::Adaptive => Some(s.last_bytes),
+        GroupPolicy::Adaptive => Some(overlap_from(s)),
     }
+}
+
+/// Bytes from which on a group may overlap with the flight before it.
+fn overlap_from(s: &Situation) -> u64 {
+    s.last_bytes / 2
 }
 
 #[cfg(test)]
@@ -99,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_group_waits_until_it_is_as_large_as_the_last() {
+    fn overlapping_group_waits_until_it_is_half_as_large_as_the_last() {
         let decide = |s| decide(GroupPolicy::Adaptive, Instant::now, &s);
         let one = Situation { in_flight: 1, ..situation() };
-        assert_eq!(decide(one), Decision::Rest);
-        assert_eq!(decide(Situation { gathered: 1024, ..one }), Decision::Start);
+        assert_eq!(decide(Situation { gathered: 511, ..one }), Decision::Rest);
+        assert_eq!(decide(one), Decision::Start);
         assert_eq!(decide(Situation { gathered: 9999, in_flight: 2, ..one }), Decision::Rest);
     }
 

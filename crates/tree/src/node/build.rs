@@ -57,7 +57,8 @@ impl<'a> Shape<'a> {
 
 /// A node under construction, in a page of its own.
 pub(super) struct Builder {
-    page: [u8; PAGE_SIZE],
+    /// On the heap: by value, each hand-over of the builder would copy the page.
+    page: Box<[u8; PAGE_SIZE]>,
     prefix_len: usize,
     count: usize,
     ghosts: usize,
@@ -69,7 +70,7 @@ impl Builder {
     pub(super) fn new(shape: Shape<'_>) -> Option<Builder> {
         let node_end = shape.node_bytes.clamp(SLOTS, PAGE_SIZE);
         let mut builder = Builder {
-            page: [0; PAGE_SIZE],
+            page: zeroed(),
             prefix_len: shape.prefix_len(),
             count: 0,
             ghosts: 0,
@@ -144,7 +145,7 @@ impl Builder {
     }
 
     /// The finished node.
-    pub(super) fn finish(mut self) -> [u8; PAGE_SIZE] {
+    pub(super) fn finish(mut self) -> Box<[u8; PAGE_SIZE]> {
         let (count, ghosts, heap_start) = (self.count, self.ghosts, self.heap_start);
         self.put_u16(COUNT, count);
         self.put_u16(GHOSTS, ghosts);
@@ -180,6 +181,11 @@ impl Builder {
         self.put_u16(field, at);
         self.put_u16(field + 2, key.len());
     }
+}
+
+/// A page of zeros, made where it stays.
+pub(super) fn zeroed() -> Box<[u8; PAGE_SIZE]> {
+    vec![0; PAGE_SIZE].into_boxed_slice().try_into().expect("as long as a page")
 }
 
 /// How many bytes `a` and `b` have in common at the front.

@@ -73,7 +73,7 @@ impl<'a> Image<'a> {
 
     /// A page with the node in it and nothing in the pool's header.
     pub(crate) fn to_page(self) -> Box<[u8; PAGE_SIZE]> {
-        let mut page = Box::new([0; PAGE_SIZE]);
+        let mut page = super::build::zeroed();
         self.write_to(&mut page[..]);
         page
     }

@@ -106,33 +106,35 @@ impl<'a> Change<'a> {
 /// How many bytes `a` and `b`, of equal length, have in common at the front: by words.
 #[inline]
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (mut x, mut y) = (a, b);
-    while let (Some((p, rest_x)), Some((q, rest_y))) =
-        (x.split_first_chunk::<8>(), y.split_first_chunk::<8>())
-    {
-        let differ = u64::from_le_bytes(*p) ^ u64::from_le_bytes(*q);
-        if differ != 0 {
-            return a.len() - x.len() + differ.trailing_zeros() as usize / 8;
+    let mut at = 0;
+    while let (Some(x), Some(y)) = (word_at(a, at), word_at(b, at)) {
+        if x != y {
+            return at + (x ^ y).trailing_zeros() as usize / 8;
         }
-        (x, y) = (rest_x, rest_y);
+        at += 8;
     }
-    a.len() - x.len() + x.iter().zip(y).take_while(|(p, q)| p == q).count()
+    at + a[at..].iter().zip(&b[at..]).take_while(|(x, y)| x == y).count()
 }
 
 /// How many bytes `a` and `b`, of equal length, have in common at the back: by words.
 #[inline]
 fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    let (mut x, mut y) = (a, b);
-    while let (Some((rest_x, p)), Some((rest_y, q))) =
-        (x.split_last_chunk::<8>(), y.split_last_chunk::<8>())
-    {
-        let differ = u64::from_le_bytes(*p) ^ u64::from_le_bytes(*q);
-        if differ != 0 {
-            return a.len() - x.len() + differ.leading_zeros() as usize / 8;
+    let mut end = a.len();
+    while end >= 8 {
+        let (Some(x), Some(y)) = (word_at(a, end - 8), word_at(b, end - 8)) else { break };
+        if x != y {
+            return a.len() - end + (x ^ y).leading_zeros() as usize / 8;
         }
-        (x, y) = (rest_x, rest_y);
+        end -= 8;
     }
-    a.len() - x.len() + x.iter().rev().zip(y.iter().rev()).take_while(|(p, q)| p == q).count()
+    let rest = a[..end].iter().rev().zip(b[..end].iter().rev());
+    a.len() - end + rest.take_while(|(x, y)| x == y).count()
+}
+
+/// The eight bytes at `at`, little-endian, if they are all there.
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.first_chunk().map(|word| u64::from_le_bytes(*word))
 }
 
 /// How a user operation is undone: logically, by key, wherever the record is by then.
