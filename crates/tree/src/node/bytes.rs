@@ -22,6 +22,12 @@ pub(crate) trait Bytes {
     fn word(&self, index: usize) -> u64;
     /// Fills `out` from `at`; zeros beyond the page.
     fn copy(&self, at: usize, out: &mut [u8]);
+    /// Appends the `len` bytes at `at` to `out`; zeros beyond the page.
+    fn append_to(&self, at: usize, len: usize, out: &mut Vec<u8>) {
+        let from = out.len();
+        out.resize(from + len, 0);
+        self.copy(at, &mut out[from..]);
+    }
     /// Orders the `len` bytes at `at` against `other`, as byte strings.
     fn compare(&self, at: usize, len: usize, other: &[u8]) -> Ordering;
 }
@@ -48,6 +54,17 @@ impl Bytes for [u8] {
         let n = from.len().min(out.len());
         out[..n].copy_from_slice(&from[..n]);
         out[n..].fill(0);
+    }
+    #[inline]
+    fn append_to(&self, at: usize, len: usize, out: &mut Vec<u8>) {
+        match self.get(at..at.saturating_add(len)) {
+            Some(bytes) => out.extend_from_slice(bytes),
+            None => {
+                let from = out.len();
+                out.resize(from + len, 0);
+                self.copy(at, &mut out[from..]);
+            }
+        }
     }
     #[inline]
     fn compare(&self, at: usize, len: usize, other: &[u8]) -> Ordering {

@@ -145,12 +145,10 @@ impl<'a, B: Bytes + ?Sized> Node<'a, B> {
 
     /// Replaces `out` by the full key at `slot`.
     pub(crate) fn key_into(&self, slot: usize, out: &mut Vec<u8>) {
-        let (slot, prefix_len) = (self.slot(slot), self.prefix_len());
+        let slot = self.slot(slot);
         out.clear();
-        out.resize(prefix_len + slot.suffix_len(), 0);
-        let (prefix, suffix) = out.split_at_mut(prefix_len);
-        self.bytes.copy(self.fence(LOW).0, prefix);
-        self.bytes.copy(slot.suffix_at(), suffix);
+        self.bytes.append_to(self.fence(LOW).0, self.prefix_len(), out);
+        self.bytes.append_to(slot.suffix_at(), slot.suffix_len(), out);
     }
 
     /// The full key at `slot`, in a vector of its own.

@@ -213,6 +213,15 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
         self.bytes.compare(slot.suffix_at() + skip + 4, len - 4, &rest[4..])
     }
 
+    /// Whether `key` is absent and would stand at `slot`: its two neighbours tell, no search is
+    /// needed.
+    pub(crate) fn belongs_at(&self, slot: usize, key: &[u8]) -> bool {
+        let count = self.count();
+        slot <= count
+            && (slot == 0 || self.compare_key(slot - 1, key) == Ordering::Less)
+            && (slot == count || self.compare_key(slot, key) == Ordering::Greater)
+    }
+
     /// Orders the key at `slot` against `key`, which must start with the node's prefix.
     pub(crate) fn compare_key(&self, slot: usize, key: &[u8]) -> Ordering {
         let suffix = key.get(self.prefix_len()..).unwrap_or(&[]);

@@ -10,10 +10,16 @@ use super::write::absorbed;
 /// tree that grows at its end is about 94 % full.
 const APPEND_SIXTEENTHS: usize = 15;
 
+/// An insertion with at most this share of the node's bytes behind it, one in 8, splits the node
+/// where it goes. Where many sequences grow side by side, each thereby gets leaves of its own and
+/// then splits like an append, instead of leaving half-full leaves behind for ever.
+const NEAR_END_SHARE: usize = 8;
+
 impl Node<'_, [u8]> {
     /// The slot of the first record that a split should move to the foster child, given the slot
     /// at which the record that found no room would be inserted: by bytes in the middle, but near
-    /// the end for an insertion at the very end and near the start for one at the very start.
+    /// the end for an insertion at the very end, near the start for one at the very start, and at
+    /// the insertion itself if little is behind it.
     /// `None` if there are too few records to split.
     ///
     /// The lower half has room for its foster key.
@@ -23,10 +29,13 @@ impl Node<'_, [u8]> {
             return None;
         }
         let total: usize = (0..count).map(|slot| self.record_bytes(slot)).sum();
+        let behind: usize = (insert_at..count).map(|slot| self.record_bytes(slot)).sum();
         let target = if insert_at >= count {
             total * APPEND_SIXTEENTHS / 16
         } else if insert_at == 0 {
             total - total * APPEND_SIXTEENTHS / 16
+        } else if behind <= total / NEAR_END_SHARE {
+            total - behind
         } else {
             total / 2
         };

@@ -31,6 +31,9 @@ const FLAG_OLD_OVERFLOW: u8 = 2;
 /// The insert creates its slot, instead of finding a ghost there.
 const FLAG_NEW_SLOT: u8 = 4;
 
+/// Bytes that are compared at once where two values are expected to be the same: two vectors.
+const BLOCK: usize = 32;
+
 /// A change of one record's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct UserOp<'a> {
@@ -120,6 +123,12 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 #[inline]
 fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     let mut end = a.len();
+    // Most of a row stays as it is: whole blocks first, which compare as vectors.
+    while let (Some(x), Some(y)) = (a[..end].last_chunk::<BLOCK>(), b[..end].last_chunk::<BLOCK>())
+        && x == y
+    {
+        end -= BLOCK;
+    }
     while end >= 8 {
         let (Some(x), Some(y)) = (word_at(a, end - 8), word_at(b, end - 8)) else { break };
         if x != y {
@@ -302,7 +311,7 @@ impl<'a> UserOp<'a> {
         let slot = self.slot;
         if let Change::Insert { value, overflow, new_slot: true } = self.change {
             let record = Record { value, ghost: false, overflow };
-            return node.read().find(self.key) == Err(slot) && node.insert(slot, self.key, record);
+            return node.read().belongs_at(slot, self.key) && node.insert(slot, self.key, record);
         }
         let view = node.read();
         if slot >= view.count() || view.compare_key(slot, self.key) != Ordering::Equal {

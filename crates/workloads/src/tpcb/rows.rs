@@ -7,8 +7,8 @@
 pub(super) const ROW_LEN: usize = 100;
 /// Length of history rows.
 pub(super) const HISTORY_LEN: usize = 50;
-/// Bits of a history key that hold the sequence: 2⁴⁰ transactions a client, 2²⁴ clients.
-const SEQUENCE_BITS: u32 = 40;
+/// Bits of a history key that hold the sequence: 2³² transactions a client, 2³² clients.
+const SEQUENCE_BITS: u32 = 32;
 
 pub(super) fn key(id: u64) -> [u8; 8] {
     id.to_be_bytes()
