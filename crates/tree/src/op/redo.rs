@@ -22,7 +22,18 @@ pub(crate) fn perform(
     pages: &mut [&mut ExclusivePage<'_>],
     log: impl FnOnce(&[u8]) -> Result<LsnSpan>,
 ) -> Result<LsnSpan> {
-    let op = Op::decode(body)?;
+    perform_decoded(&Op::decode(body)?, body, pages, log)
+}
+
+/// As [`perform`], for a caller that has the operation at hand from which `body` was encoded, or
+/// one that [applies](Op::apply_to) the same.
+#[inline]
+pub(crate) fn perform_decoded(
+    op: &Op<'_>,
+    body: &[u8],
+    pages: &mut [&mut ExclusivePage<'_>],
+    log: impl FnOnce(&[u8]) -> Result<LsnSpan>,
+) -> Result<LsnSpan> {
     debug_assert_eq!(op.pages().iter().count(), pages.len());
     for page in pages.iter_mut() {
         debug_assert!(op.pages().iter().any(|(id, _)| id == page.id()));

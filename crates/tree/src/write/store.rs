@@ -18,7 +18,7 @@ use super::{Absent, OP_OVERHEAD, Verdict};
 use crate::descend::Debt;
 use crate::locking::Waited;
 use crate::node::Node;
-use crate::op::{Change, UserOp};
+use crate::op::{self, Change, Op, UserOp};
 use crate::scratch::Scratch;
 use crate::{Context, LeafHint, Tree, overflow};
 
@@ -175,11 +175,30 @@ impl Tree {
         let mut scratch = Scratch::borrow();
         op.encode(&mut scratch.body);
         let dropped = op.dropped_overflow().map(<[u8]>::to_vec);
-        Tree::perform_user(ctx, &mut leaf, &scratch)?;
+        let change = detached(&op.change, stored.bytes);
+        let op = Op::User(UserOp { page: op.page, tree: op.tree, slot, key, change });
+        let log = |body: &[u8]| ctx.log_user(body);
+        op::perform_decoded(&op, &scratch.body, &mut [&mut leaf], log)?;
         if let Some(reference) = dropped {
             ctx.defer_free(self.id, &reference);
         }
         Ok(Look::Done(live))
+    }
+}
+
+/// What applying `change` needs, out of the value that it stores: nothing of it lies in the page,
+/// which can then be changed.
+#[inline]
+fn detached<'v>(change: &Change<'_>, value: &'v [u8]) -> Change<'v> {
+    match *change {
+        Change::Delta { offset, new, .. } => {
+            Change::Delta { offset, old: &[], new: &value[offset..offset + new.len()] }
+        }
+        Change::Replace { old_overflow, new_overflow, .. } => {
+            Change::Replace { old: &[], old_overflow, new: value, new_overflow }
+        }
+        Change::Insert { overflow, new_slot, .. } => Change::Insert { value, overflow, new_slot },
+        Change::Delete { overflow, .. } => Change::Delete { old: &[], overflow },
     }
 }
 
