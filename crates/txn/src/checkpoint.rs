@@ -57,6 +57,9 @@ pub(crate) enum Cleaning {
     Old,
     /// Everything that is dirty when it starts: the log shall become as short as possible.
     All,
+    /// Nothing: opening a database shall not wait until all that redo changed is written. The
+    /// next checkpoint cleans it, since it is older than this one.
+    Nothing,
 }
 
 impl Checkpoints {
@@ -122,6 +125,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
             core.pool.clean_older(Lsn(core.checkpoints.latest.load(Ordering::Relaxed)))?;
         }
         Cleaning::All => core.pool.clean_older(core.log.end())?,
+        Cleaning::Nothing => {}
     }
 
     let begin = insert(core, record::CHECKPOINT_BEGIN, &[])?.start;

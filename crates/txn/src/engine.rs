@@ -299,7 +299,7 @@ fn recover(disk: Arc<dyn Disk>, mut options: EngineOptions, block: Superblock) -
     let block = file.update(|block| block.epoch = Epoch(block.epoch.0 + 1))?;
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
-    let pass = recovery::forward(&disk, &pool, &block)?;
+    let pass = recovery::forward(&disk, &pool, options.pool.cache_bytes, &block)?;
     let log = options.log.clone();
     let log = Log::start(disk.clone(), log, pass.tail, block.epoch, block.keep_from)?;
     gate.open(log.clone());
@@ -319,7 +319,9 @@ fn recover(disk: Arc<dyn Disk>, mut options: EngineOptions, block: Superblock) -
     let finished = recovery::backward(&core, losers).and_then(|undone| {
         let dropping = tables::load(&core)?;
         tables::resume_drops(&core, &dropping)?;
-        checkpoint::take(&core, Cleaning::All)?;
+        // Without a background nobody would clean later.
+        let cleaning = if background.is_some() { Cleaning::Nothing } else { Cleaning::All };
+        checkpoint::take(&core, cleaning)?;
         Ok((undone, dropping.len() as u64))
     });
     let (undone, drops) = match finished {

@@ -60,6 +60,7 @@ mod background;
 mod backup;
 mod checkpoint;
 mod engine;
+mod read_ahead;
 mod recovery;
 mod verify;
 

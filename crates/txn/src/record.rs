@@ -33,6 +33,12 @@ const ENTRY_BYTES: usize = 32;
 /// Entries of one `CHECKPOINT_ACTIVE` record: 1,000 × 32 bytes, below the longest record.
 pub(crate) const ACTIVE_ENTRIES_MAX: usize = 1000;
 
+/// Whether a record changes pages, that is, whether redo does it again.
+#[inline]
+pub(crate) fn is_change(kind: u8) -> bool {
+    matches!(kind, USER | SYSTEM | COMPENSATION)
+}
+
 /// What a running transaction would need if the engine stopped now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Need {

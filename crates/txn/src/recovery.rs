@@ -37,6 +37,7 @@ use crate::{
     core::Core,
     finish,
     frees::DeferredFrees,
+    read_ahead::Batch,
     record::{self, ActiveEntry, Need},
     slot::Slot,
     superblock::Superblock,
@@ -65,19 +66,29 @@ pub(crate) struct Undone {
 /// # Errors
 /// Damage in the log or in a page, and what the disk says. Nothing is lost: the pass can be
 /// repeated.
-pub(crate) fn forward(disk: &Arc<dyn Disk>, pool: &Pool, block: &Superblock) -> Result<Pass> {
+pub(crate) fn forward(
+    disk: &Arc<dyn Disk>,
+    pool: &Pool,
+    cache_bytes: u64,
+    block: &Superblock,
+) -> Result<Pass> {
     sync_log(&**disk)?;
     let mut reader = LogReader::open(disk.clone(), block.segment_bytes, block.redo)?;
     let mut analysis = Analysis::new(block.checkpoint);
+    let mut batch = Batch::new(cache_bytes);
     let mut records = 0;
-    while let Some(record) = reader.next()? {
-        records += 1;
-        pool.set_redo_position(Some(record.span.start));
-        if matches!(record.kind, record::USER | record::SYSTEM | record::COMPENSATION) {
-            clearway_tree::redo(pool, record.body, record.span)?;
-        }
-        if record.span.start >= block.checkpoint {
-            analysis.note(&record);
+    while batch.fill(&mut reader)? {
+        batch.load_pages(pool);
+        // At or before every record of the batch: a recovery LSN may be too low, never too high.
+        pool.set_redo_position(batch.start());
+        for record in batch.records() {
+            records += 1;
+            if record::is_change(record.kind) {
+                clearway_tree::redo(pool, record.body, record.span)?;
+            }
+            if record.span.start >= block.checkpoint {
+                analysis.note(&record);
+            }
         }
     }
     pool.set_redo_position(None);

@@ -42,8 +42,8 @@ pub(crate) mod tests;
 use clearway_base::{Error, PageId, Result, TreeId};
 
 pub(crate) use compensation::{CompensationOp, Restore};
+pub use redo::{for_each_page, redo, tree_of_body};
 pub(crate) use redo::{perform, perform_decoded};
-pub use redo::{redo, tree_of_body};
 pub(crate) use system::SystemOp;
 pub(crate) use user::{Change, UndoAction, UserOp};
 

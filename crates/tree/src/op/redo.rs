@@ -1,6 +1,6 @@
 //! Doing a logged operation for the first time, and doing it again.
 
-use clearway_base::{LsnSpan, Result, TreeId};
+use clearway_base::{LsnSpan, PageId, Result, TreeId};
 use clearway_pool::{ExclusivePage, Pool};
 
 use super::Op;
@@ -68,6 +68,14 @@ pub fn redo(pool: &Pool, body: &[u8], span: LsnSpan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Calls `visit` with each page that a record of this crate changes; with none for a body that
+/// cannot be read.
+pub fn for_each_page(body: &[u8], mut visit: impl FnMut(PageId)) {
+    if let Ok(op) = Op::decode(body) {
+        op.pages().iter().for_each(|(page, _)| visit(page));
+    }
 }
 
 /// The tree that a record of this crate belongs to; `None` for the space map's own records and for
