@@ -3,22 +3,18 @@
 
 mod rig;
 
-use std::{
-    ops::Bound,
-    sync::{
-        Arc, Barrier,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{RecvTimeoutError, channel},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::ops::Bound::Included;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{Faults, FaultyDisk, MemoryDisk};
 use clearway_lock::{LockOptions, WaitLimit};
-use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, EngineOptions, Table, TableReport, Transaction};
+use clearway_tree::Direction::{self, Ascending as UP, Descending as DOWN};
+use clearway_tree::{ReadIntent, TreeReport};
+use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
 use rig::{Contents, Rng, check, commit, contents, open, open_with, options, put, read_all};
 
@@ -41,15 +37,14 @@ fn filled(options: EngineOptions, keys: &[&str]) -> (Arc<Engine>, Table) {
 
 /// Runs `body` on a thread of its own, so that a hang is a failure.
 fn watched(what: &str, body: impl FnOnce() + Send + 'static) {
-    let (done, end) = channel();
+    let (alive, end) = mpsc::channel::<()>();
     let runner = thread::spawn(move || {
+        let _alive = alive;
         body();
-        let _ = done.send(());
     });
-    match end.recv_timeout(WATCHDOG) {
-        Err(RecvTimeoutError::Timeout) => panic!("{what}: hangs"),
-        _ => runner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-    }
+    let end = end.recv_timeout(WATCHDOG);
+    assert_eq!(end, Err(mpsc::RecvTimeoutError::Disconnected), "{what}: hangs");
+    runner.join().unwrap_or_else(|_| panic!("{what}: failed"));
 }
 
 /// Looks until it is so.
@@ -80,8 +75,8 @@ fn scan(
     (low, high): (&str, &str),
     direction: Direction,
 ) -> Result<Contents> {
-    let bound = |key: &str| Bound::Included(key.as_bytes().to_vec());
-    let mut cursor = txn.cursor(table, bound(low), bound(high), direction, ReadIntent::Read)?;
+    let (low, high) = (Included(low.into()), Included(high.into()));
+    let mut cursor = txn.cursor(table, low, high, direction, ReadIntent::Read)?;
     let mut found = Contents::new();
     while let Some((key, value)) = cursor.next(txn)? {
         assert!(found.insert(key, value).is_none(), "a key twice in a scan");
@@ -89,13 +84,41 @@ fn scan(
     Ok(found)
 }
 
-fn report(engine: &Engine, table: &Table) -> TableReport {
-    let report = engine.verify().unwrap();
-    report.tables.into_iter().find(|found| found.tree == table.id()).unwrap()
+fn report(engine: &Engine, table: &Table) -> TreeReport {
+    let mut tables = engine.verify().unwrap().tables.into_iter();
+    tables.find(|found| found.tree == table.id()).unwrap().report
 }
 
 fn ghosts(engine: &Engine, table: &Table) -> u64 {
-    report(engine, table).report.ghosts
+    report(engine, table).ghosts
+}
+
+/// Deletes a key if it is there.
+fn remove(txn: &mut Transaction, table: &Table, key: &str) -> Result<()> {
+    match txn.delete(table, key.as_bytes()) {
+        Err(Error::NotFound) => Ok(()),
+        result => result,
+    }
+}
+
+/// Some threads do `work` over and over until `main` is done, or has failed.
+fn busy(threads: u64, work: impl Fn(u64, &mut Rng) + Sync, main: impl FnOnce() -> bool) {
+    let stop = AtomicBool::new(false);
+    let is_fine = thread::scope(|scope| {
+        for seed in 0..threads {
+            let (stop, work) = (&stop, &work);
+            scope.spawn(move || {
+                let mut rng = Rng(seed);
+                while !stop.load(SeqCst) {
+                    work(seed, &mut rng);
+                }
+            });
+        }
+        let is_fine = main();
+        stop.store(true, SeqCst);
+        is_fine
+    });
+    assert!(is_fine);
 }
 
 type Step = fn(&mut Transaction, &Table) -> Result<()>;
@@ -103,7 +126,7 @@ type Step = fn(&mut Transaction, &Table) -> Result<()>;
 /// One wait for the lock on `m`, or the gap behind it, and what others do in its leaf meanwhile.
 fn wait_and_work(hold: Step, wait: Step) {
     let (engine, table) = filled(tiny(true), &["a", "b", "m", "y", "z"]);
-    assert_eq!(report(&engine, &table).report.levels.len(), 1, "one leaf");
+    assert_eq!(report(&engine, &table).levels.len(), 1, "one leaf");
     let mut holder = engine.begin();
     hold(&mut holder, &table).unwrap();
     let (for_waiter, t) = (engine.clone(), table.clone());
@@ -112,11 +135,11 @@ fn wait_and_work(hold: Step, wait: Step) {
         wait(&mut txn, &t).unwrap();
         txn.commit().unwrap();
     });
-    until("a wait", || engine.stats().lock.waits == 1);
+    // Who has searched for a deadlock is about to sleep.
+    until("a wait", || engine.stats().lock.searches == 1);
     thread::sleep(Duration::from_millis(5));
     // The very leaf: its readers, its writers, its splits, its being written and checked.
     assert_eq!(rig::get(&engine, &table, "b").unwrap(), "old");
-    assert!(rig::get(&engine, &table, "aa").is_none());
     put(&engine, &table, "b", "new");
     engine.checkpoint().unwrap();
     for n in 0..40 {
@@ -128,7 +151,7 @@ fn wait_and_work(hold: Step, wait: Step) {
     commit(&engine, deleter);
     assert_eq!(holder.get(&table, b"a").unwrap().unwrap(), b"old");
     engine.checkpoint().unwrap();
-    assert!(report(&engine, &table).report.levels.len() > 1, "it has split");
+    assert!(report(&engine, &table).levels.len() > 1, "it has split");
     assert!(!waiter.is_finished(), "it waits all the while");
     holder.commit().unwrap();
     waiter.join().unwrap();
@@ -140,13 +163,8 @@ fn invariant_04_no_lock_wait_happens_under_a_latch() {
     let read: Step = |txn, t| txn.get(t, b"m").map(drop);
     let read_gap: Step = |txn, t| txn.get(t, b"n").map(drop);
     let insert: Step = |txn, t| txn.insert(t, b"n", b"mine");
-    let step = |direction| move |txn: &mut Transaction, t: &Table| {
-        scan(txn, t, ("m", "m"), direction).map(drop)
-    };
-    let (up, down) = (step(Direction::Ascending), step(Direction::Descending));
-    let _ = (&up, &down);
-    let ascend: Step = |txn, t| scan(txn, t, ("m", "m"), Direction::Ascending).map(drop);
-    let descend: Step = |txn, t| scan(txn, t, ("m", "n"), Direction::Descending).map(drop);
+    let ascend: Step = |txn, t| scan(txn, t, ("m", "m"), UP).map(drop);
+    let descend: Step = |txn, t| scan(txn, t, ("m", "n"), DOWN).map(drop);
     let cases: [(&str, Step, Step); 9] = [
         ("read", write, read),
         ("update", read, |txn, t| txn.update(t, b"m", b"mine")),
@@ -169,7 +187,7 @@ fn skew(engine: &Arc<Engine>, table: &Table, round: u32) {
     let name = |which: &str| format!("{:04}{which}", round * 2);
     let (low, high) = (name("a"), name("b"));
     if round.is_multiple_of(4) {
-        [&low, &high].map(|key| put(engine, table, key, "on"));
+        [&low, &high].into_iter().for_each(|key| put(engine, table, key, "on"));
     }
     let both_have_looked = Barrier::new(2);
     let act = |mine: &str, other: &str| {
@@ -178,8 +196,8 @@ fn skew(engine: &Arc<Engine>, table: &Table, round: u32) {
             let free = match round % 4 {
                 0 => txn.get(table, other.as_bytes())?.unwrap() == b"on",
                 1 => txn.get(table, other.as_bytes())?.is_none(),
-                2 => scan(txn, table, (&low, &high), Direction::Ascending)?.is_empty(),
-                _ => scan(txn, table, (&low, &high), Direction::Descending)?.is_empty(),
+                2 => scan(txn, table, (&low, &high), UP)?.is_empty(),
+                _ => scan(txn, table, (&low, &high), DOWN)?.is_empty(),
             };
             if std::mem::take(&mut first) {
                 both_have_looked.wait();
@@ -231,7 +249,7 @@ fn invariant_05_serializable_phantoms_and_read_only_included() {
     watched("skew", || {
         let (engine, table) = filled(tiny(true), &[]);
         // Every second place is taken: the rounds fall on all positions of a node and its borders.
-        (0..80).for_each(|n| drop(put(&engine, &table, &format!("{:04}", n * 4), "old")));
+        (0..80).for_each(|n| put(&engine, &table, &format!("{:04}", n * 4), "old"));
         (0..160).for_each(|round| skew(&engine, &table, round));
         check(&engine);
     });
@@ -242,29 +260,20 @@ fn invariant_05_read_only_transactions_see_one_state() {
     watched("books", || {
         let (engine, table) = filled(tiny(true), &[]);
         (0..ACCOUNTS).for_each(|n| put(&engine, &table, &format!("{:03}", n * 5), "100"));
-        let (stop, audits) = (AtomicBool::new(false), AtomicU64::new(0));
-        thread::scope(|scope| {
-            for seed in 0..2 {
-                let (engine, table, stop, audits) = (&engine, &table, &stop, &audits);
-                scope.spawn(move || {
-                    let mut rng = Rng(seed);
-                    while !stop.load(Ordering::Relaxed) {
-                        retry(engine, |txn| move_money(txn, table, &mut rng));
-                    }
-                });
-                scope.spawn(move || {
-                    let order = [Direction::Ascending, Direction::Descending][seed as usize];
-                    while !stop.load(Ordering::Relaxed) {
-                        retry(engine, |txn| audit(txn, table, order));
-                        audits.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-            }
+        let work = |seed, rng: &mut Rng| {
+            retry(&engine, |txn| match seed {
+                0 | 1 => move_money(txn, &table, rng),
+                2 => audit(txn, &table, UP),
+                _ => audit(txn, &table, DOWN),
+            });
+        };
+        let stats = || (engine.stats().commits, engine.stats().read_only_commits);
+        let before = stats();
+        busy(4, work, || {
             thread::sleep(Duration::from_millis(1200));
-            stop.store(true, Ordering::Relaxed);
+            stats().0 > before.0 + 50 && stats().1 > before.1 + 50
         });
-        retry(&engine, |txn| audit(txn, &table, Direction::Ascending));
-        assert!(audits.into_inner() > 10 && engine.stats().commits > 100);
+        retry(&engine, |txn| audit(txn, &table, UP));
         check(&engine);
     });
 }
@@ -273,95 +282,105 @@ fn invariant_05_read_only_transactions_see_one_state() {
 fn invariant_07_fences_equal_separators_while_in_use() {
     watched("verify", || {
         let (engine, table) = filled(tiny(true), &[]);
-        let (stop, mut verified, mut highest) = (AtomicBool::new(false), 0, 0);
-        thread::scope(|scope| {
-            for seed in 0..3 {
-                let (engine, table, stop) = (&engine, &table, &stop);
-                scope.spawn(move || {
-                    let mut rng = Rng(seed);
-                    while !stop.load(Ordering::Relaxed) {
-                        // Waves, so that nodes come and go.
-                        let (start, keep) = (rng.below(900), rng.below(2) == 0);
-                        let keys = start..start + 60;
-                        for key in keys.map(|n| format!("{seed}{n:04}")) {
-                            retry(engine, |txn| match keep {
-                                true => txn.put(table, key.as_bytes(), b"value").map(drop),
-                                false => match txn.delete(table, key.as_bytes()) {
-                                    Err(Error::NotFound) => Ok(()),
-                                    result => result,
-                                },
-                            });
-                        }
-                    }
+        // Waves, so that nodes come and go.
+        let work = |seed, rng: &mut Rng| {
+            let (start, grow) = (rng.below(900), rng.below(2) == 0);
+            for key in (start..start + 60).map(|n| format!("{seed}{n:04}")) {
+                retry(&engine, |txn| match grow {
+                    true => txn.put(&table, key.as_bytes(), b"value").map(drop),
+                    false => remove(txn, &table, &key),
                 });
             }
-            let end = Instant::now() + Duration::from_millis(1500);
-            while Instant::now() < end {
-                let result = engine.verify();
-                stop.store(result.is_err(), Ordering::Relaxed);
-                let tables = result.unwrap().tables;
-                highest = tables.iter().map(|table| table.report.levels.len()).max().max(highest);
-                verified += 1;
+        };
+        busy(3, work, || {
+            let (begun, mut looks, mut levels) = (Instant::now(), 0, 0);
+            while begun.elapsed() < Duration::from_millis(1500) {
+                match engine.verify() {
+                    Ok(found) => levels = levels.max(found.tables[1].report.levels.len()),
+                    Err(error) => {
+                        eprintln!("{error}");
+                        return false;
+                    }
+                }
+                looks += 1;
             }
-            stop.store(true, Ordering::Relaxed);
+            looks > 5 && levels > 2
         });
-        assert!(verified > 5 && highest > 2, "{verified} looks, {highest} levels");
         check(&engine);
-        let found = report(&engine, &table).report;
+        let found = report(&engine, &table);
         assert_eq!(found.records as usize, contents(&engine, &table).len());
     });
 }
 
-/// An engine with a maintenance thread whose log writes can be held up.
-fn stalling(keys: &[&str]) -> (Arc<Engine>, Table, Arc<AtomicBool>) {
+/// Deletes all keys but `a`, one of them by a later commit, and lets the ghosts and their leaves go
+/// while the log is stalled: who reads that a key is absent waits for its deleter. In each table
+/// another key is the late one; some of them are fences.
+fn tags_outlive_ghosts() {
     let (faults, stall) = (Faults::new(), Arc::new(AtomicBool::new(false)));
     let held = stall.clone();
     faults.watch(move |event| {
-        while held.load(Ordering::SeqCst) && event.name.starts_with("log/") {
+        while held.load(SeqCst) && event.name.starts_with("log/") {
             thread::sleep(Duration::from_millis(1));
         }
         None
     });
-    let engine = open_with(FaultyDisk::new(MemoryDisk::new(), faults), tiny(true));
-    let table = engine.create_table("t").unwrap();
-    keys.iter().for_each(|key| put(&engine, &table, key, "old"));
-    (engine, table, stall)
-}
-
-/// Deletes all keys but `a` and lets the ghosts, and the leaves they were in, go; who reads that a
-/// key is absent waits for its deleter all the same.
-fn tag_outlives(keys: &[&str]) {
-    let (engine, table, stall) = stalling(keys);
-    stall.store(true, Ordering::SeqCst);
-    let mut deleter = engine.begin();
-    keys[1..].iter().for_each(|key| deleter.delete(&table, key.as_bytes()).unwrap());
-    let deleted = deleter.commit().unwrap();
-    until("no ghosts", || ghosts(&engine, &table) == 0);
-    until("one leaf", || report(&engine, &table).report.levels.len() == 1);
-    let reads: [(&str, fn(&mut Transaction, &Table, &str) -> bool); 3] = [
-        ("point", |txn, t, key| txn.get(t, key.as_bytes()).unwrap().is_none()),
-        ("up", |txn, t, key| scan(txn, t, (key, key), Direction::Ascending).unwrap().is_empty()),
-        ("down", |txn, t, key| scan(txn, t, (key, key), Direction::Descending).unwrap().is_empty()),
-    ];
-    for key in &keys[1..] {
-        for (what, is_absent) in reads {
-            let mut reader = engine.begin();
-            assert!(is_absent(&mut reader, &table, key));
-            let ack = reader.commit().unwrap().ack;
-            assert!(ack >= deleted.ack, "{what} {key}: acknowledged before the deleter");
+    let mut options = tiny(true);
+    (options.log.ring_bytes, options.log.segment_bytes) = (1 << 20, 1 << 20);
+    let engine = open_with(FaultyDisk::new(MemoryDisk::new(), faults), options);
+    let keys: Vec<String> = (0..20).map(|n| format!("b{n:02}")).collect();
+    let table = |name: &String| engine.create_table(name).unwrap();
+    let tables: Vec<Table> = keys.iter().map(table).collect();
+    let (mut fill, mut most, mut late) = (engine.begin(), Vec::new(), Vec::new());
+    for table in &tables {
+        fill.put(table, b"a", b"stays").unwrap();
+        keys.iter().for_each(|key| fill.insert(table, key.as_bytes(), b"old").unwrap());
+    }
+    commit(&engine, fill);
+    stall.store(true, SeqCst);
+    for (table, last) in tables.iter().zip(&keys) {
+        let (mut others, mut one) = (engine.begin(), engine.begin());
+        for key in &keys {
+            let txn = if key == last { &mut one } else { &mut others };
+            txn.delete(table, key.as_bytes()).unwrap();
+        }
+        most.push(others.commit().unwrap().ack);
+        late.push(one.commit().unwrap().ack);
+    }
+    let is_tidy = |table| ghosts(&engine, table) == 0 && report(&engine, table).levels.len() == 1;
+    until("no ghosts, one leaf", || tables.iter().all(is_tidy));
+    let mut wrong = Vec::new();
+    for (n, table) in tables.iter().enumerate() {
+        for key in &keys {
+            for how in 0..3 {
+                let mut reader = engine.begin();
+                let is_absent = match how {
+                    0 => reader.get(table, key.as_bytes()).unwrap().is_none(),
+                    1 => scan(&mut reader, table, (key, key), UP).unwrap().is_empty(),
+                    _ => scan(&mut reader, table, (key, key), DOWN).unwrap().is_empty(),
+                };
+                let deleter = if *key == keys[n] { late[n] } else { most[n] };
+                if !is_absent || reader.commit().unwrap().ack < deleter {
+                    wrong.push((how, key, n));
+                }
+            }
         }
     }
-    assert!(engine.log().durable() < deleted.ack, "the log has been stalled all the while");
-    stall.store(false, Ordering::SeqCst);
-    engine.log().wait_durable(deleted.ack).unwrap();
+    let stalled = engine.log().durable() < most[0];
+    stall.store(false, SeqCst);
+    assert!(stalled && wrong.is_empty(), "acknowledged before the deleter: {wrong:?}");
 }
 
-/// A ghost that its deleter, or a reader, has locked survives the others of its leaf.
-fn held_ghost_stays(hold: fn(&Arc<Engine>, &Table) -> Transaction, may_read: bool) {
+/// A ghost that its deleter, or a reader of its absence, has locked survives its neighbours.
+fn held_ghost_stays(by_reader: bool) {
     let (engine, table) = filled(tiny(true), &["a", "b", "c", "d", "e", "f"]);
-    let holder = hold(&engine, &table);
+    let mut holder = engine.begin();
+    holder.delete(&table, b"c").unwrap();
+    if by_reader {
+        commit(&engine, std::mem::replace(&mut holder, engine.begin()));
+        assert!(holder.get(&table, b"c").unwrap().is_none());
+    }
     let mut others = engine.begin();
-    [b"b", b"d", b"e", b"f"].map(|key| others.delete(&table, key).unwrap());
+    [b"b", b"d", b"e", b"f"].iter().for_each(|key| others.delete(&table, *key).unwrap());
     commit(&engine, others);
     until("one ghost", || ghosts(&engine, &table) <= 1);
     let passes = engine.stats().maintenance_passes;
@@ -371,45 +390,191 @@ fn held_ghost_stays(hold: fn(&Arc<Engine>, &Table) -> Transaction, may_read: boo
     other.set_wait_limit(WaitLimit::NoWait);
     assert!(matches!(other.insert(&table, b"c", b"x"), Err(Error::WouldBlock)));
     assert!(matches!(other.get_for_update(&table, b"c"), Err(Error::WouldBlock)));
-    assert_eq!(other.get(&table, b"c").is_ok(), may_read);
-    assert_eq!(read_all(&mut other, &table).is_ok(), may_read);
+    assert_eq!(other.get(&table, b"c").is_ok(), by_reader);
+    assert_eq!(read_all(&mut other, &table).is_ok(), by_reader);
     drop(other);
+    let searches = engine.stats().lock.searches;
     let inserter = thread::spawn({
         let (engine, table) = (engine.clone(), table.clone());
         move || engine.begin().insert(&table, b"c", b"x").is_ok()
     });
-    let waits = engine.stats().lock.waits;
-    until("the insert waits", || engine.stats().lock.waits > waits.saturating_sub(1));
+    until("the insert waits", || engine.stats().lock.searches > searches);
     assert!(!inserter.is_finished());
     holder.rollback().unwrap();
     // The deleter's rollback brings the key back: the insert meets it.
-    assert_eq!(inserter.join().unwrap(), may_read);
-    assert_eq!(rig::get(&engine, &table, "c").is_none(), may_read);
+    assert_eq!(inserter.join().unwrap(), by_reader);
+    assert_eq!(rig::get(&engine, &table, "c").is_none(), by_reader);
 }
 
 #[test]
 fn invariant_08_ghosts_stay_while_locked_and_their_tag_outlives_them() {
-    watched("one leaf", || tag_outlives(&["a", "b", "c", "d", "e", "f"]));
-    let keys: Vec<String> = (0..60).map(|n| format!("b{n:02}")).collect();
-    let keys: Vec<&'static str> = keys.into_iter().map(|key| &*key.leak()).collect();
-    watched("many leaves", move || tag_outlives(&[&["a"], &keys[..]].concat()));
-    watched("deleter", || {
-        let hold = |engine: &Arc<Engine>, table: &Table| {
+    watched("tags", tags_outlive_ghosts);
+    watched("deleter", || held_ghost_stays(false));
+    watched("reader", || held_ghost_stays(true));
+}
+
+/// One storm: everything a transaction can do to a table, and to its neighbour, taken back again.
+fn storm(engine: &Arc<Engine>, table: &Table, other: &Table, rng: &mut Rng) {
+    let mut txn = engine.begin();
+    for n in 0..120 {
+        txn.put(table, format!("{:04}x{n}", rng.below(400)).as_bytes(), b"storm").unwrap();
+    }
+    let savepoint = txn.savepoint().unwrap();
+    for n in (0..400).filter(|n| n % 7 != 0) {
+        txn.delete(table, format!("{n:04}").as_bytes()).unwrap();
+    }
+    if rng.below(2) == 0 {
+        txn.rollback_to(&savepoint).unwrap();
+    }
+    for n in (0..400).step_by(7) {
+        let long = "storm".repeat(1 + rng.below(200) as usize);
+        txn.update(table, format!("{n:04}").as_bytes(), long.as_bytes()).unwrap();
+    }
+    txn.rollback().unwrap();
+    // The neighbour's work is committed: it grows and shrinks among the same pages.
+    let mut txn = engine.begin();
+    let grows = rng.below(2) == 0;
+    for key in (0..200).map(|n| format!("{n:04}")) {
+        match grows {
+            true => drop(txn.put(other, key.as_bytes(), b"value").unwrap()),
+            false => remove(&mut txn, other, &key).unwrap(),
+        }
+    }
+    commit(engine, txn);
+}
+
+fn storms(background: bool) {
+    let disk = MemoryDisk::with_crashes();
+    let engine = open_with(disk.clone(), tiny(background));
+    let [table, other] = ["t", "other"].map(|name| engine.create_table(name).unwrap());
+    let mut txn = engine.begin();
+    for n in 0..400 {
+        txn.insert(&table, format!("{n:04}").as_bytes(), format!("{n}").as_bytes()).unwrap();
+    }
+    commit(&engine, txn);
+    let model = contents(&engine, &table);
+    let before = report(&engine, &table);
+    assert_eq!((model.len(), before.records), (400, 400));
+    let mut rng = Rng(9);
+    for round in 0..5 {
+        storm(&engine, &table, &other, &mut rng);
+        assert_eq!(contents(&engine, &table), model, "round {round}");
+        let mut txn = engine.begin();
+        assert_eq!(scan(&mut txn, &table, ("", "~"), DOWN).unwrap(), model, "round {round}");
+        for (key, value) in &model {
+            assert_eq!(txn.get(&table, key).unwrap().as_ref(), Some(value), "round {round}");
+        }
+        let after = report(&engine, &table);
+        assert_eq!((after.records, after.value_bytes), (before.records, before.value_bytes));
+        // No rollback took the splits back; only maintenance does.
+        assert!(background || after.pages.len() > before.pages.len(), "nothing was split");
+    }
+    if background {
+        until("ghosts go", || ghosts(&engine, &table) < 200);
+        assert_eq!(contents(&engine, &table), model, "after maintenance");
+    }
+    engine.log().wait_durable(engine.log().end()).unwrap();
+    check(&engine);
+    // Redo does the same as forward work did.
+    let fork = open(&disk.fork_durable());
+    assert_eq!(contents(&fork, &fork.open_table("t").unwrap()), model, "after recovery");
+    check(&fork);
+}
+
+#[test]
+fn invariant_09_system_transactions_change_no_content() {
+    watched("without maintenance", || storms(false));
+    watched("with maintenance", || storms(true));
+}
+
+/// Everyone takes the first step, then all take the second. Answers how many died of it.
+fn collide(engine: &Arc<Engine>, table: &Table, steps: &[[Step; 2]]) -> usize {
+    let ready = Barrier::new(steps.len());
+    thread::scope(|scope| {
+        let run = |[first, second]: [Step; 2]| {
             let mut txn = engine.begin();
-            txn.delete(table, b"c").unwrap();
-            txn
+            txn.set_wait_limit(WaitLimit::Forever);
+            first(&mut txn, table).unwrap();
+            ready.wait();
+            match second(&mut txn, table).and_then(|()| txn.commit().map(drop)) {
+                Ok(()) => 0,
+                Err(Error::Deadlock { .. }) => 1,
+                Err(error) => panic!("{error}"),
+            }
         };
-        held_ghost_stays(hold, false);
-    });
-    watched("reader", || {
-        let hold = |engine: &Arc<Engine>, table: &Table| {
-            let mut deleter = engine.begin();
-            deleter.delete(table, b"c").unwrap();
-            commit(engine, deleter);
-            let mut txn = engine.begin();
-            assert!(txn.get(table, b"c").unwrap().is_none());
-            txn
-        };
-        held_ghost_stays(hold, true);
+        let threads: Vec<_> = steps.iter().map(|&pair| scope.spawn(move || run(pair))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    })
+}
+
+fn cycles() -> Vec<(&'static str, Vec<[Step; 2]>)> {
+    let (a, b, c, d): (Step, Step, Step, Step) = (
+        |txn, t| txn.update(t, b"a", b"new"),
+        |txn, t| txn.update(t, b"b", b"new"),
+        |txn, t| txn.update(t, b"c", b"new"),
+        |txn, t| txn.update(t, b"d", b"new"),
+    );
+    let read_a: Step = |txn, t| txn.get(t, b"a").map(drop);
+    let absent: Step = |txn, t| txn.get(t, b"bx").map(drop);
+    let fill: Step = |txn, t| txn.put(t, b"by", b"new").map(drop);
+    let low: Step = |txn, t| scan(txn, t, ("a", "bz"), UP).map(drop);
+    let high: Step = |txn, t| scan(txn, t, ("d", "ez"), DOWN).map(drop);
+    let in_low: Step = |txn, t| txn.put(t, b"ax", b"new").map(drop);
+    let in_high: Step = |txn, t| txn.put(t, b"dx", b"new").map(drop);
+    vec![
+        ("two", vec![[a, b], [b, a]]),
+        ("three", vec![[a, b], [b, c], [c, a]]),
+        ("four", vec![[a, b], [b, c], [c, d], [d, a]]),
+        ("readers in it", vec![[read_a, b], [b, c], [c, a]]),
+        ("conversion", vec![[read_a, a], [read_a, a]]),
+        ("conversion of three", vec![[read_a, a], [read_a, a], [read_a, a]]),
+        ("row and gap", vec![[absent, d], [d, fill]]),
+        ("gap and gap", vec![[absent, fill], [absent, fill]]),
+        ("cursors and inserts", vec![[low, in_high], [high, in_low]]),
+        ("cursor, row, insert", vec![[low, c], [c, d], [d, in_low]]),
+    ]
+}
+
+#[test]
+fn invariant_11_every_deadlock_is_found() {
+    for (what, steps) in cycles() {
+        watched(what, move || {
+            for _ in 0..10 {
+                let (engine, table) = filled(tiny(false), &["a", "b", "c", "d", "e"]);
+                let victims = collide(&engine, &table, &steps);
+                assert!((1..steps.len()).contains(&victims), "{what}: {victims} died");
+                let stats = engine.stats();
+                assert_eq!(stats.lock.deadlocks, victims as u64, "{what}");
+                assert_eq!((stats.active, stats.lock.timeouts), (0, 0), "{what}");
+            }
+        });
+    }
+}
+
+#[test]
+fn invariant_11_nobody_dies_without_a_deadlock() {
+    watched("order", || {
+        let (engine, table) = filled(tiny(true), &["a", "b", "c", "d", "e", "f", "g"]);
+        thread::scope(|scope| {
+            for seed in 0..4 {
+                let (engine, table) = (&engine, &table);
+                scope.spawn(move || {
+                    let mut rng = Rng(seed);
+                    for _ in 0..150 {
+                        let mut txn = engine.begin();
+                        // Always upwards, and for update from the start.
+                        for key in (b'a'..=b'g').filter(|_| rng.below(2) == 0) {
+                            txn.get_for_update(table, &[key]).unwrap().unwrap();
+                            thread::yield_now();
+                            txn.update(table, &[key], b"new").unwrap();
+                        }
+                        txn.commit().unwrap();
+                    }
+                });
+            }
+        });
+        let stats = engine.stats().lock;
+        assert!(stats.waits > 0, "nobody met anybody");
+        assert_eq!(stats.deadlocks, 0);
     });
 }
