@@ -13,10 +13,15 @@
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::AlignedBuf;
-use clearway_sync::atomic::Ordering;
+use clearway_sync::{atomic::Ordering, thread};
 
 use super::{double_write::HEADER_BYTES, image_bytes};
 use crate::{Pool, data_file, header};
+
+/// Threads that write a batch in place, the batch's own included.
+const WRITERS: usize = 4;
+/// Fewer pages than this are not worth a thread.
+const PAGES_PER_WRITER_MIN: usize = 16;
 
 /// The memory of a batch, and its area of the double-write file.
 pub(super) struct Batch {
@@ -147,17 +152,39 @@ impl Pool {
         }
     }
 
-    /// Writes the copies in place, neighbours together, and makes them durable.
+    /// Writes the copies in place and makes them durable. Scattered pages are written by a few
+    /// threads: a disk serves several writes in the time of one, and one thread after the other
+    /// would make this the slowest step when data exceed the cache.
     fn write_in_place(&self, batch: &Batch) -> Result<()> {
-        let file = self.data.file();
-        let mut at = HEADER_BYTES;
-        for run in batch.entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0) {
+        let share = batch.entries.len().div_ceil(WRITERS).max(PAGES_PER_WRITER_MIN);
+        let image = &batch.image[HEADER_BYTES..];
+        let mut parts = batch.entries.chunks(share).zip(image.chunks(share * PAGE_SIZE));
+        let mine = parts.next();
+        thread::scope(|scope| {
+            let others: Vec<_> = parts
+                .map(|(entries, image)| scope.spawn(move || self.write_part(entries, image)))
+                .collect();
+            let mut result =
+                mine.map_or(Ok(()), |(entries, image)| self.write_part(entries, image));
+            for other in others {
+                let failed = || Err(Error::Panicked { message: "a write panicked".to_string() });
+                result = result.and(other.join().unwrap_or_else(|_| failed()));
+            }
+            result
+        })?;
+        self.data.file().sync_data()
+    }
+
+    /// Writes copies that stand one after the other in `image`, neighbours in the file together.
+    fn write_part(&self, entries: &[Entry], image: &[u8]) -> Result<()> {
+        let mut at = 0;
+        for run in entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0) {
             // Entries are in file order, so a run of neighbours is contiguous in the image too.
             let end = at + run.len() * PAGE_SIZE;
-            file.write_at(&batch.image[at..end], data_file::offset(run[0].page))?;
+            self.data.file().write_at(&image[at..end], data_file::offset(run[0].page))?;
             at = end;
         }
-        file.sync_data()
+        Ok(())
     }
 
     /// An error after which the same write may be tried again.
