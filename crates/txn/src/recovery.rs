@@ -16,6 +16,8 @@
 //! - V4. Undo logs compensations under the loser's own id, and END when it is done. A crash in the
 //!   middle leaves a shorter undo chain and never a change undone twice.
 //!
+//! The pass takes records in batches, whose pages are brought into memory first (`read_ahead`).
+//!
 //! Undo goes backwards over all losers together, newest change first, so the log is read in one
 //! direction. Checkpoints may run meanwhile: losers stand in the registry like everybody.
 //!

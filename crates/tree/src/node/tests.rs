@@ -311,6 +311,19 @@ fn append_split_leaves_the_left_node_nearly_full() {
 }
 
 #[test]
+fn insertion_near_the_end_splits_where_it_goes() {
+    let mut page = empty(0, PAGE_SIZE, b"", None);
+    let records = (0..80u64).map(|k| (k.to_be_bytes().to_vec(), (vec![7; 60], false)));
+    let count = fill(&mut page, &records.collect()).len();
+    assert_eq!(count, 80);
+    let node = Node::new(&page[..]);
+    // A sequence that ends three records before the next one's begin: it keeps its leaf.
+    assert_eq!(node.split_slot(77), Some(77));
+    // Too much behind it for that: by bytes in the middle.
+    assert_eq!(node.split_slot(60), Some(40));
+}
+
+#[test]
 fn append_split_leaves_room_for_a_long_foster_key() {
     let (low, high) = ([b'a'; 40], [&[b'a'; 40][..], b"z"].concat());
     let mut page = empty(0, 512, &low, Some(&high));
