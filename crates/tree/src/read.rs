@@ -65,9 +65,9 @@ impl Tree {
         out.clear();
         let mut waited = Waited::default();
         loop {
-            let leaf: SharedPage<'_> = self.leaf(key, hint, &mut None)?;
+            let (leaf, known): (SharedPage<'_>, _) = self.leaf_and_slot(key, hint, &mut None)?;
             let node = Node::new(&*leaf);
-            let found = node.find(key);
+            let found = known.map_or_else(|| node.find(key), Ok);
             let (id, mode) = match found {
                 Ok(_) => (self.lock_of(key), intent.key_mode()),
                 Err(0) if node.low_fence() == key => (self.lock_of(key), intent.key_mode()),
@@ -80,6 +80,7 @@ impl Tree {
             }
             waited.settle(ctx, id);
             let Ok(slot) = found else { return Ok(false) };
+            hint.slot = slot;
             if node.is_ghost(slot) {
                 return Ok(false);
             }

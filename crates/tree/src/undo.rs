@@ -39,7 +39,7 @@ impl Tree {
         if undo.tree != self.id {
             return Err(Error::corrupt("log record", "undo in another tree"));
         }
-        let mut hint = LeafHint { page: undo.page };
+        let mut hint = LeafHint::at(undo.page);
         loop {
             ctx.reserve(undo.key.len() + self.limits.record_len_max + OP_OVERHEAD)?;
             let mut leaf: ExclusivePage<'_> = self.leaf(undo.key, &mut hint, &mut None)?;

@@ -169,16 +169,17 @@ impl Slot {
     #[inline]
     pub(crate) fn enter(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
         let tree = table.id();
-        if let Some(at) = self.tables.iter().position(|used| used.tree == tree)
+        let at = self.tables.iter().position(|used| used.tree == tree);
+        if let Some(at) = at
             && self.tables[at].intent.is_some_and(|held| held == mode || held != IntentMode::IS)
         {
             return Ok(at);
         }
-        self.enter_first(table, mode)
+        self.enter_first(table, mode, at)
     }
 
-    /// The first use of a table in its mode by a transaction.
-    fn enter_first(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
+    /// The first use of a table in its mode by a transaction. The slot knows it `at`, if at all.
+    fn enter_first(&mut self, table: &Table, mode: IntentMode, at: Option<usize>) -> Result<usize> {
         self.core.check_open()?;
         let unknown = || Err(Error::UnknownTable { name: table.name().into() });
         if !table.belongs_to(self.core.opening) {
@@ -191,7 +192,7 @@ impl Slot {
         if table.is_dropped() {
             return unknown();
         }
-        let at = self.tables.iter().position(|used| used.tree == tree).unwrap_or_else(|| {
+        let at = at.unwrap_or_else(|| {
             self.tables.push(TableUse::new(tree));
             self.tables.len() - 1
         });

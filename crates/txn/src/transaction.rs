@@ -69,7 +69,7 @@ impl Transaction {
         mode: IntentMode,
         operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
     ) -> Result<R> {
-        let slot = self.slot.as_mut().ok_or(Error::TransactionEnded)?;
+        let Some(slot) = self.slot.as_mut() else { return Err(Error::TransactionEnded) };
         let result = slot.operate(table, mode, operation);
         match result {
             Err(Error::Deadlock { .. }) => self.die(result),
@@ -174,7 +174,7 @@ impl Transaction {
 
     /// Marks the present state.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
-        let slot = self.slot.as_mut().ok_or(Error::TransactionEnded)?;
+        let Some(slot) = self.slot.as_mut() else { return Err(Error::TransactionEnded) };
         slot.savepoint_serial += 1;
         let serial = slot.savepoint_serial;
         slot.savepoints.push((serial, slot.undo.len()));
@@ -187,7 +187,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::UnknownSavepoint`] if it is another transaction's, or a rollback went past it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        let slot = self.slot.as_mut().ok_or(Error::TransactionEnded)?;
+        let Some(slot) = self.slot.as_mut() else { return Err(Error::TransactionEnded) };
         let at = slot.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
         let (Ok(at), true) = (at, savepoint.txn == self.id) else {
             return Err(Error::UnknownSavepoint);

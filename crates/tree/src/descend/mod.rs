@@ -11,8 +11,8 @@
 //! 2. *The leaf proves itself.* A latched page is accepted iff it is a leaf of this tree whose own
 //!    range covers the key. Own ranges of a tree's leaves are disjoint and a page that leaves the
 //!    tree is marked as freed under its exclusive latch, so such a page is *the* leaf of the key,
-//!    however it was reached. This is what makes the leaf hint and every race with splits,
-//!    adoptions, merges and page reuse harmless.
+//!    however it was reached. A leaf that has the key in one of its slots covers it. This is what
+//!    makes the leaf hint and every race with splits, adoptions, merges and page reuse harmless.
 //! 3. *Bounded.* An optimistic attempt takes at most [`STEPS_MAX`] steps; after [`RESTARTS_MAX`]
 //!    attempts the descent couples shared latches instead ([`latched`]), which nobody can starve.
 //! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
@@ -43,16 +43,30 @@ const STEPS_MAX: usize = 64;
 /// microsecond, so this is well below what a reader would otherwise lose by parking.
 const RESTARTS_MAX: usize = 48;
 
-/// The page that a transaction's last operation on a tree ended in: the next one looks there
-/// first. A hint may be stale or plain wrong without harm (descent invariant 2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The page that a transaction's last operation on a tree ended in, and the slot: the next one
+/// looks there first. A hint may be stale or plain wrong without harm (descent invariant 2).
+#[derive(Clone, Copy, Debug)]
 pub struct LeafHint {
     pub(crate) page: PageId,
+    /// Where the last key was: an update that follows a read of its key finds it here.
+    pub(crate) slot: usize,
+}
+
+impl LeafHint {
+    /// A hint at a page, wherever the key is in it.
+    pub(crate) fn at(page: PageId) -> LeafHint {
+        LeafHint { page, slot: 0 }
+    }
+
+    /// Whether both hint at the same leaf.
+    pub fn is_same_leaf(&self, other: &LeafHint) -> bool {
+        self.page == other.page
+    }
 }
 
 impl Default for LeafHint {
     fn default() -> LeafHint {
-        LeafHint { page: PageId::NONE }
+        LeafHint::at(PageId::NONE)
     }
 }
 
@@ -114,14 +128,31 @@ impl Tree {
         hint: &mut LeafHint,
         debt: &mut Option<Debt>,
     ) -> Result<L> {
+        self.leaf_and_slot(key, hint, debt).map(|(leaf, _)| leaf)
+    }
+
+    /// As [`leaf`](Tree::leaf); also the key's slot, if the hint was right about it.
+    #[inline]
+    pub(crate) fn leaf_and_slot<'a, L: Latched<'a>>(
+        &'a self,
+        key: &[u8],
+        hint: &mut LeafHint,
+        debt: &mut Option<Debt>,
+    ) -> Result<(L, Option<usize>)> {
         if hint.page != PageId::NONE {
             // Any page, in any state: it has to prove itself (invariant 2).
             let leaf = L::latch(&self.pool, hint.page)?;
-            if self.leaf_place(&leaf, key) == Some(Place::Here) {
-                return Ok(leaf);
+            let node = Node::new(&*leaf);
+            if node.is_leaf() && node.tree() == self.id {
+                if node.has_key_at(hint.slot, key) {
+                    return Ok((leaf, Some(hint.slot)));
+                }
+                if node.place(key) == Place::Here {
+                    return Ok((leaf, None));
+                }
             }
         }
-        self.descend(key, hint, debt)
+        self.descend(key, hint, debt).map(|leaf| (leaf, None))
     }
 
     /// Where `key` belongs, if the page is a leaf of this tree.

@@ -5,10 +5,12 @@
 //! fences at the top of the heap (low, high, foster key, downwards), then the records in slot
 //! order. That makes the result a function of the content (node invariant 8).
 
-use std::ops::Range;
+use std::cell::Cell;
+use std::ops::{Deref, DerefMut, Range};
 
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
+use super::image::Image;
 use super::layout::{
     COUNT, FLAGS, FOSTER, FOSTER_KEY, GHOSTS, HEAD_SKIP, HEAP_START, HIGH, HIGH_IS_INFINITE, KIND,
     Kind, LEVEL, LOW, META_GHOST, META_OVERFLOW, NODE_END, PREFIX_LEN, RECORD_HEADER, SLOT_LEN,
@@ -55,14 +57,15 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// A node under construction, in a page of its own.
+/// A node under construction, in a page of its own. Only the node's header begins as zeros: the
+/// gap holds whatever the last node that was built here left, and never leaves the builder.
 pub(super) struct Builder {
-    /// On the heap: by value, each hand-over of the builder would copy the page.
-    page: Box<[u8; PAGE_SIZE]>,
+    page: SparePage,
     prefix_len: usize,
     count: usize,
     ghosts: usize,
     heap_start: usize,
+    node_end: usize,
 }
 
 impl Builder {
@@ -70,15 +73,17 @@ impl Builder {
     pub(super) fn new(shape: Shape<'_>) -> Option<Builder> {
         let node_end = shape.node_bytes.clamp(SLOTS, PAGE_SIZE);
         let mut builder = Builder {
-            page: zeroed(),
+            page: SparePage::borrow(),
             prefix_len: shape.prefix_len(),
             count: 0,
             ghosts: 0,
             heap_start: node_end,
+            node_end,
         };
         if shape.fence_bytes() > node_end - SLOTS {
             return None;
         }
+        builder.page[..SLOTS].fill(0);
         builder.page[KIND] = if shape.level == 0 { Kind::Leaf } else { Kind::Branch } as u8;
         builder.page[LEVEL] = shape.level;
         builder.put_u32(TREE, shape.tree.0);
@@ -144,8 +149,25 @@ impl Builder {
         Some(())
     }
 
-    /// The finished node.
-    pub(super) fn finish(mut self) -> Box<[u8; PAGE_SIZE]> {
+    /// Replaces `image` by the image of the finished node.
+    pub(super) fn finish_image(mut self, image: &mut Vec<u8>) {
+        self.finish();
+        Image::pack(&self.page, image);
+    }
+
+    /// Puts the finished node in the place of another; the pool's header stays.
+    pub(super) fn finish_into(mut self, page: &mut [u8; PAGE_SIZE]) {
+        self.finish();
+        let slots_end = SLOTS + self.count * SLOT_LEN;
+        page[KIND..slots_end].copy_from_slice(&self.page[KIND..slots_end]);
+        page[slots_end..self.heap_start].fill(0);
+        let heap = self.heap_start..self.node_end;
+        page[heap.clone()].copy_from_slice(&self.page[heap]);
+        page[self.node_end..].fill(0);
+    }
+
+    /// Writes what is known only when all records are there.
+    fn finish(&mut self) {
         let (count, ghosts, heap_start) = (self.count, self.ghosts, self.heap_start);
         self.put_u16(COUNT, count);
         self.put_u16(GHOSTS, ghosts);
@@ -156,13 +178,6 @@ impl Builder {
         let skip =
             if first < count { common_len(node.suffix(first), node.suffix(last)) } else { 0 };
         set_heads(&mut self.page, skip);
-        self.page
-    }
-
-    /// Puts the finished node in the place of another; the pool's header stays.
-    pub(super) fn finish_into(self, page: &mut [u8; PAGE_SIZE]) {
-        let built = self.finish();
-        page[KIND..].copy_from_slice(&built[KIND..]);
     }
 
     fn put_u16(&mut self, at: usize, value: usize) {
@@ -186,6 +201,39 @@ impl Builder {
 /// A page of zeros, made where it stays.
 pub(super) fn zeroed() -> Box<[u8; PAGE_SIZE]> {
     vec![0; PAGE_SIZE].into_boxed_slice().try_into().expect("as long as a page")
+}
+
+thread_local! {
+    static SPARE: Cell<Option<Box<[u8; PAGE_SIZE]>>> = const { Cell::new(None) };
+}
+
+/// A page that a builder borrows from its thread; dropping gives it back.
+struct SparePage(Option<Box<[u8; PAGE_SIZE]>>);
+
+impl SparePage {
+    fn borrow() -> SparePage {
+        SparePage(Some(SPARE.take().unwrap_or_else(zeroed)))
+    }
+}
+
+impl Drop for SparePage {
+    fn drop(&mut self) {
+        SPARE.set(self.0.take());
+    }
+}
+
+impl Deref for SparePage {
+    type Target = [u8; PAGE_SIZE];
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_ref().expect("on loan until dropped")
+    }
+}
+
+impl DerefMut for SparePage {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.0.as_mut().expect("on loan until dropped")
+    }
 }
 
 /// How many bytes `a` and `b` have in common at the front.

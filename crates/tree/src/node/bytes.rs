@@ -30,6 +30,10 @@ pub(crate) trait Bytes {
     }
     /// Orders the `len` bytes at `at` against `other`, as byte strings.
     fn compare(&self, at: usize, len: usize, other: &[u8]) -> Ordering;
+    /// Whether the bytes at `at` are `other`.
+    fn is_equal(&self, at: usize, other: &[u8]) -> bool {
+        self.compare(at, other.len(), other) == Ordering::Equal
+    }
 }
 
 impl Bytes for [u8] {
@@ -71,6 +75,23 @@ impl Bytes for [u8] {
         let start = at.min(self.len());
         let end = (at + len).clamp(start, self.len());
         compare_bytes(&self[start..end], other)
+    }
+    #[inline]
+    fn is_equal(&self, at: usize, other: &[u8]) -> bool {
+        self.get(at..).and_then(|rest| rest.get(..other.len())).is_some_and(|own| {
+            // Of equal length: two words that overlap cover what is no longer than both.
+            match other.len() {
+                4..=8 => {
+                    own.first_chunk::<4>() == other.first_chunk()
+                        && own.last_chunk::<4>() == other.last_chunk()
+                }
+                9..=16 => {
+                    own.first_chunk::<8>() == other.first_chunk()
+                        && own.last_chunk::<8>() == other.last_chunk()
+                }
+                _ => compare_bytes(own, other) == Ordering::Equal,
+            }
+        })
     }
 }
 

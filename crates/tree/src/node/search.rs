@@ -80,6 +80,17 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
         found
     }
 
+    /// Whether `slot` is there and its key is `key`, prefix included.
+    #[inline]
+    pub(crate) fn has_key_at(&self, slot: usize, key: &[u8]) -> bool {
+        let Some((prefix, suffix)) = key.split_at_checked(self.prefix_len()) else { return false };
+        let word = self.slot(slot);
+        slot < self.count()
+            && word.suffix_len() == suffix.len()
+            && self.bytes.is_equal(word.suffix_at(), suffix)
+            && self.bytes.is_equal(self.fence(LOW).0, prefix)
+    }
+
     /// The search proper, over all slots of a leaf and all but the first of a branch.
     #[inline]
     fn search(&self, key: &[u8]) -> Result<usize, usize> {

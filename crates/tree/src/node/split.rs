@@ -1,7 +1,6 @@
 //! Where a full node is split, and whether two nodes fit in one.
 
 use super::build::{Builder, Shape};
-use super::image::Image;
 use super::layout::RECORD_OVERHEAD;
 use super::read::Node;
 use super::write::absorbed;
@@ -83,7 +82,7 @@ impl Node<'_, [u8]> {
         if builder.push_all(*self, from..self.count()).is_none() {
             return false;
         }
-        Image::pack(&builder.finish(), image);
+        builder.finish_image(image);
         true
     }
 

@@ -140,6 +140,9 @@ proptest! {
         for probe in keys.iter().chain(&probes) {
             prop_assert_eq!(node.find(probe), keys.binary_search(probe));
             prop_assert_eq!(node.place(probe), Place::Here);
+            for slot in 0..=keys.len() {
+                prop_assert_eq!(node.has_key_at(slot, probe), keys.get(slot) == Some(probe));
+            }
         }
     }
 
@@ -261,6 +264,7 @@ fn exercise(page: &mut Page, key: &[u8]) {
         node.key_into(slot, &mut out);
         let _ = (node.child(slot), node.value(slot), node.suffix(slot), node.is_ghost(slot));
         let _ = (node.compare_key(slot, key), node.fits_value(slot, 10));
+        let _ = node.has_key_at(slot, key);
         let _ = node.upper_image_into(slot.min(5000), &mut out);
     }
     let _ = (node.place(key), node.child_for(key), node.check(), node.foster_link());
@@ -366,6 +370,41 @@ fn branch_routes_by_separator() {
     }
     assert_eq!(node.place(b"a"), Place::Below);
     assert_eq!(node.place(b"x"), Place::Above);
+}
+
+#[test]
+fn a_key_is_recognised_by_prefix_and_suffix_of_every_length() {
+    let prefix = b"0123456789abcdefghij";
+    for (prefix_len, suffix_len) in (0..20).flat_map(|p| (1..20).map(move |s| (p, s))) {
+        let low = &prefix[..prefix_len];
+        let key: Vec<u8> = low.iter().copied().chain((0..suffix_len).map(|n| b'A' + n)).collect();
+        let high: Vec<u8> = low.iter().copied().chain(*b"a").collect();
+        let mut page = empty(0, PAGE_SIZE, low, Some(&high));
+        let mut node = NodeMut::new(&mut page);
+        assert!(node.insert(0, &key, Record { value: b"v", ghost: false, overflow: false }));
+        let node = node.read();
+        assert_eq!((node.prefix_len(), node.has_key_at(0, &key)), (prefix_len, true));
+        assert!(!node.has_key_at(1, &key));
+        assert!(!node.has_key_at(0, &key[..key.len() - 1]));
+        for at in 0..key.len() {
+            let mut other = key.clone();
+            other[at] ^= 1;
+            assert!(!node.has_key_at(0, &other), "{other:?} is not {key:?}");
+        }
+    }
+}
+
+#[test]
+fn a_node_is_built_without_traces_of_the_one_before() {
+    let record = Record { value: &[0xAA; 40], ghost: false, overflow: false };
+    let (mut full, mut twice) = (empty(0, PAGE_SIZE, b"", None), [0xFF; PAGE_SIZE]);
+    let mut node = NodeMut::new(&mut full);
+    while node.insert(node.read().count(), &node.read().count().to_be_bytes(), record) {}
+    node.compact();
+    assert!(NodeMut::format(&mut twice, 0, TREE, PAGE_SIZE - 8, b"", None));
+    let once = empty(0, PAGE_SIZE - 8, b"", None);
+    assert_eq!(once[KIND..], twice[KIND..]);
+    assert!(twice[SLOTS..].iter().all(|&byte| byte == 0));
 }
 
 #[test]

@@ -109,41 +109,32 @@ impl<'a> Change<'a> {
 /// How many bytes `a` and `b`, of equal length, have in common at the front: by words.
 #[inline]
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let mut at = 0;
-    while let (Some(x), Some(y)) = (word_at(a, at), word_at(b, at)) {
-        if x != y {
-            return at + (x ^ y).trailing_zeros() as usize / 8;
+    let ((words_a, rest_a), (words_b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    for (at, (x, y)) in words_a.iter().zip(words_b).enumerate() {
+        let differ = u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y);
+        if differ != 0 {
+            return at * 8 + differ.trailing_zeros() as usize / 8;
         }
-        at += 8;
     }
-    at + a[at..].iter().zip(&b[at..]).take_while(|(x, y)| x == y).count()
+    words_a.len() * 8 + rest_a.iter().zip(rest_b).take_while(|(x, y)| x == y).count()
 }
 
-/// How many bytes `a` and `b`, of equal length, have in common at the back: by words.
+/// How many bytes `a` and `b`, of equal length, have in common at the back. Most of a row stays as
+/// it is: by whole blocks first, then by words.
 #[inline]
 fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    let mut end = a.len();
-    // Most of a row stays as it is: whole blocks first, which compare as vectors.
-    while let (Some(x), Some(y)) = (a[..end].last_chunk::<BLOCK>(), b[..end].last_chunk::<BLOCK>())
-        && x == y
-    {
-        end -= BLOCK;
-    }
-    while end >= 8 {
-        let (Some(x), Some(y)) = (word_at(a, end - 8), word_at(b, end - 8)) else { break };
-        if x != y {
-            return a.len() - end + (x ^ y).leading_zeros() as usize / 8;
+    let (blocks_a, blocks_b) = (a.as_rchunks::<BLOCK>().1, b.as_rchunks::<BLOCK>().1);
+    let same = blocks_a.iter().zip(blocks_b).rev().take_while(|(x, y)| x == y).count() * BLOCK;
+    let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
+    let ((rest_a, words_a), (rest_b, words_b)) = (a.as_rchunks::<8>(), b.as_rchunks::<8>());
+    for (at, (x, y)) in words_a.iter().zip(words_b).rev().enumerate() {
+        let differ = u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y);
+        if differ != 0 {
+            return same + at * 8 + differ.leading_zeros() as usize / 8;
         }
-        end -= 8;
     }
-    let rest = a[..end].iter().rev().zip(b[..end].iter().rev());
-    a.len() - end + rest.take_while(|(x, y)| x == y).count()
-}
-
-/// The eight bytes at `at`, little-endian, if they are all there.
-#[inline]
-fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..at + 8)?.first_chunk().map(|word| u64::from_le_bytes(*word))
+    let rest = rest_a.iter().zip(rest_b).rev().take_while(|(x, y)| x == y).count();
+    same + words_a.len() * 8 + rest
 }
 
 /// How a user operation is undone: logically, by key, wherever the record is by then.

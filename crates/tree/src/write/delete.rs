@@ -27,9 +27,11 @@ impl Tree {
         loop {
             // The operation and its undo each carry the old value, which stands in the leaf.
             ctx.reserve(2 * (key.len() + self.limits.record_len_max + OP_OVERHEAD))?;
-            let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut debt)?;
+            let (mut leaf, known): (ExclusivePage<'_>, _) =
+                self.leaf_and_slot(key, hint, &mut debt)?;
             let node = Node::new(&*leaf);
-            let found = match self.lock_for_write(ctx, node, key, Absent::Read, &mut waited) {
+            let found = match self.lock_for_write(ctx, node, key, known, Absent::Read, &mut waited)
+            {
                 Verdict::Locked(found) => found,
                 Verdict::Denied(id, mode) => {
                     drop(leaf);

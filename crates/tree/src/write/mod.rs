@@ -103,16 +103,18 @@ impl Tree {
     }
 
     /// Asks for the locks that a write of `key` needs, under the exclusive latch of its leaf.
+    /// `known` is its slot, if the hint knew it.
     #[inline]
     fn lock_for_write<C: Context>(
         &self,
         ctx: &mut C,
         node: Node<'_, [u8]>,
         key: &[u8],
+        known: Option<usize>,
         absent: Absent,
         waited: &mut Waited,
     ) -> Verdict {
-        let found = node.find(key);
+        let found = known.map_or_else(|| node.find(key), Ok);
         match found {
             Err(slot) if slot > 0 || node.low_fence() != key => {
                 self.lock_absent(ctx, node, key, slot, absent, waited)

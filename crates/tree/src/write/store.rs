@@ -74,7 +74,7 @@ impl Tree {
         self.check_value(value)?;
         if self.limits.is_inline(key.len(), value.len()) {
             let stored = Stored { bytes: value, overflow: false };
-            return self.store_loop(ctx, hint, key, Some(stored), goal)?.ok_or(Error::NotFound);
+            return stored_or_absent(self.store_loop(ctx, hint, key, Some(stored), goal)?);
         }
         // First the locks and the verdict, then the chain: a refused insert writes no chain.
         if let Some(replaced) = self.store_loop(ctx, hint, key, None, goal)? {
@@ -88,7 +88,7 @@ impl Tree {
             // the one to report; the pages show up in `verify` as allocated and unreachable.
             let _ = overflow::free(ctx, &self.pool, &self.space, self.id, chain);
         }
-        result?.ok_or(Error::NotFound)
+        stored_or_absent(result?)
     }
 
     /// Looks, and does what the look asks for, until it is done. `None` if the value is still to
@@ -137,9 +137,9 @@ impl Tree {
         goal: Goal,
         (waited, debt): (&mut Waited, &mut Option<Debt>),
     ) -> Result<Look> {
-        let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, debt)?;
+        let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, debt)?;
         let node = Node::new(&*leaf);
-        let found = match self.lock_for_write(ctx, node, key, goal.absent(), waited) {
+        let found = match self.lock_for_write(ctx, node, key, known, goal.absent(), waited) {
             Verdict::Denied(id, mode) => return Ok(Look::Wait(id, mode)),
             Verdict::Locked(found) => found,
         };
@@ -183,6 +183,15 @@ impl Tree {
             ctx.defer_free(self.id, &reference);
         }
         Ok(Look::Done(live))
+    }
+}
+
+/// The outcome of a loop that had its value at hand.
+#[inline]
+fn stored_or_absent(done: Option<bool>) -> Result<bool> {
+    match done {
+        Some(replaced) => Ok(replaced),
+        None => Err(Error::NotFound),
     }
 }
 

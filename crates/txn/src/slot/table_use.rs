@@ -34,7 +34,7 @@ impl TableUse {
     pub(super) fn note(&mut self, hint: LeafHint) {
         if self.is_first {
             self.is_first = false;
-            let stayed = hint == self.last;
+            let stayed = hint.is_same_leaf(&self.last);
             self.strayed =
                 if stayed { self.strayed.saturating_sub(1) } else { (self.strayed + 1).min(8) };
         }
