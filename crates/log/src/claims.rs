@@ -33,7 +33,7 @@ use clearway_sync::{
 
 use crate::{health::Health, options::LogOptions, segments::Segments};
 
-/// How long a claim waits for a truncation before it fails.
+/// How long a claim waits for a truncation that a background thread may bring.
 const TRUNCATION_WAIT: Duration = Duration::from_secs(10);
 
 /// What asks for a checkpoint.
@@ -45,6 +45,8 @@ pub(crate) struct Claims {
     health: Arc<Health>,
     capacity_bytes: u64,
     headroom_bytes: u64,
+    /// How long a claim waits for a truncation before it fails.
+    patience: Duration,
     claimed: CachePadded<AtomicU64>,
     limit: CachePadded<AtomicU64>,
     keep_from: AtomicU64,
@@ -88,6 +90,7 @@ impl Claims {
             capacity_bytes: options.capacity_bytes,
             // 1 MiB pays for 2,000 seals that come while the preparer is busy with one segment.
             headroom_bytes: (options.segment_bytes / 4).min(1 << 20),
+            patience: if options.background { TRUNCATION_WAIT } else { Duration::ZERO },
             claimed: CachePadded::new(AtomicU64::new(end.0)),
             limit: CachePadded::new(AtomicU64::new(0)),
             keep_from: AtomicU64::new(keep_from.0),
@@ -154,7 +157,7 @@ impl Claims {
 
     #[cold]
     fn claim_slowly(&self, bytes: u64) -> Result<()> {
-        let deadline = Instant::now() + TRUNCATION_WAIT;
+        let deadline = Instant::now() + self.patience;
         loop {
             self.health.check()?;
             if self.try_claim(bytes) {

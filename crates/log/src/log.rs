@@ -109,7 +109,9 @@ impl Log {
             threads: Mutex::new(Vec::new()),
         };
         log.begin_epoch(&first)?;
-        log.spawn_threads(options.flushes_in_flight)?;
+        if options.background {
+            log.spawn_threads(options.flushes_in_flight)?;
+        }
         Ok(Arc::new(log))
     }
 
@@ -300,7 +302,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// [`Error::LogFull`] if none comes in ten seconds, [`Error::DiskFull`] if the disk has no
+    /// [`Error::LogFull`] if none comes in ten seconds (without background threads: if it would
+    /// have to wait for one), [`Error::DiskFull`] if the disk has no
     /// room for another segment; nothing is claimed then.
     #[inline]
     pub fn claim(&self, bytes: u64) -> Result<()> {

@@ -46,6 +46,10 @@ pub struct LogOptions {
     pub group: GroupPolicy,
     /// How many group writes may overlap, 1 to 16.
     pub flushes_in_flight: usize,
+    /// Whether threads write groups and prepare segments. Default true. Without them whoever waits
+    /// for durability writes for itself, requests that nobody waits for are not acted on, and a
+    /// claim that finds no room fails at once.
+    pub background: bool,
 }
 
 impl Default for LogOptions {
@@ -57,6 +61,7 @@ impl Default for LogOptions {
             strategy: Strategy::default(),
             group: GroupPolicy::default(),
             flushes_in_flight: 2,
+            background: true,
         }
     }
 }

@@ -16,6 +16,9 @@ pub struct PoolOptions {
     /// Batches that may be under way at the same time, each in its own part of the double-write
     /// file, 1 to 8. Default 2: one for the background cleaner, one for a thread in need.
     pub batches_in_flight: usize,
+    /// Threads that write a batch in place, the batch's own included, 1 to 16. Default 4: a disk
+    /// serves several writes in the time of one.
+    pub writers: usize,
     /// Whether a background thread cleans pages before they are needed. Default true. Without it
     /// a miss that meets only dirty pages cleans for itself.
     pub background_cleaner: bool,
@@ -28,6 +31,7 @@ impl Default for PoolOptions {
             max_bytes: 256 << 30,
             batch_pages: 128,
             batches_in_flight: 2,
+            writers: 4,
             background_cleaner: true,
         }
     }
@@ -56,6 +60,9 @@ impl PoolOptions {
         }
         if !(1..=8).contains(&self.batches_in_flight) {
             return bad("batches_in_flight", "1 to 8 batches");
+        }
+        if !(1..=16).contains(&self.writers) {
+            return bad("writers", "1 to 16 threads");
         }
         Ok(())
     }

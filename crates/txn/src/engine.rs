@@ -21,7 +21,7 @@ use crate::{
     claim::Reserve,
     core::{Core, WalGate},
     finish,
-    ghosts::GhostQueue,
+    ghosts::{self, GhostQueue},
     options::{Creation, EngineOptions},
     recovery,
     registry::Registry,
@@ -147,6 +147,16 @@ impl Engine {
         self.core.check_open()?;
         finish::retry_stranded(&self.core);
         checkpoint::take(&self.core, Cleaning::All)
+    }
+
+    /// Visits every leaf that has become sparse, once, on this thread: reclaims ghosts and merges
+    /// what is left. An engine with background threads does it by itself, a little later.
+    ///
+    /// # Errors
+    /// The first visit that failed; the others were made.
+    pub fn maintain(&self) -> Result<()> {
+        self.core.check_open()?;
+        ghosts::visit_all(&self.core)
     }
 
     /// Copies the database, while it is in use, to the empty directory `to`.
@@ -299,7 +309,7 @@ fn recover(disk: Arc<dyn Disk>, mut options: EngineOptions, block: Superblock) -
     let block = file.update(|block| block.epoch = Epoch(block.epoch.0 + 1))?;
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
-    let pass = recovery::forward(&disk, &pool, options.pool.cache_bytes, &block)?;
+    let pass = recovery::forward(&disk, &pool, &options, &block)?;
     let log = options.log.clone();
     let log = Log::start(disk.clone(), log, pass.tail, block.epoch, block.keep_from)?;
     gate.open(log.clone());

@@ -101,6 +101,13 @@ impl GhostQueue {
         }
     }
 
+    /// All hints, those of later visits included.
+    fn take_all(&self) -> Vec<GhostHint> {
+        let mut queue = self.queue.lock();
+        let later: Vec<_> = queue.later.drain(..).map(|visit| visit.hint).collect();
+        later.into_iter().chain(queue.fresh.drain(..)).collect()
+    }
+
     /// Ends the maintenance thread.
     pub(crate) fn stop(&self) {
         self.queue.lock().stopping = true;
@@ -124,6 +131,15 @@ pub(crate) fn run(core: &Arc<Core>) {
             core.ghosts.push_later(hint, visits);
         }
     }
+}
+
+/// Makes one visit for each hint there is now, due or not.
+pub(crate) fn visit_all(core: &Arc<Core>) -> Result<()> {
+    let mut result = Ok(());
+    for hint in core.ghosts.take_all() {
+        result = result.and(reclaim(core, &hint).map(drop));
+    }
+    result
 }
 
 /// Reclaims ghosts at one key, as system transactions that belong to nobody. Answers whether some

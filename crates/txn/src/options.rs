@@ -51,8 +51,8 @@ pub struct EngineOptions {
     /// A checkpoint starts after this many bytes of log. It is clipped to a quarter of the log's
     /// capacity, so that truncation always comes in time. Default 256 MiB.
     pub checkpoint_log_bytes: u64,
-    /// Threads that checkpoint and reclaim in the background. Off only in tests that place every
-    /// checkpoint by hand.
+    /// Threads that checkpoint and reclaim in the background, and that read ahead in recovery. Off
+    /// only in tests that place every checkpoint by hand.
     pub background: bool,
 }
 
@@ -72,6 +72,17 @@ impl Default for EngineOptions {
 }
 
 impl EngineOptions {
+    /// Options of an engine without any thread of its own: everything happens on the thread that
+    /// calls, in an order that depends on the calls alone. Such an engine cleans and checkpoints
+    /// when it is told to; what would wait for a background thread fails at once.
+    pub fn stepped() -> EngineOptions {
+        let mut options = EngineOptions { background: false, ..EngineOptions::default() };
+        options.log.background = false;
+        options.pool.background_cleaner = false;
+        options.pool.writers = 1;
+        options
+    }
+
     /// Refuses what cannot work. The parts below check their own options when they start.
     pub(crate) fn check(&self) -> Result<()> {
         let refuse = |option, detail: &str| Err(Error::BadOption { option, detail: detail.into() });

@@ -21,6 +21,8 @@ use clearway_sync::{
     thread,
 };
 
+use crate::EngineOptions;
+
 /// Log bytes of a batch: some 60,000 records, so starting the readers costs nothing in comparison.
 const BATCH_BYTES: usize = 8 << 20;
 /// Threads that read pages. They wait for the disk most of the time.
@@ -44,13 +46,20 @@ pub(crate) struct Batch {
     bodies: Vec<u8>,
     pages: HashSet<PageId>,
     pages_max: usize,
+    readers_max: usize,
 }
 
 impl Batch {
-    /// An empty batch for a pool of `cache_bytes` (A2: a quarter of them).
-    pub(crate) fn new(cache_bytes: u64) -> Batch {
-        let pages_max = (cache_bytes / PAGE_SIZE as u64 / 4) as usize;
-        Batch { entries: Vec::new(), bodies: Vec::new(), pages: HashSet::new(), pages_max }
+    /// An empty batch for a pool of the options' size (A2: a quarter of it). Without background
+    /// threads nothing is read ahead.
+    pub(crate) fn new(options: &EngineOptions) -> Batch {
+        Batch {
+            entries: Vec::new(),
+            bodies: Vec::new(),
+            pages: HashSet::new(),
+            pages_max: (options.pool.cache_bytes / PAGE_SIZE as u64 / 4) as usize,
+            readers_max: if options.background { READERS } else { 0 },
+        }
     }
 
     /// Takes the next records from the log. `false` if there are no more.
@@ -88,7 +97,7 @@ impl Batch {
         let is_absent = |page: &PageId| page.0 < pool.page_count() && !pool.try_resident(*page);
         let mut absent: Vec<PageId> = self.pages.iter().copied().filter(is_absent).collect();
         absent.sort_unstable();
-        let readers = (absent.len() / PAGES_PER_READER_MIN).min(READERS);
+        let readers = (absent.len() / PAGES_PER_READER_MIN).min(self.readers_max);
         let next = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..readers {
@@ -126,13 +135,11 @@ mod tests {
     use std::sync::Arc;
 
     use clearway_disk::{Disk, MemoryDisk};
-    use clearway_pool::PoolOptions;
 
     use super::*;
     use crate::{
         core::WalGate,
         engine::Engine,
-        options::EngineOptions,
         superblock::{self, Found},
     };
 
@@ -161,11 +168,12 @@ mod tests {
     fn pages_of_a_batch_are_in_memory_before_it_is_applied() {
         let image: Arc<dyn Disk> = Arc::new(crashed_image());
         let Found::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
-        let options = PoolOptions { background_cleaner: false, ..PoolOptions::default() };
-        let cache_bytes = options.cache_bytes;
-        let pool = Pool::open(&*image, Arc::new(WalGate::default()), options).unwrap();
+        let mut options = EngineOptions::default();
+        options.pool.background_cleaner = false;
+        let gate = Arc::new(WalGate::default());
+        let pool = Pool::open(&*image, gate, options.pool.clone()).unwrap();
         let mut reader = LogReader::open(image.clone(), block.segment_bytes, block.redo).unwrap();
-        let mut batch = Batch::new(cache_bytes);
+        let mut batch = Batch::new(&options);
         let mut pages = 0;
         while batch.fill(&mut reader).unwrap() {
             batch.load_pages(&pool);
@@ -181,7 +189,9 @@ mod tests {
         let image: Arc<dyn Disk> = Arc::new(crashed_image());
         let Found::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
         let mut reader = LogReader::open(image.clone(), block.segment_bytes, block.redo).unwrap();
-        let mut batch = Batch::new(64 * PAGE_SIZE as u64);
+        let mut options = EngineOptions::default();
+        options.pool.cache_bytes = 64 * PAGE_SIZE as u64;
+        let mut batch = Batch::new(&options);
         let mut batches = 0;
         while batch.fill(&mut reader).unwrap() {
             // One record may bring a few pages at once.

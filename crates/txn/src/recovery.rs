@@ -36,6 +36,7 @@ use clearway_log::{LogReader, RecordView};
 use clearway_pool::Pool;
 
 use crate::{
+    EngineOptions,
     core::Core,
     finish,
     frees::DeferredFrees,
@@ -71,13 +72,13 @@ pub(crate) struct Undone {
 pub(crate) fn forward(
     disk: &Arc<dyn Disk>,
     pool: &Pool,
-    cache_bytes: u64,
+    options: &EngineOptions,
     block: &Superblock,
 ) -> Result<Pass> {
     sync_log(&**disk)?;
     let mut reader = LogReader::open(disk.clone(), block.segment_bytes, block.redo)?;
     let mut analysis = Analysis::new(block.checkpoint);
-    let mut batch = Batch::new(cache_bytes);
+    let mut batch = Batch::new(options);
     let mut records = 0;
     while batch.fill(&mut reader)? {
         batch.load_pages(pool);

@@ -18,8 +18,6 @@ use clearway_sync::{atomic::Ordering, thread};
 use super::{double_write::HEADER_BYTES, image_bytes};
 use crate::{Pool, data_file, header};
 
-/// Threads that write a batch in place, the batch's own included.
-const WRITERS: usize = 4;
 /// Fewer pages than this are not worth a thread.
 const PAGES_PER_WRITER_MIN: usize = 16;
 
@@ -156,7 +154,7 @@ impl Pool {
     /// threads: a disk serves several writes in the time of one, and one thread after the other
     /// would make this the slowest step when data exceed the cache.
     fn write_in_place(&self, batch: &Batch) -> Result<()> {
-        let share = batch.entries.len().div_ceil(WRITERS).max(PAGES_PER_WRITER_MIN);
+        let share = batch.entries.len().div_ceil(self.cleaning.writers).max(PAGES_PER_WRITER_MIN);
         let image = &batch.image[HEADER_BYTES..];
         let mut parts = batch.entries.chunks(share).zip(image.chunks(share * PAGE_SIZE));
         let mine = parts.next();

@@ -44,6 +44,8 @@ pub(crate) struct Cleaning {
     double_write: DoubleWrite,
     batches: Vec<Mutex<Batch>>,
     batch_pages: usize,
+    /// Threads that write a batch in place.
+    writers: usize,
     pub(crate) signal: Signal,
     /// How far the background cleaner has looked, on the clock hand's scale.
     position: AtomicUsize,
@@ -66,6 +68,7 @@ impl Cleaning {
             double_write,
             batches: (0..areas).map(|area| Mutex::new(Batch::new(area, batch_pages))).collect(),
             batch_pages,
+            writers: options.writers,
             signal: Signal::default(),
             position: AtomicUsize::new(0),
         })
