@@ -76,12 +76,9 @@ impl Default for Options {
 impl Options {
     /// The defaults.
     pub fn new() -> Options {
-        Options {
-            engine: EngineOptions::default(),
-            storage: Storage::Directory,
-            log_delay: None,
-            attempts: ATTEMPTS_DEFAULT,
-        }
+        let mut engine = EngineOptions::default();
+        engine.lock.wait_limit = None;
+        Options { engine, storage: Storage::Directory, log_delay: None, attempts: ATTEMPTS_DEFAULT }
     }
 
     /// A database in memory, for tests. The path given to [`open`](Options::open) is ignored.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, Lsn, Result};
 use clearway_sync::{atomic, thread};
 
 use crate::{Pending, Transaction, database::Inner, statistics::Count};
@@ -54,11 +54,11 @@ fn run_once<T>(
     // The closure may leave its own captures half changed when it panics; that is between it and
     // its caller, who gets the error. The transaction itself is only rolled back afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
-        Ok(result) => settle(tx, kind, last, result),
+        Ok(result) => settle(database, tx, kind, last, result),
         Err(panic) => {
             let message = message_of(&*panic);
             match tx.undo(kind, Count::Panic) {
-                Ok(()) => Attempt::Failed(Error::Panicked { message }),
+                Ok(seen) => Attempt::Failed(told(database, seen, Error::Panicked { message })),
                 Err(error) => Attempt::Failed(error),
             }
         }
@@ -68,7 +68,13 @@ fn run_once<T>(
 /// Commits or rolls back after the closure has returned. A closure that was a deadlock's victim is
 /// run again even if it hid the error.
 #[inline]
-fn settle<T>(mut tx: Transaction, kind: usize, last: bool, result: Result<T>) -> Attempt<T> {
+fn settle<T>(
+    database: &Inner,
+    mut tx: Transaction,
+    kind: usize,
+    last: bool,
+    result: Result<T>,
+) -> Attempt<T> {
     let error = match (result, tx.take_lost()) {
         (Ok(value), None) => {
             return match tx.finish(value, kind) {
@@ -82,10 +88,22 @@ fn settle<T>(mut tx: Transaction, kind: usize, last: bool, result: Result<T>) ->
     let conflict = error.is_retryable();
     let count = if conflict && !last { Count::Retry } else { Count::Rollback };
     match tx.undo(kind, count) {
-        Ok(()) if conflict => Attempt::Conflict(error),
-        Ok(()) => Attempt::Failed(error),
+        Ok(_) if conflict => Attempt::Conflict(error),
+        Ok(seen) => Attempt::Failed(told(database, seen, error)),
         // A rollback that fails has stopped the engine: that is what the caller must know.
         Err(failure) => Attempt::Failed(failure),
+    }
+}
+
+/// An error says something about what the transaction has read ("duplicate key", or whatever the
+/// closure put into it), so it is held back like a value until that is durable.
+#[cold]
+fn told(database: &Inner, seen: Lsn, error: Error) -> Error {
+    match database.engine.log().wait_durable(seen) {
+        Ok(()) => error,
+        // The transaction itself is rolled back; what is unknown is the fate of what it read.
+        Err(Error::OutcomeUnknown { cause }) => Error::Poisoned { cause },
+        Err(failure) => failure,
     }
 }
 

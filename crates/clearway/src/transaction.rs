@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, Lsn, Result};
 use clearway_lock::WaitLimit;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::Savepoint;
@@ -282,8 +282,11 @@ impl Transaction {
     }
 
     /// Undoes everything and ends the transaction.
+    ///
+    /// What it has read may come from commits that are not durable yet; this call does not wait for
+    /// them. A transaction that ends with [`commit`](Transaction::commit) does.
     pub fn rollback(self) -> Result<()> {
-        self.undo(Shard::INTERACTIVE, Count::Rollback)
+        self.undo(Shard::INTERACTIVE, Count::Rollback).map(drop)
     }
 
     /// Commits and counts it under `kind`; the value is held back until the commit is durable.
@@ -294,11 +297,12 @@ impl Transaction {
         Ok(Pending::new(value, committed, self.shard))
     }
 
-    /// Rolls back and counts it under `kind`. A transaction that has ended is no error.
-    pub(crate) fn undo(self, kind: usize, count: Count) -> Result<()> {
+    /// Rolls back and counts it under `kind`. A transaction that has ended is no error. Answers up
+    /// to where the log must be durable before anything that was read may be told.
+    pub(crate) fn undo(self, kind: usize, count: Count) -> Result<Lsn> {
         self.shard.count(kind, count);
         match self.inner.rollback() {
-            Err(Error::TransactionEnded) => Ok(()),
+            Err(Error::TransactionEnded) => Ok(Lsn::ZERO),
             result => result,
         }
     }

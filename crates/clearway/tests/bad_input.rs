@@ -1,6 +1,12 @@
 //! Bad input is a clear typed error, and nothing is lost.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use clearway::{
     Creation, Database, Error, KEY_LEN_MAX, Options, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,
@@ -176,6 +182,88 @@ fn the_creation_policy_is_kept() {
     small().create(Creation::New).open(&path).unwrap().close().unwrap();
     assert!(small().create(Creation::New).open(&path).is_err());
     small().create(Creation::Never).open(&path).unwrap();
+}
+
+/// Every file below `path` with its contents, but `LOCK`.
+fn contents(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            files.extend(contents(&entry.path()));
+        } else if entry.file_name() != "LOCK" {
+            files.insert(entry.path(), fs::read(entry.path()).unwrap());
+        }
+    }
+    files
+}
+
+#[test]
+fn a_blank_data_file_beside_a_log_is_damage_and_nothing_is_removed() {
+    let directory = closed_database();
+    let path = directory.path().join("db");
+    fs::write(path.join("data"), b"").unwrap();
+    let before = contents(&path);
+    for options in [small(), small().create(Creation::Never), small().create(Creation::New)] {
+        let refused = options.open(&path);
+        assert!(matches!(refused, Err(Error::Corrupt { what: "superblock", .. })), "{refused:?}");
+    }
+    assert_eq!(contents(&path), before);
+}
+
+#[test]
+fn files_of_others_are_not_taken_for_an_interrupted_creation() {
+    let cases: [&[(&str, &str)]; 3] = [
+        &[("data", ""), ("doublewrite", "mine")],
+        &[("data", ""), ("log/app.log", "precious")],
+        &[("doublewrite", "mine")],
+    ];
+    for files in cases {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        fs::create_dir(path.join("log")).unwrap();
+        for (name, text) in files {
+            fs::write(path.join(name), text).unwrap();
+        }
+        let before = contents(path);
+        for options in [small(), small().create(Creation::Never), small().create(Creation::New)] {
+            let refused = options.open(path);
+            assert!(refused.is_err(), "{files:?}");
+            assert_eq!(contents(path), before, "{files:?}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_creation_starts_over_if_creating_is_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("data"), b"").unwrap();
+    let refused = small().create(Creation::Never).open(&path);
+    assert!(matches!(refused, Err(Error::NotADatabase { .. })), "{refused:?}");
+    small().open(&path).unwrap().table("t").unwrap();
+    small().create(Creation::Never).open(&path).unwrap().open_table("t").unwrap();
+}
+
+#[test]
+fn an_interrupted_backup_is_refused_and_says_so() {
+    let directory = closed_database();
+    let db = small().open(directory.path().join("db")).unwrap();
+    let copy = directory.path().join("copy");
+    // A directory in the place of the log's first file stops the backup half way.
+    fs::create_dir_all(copy.join("log")).unwrap();
+    let segment = fs::read_dir(directory.path().join("db/log")).unwrap();
+    for entry in segment {
+        fs::create_dir(copy.join("log").join(entry.unwrap().file_name())).unwrap();
+    }
+    assert!(db.backup(&copy).is_err());
+    for options in [small(), small().create(Creation::Never)] {
+        match options.open(&copy) {
+            Err(Error::NotADatabase { detail, .. }) => assert!(detail.contains("backup")),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// Fills a file with zeros.

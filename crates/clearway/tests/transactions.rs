@@ -13,7 +13,9 @@ use clearway_sync::{
     thread,
 };
 
-use clearway::{Database, Direction, Error, LockWait, Options, Table, TypeStats, prefix};
+use clearway::{
+    Database, Direction, Error, LockWait, Options, Table, Transaction, TypeStats, prefix,
+};
 
 fn memory() -> Database {
     Options::in_memory().cache_size(8 << 20).open("test").unwrap()
@@ -355,4 +357,39 @@ fn interactive_transactions_cross_threads() {
     let pending = thread::spawn(move || tx.commit_pipelined().unwrap()).join().unwrap();
     pending.wait().unwrap();
     assert!(db.transact("read", |tx| tx.get(&t, b"k")).unwrap().is_some());
+}
+
+#[test]
+fn an_error_that_tells_what_was_read_waits_like_a_result() {
+    let slow = || Options::in_memory().cache_size(8 << 20).log_delay(Duration::from_millis(60));
+    let db = slow().open("").unwrap();
+    let t = db.table("t").unwrap();
+    type Body = fn(&mut Transaction, &Table) -> clearway::Result<()>;
+    let bodies: [(&str, Body); 4] = [
+        ("duplicate", |tx, t| tx.insert(t, b"k", b"again")),
+        ("abort", |tx, t| {
+            let value = tx.get(t, b"k")?;
+            tx.abort(format!("it is {value:?}"))
+        }),
+        ("not found", |tx, t| tx.update(t, b"gone", b"x")),
+        ("panic", |tx, t| panic!("read {:?}", tx.get(t, b"k"))),
+    ];
+    db.transact("before", |tx| tx.put(&t, b"gone", b"v").map(drop)).unwrap();
+    for (what, body) in bodies {
+        let pending = db
+            .submit("writer", |tx| {
+                tx.put(&t, b"k", b"v")?;
+                if tx.get(&t, b"gone")?.is_some() {
+                    tx.delete(&t, b"gone")?;
+                }
+                tx.delete(&t, b"k")?;
+                tx.insert(&t, b"k", what.as_bytes())
+            })
+            .unwrap();
+        assert!(!pending.is_ready(), "{what}: the log is too fast for this test");
+        let told = db.transact("reader", |tx| body(tx, &t));
+        assert!(told.is_err(), "{what}");
+        assert!(pending.is_ready(), "{what}: told before it was durable: {told:?}");
+        db.transact("again", |tx| tx.put(&t, b"gone", b"v").map(drop)).unwrap();
+    }
 }

@@ -57,4 +57,5 @@ pub use log::Log;
 pub use options::{GroupPolicy, LogOptions, Strategy};
 pub use reader::LogReader;
 pub use record::{HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, record_bytes};
+pub use segments::is_log_file;
 pub use stats::LogStats;

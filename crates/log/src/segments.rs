@@ -28,6 +28,7 @@ use clearway_sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+pub use layout::is_log_file;
 pub(crate) use layout::{LOG_DIR, index_of_name, list_segments, segment_name};
 pub(crate) use prepare::check_len;
 

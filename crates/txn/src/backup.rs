@@ -14,7 +14,10 @@
 //!   no copied page has seen a record beyond E.
 //! - B3. No log byte beyond E is copied, though the segment has some: they would be a group behind
 //!   a hole.
-//! - B4. A copy without its superblock is no database; an interrupted backup is refused.
+//! - B4. The copy's superblock says that it is one until all else is durable: an interrupted backup
+//!   is refused, and no creation takes it for a beginning of its own.
+
+use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result, crc32c, crc32c_append};
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
@@ -44,7 +47,8 @@ pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     checkpoint::take(core, Cleaning::All)?;
     let hold = checkpoint::hold_log(core);
     let block = core.superblock.get();
-    let data = copy_pages(core, to)?;
+    let data = begin(to, &block)?;
+    copy_pages(core, &*data)?;
     core.log.wait_durable(core.log.end())?;
     copy_log(core, to, hold.from, core.log.durable())?;
     finish(to, &*data, block)
@@ -55,10 +59,18 @@ fn not_empty(to: &dyn Disk) -> Error {
     Error::io("back up to", to.path(), source)
 }
 
+/// B4: before anything else is there.
+fn begin(to: &dyn Disk, block: &Superblock) -> Result<Arc<dyn File>> {
+    let data = to.open(DATA_FILE, OpenMode::CreateNew)?;
+    data.allocate(0, u64::from(FIRST_PAGE) * PAGE_SIZE as u64)?;
+    superblock::write_copy(&*data, &Superblock { copying: true, ..block.clone() })?;
+    to.sync_dir("")?;
+    Ok(data)
+}
+
 /// B1. Pages are read from the disk and not from the pool, so that a backup evicts nothing.
-fn copy_pages(core: &Core, to: &dyn Disk) -> Result<std::sync::Arc<dyn File>> {
+fn copy_pages(core: &Core, data: &dyn File) -> Result<()> {
     let from = core.disk.open(DATA_FILE, OpenMode::Existing)?;
-    let data = to.open(DATA_FILE, OpenMode::Create)?;
     let pages = core.pool.page_count();
     data.allocate(0, u64::from(pages) * PAGE_SIZE as u64)?;
     let mut batch = AlignedBuf::new(BATCH_PAGES * PAGE_SIZE);
@@ -75,7 +87,7 @@ fn copy_pages(core: &Core, to: &dyn Disk) -> Result<std::sync::Arc<dyn File>> {
         data.write_at(bytes, offset)?;
         first += count as u32;
     }
-    Ok(data)
+    Ok(())
 }
 
 /// Makes sure that `page` is whole, reading it again if it was caught while it was written.
@@ -128,7 +140,8 @@ fn copy_log(core: &Core, to: &dyn Disk, from: Lsn, end: Lsn) -> Result<()> {
     to.sync_dir("log")
 }
 
-/// Makes the copy durable and then, by its superblock, a database (B4).
+/// Makes the copy durable and then, by its superblock, a database (B4). The block goes where the
+/// first one stands: torn, it is no database either.
 fn finish(to: &dyn Disk, data: &dyn File, block: Superblock) -> Result<()> {
     data.sync_all()?;
     to.sync_dir("")?;

@@ -73,6 +73,10 @@ impl Engine {
                 let (path, detail) = (disk.path(), "it is empty".into());
                 return Err(Error::NotADatabase { path, detail });
             }
+            Found::Unfinished if options.create == Creation::Never => {
+                let (path, detail) = (disk.path(), "its creation was interrupted".into());
+                return Err(Error::NotADatabase { path, detail });
+            }
             Found::Nothing | Found::Unfinished => create(disk, options)?,
         };
         *parts.core.directory.lock() = Some(directory);
@@ -256,7 +260,8 @@ fn taken(disk: &dyn Disk) -> Error {
 
 /// Creates a database. Until the superblock says that it is complete, an opening starts over.
 fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
-    for name in disk.list("log")? {
+    // Of an interrupted creation: `find` has seen its superblock, or that there is nothing.
+    for name in disk.list("log")?.iter().filter(|name| clearway_log::is_log_file(name)) {
         disk.remove(&format!("log/{name}"))?;
     }
     if disk.exists("doublewrite")? {
@@ -272,6 +277,7 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
         segment_bytes: options.log.segment_bytes,
         catalogue_root: PageId::NONE,
         creating: true,
+        copying: false,
     };
     let block = SuperblockFile::create(&*disk, first)?;
     let gate = Arc::new(WalGate::default());

@@ -18,6 +18,8 @@
 //!   stopped transaction left behind.
 //! - F5. What a transaction deferred is done after its commit; until its END record recovery would
 //!   do it.
+//! - F6. What a rolled back transaction has read may be told to anybody only when the log is durable
+//!   up to the highest tag it met, as for a reader: "the key is there" is a result too.
 //!
 //! Algorithm: "Early lock release", section 3 (partial strictness); tags after "Efficient Locking
 //! for Databases", section 5.3.
@@ -127,8 +129,9 @@ pub(crate) fn retry_stranded(core: &Arc<Core>) {
     stranded.into_iter().for_each(free_deferred);
 }
 
-/// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback).
-pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<()> {
+/// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Answers the highest tag
+/// that the transaction met (F6).
+pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
     if slot.wrote {
         if let Err(error) = slot.core.check_open() {
             abandon(slot);
@@ -143,10 +146,11 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<()> {
     }
     slot.public().finish();
     slot.public().rollbacks.bump();
+    let seen = slot.owner.max_tag();
     release(&mut slot, None);
     slot.frees.clear();
     tidy_up(slot);
-    Ok(())
+    Ok(seen)
 }
 
 /// Ends the engine's own work that has logged no change of content: locks go, nothing is counted.

@@ -11,6 +11,7 @@
 //!  16  node bytes            u32          56  segment bytes        u64
 //!  20  epoch                 u32          64  catalogue root page  u32
 //!  24  sequence              u64          68  flags                u32   bit 0: being created
+//!                                                                   bit 1: being copied
 //! 508  CRC-32C of bytes 0..508            72  zeros up to 508
 //! ```
 //!
@@ -38,6 +39,7 @@ pub(crate) const FORMAT_VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"CLEARWAY";
 const CHECKSUM_AT: usize = SECTOR_SIZE - 4;
 const FLAG_CREATING: u32 = 1;
+const FLAG_COPYING: u32 = 2;
 /// Pages 0 and 1.
 const COPIES: u64 = 2;
 
@@ -62,13 +64,16 @@ pub(crate) struct Superblock {
     pub(crate) catalogue_root: PageId,
     /// Creation has begun and not finished: there is nothing to lose, and creation starts again.
     pub(crate) creating: bool,
+    /// A backup has begun and not finished: what is there is no database.
+    pub(crate) copying: bool,
 }
 
 impl Superblock {
     fn encode(&self) -> AlignedBuf {
         let mut page = AlignedBuf::new(PAGE_SIZE);
         page[..8].copy_from_slice(MAGIC);
-        let flags = if self.creating { FLAG_CREATING } else { 0 };
+        let flag = |on: bool, flag: u32| if on { flag } else { 0 };
+        let flags = flag(self.creating, FLAG_CREATING) | flag(self.copying, FLAG_COPYING);
         let words = [(8, FORMAT_VERSION), (12, PAGE_SIZE as u32), (16, self.node_bytes)];
         let more = [(20, self.epoch.0), (64, self.catalogue_root.0), (68, flags)];
         for (at, word) in words.into_iter().chain(more) {
@@ -111,6 +116,7 @@ impl Superblock {
             segment_bytes: long(bytes, 56),
             catalogue_root: PageId(word(bytes, 64)),
             creating: word(bytes, 68) & FLAG_CREATING != 0,
+            copying: word(bytes, 68) & FLAG_COPYING != 0,
         })
     }
 }
@@ -172,13 +178,21 @@ pub(crate) fn find(disk: &dyn Disk) -> Result<Found> {
     }
     match (best, worst) {
         (Some(block), _) if block.creating => Ok(Found::Unfinished),
-        (Some(block), _) => Ok(Found::Database(block)),
-        // A crash can leave the file created and its first superblock not written.
-        (None, None) if blank == 2 && file.len()? <= COPIES * PAGE_SIZE as u64 => {
-            Ok(Found::Unfinished)
+        (Some(block), _) if block.copying => {
+            let detail = "it is a backup that did not finish: remove it and back up again".into();
+            Err(Error::NotADatabase { path: disk.path(), detail })
         }
+        (Some(block), _) => Ok(Found::Database(block)),
+        (None, None) if blank == 2 && is_first_step(disk, &*file)? => Ok(Found::Unfinished),
         (None, worst) => Err(refusal(disk, worst)),
     }
+}
+
+/// Whether the blank file `data` is all that there is: what a crash leaves that came between its
+/// creation and its first superblock, before which a creation makes nothing else.
+fn is_first_step(disk: &dyn Disk, file: &dyn File) -> Result<bool> {
+    let alone = disk.list("")?.iter().all(|name| matches!(name.as_str(), "LOCK" | DATA_FILE));
+    Ok(alone && disk.list("log")?.is_empty() && file.len()? <= COPIES * PAGE_SIZE as u64)
 }
 
 fn refusal(disk: &dyn Disk, worst: Option<Slot>) -> Error {
@@ -195,7 +209,7 @@ fn refusal(disk: &dyn Disk, worst: Option<Slot>) -> Error {
 /// A directory without `data` may be made a database only if it holds nothing else.
 fn nothing_unless_foreign(disk: &dyn Disk) -> Result<Found> {
     let strangers = disk.list("")?;
-    match strangers.iter().find(|name| !matches!(name.as_str(), "LOCK" | "doublewrite")) {
+    match strangers.iter().find(|name| name.as_str() != "LOCK") {
         None if disk.list("log")?.is_empty() => Ok(Found::Nothing),
         None => Err(Error::corrupt("superblock", "there is a log and no file `data`")),
         Some(name) => Err(Error::NotADatabase {
@@ -278,6 +292,7 @@ mod tests {
             segment_bytes: 1 << 20,
             catalogue_root: PageId(3),
             creating: false,
+            copying: false,
         }
     }
 

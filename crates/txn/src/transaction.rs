@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use clearway_base::{Error, Result, TxnId};
+use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{IntentMode, WaitLimit};
 use clearway_tree::{Direction, LeafHint, ReadIntent};
 
@@ -219,12 +219,13 @@ impl Transaction {
         }
     }
 
-    /// Undoes everything and ends.
+    /// Undoes everything and ends. Answers an LSN: when the log is durable up to there, nothing that
+    /// the transaction has seen can be taken back by a crash any more.
     ///
     /// # Errors
     /// [`Error::TransactionEnded`]. A failure to undo stops the engine: [`Error::Poisoned`];
     /// reopening undoes.
-    pub fn rollback(mut self) -> Result<()> {
+    pub fn rollback(mut self) -> Result<Lsn> {
         match self.slot.take() {
             Some(slot) => finish::rollback(slot),
             None => Err(Error::TransactionEnded),

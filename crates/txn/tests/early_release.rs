@@ -13,6 +13,7 @@ use std::{
 
 use clearway_base::{Error, Lsn};
 use clearway_disk::{Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_lock::WaitLimit;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{EarlyRelease, Engine, EngineOptions, Table, Transaction};
 
@@ -120,21 +121,29 @@ fn without_early_release_a_reader_waits_for_the_lock() {
         let mut writer = s.engine.begin();
         writer.update(&s.table, b"c", b"new").unwrap();
         assert_eq!(writer.get(&s.table, b"a").unwrap().unwrap(), b"old");
+        let before = s.engine.stats().commits;
         std::thread::scope(|scope| {
             let committer = scope.spawn(|| writer.commit());
-            let reader = scope.spawn(|| {
-                let mut reader = s.engine.begin();
-                let value = reader.get(&s.table, b"c").unwrap().unwrap();
-                (value, reader.commit().unwrap())
-            });
-            std::thread::sleep(Duration::from_millis(40));
+            // Counted once the commit record stands, just before any lock goes.
+            while s.engine.stats().commits == before {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            let mut other = s.engine.begin();
+            other.set_wait_limit(WaitLimit::NoWait);
+            let written = other.get(&s.table, b"c");
+            assert!(matches!(written, Err(Error::WouldBlock)), "{early_release:?}: {written:?}");
+            let read = other.update(&s.table, b"a", b"newer");
+            let is_free = !matches!(read, Err(Error::WouldBlock));
+            assert_eq!(is_free, early_release == EarlyRelease::Shared, "{read:?}");
+            other.rollback().unwrap();
             assert!(!committer.is_finished());
-            // The shared lock is gone early, the exclusive one is not (unless the writer won).
             s.stall.store(false, Ordering::SeqCst);
             let written = committer.join().unwrap().unwrap();
             assert!(s.engine.log().durable() >= written.ack);
-            let (_, read) = reader.join().unwrap();
-            assert!(read.ack <= s.engine.log().durable());
+            let mut reader = s.engine.begin();
+            assert_eq!(reader.get(&s.table, b"c").unwrap().unwrap(), b"new");
+            assert!(reader.commit().unwrap().ack <= s.engine.log().durable());
         });
     }
 }

@@ -108,7 +108,7 @@ impl Model {
             }
         }
         match self.rng.below(8) {
-            0 => txn.rollback().unwrap(),
+            0 => drop(txn.rollback().unwrap()),
             1 => self.crash(Some(txn)),
             _ => {
                 commit(&self.engine, txn);

@@ -16,6 +16,11 @@ pub(super) fn spare_name(number: u64) -> String {
     format!("{LOG_DIR}/spare-{number}")
 }
 
+/// Whether a file of this name in the log's directory is one that a log made.
+pub fn is_log_file(name: &str) -> bool {
+    name.starts_with("spare-") || index_of_name(name, 1).is_some()
+}
+
 /// The number of the segment with this file name (directory not included). `None` if it is no
 /// segment's name.
 pub(crate) fn index_of_name(name: &str, segment_bytes: u64) -> Option<u64> {

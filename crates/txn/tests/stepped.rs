@@ -1,0 +1,76 @@
+//! An engine without threads of its own does everything when, and only when, it is called.
+
+mod rig;
+
+use std::{sync::Arc, time::Instant};
+
+use clearway_base::Error;
+use clearway_disk::MemoryDisk;
+use clearway_log::LogOptions;
+use clearway_txn::{Engine, EngineOptions};
+
+fn options() -> EngineOptions {
+    let small = rig::options();
+    let stepped = EngineOptions::stepped();
+    EngineOptions {
+        node_bytes: small.node_bytes,
+        log: LogOptions { background: false, capacity_bytes: 256 << 10, ..small.log },
+        ..stepped
+    }
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
+
+#[test]
+fn stepped_engine_commits_cleans_and_reopens_on_the_calling_thread_alone() {
+    let disk = MemoryDisk::new();
+    let before = threads();
+    let engine = Engine::open(Arc::new(disk.clone()), options()).unwrap();
+    let table = engine.create_table("t").unwrap();
+    for key in 0..200u32 {
+        let mut txn = engine.begin();
+        txn.insert(&table, &key.to_be_bytes(), &[7; 50]).unwrap();
+        let committed = txn.commit().unwrap();
+        if key % 10 == 0 {
+            engine.log().wait_durable(committed.ack).unwrap();
+        }
+        if key % 50 == 0 {
+            engine.checkpoint().unwrap();
+        }
+    }
+    let mut txn = engine.begin();
+    (0..150u32).for_each(|key| txn.delete(&table, &key.to_be_bytes()).unwrap());
+    rig::commit(&engine, txn);
+    let passes = engine.stats().maintenance_passes;
+    engine.maintain().unwrap();
+    assert!(engine.stats().maintenance_passes > passes);
+    engine.verify().unwrap();
+    // Other tests of this program may run beside this one, on two threads each.
+    assert!(threads() <= before + 2, "{} threads, {before} before", threads());
+    drop(engine);
+    let engine = Engine::open(Arc::new(disk), options()).unwrap();
+    let table = engine.open_table("t").unwrap();
+    assert_eq!(rig::read_all(&mut engine.begin(), &table).unwrap().len(), 50);
+}
+
+#[test]
+fn stepped_engine_says_that_the_log_is_full_instead_of_waiting_for_a_checkpoint() {
+    let engine = Engine::open(Arc::new(MemoryDisk::new()), options()).unwrap();
+    let table = engine.create_table("t").unwrap();
+    let begun = Instant::now();
+    let mut key = 0u32;
+    let full = loop {
+        let mut txn = engine.begin();
+        match txn.put(&table, &key.to_be_bytes(), &[7; 200]) {
+            Ok(_) => rig::commit(&engine, txn),
+            Err(error) => break error,
+        }
+        key += 1;
+    };
+    assert!(matches!(full, Error::LogFull { .. }), "{full}");
+    assert!(begun.elapsed().as_secs() < 5, "it must not have waited");
+    engine.checkpoint().unwrap();
+    rig::put(&engine, &table, "there is", "room again");
+}
