@@ -21,6 +21,11 @@ fn main() -> Result<()> {
         Some(directory) => Database::open(directory)?,
         None => Options::in_memory().cache_size(16 << 20).open("inventory")?,
     };
+    // Whoever names a directory of his own keeps what is in it.
+    if !db.tables().is_empty() {
+        let reason = "it has tables already; name an absent or empty directory".into();
+        return Err(Error::Aborted { reason });
+    }
     run(&db)
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use clearway_base::Result;
+use clearway_base::{Error, Result};
 use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
 use clearway_log::{GroupPolicy, Strategy};
 use clearway_txn::{Creation, EarlyRelease, EngineOptions};
@@ -196,7 +196,7 @@ impl Options {
     /// [`NotADatabase`](crate::Error::NotADatabase) for a directory with other contents,
     /// [`FormatTooNew`](crate::Error::FormatTooNew), [`AlreadyOpen`](crate::Error::AlreadyOpen),
     /// [`Corrupt`](crate::Error::Corrupt) and [`CorruptPage`](crate::Error::CorruptPage) for
-    /// damage that recovery meets, [`BadOption`](crate::Error::BadOption), and what the disk says.
+    /// damage that recovery meets, [`BadOption`](Error::BadOption), and what the disk says.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         let disk = match &self.storage {
             Storage::Given(disk) => Arc::clone(disk),
@@ -209,6 +209,19 @@ impl Options {
             Some(delay) => Arc::new(DelayedDisk::new(disk, delay)),
             None => disk,
         };
-        Database::start(disk, self)
+        Database::start(disk, self).map_err(in_users_words)
     }
+}
+
+/// A part of the engine names the option that it refuses as it knows it; users know it by the
+/// method that sets it.
+fn in_users_words(error: Error) -> Error {
+    let Error::BadOption { option, detail } = error else { return error };
+    let option = match option {
+        "cache_bytes" | "max_bytes" | "batch_pages" => "cache_size",
+        "capacity_bytes" | "segment_bytes" => "log_capacity",
+        "checkpoint_log_bytes" => "checkpoint_every",
+        option => option,
+    };
+    Error::BadOption { option, detail }
 }

@@ -2,12 +2,18 @@
 
 use std::{error::Error, fmt, process::ExitCode};
 
+use crate::output::tell;
+
 /// A failed command.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The data is wrong: exit code 1.
     Unsound(String),
-    /// The work could not be done: exit code 3; 1 if the cause is damage.
+    /// Whoever reads standard output has gone: no failure.
+    NobodyReads,
+    /// Interrupted before there was a result: exit code 130, 128 + SIGINT as shells expect.
+    Interrupted,
+    /// The work could not be done: exit code 3; 1 if the cause is damage, 2 if it is an option.
     Failed {
         /// What was attempted.
         doing: String,
@@ -35,24 +41,57 @@ impl Failure {
     /// The documented code.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
+            Failure::NobodyReads => ExitCode::SUCCESS,
+            Failure::Interrupted => ExitCode::from(130),
             Failure::Unsound(_) => ExitCode::from(1),
             Failure::Failed { cause, .. } if is_damage(cause.as_ref()) => ExitCode::from(1),
+            Failure::Failed { cause, .. } if is_usage(cause.as_ref()) => ExitCode::from(2),
             Failure::Failed { .. } => ExitCode::from(3),
+        }
+    }
+
+    /// Whether the data is damaged.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self, Failure::Failed { cause, .. } if is_damage(cause.as_ref()))
+    }
+
+    /// Says on standard error what went wrong, in one line.
+    pub(crate) fn report(&self) {
+        if !matches!(self, Failure::NobodyReads) {
+            tell(format_args!("clearway: {self}"));
         }
     }
 }
 
-fn is_damage(error: &(dyn Error + 'static)) -> bool {
+/// Whether the error, or what stopped the engine, is damage.
+pub(crate) fn is_damage(error: &(dyn Error + 'static)) -> bool {
     use clearway::Error::{Corrupt, CorruptPage};
-    matches!(error.downcast_ref(), Some(Corrupt { .. } | CorruptPage { .. }))
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if matches!(error.downcast_ref(), Some(Corrupt { .. } | CorruptPage { .. })) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+fn is_usage(error: &(dyn Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(clearway::Error::BadOption { .. }))
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Unsound(what) => f.write_str(what),
+            Failure::NobodyReads => f.write_str("nobody reads the output"),
+            Failure::Interrupted => f.write_str("interrupted"),
             Failure::Failed { doing, cause } => {
-                let mut line = format!("{doing}: {cause}");
+                let mut line = cause.to_string();
+                // Some messages begin with what was attempted themselves.
+                if !line.starts_with(doing.as_str()) {
+                    line = format!("{doing}: {line}");
+                }
                 let mut next = cause.source();
                 while let Some(cause) = next {
                     // Many messages name their cause themselves.
@@ -93,5 +132,10 @@ mod tests {
         let damage = clearway::Error::Corrupt { what: "page", detail: "torn".into() };
         assert_eq!(code(damage), ExitCode::from(1));
         assert_eq!(code(clearway::Error::Closed), ExitCode::from(3));
+        let damage = clearway::Error::Corrupt { what: "page", detail: "torn".into() };
+        let stopped = clearway::Error::Poisoned { cause: std::sync::Arc::new(damage) };
+        assert_eq!(code(stopped), ExitCode::from(1));
+        let usage = clearway::Error::BadOption { option: "cache_size", detail: "tiny".into() };
+        assert_eq!(code(usage), ExitCode::from(2));
     }
 }

@@ -8,6 +8,7 @@
 //! | 1 | the data is inconsistent or damaged |
 //! | 2 | wrong usage |
 //! | 3 | the command could not do its work |
+//! | 130 | it was interrupted before there was a result |
 
 mod args;
 mod units;
@@ -16,6 +17,7 @@ mod backup;
 mod bench;
 mod dump;
 mod failure;
+mod output;
 mod stats;
 mod verify;
 
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("clearway: {failure}");
+            failure.report();
             failure.exit_code()
         }
     }

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::{
     args::LookArgs,
     failure::{Doing, Outcome},
+    output::print,
     units::{grouped, size, time},
     verify,
 };
@@ -13,39 +14,51 @@ use crate::{
 pub(crate) fn run(args: &LookArgs) -> Outcome {
     let db = args.open.open()?;
     let stats = db.stats();
-    let report = db.verify().doing(|| format!("{} is damaged", args.open.dir.display()))?;
-    if args.json {
+    let report = verify::check(&db, &args.open.dir)?;
+    let text = if args.json {
         let mut object = verify::to_json(&report);
         object["recovery"] = recovery_json(db.recovery());
         object["log"] = json!({
             "segments": stats.engine.log.segments,
             "redo_bytes": stats.engine.redo_bytes,
         });
-        println!("{object}");
+        format!("{object}\n")
     } else {
-        verify::print_tables(&report);
-        print_state(db.recovery(), &stats, report.pages);
-    }
-    db.close().doing(|| format!("cannot close {}", args.open.dir.display()))
+        format!("{}\n{}", verify::tables(&report), state(db.recovery(), &stats, report.pages))
+    };
+    db.close().doing(|| format!("cannot close {}", args.open.dir.display()))?;
+    print(text)
 }
 
-fn print_state(recovery: &RecoveryReport, stats: &Stats, pages: u32) {
+fn state(recovery: &RecoveryReport, stats: &Stats, pages: u32) -> String {
     let data = u64::from(pages) * 8192;
-    println!();
-    println!("data file      {} ({} pages)", size(data), grouped(u64::from(pages)));
-    println!("log files      {}", stats.engine.log.segments);
-    println!("opening        number {}", recovery.epoch.0);
-    println!(
-        "recovery       {} records, {} of log, in {}",
-        grouped(recovery.records),
-        size(recovery.redo_to.0.saturating_sub(recovery.redo_from.0)),
-        time(recovery.took.as_nanos() as u64)
-    );
-    println!(
-        "rolled back    {} transactions, {} changes",
-        grouped(recovery.losers),
-        grouped(recovery.undone)
-    );
+    let log = recovery.redo_to.0.saturating_sub(recovery.redo_from.0);
+    let lines = [
+        ("data file", format!("{} ({} pages)", size(data), grouped(u64::from(pages)))),
+        (
+            "log files",
+            format!("{}, {} to redo", stats.engine.log.segments, size(stats.engine.redo_bytes)),
+        ),
+        ("opening", format!("number {}", recovery.epoch.0)),
+        (
+            "recovery",
+            format!(
+                "{} records, {} of log, in {}",
+                grouped(recovery.records),
+                size(log),
+                time(recovery.took.as_nanos() as u64)
+            ),
+        ),
+        (
+            "rolled back",
+            format!(
+                "{} transactions, {} changes",
+                grouped(recovery.losers),
+                grouped(recovery.undone)
+            ),
+        ),
+    ];
+    lines.map(|(name, value)| format!("{name:<15}{value}\n")).concat()
 }
 
 fn recovery_json(recovery: &RecoveryReport) -> serde_json::Value {

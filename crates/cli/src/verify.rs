@@ -1,25 +1,46 @@
 //! `clearway verify`: every page, tree and free-space map.
 
-use clearway::{TableReport, VerifyReport};
+use std::path::Path;
+
+use clearway::{Database, TableReport, VerifyReport};
 use serde_json::json;
 
 use crate::{
     args::LookArgs,
-    failure::{Doing, Outcome},
+    failure::{Doing, Failure, Outcome, is_damage},
+    output::print,
     units::{grouped, size},
 };
 
 pub(crate) fn run(args: &LookArgs) -> Outcome {
-    let db = args.open.open()?;
-    let report = db.verify().doing(|| format!("{} is damaged", args.open.dir.display()))?;
-    db.close().doing(|| format!("cannot close {}", args.open.dir.display()))?;
+    let opened = args.open.open();
+    let checked = opened.and_then(|db| {
+        let report = check(&db, &args.open.dir)?;
+        db.close().doing(|| format!("cannot close {}", args.open.dir.display()))?;
+        Ok(report)
+    });
+    let report = match checked {
+        Err(failure @ Failure::Failed { .. }) if args.json && failure.is_damage() => {
+            print(format_args!("{}\n", json!({ "damaged": true, "detail": failure.to_string() })))?;
+            return Err(failure);
+        }
+        checked => checked?,
+    };
     if args.json {
-        println!("{}", to_json(&report));
+        print(format_args!("{}\n", to_json(&report)))
     } else {
-        print_tables(&report);
-        println!("{} pages checked: no damage", grouped(u64::from(report.pages)));
+        let pages = grouped(u64::from(report.pages));
+        print(format_args!("{}{pages} pages checked: no damage\n", tables(&report)))
     }
-    Ok(())
+}
+
+/// Checks an open database.
+pub(crate) fn check(db: &Database, dir: &Path) -> Outcome<VerifyReport> {
+    db.verify().map_err(|error| {
+        let damaged = is_damage(&error);
+        let doing = if damaged { "damage in" } else { "cannot verify" };
+        Failure::Failed { doing: format!("{doing} {}", dir.display()), cause: Box::new(error) }
+    })
 }
 
 /// The table's name, as people should see it.
@@ -28,25 +49,28 @@ fn name_of(table: &TableReport) -> &str {
 }
 
 /// One line for each table.
-pub(crate) fn print_tables(report: &VerifyReport) {
+pub(crate) fn tables(report: &VerifyReport) -> String {
     let head = ["table", "entries", "ghosts", "values", "pages", "overflow", "levels"];
-    let [table, entries, ghosts, values, pages, overflow, levels] = head;
-    println!(
-        "{table:<20} {entries:>13} {ghosts:>9} {values:>11} {pages:>9} {overflow:>9} {levels:>6}"
-    );
+    let mut text = line(head.map(String::from));
     for table in &report.tables {
         let tree = &table.report;
-        println!(
-            "{:<20} {:>13} {:>9} {:>11} {:>9} {:>9} {:>6}",
-            name_of(table),
+        text.push_str(&line([
+            name_of(table).to_string(),
             grouped(tree.records),
             grouped(tree.ghosts),
             size(tree.value_bytes),
             grouped(tree.pages.len() as u64),
             grouped(tree.overflow_pages),
-            tree.levels.len(),
-        );
+            tree.levels.len().to_string(),
+        ]));
     }
+    text
+}
+
+fn line([table, entries, ghosts, values, pages, overflow, levels]: [String; 7]) -> String {
+    format!(
+        "{table:<20} {entries:>13} {ghosts:>9} {values:>11} {pages:>9} {overflow:>9} {levels:>6}\n"
+    )
 }
 
 /// The report as one object.

@@ -1,6 +1,9 @@
 //! The program as its users run it.
 
-use std::process::{Command, Output};
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Output, Stdio},
+};
 
 use serde_json::Value;
 
@@ -84,6 +87,63 @@ fn failures_have_their_exit_codes_and_one_line() {
     assert_eq!(clearway(&["nothing"]).status.code(), Some(2));
 }
 
+/// A small bank in a directory.
+fn bank(place: &tempfile::TempDir) -> String {
+    let bank = place.path().join("bank").to_str().unwrap().to_string();
+    let bench = ["bench", "tpcb", "--dir", &bank, "--log-capacity", "64MiB"];
+    assert!(clearway(&[&bench[..], &SMALL].concat()).status.success());
+    bank
+}
+
+#[test]
+fn output_that_cannot_be_written_is_no_panic() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bank = bank(&place);
+    for command in ["verify", "stats", "dump"] {
+        let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let run = |stdout: Stdio, stderr: Stdio| {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_clearway"));
+            program.args([command, &bank]).stdout(stdout).stderr(stderr).output().unwrap()
+        };
+        let output = run(full().into(), Stdio::piped());
+        assert_eq!(output.status.code(), Some(3), "{command}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("No space left") && message.lines().count() == 1, "{message}");
+        assert_eq!(run(full().into(), full().into()).status.code(), Some(3), "{command}");
+        // A pipe whose reader has gone.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(run(writer.into(), Stdio::null()).status.code(), Some(0), "{command}");
+    }
+}
+
+#[test]
+fn options_that_cannot_work_are_wrong_usage_by_their_public_names() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bank = bank(&place);
+    let output = clearway(&["verify", &bank, "--cache", "0"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("cache_size"));
+}
+
+#[test]
+fn an_interrupted_loading_ends_without_a_result() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bank = place.path().join("bank");
+    let mut program = Command::new(env!("CARGO_BIN_EXE_clearway"));
+    program.args(["bench", "tpcb", "--branches", "200", "--cache", "64MiB", "--dir"]).arg(bank);
+    let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The first line tells that signals are caught.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with("database: "));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    lines.for_each(drop);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+}
+
 #[test]
 fn a_damaged_database_is_exit_code_one() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -104,5 +164,10 @@ fn a_damaged_database_is_exit_code_one() {
     std::fs::write(&file, bytes).unwrap();
     let output = clearway(&["verify", dir]);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("damaged"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("damage"));
+    let output = clearway(&["verify", dir, "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report = json(&output);
+    assert_eq!(report["damaged"], Value::Bool(true));
+    assert!(report["detail"].as_str().unwrap().contains("checksum"), "{report}");
 }

@@ -78,7 +78,9 @@ impl LogOptions {
         }
         check_segment_bytes(self.segment_bytes)?;
         if self.capacity_bytes < 2 * self.segment_bytes {
-            return bad("capacity_bytes", "less than two segments".to_string());
+            let least = self.segment_bytes.saturating_mul(2);
+            let detail = format!("{} bytes, at least {least}", self.capacity_bytes);
+            return bad("capacity_bytes", detail);
         }
         if !(1..=16).contains(&self.flushes_in_flight) {
             return bad("flushes_in_flight", format!("{} is not 1..=16", self.flushes_in_flight));

@@ -1,4 +1,4 @@
-//! Invariants 4, 5, 7, 8, 9 and 11 of the design, each under its own name: what concurrent
+//! Invariants 4, 5, 7, 8, 9 and 11 of `ARCHITECTURE.md`, each under its own name: what concurrent
 //! transactions may see of one another, and what the tree may do meanwhile.
 
 mod rig;

@@ -15,7 +15,7 @@
 //! let db = clearway::Options::in_memory().cache_size(16 << 20).open("bench")?;
 //! let store = ClearwayStore::new(db);
 //! let scale = TpcbScale { branches: 2, accounts_per_branch: 100 };
-//! let bank = Tpcb::prepare(&store, scale, Skew::Uniform, 1, &|_rows| ())?;
+//! let bank = Tpcb::prepare(&store, scale, Skew::Uniform, 1, &|_rows| true)?;
 //! let plan = Plan { clients: 4, threads: Some(1), commit: Commit::Pipelined,
 //!                   duration: Duration::from_millis(50), seed: 1 };
 //! let outcome = drive(&store, &bank, &plan, &mut |_tick| true)?;

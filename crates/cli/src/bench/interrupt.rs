@@ -1,6 +1,9 @@
-//! Ctrl-C ends the run early, with its report and its clean-up; a second one ends the program.
+//! Ctrl-C, or a request to terminate, ends the loading or the run early, with its report and its
+//! clean-up. A second one ends the program at once, and a temporary database stays behind.
 
 use clearway_sync::atomic::{AtomicBool, Ordering};
+
+use crate::output::tell;
 
 static CAME: AtomicBool = AtomicBool::new(false);
 
@@ -16,7 +19,7 @@ pub(crate) fn install() {
         }
     });
     if let Err(error) = caught {
-        eprintln!("Ctrl-C will not be caught: {error}");
+        tell(format_args!("Ctrl-C will not be caught: {error}"));
     }
 }
 

@@ -15,6 +15,7 @@ use clearway_workloads::{ClearwayStore, Histogram, Plan, Tpcb, TpcbScale, drive}
 use crate::{
     args::TpcbArgs,
     failure::{Doing, Failure, Outcome},
+    output::{print, tell},
     units::grouped,
 };
 use place::Place;
@@ -26,6 +27,8 @@ use usage::Usage;
 pub(crate) struct Load {
     /// Rows written; none if the bank was there.
     pub(crate) rows: u64,
+    /// History rows that were there before the run.
+    pub(crate) history_rows: u64,
     /// How long it took.
     pub(crate) took: Duration,
 }
@@ -33,7 +36,7 @@ pub(crate) struct Load {
 pub(crate) fn run(args: &TpcbArgs) -> Outcome {
     interrupt::install();
     let place = Place::choose(args)?;
-    eprintln!("database: {place}");
+    tell(format_args!("database: {place}"));
     let options = if args.memory { Options::in_memory() } else { Options::new() };
     let db = options
         .cache_size(args.cache)
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &TpcbArgs) -> Outcome {
     let (bank, load) = prepare(&store, args)?;
     let plan = plan(args);
 
-    eprintln!("running: {} clients on {} threads", args.clients, plan.agents());
+    tell(format_args!("running: {} clients on {} threads", args.clients, plan.agents()));
     let (stats, usage) = (db.stats(), Usage::now());
     let run = drive(&store, &bank, &plan, &mut |tick| {
         progress::live(tick);
@@ -58,23 +61,19 @@ pub(crate) fn run(args: &TpcbArgs) -> Outcome {
     let work = Work::between(&stats, &db.stats());
 
     let probe = if args.memory { None } else { probe::flush_times(place.path(), &work, &run) };
-    eprintln!("checking the books");
+    tell(format_args!("checking the books"));
     let threads = plan_threads();
     let balance = bank.check(&store, threads).doing(|| "the check failed".into())?;
     let report = Report::new(args, &plan, &load, &run, &work, &usage, probe, balance);
     // A database that is thrown away need not be closed in good order, but that is worth a test.
     db.close().doing(|| format!("cannot close {place}"))?;
-    if args.json {
-        println!("{}", report.to_json());
-    } else {
-        report.print();
-    }
     drop(place);
-    if report.is_consistent() {
-        Ok(())
-    } else {
-        Err(Failure::Unsound("the bank's books do not balance".into()))
+    let text = if args.json { format!("{}\n", report.to_json()) } else { report.to_text() };
+    if !report.is_consistent() {
+        print(text)?;
+        return Err(Failure::Unsound("the bank's books do not balance".into()));
     }
+    print(text)
 }
 
 fn plan_threads() -> usize {
@@ -96,16 +95,23 @@ fn prepare(store: &ClearwayStore, args: &TpcbArgs) -> Outcome<(Tpcb<ClearwayStor
     let scale = TpcbScale { branches: args.branches, accounts_per_branch: args.accounts };
     let loading = Loading::start(scale.rows());
     let started = Instant::now();
-    let count = |rows| loading.add(rows);
-    let bank = Tpcb::prepare(store, scale, args.skew, plan_threads(), &count)
-        .doing(|| "cannot load the bank".into())?;
+    let count = |rows| {
+        loading.add(rows);
+        !interrupt::came()
+    };
+    let bank = Tpcb::prepare(store, scale, args.skew, plan_threads(), &count);
     let (rows, took) = (loading.finish(), started.elapsed());
+    if interrupt::came() {
+        return Err(Failure::Interrupted);
+    }
+    let bank = bank.doing(|| "cannot load the bank".into())?;
     if rows > 0 {
         let rate = rows as f64 / took.as_secs_f64().max(1e-9);
-        eprintln!("loaded: {} rows, {} rows/s", grouped(rows), grouped(rate as u64));
+        tell(format_args!("loaded: {} rows, {} rows/s", grouped(rows), grouped(rate as u64)));
         store.database().checkpoint().doing(|| "cannot write a checkpoint".into())?;
     }
-    Ok((bank, Load { rows, took }))
+    let history_rows = bank.history_rows(store).doing(|| "cannot read the history".into())?;
+    Ok((bank, Load { rows, history_rows, took }))
 }
 
 /// What the engine did during the run.

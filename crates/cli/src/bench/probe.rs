@@ -19,6 +19,7 @@ use rustix::{
 };
 
 use super::{Probe, Work};
+use crate::output::tell;
 
 /// Flushes that are measured.
 const FLUSHES: u64 = 400;
@@ -43,7 +44,7 @@ pub(crate) fn flush_times(directory: &Path, work: &Work, run: &Run) -> Option<Pr
     match times {
         Ok(times) => Some(Probe { bytes: bytes as u64, times }),
         Err(error) => {
-            eprintln!("no raw flush times: {error}");
+            tell(format_args!("no raw flush times: {error}"));
             None
         }
     }

@@ -9,7 +9,7 @@ use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_workloads::Tick;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::units::grouped;
+use crate::{output::tell, units::grouped};
 
 /// Progress of loading: a bar on a terminal, a line for each fifth elsewhere.
 pub(crate) struct Loading {
@@ -44,7 +44,7 @@ impl Loading {
         match &self.bar {
             Some(bar) => bar.set_position(after),
             None if before * LINES / self.total != after * LINES / self.total => {
-                eprintln!("loading: {} of {} rows", grouped(after), grouped(self.total));
+                tell(format_args!("loading: {} of {} rows", grouped(after), grouped(self.total)));
             }
             None => {}
         }
@@ -84,6 +84,6 @@ pub(crate) fn live(tick: &Tick) {
 /// Ends the live line.
 pub(crate) fn live_end() {
     if std::io::stderr().is_terminal() {
-        eprintln!();
+        tell("");
     }
 }

@@ -1,5 +1,7 @@
 //! How a run went, for people and for programs.
 
+use std::fmt::{self, Write as _};
+
 use clearway_workloads::{Outcome as Run, Plan, TpcbBalance};
 use serde_json::{Value, json};
 
@@ -37,10 +39,10 @@ impl<'a> Report<'a> {
         Report { args, plan, load, run, work, usage, probe, balance }
     }
 
-    /// Whether the books balance and, of a bank that this run loaded, every acknowledged
-    /// transaction has its history row and no other has.
+    /// Whether the books balance and every acknowledged transaction, and no other, has its history
+    /// row.
     pub(crate) fn is_consistent(&self) -> bool {
-        let counted = self.load.rows == 0 || self.balance.history_rows == self.run.commits;
+        let counted = self.balance.history_rows == self.load.history_rows + self.run.commits;
         counted && self.balance.is_consistent()
     }
 
@@ -48,88 +50,116 @@ impl<'a> Report<'a> {
         count as f64 / self.run.commits.max(1) as f64
     }
 
-    /// The report for people, on standard output.
-    pub(crate) fn print(&self) {
-        let (run, work, usage) = (self.run, self.work, self.usage);
+    /// The report for people.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::from("\n");
+        // Writing to a string does not fail.
+        let _ = self.write_run(&mut text).and_then(|()| self.write_work(&mut text));
+        let _ = self.write_books(&mut text);
+        text
+    }
+
+    fn write_run(&self, out: &mut String) -> fmt::Result {
+        let run = self.run;
         let latency = &run.latency;
-        println!();
-        println!("throughput        {} tps", grouped(run.tps() as u64));
-        println!(
+        writeln!(out, "throughput        {} tps", grouped(run.tps() as u64))?;
+        writeln!(
+            out,
             "commits           {} in {:.2} s, {} in flight on {} threads",
             grouped(run.commits),
             run.elapsed.as_secs_f64(),
             grouped(u64::from(self.args.clients)),
             run.threads
-        );
+        )?;
         let quantiles = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
         let quantiles = quantiles.map(|(name, q)| format!("{name} {}", time(latency.quantile(q))));
-        println!("latency           {}, max {}", quantiles.join(", "), time(latency.max()));
+        writeln!(out, "latency           {}, max {}", quantiles.join(", "), time(latency.max()))?;
         if let Some(probe) = &self.probe {
-            println!(
+            writeln!(
+                out,
                 "raw flush         p50 {}, p99 {} ({} each, one at a time)",
                 time(probe.times.quantile(0.5)),
                 time(probe.times.quantile(0.99)),
                 size(probe.bytes)
-            );
+            )?;
         }
-        println!("aborts            {} run again, {} given up", run.aborts, run.failures);
-        println!(
+        Ok(())
+    }
+
+    fn write_work(&self, out: &mut String) -> fmt::Result {
+        let (run, work, usage) = (self.run, self.work, self.usage);
+        writeln!(out, "aborts            {} run again, {} given up", run.aborts, run.failures)?;
+        writeln!(
+            out,
             "lock waits        {} ({:.4} a commit, {} each)",
             grouped(work.lock_waits),
             self.per_commit(work.lock_waits),
             time(work.lock_wait_us * 1_000 / work.lock_waits.max(1))
-        );
-        println!("deadlocks         {}", grouped(work.deadlocks));
-        println!(
+        )?;
+        writeln!(out, "deadlocks         {}", grouped(work.deadlocks))?;
+        writeln!(
+            out,
             "flushes           {} ({:.1} commits and {} each)",
             grouped(work.flushes),
             run.commits as f64 / work.flushes.max(1) as f64,
             size(work.flush_bytes())
-        );
-        println!(
+        )?;
+        writeln!(
+            out,
             "log               {}, {:.0} bytes a commit",
             size(work.log_bytes),
             self.per_commit(work.log_bytes)
-        );
-        println!(
+        )?;
+        writeln!(
+            out,
             "pages             {} read, {} written, {} checkpoints",
             grouped(work.page_reads),
             grouped(work.page_writes),
             work.checkpoints
-        );
-        println!(
+        )?;
+        writeln!(
+            out,
             "context switches  {} ({:.3} a commit), {} of them involuntary",
             grouped(usage.switches()),
             self.per_commit(usage.switches()),
             grouped(usage.switches_involuntary)
-        );
-        println!(
+        )?;
+        writeln!(
+            out,
             "processor         {:.2} s user, {:.2} s system",
             usage.user_us as f64 / 1e6,
             usage.system_us as f64 / 1e6
-        );
-        println!(
+        )?;
+        writeln!(
+            out,
             "memory            {} at most, {} of it pages now",
             size(usage.memory_max_bytes),
             size(work.resident_pages * 8192)
-        );
-        self.print_books();
+        )
     }
 
-    fn print_books(&self) {
+    fn write_books(&self, out: &mut String) -> fmt::Result {
         let books = &self.balance;
-        println!(
+        writeln!(
+            out,
             "books             accounts {}, tellers {}, branches {}, history {}",
             books.accounts, books.tellers, books.branches, books.history
-        );
+        )?;
+        if self.run.interrupted {
+            writeln!(out, "interrupted       yes, before its time was up")?;
+        }
         if self.is_consistent() {
-            println!("consistent        yes ({} history rows)", grouped(books.history_rows));
+            writeln!(out, "consistent        yes ({} history rows)", grouped(books.history_rows))
         } else {
-            println!(
+            writeln!(
+                out,
                 "consistent        NO: {} branches off, {} rows missing or too many, {} history \
                  rows for {} commits",
-                books.branches_off, books.rows_off, books.history_rows, self.run.commits
-            );
+                books.branches_off,
+                books.rows_off,
+                books.history_rows - self.load.history_rows.min(books.history_rows),
+                self.run.commits
+            )
         }
     }
 
@@ -139,6 +169,7 @@ impl<'a> Report<'a> {
         let us = |nanos: u64| nanos as f64 / 1e3;
         json!({
             "workload": "tpcb",
+            "version": env!("CARGO_PKG_VERSION"),
             "tps": run.tps(),
             "commits": run.commits,
             "seconds": run.elapsed.as_secs_f64(),
@@ -155,6 +186,7 @@ impl<'a> Report<'a> {
                 "p50": us(probe.times.quantile(0.5)),
                 "p99": us(probe.times.quantile(0.99)),
             })),
+            "interrupted": run.interrupted,
             "aborts": run.aborts,
             "failures": run.failures,
             "lock_waits": work.lock_waits,
@@ -185,6 +217,7 @@ impl<'a> Report<'a> {
                 "early_release": format!("{:?}", args.early_release).to_lowercase(),
                 "log_delay_us": args.log_delay.as_micros() as u64,
                 "cache_bytes": args.cache,
+                "log_capacity_bytes": args.log_capacity,
                 "memory": args.memory,
                 "seed": args.seed,
             },

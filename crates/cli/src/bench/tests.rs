@@ -27,8 +27,9 @@ fn the_json_report_has_the_promised_fields() {
         elapsed: Duration::from_secs(1),
         latency: Histogram::new(),
         threads: 2,
+        interrupted: false,
     };
-    let load = Load { rows: 5, took: Duration::from_secs(1) };
+    let load = Load { rows: 5, history_rows: 0, took: Duration::from_secs(1) };
     let stats = clearway::Options::in_memory().cache_size(8 << 20).open("t").unwrap().stats();
     let work = Work::between(&stats, &stats);
     let usage = Usage::now();

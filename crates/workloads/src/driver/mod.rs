@@ -12,12 +12,14 @@
 mod blocking;
 mod pipelined;
 
-use std::time::{Duration, Instant};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use clearway_sync::{
     CachePadded,
     atomic::{AtomicBool, AtomicU64, Ordering},
-    thread,
 };
 
 use crate::{
@@ -77,9 +79,7 @@ impl Plan {
         let clients = self.clients.max(1) as usize;
         let wanted = self.threads.unwrap_or_else(|| match self.commit {
             Commit::Blocking => clients,
-            Commit::Pipelined => {
-                std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-            }
+            Commit::Pipelined => thread::available_parallelism().map_or(1, std::num::NonZero::get),
         });
         wanted.clamp(1, clients)
     }
@@ -111,6 +111,8 @@ pub struct Outcome {
     pub latency: Histogram,
     /// Agent threads that ran.
     pub threads: usize,
+    /// Whether it was ended before its time was up.
+    pub interrupted: bool,
 }
 
 impl Outcome {
@@ -142,6 +144,18 @@ struct Agent<'a, S, W> {
 }
 
 impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
+    /// Runs the clients until the run is over; an error ends it for all agents.
+    fn run(&self, commit: Commit, clients: Vec<W::Client>) -> Result<Measured, S::Error> {
+        let result = match commit {
+            Commit::Pipelined => pipelined::run(self, clients),
+            Commit::Blocking => blocking::run(self, clients),
+        };
+        if result.is_err() {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
     fn stopped(&self) -> bool {
         // Relaxed: the flag carries no data; a late view costs one more transaction.
         self.shared.stop.load(Ordering::Relaxed)
@@ -171,6 +185,23 @@ impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
     }
 }
 
+/// Starts a thread. One that the system refuses is an error of the workload and not a panic, so
+/// that those which run already can be ended.
+pub(crate) fn start<'scope, S: Store, T: Send + 'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    work: impl FnOnce() -> Result<T, S::Error> + Send + 'scope,
+) -> Result<thread::ScopedJoinHandle<'scope, Result<T, S::Error>>, S::Error> {
+    let started = thread::Builder::new().spawn_scoped(scope, work);
+    started.map_err(|error| S::Error::failed(format!("cannot start a thread: {error}")))
+}
+
+/// What a thread came to.
+pub(crate) fn join<S: Store, T>(
+    worker: thread::ScopedJoinHandle<'_, Result<T, S::Error>>,
+) -> Result<T, S::Error> {
+    worker.join().unwrap_or_else(|_| Err(S::Error::failed("a thread panicked".into())))
+}
+
 /// Runs `workload` on `store` by `plan`.
 ///
 /// `on_tick` is called about once a second from the calling thread; when it returns false the run
@@ -198,26 +229,14 @@ pub fn drive<S: Store, W: Workload<S>>(
             .enumerate()
             .map(|(number, clients)| {
                 let agent = Agent { store, workload, shared: &shared, number };
-                scope.spawn(move || {
-                    let result = match plan.commit {
-                        Commit::Pipelined => pipelined::run(&agent, clients),
-                        Commit::Blocking => blocking::run(&agent, clients),
-                    };
-                    if result.is_err() {
-                        agent.shared.stop.store(true, Ordering::Relaxed);
-                    }
-                    result
-                })
+                start::<S, _>(scope, move || agent.run(plan.commit, clients))
             })
             .collect();
-        watch(store, plan, &shared, started, aborts_before, on_tick);
+        if workers.iter().all(Result::is_ok) {
+            watch(store, plan, &shared, started, aborts_before, on_tick);
+        }
         shared.stop.store(true, Ordering::Relaxed);
-        workers
-            .into_iter()
-            .map(|worker| {
-                worker.join().unwrap_or_else(|_| Err(S::Error::failed("an agent panicked".into())))
-            })
-            .collect()
+        workers.into_iter().map(|worker| worker.and_then(join::<S, _>)).collect()
     });
     let elapsed = started.elapsed();
     let aborts = store.aborts() - aborts_before;
@@ -228,6 +247,7 @@ pub fn drive<S: Store, W: Workload<S>>(
         elapsed,
         latency: Histogram::new(),
         threads: agents,
+        interrupted: elapsed < plan.duration,
     };
     for result in results {
         let measured = result?;
@@ -238,7 +258,7 @@ pub fn drive<S: Store, W: Workload<S>>(
     Ok(outcome)
 }
 
-/// Sleeps through the run, telling its state once a second.
+/// Sleeps through the run, telling its state once a second and at the end.
 fn watch<S: Store>(
     store: &S,
     plan: &Plan,
@@ -251,14 +271,12 @@ fn watch<S: Store>(
     let mut next_tick = Duration::from_secs(1);
     loop {
         let elapsed = started.elapsed();
-        if elapsed >= plan.duration || shared.stop.load(Ordering::Relaxed) {
-            return;
-        }
-        if elapsed >= next_tick {
+        let is_over = elapsed >= plan.duration || shared.stop.load(Ordering::Relaxed);
+        if elapsed >= next_tick || is_over {
             next_tick += Duration::from_secs(1);
             let commits = shared.commits.iter().map(|n| n.load(Ordering::Relaxed)).sum();
             let aborts = store.aborts() - aborts_before;
-            if !on_tick(&Tick { elapsed, commits, aborts }) {
+            if !on_tick(&Tick { elapsed, commits, aborts }) || is_over {
                 return;
             }
         }

@@ -4,15 +4,16 @@
 //! history rows' deltas. Accounts are hit from other branches too, so theirs agree in total.
 //! Rows are read in many small transactions: run it while nothing else writes.
 
-use std::ops::Bound;
-
-use clearway_sync::thread;
+use std::{ops::Bound, thread};
 
 use super::{
     TELLERS, Tpcb, TpcbScale,
     rows::{history_branch, key, read_balance},
 };
-use crate::store::{Operations, Order, Store, StoreError};
+use crate::{
+    driver::{join, start},
+    store::{Operations, Order, Store},
+};
 
 /// Rows that one transaction of the check reads.
 const ROWS_PER_TRANSACTION: u64 = 2_000;
@@ -97,6 +98,11 @@ impl<S: Store> Tpcb<S> {
         })
     }
 
+    /// Rows of the history table now.
+    pub fn history_rows(&self, store: &S) -> Result<u64, S::Error> {
+        scan_rows::<S>(store, &self.tables.history, 0, None, &mut |_, _| ())
+    }
+
     fn sum_accounts(&self, store: &S, threads: usize) -> Result<Sum, S::Error> {
         let (accounts, parts) = (self.scale.accounts(), threads.max(1) as u64);
         let table = &self.tables.account;
@@ -106,7 +112,7 @@ impl<S: Store> Tpcb<S> {
                     let from = accounts * part / parts;
                     // The last part has no end, so that rows that should not be there are met.
                     let to = (part + 1 < parts).then_some(accounts * (part + 1) / parts);
-                    scope.spawn(move || {
+                    start::<S, _>(scope, move || {
                         let mut balance = 0i64;
                         let rows = scan_rows::<S>(store, table, from, to, &mut |_, row| {
                             balance = balance.wrapping_add(read_balance(row));
@@ -116,10 +122,7 @@ impl<S: Store> Tpcb<S> {
                 })
                 .collect();
             workers.into_iter().try_fold(Sum::default(), |sum, worker| {
-                let part: Result<Sum, S::Error> = worker
-                    .join()
-                    .unwrap_or_else(|_| Err(S::Error::failed("a checker panicked".into())));
-                part.map(|part| Sum {
+                worker.and_then(join::<S, _>).map(|part| Sum {
                     rows: sum.rows + part.rows,
                     balance: sum.balance.wrapping_add(part.balance),
                 })

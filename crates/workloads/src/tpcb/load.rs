@@ -1,15 +1,19 @@
 //! Loading the bank: many rows to a transaction, several transactions in flight, each thread on
 //! its own part of the account range.
 
-use std::collections::VecDeque;
-
-use clearway_sync::thread;
+use std::{collections::VecDeque, thread};
 
 use super::{
     TELLERS, Tables, TpcbScale,
     rows::{key, new_row},
 };
-use crate::store::{Operations, Outstanding, Store, StoreError};
+use crate::{
+    driver::{join, start},
+    store::{Operations, Outstanding, Store, StoreError},
+};
+
+/// Told how many rows were added since its last call; answers whether to go on.
+pub(super) type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 /// Rows of a loading transaction: large enough that commits cost nothing, small enough for the
 /// lock table.
@@ -25,7 +29,7 @@ pub(super) fn load_if_absent<S: Store>(
     tables: &Tables<S>,
     scale: TpcbScale,
     threads: usize,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &Progress<'_>,
 ) -> Result<(), S::Error> {
     let mut found = Vec::new();
     let exists = store.run("scale", |tx| tx.get(&tables.scale, SCALE_KEY, &mut found))?;
@@ -68,7 +72,7 @@ fn load<S: Store>(
     tables: &Tables<S>,
     scale: TpcbScale,
     threads: usize,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &Progress<'_>,
 ) -> Result<(), S::Error> {
     let (branches, tellers) = (u64::from(scale.branches), u64::from(scale.branches) * TELLERS);
     load_range(store, &tables.branch, 0, branches, progress)?;
@@ -78,12 +82,11 @@ fn load<S: Store>(
         let workers: Vec<_> = (0..parts)
             .map(|part| {
                 let (from, to) = (accounts * part / parts, accounts * (part + 1) / parts);
-                scope.spawn(move || load_range(store, &tables.account, from, to, progress))
+                let work = move || load_range(store, &tables.account, from, to, progress);
+                start::<S, _>(scope, work)
             })
             .collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker.join().unwrap_or_else(|_| Err(S::Error::failed("a loader panicked".into())))
-        })
+        workers.into_iter().try_for_each(|worker| worker.and_then(join::<S, _>))
     })
 }
 
@@ -92,7 +95,7 @@ fn load_range<S: Store>(
     table: &S::Table,
     from: u64,
     to: u64,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &Progress<'_>,
 ) -> Result<(), S::Error> {
     let mut in_flight = VecDeque::with_capacity(IN_FLIGHT);
     let mut first = from;
@@ -118,10 +121,12 @@ fn load_range<S: Store>(
 
 fn finish<S: Store>(
     in_flight: &mut VecDeque<S::Pending<u64>>,
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &Progress<'_>,
 ) -> Result<(), S::Error> {
-    if let Some(oldest) = in_flight.pop_front() {
-        progress(oldest.wait()?);
+    let Some(oldest) = in_flight.pop_front() else { return Ok(()) };
+    if progress(oldest.wait()?) {
+        Ok(())
+    } else {
+        Err(S::Error::failed("loading was interrupted".into()))
     }
-    Ok(())
 }

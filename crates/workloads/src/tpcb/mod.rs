@@ -110,7 +110,8 @@ struct Transfer {
 
 impl<S: Store> Tpcb<S> {
     /// Opens the bank in `store`, loading it first if it is not there, with `threads` threads.
-    /// `progress` is called with the number of rows that were added since its last call.
+    /// `progress` is called with the number of rows that were added since its last call; if it
+    /// answers false, loading ends with an error.
     ///
     /// A bank of another scale, or one whose loading was interrupted, is an error.
     pub fn prepare(
@@ -118,7 +119,7 @@ impl<S: Store> Tpcb<S> {
         scale: TpcbScale,
         skew: Skew,
         threads: usize,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<Tpcb<S>, S::Error> {
         if scale.branches == 0 || scale.accounts_per_branch == 0 {
             return Err(S::Error::failed("a bank has at least one branch and account".into()));

@@ -32,6 +32,7 @@ fn loading_reports_every_row_and_happens_once() {
     let (store, rows) = (store(), AtomicU64::new(0));
     let count = |n: u64| {
         rows.fetch_add(n, Ordering::SeqCst);
+        true
     };
     let bank = Tpcb::prepare(&store, SCALE, Skew::Uniform, 2, &count).unwrap();
     assert_eq!(rows.load(Ordering::SeqCst), SCALE.rows());
@@ -41,6 +42,16 @@ fn loading_reports_every_row_and_happens_once() {
     let other = TpcbScale { branches: 4, ..SCALE };
     let refused = Tpcb::prepare(&store, other, Skew::Uniform, 2, &count);
     assert!(refused.err().unwrap().to_string().contains("another scale"));
+    assert_eq!(bank.history_rows(&store).unwrap(), 0);
+}
+
+#[test]
+fn loading_ends_when_it_is_told_to_and_the_half_loaded_bank_is_refused() {
+    let store = store();
+    let stopped = Tpcb::prepare(&store, SCALE, Skew::Uniform, 2, &|_| false);
+    assert!(stopped.err().unwrap().to_string().contains("interrupted"));
+    let refused = Tpcb::prepare(&store, SCALE, Skew::Uniform, 2, &|_| true);
+    assert!(refused.err().unwrap().to_string().contains("interrupted"));
 }
 
 #[test]
@@ -52,7 +63,7 @@ fn pipelined_and_blocking_runs_balance_and_count_alike() {
         (4, 4, Commit::Blocking, Skew::Zipf(1.0)),
         (1, 1, Commit::Blocking, Skew::SelfSimilar(0.2)),
     ] {
-        let bank = Tpcb::prepare(&store, SCALE, skew, 2, &|_| ()).unwrap();
+        let bank = Tpcb::prepare(&store, SCALE, skew, 2, &|_| true).unwrap();
         let outcome = drive(&store, &bank, &plan(clients, threads, commit), &mut |_| true).unwrap();
         expected += outcome.commits;
         assert!(outcome.commits > 0);
@@ -66,7 +77,7 @@ fn pipelined_and_blocking_runs_balance_and_count_alike() {
 #[test]
 fn a_lost_update_is_noticed() {
     let store = store();
-    let bank = Tpcb::prepare(&store, SCALE, Skew::Uniform, 1, &|_| ()).unwrap();
+    let bank = Tpcb::prepare(&store, SCALE, Skew::Uniform, 1, &|_| true).unwrap();
     let mut row = rows::new_row(1);
     write_balance(&mut row, 5);
     store.run("spoil", |tx| tx.update(&bank.tables.teller, &key(1), &row)).unwrap();
