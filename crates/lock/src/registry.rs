@@ -254,6 +254,8 @@ pub struct LockStats {
     pub waits: u64,
     /// Waits for intent locks.
     pub intent_waits: u64,
+    /// Owners that wait for a lock of either kind now.
+    pub waiting: u64,
     /// Time spent in both kinds of waits, in microseconds.
     pub wait_us: u64,
     /// How often a blocking waiter put its thread to sleep.
@@ -276,6 +278,7 @@ impl LockStats {
         let mut stats = LockStats::default();
         for slot in 0..registry.len() {
             let counters = &registry.slot(slot).counters;
+            stats.waiting += u64::from(registry.slot(slot).state().is_waiting());
             // Relaxed: a snapshot for people.
             let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
             stats.waits += read(&counters.waits);

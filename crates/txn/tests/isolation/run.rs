@@ -1,0 +1,176 @@
+//! Runs a permutation: gives the steps to the sessions in turn, and notes what happens.
+//!
+//! A step that does not answer waits for a lock: the lock table counts who waits, and when it
+//! counts as many as there are steps without an answer, nothing else will happen by itself. A
+//! deadlock's victim waits for a moment before it dies, so a wait that the spec does not expect
+//! is given time; one that it expects and that ends otherwise is seen with the next step.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{self, Receiver, Sender},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use clearway_base::TreeId;
+use clearway_disk::MemoryDisk;
+use clearway_lock::LockOptions;
+use clearway_txn::{Engine, EngineOptions, Table};
+
+use crate::{
+    rig,
+    session::Session,
+    spec::{Permutation, Spec},
+};
+
+/// How long a step may wait where the spec expects an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// For how long nothing may happen before a step is said to wait.
+const CALM: Duration = Duration::from_millis(4);
+
+/// A session's thread, from outside.
+struct Seat {
+    name: String,
+    orders: Sender<Vec<String>>,
+    told: Receiver<String>,
+    /// The step that has not answered.
+    step: Option<String>,
+}
+
+/// The events of a permutation, one line each.
+pub(crate) fn permutation(
+    spec: &Spec,
+    permutation: &Permutation,
+    expected: Option<&[String]>,
+) -> Vec<String> {
+    let (engine, table) = start(spec);
+    thread::scope(|scope| {
+        let mut seats: Vec<Seat> = Vec::new();
+        for session in &spec.sessions {
+            let (orders, received) = mpsc::channel();
+            let (answers, told) = mpsc::channel();
+            let state = Session::new(engine.clone(), table.clone());
+            scope.spawn(move || state.run(&received, &answers));
+            seats.push(Seat { name: session.name.clone(), orders, told, step: None });
+        }
+        let mut events = Vec::new();
+        for step in &permutation.steps {
+            let before = events.len();
+            match spec.find(step) {
+                Some((at, words)) => {
+                    let seat = &mut seats[at];
+                    if seat.step.is_some() {
+                        events.push(format!("{step} cannot: {} waits", seat.name));
+                        break;
+                    }
+                    seat.orders.send(words.to_vec()).unwrap();
+                    seat.step = Some(step.clone());
+                }
+                None => events.push(format!("{step} {}", of_engine(&engine, step))),
+            }
+            let wish = |event: &str| {
+                expected.is_none_or(|expected| expected.get(before).is_some_and(|e| e == event))
+            };
+            settle(&engine, &mut seats, step, &wish, &mut events);
+        }
+        for seat in seats.iter().filter(|seat| seat.step.is_some()) {
+            events.push(format!("{} still waits", seat.step.as_deref().unwrap_or_default()));
+        }
+        finish(&engine, seats);
+        events
+    })
+}
+
+fn start(spec: &Spec) -> (Arc<Engine>, Table) {
+    let mut options = EngineOptions { node_bytes: spec.node_bytes, ..EngineOptions::stepped() };
+    options.log = clearway_log::LogOptions { background: false, ..rig::options().log };
+    options.pool.cache_bytes = 4 << 20;
+    options.pool.max_bytes = 256 << 20;
+    options.lock = LockOptions { wait_limit: None, ..LockOptions::default() };
+    let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+    let table = engine.create_table("t").unwrap();
+    assert_ne!(table.id(), TreeId::CATALOGUE);
+    let mut setup = Session::new(engine.clone(), table.clone());
+    for words in &spec.setup {
+        let outcome = setup.perform(words);
+        assert_eq!(outcome, "ok", "setup: {words:?}");
+    }
+    setup.perform(&["commit".to_string()]);
+    engine.log().wait_durable(engine.log().end()).unwrap();
+    (engine, table)
+}
+
+fn of_engine(engine: &Engine, step: &str) -> &'static str {
+    match step {
+        "flush" => engine.log().wait_durable(engine.log().end()).unwrap(),
+        "maintain" => engine.maintain().unwrap(),
+        _ => engine.checkpoint().unwrap(),
+    }
+    "ok"
+}
+
+/// Collects answers until everybody has answered or waits. The answer to `step` comes first.
+fn settle(
+    engine: &Engine,
+    seats: &mut [Seat],
+    step: &str,
+    wish: &dyn Fn(&str) -> bool,
+    events: &mut Vec<String>,
+) {
+    let (begun, mut calm_since) = (Instant::now(), Instant::now());
+    let mut answers: Vec<(bool, String)> = Vec::new();
+    loop {
+        let waiting = engine.stats().lock.waiting;
+        for seat in seats.iter_mut() {
+            if let Ok(outcome) = seat.told.try_recv() {
+                let answered = seat.step.take().expect("it was asked");
+                answers.push((answered != step, format!("{answered} {outcome}")));
+                calm_since = Instant::now();
+            }
+        }
+        let open = seats.iter().filter(|seat| seat.step.is_some()).count() as u64;
+        if waiting != open {
+            calm_since = Instant::now();
+        }
+        let waits = seats.iter().any(|seat| seat.step.as_deref() == Some(step));
+        let is_expected = !waits || wish(&format!("{step} waits"));
+        let patience = if is_expected { CALM } else { PATIENCE };
+        if open == 0 || (calm_since.elapsed() >= CALM && begun.elapsed() >= patience) {
+            if waits {
+                answers.push((false, format!("{step} waits")));
+            }
+            break;
+        }
+        assert!(begun.elapsed() < 4 * PATIENCE, "{step}: neither an answer nor a wait");
+        thread::sleep(Duration::from_micros(100));
+    }
+    answers.sort();
+    events.extend(answers.into_iter().map(|(_, event)| event));
+}
+
+/// Ends the sessions one after the other, those that wait last: whoever ends lets others go on.
+fn finish(engine: &Engine, mut seats: Vec<Seat>) {
+    while !seats.is_empty() {
+        let at = seats.iter().position(|seat| seat.step.is_none());
+        let seat = seats.swap_remove(at.unwrap_or(0));
+        if seat.step.is_some() {
+            seat.told.recv_timeout(PATIENCE).expect("a step waits for nobody");
+        }
+        seat.orders.send(vec!["rollback".to_string()]).unwrap();
+        seat.told.recv().unwrap();
+        let begun = Instant::now();
+        for other in seats.iter_mut().filter(|other| other.step.is_some()) {
+            // It may have been waiting for the one that has ended.
+            while begun.elapsed() < 4 * CALM && other.step.is_some() {
+                if other.told.recv_timeout(CALM).is_ok() {
+                    other.step = None;
+                }
+            }
+        }
+    }
+    engine.log().wait_durable(engine.log().end()).unwrap();
+    engine.verify().unwrap();
+    assert_eq!(engine.stats().active, 0);
+}
