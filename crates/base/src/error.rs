@@ -116,6 +116,14 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The table of this name was dropped, but not all of its pages could be freed. Its contents
+    /// are gone; its name is free once a drop or a creation of the name succeeds in freeing them.
+    DropUnfinished {
+        /// The name.
+        name: String,
+        /// What kept the pages from being freed.
+        cause: Arc<Error>,
+    },
     /// An option has a value that cannot work.
     BadOption {
         /// The option.
@@ -125,6 +133,11 @@ pub enum Error {
     },
     /// The transaction has ended (committed, rolled back or failed); begin a new one.
     TransactionEnded,
+    /// As many transactions run as can run at once: end some.
+    TooManyTransactions {
+        /// How many that is.
+        max: u32,
+    },
     /// The savepoint is not one of this transaction's, or a rollback passed it.
     UnknownSavepoint,
     /// The closure asked for the transaction to be rolled back.
@@ -214,8 +227,12 @@ impl fmt::Display for Error {
             BadTableName { name } => write!(f, "bad table name {name:?}"),
             UnknownTable { name } => write!(f, "there is no table {name:?}"),
             TableExists { name } => write!(f, "the table {name:?} exists already"),
+            DropUnfinished { name, cause } => {
+                write!(f, "the table {name:?} was dropped, but its pages cannot be freed: {cause}")
+            }
             BadOption { option, detail } => write!(f, "bad option {option}: {detail}"),
             TransactionEnded => write!(f, "the transaction has ended"),
+            TooManyTransactions { max } => write!(f, "{max} transactions run already"),
             UnknownSavepoint => write!(f, "unknown savepoint"),
             Aborted { reason } => write!(f, "aborted: {reason}"),
             Panicked { message } => write!(f, "the transaction's closure panicked: {message}"),
@@ -234,7 +251,9 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Io { source, .. } => Some(source.as_ref()),
-            Error::Poisoned { cause } | Error::OutcomeUnknown { cause } => Some(cause.as_ref()),
+            Error::Poisoned { cause }
+            | Error::OutcomeUnknown { cause }
+            | Error::DropUnfinished { cause, .. } => Some(cause.as_ref()),
             _ => None,
         }
     }

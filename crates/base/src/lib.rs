@@ -7,6 +7,7 @@ mod checksum;
 mod error;
 mod ids;
 mod limits;
+pub mod zoo;
 
 pub use checksum::{crc32c, crc32c_append};
 pub use error::{Error, Result};

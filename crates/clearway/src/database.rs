@@ -28,8 +28,6 @@ pub(crate) struct Inner {
     pub(crate) engine: Arc<Engine>,
     pub(crate) statistics: Statistics,
     pub(crate) attempts: u32,
-    /// Tells this opening's tables from those of every other, in this process.
-    pub(crate) id: u64,
     path: PathBuf,
 }
 
@@ -50,14 +48,14 @@ impl Database {
         // Relaxed: only uniqueness matters.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let statistics = Statistics::new(id, engine.log());
-        Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, id, path }) })
+        Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path }) })
     }
 
     /// The table `name`, created if there is none.
     ///
     /// # Errors
     /// [`Error::BadTableName`] if the name is empty or longer than
-    /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes.
+    /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes; [`Error::DropUnfinished`].
     pub fn table(&self, name: &str) -> Result<Table> {
         // Two openers may race to create; whoever loses opens. A drop in between starts over.
         loop {
@@ -77,15 +75,16 @@ impl Database {
     /// # Errors
     /// [`Error::UnknownTable`] if there is none.
     pub fn open_table(&self, name: &str) -> Result<Table> {
-        Ok(Table::new(self.inner.engine.open_table(name)?, self.inner.id))
+        Ok(Table::new(self.inner.engine.open_table(name)?))
     }
 
     /// Creates the table `name`. Durable when this returns.
     ///
     /// # Errors
-    /// [`Error::TableExists`], [`Error::BadTableName`].
+    /// [`Error::TableExists`], [`Error::BadTableName`]; [`Error::DropUnfinished`] if a table of
+    /// this name was dropped and its pages still cannot be freed.
     pub fn create_table(&self, name: &str) -> Result<Table> {
-        Ok(Table::new(self.inner.engine.create_table(name)?, self.inner.id))
+        Ok(Table::new(self.inner.engine.create_table(name)?))
     }
 
     /// The names of all tables, in order.
@@ -97,7 +96,9 @@ impl Database {
     /// Handles of it give [`Error::UnknownTable`] from then on.
     ///
     /// # Errors
-    /// [`Error::UnknownTable`] if there is none.
+    /// [`Error::UnknownTable`] if there is none. [`Error::DropUnfinished`] if it is dropped, but a
+    /// failure kept its pages from being freed: the next drop or creation of this name, and the
+    /// next opening of the database, try again.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.inner.engine.drop_table(name)
     }
@@ -166,6 +167,9 @@ impl Database {
     /// [`commit_pipelined`](Transaction::commit_pipelined) or
     /// [`rollback`](Transaction::rollback). Dropping it rolls it back. Conflicts are the caller's
     /// to retry: see [`Error::is_retryable`].
+    ///
+    /// If it cannot begin, its first use says why: [`Error::Closed`], or
+    /// [`Error::TooManyTransactions`] when 65,000 run at once.
     pub fn begin(&self) -> Transaction {
         Transaction::begin(&self.inner)
     }
@@ -195,12 +199,16 @@ impl Database {
     /// Copies the database to the directory `to`, which must be absent or empty, while it is in
     /// use. The copy holds every transaction acknowledged before the call, and opens as a database.
     ///
+    /// None of the log is recycled until the copy ends: what is written meanwhile has to fit in the
+    /// [log's capacity](Options::log_capacity), or writers wait and get [`Error::LogFull`].
+    ///
     /// # Errors
     /// [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` has
-    /// contents; what the disk says. A copy that failed is incomplete: remove it.
+    /// contents, be it an empty directory; what the disk says. A copy that failed is incomplete:
+    /// remove it.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
         let target = OsDisk::open_dir(to.as_ref(), true)?;
-        if let Some(name) = target.list("")?.first() {
+        if let Some(name) = target.any_entry()? {
             let taken = std::io::Error::new(
                 std::io::ErrorKind::AlreadyExists,
                 format!("the directory is not empty (it holds {name})"),
@@ -227,8 +235,18 @@ impl Database {
     }
 
     /// Ends the database in good order, so that the next opening has nothing to recover. Every
-    /// handle gives [`Error::Closed`] from then on. Ends what is in flight first: open
-    /// transactions are rolled back when they are next used or dropped.
+    /// handle gives [`Error::Closed`] from then on.
+    ///
+    /// End your transactions first: those that are still open do not take place, and are left for
+    /// the next opening to undo. Until the last of them is dropped, and until a backup or check
+    /// under way has ended, the directory stays locked. A commit that was requested before is made
+    /// durable, and its [`Pending`] stays good.
+    ///
+    /// A second call waits for the first and gives the same result.
+    ///
+    /// # Errors
+    /// What kept it from closing in order. It is closed all the same, and nothing acknowledged is
+    /// lost: the next opening recovers.
     pub fn close(&self) -> Result<()> {
         self.inner.engine.close()
     }

@@ -68,9 +68,10 @@
 //! | [`get`](Transaction::get) of a key that is there | S | N |
 //! | [`get`](Transaction::get) of a key that is not | N | S, of the gap it would be in |
 //! | [`get_for_update`](Transaction::get_for_update) of a key that is there | X | N |
-//! | [`get_for_update`](Transaction::get_for_update) of a key that is not | N | X, of the gap it would be in |
-//! | [`update`](Transaction::update), [`delete`](Transaction::delete) of a key that is there | X | N |
-//! | [`update`](Transaction::update), [`delete`](Transaction::delete) of a key that is not | N | S, of the gap it would be in |
+//! | [`get_for_update`](Transaction::get_for_update) of a key that is not | N | X, of that gap |
+//! | [`update`](Transaction::update) of a key that is there | X | N |
+//! | [`update`](Transaction::update) of a key that is not | N | S, of that gap |
+//! | [`delete`](Transaction::delete) | as `update` | as `update` |
 //! | [`insert`](Transaction::insert), [`put`](Transaction::put) | X | N |
 //! | [`scan`](Transaction::scan) | S | S, of each gap it passes |
 //! | [`scan_for_update`](Transaction::scan_for_update) | X | S |

@@ -65,7 +65,13 @@ impl<T> Pending<T> {
     /// a log that failed.
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.is_durable() || self.shard.log().health().is_err()
+        self.is_durable() || self.failure().is_some()
+    }
+
+    /// The failure of the log, if it has failed. A log that was closed has not: all that stands in
+    /// it becomes durable.
+    fn failure(&self) -> Option<Error> {
+        self.shard.log().health().err().filter(|error| !matches!(error, Error::Closed))
     }
 
     /// Waits until the transaction is durable and gives its value.
@@ -90,7 +96,7 @@ impl<T> Pending<T> {
         if self.is_durable() {
             return Some(Ok(self.take()));
         }
-        let failure = self.shard.log().health().err()?;
+        let failure = self.failure()?;
         // Failing and becoming durable can race: a commit that made it is not reported as lost.
         if self.is_durable() {
             return Some(Ok(self.take()));
@@ -130,5 +136,43 @@ impl<T> Future for Pending<T> {
 impl<T> std::fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pending").field("ack", &self.ack).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clearway_base::{Epoch, TxnId};
+    use clearway_disk::{DelayedDisk, MemoryDisk};
+    use clearway_log::{Log, LogOptions, Record, record_bytes};
+    use clearway_sync::thread;
+
+    use super::*;
+    use crate::statistics::Statistics;
+
+    #[test]
+    fn a_commit_in_a_log_that_is_being_closed_has_not_failed() {
+        let disk = Arc::new(DelayedDisk::new(MemoryDisk::new(), Duration::from_millis(100)));
+        let log = Log::start(disk, LogOptions::default(), Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+        log.claim(record_bytes(0)).unwrap();
+        let record = Record { kind: 20, txn: TxnId(1), prev: Lsn::ZERO, body: &[] };
+        let ack = log.insert(&record).unwrap().end;
+        let shard = Statistics::new(u64::MAX, &log).shard();
+        let mut pending = Pending::new((), Committed { ack, wrote: true }, shard);
+        thread::scope(|scope| {
+            scope.spawn(|| log.close().unwrap());
+            while log.health().is_ok() {
+                thread::yield_now();
+            }
+            assert!(!pending.is_ready() || pending.is_durable());
+            let outcome = loop {
+                if let Some(outcome) = pending.try_take() {
+                    break outcome;
+                }
+                thread::yield_now();
+            };
+            assert!(outcome.is_ok(), "{outcome:?}");
+        });
     }
 }

@@ -26,15 +26,15 @@ impl Cursor {
         intent: ReadIntent,
     ) -> Result<Cursor> {
         let (lower, upper) = range.bounds();
-        let table = tx.table(table)?.clone();
-        let opened = tx.inner.cursor(&table, lower, upper, direction, intent);
+        let opened = tx.inner.cursor(&table.inner, lower, upper, direction, intent);
         Ok(Cursor { inner: tx.note(opened)? })
     }
 
     /// The next entry, or `None` at the end of the range.
     ///
     /// # Errors
-    /// Those of every read, [`Error::Deadlock`] and [`Error::LockTimeout`] among them.
+    /// [`Error::TransactionEnded`] if `tx` is not the transaction that made the cursor; those of
+    /// every read, [`Error::Deadlock`] and [`Error::LockTimeout`] among them.
     pub fn next(&mut self, tx: &mut Transaction) -> Result<Option<Entry>> {
         let step = self.inner.next(&mut tx.inner);
         tx.note(step)

@@ -37,7 +37,6 @@ use crate::{
 pub struct Transaction {
     pub(crate) inner: clearway_txn::Transaction,
     shard: Arc<Shard>,
-    database: u64,
     /// The conflict that ended this transaction, whatever the closure made of the error.
     lost: Option<Error>,
 }
@@ -48,15 +47,8 @@ impl Transaction {
         Transaction {
             inner: database.engine.begin(),
             shard: database.statistics.shard(),
-            database: database.id,
             lost: None,
         }
-    }
-
-    /// The engine's table behind a handle of this database.
-    #[inline]
-    pub(crate) fn table<'t>(&self, table: &'t Table) -> Result<&'t clearway_txn::Table> {
-        table.of(self.database)
     }
 
     /// Remembers that a result ended the transaction.
@@ -84,7 +76,7 @@ impl Transaction {
     /// The value of `key`, or `None`. What is read stays locked against writers, absence
     /// included.
     pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
-        let result = self.inner.get(table.of(self.database)?, key.as_ref());
+        let result = self.inner.get(&table.inner, key.as_ref());
         self.note(result)
     }
 
@@ -97,7 +89,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        let result = self.inner.get_into(table.of(self.database)?, key.as_ref(), value);
+        let result = self.inner.get_into(&table.inner, key.as_ref(), value);
         self.note_found(result, value)
     }
 
@@ -108,7 +100,7 @@ impl Transaction {
         table: &Table,
         key: impl AsRef<[u8]>,
     ) -> Result<Option<Vec<u8>>> {
-        let result = self.inner.get_for_update(table.of(self.database)?, key.as_ref());
+        let result = self.inner.get_for_update(&table.inner, key.as_ref());
         self.note(result)
     }
 
@@ -120,8 +112,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        let table = table.of(self.database)?;
-        let result = self.inner.get_for_update_into(table, key.as_ref(), value);
+        let result = self.inner.get_for_update_into(&table.inner, key.as_ref(), value);
         self.note_found(result, value)
     }
 
@@ -137,8 +128,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        let table = table.of(self.database)?;
-        let result = self.inner.insert(table, key.as_ref(), value.as_ref());
+        let result = self.inner.insert(&table.inner, key.as_ref(), value.as_ref());
         self.note(result)
     }
 
@@ -153,8 +143,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<bool> {
-        let table = table.of(self.database)?;
-        let result = self.inner.put(table, key.as_ref(), value.as_ref());
+        let result = self.inner.put(&table.inner, key.as_ref(), value.as_ref());
         self.note(result)
     }
 
@@ -170,8 +159,7 @@ impl Transaction {
         key: impl AsRef<[u8]>,
         value: impl AsRef<[u8]>,
     ) -> Result<()> {
-        let table = table.of(self.database)?;
-        let result = self.inner.update(table, key.as_ref(), value.as_ref());
+        let result = self.inner.update(&table.inner, key.as_ref(), value.as_ref());
         self.note(result)
     }
 
@@ -182,7 +170,7 @@ impl Transaction {
     /// read.
     #[inline]
     pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
-        let result = self.inner.delete(table.of(self.database)?, key.as_ref());
+        let result = self.inner.delete(&table.inner, key.as_ref());
         self.note(result)
     }
 

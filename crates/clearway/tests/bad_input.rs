@@ -9,7 +9,7 @@ use std::{
 };
 
 use clearway::{
-    Creation, Database, Error, KEY_LEN_MAX, Options, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,
+    Creation, Database, Direction, Error, KEY_LEN_MAX, Options, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,
 };
 
 const PAGE: usize = 8192;
@@ -96,6 +96,25 @@ fn tables_that_are_unknown_foreign_dropped_or_misnamed_are_refused() {
     let refused = db.transact("put", |tx| tx.put(&t, b"k", b"v"));
     assert!(matches!(refused, Err(Error::UnknownTable { .. })));
     assert_eq!(db.tables(), [&long[1..]]);
+}
+
+#[test]
+fn a_cursor_and_a_savepoint_of_another_database_are_refused() {
+    let memory = || Options::in_memory().cache_size(8 << 20).open("test").unwrap();
+    let (one, two) = (memory(), memory());
+    let tables = [&one, &two].map(|db| db.table("t").unwrap());
+    for (db, table) in [&one, &two].iter().zip(&tables) {
+        db.transact("put", |tx| tx.put(table, b"k", b"v")).unwrap();
+    }
+    let (mut a, mut b) = (one.begin(), two.begin());
+    b.get(&tables[1], b"k").unwrap();
+    let mut cursor = a.cursor(&tables[0], .., Direction::Ascending).unwrap();
+    assert!(matches!(cursor.next(&mut b), Err(Error::TransactionEnded)));
+    assert!(matches!(b.get(&tables[0], b"k"), Err(Error::UnknownTable { .. })));
+    let savepoint = a.savepoint().unwrap();
+    b.savepoint().unwrap();
+    assert!(matches!(b.rollback_to(&savepoint), Err(Error::UnknownSavepoint)));
+    assert_eq!(cursor.next(&mut a).unwrap().unwrap().0, b"k");
 }
 
 #[test]
@@ -251,11 +270,12 @@ fn an_interrupted_backup_is_refused_and_says_so() {
     let directory = closed_database();
     let db = small().open(directory.path().join("db")).unwrap();
     let copy = directory.path().join("copy");
-    // A directory in the place of the log's first file stops the backup half way.
-    fs::create_dir_all(copy.join("log")).unwrap();
-    let segment = fs::read_dir(directory.path().join("db/log")).unwrap();
-    for entry in segment {
-        fs::create_dir(copy.join("log").join(entry.unwrap().file_name())).unwrap();
+    // The log, which the database has open, is not found by name: that stops a backup half way.
+    let elsewhere = directory.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    for entry in fs::read_dir(directory.path().join("db/log")).unwrap() {
+        let entry = entry.unwrap();
+        fs::rename(entry.path(), elsewhere.join(entry.file_name())).unwrap();
     }
     assert!(db.backup(&copy).is_err());
     for options in [small(), small().create(Creation::Never)] {
@@ -414,6 +434,12 @@ fn a_backup_goes_to_an_empty_directory_only_and_opens() {
         if source.kind() == std::io::ErrorKind::AlreadyExists),
         "{refused:?}"
     );
+    // A directory is contents, too.
+    let taken = directory.path().join("taken");
+    fs::create_dir_all(taken.join("log")).unwrap();
+    let refused = db.backup(&taken);
+    assert!(matches!(&refused, Err(Error::Io { .. })), "{refused:?}");
+    assert_eq!(fs::read_dir(&taken).unwrap().count(), 1);
     let copy = directory.path().join("copy");
     db.backup(&copy).unwrap();
     let t = db.open_table("t").unwrap();

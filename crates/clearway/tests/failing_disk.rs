@@ -105,3 +105,39 @@ fn a_full_disk_is_said_and_nothing_is_lost() {
     });
     assert_eq!(found.unwrap(), kept + 1);
 }
+
+#[test]
+fn a_drop_that_failed_is_said_and_taken_up_by_the_next_use_of_the_name() {
+    let (db, faults, reopen) = faulty();
+    let t = db.table("t").unwrap();
+    for n in 0..1000u32 {
+        db.submit("fill", |tx| tx.put(&t, n.to_be_bytes(), [7; 5000])).map(drop).unwrap();
+    }
+    db.checkpoint().unwrap();
+    // Of the 8 MB, the cache holds 4: freeing them needs reads, and soon no read succeeds. The
+    // first ones may be of the catalogue.
+    faults.fail(Operation::Read, "data", 8, ErrorKind::Interrupted, Lasting::Forever);
+    let unfinished = |result: Result<(), Error>| {
+        assert!(
+            matches!(&result, Err(Error::DropUnfinished { name, cause })
+                if name == "t" && matches!(**cause, Error::Io { .. })),
+            "{result:?}"
+        );
+    };
+    unfinished(db.drop_table("t"));
+    assert!(db.tables().is_empty());
+    assert!(matches!(db.open_table("t"), Err(Error::UnknownTable { .. })));
+    unfinished(db.drop_table("t"));
+    unfinished(db.create_table("t").map(drop));
+    unfinished(db.table("t").map(drop));
+    assert_eq!(db.stats().engine.drops_unfinished, 1);
+    faults.clear();
+    db.close().unwrap();
+    drop(db);
+    let db = reopen.open("faulty").unwrap();
+    assert_eq!((db.recovery().drops_resumed, db.stats().engine.drops_unfinished), (1, 0));
+    assert!(db.recovery().drops_unfinished.is_empty());
+    let again = db.table("t").unwrap();
+    assert_eq!(db.transact("count", |tx| Ok(tx.scan(&again, ..).count())).unwrap(), 0);
+    assert_eq!(db.verify().unwrap().unreachable_pages, 0);
+}

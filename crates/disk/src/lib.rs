@@ -1,4 +1,5 @@
-//! Files behind one trait: the operating system's, memory, and wrappers that delay or fail.
+//! Files behind one trait: the operating system's, memory, wrappers that delay or fail, and a
+//! simulation.
 //!
 //! All I/O of the engine goes through [`Disk`] (one database directory) and [`File`] (one file in
 //! it). Nothing above this crate knows which disk it runs on, and no other crate of the engine
@@ -10,6 +11,7 @@
 //! | [`MemoryDisk`] | tests and databases that need not outlive the process; crash images |
 //! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
 //! | [`FaultyDisk`] | any disk that fails, stalls or is watched as a test has planned |
+//! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
 //! What every disk promises:
 //!
@@ -31,6 +33,7 @@ mod faulty;
 mod memory;
 mod name;
 mod os;
+mod sim;
 
 #[cfg(test)]
 mod tests;
@@ -41,3 +44,7 @@ pub use disk::{Disk, File, OpenMode};
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use memory::MemoryDisk;
 pub use os::OsDisk;
+pub use sim::{
+    CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,
+    SimOperation, SimOptions,
+};

@@ -62,6 +62,23 @@ impl OsDisk {
         OsDisk { direct: false, ..self }
     }
 
+    /// The name of something in the directory, whatever it is; `None` if there is nothing.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn any_entry(&self) -> Result<Option<String>> {
+        let failed = |errno| self.error("list", "", errno);
+        let fd = self.open_subdir("").map_err(failed)?;
+        for entry in Dir::read_from(&fd).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy();
+            if name != "." && name != ".." {
+                return Ok(Some(name.into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
     fn error(&self, operation: &'static str, name: &str, errno: Errno) -> Error {
         Error::io(operation, self.path.join(name), errno.into())
     }
@@ -140,7 +157,11 @@ impl Disk for OsDisk {
             if is_directory(&fd, &entry).map_err(failed)? {
                 continue;
             }
-            names.push(entry.file_name().to_string_lossy().into_owned());
+            let name = entry.file_name().to_str().map_err(|_| Error::NotADatabase {
+                path: self.path.join(dir),
+                detail: format!("it holds the file {:?}", entry.file_name()),
+            })?;
+            names.push(name.to_string());
         }
         names.sort_unstable();
         Ok(names)
@@ -208,15 +229,17 @@ fn open_existing_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
     retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
 }
 
-/// Creates `path` and its missing parents, and makes each new name durable in its parent.
+/// Creates `path` and its missing parents, and makes each name durable in its parent.
 fn create_dirs(path: &Path) -> Result<()> {
-    if path.as_os_str().is_empty() || path.exists() {
-        return Ok(()); // a file in the way is reported when the directory is opened
-    }
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+        Some(_) => Path::new("."),
+        None => return Ok(()), // the root, or nothing
     };
+    // A file in the way is reported when the directory is opened.
+    if path.exists() {
+        return sync_existing(parent);
+    }
     create_dirs(parent)?;
     match fs::create_dir(path) {
         Ok(()) => {}
@@ -226,6 +249,15 @@ fn create_dirs(path: &Path) -> Result<()> {
     open_existing_dir(parent)
         .and_then(|fd| sync_directory(&fd))
         .map_err(|errno| Error::io("sync directory", parent, errno.into()))
+}
+
+/// Whoever made a directory that is there may have died before he made its name durable. If we may
+/// not read its parent, we have not made it, and it is its owner's affair.
+fn sync_existing(parent: &Path) -> Result<()> {
+    match open_existing_dir(parent).and_then(|fd| sync_directory(&fd)) {
+        Ok(()) | Err(Errno::ACCESS | Errno::PERM) => Ok(()),
+        Err(errno) => Err(Error::io("sync directory", parent, errno.into())),
+    }
 }
 
 /// Syncs a directory. File systems that know no such thing say `EINVAL`; their names need none.

@@ -16,6 +16,9 @@ fn on_every_disk(body: impl Fn(&dyn Disk)) {
     body(&MemoryDisk::new());
     body(&MemoryDisk::with_crashes());
     body(&DelayedDisk::new(MemoryDisk::new(), delay));
+    body(&SimDisk::new(1, SimOptions::default()));
+    let metadata = MetadataMode::Ext4Ordered;
+    body(&SimDisk::new(2, SimOptions { metadata, ..SimOptions::default() }));
     body(&FaultyDisk::new(std::sync::Arc::new(open("faulty")), Faults::new()));
 }
 
@@ -252,4 +255,14 @@ fn disk_stays_in_its_directory_when_that_is_renamed() {
     std::fs::rename(dir.path().join("old"), dir.path().join("new")).unwrap();
     disk.open("data", OpenMode::Create).unwrap();
     assert!(dir.path().join("new/data").exists());
+}
+
+#[test]
+fn a_name_that_is_no_text_is_told_and_not_changed() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().unwrap();
+    let disk = OsDisk::open_dir(dir.path(), true).unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    std::fs::write(dir.path().join(name), b"").unwrap();
+    assert!(matches!(disk.list(""), Err(Error::NotADatabase { .. })));
 }

@@ -55,6 +55,8 @@
 //! refresh; costs nothing while nobody waits, and one visit of the own queue for a wait whose
 //! holders all run. The victim is the one that closes the cycle.
 
+use clearway_base::zoo::{self, Bug};
+
 use crate::{
     owner::LockOwner,
     registry::{Counters, Target, WaitState},
@@ -155,6 +157,9 @@ impl Search {
             self.blockers.clear();
             if let Some(target) = registry.slot(slot).target(state) {
                 table.blockers(slot, target, &mut self.blockers);
+            }
+            if zoo::has(Bug::FirstHolderOnly) {
+                self.blockers.truncate(1);
             }
             for next in 0..self.blockers.len() {
                 if self.blockers[next] == me {

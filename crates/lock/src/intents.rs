@@ -15,7 +15,10 @@
 //!
 //! Algorithm: "Efficient Locking for Databases", section 3.2; see `resource` for the shared side.
 //! The identity of a resource is its entry: two resources that share one are one to everybody,
-//! this owner included, so they cannot deadlock each other.
+//! this owner included, so they cannot deadlock each other: an absolute lock on one keeps the users
+//! of the other waiting as well, and that is all. But somebody who works with two owners at once
+//! must not wait with one of them for any resource while the other holds a resource absolutely:
+//! nobody would see that he waits for himself.
 
 use std::task::{Context, Poll};
 

@@ -4,7 +4,11 @@
 //! Invariants:
 //! - O1. `held` names each identity on which this owner has a granted entry exactly once.
 //! - O2. `intents` names each resource on which this owner is counted exactly once.
-//! - O3. `last` names a lock that this owner has, in a mode that the protocol confirmed.
+//! - O3. `last` names a lock that this owner has, in a mode that the protocol confirmed. Asked for
+//!   again it is granted without a look at the tag. That misses nothing: what the lock protects is
+//!   changed by nobody else while it is held, and a tag that comes to its bucket from elsewhere, as
+//!   the gap it protects grows over a removed boundary, is durable by then
+//!   ([`LockTable::inherit_tag`]).
 //! - O4. `pending` is set exactly while a request of this owner waits in a queue or was granted and
 //!   not picked up yet.
 //!

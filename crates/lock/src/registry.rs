@@ -29,12 +29,16 @@ use std::{sync::OnceLock, task::Waker, time::Duration};
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicU32, AtomicU64, Ordering},
+    wake,
 };
 
 use crate::{identity::LockId, intent::HeldIntent};
 
 /// Slots are made 256 at a time; 256 chunks are 65,536 slots, one of which is never used (R5).
+#[cfg(not(any(loom, shuttle)))]
 const CHUNK_SLOTS: usize = 256;
+#[cfg(any(loom, shuttle))]
+const CHUNK_SLOTS: usize = 4;
 const CHUNKS: usize = 256;
 const OWNERS_MAX: u32 = (CHUNK_SLOTS * CHUNKS - 1) as u32;
 
@@ -156,11 +160,13 @@ impl Slot {
     /// A granter stores the grant and then takes the waker. The latch around the waker orders the
     /// two: whichever comes second sees what the first has done.
     pub(crate) fn is_granted_or_wakes(&self, waker: &Waker) -> bool {
-        {
-            let mut slot = self.waker.lock();
-            if !slot.as_ref().is_some_and(|old| old.will_wake(waker)) {
-                *slot = Some(waker.clone());
-            }
+        let is_there = self.waker.lock().as_ref().is_some_and(|old| old.will_wake(waker));
+        if !is_there {
+            // Cloned and dropped outside of the latch: both are a user's code. Nobody else leaves
+            // a waker meanwhile; a granter may take the old one, and then the grant is there.
+            let waker = waker.clone();
+            let old = self.waker.lock().replace(waker);
+            drop(old);
         }
         self.is_granted()
     }
@@ -239,7 +245,7 @@ impl Registry {
         for slot in granted.drain(..) {
             // Comes after the grant: see `is_granted_or_wakes`.
             if let Some(waker) = self.slot(slot).take_waker() {
-                waker.wake();
+                wake(waker);
             }
         }
     }
@@ -328,6 +334,53 @@ mod tests {
         assert!(!slot.is_granted_or_wakes(&earlier));
         drop(earlier);
         assert!(slot.is_granted_or_wakes(Waker::noop()), "a lost wake-up (W2)");
+    }
+
+    /// A waker whose replacement comes back to the slot.
+    struct TakesWhenReplaced(Arc<Slot>);
+
+    impl Wake for TakesWhenReplaced {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for TakesWhenReplaced {
+        fn drop(&mut self) {
+            assert!(self.0.take_waker().is_some(), "the new one is there");
+        }
+    }
+
+    #[test]
+    fn a_wakers_drop_runs_without_the_latch() {
+        let slot = Arc::new(Slot::default());
+        let earlier = Waker::from(Arc::new(TakesWhenReplaced(slot.clone())));
+        assert!(!slot.is_granted_or_wakes(&earlier));
+        drop(earlier);
+        assert!(!slot.is_granted_or_wakes(Waker::noop()));
+    }
+
+    struct Bomb;
+
+    impl Wake for Bomb {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker that panics, as it should");
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_keeps_nobody_asleep() {
+        struct Flag(AtomicU32);
+        impl Wake for Flag {
+            fn wake(self: Arc<Self>) {
+                self.0.store(1, Ordering::SeqCst);
+            }
+        }
+        let registry = Registry::new();
+        let flag = Arc::new(Flag(AtomicU32::new(0)));
+        let mut granted: Vec<u32> = (0..2).map(|_| registry.claim()).collect();
+        registry.slot(granted[0]).is_granted_or_wakes(&Waker::from(Arc::new(Bomb)));
+        registry.slot(granted[1]).is_granted_or_wakes(&Waker::from(flag.clone()));
+        registry.wake(&mut granted);
+        assert_eq!(flag.0.load(Ordering::SeqCst), 1);
     }
 
     #[test]

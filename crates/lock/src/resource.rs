@@ -23,6 +23,9 @@
 //! waits are edges of the deadlock detector's graph. With nobody waiting, the fast path is the
 //! paper's: latch, compare, count, unlatch.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use clearway_base::Lsn;
 use clearway_sync::{
     SpinLatch,

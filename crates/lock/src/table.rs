@@ -25,9 +25,15 @@
 //! hash, take and release a range lock with a commit, 92 to hash and ask again for one that is
 //! held, 127 to take and release an intent lock.
 
+#[cfg(all(test, loom))]
+pub(crate) mod models;
+
 use std::{sync::Arc, time::Duration};
 
-use clearway_base::Lsn;
+use clearway_base::{
+    Lsn,
+    zoo::{self, Bug},
+};
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicU32, AtomicU64, Ordering},
@@ -36,7 +42,7 @@ use clearway_sync::{
 use crate::{
     entries::Entries,
     identity::{LockId, ResourceId},
-    mode::RangeMode,
+    mode::{Part, RangeMode},
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
     queue::{Purpose, Verdict},
     registry::{LockStats, Registry},
@@ -98,10 +104,11 @@ pub(crate) struct Bucket {
     tag: AtomicU64,
 }
 
+#[cfg(not(any(loom, shuttle)))] // A model's atomics are larger.
 const _: () = assert!(size_of::<Bucket>() == 64);
 
 impl Bucket {
-    const fn new() -> Bucket {
+    fn new() -> Bucket {
         Bucket { entries: SpinLatch::new(Entries::new()), tag: AtomicU64::new(0) }
     }
 
@@ -236,6 +243,9 @@ impl LockTable {
         if mode.is_none() {
             return Outcome::Granted;
         }
+        if zoo::has(Bug::ConversionForgotten) && owner.held.contains(&id) {
+            return Outcome::Granted;
+        }
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
         let verdict = entries.request(id, owner.slot, mode, purpose);
@@ -247,7 +257,9 @@ impl LockTable {
             Verdict::New => owner.held.push(id),
             Verdict::Held => {}
         }
-        owner.raise_tag(tag);
+        if !(zoo::has(Bug::GapTagForgotten) && mode.key() == Part::N) {
+            owner.raise_tag(tag);
+        }
         Outcome::Granted
     }
 
@@ -355,12 +367,49 @@ impl LockTable {
     }
 
     /// Lets `to` have the tag of `from` if that is higher: before a ghost is removed, whoever will
-    /// lock its predecessor's gap instead must meet its tag there.
-    pub fn inherit_tag(&self, from: LockId, to: LockId) {
+    /// lock its predecessor's gap instead must meet its tag there. `durable` says up to where the
+    /// log is durable.
+    ///
+    /// Refused (`false`, and nothing is changed) if somebody other than `owner` holds or awaits
+    /// `to` and the tag is not durable. Whoever has a lock may rely on it without a second look at
+    /// the tag (O3), so it would never meet this one; not even a tag of `to` that is as high
+    /// already says that it did, since that may have risen after the grant. `owner` itself meets it
+    /// here.
+    pub fn inherit_tag(
+        &self,
+        owner: &mut LockOwner,
+        from: LockId,
+        to: LockId,
+        durable: Lsn,
+    ) -> bool {
         let tag = self.tag(from);
         let bucket = self.bucket(to);
-        let _latched = bucket.entries.lock();
+        let entries = bucket.entries.lock();
+        if tag > durable && !entries.of(to).all(|entry| entry.owner == owner.slot) {
+            return false;
+        }
+        // In the same latch hold: who comes now reads it after its grant (B3).
         bucket.raise_tag(tag);
+        drop(entries);
+        owner.raise_tag(tag);
+        true
+    }
+
+    /// Lets `to`, a key that is just coming into being and whose lock the caller has, have the tag
+    /// of `from`, whose gap it splits: whoever locks the upper part of that gap from now on does
+    /// so under the new name, and must meet what a ghost that was once in it has left. Nobody can
+    /// have the new gap yet, so nobody misses the tag.
+    ///
+    /// The caller has the latch of the leaf, under which alone such tags move; so a look without
+    /// the bucket's latch is enough.
+    #[inline]
+    pub fn pass_tag(&self, from: LockId, to: LockId) {
+        let tag = self.bucket(from).tag();
+        let bucket = self.bucket(to);
+        if bucket.tag() < tag && !zoo::has(Bug::SplitGapTagForgotten) {
+            let _latched = bucket.entries.lock();
+            bucket.raise_tag(tag);
+        }
     }
 
     /// Counts since the table was made.

@@ -33,6 +33,9 @@
 //! Differences: the paper's sleepers wake up every 10 ms to refresh their digests. Here a grant is
 //! handed over, so a waiter sleeps until it has the lock, it gives up, or it never will.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::{
     sync::OnceLock,
     task::{Context, Poll, Waker},

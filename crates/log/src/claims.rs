@@ -1,7 +1,8 @@
 //! Log space, promised before it is needed.
 //!
 //! Whoever will insert records claims their bytes first, room for rollback included, before it
-//! takes any latch. So an insert, a rollback and a flush never find the log or the disk full.
+//! takes any latch; and whoever will ask for a flush claims the seal of its group with them. So an
+//! insert, a rollback and a flush never find the log or the disk full.
 //!
 //! ```text
 //!  keep_from              end of the log      claimed            limit     end of segments
@@ -13,15 +14,24 @@
 //!   least the end of the log, if callers insert only what they have claimed.
 //! - K2. A claim is granted only if `claimed ≤ limit` afterwards; `limit` is `headroom` below the
 //!   end of the prepared segments and never falls.
-//! - K3. Seals are paid from the headroom: they raise `claimed` without asking. The preparer
-//!   refills the headroom in the background.
-//! - K4. Live segments occupy at most `capacity`, except for one that a flusher had to add because
-//!   seals ate the headroom.
+//! - K3. A group whose records claimed a seal ([`Log::insert_with_seal`]) pays its seal from these
+//!   claims, and what it did not need (a group has one seal, however many have paid) goes back. So
+//!   nobody's flush takes what others have claimed, whether a claim was made long before or not.
+//! - K4. A group that nobody paid for (the ring was full, a page is cleaned whose change is not
+//!   committed) pays its seal from the headroom: it raises `claimed` without asking, whereupon
+//!   claims are refused until the headroom is back. The preparer refills it in the background.
+//!   While it cannot, no insert asks for a flush by itself (`is_tight`), so such groups are few and
+//!   large, or one for a batch of pages.
+//! - K5. Live segments occupy at most `capacity`, except for one that a flusher had to add because
+//!   unpaid seals ate the headroom.
 //!
-//! Latch order: `growth` → the segments' latches. `claim` without growth is one compare-exchange.
+//! Latch order: `growth` → the segments' latches; `news` → the segments' state. `claim` without
+//! growth is one compare-exchange.
+//!
+//! [`Log::insert_with_seal`]: crate::Log::insert_with_seal
 
 use std::{
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -31,13 +41,16 @@ use clearway_sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-use crate::{health::Health, options::LogOptions, segments::Segments};
+use crate::{health::Health, options::LogOptions, record::SEAL_BYTES_MAX, segments::Segments};
 
 /// How long a claim waits for a truncation that a background thread may bring.
 const TRUNCATION_WAIT: Duration = Duration::from_secs(10);
 
 /// What asks for a checkpoint.
 pub(crate) type SpaceWaker = Box<dyn Fn() + Send + Sync>;
+
+/// What stops the log.
+type Stop = Box<dyn Fn(Error) + Send + Sync>;
 
 /// The account of log space.
 pub(crate) struct Claims {
@@ -52,8 +65,12 @@ pub(crate) struct Claims {
     keep_from: AtomicU64,
     /// Claims that wait for room; unclaiming tells them.
     waiting: AtomicUsize,
+    /// Held while a segment is prepared.
     growth: Mutex<()>,
+    /// Held for a few instructions, to wait for `room` and to tell of it.
+    news: Mutex<()>,
     room: Condvar,
+    stop: OnceLock<Stop>,
     preparer: Preparer,
     space_waker: Mutex<Option<Arc<SpaceWaker>>>,
 }
@@ -96,6 +113,8 @@ impl Claims {
             keep_from: AtomicU64::new(keep_from.0),
             waiting: AtomicUsize::new(0),
             growth: Mutex::new(()),
+            news: Mutex::new(()),
+            stop: OnceLock::new(),
             room: Condvar::new(),
             preparer: Preparer::default(),
             space_waker: Mutex::new(None),
@@ -119,11 +138,16 @@ impl Claims {
     /// Promises `bytes` bytes of log.
     #[inline]
     pub(crate) fn claim(&self, bytes: u64) -> Result<()> {
-        if self.try_claim(bytes) { Ok(()) } else { self.claim_slowly(bytes) }
+        if self.take_free(bytes) { Ok(()) } else { self.claim_slowly(bytes) }
+    }
+
+    /// As [`claim`](Claims::claim), but does not wait for a truncation.
+    pub(crate) fn try_claim(&self, bytes: u64) -> Result<()> {
+        if self.claim_or_grow(bytes)? { Ok(()) } else { Err(self.full(bytes)) }
     }
 
     #[inline]
-    fn try_claim(&self, bytes: u64) -> bool {
+    fn take_free(&self, bytes: u64) -> bool {
         // SeqCst here and in `unclaim`: see `wait_for_room`.
         let mut claimed = self.claimed.load(Ordering::SeqCst);
         loop {
@@ -158,19 +182,29 @@ impl Claims {
     #[cold]
     fn claim_slowly(&self, bytes: u64) -> Result<()> {
         let deadline = Instant::now() + self.patience;
-        loop {
-            self.health.check()?;
-            if self.try_claim(bytes) {
-                return Ok(());
-            }
-            let full = self.is_hopeless(bytes)
-                || matches!(self.grow_for(bytes)?, Growth::OverCapacity)
-                    && !self.wait_for_room(bytes, deadline);
-            if full {
-                let capacity_bytes = self.capacity_bytes;
-                return Err(Error::LogFull { wanted_bytes: bytes, capacity_bytes });
+        while !self.claim_or_grow(bytes)? {
+            if self.is_hopeless(bytes) || !self.wait_for_room(bytes, deadline) {
+                return Err(self.full(bytes));
             }
         }
+        Ok(())
+    }
+
+    /// Claims, adding segments as needed. `false` if the capacity does not allow it.
+    fn claim_or_grow(&self, bytes: u64) -> Result<bool> {
+        loop {
+            self.health.check()?;
+            if self.take_free(bytes) {
+                return Ok(true);
+            }
+            if self.is_hopeless(bytes) || matches!(self.grow_for(bytes)?, Growth::OverCapacity) {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn full(&self, bytes: u64) -> Error {
+        Error::LogFull { wanted_bytes: bytes, capacity_bytes: self.capacity_bytes }
     }
 
     /// Whether no truncation can make room.
@@ -178,10 +212,28 @@ impl Claims {
         bytes.saturating_add(self.headroom_bytes) > self.capacity_bytes
     }
 
-    /// Adds a segment unless it would break K4 or another claimer has done it meanwhile.
+    /// Adds a segment unless it would break K5 or another claimer has done it meanwhile.
     fn grow_for(&self, bytes: u64) -> Result<Growth> {
-        let _growing = self.growth.lock();
-        if self.fits(bytes) { Ok(Growth::Grown) } else { self.grow() }
+        self.grow_if(|| !self.fits(bytes))
+    }
+
+    fn grow_if(&self, is_needed: impl Fn() -> bool) -> Result<Growth> {
+        let grown = {
+            let _growing = self.growth.lock();
+            if is_needed() { self.grow() } else { Ok(Growth::Grown) }
+        };
+        self.stopping_if_broken(grown)
+    }
+
+    /// Stops the log if the segments' names are in doubt (G4). The caller holds no latch.
+    fn stopping_if_broken<T>(&self, result: Result<T>) -> Result<T> {
+        if result.is_err()
+            && let Some(cause) = self.segments.broken()
+            && let Some(stop) = self.stop.get()
+        {
+            stop(cause.clone());
+        }
+        result
     }
 
     fn fits(&self, bytes: u64) -> bool {
@@ -207,12 +259,12 @@ impl Claims {
     /// one of the two sees the other.
     fn wait_for_room(&self, bytes: u64, deadline: Instant) -> bool {
         self.wake_checkpointer();
-        let mut growing = self.growth.lock();
+        let mut news = self.news.lock();
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let end = self.segments.end().0 + self.segments.segment_bytes();
         let can_grow = end - self.segments.start().0 <= self.capacity_bytes;
         let over = can_grow || self.fits(bytes) || self.health.check().is_err();
-        let in_time = over || !self.room.wait_until(&mut growing, deadline).timed_out();
+        let in_time = over || !self.room.wait_until(&mut news, deadline).timed_out();
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         in_time
     }
@@ -224,8 +276,12 @@ impl Claims {
         self.tell_waiters();
     }
 
-    /// A seal of `bytes` was inserted (K3).
-    pub(crate) fn pay_seal(&self, bytes: u64) {
+    /// A seal of `bytes` was inserted, for which records have paid so many times (K3, K4).
+    pub(crate) fn pay_seal(&self, bytes: u64, seals_paid: u64) {
+        let paid = seals_paid * SEAL_BYTES_MAX;
+        if paid >= bytes {
+            return self.unclaim(paid - bytes);
+        }
         let before = self.claimed.fetch_add(bytes, Ordering::SeqCst);
         self.note_crossing(before, before + bytes);
     }
@@ -234,7 +290,7 @@ impl Claims {
     #[inline]
     pub(crate) fn tell_waiters(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            drop(self.growth.lock());
+            drop(self.news.lock());
             self.room.notify_all();
         }
     }
@@ -242,16 +298,24 @@ impl Claims {
     /// Nothing before `keep_from` is needed any more.
     pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<()> {
         self.keep_from.fetch_max(keep_from.0, Ordering::SeqCst);
-        let result = self.segments.truncate(keep_from);
-        self.preparer.kick();
+        let truncated = self.segments.truncate(keep_from);
+        // Otherwise there is nothing new, and what asks for checkpoints would ask for ever.
+        if !matches!(truncated, Ok(false)) {
+            self.preparer.kick();
+        }
         self.tell_waiters();
-        result
+        self.stopping_if_broken(truncated).map(drop)
     }
 
     /// Bytes between the oldest needed record and the end of all claims.
     pub(crate) fn used_bytes(&self) -> u64 {
         let keep_from = self.keep_from.load(Ordering::SeqCst);
         self.claimed.load(Ordering::SeqCst).saturating_sub(keep_from)
+    }
+
+    /// Where the log would end once every outstanding claim is used up.
+    pub(crate) fn claimed(&self) -> Lsn {
+        Lsn(self.claimed.load(Ordering::SeqCst))
     }
 
     /// The oldest LSN still needed.
@@ -269,6 +333,12 @@ impl Claims {
         *self.space_waker.lock() = Some(Arc::new(waker));
     }
 
+    /// Sets what stops the log when its files' names are in doubt (G4).
+    pub(crate) fn set_stop(&self, stop: impl Fn(Error) + Send + Sync + 'static) {
+        let is_first = self.stop.set(Box::new(stop)).is_ok();
+        debug_assert!(is_first, "a log is started once");
+    }
+
     fn wake_checkpointer(&self) {
         // Cloned out, so that the waker may call anything of ours.
         let waker = self.space_waker.lock().clone();
@@ -277,17 +347,14 @@ impl Claims {
         }
     }
 
-    /// The preparer's thread: keeps a segment's worth of room ahead of the claims (K3).
+    /// The preparer's thread: keeps half a segment's worth of room ahead of the claims.
     pub(crate) fn run_preparer(&self) {
         while self.preparer.wait() {
             if self.used_bytes() > self.capacity_bytes / 2 {
                 self.wake_checkpointer();
             }
             while self.is_low() && self.health.check().is_ok() {
-                let grown = {
-                    let _growing = self.growth.lock();
-                    self.grow()
-                };
+                let grown = self.grow_if(|| true);
                 // A full disk is reported to the claim that needs the space, not here.
                 if !matches!(grown, Ok(Growth::Grown)) {
                     break;
@@ -295,6 +362,11 @@ impl Claims {
                 self.tell_waiters();
             }
         }
+    }
+
+    /// Whether unpaid seals have begun to eat the headroom (K4).
+    pub(crate) fn is_tight(&self) -> bool {
+        !self.fits(0)
     }
 
     fn is_low(&self) -> bool {

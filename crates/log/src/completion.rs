@@ -6,10 +6,14 @@
 //! - C1. No lost wake-up: a waiter looks at the durable LSN (and the health) *inside* the queue's
 //!   mutex before it registers; a flusher publishes the durable LSN (or poisons) *before* it takes
 //!   the mutex to collect. So either the waiter sees the news or the flusher sees the waiter.
-//! - C2. Wakers are called after the mutex is free: they may take any latch of their own.
+//! - C2. Wakers are called after the mutex is free: they may take any latch of their own. One that
+//!   panics harms nobody else (`clearway_sync::wake`).
 //!
 //! Entries are keyed by LSN and the waker's identity, so a future that is polled again and again
 //! has one entry. A dropped future's entry stays until its LSN is durable; its wake-up is idle.
+
+#[cfg(all(test, loom))]
+mod models;
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +21,7 @@ use std::{
 };
 
 use clearway_base::Lsn;
-use clearway_sync::Mutex;
+use clearway_sync::{Mutex, wake};
 
 /// LSN, then the two addresses that make up a waker.
 type Key = (Lsn, usize, usize);
@@ -62,7 +66,7 @@ impl CompletionQueue {
     /// Wakes everybody.
     pub(crate) fn wake_all(&self) {
         let all = std::mem::take(&mut *self.waiters.lock());
-        all.into_values().for_each(Waker::wake);
+        all.into_values().for_each(wake);
     }
 
     /// Waiters now.
@@ -110,6 +114,22 @@ mod tests {
         assert!(counts[5..].iter().all(|count| woken(count) == 0));
         queue.wake_all();
         assert!(counts.iter().all(|count| woken(count) == 1));
+    }
+
+    #[test]
+    fn a_waker_that_panics_is_not_the_others_affair() {
+        struct Bomb;
+        impl Wake for Bomb {
+            fn wake(self: Arc<Self>) {
+                panic!("a waker that panics, as it should");
+            }
+        }
+        let queue = CompletionQueue::default();
+        let count = Arc::new(Count::default());
+        assert!(queue.register(Lsn(1), &Waker::from(Arc::new(Bomb)), || false));
+        assert!(queue.register(Lsn(2), &Waker::from(count.clone()), || false));
+        queue.wake_all();
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
     }
 
     #[test]

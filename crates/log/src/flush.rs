@@ -26,8 +26,12 @@
 //!   and go to sleep.
 //! - W6. Whoever changes the schedule so that a group may start either starts it or signals a
 //!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps.
+//! - W7. A daemon ends only when it is told to. One that panics stops the log, and a waker's panic
+//!   ends no daemon.
+//! - W8. After the closing seal nothing is written: the cursor is closed, so nothing can gather.
 //!
-//! Latch order: `schedule` → the insertion's latch, the preparer's mutex. No I/O under `schedule`.
+//! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the claims' `news`. No
+//! I/O under `schedule`.
 //!
 //! The group commit is that of "Aether", section 4 (flush pipelining), with three differences:
 //! overlapping flights; the lone committer as its own flusher; and requests that are signalled
@@ -37,10 +41,14 @@ mod policy;
 
 use std::{collections::VecDeque, sync::Arc, time::Instant};
 
-use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result};
+use clearway_base::{
+    Epoch, Error, Lsn, LsnSpan, Result,
+    zoo::{self, Bug},
+};
 use clearway_sync::{
     CachePadded, Condvar, Mutex,
     atomic::{AtomicU64, Ordering},
+    wake,
 };
 
 use crate::{
@@ -117,7 +125,8 @@ impl Flusher {
         Flusher {
             parts,
             epoch,
-            policy: options.group,
+            // Without daemons nobody would watch the clock.
+            policy: if options.background { options.group } else { GroupPolicy::Adaptive },
             in_flight_max: options.flushes_in_flight,
             requested: CachePadded::new(AtomicU64::new(0)),
             attention: CachePadded::new(AtomicU64::new(0)),
@@ -211,11 +220,11 @@ impl Flusher {
             even_empty: flags & FLAG_CLOSED != 0,
         };
         let seal = self.parts.insertion.seal(schedule.sealed, words)?;
-        let seal_bytes = seal.end.0 - seal.start.0;
-        self.parts.claims.pay_seal(seal_bytes);
-        let group = LsnSpan { start: schedule.sealed, end: seal.end };
+        let seal_bytes = seal.span.end.0 - seal.span.start.0;
+        self.parts.claims.pay_seal(seal_bytes, seal.seals_paid);
+        let group = LsnSpan { start: schedule.sealed, end: seal.span.end };
         schedule.sealed = group.end;
-        schedule.last_bytes = seal.start.0 - group.start.0;
+        schedule.last_bytes = seal.span.start.0 - group.start.0;
         schedule.flights.push_back(Flight { end: group.end, has_landed: false });
         schedule.is_signalled = false;
         schedule.first_request = None;
@@ -245,13 +254,15 @@ impl Flusher {
         if leaves || ready.len() > WAKE_ALONE_MAX {
             self.nudge();
         }
-        ready.into_iter().for_each(std::task::Waker::wake);
+        ready.into_iter().for_each(wake);
     }
 
     /// A flight is over (W2).
     fn land(&self, group: LsnSpan, result: Result<()>) {
         let mut schedule = self.schedule.lock();
-        if let Err(cause) = result {
+        if let Err(cause) = result
+            && !zoo::has(Bug::SyncErrorIgnored)
+        {
             self.parts.health.poison(cause);
         }
         for flight in &mut schedule.flights {
@@ -287,9 +298,17 @@ impl Flusher {
 
     /// The daemons' thread.
     pub(crate) fn run_daemon(&self) {
-        while let Some(group) = self.next_group() {
-            self.fly(group, false);
-        }
+        self.watched(|| {
+            while let Some(group) = self.next_group() {
+                self.fly(group, false);
+            }
+        });
+    }
+
+    /// Runs a thread of the log: if it dies, the log stops (W7).
+    pub(crate) fn watched(&self, run: impl FnOnce()) {
+        let _watch = Watch { flusher: self };
+        run();
     }
 
     /// Sleeps until a group can start and seals it; `None` when the daemon shall end.
@@ -326,14 +345,24 @@ impl Flusher {
         self.changed.notify_all();
     }
 
-    /// Writes what there is on this thread, whatever the policy says, if no flight is under way.
-    /// With [`FLAG_CLOSED`] the group may be empty.
-    pub(crate) fn write_now(&self, flags: u8) {
+    /// Writes the epoch's first group on this thread, before there are others.
+    pub(crate) fn write_first(&self) {
+        self.write_alone(0);
+    }
+
+    /// Writes the closing seal, in a group of its own. The cursor is closed and everything before
+    /// its end is durable, so no flight is under way, and none begins (W8).
+    pub(crate) fn write_closing(&self) {
+        self.write_alone(FLAG_CLOSED);
+    }
+
+    fn write_alone(&self, flags: u8) {
         let mut schedule = self.schedule.lock();
-        if schedule.flights.is_empty()
-            && !self.parts.health.is_poisoned()
-            && let Some(group) = self.begin(&mut schedule, flags)
-        {
+        if self.parts.health.is_poisoned() {
+            return;
+        }
+        assert!(schedule.flights.is_empty(), "nothing is in flight at the log's start and end");
+        if let Some(group) = self.begin(&mut schedule, flags) {
             drop(schedule);
             self.fly(group, true);
         }
@@ -392,6 +421,20 @@ impl Flusher {
             _ => u64::MAX,
         };
         self.attention.store(from, Ordering::SeqCst);
+    }
+}
+
+/// Stops the log if its thread dies (W7).
+struct Watch<'a> {
+    flusher: &'a Flusher,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let message = "a thread of the log died".to_string();
+            self.flusher.poison(Error::Panicked { message });
+        }
     }
 }
 

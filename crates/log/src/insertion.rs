@@ -38,20 +38,34 @@ pub(crate) struct SealWords {
     pub(crate) even_empty: bool,
 }
 
+/// A seal that was made.
+pub(crate) struct Seal {
+    pub(crate) span: LsnSpan,
+    /// How many records of its group had claimed room for it.
+    pub(crate) seals_paid: u64,
+}
+
 /// A strategy of log insertion.
 pub(crate) trait Insertion: Send + Sync {
-    /// Inserts a record. `None` if the ring has no room: wait for durability and try again.
+    /// Inserts a record. `None` if the ring has no room: wait for durability and try again. Also
+    /// `None` after [`close`](Insertion::close).
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan>;
 
-    /// Ends the group that began at `group_start` with a seal and returns the seal's span. `None`
-    /// if the group is empty. Called by one thread at a time.
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<LsnSpan>;
+    /// Ends the group that began at `group_start` with a seal. `None` if the group is empty. Called
+    /// by one thread at a time.
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal>;
+
+    /// No record is inserted once this has returned.
+    fn close(&self);
 
     /// Waits until the group, which a seal ended, is filled (I2).
     fn await_released(&self, group: LsnSpan);
 
     /// Records inserted so far, seals included.
     fn records(&self) -> u64;
+
+    /// How many records since the last seal have claimed room for the next one.
+    fn seals_paid(&self) -> u64;
 }
 
 /// The strategy that the options name.

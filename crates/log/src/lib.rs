@@ -9,16 +9,16 @@
 //!
 //! use clearway_base::{Epoch, Lsn, TxnId};
 //! use clearway_disk::MemoryDisk;
-//! use clearway_log::{Log, LogOptions, LogReader, Record, record_bytes};
+//! use clearway_log::{Log, LogOptions, LogReader, Record, SEAL_BYTES_MAX, record_bytes};
 //!
 //! # fn main() -> clearway_base::Result<()> {
 //! let disk = Arc::new(MemoryDisk::new());
 //! let options = LogOptions { segment_bytes: 1 << 20, ..LogOptions::default() };
 //! let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
 //!
-//! log.claim(record_bytes(5))?; // room first, before any latch
+//! log.claim(record_bytes(5) + SEAL_BYTES_MAX)?; // room first, before any latch
 //! let record = Record { kind: 1, txn: TxnId(7), prev: Lsn::ZERO, body: &[b"hello"] };
-//! let span = log.insert(&record)?;
+//! let span = log.insert_with_seal(&record)?;
 //! log.wait_durable(span.end)?;
 //! log.close()?;
 //!
@@ -34,10 +34,11 @@
 //! (`claims`), who waits (`completion`), who writes and when (`flush`), the face (`log`), and the
 //! way back (`reader`). `docs/log-format.md` has the format with a worked example.
 //!
-//! Latch order: the flusher's schedule → an insertion's latch or the preparer's mutex; the claims'
-//! growth → the segments' directory → the segments' state. The completion queue's mutex is a leaf.
-//! None of them is held across I/O but the segments' directory and the growth above it, which no
-//! insert takes, and a flush only if seals ate the headroom.
+//! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the claims'
+//! news; the claims' growth → the segments' directory → the segments' state; the claims' news → the
+//! segments' state. The completion queue's mutex is a leaf. None of them is held across I/O but the
+//! segments' directory and the growth above it, which no insert takes, and a flush takes only the
+//! directory, and only if unpaid seals ate the headroom.
 
 mod checksum;
 mod claims;
@@ -56,6 +57,8 @@ mod stats;
 pub use log::Log;
 pub use options::{GroupPolicy, LogOptions, Strategy};
 pub use reader::LogReader;
-pub use record::{HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, record_bytes};
+pub use record::{
+    HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, SEAL_BYTES_MAX, record_bytes,
+};
 pub use segments::is_log_file;
 pub use stats::LogStats;

@@ -10,23 +10,27 @@
 //!   [`Ring::fill`], which consumes it.
 //! - R4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
 //!   and before they are durable; the durable LSN passes them only after the reader is done.
+//! - R5. A closed cursor hands out regions of seals alone. Closing happens under its latch, so
+//!   every record is either before the end that the closer sees then, or is refused.
 //!
 //! Who may touch which byte when: below `durable` nobody, between `durable` and the cursor the
 //! owner of the region until it has released it, then the flusher of its group.
 
 mod mapping;
+#[cfg(all(test, loom))]
+mod models;
 
 use clearway_base::{Lsn, LsnSpan, Result};
 use clearway_sync::{
-    CachePadded,
+    CachePadded, Trace,
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, sealed_end};
+use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, SEAL_BYTES_MAX, sealed_end};
 use mapping::Mapping;
 
-/// Bytes kept free behind the cursor so that a group can always be sealed: the largest seal, 536.
-const SEAL_ROOM: u64 = 544;
+/// Bytes kept free behind the cursor so that a group can always be sealed.
+const SEAL_ROOM: u64 = SEAL_BYTES_MAX;
 
 /// The buffer and the two LSNs that everybody reads.
 pub(crate) struct Ring {
@@ -58,22 +62,42 @@ pub(crate) struct Cursor {
     /// How far `next` may go, by the durable LSN when it was last looked at (R2).
     limit: u64,
     records: u64,
+    /// Records since the last seal whose claims included a seal.
+    seals_paid: u64,
+    is_closed: bool,
+}
+
+/// The place of a seal, and for how many seals the records of its group have paid.
+pub(crate) struct SealRegion {
+    pub(crate) region: Region,
+    pub(crate) seals_paid: u64,
 }
 
 impl Cursor {
-    /// The next region of `bytes` bytes. `None` if the ring has no room now.
+    /// The next region for a record. `None` if the ring has no room now, or the log is closed.
     #[inline]
-    pub(crate) fn take(&mut self, bytes: u64, ring: &Ring) -> Option<Region> {
+    pub(crate) fn take(&mut self, draft: &Draft<'_>, ring: &Ring) -> Option<Region> {
         let start = self.next;
-        let end = start + bytes;
+        let end = start + draft.span_bytes();
         if end > self.limit {
+            // A closed cursor's limit is 0 and stays so (R5).
+            if self.is_closed {
+                return None;
+            }
             self.limit = ring.limit();
             if end > self.limit {
                 return None;
             }
         }
+        self.seals_paid += u64::from(draft.pays_seal);
         self.advance(end, ring);
         Some(Region { start, end })
+    }
+
+    /// Hands out no region any more but those of seals (R5).
+    pub(crate) fn close(&mut self) {
+        self.is_closed = true;
+        self.limit = 0;
     }
 
     /// The region of a seal that ends the group which began at `group_start`. `None` if nothing
@@ -83,7 +107,7 @@ impl Cursor {
         group_start: Lsn,
         even_empty: bool,
         ring: &Ring,
-    ) -> Option<Region> {
+    ) -> Option<SealRegion> {
         let start = self.next;
         if start == group_start.0 && !even_empty {
             return None;
@@ -93,7 +117,8 @@ impl Cursor {
         // forced when everything is durable.
         debug_assert!(end <= ring.limit() + SEAL_ROOM, "a seal fits");
         self.advance(end, ring);
-        Some(Region { start, end })
+        let seals_paid = std::mem::take(&mut self.seals_paid);
+        Some(SealRegion { region: Region { start, end }, seals_paid })
     }
 
     #[inline]
@@ -102,6 +127,11 @@ impl Cursor {
         self.records += 1;
         // Release pairs with the Acquire in `Ring::end`.
         ring.end.store(end, Ordering::Release);
+    }
+
+    /// Records since the last seal whose claims included a seal.
+    pub(crate) fn seals_paid(&self) -> u64 {
+        self.seals_paid
     }
 
     /// Regions handed out so far, seals included.
@@ -119,7 +149,8 @@ impl Ring {
             durable: CachePadded::new(AtomicU64::new(start.0)),
             end: CachePadded::new(AtomicU64::new(start.0)),
         };
-        let cursor = Cursor { next: start.0, limit: ring.limit(), records: 0 };
+        let limit = ring.limit();
+        let cursor = Cursor { next: start.0, limit, records: 0, seals_paid: 0, is_closed: false };
         Ok((ring, cursor))
     }
 
@@ -165,6 +196,7 @@ impl Ring {
     pub(crate) fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
         let span = region.span();
         assert!(span.end.0 - span.start.0 == draft.span_bytes(), "the region fits the record");
+        self.mapping.witness(region.start, region.end, Trace::write);
         let header = draft.header_at(span.start);
         let first = self.mapping.address(region.start);
         // SAFETY: the region's `span_bytes` are mapped in one piece (M1, M2, R2: a region is
@@ -197,6 +229,7 @@ impl Ring {
     pub(crate) unsafe fn released(&self, group: LsnSpan) -> &[u8] {
         let len = (group.end.0 - group.start.0) as usize;
         assert!(len <= self.mapping.bytes(), "a group fits the ring");
+        self.mapping.witness(group.start.0, group.end.0, Trace::read);
         // SAFETY: M1 and M2 make the range one piece; by R4 nobody writes to it meanwhile.
         unsafe { std::slice::from_raw_parts(self.mapping.address(group.start.0), len) }
     }

@@ -10,7 +10,10 @@
 //!   write changes no metadata, meets no full disk, and a short segment is damage.
 //! - G2. The live segments are consecutive: `first .. first + files.len()`.
 //! - G3. Only segments wholly below `keep_from` lose their name. They become spares
-//!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed.
+//!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed. At start
+//!   nothing loses its name before everything that is needed was found.
+//! - G4. A failed sync of the directory is never tried again, unless the disk was full: whoever
+//!   meets it stops the log (`broken`). Every other failure leaves the files as they were.
 //!
 //! Latch order: `directory` (held across directory operations and I/O; taken by the preparer, by
 //! claimers that found no room, and by truncation; never by an insert) → `state` (short). A flusher
@@ -19,7 +22,10 @@
 mod layout;
 mod prepare;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock},
+};
 
 use clearway_base::{Error, Lsn, LsnSpan, Result};
 use clearway_disk::{Disk, File};
@@ -41,6 +47,8 @@ pub(crate) struct Segments {
     /// Held by whoever adds or takes away files.
     directory: Mutex<Spares>,
     state: Mutex<Live>,
+    /// The failure after which nobody knows which names are durable (G4).
+    broken: OnceLock<Error>,
     created: AtomicU64,
     recycled: AtomicU64,
 }
@@ -130,22 +138,44 @@ impl Segments {
         }
     }
 
-    /// Gives back the segments wholly below `keep_from` (G3).
-    pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<()> {
-        let mut spares = self.directory.lock();
-        let freed = {
-            let mut live = self.state.lock();
-            let keep = (keep_from.0 / self.segment_bytes).min(live.end());
-            let count = keep.saturating_sub(live.first);
-            let freed: Vec<_> = live.files.drain(..count as usize).collect();
-            live.first += count;
-            freed.into_iter().zip(live.first - count..)
-        };
-        let mut changed = false;
-        for (file, index) in freed {
-            self.give_back(&mut spares, &segment_name(index * self.segment_bytes), file)?;
-            changed = true;
+    /// The failure that must stop the log (G4).
+    pub(crate) fn broken(&self) -> Option<&Error> {
+        self.broken.get()
+    }
+
+    /// Makes the directory's names durable (G4).
+    fn sync_names(&self) -> Result<()> {
+        if let Some(cause) = self.broken.get() {
+            return Err(cause.clone());
         }
-        if changed { self.disk.sync_dir(LOG_DIR) } else { Ok(()) }
+        self.disk.sync_dir(LOG_DIR).inspect_err(|error| {
+            if !matches!(error, Error::DiskFull { .. }) {
+                let _ = self.broken.set(error.clone());
+            }
+        })
+    }
+
+    /// Gives back the segments wholly below `keep_from` (G3). Answers whether there were any.
+    pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<bool> {
+        let mut spares = self.directory.lock();
+        let keep = keep_from.0 / self.segment_bytes;
+        let mut is_changed = false;
+        // One by one: what cannot be given back stays live.
+        while let Some((index, file)) = self.oldest().filter(|(index, _)| *index < keep) {
+            self.give_back(&mut spares, &segment_name(index * self.segment_bytes), file)?;
+            let mut live = self.state.lock();
+            live.files.pop_front();
+            live.first += 1;
+            is_changed = true;
+        }
+        if is_changed {
+            self.sync_names()?;
+        }
+        Ok(is_changed)
+    }
+
+    fn oldest(&self) -> Option<(u64, Arc<dyn File>)> {
+        let live = self.state.lock();
+        Some((live.first, live.files.front()?.clone()))
     }
 }

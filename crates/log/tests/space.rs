@@ -10,9 +10,9 @@ use std::{
     },
 };
 
-use clearway_base::{Epoch, Error, Lsn};
+use clearway_base::{Epoch, Error, Lsn, TxnId};
 use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
-use clearway_log::{Log, LogOptions};
+use clearway_log::{Log, LogOptions, Record, SEAL_BYTES_MAX, record_bytes};
 use scenario::*;
 
 fn files(disk: &Arc<dyn Disk>) -> Vec<String> {
@@ -56,8 +56,8 @@ fn claimed_bytes_can_be_inserted_whatever_happens_to_the_disk() {
     let mut number = 0;
     while left > 2000 {
         let body = body(number, 1000);
-        let (txn, prev) = (clearway_base::TxnId(number), Lsn(number));
-        let record = clearway_log::Record { kind: 1, txn, prev, body: &[&body] };
+        let (txn, prev) = (TxnId(number), Lsn(number));
+        let record = Record { kind: 1, txn, prev, body: &[&body] };
         let span = log.insert(&record).unwrap();
         left -= span.end.0 - span.start.0;
         number += 1;
@@ -229,10 +229,215 @@ fn bad_options_are_refused_by_name() {
         LogOptions { segment_bytes: 1000, ..options() },
         LogOptions { segment_bytes: 0, ..options() },
         LogOptions { capacity_bytes: SEGMENT, ..options() },
+        LogOptions { segment_bytes: 1 << 63, ..options() },
         LogOptions { flushes_in_flight: 0, ..options() },
     ];
     for options in bad {
         let started = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO);
         assert!(matches!(started.err(), Some(Error::BadOption { .. })));
+    }
+}
+
+/// Live segments, spares not included.
+fn segments(disk: &Arc<dyn Disk>) -> Vec<String> {
+    files(disk).into_iter().filter(|name| !name.starts_with("spare")).collect()
+}
+
+#[test]
+fn a_missing_segment_is_found_before_any_other_is_touched() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let log = start_new(&disk);
+    let spans: Vec<_> = (0..400).map(|i| commit(&log, i, 600)).collect();
+    drop(log);
+    let redo = spans[390].start;
+    let (_, tail) = read_all(&disk, redo).unwrap();
+    let all = segments(&disk);
+    assert!(all.len() > 4);
+    // The oldest, one in the middle, the one with the tail: moved away, noticed, put back.
+    let with_tail = tail.0 / SEGMENT;
+    for index in [0, 2, with_tail] {
+        let name = format!("log/{:016x}", index * SEGMENT);
+        disk.rename(&name, "saved").unwrap();
+        let without = files(&disk);
+        let started = Log::start(disk.clone(), options(), tail, Epoch(2), Lsn(100));
+        assert!(matches!(started.err(), Some(Error::Corrupt { .. })), "{name}");
+        assert_eq!(files(&disk), without, "{name}");
+        disk.rename("saved", &name).unwrap();
+        assert_eq!(read_all(&disk, Lsn::ZERO).unwrap(), ((0..400).collect(), tail));
+    }
+    let log = Log::start(disk.clone(), options(), tail, Epoch(2), Lsn(100)).unwrap();
+    commit(&log, 400, 600);
+}
+
+#[test]
+fn commits_that_claimed_their_seals_never_find_the_disk_full() {
+    let memory = MemoryDisk::new();
+    let disk: Arc<dyn Disk> = Arc::new(memory.clone());
+    let log = start_new(&disk);
+    // One claims for a thousand small commits, another for one long record; then the disk is full,
+    // and a third takes whatever is left.
+    let small = record_bytes(8) + SEAL_BYTES_MAX;
+    log.claim(1000 * small).unwrap();
+    log.claim(record_bytes(4000)).unwrap();
+    memory.set_capacity(memory.used_bytes());
+    let mut rest = 0;
+    while log.claim(record_bytes(1000)).is_ok() {
+        rest += 1;
+    }
+    for i in 0..1000 {
+        let body = body(i, 8);
+        let record = Record { kind: 1, txn: TxnId(i), prev: Lsn(i), body: &[&body] };
+        let span = log.insert_with_seal(&record).unwrap();
+        log.wait_durable(span.end).unwrap();
+    }
+    let numbers = 1000..1001 + rest;
+    for (i, len) in numbers.clone().zip([4000].into_iter().chain(std::iter::repeat(1000))) {
+        let body = body(i, len);
+        let record = Record { kind: 1, txn: TxnId(i), prev: Lsn(i), body: &[&body] };
+        log.insert(&record).unwrap();
+    }
+    log.wait_durable(log.end()).unwrap();
+    assert!(log.claimed_bytes() == 0, "{} bytes claimed", log.claimed_bytes());
+    log.close().unwrap();
+    assert_eq!(read_all(&disk, Lsn::ZERO).unwrap().0, (0..numbers.end).collect::<Vec<_>>());
+}
+
+#[test]
+fn whoever_claims_for_each_commit_is_refused_before_the_disk_is_full() {
+    let memory = MemoryDisk::new();
+    let disk: Arc<dyn Disk> = Arc::new(memory.clone());
+    let log = start_new(&disk);
+    memory.set_capacity(memory.used_bytes());
+    let mut i = 0;
+    let refused = loop {
+        match log.claim(record_bytes(8)) {
+            Ok(()) => {}
+            Err(error) => break error,
+        }
+        let body = body(i, 8);
+        let record = Record { kind: 1, txn: TxnId(i), prev: Lsn(i), body: &[&body] };
+        log.wait_durable(log.insert(&record).unwrap().end).unwrap();
+        i += 1;
+    };
+    assert!(matches!(refused, Error::DiskFull { .. }), "{refused}");
+    log.health().unwrap();
+}
+
+#[test]
+fn a_claim_that_may_not_wait_adds_segments_and_then_fails_at_once() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let options = LogOptions { capacity_bytes: 4 * SEGMENT, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let begun = std::time::Instant::now();
+    log.try_claim(3 * SEGMENT).unwrap();
+    assert!(matches!(log.try_claim(SEGMENT), Err(Error::LogFull { .. })));
+    assert!(begun.elapsed().as_secs() < 5, "it must not have waited");
+    log.unclaim(3 * SEGMENT);
+    log.try_claim(SEGMENT).unwrap();
+}
+
+#[test]
+fn a_truncation_that_frees_nothing_asks_for_no_checkpoint() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let options = LogOptions { capacity_bytes: 4 * SEGMENT, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let asked = Arc::new(AtomicU64::new(0));
+    log.set_space_waker(Box::new({
+        let asked = asked.clone();
+        move || {
+            asked.fetch_add(1, Ordering::SeqCst);
+        }
+    }));
+    let mut last = Lsn::ZERO;
+    while log.used_bytes() < 5 * SEGMENT / 2 {
+        last = commit(&log, 1, 900).start;
+    }
+    let settled = || std::thread::sleep(std::time::Duration::from_millis(50));
+    settled();
+    let before = asked.load(Ordering::SeqCst);
+    assert!(before > 0, "the log is more than half full");
+    for _ in 0..5 {
+        log.truncate(Lsn(100)).unwrap();
+        settled();
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), before);
+    log.truncate(last).unwrap();
+}
+
+/// A log with some spares, whose claims make it grow when the test says so.
+fn with_spares(disk: &Arc<dyn Disk>) -> Arc<Log> {
+    let log = start_new(disk);
+    let spans: Vec<_> = (0..400).map(|i| commit(&log, i, 900)).collect();
+    let last = spans[399];
+    log.truncate(last.start).unwrap();
+    assert!(files(disk).len() > segments(disk).len() + 2, "spares");
+    log
+}
+
+#[test]
+fn a_spare_whose_renaming_failed_is_used_the_next_time() {
+    for operation in [Operation::Rename, Operation::Directory] {
+        let faults = Faults::new();
+        let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(MemoryDisk::new(), faults.clone()));
+        let log = with_spares(&disk);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let (names, created) = (files(&disk), log.stats().segments_created);
+        faults.fail(operation, "log", 1, ErrorKind::StorageFull, Lasting::Once);
+        let refused = log.claim(2 * SEGMENT);
+        assert!(matches!(refused, Err(Error::DiskFull { .. })), "{operation:?}: {refused:?}");
+        assert_eq!(files(&disk), names, "{operation:?}");
+        log.health().unwrap();
+        log.claim(2 * SEGMENT).unwrap();
+        let stats = log.stats();
+        assert_eq!(stats.segments_created, created, "{operation:?}: the spare is used");
+        assert_eq!(stats.segments, segments(&disk).len() as u64);
+    }
+}
+
+#[test]
+fn a_failed_sync_of_the_directory_stops_the_log_and_is_not_tried_again() {
+    let faults = Faults::new();
+    let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(MemoryDisk::new(), faults.clone()));
+    let log = with_spares(&disk);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    faults.fail(Operation::Directory, "log", 1, ErrorKind::Other, Lasting::Once);
+    assert!(log.claim(2 * SEGMENT).is_err());
+    let syncs = faults.count(Operation::Directory, "log");
+    assert!(matches!(log.claim(2 * SEGMENT), Err(Error::Poisoned { .. })));
+    assert!(matches!(log.health(), Err(Error::Poisoned { .. })));
+    assert_eq!(faults.count(Operation::Directory, "log"), syncs);
+}
+
+#[test]
+fn a_segment_that_cannot_be_given_back_stays_live() {
+    let faults = Faults::new();
+    let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(MemoryDisk::new(), faults.clone()));
+    let log = start_new(&disk);
+    let spans: Vec<_> = (0..400).map(|i| commit(&log, i, 900)).collect();
+    let last = spans[399];
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    faults.fail(Operation::Rename, "log/", 3, ErrorKind::Other, Lasting::Once);
+    assert!(log.truncate(last.start).is_err());
+    assert_eq!(log.stats().segments, segments(&disk).len() as u64);
+    log.truncate(last.start).unwrap();
+    assert_eq!(log.stats().segments, segments(&disk).len() as u64);
+    assert_eq!(segments(&disk)[0], format!("{:016x}", last.start.0 / SEGMENT * SEGMENT));
+}
+
+#[test]
+fn a_reader_is_not_troubled_by_segments_that_are_given_back() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    // Windows of a reader are smaller than these segments, and reach over their borders.
+    let segment_bytes = 4 * SEGMENT;
+    let options = LogOptions { segment_bytes, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let spans: Vec<_> = (0..1500).map(|i| commit(&log, i, 600)).collect();
+    let first = spans.iter().position(|span| span.start.0 >= 2 * segment_bytes).unwrap();
+    let mut reader = log.reader(Lsn::ZERO).unwrap();
+    assert_eq!(reader.read_at(spans[1499].start).unwrap().txn, TxnId(1499));
+    // A checkpoint: nothing before the first record of the third segment is needed any more.
+    log.truncate(spans[first].start).unwrap();
+    for i in (first..1500).rev() {
+        assert_eq!(reader.read_at(spans[i].start).unwrap().txn, TxnId(i as u64));
     }
 }

@@ -5,14 +5,15 @@ mod scenario;
 use std::{
     future::poll_fn,
     io::ErrorKind,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, mpsc},
-    task::{Context, Waker},
-    time::Duration,
+    task::{Context, Wake, Waker},
+    time::{Duration, Instant},
 };
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
 use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
-use clearway_log::{Log, Record};
+use clearway_log::{GroupPolicy, Log, LogOptions, LogReader, Record};
 use clearway_sync::block_on;
 use scenario::*;
 
@@ -280,4 +281,138 @@ fn a_failed_start_is_an_error_and_no_log() {
     faults.fail(Operation::Sync, "log/", 2, ErrorKind::Other, Lasting::Forever);
     let started = Log::start(disk, options(), Lsn::ZERO, Epoch(1), Lsn::ZERO);
     assert!(matches!(started.err(), Some(Error::Io { .. })));
+}
+
+/// Waits until `is_so`, for some seconds at most.
+fn eventually(is_so: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !is_so() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    is_so()
+}
+
+#[test]
+fn a_record_that_waits_for_room_while_the_log_closes_is_durable_or_refused() {
+    for strategy in BOTH {
+        for _ in 0..10 {
+            let (memory, faults, disk) = faulty();
+            let (segment_bytes, capacity_bytes) = (1 << 20, 8 << 20);
+            let options = LogOptions { segment_bytes, capacity_bytes, strategy, ..options() };
+            let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+            log.claim(500_000).unwrap();
+            let go = stall(&faults);
+            let last = std::thread::scope(|scope| {
+                let log = &log;
+                let inserter = scope.spawn(move || {
+                    let mut last = None;
+                    let refusal = loop {
+                        let record =
+                            Record { kind: 1, txn: TxnId(1), prev: Lsn(1), body: &[&[7; 3000]] };
+                        match log.insert(&record) {
+                            Ok(span) => last = Some(span),
+                            Err(error) => break error,
+                        }
+                    };
+                    assert!(matches!(refusal, Error::Closed), "{refusal}");
+                    last.unwrap()
+                });
+                while log.stats().ring_waits == 0 {
+                    std::thread::yield_now();
+                }
+                let closer = scope.spawn(move || log.close());
+                std::thread::sleep(Duration::from_millis(2));
+                drop(go);
+                closer.join().unwrap().unwrap();
+                inserter.join().unwrap()
+            });
+            assert!(last.end <= log.durable(), "{last:?} is behind the closing seal");
+            assert_eq!(log.end(), log.durable());
+            log.wait_durable(last.end).unwrap();
+            assert!(!is_pending(&log, last.end));
+            // Whatever is asked of it now, it writes nothing.
+            let writes = faults.count(Operation::Write, "log/");
+            assert!(log.wait_durable(Lsn(log.end().0 + 8)).is_err());
+            log.request_flush(Lsn::MAX);
+            assert_eq!(faults.count(Operation::Write, "log/"), writes);
+            let mut reader = LogReader::open(Arc::new(memory), segment_bytes, Lsn::ZERO).unwrap();
+            while reader.next().unwrap().is_some() {}
+            assert_eq!(reader.tail(), log.end());
+        }
+    }
+}
+
+/// A waker that owns the log, and tells whether letting go of it went well.
+struct Owner(Option<Arc<Log>>, mpsc::Sender<bool>);
+
+impl Wake for Owner {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let log = self.0.take();
+        let _ = self.1.send(catch_unwind(AssertUnwindSafe(|| drop(log))).is_ok());
+    }
+}
+
+#[test]
+fn the_last_handle_may_be_dropped_by_a_waker() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let go = stall(&faults);
+    let end = insert(&log, 1, 100).unwrap().end;
+    let (tell, told) = mpsc::channel();
+    let owner = Waker::from(Arc::new(Owner(Some(log.clone()), tell)));
+    assert!(log.poll_durable(end, &mut Context::from_waker(&owner)).is_pending());
+    drop(owner);
+    drop(log);
+    drop(go);
+    assert!(told.recv().unwrap(), "a thread has tried to join itself");
+    assert!(eventually(|| Arc::strong_count(&disk) == 1), "the threads end");
+}
+
+/// A waker that panics.
+struct Bomb;
+
+impl Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker that panics, as it should");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_ends_no_daemon() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let options = LogOptions { flushes_in_flight: 1, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    for i in 0..3 {
+        let end = insert(&log, i, 100).unwrap().end;
+        let _ = log.poll_durable(end, &mut Context::from_waker(&Waker::from(Arc::new(Bomb))));
+        assert!(eventually(|| log.durable() >= end));
+    }
+    log.health().unwrap();
+    log.close().unwrap();
+}
+
+#[test]
+fn a_time_limit_beyond_all_clocks_is_no_limit() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let group = GroupPolicy::Fixed { commits: 3, bytes: 1 << 30, time: Duration::MAX };
+    let options = LogOptions { group, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let ends: Vec<_> = (0..3).map(|i| insert(&log, i, 100).unwrap().end).collect();
+    assert!(ends.iter().all(|&end| is_pending(&log, end)));
+    assert!(eventually(|| log.durable() >= ends[2]));
+}
+
+#[test]
+fn without_threads_whoever_waits_writes_whatever_the_policy() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let group = GroupPolicy::Fixed { commits: 9, bytes: 1 << 30, time: Duration::from_secs(9) };
+    let options = LogOptions { group, background: false, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    commit(&log, 1, 100);
+    insert(&log, 2, 100).unwrap();
+    log.close().unwrap();
 }

@@ -8,7 +8,9 @@
 //! When it does not, the thread in need cleans what it met, itself. It may hold latches of other
 //! pages meanwhile: nothing that it waits for waits for a latch. When every page is latched,
 //! pinned or in flight, it takes a slot of the reserve rather than wait for a thread that may be
-//! waiting for it; only when the reserve is used up as well does it sleep, and in the end fail.
+//! waiting for it; only when the reserve is used up as well does it sleep, and in the end fail. Not
+//! while pages are on their way to the disk: however slow that is, it ends, and they are clean
+//! then.
 
 use std::time::Duration;
 
@@ -20,8 +22,8 @@ use crate::{Pool, frame::Frame};
 /// Untouched dirty pages that a thread in need collects before it cleans: 32 × 8 KiB = 256 KiB,
 /// written in well under a millisecond, and then there is room for 32 misses.
 const DIRTY_ENOUGH: usize = 32;
-/// 50,000 rounds of 200 µs: ten seconds in which no page at all became free.
-const ROUNDS_MAX: u32 = 50_000;
+/// 50,000 rounds of 200 µs: ten seconds in which no page at all became free, or was on its way.
+const ROUNDS_MAX: u32 = if cfg!(test) { 500 } else { 50_000 };
 const ROUND: Duration = Duration::from_micros(200);
 
 /// What the clock found in a slot.
@@ -30,7 +32,9 @@ enum Visit {
     Evicted,
     /// It must be cleaned first.
     Dirty(PageId),
-    /// Free, touched, latched, pinned or in flight.
+    /// In a batch; clean when that is through.
+    InFlight,
+    /// Free, touched, latched or pinned.
     Passed,
 }
 
@@ -46,14 +50,18 @@ impl Pool {
         }
         // Allocates only when the clock meets dirty pages.
         let mut dirty = Vec::new();
-        for _ in 0..ROUNDS_MAX {
-            if let Some(slot) = self.sweep(DIRTY_ENOUGH, &mut dirty) {
+        let mut rounds = 0;
+        while rounds < ROUNDS_MAX {
+            let mut in_flight = false;
+            if let Some(slot) = self.sweep(DIRTY_ENOUGH, &mut dirty, &mut in_flight) {
                 return Ok(slot);
             }
             match self.clean_in_need(&mut dirty) {
                 Ok(_) => {}
                 // Nothing can be written, but there may be clean pages farther on.
-                Err(error) => return self.sweep(usize::MAX, &mut dirty).ok_or(error),
+                Err(error) => {
+                    return self.sweep(usize::MAX, &mut dirty, &mut in_flight).ok_or(error);
+                }
             }
             // The hand is past these; look at them first. Any of them may be dirty or touched
             // again, or gone: `visit` decides.
@@ -64,15 +72,26 @@ impl Pool {
             if let Some(slot) = cleaned.or_else(|| self.slots.take(true)) {
                 return Ok(slot);
             }
-            thread::sleep(ROUND);
+            if in_flight {
+                self.cleaning.wait_for_batches();
+            } else {
+                thread::sleep(ROUND);
+                rounds += 1;
+            }
         }
         let detail = format!("all {} pages of the cache stay latched or pinned", self.slots.len());
         Err(Error::BadOption { option: "cache_bytes", detail })
     }
 
     /// Moves the hand until a page is evicted, `dirty_max` dirty pages were met, or every slot was
-    /// visited twice (the first visit may only take the mark away).
-    fn sweep(&self, dirty_max: usize, dirty: &mut Vec<PageId>) -> Option<u32> {
+    /// visited twice (the first visit may only take the mark away). Notes in `in_flight` whether it
+    /// met a page that is on its way to the disk.
+    fn sweep(
+        &self,
+        dirty_max: usize,
+        dirty: &mut Vec<PageId>,
+        in_flight: &mut bool,
+    ) -> Option<u32> {
         dirty.clear();
         for _ in 0..2 * self.slots.len() {
             let slot = self.slots.advance();
@@ -91,6 +110,7 @@ impl Pool {
                         break;
                     }
                 }
+                Visit::InFlight => *in_flight = true,
                 Visit::Passed => {}
             }
         }
@@ -107,8 +127,11 @@ impl Pool {
         let Some(page) = self.slots.page(slot) else { return Visit::Passed };
         let frame = self.space.frame(page);
         // Cheap looks first, without the latch; a hot page costs the clock one load and one store.
-        if frame.untouch() || frame.is_pinned() || frame.is_writing() {
+        if frame.untouch() || frame.is_pinned() {
             return Visit::Passed;
+        }
+        if frame.is_writing() {
+            return Visit::InFlight;
         }
         if frame.is_dirty() {
             return Visit::Dirty(page);
@@ -194,5 +217,47 @@ mod tests {
         assert!(stays(frame.slot()), "dirty since");
         pool.clean_all().unwrap();
         assert!(!stays(frame.slot()), "clean and free");
+    }
+
+    /// A batch that takes longer than a thread in need has patience is waited for.
+    #[test]
+    fn slow_batch_is_waited_for() {
+        use clearway_disk::{Faults, FaultyDisk, Operation};
+        let (faults, options) = (
+            Faults::new(),
+            PoolOptions {
+                cache_bytes: 64 * PAGE_SIZE as u64,
+                background_cleaner: false,
+                ..PoolOptions::default()
+            },
+        );
+        let disk = FaultyDisk::new(MemoryDisk::new(), faults.clone());
+        let pool = Pool::open(&disk, Arc::new(NoLog), options).unwrap();
+        pool.ensure_len(PageId(999)).unwrap();
+        let change = |page: u32| -> Result<()> {
+            let mut page = pool.format(PageId(page))?;
+            page.begin_change();
+            page.finish_change(Lsn(1));
+            Ok(())
+        };
+        (0..64).for_each(|page| change(page).unwrap());
+        // All but the batch's pages and the reserve's: pinned.
+        let slow = 4 * ROUND * ROUNDS_MAX;
+        faults.watch(move |event| {
+            if event.operation == Operation::Sync && event.name == "data" {
+                thread::sleep(slow);
+            }
+            None
+        });
+        thread::scope(|scope| {
+            let cleaner = scope.spawn(|| pool.clean_all());
+            while !pool.space.frame(PageId(63)).is_writing() {
+                thread::yield_now();
+            }
+            let pins: Vec<_> = (100..108).map(|page| pool.pin(PageId(page)).unwrap()).collect();
+            change(200).unwrap();
+            drop(pins);
+            cleaner.join().unwrap().unwrap();
+        });
     }
 }

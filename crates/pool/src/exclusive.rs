@@ -9,22 +9,29 @@
 //! 4. [`finish_change`](ExclusivePage::finish_change) on each, with the record's end;
 //! 5. let go.
 //!
+//! If step 3 fails, there is no record and must be no change: the page is as it was, but for a mark
+//! that says dirty. A page that [`Pool::format`] has emptied by then gets its contents back (X3).
+//!
 //! Invariants:
 //! - X1. Step 2 comes before step 3. A fuzzy checkpoint that reads the log's end and then asks for
 //!   [`Pool::redo_start`](crate::Pool::redo_start) would otherwise miss a page whose record is
 //!   before that end and which is not marked yet.
 //! - X2. No cleaner copies a page between 2 and 4: it needs the shared latch. So a copy's page LSN
 //!   covers every change in the copy, which is what the WAL rule waits for.
+//! - X3. Zeros that no record accounts for are seen by nobody: a formatted page is what it was
+//!   before, in memory and on disk, until step 4.
 
 use std::{
     fmt,
-    mem::ManuallyDrop,
     ops::{Deref, DerefMut},
 };
 
-use clearway_base::{Lsn, PageId};
+use clearway_base::{
+    Error, Lsn, PageId,
+    zoo::{self, Bug},
+};
 
-use crate::{Pool, SharedPage, frame::Frame, header, page_bytes::PageBytes};
+use crate::{Pool, frame::Frame, header, page_bytes::PageBytes};
 
 /// A page latched for writing, until this is dropped.
 pub struct ExclusivePage<'a> {
@@ -32,8 +39,16 @@ pub struct ExclusivePage<'a> {
     frame: &'a Frame,
     bytes: PageBytes,
     page: PageId,
-    /// Emptied by `format`, and no change begun since.
-    emptied: bool,
+    /// What `format` has taken away, until a change is finished (X3).
+    before: Option<Box<Before>>,
+}
+
+/// A page as it was before `format`.
+enum Before {
+    /// Not in memory.
+    Absent,
+    /// In memory with these contents.
+    Resident { bytes: Box<[u8]>, dirty: bool },
 }
 
 impl<'a> ExclusivePage<'a> {
@@ -45,14 +60,45 @@ impl<'a> ExclusivePage<'a> {
         frame: &'a Frame,
         bytes: PageBytes,
     ) -> ExclusivePage<'a> {
-        ExclusivePage { pool, frame, bytes, page, emptied: false }
+        ExclusivePage { pool, frame, bytes, page, before: None }
     }
 
-    /// The same page, all zeros.
-    pub(crate) fn emptied(mut self) -> ExclusivePage<'a> {
-        self.fill(0);
-        self.emptied = true;
+    /// The same page, all zeros. What was there is kept (X3) if it was resident; a page that was
+    /// not has zeros already (R3).
+    pub(crate) fn emptied(mut self, was_resident: bool) -> ExclusivePage<'a> {
+        let before = if was_resident {
+            let before = Before::Resident { bytes: (*self).into(), dirty: self.frame.is_dirty() };
+            self.fill(0);
+            before
+        } else {
+            Before::Absent
+        };
+        self.before = Some(Box::new(before));
         self
+    }
+
+    /// Takes `format` back (X3), and lets the latch go.
+    #[cold]
+    fn take_back(&mut self, before: Before) {
+        match before {
+            Before::Absent => self.pool.forget_formatted(self.page, self.frame),
+            Before::Resident { bytes, dirty } => {
+                self.copy_from_slice(&bytes);
+                if !dirty {
+                    // `begin_change` may have marked it, and nobody else can have.
+                    self.frame.mark_clean();
+                }
+                self.frame.latch.release_exclusive();
+            }
+        }
+    }
+
+    /// A record is in the log and this page is not what the record says: nothing is written, and
+    /// nothing acknowledged, any more.
+    #[cold]
+    pub fn condemn(&self, cause: &Error) {
+        let _ = self.pool.fail(cause.clone());
+        self.pool.wal.fail(cause);
     }
 
     /// The page's id.
@@ -74,7 +120,6 @@ impl<'a> ExclusivePage<'a> {
             self.frame.mark_dirty(self.pool.rec_lsn_now());
         }
         self.frame.mark_changed();
-        self.emptied = false;
     }
 
     /// Completes a change: the page LSN becomes `end`, the end of the change's record.
@@ -82,16 +127,18 @@ impl<'a> ExclusivePage<'a> {
     pub fn finish_change(&mut self, end: Lsn) {
         debug_assert!(self.frame.is_dirty(), "X1: begin_change comes first");
         header::set_page_lsn(self, end);
+        if self.before.is_some() {
+            self.forget_before();
+        }
+        if zoo::has(Bug::RecoveryLsnTooHigh) {
+            self.frame.mark_clean();
+            self.frame.mark_dirty(end);
+        }
     }
 
-    /// Keeps the page latched, for reading only.
-    #[inline]
-    pub fn downgrade(self) -> SharedPage<'a> {
-        debug_assert!(!self.emptied, "a formatted page is changed before others see it");
-        // The exclusive bit goes with `downgrade`, so this guard must not release it again.
-        let this = ManuallyDrop::new(self);
-        this.frame.latch.downgrade();
-        SharedPage::new(this.page, this.frame, this.bytes)
+    #[cold]
+    fn forget_before(&mut self) {
+        self.before = None;
     }
 }
 
@@ -117,10 +164,9 @@ impl DerefMut for ExclusivePage<'_> {
 impl Drop for ExclusivePage<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.emptied {
-            self.pool.forget_emptied(self.page, self.frame);
-        } else {
-            self.frame.latch.release_exclusive();
+        match self.before.take() {
+            None => self.frame.latch.release_exclusive(),
+            Some(before) => self.take_back(*before),
         }
     }
 }

@@ -6,7 +6,7 @@
 //! | field        | written by                                                          |
 //! | ------------ | ------------------------------------------------------------------- |
 //! | `latch`      | everybody, see `latch.rs`                                           |
-//! | `rec_lsn`    | the exclusive holder if 0; the cleaner that owns `writing`          |
+//! | `rec_lsn`    | the exclusive holder if 0, or back to 0; the cleaner with `writing` |
 //! | `changed`    | the exclusive holder sets it; a cleaner clears it, holding shared    |
 //! | `writing`    | a cleaner, 0 → 1 holding shared; only its owner sets it back         |
 //! | `pins`       | raised by sharers, lowered by anybody who has a pin                  |
@@ -39,6 +39,20 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// An absent, clean, unlatched page. Without a model zeroed memory is one, see `frames`.
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn new() -> Frame {
+        Frame {
+            latch: Latch::new(),
+            rec_lsn: AtomicU64::new(0),
+            slot: AtomicU32::new(0),
+            pins: AtomicU32::new(0),
+            referenced: AtomicU8::new(0),
+            changed: AtomicU8::new(0),
+            writing: AtomicU8::new(0),
+        }
+    }
+
     /// Tells the clock that the page is in use.
     #[inline]
     pub(crate) fn touch(&self) {
@@ -92,8 +106,16 @@ impl Frame {
     /// or took an end that is not after the start of the record.
     pub(crate) fn mark_dirty(&self, rec_lsn: Lsn) {
         debug_assert!(!self.is_dirty(), "a dirty page keeps its older recLSN (F1)");
-        self.rec_lsn.store(rec_lsn.0 + 1, Ordering::Relaxed);
+        self.rec_lsn.store(rec_lsn.0.saturating_add(1), Ordering::Relaxed);
         fence(Ordering::SeqCst);
+    }
+
+    /// Makes a page clean again that equals its durable copy after all: a change was announced and
+    /// nothing was logged. Exclusive holder, who made it dirty; or a cleaner that owns `writing`
+    /// and holds a shared latch.
+    pub(crate) fn mark_clean(&self) {
+        // Relaxed: as in `finish_write`.
+        self.rec_lsn.store(0, Ordering::Relaxed);
     }
 
     /// Begins a cleaner's copy: the page belongs to its batch until [`Frame::finish_write`].
@@ -122,7 +144,7 @@ impl Frame {
         if latched && self.changed.load(Ordering::Relaxed) == 0 {
             self.rec_lsn.store(0, Ordering::Relaxed);
         } else {
-            self.rec_lsn.store(copied_at.0 + 1, Ordering::Relaxed);
+            self.rec_lsn.store(copied_at.0.saturating_add(1), Ordering::Relaxed);
         }
         // Release pairs with `begin_write` and `is_evictable`.
         self.writing.store(0, Ordering::Release);
@@ -172,7 +194,7 @@ impl Frame {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(loom, shuttle))))] // A model's atomics are larger.
 mod tests {
     use super::*;
 

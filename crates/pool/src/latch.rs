@@ -94,8 +94,8 @@ fn is_absent(word: u64) -> bool {
 
 impl Latch {
     /// A free latch of an absent page, as zeroed memory holds it.
-    #[cfg(test)]
-    pub(crate) const fn new() -> Latch {
+    #[cfg(any(test, loom, shuttle))]
+    pub(crate) fn new() -> Latch {
         Latch(AtomicU64::new(0))
     }
 
@@ -122,6 +122,12 @@ impl Latch {
     pub(crate) fn is_resident(&self) -> bool {
         // Relaxed: an indication only; nothing is read on the strength of it.
         self.0.load(Ordering::Relaxed) & RESIDENT != 0
+    }
+
+    /// Whether anybody holds it, shared or exclusively.
+    pub(crate) fn is_held(&self) -> bool {
+        // Relaxed: a moment's answer.
+        self.0.load(Ordering::Relaxed) & (EXCLUSIVE | SHARED_MASK) != 0
     }
 
     /// Version, for tests and messages.
@@ -262,22 +268,6 @@ impl Latch {
                 backoff.snooze();
             }
         }
-    }
-
-    /// Joins the sharers if nothing changed since `seen`.
-    #[inline]
-    pub(crate) fn upgrade_to_shared(&self, seen: Seen) -> bool {
-        let mut word = self.0.load(Ordering::Relaxed);
-        while seen.matches(word) && word & SHARED_MASK != SHARED_MASK {
-            // Acquire as in `try_shared`; it also keeps the reader's earlier loads in the past of
-            // this word, which is unchanged since `see`.
-            let next = word + SHARED_ONE;
-            match self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return true,
-                Err(now) => word = now,
-            }
-        }
-        false
     }
 
     /// Takes the latch if nothing changed since `seen`, waiting for sharers to leave.
@@ -445,5 +435,7 @@ impl Latch {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;

@@ -19,8 +19,8 @@
 //! 1. **Latches.** What an optimistic reader validated was one version of the page; a version
 //!    never comes back, eviction or not.
 //! 2. **WAL.** No byte of a page is written anywhere before the log is durable up to the page LSN.
-//! 3. **Torn pages** are repaired when the pool is opened; a damaged or misplaced page is an error
-//!    for whoever asked for it, never contents.
+//! 3. **Torn pages** are repaired when the pool is opened, and what is in place is durable then; a
+//!    damaged or misplaced page is an error for whoever asked for it, never contents.
 //! 4. **Bound.** Resident pages number at most `cache_bytes / 8 KiB`, plus a 64th (at least 8)
 //!    while everything else is latched or pinned.
 //! 5. **recLSN.** [`Pool::redo_start`] is never later than the first record that some page's
@@ -35,6 +35,7 @@ mod data_file;
 mod evict;
 mod exclusive;
 mod frame;
+mod frames;
 mod header;
 mod latch;
 mod miss;

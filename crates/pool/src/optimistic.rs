@@ -8,10 +8,10 @@
 use std::cmp::Ordering;
 
 use clearway_base::{Lsn, PageId};
+use clearway_sync::Trace;
 
 use crate::{
-    ExclusivePage, Pool, SharedPage, frame::Frame, header::LSN_AT, latch::Seen,
-    page_bytes::PageBytes,
+    ExclusivePage, Pool, frame::Frame, header::LSN_AT, latch::Seen, page_bytes::PageBytes,
 };
 
 /// The page changed under an optimistic reader: forget what was read and start again.
@@ -74,12 +74,14 @@ impl<'a> OptimisticPage<'a> {
     /// Copies the bytes from `at` on into `out`; what lies beyond the page becomes zero.
     #[inline]
     pub fn copy(&self, at: usize, out: &mut [u8]) {
+        Trace::new().read(); // As in `compare`.
         self.bytes.copy(at, out);
     }
 
     /// Compares the `len` bytes from `at` on, as far as they are inside the page, with `other`.
     #[inline]
     pub fn compare(&self, at: usize, len: usize, other: &[u8]) -> Ordering {
+        Trace::new().read(); // A writer may come in between any two reads.
         self.bytes.compare(at, len, other)
     }
 
@@ -96,19 +98,6 @@ impl<'a> OptimisticPage<'a> {
     #[inline]
     pub fn validate(&self) -> Result<(), Restart> {
         if self.frame.latch.is_unchanged(self.seen) { Ok(()) } else { Err(Restart) }
-    }
-
-    /// Latches the page for reading if it is still of the version that was read (O1).
-    ///
-    /// # Errors
-    /// [`Restart`] if it is not.
-    #[inline]
-    pub fn latch_shared(self) -> Result<SharedPage<'a>, Restart> {
-        if self.frame.latch.upgrade_to_shared(self.seen) {
-            Ok(SharedPage::new(self.page, self.frame, self.bytes))
-        } else {
-            Err(Restart)
-        }
     }
 
     /// Latches the page for writing if it is still of the version that was read (O1). Waits for

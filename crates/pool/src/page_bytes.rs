@@ -25,7 +25,7 @@
 use std::{cmp::Ordering as Compare, ptr::NonNull, slice};
 
 use clearway_base::PAGE_SIZE;
-use clearway_sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use clearway_sync::plain::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// See the module's invariants.
 #[derive(Clone, Copy)]

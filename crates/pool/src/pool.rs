@@ -107,16 +107,6 @@ impl Pool {
         Ok(OptimisticPage::new(self, page, frame, bytes, seen))
     }
 
-    /// As [`Pool::optimistic`], but never waits and never reads the page in: `None` if it is
-    /// absent or latched exclusively.
-    #[inline]
-    pub fn try_optimistic(&self, page: PageId) -> Option<OptimisticPage<'_>> {
-        let (frame, bytes) = self.space.page(page).ok()?;
-        let seen = frame.latch.see()?;
-        frame.touch();
-        Some(OptimisticPage::new(self, page, frame, bytes, seen))
-    }
-
     /// Latches a page for reading, with others who read.
     ///
     /// # Errors
@@ -163,20 +153,19 @@ impl Pool {
 
     /// Latches a page for writing and fills it with zeros, without reading what the disk has: for
     /// pages that were allocated just now, and for redo of full images (the page LSN starts at 0
-    /// again, so every image applies). Its contents are gone; begin a change before the latch is
-    /// let go. (Without one, a page that was clean goes back to what the disk has.)
+    /// again, so every image applies). If no change is finished before the latch is let go, the
+    /// page is what it was before: its former contents were kept, or it leaves memory again.
     ///
     /// # Errors
     /// As [`Pool::optimistic`], but no page is found corrupt.
     pub fn format(&self, page: PageId) -> Result<ExclusivePage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
-        while frame.latch.exclusive(&self.counters.latch_waits) == Found::Absent {
-            if self.bring_in_empty(page, frame)? {
-                break;
-            }
+        let mut was_resident = true;
+        while was_resident && frame.latch.exclusive(&self.counters.latch_waits) == Found::Absent {
+            was_resident = !self.bring_in_empty(page, frame)?;
         }
         frame.touch();
-        Ok(ExclusivePage::new(self, page, frame, bytes).emptied())
+        Ok(ExclusivePage::new(self, page, frame, bytes).emptied(was_resident))
     }
 
     /// Keeps a page in memory without a latch, until the pin is dropped.
@@ -201,6 +190,11 @@ impl Pool {
         self.data.ensure(page, self.space.page_limit())
     }
 
+    /// The first page id that cannot exist: the data file cannot grow to it.
+    pub fn page_limit(&self) -> u32 {
+        self.space.page_limit()
+    }
+
     /// Pages that the data file holds.
     pub fn page_count(&self) -> u32 {
         self.data.pages()
@@ -218,7 +212,25 @@ impl Pool {
     /// What the recLSN of a page is that becomes dirty now.
     #[cold]
     pub(crate) fn rec_lsn_now(&self) -> Lsn {
-        self.wal.end().min(Lsn(self.redo_position.load(Ordering::SeqCst)))
+        let now = self.wal.end().min(Lsn(self.redo_position.load(Ordering::SeqCst)));
+        // Nothing is at or after the largest LSN: such a page would never be redone.
+        assert!(now < Lsn::MAX, "before the log runs, the redo position is set");
+        now
+    }
+
+    /// Stops all writing because of `cause`, unless it has stopped already. Answers what
+    /// [`Pool::health`] says from now on.
+    #[cold]
+    pub(crate) fn fail(&self, cause: Error) -> Result<()> {
+        // What has stopped before stays the cause.
+        let _ = self.failure.set(cause);
+        self.health()
+    }
+
+    /// The highest page LSN that was ever written when the pool was opened: by the WAL rule the log
+    /// was durable up to there. A log that ends earlier is damaged.
+    pub fn page_lsn_max(&self) -> Lsn {
+        self.cleaning.page_lsn_max()
     }
 
     /// Whether the pool can still write. After the first failed write or sync of data it never
@@ -232,6 +244,12 @@ impl Pool {
             None => Ok(()),
             Some(cause) => Err(Error::Poisoned { cause: Arc::new(cause.clone()) }),
         }
+    }
+
+    /// Resident pages that somebody has latched or pinned (counted by walking the frames).
+    pub fn held_pages(&self) -> usize {
+        let frames = self.slots.all().map(|page| self.space.frame(page));
+        frames.filter(|frame| frame.latch.is_held() || frame.is_pinned()).count()
     }
 
     /// Bytes of page contents in memory.
@@ -261,7 +279,8 @@ impl Pool {
     /// Cleans all pages and stops the background cleaner. The pool works on without it.
     ///
     /// # Errors
-    /// As [`Pool::clean_all`]; the cleaner is stopped in any case.
+    /// As [`Pool::clean_all`]: nothing is written if the log has failed. The cleaner is stopped in
+    /// any case.
     pub fn close(&self) -> Result<()> {
         let cleaned = self.clean_all();
         self.cleaning.signal.stop();
@@ -303,20 +322,13 @@ impl Pool {
         Ok(())
     }
 
-    /// Lets go of a page that `format` emptied and nobody changed. The caller holds it exclusively.
+    /// Throws away a page that `format` brought in and to which no change was made. The caller
+    /// holds it exclusively, and has since it was absent: it is in nobody's batch and has no pin.
     #[cold]
-    pub(crate) fn forget_emptied(&self, page: PageId, frame: &Frame) {
-        if frame.is_evictable() {
-            self.evict_latched(page, frame, frame.slot());
-            return;
-        }
-        // Pinned, dirty or in flight. Its owner has declared the contents void; what matters is
-        // that memory and disk are not taken for equal (F1).
-        if !frame.is_dirty() {
-            frame.mark_dirty(self.rec_lsn_now());
-        }
-        frame.mark_changed();
-        frame.latch.release_exclusive();
+    pub(crate) fn forget_formatted(&self, page: PageId, frame: &Frame) {
+        frame.mark_clean();
+        debug_assert!(frame.is_evictable(), "nobody else has had this page");
+        self.evict_latched(page, frame, frame.slot());
     }
 }
 

@@ -11,6 +11,9 @@
 //! - S2. A slot is free (in `free`), or owned by one thread that brings a page in, or occupied.
 //! - S3. Occupied and owned slots number at most `capacity + reserve`.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use clearway_base::PageId;
 use clearway_sync::{
     Mutex,

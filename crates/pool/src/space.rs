@@ -3,16 +3,15 @@
 //! Invariants:
 //! - A1. For every id below `page_limit`, `PAGE_SIZE` bytes in `pages` and one frame in `frames`
 //!   belong to it, at `id × size`.
-//! - A2. Zeroed memory is a valid [`Frame`]: all its fields are atomic integers.
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 
-use crate::{frame::Frame, page_bytes::PageBytes, region::Region};
+use crate::{frame::Frame, frames::Frames, page_bytes::PageBytes, region::Region};
 
 /// Address space for pages and frames.
 pub(crate) struct Space {
     pages: Region,
-    frames: Region,
+    frames: Frames,
     page_limit: u32,
 }
 
@@ -34,7 +33,7 @@ impl Space {
         let page_limit = u32::try_from(pages).unwrap_or(u32::MAX);
         Ok(Space {
             pages: Region::new(pages * PAGE_SIZE, true)?,
-            frames: Region::new(pages * size_of::<Frame>(), false)?,
+            frames: Frames::new(pages)?,
             page_limit,
         })
     }
@@ -55,9 +54,8 @@ impl Space {
             return Err(self.beyond(page));
         }
         let index = page.0 as usize;
-        // SAFETY: in range (A1), aligned by R2, valid by A2, mapped as long as `self` (R1); all
-        // fields are atomic, so sharing it is sound.
-        let frame = unsafe { &*self.frames.base().as_ptr().cast::<Frame>().add(index) };
+        // SAFETY: in range (A1).
+        let frame = unsafe { self.frames.at(index) };
         // SAFETY: in range (A1) and mapped (R1); the address is a multiple of PAGE_SIZE away from
         // a base that is a multiple of 4096 (P1).
         let bytes = unsafe { PageBytes::new(self.pages.base().add(index * PAGE_SIZE)) };

@@ -218,12 +218,54 @@ fn log_that_cannot_flush_keeps_pages_dirty_until_it_can() {
 }
 
 #[test]
-fn formatted_page_without_a_change_goes_back_to_the_disk_s() {
+fn formatted_page_without_a_finished_change_is_what_it_was() {
     let wal = CountingWal::new();
-    let pool = open(&written_disk(&wal), &wal, small());
-    drop(pool.shared(PageId(5)).unwrap());
-    let formatted = pool.format(PageId(5)).unwrap();
-    assert_eq!((check(PageId(5), &formatted), formatted.page_lsn()), (0, Lsn::ZERO));
-    drop(formatted);
-    assert_eq!(check(PageId(5), &pool.shared(PageId(5)).unwrap()), 1);
+    let disk = written_disk(&wal);
+    let pool = open(&disk, &wal, small());
+    let give_up = |begin: bool| {
+        let mut formatted = pool.format(PageId(5)).unwrap();
+        assert_eq!((check(PageId(5), &formatted), formatted.page_lsn()), (0, Lsn::ZERO));
+        if begin {
+            formatted.begin_change(); // And the log refuses the record.
+            formatted[100] = 1;
+        }
+    };
+    let found = || check(PageId(5), &pool.shared(PageId(5)).unwrap());
+    for begin in [false, true] {
+        // Absent, clean, pinned, dirty.
+        give_up(begin);
+        assert_eq!((found(), pool.redo_start()), (1, None));
+        give_up(begin);
+        assert_eq!((found(), pool.redo_start()), (1, None));
+        let pin = pool.pin(PageId(5)).unwrap();
+        give_up(begin);
+        drop(pin);
+        assert_eq!((found(), pool.redo_start()), (1, None));
+        let span = write(&wal, &mut pool.exclusive(PageId(5)).unwrap(), 2);
+        give_up(begin);
+        assert_eq!((found(), pool.redo_start()), (2, Some(span.start)));
+        pool.clean_all().unwrap();
+        write(&wal, &mut pool.exclusive(PageId(5)).unwrap(), 1);
+        pool.clean_all().unwrap();
+    }
+    // One that the file never had.
+    drop(pool.shared(PageId(300)).unwrap());
+    pool.format(PageId(300)).unwrap().begin_change();
+    pool.exclusive(PageId(301)).unwrap().begin_change();
+    let written = pool.stats().pages_written;
+    pool.clean_all().unwrap();
+    assert_eq!((pool.redo_start(), pool.stats().pages_written), (None, written), "no record");
+}
+
+#[test]
+fn nothing_is_written_once_the_log_has_failed() {
+    let wal = CountingWal::new();
+    let disk = written_disk(&wal);
+    let pool = open(&disk, &wal, small());
+    let span = write(&wal, &mut pool.exclusive(PageId(5)).unwrap(), 2);
+    wal.make_durable(span.end).unwrap();
+    wal.fail_for_good();
+    assert!(pool.clean_all().is_err());
+    assert!(pool.close().is_err());
+    assert_eq!((pool.stats().pages_written, pool.redo_start()), (0, Some(span.start)));
 }

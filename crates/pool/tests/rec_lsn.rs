@@ -13,8 +13,8 @@ use std::{
 };
 
 use clearway_base::{Lsn, PAGE_SIZE, PageId};
-use clearway_disk::{Disk, Faults, FaultyDisk, MemoryDisk, OpenMode, Operation};
-use clearway_pool::{PoolOptions, Wal};
+use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, OpenMode, Operation};
+use clearway_pool::{Pool, PoolOptions, Wal};
 use support::*;
 
 const PAGE: PageId = PageId(3);
@@ -171,4 +171,87 @@ fn fuzzy_checkpoint_under_load_misses_no_record() {
         stop.store(true, Ordering::Relaxed);
     });
     assert!(pool.stats().pages_written > 0);
+}
+
+/// A process is killed after its in-place writes and before their sync; the next one finds the
+/// pages in the system's memory; then the power fails.
+#[test]
+fn pages_that_a_killed_process_did_not_sync_are_not_taken_for_durable() {
+    let (wal, memory, faults) = (CountingWal::new(), MemoryDisk::with_crashes(), Faults::new());
+    let killed = open(&FaultyDisk::new(memory.clone(), faults.clone()), &wal, small());
+    populate(&killed, &wal, 10..20);
+    killed.clean_all().unwrap();
+    for id in 10..20 {
+        write(&wal, &mut killed.exclusive(PageId(id)).unwrap(), 2);
+    }
+    // Stands for the kill: written in place, never synced.
+    faults.fail(Operation::Sync, "data", 1, std::io::ErrorKind::Other, Lasting::Forever);
+    killed.clean_all().unwrap_err();
+    drop(killed);
+    let pool = open(&memory, &wal, small());
+    for id in 10..20 {
+        assert_eq!(check(PageId(id), &pool.shared(PageId(id)).unwrap()), 2); // redo skips all
+    }
+    // A checkpoint now would let redo begin at the log's end.
+    assert_eq!(pool.redo_start(), None);
+    let pool = open(&memory.fork_durable(), &wal, small());
+    let counters = (10..20).map(|id| check(PageId(id), &pool.shared(PageId(id)).unwrap()));
+    assert_eq!(counters.collect::<Vec<_>>(), [2; 10], "what redo_start() == None promised");
+}
+
+/// As the engine's gate: no log is there between redo and the start of the log.
+struct Gate(Arc<CountingWal>, AtomicBool);
+
+impl Gate {
+    fn log(&self) -> Option<&CountingWal> {
+        self.1.load(Ordering::SeqCst).then_some(&*self.0)
+    }
+}
+
+impl Wal for Gate {
+    fn durable(&self) -> Lsn {
+        self.log().map_or(Lsn::MAX, |log| log.durable())
+    }
+    fn make_durable(&self, lsn: Lsn) -> clearway_base::Result<()> {
+        self.log().map_or(Ok(()), |log| log.make_durable(lsn))
+    }
+    fn end(&self) -> Lsn {
+        self.log().map_or(Lsn::MAX, |log| log.end())
+    }
+}
+
+#[test]
+fn page_copied_between_redo_and_log_start_keeps_a_later_change() {
+    let (disk, arrival, resume) = stalled_disk();
+    let wal = CountingWal::new();
+    let gate = Arc::new(Gate(wal.clone(), AtomicBool::new(false)));
+    let pool = Pool::open(&disk, gate.clone(), small()).unwrap();
+    // Redo.
+    pool.set_redo_position(Some(Lsn(40)));
+    let mut page = pool.exclusive(PAGE).unwrap();
+    page.begin_change();
+    page.finish_change(Lsn(50));
+    drop(page);
+    pool.set_redo_position(Some(Lsn(60)));
+    thread::scope(|scope| {
+        // The background cleaner copies the page now …
+        let cleaner = scope.spawn(|| pool.clean_older(Lsn(41)));
+        arrival.recv().unwrap();
+        // … the log starts, and undo changes the page while the copy is on its way.
+        gate.1.store(true, Ordering::SeqCst);
+        pool.set_redo_position(None);
+        let undo = write(&wal, &mut pool.exclusive(PAGE).unwrap(), 2);
+        resume.send(()).unwrap();
+        cleaner.join().unwrap().unwrap();
+        let redo_start = pool.redo_start().expect("the undo's change is in no durable copy");
+        assert!(redo_start <= undo.start);
+    });
+}
+
+#[test]
+#[should_panic(expected = "the redo position is set")]
+fn without_log_and_redo_position_no_page_becomes_dirty() {
+    let gate = Arc::new(Gate(CountingWal::new(), AtomicBool::new(false)));
+    let pool = Pool::open(&MemoryDisk::new(), gate, small()).unwrap();
+    pool.exclusive(PAGE).unwrap().begin_change();
 }

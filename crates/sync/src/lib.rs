@@ -1,37 +1,45 @@
-//! The engine's only door to atomics, mutexes, threads and parking.
+//! The engine's only door to atomics, mutexes, threads and parking, and the switch between the
+//! real ones and those of a model checker.
 //!
-//! Everything above names these types through this crate, so that a model checker can take their
-//! place in one spot. What is here is short and physical (a *latch*); transactional *locks* live
+//! | built with | what stands behind the door | what it is for |
+//! | --- | --- | --- |
+//! | nothing | the standard library, parking_lot, crossbeam | the engine |
+//! | `--cfg loom` | [loom](https://docs.rs/loom) | all executions of a few threads, weak memory |
+//! | `--cfg shuttle` | [shuttle](https://docs.rs/shuttle) | many schedules of whole engines |
+//!
+//! Names, signatures and meaning are the same behind all three (`docs/testing-models.md` says how
+//! to run the models). What is here is short and physical (a *latch*); transactional *locks* live
 //! in the `lock` crate.
 
+#[cfg(any(loom, shuttle))]
+mod model;
+#[cfg(not(any(loom, shuttle)))]
+mod real;
 mod spin_latch;
+mod trace;
 mod waker;
 
-/// Atomics. Each use weaker than `SeqCst` names its partner in a comment.
-pub mod atomic {
-    pub use std::sync::atomic::{
-        AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-    };
-}
+#[cfg(any(loom, shuttle))]
+pub use model::{
+    Backoff, Condvar, Mutex, MutexGuard, RwLock, atomic, parking, spin_loop, thread, thread_number,
+};
+#[cfg(not(any(loom, shuttle)))]
+pub use real::{
+    Backoff, Condvar, Mutex, MutexGuard, RwLock, atomic, parking, spin_loop, thread, thread_number,
+};
 
-/// Threads.
-pub mod thread {
-    pub use std::thread::{
-        Builder, JoinHandle, Thread, ThreadId, available_parallelism, current, park, park_timeout,
-        scope, sleep, spawn, yield_now,
-    };
-}
-
-/// Parking by address: what latches sleep on.
-pub mod parking {
-    pub use parking_lot_core::{
-        DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken,
-        park, unpark_all, unpark_filter, unpark_one,
-    };
-}
-
-pub use crossbeam_utils::{Backoff, CachePadded};
-pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+pub use crossbeam_utils::CachePadded;
 pub use spin_latch::{SpinLatch, SpinLatchGuard};
-pub use std::hint::spin_loop;
-pub use waker::{ThreadWaker, block_on};
+pub use trace::Trace;
+pub use waker::{ThreadWaker, block_on, wake};
+
+#[cfg(loom)]
+pub use model::check;
+#[cfg(shuttle)]
+pub use model::schedules;
+
+/// Atomics that stay what they are in a model: for the bytes of a page, which no model could
+/// follow, and for numbers that only have to be unique within the process.
+pub mod plain {
+    pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+}

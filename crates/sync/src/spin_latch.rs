@@ -7,13 +7,17 @@
 //!
 //! Nobody may block, do I/O or take a lock while it holds a guard.
 
+#[cfg(all(test, loom))]
+mod models;
+
 use std::{
     cell::UnsafeCell,
+    marker::PhantomData,
     ops::{Deref, DerefMut},
 };
 
 use crate::{
-    Backoff,
+    Backoff, Trace,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -21,6 +25,7 @@ use crate::{
 #[derive(Default)]
 pub struct SpinLatch<T> {
     held: AtomicBool,
+    trace: Trace,
     value: UnsafeCell<T>,
 }
 
@@ -29,8 +34,17 @@ unsafe impl<T: Send> Sync for SpinLatch<T> {}
 
 impl<T> SpinLatch<T> {
     /// A free latch around `value`.
+    #[cfg(not(loom))]
     pub const fn new(value: T) -> SpinLatch<T> {
-        SpinLatch { held: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        let (held, trace) = (AtomicBool::new(false), Trace::new());
+        SpinLatch { held, trace, value: UnsafeCell::new(value) }
+    }
+
+    /// A free latch around `value`.
+    #[cfg(loom)]
+    pub fn new(value: T) -> SpinLatch<T> {
+        let (held, trace) = (AtomicBool::new(false), Trace::new());
+        SpinLatch { held, trace, value: UnsafeCell::new(value) }
     }
 
     /// Waits until the latch is free and takes it.
@@ -61,7 +75,10 @@ impl<T> SpinLatch<T> {
         // Acquire pairs with the Release in `SpinLatchGuard::drop` (S2).
         let taken = self.held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
         // Lazily: a guard that is made and dropped without the latch would free another's (S1).
-        taken.is_ok().then(|| SpinLatchGuard { latch: self })
+        taken.is_ok().then(|| {
+            self.trace.write();
+            SpinLatchGuard { latch: self, value: PhantomData }
+        })
     }
 
     /// The value, for whoever owns the latch alone.
@@ -71,8 +88,20 @@ impl<T> SpinLatch<T> {
 }
 
 /// Proof that the latch is held; dropping it frees the latch.
+///
+/// It lends the value, so it may be shared among threads only if the value may:
+///
+/// ```compile_fail
+/// use std::cell::Cell;
+///
+/// fn share<T: Sync>() {}
+/// share::<clearway_sync::SpinLatchGuard<'static, Cell<u32>>>();
+/// ```
 pub struct SpinLatchGuard<'a, T> {
     latch: &'a SpinLatch<T>,
+    /// The guard stands for an exclusive borrow of the value: `Send` and `Sync` where that is.
+    /// (By the latch alone it would be `Sync` for every `T: Send`.)
+    value: PhantomData<&'a mut T>,
 }
 
 impl<T> Deref for SpinLatchGuard<'_, T> {
@@ -96,6 +125,7 @@ impl<T> DerefMut for SpinLatchGuard<'_, T> {
 impl<T> Drop for SpinLatchGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        self.latch.trace.write();
         // Release pairs with the Acquire in `try_lock` (S2).
         self.latch.held.store(false, Ordering::Release);
     }

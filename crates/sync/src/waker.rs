@@ -2,10 +2,16 @@
 
 use std::{
     future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Wake, Waker},
 };
+
+#[cfg(loom)]
+use loom::thread_local;
+#[cfg(shuttle)]
+use shuttle::thread_local;
 
 use crate::thread::{self, Thread};
 
@@ -29,6 +35,15 @@ impl Wake for ThreadWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.0.unpark();
+    }
+}
+
+/// Wakes somebody. A waker is a user's code: if it panics, that is its own affair, and neither the
+/// thread that wakes nor whoever else is to be woken comes to harm.
+pub fn wake(waker: Waker) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+        // The panic has been reported by the hook. The payload's drop could be another one.
+        std::mem::forget(payload);
     }
 }
 

@@ -71,8 +71,14 @@ impl Context for Transaction {
     fn ghost_is_free(&self, ghost: LockId) -> bool {
         self.locks.is_idle(ghost)
     }
-    fn inherit_tag(&mut self, from: LockId, to: LockId) {
-        self.locks.inherit_tag(from, to);
+    fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
+        self.locks.inherit_tag(&mut self.owner, from, to, Lsn::MAX)
+    }
+    fn pass_tag(&mut self, before: LockId, key: LockId) {
+        self.locks.pass_tag(before, key);
+    }
+    fn is_undoing(&self) -> bool {
+        false
     }
     fn reserve(&mut self, _: usize) -> Result<()> {
         Ok(())

@@ -43,8 +43,17 @@ pub trait Context {
     fn ghost_is_free(&self, ghost: LockId) -> bool;
 
     /// Raises the tag of `to` to at least the tag of `from`: done in the same latch hold in which
-    /// the record of `from` disappears.
-    fn inherit_tag(&mut self, from: LockId, to: LockId);
+    /// the record of `from` disappears. `false`, and nothing is done, if somebody who has `to`
+    /// already would miss a tag that is not durable: then the record has to stay.
+    fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool;
+
+    /// Raises the tag of `key`, which the transaction has locked and is about to insert, to at
+    /// least that of `before`, the boundary whose gap the key splits. Under the leaf's latch.
+    fn pass_tag(&mut self, before: LockId, key: LockId);
+
+    /// Whether the transaction is being rolled back, as a whole or in part: it may use the pages
+    /// that are kept for that.
+    fn is_undoing(&self) -> bool;
 
     /// Makes sure that at least `bytes` of log space, beyond what the undo of earlier operations
     /// is owed, are claimed for the step about to start, its own undo included. Not cumulative:

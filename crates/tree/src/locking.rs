@@ -8,6 +8,9 @@
 //! 3. *No more than asked.* When the protocol, on the new look, asks for another lock, or asked for
 //!    the lock only for an instant, it is given back, unless the transaction held part of it before
 //!    it waited: then giving it back would break two-phase locking.
+//!    An insertion that waited for the gap and has to wait for the key, or the other way round,
+//!    keeps both ([`Waited::keep_beside`]): two that gave one back for the other could go on for
+//!    ever.
 //! 4. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
 //!    splits the gap; its lock then covers its new gap in the same mode ([`Waited::own_gap`]).
 //!
@@ -26,10 +29,12 @@ use clearway_lock::{LockId, Part, RangeMode};
 
 use crate::Context;
 
-/// The lock, if any, that the running operation obtained by waiting and may have to give back.
+/// The locks, if any, that the running operation obtained by waiting and may have to give back.
 #[derive(Default)]
 pub(crate) struct Waited {
     kept: Option<LockId>,
+    /// The one waited for before, where both are wanted (invariant 3).
+    beside: Option<LockId>,
 }
 
 impl Waited {
@@ -40,8 +45,10 @@ impl Waited {
         id: LockId,
         mode: RangeMode,
     ) -> Result<()> {
-        if self.kept != Some(id) {
-            self.give_back(ctx);
+        if self.kept != Some(id)
+            && let Some(other) = self.kept.take()
+        {
+            ctx.release(other);
         }
         let is_new = self.kept.is_none() && !holds_any(ctx, id);
         ctx.wait(id, mode)?;
@@ -55,11 +62,24 @@ impl Waited {
     /// other lock that was waited for is given back.
     #[inline]
     pub(crate) fn settle<C: Context>(&mut self, ctx: &mut C, id: LockId) {
-        if self.kept.is_some() {
-            if self.kept == Some(id) {
-                self.kept = None;
-            }
+        if self.kept.is_some() || self.beside.is_some() {
+            self.adopt(id);
             self.give_back(ctx);
+        }
+    }
+
+    /// Another lock is about to be waited for, and `id` is wanted too: if it was waited for, it is
+    /// kept beside the other.
+    #[cold]
+    pub(crate) fn keep_beside<C: Context>(&mut self, ctx: &mut C, id: LockId) {
+        if self.beside == Some(id) {
+            return;
+        }
+        if let Some(other) = self.beside.take() {
+            ctx.release(other);
+        }
+        if self.kept == Some(id) {
+            self.beside = self.kept.take();
         }
     }
 
@@ -70,12 +90,15 @@ impl Waited {
         if self.kept == Some(id) {
             self.kept = None;
         }
+        if self.beside == Some(id) {
+            self.beside = None;
+        }
     }
 
-    /// Gives back a lock that was wanted for an instant only, or is wanted no more.
+    /// Gives back what was wanted for an instant only, or is wanted no more.
     #[inline]
     pub(crate) fn give_back<C: Context>(&mut self, ctx: &mut C) {
-        if let Some(id) = self.kept.take() {
+        for id in [self.kept.take(), self.beside.take()].into_iter().flatten() {
             ctx.release(id);
         }
     }
@@ -83,7 +106,7 @@ impl Waited {
     /// The part of `id`'s gap that the transaction holds for good, that is, not counting a lock
     /// that will be given back (invariant 4).
     pub(crate) fn own_gap<C: Context>(&self, ctx: &C, id: LockId) -> Part {
-        if self.kept == Some(id) {
+        if self.kept == Some(id) || self.beside == Some(id) {
             Part::N
         } else if ctx.holds(id, RangeMode::NX) {
             Part::X

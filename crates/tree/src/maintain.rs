@@ -34,7 +34,7 @@ impl Tree {
     ) -> Result<Tree> {
         let mut tree = Tree::open(pool, space, id, PageId::NONE, config);
         ctx.reserve(SMALL_RESERVE + SpaceMap::ALLOCATE_RESERVE)?;
-        tree.space.prepare(1)?;
+        tree.space.prepare(ctx, 1)?;
         let root = {
             let mut allocation = tree.space.allocate(ctx)?;
             let mut page = tree.pool.format(allocation.page)?;

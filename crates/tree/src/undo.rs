@@ -6,8 +6,9 @@
 //! 2. *It is there*, at least as a ghost: its key has been locked all the time, and at recovery
 //!    nobody reclaims ghosts ([`Context::ghost_is_free`]).
 //! 3. *No locks.* Undo asks for none: the transaction has them, or there are no others.
-//! 4. *It cannot fail for lack of room.* If others have used the room that an old value needs, the
-//!    leaf is split; a context that rolls back grants the log space.
+//! 4. *Room is kept for it.* If others have used the room that an old value needs, the leaf is
+//!    split. A context that rolls back grants the log space, and the space map keeps pages for it,
+//!    a limited number (space invariant 5).
 //! 5. *Once.* What was done is logged as a compensation, which is redone like anything else and
 //!    never undone.
 //!

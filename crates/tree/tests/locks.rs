@@ -5,8 +5,8 @@ mod double;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 use clearway_base::{Error, TreeId};
-use clearway_lock::{LockId, RangeMode as M, WaitLimit};
-use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
+use clearway_lock::{LockId, Outcome, RangeMode as M, WaitLimit};
+use clearway_tree::{Context, Direction, LeafHint, ReadIntent, Tree};
 use double::{Database, Random, Txn, would_block};
 
 const TREE: u32 = 7;
@@ -365,4 +365,104 @@ fn duplicate_and_not_found_take_tags() {
     let mut two = no_wait(&db);
     assert!(two.delete(&tree, b"e").is_err());
     assert!(two.owner.max_tag() >= tag);
+}
+
+/// A cursor stands before a ghost whose deleter has committed and is not durable.
+#[test]
+fn cursor_meets_the_tag_of_a_ghost_behind_its_gap() {
+    let (db, tree) = small();
+    let mut reader = no_wait(&db);
+    let range = (Included(b"b".to_vec()), Unbounded);
+    let mut cursor = tree.cursor(range.0, range.1, Direction::Ascending, ReadIntent::Read);
+    assert_eq!(cursor.next(&tree, &mut reader).unwrap().unwrap().0, b"b");
+    let mut deleter = no_wait(&db);
+    deleter.delete(&tree, b"d").unwrap();
+    deleter.commit(&tree); // Locks are free early: the tag is on "d".
+    let tag = db.locks.tag(id(b"d"));
+    tree.maintain(&mut db.begin(), b"d").unwrap();
+    assert_eq!(cursor.next(&tree, &mut reader).unwrap().unwrap().0, b"f");
+    assert!(reader.owner.max_tag() >= tag, "met {} of {tag}", reader.owner.max_tag());
+}
+
+#[test]
+fn point_read_meets_the_tag_of_a_ghost_behind_its_gap() {
+    let (db, tree) = small();
+    let mut reader = no_wait(&db);
+    assert_eq!(reader.get(&tree, b"c").unwrap(), None); // Locks the gap of "b".
+    let mut deleter = no_wait(&db);
+    deleter.delete(&tree, b"d").unwrap();
+    deleter.commit(&tree);
+    let tag = db.locks.tag(id(b"d"));
+    tree.maintain(&mut db.begin(), b"d").unwrap();
+    assert_eq!(reader.get(&tree, b"d").unwrap(), None); // Reads the deletion.
+    assert!(reader.owner.max_tag() >= tag, "met {} of {tag}", reader.owner.max_tag());
+}
+
+#[test]
+fn ghost_goes_once_its_tag_is_durable_or_nobody_has_the_gap() {
+    for durable in [true, false] {
+        let (db, tree) = small();
+        let mut reader = no_wait(&db);
+        assert_eq!(reader.get(&tree, b"c").unwrap(), None);
+        let mut deleter = no_wait(&db);
+        deleter.delete(&tree, b"d").unwrap();
+        deleter.commit(&tree);
+        let tag = db.locks.tag(id(b"d"));
+        tree.maintain(&mut db.begin(), b"d").unwrap();
+        assert_eq!(tree.verify().unwrap().ghosts, 1);
+        let mut keeper = db.begin();
+        if durable {
+            keeper.acknowledged = tag;
+        } else {
+            drop(reader);
+        }
+        tree.maintain(&mut keeper, b"d").unwrap();
+        assert_eq!(tree.verify().unwrap().ghosts, 0);
+        assert_eq!(db.locks.tag(id(b"b")), tag);
+    }
+}
+
+#[test]
+fn range_below_the_empty_key_is_empty() {
+    let (db, tree) = small();
+    let mut txn = db.begin();
+    txn.insert(&tree, b"", b"x").unwrap();
+    txn.commit(&tree);
+    for direction in [Direction::Descending, Direction::Ascending] {
+        let mut txn = db.begin();
+        assert_eq!(txn.scan(&tree, (Unbounded, Excluded(vec![])), direction).unwrap(), vec![]);
+        assert_eq!(txn.asked, []);
+    }
+}
+
+/// Two locks are wanted, the gap and the key: the one that was waited for is not given back while
+/// the other is waited for.
+#[test]
+fn inserter_keeps_the_gap_while_it_waits_for_the_key() {
+    let (db, tree) = small();
+    let mut reader = db.begin();
+    assert_eq!(reader.get(&tree, b"c").unwrap(), None); // Locks the gap of "b".
+    let mut holder = db.begin();
+    assert_eq!(holder.request(id(b"c"), M::XN), Outcome::Granted);
+    let mut other = db.begin();
+    std::thread::scope(|scope| {
+        let inserter = scope.spawn(|| {
+            let mut txn = db.begin();
+            txn.insert(&tree, b"c", b"new").unwrap();
+            txn
+        });
+        let waits = |txn: &Txn, key: &[u8]| !db.locks.is_idle_except(&txn.owner, id(key));
+        while !waits(&reader, b"b") {
+            std::thread::yield_now();
+        }
+        drop(reader);
+        while !waits(&holder, b"c") {
+            std::thread::yield_now();
+        }
+        assert_eq!(other.check(id(b"b"), M::NS), Outcome::Denied, "the gap is kept");
+        drop(holder);
+        let txn = inserter.join().unwrap();
+        assert_eq!(other.check(id(b"b"), M::NS), Outcome::Granted, "and given back in the end");
+        txn.commit(&tree);
+    });
 }

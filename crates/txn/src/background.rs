@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, Lsn, Result};
 use clearway_sync::{
     Condvar, Mutex,
     thread::{self, JoinHandle},
@@ -23,6 +23,9 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// After a checkpoint that failed for want of space, and at most this often for want of log.
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// What a thread does.
+type Run = Box<dyn FnOnce() + Send>;
 
 /// The running threads.
 pub(crate) struct Background {
@@ -75,15 +78,32 @@ impl Signal {
 impl Background {
     /// Starts the threads.
     pub(crate) fn start(core: &Arc<Core>) -> Result<Background> {
+        Background::start_by(core, spawn)
+    }
+
+    fn start_by(
+        core: &Arc<Core>,
+        mut spawn: impl FnMut(&str, Run) -> Result<JoinHandle<()>>,
+    ) -> Result<Background> {
         let signal = Arc::new(Signal::default());
+        let mut background = Background { signal: signal.clone(), threads: Vec::new() };
         let waker = signal.clone();
         core.log.set_space_waker(Box::new(move || waker.raise(|wishes| wishes.space = true)));
-        let mut threads = Vec::new();
-        let (own, for_core) = (signal.clone(), core.clone());
-        threads.push(spawn("clearway-checkpoint", move || run_checkpointer(&for_core, &own))?);
-        let for_core = core.clone();
-        threads.push(spawn("clearway-maintain", move || ghosts::run(&for_core))?);
-        Ok(Background { signal, threads })
+        let (for_checkpoints, for_ghosts) = (core.clone(), core.clone());
+        let runs: [(&str, Run); 2] = [
+            ("clearway-checkpoint", Box::new(move || run_checkpointer(&for_checkpoints, &signal))),
+            ("clearway-maintain", Box::new(move || ghosts::run(&for_ghosts))),
+        ];
+        for (name, run) in runs {
+            match spawn(name, run) {
+                Ok(thread) => background.threads.push(thread),
+                Err(error) => {
+                    background.stop(core);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(background)
     }
 
     /// Ends the threads and waits for them.
@@ -98,12 +118,13 @@ impl Background {
     }
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+fn spawn(name: &str, run: Run) -> Result<JoinHandle<()>> {
     let thread = thread::Builder::new().name(name.into()).spawn(run);
     thread.map_err(|source| Error::io("start a thread for", name, source))
 }
 
 fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
+    let mut shortage = Shortage::default();
     loop {
         let wish = signal.wait();
         if wish == Wish::Stop {
@@ -117,23 +138,50 @@ fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
         if core.check_open().is_err() {
             continue;
         }
-        let result = if wish == Wish::Space { make_space(core) } else { keep_pace(core) };
+        shortage.lasts |= wish == Wish::Space;
+        let result =
+            if shortage.can_be_relieved(core) { shortage.relieve(core) } else { keep_pace(core) };
         if result.is_err() {
             thread::sleep(PAUSE);
         }
     }
 }
 
-/// The log is short of space: clean everything, so that as much as possible can go.
-fn make_space(core: &Arc<Core>) -> Result<()> {
-    finish::retry_stranded(core);
-    let before = core.log.keep_from();
-    checkpoint::take(core, Cleaning::All)?;
-    if core.log.keep_from() == before {
-        // An old transaction holds the log: another checkpoint right now would change nothing.
-        thread::sleep(PAUSE);
+/// The log is short of space.
+#[derive(Default)]
+struct Shortage {
+    lasts: bool,
+    /// Who kept the last checkpoint from helping. As long as it is the same, another one would
+    /// change nothing.
+    kept_by: Option<Lsn>,
+}
+
+impl Shortage {
+    fn can_be_relieved(&self, core: &Core) -> bool {
+        self.lasts && (self.kept_by.is_none() || self.kept_by != keeper(core))
     }
-    Ok(())
+
+    /// Cleans everything, so that as much of the log as possible can go.
+    fn relieve(&mut self, core: &Arc<Core>) -> Result<()> {
+        finish::retry_stranded(core);
+        let keeper = keeper(core);
+        let before = core.log.keep_from();
+        checkpoint::take(core, Cleaning::All)?;
+        let has_helped = core.log.keep_from() > before;
+        self.kept_by = if has_helped { None } else { keeper };
+        // Without a keeper there is nothing to look out for: who needs space asks again.
+        self.lasts = self.kept_by.is_some();
+        if !has_helped && keeper.is_none() {
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+}
+
+/// From where on the oldest transaction or backup keeps the log.
+fn keeper(core: &Core) -> Option<Lsn> {
+    let oldest = core.registry.oldest_first().into_iter();
+    oldest.chain(core.checkpoints.oldest_hold()).min()
 }
 
 /// A checkpoint after every so many bytes of log.
@@ -144,4 +192,28 @@ fn keep_pace(core: &Arc<Core>) -> Result<()> {
     }
     finish::retry_stranded(core);
     checkpoint::take(core, Cleaning::Old)
+}
+
+#[cfg(test)]
+mod tests {
+    use clearway_disk::MemoryDisk;
+
+    use super::*;
+    use crate::{Engine, EngineOptions};
+
+    #[test]
+    fn a_thread_that_cannot_be_started_leaves_none_behind() {
+        let options = EngineOptions { background: false, ..EngineOptions::default() };
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let core = engine.core();
+        let before = Arc::strong_count(core);
+        let mut started = 0;
+        let failed = Background::start_by(core, |name, run| {
+            started += 1;
+            let refused = std::io::ErrorKind::WouldBlock.into();
+            if started == 1 { spawn(name, run) } else { Err(Error::io("start", name, refused)) }
+        });
+        assert!(failed.is_err());
+        assert_eq!((started, Arc::strong_count(core)), (2, before));
+    }
 }

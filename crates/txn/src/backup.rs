@@ -5,6 +5,9 @@
 //!   ─► make the log durable up to E ─► copy the log from keep-from to E ─► superblock, last
 //! ```
 //!
+//! From the first step to the end no log is recycled: a backup that takes long needs a log that is
+//! large enough for what is written meanwhile.
+//!
 //! What comes out is what a crash at E would have left, and opens like that.
 //!
 //! Invariants:
@@ -16,6 +19,8 @@
 //!   a hole.
 //! - B4. The copy's superblock says that it is one until all else is durable: an interrupted backup
 //!   is refused, and no creation takes it for a beginning of its own.
+//! - B5. The database stays open, and its directory ours, until all is copied: what a closed one
+//!   holds may be another opening's.
 
 use std::sync::Arc;
 
@@ -39,18 +44,24 @@ const ATTEMPTS: u32 = 200;
 /// Copies the database to the empty directory `to`.
 pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     match superblock::find(to)? {
-        Found::Nothing => {}
+        // Old log behind the copy's own would be taken for its continuation.
+        Found::Nothing if to.list("log")?.is_empty() => {}
         _ => return Err(not_empty(to)),
     }
     let _locked = to.lock()?;
-    // Not needed for correctness; it makes the copy's log short.
-    checkpoint::take(core, Cleaning::All)?;
+    // Not needed for correctness; it makes the copy's log short. What has no room for it may have
+    // room for the copy.
+    match checkpoint::take(core, Cleaning::All) {
+        Ok(()) | Err(Error::DiskFull { .. } | Error::LogFull { .. }) => {}
+        Err(error) => return Err(error),
+    }
     let hold = checkpoint::hold_log(core);
     let block = core.superblock.get();
     let data = begin(to, &block)?;
     copy_pages(core, &*data)?;
     core.log.wait_durable(core.log.end())?;
     copy_log(core, to, hold.from, core.log.durable())?;
+    core.check_open()?; // B5
     finish(to, &*data, block)
 }
 
@@ -76,6 +87,7 @@ fn copy_pages(core: &Core, data: &dyn File) -> Result<()> {
     let mut batch = AlignedBuf::new(BATCH_PAGES * PAGE_SIZE);
     let mut first = FIRST_PAGE;
     while first < pages {
+        core.check_open()?; // B5
         let count = BATCH_PAGES.min((pages - first) as usize);
         let bytes = &mut batch[..count * PAGE_SIZE];
         let offset = u64::from(first) * PAGE_SIZE as u64;

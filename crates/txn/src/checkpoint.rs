@@ -15,6 +15,10 @@
 //! - K4. No log byte at or after min(redo LSN, first LSN of running transactions, backups' holds)
 //!   is given back, and none before the superblock that says so is durable.
 //! - K5. One checkpoint at a time.
+//! - K6. Neither the redo LSN nor keep-from goes backwards: what is before them was given back. A
+//!   page (a transaction) may name an LSN that was the log's end before it was put down, and an
+//!   earlier checkpoint may have begun in between; but what it stands for was logged after that
+//!   checkpoint had looked, and so at or after what that checkpoint named (K1, K2).
 //!
 //! A commit that lies between `B` and the list is in the log after `B`, so analysis sees it, and
 //! must not be talked out of it by the list: see `recovery`.
@@ -22,8 +26,11 @@
 //! Algorithm: ARIES, section 5.4 "Checkpoints during normal processing", with the dirty-page table
 //! reduced to its minimum, because redo compares page LSNs anyway.
 
-use clearway_base::{Error, Lsn, Result, TxnId};
-use clearway_log::{Record, record_bytes};
+use clearway_base::{
+    Error, Lsn, Result, TxnId,
+    zoo::{self, Bug},
+};
+use clearway_log::{Record, SEAL_BYTES_MAX, record_bytes};
 use clearway_sync::{
     Mutex,
     atomic::{AtomicU64, Ordering},
@@ -74,6 +81,11 @@ impl Checkpoints {
         end.0.saturating_sub(self.latest.load(Ordering::Relaxed))
     }
 
+    /// From where on a running backup needs the log.
+    pub(crate) fn oldest_hold(&self) -> Option<Lsn> {
+        self.state.lock().holds.iter().map(|(_, from)| *from).min()
+    }
+
     /// Checkpoints completed.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
@@ -120,6 +132,7 @@ pub(crate) fn take(core: &Core, cleaning: Cleaning) -> Result<()> {
 fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     let state = core.checkpoints.state.lock();
     core.log.health()?;
+    core.pool.health()?;
     match cleaning {
         Cleaning::Old => {
             core.pool.clean_older(Lsn(core.checkpoints.latest.load(Ordering::Relaxed)))?;
@@ -129,15 +142,19 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     }
 
     let begin = insert(core, record::CHECKPOINT_BEGIN, &[])?.start;
-    let oldest = core.registry.oldest_first();
+    let forgets = zoo::has(Bug::TruncatedTooFar);
+    let oldest = if forgets { None } else { core.registry.oldest_first() };
     let active = core.registry.snapshot();
-    let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin));
+    let old = core.superblock.get();
+    let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin)).max(old.redo);
     list(core, begin, &active)?;
     let body = record::encode_checkpoint_end(begin, redo, active.len());
-    let end = insert(core, record::CHECKPOINT_END, &body)?.end;
+    let end = insert_last(core, record::CHECKPOINT_END, &body)?.end;
     core.log.wait_durable(end)?;
+    // The pool was asked before; if it has failed since, its answer is not to be relied on.
+    core.pool.health()?;
 
-    let keep_from = oldest.map_or(redo, |oldest| oldest.min(redo));
+    let keep_from = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.keep_from);
     core.superblock.update(|block| {
         block.checkpoint = begin;
         block.redo = redo;
@@ -165,4 +182,47 @@ fn insert(core: &Core, kind: u8, body: &[u8]) -> Result<clearway_base::LsnSpan> 
     core.reserve.take_all(record_bytes(body.len()), &core.log)?;
     let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
     core.log.insert(&record)
+}
+
+/// As [`insert`], for the record that is waited for.
+fn insert_last(core: &Core, kind: u8, body: &[u8]) -> Result<clearway_base::LsnSpan> {
+    core.reserve.take_all(record_bytes(body.len()) + SEAL_BYTES_MAX, &core.log)?;
+    let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
+    core.log.insert_with_seal(&record)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clearway_disk::MemoryDisk;
+
+    use super::*;
+    use crate::{EngineOptions, engine::Engine};
+
+    #[test]
+    fn a_checkpoint_names_nothing_that_an_earlier_one_gave_back() {
+        let disk = Arc::new(MemoryDisk::new());
+        let engine = Engine::open(disk, EngineOptions::stepped()).unwrap();
+        let core = engine.core();
+        let table = engine.create_table("t").unwrap();
+        let put = |value: &[u8]| {
+            let mut txn = engine.begin();
+            txn.put(&table, b"key", value).unwrap();
+            txn.commit().unwrap();
+        };
+        put(b"1");
+        engine.checkpoint().unwrap();
+        let before = core.superblock.get();
+        // As if the page's recovery LSN had been read before that checkpoint and stored after it.
+        core.pool.set_redo_position(Some(Lsn(8)));
+        put(b"2");
+        core.pool.set_redo_position(None);
+        assert_eq!(core.pool.redo_start(), Some(Lsn(8)));
+        take(core, Cleaning::Nothing).unwrap();
+        let after = core.superblock.get();
+        assert!(after.checkpoint > before.checkpoint);
+        assert!(after.redo >= before.redo, "{} after {}", after.redo, before.redo);
+        assert!(after.keep_from >= before.keep_from);
+    }
 }

@@ -2,26 +2,34 @@
 //!
 //! Invariants:
 //! - C1. Every byte a transaction inserts is paid out of bytes it claimed from the log before it
-//!   took a latch. Claims come in chunks, so that the log's counter is rarely touched.
-//! - C2. `held ≥ owed` between operations: the rollback of everything logged so far, and the record
-//!   that ends the transaction, are paid for. A rollback therefore never runs out of log.
+//!   took a latch, and so is the seal of the group that its commit record will stand in. Claims
+//!   come in chunks, so that the log's counter is rarely touched.
+//! - C2. `held ≥ owed + frees + END` between operations: paid for are the rollback of everything
+//!   logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES` records and
+//!   `END`; and the record that ends the transaction either way. A rollback therefore never runs
+//!   out of log. What is rolled back takes back exactly what it was owed.
 //! - C3. What C2 cannot foresee, page splits that an undo needs, comes out of the engine's
 //!   reserve, as do checkpoints, the only remedy when the log is full.
 
-use clearway_base::Result;
-use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, record_bytes};
+use clearway_base::{
+    Result,
+    zoo::{self, Bug},
+};
+use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, SEAL_BYTES_MAX, record_bytes};
 use clearway_sync::Mutex;
 
-/// What a claim asks for at least.
-const CHUNK_BYTES: u64 = 4 << 10;
+/// What a claim asks for at least: some eight small transactions.
+const CHUNK_BYTES: u64 = 8 << 10;
 /// What a slot keeps for its next transaction.
-const KEEP_BYTES: u64 = 8 << 10;
+const KEEP_BYTES: u64 = 12 << 10;
 /// Logs smaller than this are not shared out in chunks: small tests need each byte.
 const SMALL_LOG_BYTES: u64 = 64 << 20;
-/// The record that ends a transaction: a header, rounded up.
-const END_BYTES: u64 = (HEADER_BYTES + RECORD_ALIGN) as u64;
+/// The record that ends a transaction, a header, rounded up; and a seal, if that is a commit.
+const END_BYTES: u64 = (HEADER_BYTES + RECORD_ALIGN) as u64 + SEAL_BYTES_MAX;
 /// Headers and padding of the records of one operation, which a tree does not count.
-const OPERATION_SLACK: u64 = 4 * (HEADER_BYTES + RECORD_ALIGN) as u64;
+const OPERATION_SLACK: u64 = 4 * (HEADER_BYTES + RECORD_ALIGN) as u64 + FREE_GROWTH;
+/// By how much an operation's deferred free makes a commit longer, which a tree does not count.
+const FREE_GROWTH: u64 = 128;
 /// By how much a compensation's body may be longer than the body it undoes.
 const COMPENSATION_SLACK: u64 = 64;
 
@@ -39,13 +47,21 @@ pub(crate) struct Claim {
     held: i64,
     /// What the rollback of everything logged so far, and the end, will take (C2).
     owed: u64,
+    /// What the deferred frees add to a commit (C2).
+    frees: u64,
 }
 
 impl Claim {
+    /// What has to be held for an operation of `bytes`.
+    #[inline]
+    fn wanted(&self, bytes: u64) -> i64 {
+        (self.owed + self.frees + END_BYTES + OPERATION_SLACK + bytes) as i64
+    }
+
     /// Makes room for an operation of `bytes`, its undo included. May wait for log space.
     #[inline]
     pub(crate) fn reserve(&mut self, log: &Log, bytes: u64) -> Result<()> {
-        let wanted = (self.owed + END_BYTES + OPERATION_SLACK + bytes) as i64;
+        let wanted = self.wanted(bytes);
         if self.held >= wanted { Ok(()) } else { self.fetch(log, wanted) }
     }
 
@@ -61,7 +77,7 @@ impl Claim {
 
     /// Makes room for an undo and its restructuring, without waiting if that is possible at all.
     pub(crate) fn reserve_undo(&mut self, log: &Log, reserve: &Reserve, bytes: u64) -> Result<()> {
-        let wanted = (self.owed + END_BYTES + OPERATION_SLACK + bytes) as i64;
+        let wanted = self.wanted(bytes);
         // What is owed covers the compensation itself; only what comes on top may be missing.
         if self.held >= wanted {
             return Ok(());
@@ -69,7 +85,8 @@ impl Claim {
         self.held += reserve.take((wanted - self.held) as u64) as i64;
         // A debt to the log counts as used bytes, so the log stays honest either way; only when
         // the reserve is gone as well does a rollback wait for a checkpoint.
-        if self.held >= self.owed as i64 { Ok(()) } else { self.fetch(log, self.owed as i64) }
+        let promised = (self.owed + self.frees) as i64;
+        if self.held >= promised { Ok(()) } else { self.fetch(log, promised) }
     }
 
     /// A record of `bytes` was inserted.
@@ -78,18 +95,45 @@ impl Claim {
         self.held -= bytes as i64;
     }
 
+    /// A record of `bytes` was inserted with its seal.
+    #[inline]
+    pub(crate) fn spend_with_seal(&mut self, bytes: u64) {
+        self.spend(bytes + SEAL_BYTES_MAX);
+    }
+
     /// A change with a body of `len` bytes was logged: its undo is owed.
     #[inline]
     pub(crate) fn owe(&mut self, len: usize) {
-        self.owed += undo_bytes(len);
+        if !zoo::has(Bug::UndoNotReserved) {
+            self.owed += undo_bytes(len);
+        }
     }
 
-    /// The commit record will be `bytes` longer.
-    pub(crate) fn owe_more(&mut self, bytes: u64) {
-        self.owed += bytes;
+    /// What a rollback, and what a commit takes in its place.
+    #[cfg(test)]
+    pub(crate) fn promised(&self) -> (u64, u64) {
+        (self.owed, self.frees)
     }
 
-    /// That change was undone.
+    /// What is there to pay it.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> i64 {
+        self.held
+    }
+
+    /// The deferred frees, as they are now, make a commit longer by `bytes`.
+    #[inline]
+    pub(crate) fn owe_frees(&mut self, bytes: u64) {
+        self.frees = bytes;
+    }
+
+    /// The commit record stands, and its `FREES`: what is still to come is the end, if anything.
+    #[inline]
+    pub(crate) fn commit(&mut self) {
+        (self.owed, self.frees) = (0, 0);
+    }
+
+    /// A change with a body of `len` bytes was undone.
     #[inline]
     pub(crate) fn settle(&mut self, len: usize) {
         self.owed = self.owed.saturating_sub(undo_bytes(len));
@@ -98,7 +142,7 @@ impl Claim {
     /// The transaction has ended: gives back all but a small rest.
     #[inline]
     pub(crate) fn end(&mut self, log: &Log) {
-        self.owed = 0;
+        self.commit();
         let small = log.capacity_bytes() < SMALL_LOG_BYTES;
         let keep = if small { 0 } else { KEEP_BYTES as i64 };
         if self.held > keep {
@@ -152,11 +196,23 @@ impl Reserve {
         taken
     }
 
-    /// Takes `bytes` even if the reserve has less: a checkpoint must not wait for space, because
-    /// space waits for it. Used bytes are used bytes; `refill` makes the books right.
+    /// Takes `bytes`, from the log what the reserve has not: for a checkpoint, which must not wait
+    /// for space, because space waits for it. `refill` makes the books right.
+    ///
+    /// # Errors
+    /// [`Error::LogFull`](clearway_base::Error::LogFull), and what the disk says; nothing is taken
+    /// then.
     pub(crate) fn take_all(&self, bytes: u64, log: &Log) -> Result<()> {
         let taken = self.take(bytes);
-        if taken < bytes { log.claim(bytes - taken) } else { Ok(()) }
+        if taken == bytes {
+            return Ok(());
+        }
+        log.try_claim(bytes - taken).inspect_err(|_| self.put(taken))
+    }
+
+    /// What is there now.
+    pub(crate) fn held(&self) -> u64 {
+        *self.held.lock()
     }
 
     /// Puts back what was taken and not used.

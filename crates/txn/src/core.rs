@@ -14,8 +14,9 @@ use clearway_sync::{
 use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
-    checkpoint::Checkpoints, claim::Reserve, ghosts::GhostQueue, options::EngineOptions,
-    registry::Registry, slot::Slot, superblock::SuperblockFile, tables::Tables,
+    checkpoint::Checkpoints, claim::Reserve, closing::Directory, ghosts::GhostQueue,
+    options::EngineOptions, registry::Registry, slot::Slot, superblock::SuperblockFile,
+    tables::Tables,
 };
 
 /// The engine without its background threads. Everything that runs holds a reference.
@@ -35,12 +36,13 @@ pub(crate) struct Core {
     pub(crate) tables: Tables,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) ghosts: GhostQueue,
-    /// Committed transactions whose deferred frees failed and will be tried again.
-    #[allow(clippy::vec_box)] // Slots live boxed.
-    pub(crate) stranded: Mutex<Vec<Box<Slot>>>,
+    /// Committed transactions whose deferred frees failed and will be tried again; none once the
+    /// engine is closed.
+    #[allow(clippy::vec_box)] // slots are handed about as boxes: unboxing one would copy it
+    pub(crate) stranded: Mutex<Option<Vec<Box<Slot>>>>,
+    /// The engine takes no work any more. Set in `closing.rs`.
     pub(crate) closed: AtomicBool,
-    /// The directory's lock, dropped when the engine is closed and nobody can write any more.
-    pub(crate) directory: Mutex<Option<Box<dyn Send + Sync>>>,
+    pub(crate) directory: Directory,
 }
 
 impl Core {
@@ -50,7 +52,7 @@ impl Core {
     /// [`Error::Closed`], or [`Error::Poisoned`] after a failure.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {
-        // Acquire pairs with the store in `Engine::close`.
+        // Acquire pairs with the store in `refuse_work`.
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::Closed);
         }
@@ -70,11 +72,12 @@ impl Core {
         Error::Poisoned { cause }
     }
 
-    /// Lets go of the directory if the engine is closed and nobody runs any more.
-    pub(crate) fn leave_directory(&self) {
-        if self.closed.load(Ordering::Acquire) && self.registry.active() == 0 {
-            drop(self.directory.lock().take());
-        }
+    /// Whether the engine was closed, for paths where each instruction counts.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        // Relaxed: nothing is read because of it; who comes a moment too early is refused by what
+        // comes later, its commit at the latest (F4).
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// The tree that a logged body belongs to.
@@ -87,9 +90,10 @@ impl Core {
         Ok(table.tree().clone())
     }
 
-    /// How trees of this database are laid out.
+    /// How trees of this database are laid out: opening has put the database's own size into the
+    /// options. (The superblock knows it too, but a checkpoint latches it across its writes.)
     pub(crate) fn tree_config(&self) -> TreeConfig {
-        TreeConfig { node_bytes: self.superblock.get().node_bytes as usize }
+        TreeConfig { node_bytes: self.options.node_bytes }
     }
 }
 
@@ -121,5 +125,15 @@ impl Wal for WalGate {
 
     fn end(&self) -> Lsn {
         self.log.get().map_or(Lsn::MAX, |log| log.end())
+    }
+
+    fn health(&self) -> Result<()> {
+        self.log.get().map_or(Ok(()), |log| log.health())
+    }
+
+    fn fail(&self, cause: &Error) {
+        if let Some(log) = self.log.get() {
+            log.poison(cause.clone());
+        }
     }
 }

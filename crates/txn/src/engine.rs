@@ -10,7 +10,8 @@ use clearway_log::Log;
 use clearway_pool::Pool;
 use clearway_sync::{
     Mutex,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, Ordering},
+    plain,
 };
 use clearway_tree::{SpaceMap, Tree, TreeConfig};
 
@@ -19,13 +20,14 @@ use crate::{
     backup,
     checkpoint::{self, Checkpoints, Cleaning},
     claim::Reserve,
+    closing::{self, Directory, Opening},
     core::{Core, WalGate},
     finish,
     ghosts::{self, GhostQueue},
     options::{Creation, EngineOptions},
     recovery,
     registry::Registry,
-    report::{EngineStats, RecoveryReport, VerifyReport},
+    report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
     slot::Slot,
     superblock::{self, Found, Superblock, SuperblockFile},
     table::Table,
@@ -40,18 +42,13 @@ use crate::{
 pub struct Engine {
     core: Arc<Core>,
     background: Mutex<Option<Background>>,
+    /// How closing went; held while it goes on.
+    outcome: Mutex<Option<Result<()>>>,
     recovery: RecoveryReport,
 }
 
 /// The catalogue's nodes are whole pages whatever the tables' are: names have their own limit.
 const CATALOGUE_CONFIG: TreeConfig = TreeConfig { node_bytes: PAGE_SIZE };
-
-/// What has to be there before transactions can run.
-struct Parts {
-    core: Arc<Core>,
-    background: Option<Background>,
-    recovery: RecoveryReport,
-}
 
 impl Engine {
     /// Opens the database on `disk`, recovering it if it was not closed in order.
@@ -66,7 +63,7 @@ impl Engine {
         // Once without the lock: a directory of other things is refused without a trace.
         superblock::find(&*disk)?;
         let directory = disk.lock()?;
-        let mut parts = match superblock::find(&*disk)? {
+        let (mut opening, mut recovery) = match superblock::find(&*disk)? {
             Found::Database(_) if options.create == Creation::New => return Err(taken(&*disk)),
             Found::Database(block) => recover(disk, options, block)?,
             Found::Nothing if options.create == Creation::Never => {
@@ -79,17 +76,17 @@ impl Engine {
             }
             Found::Nothing | Found::Unfinished => create(disk, options)?,
         };
-        *parts.core.directory.lock() = Some(directory);
-        parts.recovery.took = begun.elapsed();
-        let background = match parts.background {
-            None if parts.core.options.background => Some(Background::start(&parts.core)?),
-            background => background,
-        };
-        Ok(Arc::new(Engine {
-            core: parts.core,
-            background: Mutex::new(background),
-            recovery: parts.recovery,
-        }))
+        opening.start_background()?;
+        recovery.took = begun.elapsed();
+        let (core, background) = opening.ready();
+        core.directory.keep(directory);
+        let (background, outcome) = (Mutex::new(background), Mutex::new(None));
+        Ok(Arc::new(Engine { core, background, outcome, recovery }))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     /// What the opening found and did.
@@ -97,20 +94,20 @@ impl Engine {
         &self.recovery
     }
 
-    /// Begins a transaction.
-    ///
-    /// # Panics
-    /// When 65,535 transactions run at once.
+    /// Begins a transaction. If that is not possible every use of it says so, with
+    /// [`Error::Closed`], or [`Error::TooManyTransactions`] when 65,000 run at once.
     #[inline]
     pub fn begin(self: &Arc<Self>) -> Transaction {
-        Transaction::new(Slot::begin(&self.core))
+        Transaction::new(Slot::begin_for_user(&self.core))
     }
 
     /// Creates a table. It is durable when this returns.
     ///
     /// # Errors
-    /// [`Error::BadTableName`], [`Error::TableExists`].
+    /// [`Error::BadTableName`], [`Error::TableExists`]; [`Error::DropUnfinished`] if a table of
+    /// this name was dropped and still cannot be freed.
     pub fn create_table(&self, name: &str) -> Result<Table> {
+        let _visit = self.core.visit()?;
         tables::create(&self.core, name)
     }
 
@@ -130,8 +127,10 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::UnknownTable`]; [`Error::LockTimeout`] and [`Error::Deadlock`] if its users do not
-    /// end, and then nothing has happened.
+    /// end, and then nothing has happened; [`Error::DropUnfinished`] if it is dropped but could not
+    /// be freed: drop it again, or create a table of this name, to try again.
     pub fn drop_table(&self, name: &str) -> Result<()> {
+        let _visit = self.core.visit()?;
         tables::drop(&self.core, name)
     }
 
@@ -148,9 +147,17 @@ impl Engine {
 
     /// Writes what is dirty and moves the start of recovery up to now.
     pub fn checkpoint(&self) -> Result<()> {
-        self.core.check_open()?;
+        let _visit = self.core.visit()?;
         finish::retry_stranded(&self.core);
         checkpoint::take(&self.core, Cleaning::All)
+    }
+
+    /// Moves the start of recovery forward as an engine with background threads does by itself from
+    /// time to time: writes only what was dirty at the checkpoint before already.
+    pub fn checkpoint_lightly(&self) -> Result<()> {
+        let _visit = self.core.visit()?;
+        finish::retry_stranded(&self.core);
+        checkpoint::take(&self.core, Cleaning::Old)
     }
 
     /// Visits every leaf that has become sparse, once, on this thread: reclaims ghosts and merges
@@ -159,16 +166,20 @@ impl Engine {
     /// # Errors
     /// The first visit that failed; the others were made.
     pub fn maintain(&self) -> Result<()> {
-        self.core.check_open()?;
+        let _visit = self.core.visit()?;
         ghosts::visit_all(&self.core)
     }
 
-    /// Copies the database, while it is in use, to the empty directory `to`.
+    /// Copies the database, while it is in use, to the empty directory `to`. If it is closed
+    /// meanwhile the backup fails, and keeps the directory locked until it has noticed.
+    ///
+    /// None of the log is recycled until the copy ends: while it lasts, the database can write as
+    /// much as the log's capacity has room for, and then waits and fails with [`Error::LogFull`].
     ///
     /// # Errors
     /// A failed copy is not a database: opening it is refused.
     pub fn backup(&self, to: &dyn Disk) -> Result<()> {
-        self.core.check_open()?;
+        let _visit = self.core.visit()?;
         backup::copy(&self.core, to)
     }
 
@@ -177,7 +188,7 @@ impl Engine {
     /// # Errors
     /// The first damage found.
     pub fn verify(&self) -> Result<VerifyReport> {
-        self.core.check_open()?;
+        let _visit = self.core.visit()?;
         verify::all(&self.core)
     }
 
@@ -193,10 +204,23 @@ impl Engine {
             active: core.registry.active(),
             checkpoints: core.checkpoints.count(),
             maintenance_passes: core.ghosts.passes(),
+            drops_unfinished: core.tables.unfinished().len() as u64,
             redo_bytes: end.saturating_sub(core.superblock.get().redo.0),
             log: core.log.stats(),
             lock: core.locks.stats(),
             pool: core.pool.stats(),
+        }
+    }
+
+    /// What is held now: visits every lock and every page in memory.
+    pub fn holdings(&self) -> Holdings {
+        let core = &self.core;
+        Holdings {
+            transactions: core.registry.active(),
+            locks: !core.locks.is_quiescent(),
+            pages: core.pool.held_pages(),
+            waiters: core.log.stats().waiting,
+            claimed_bytes: core.log.claimed_bytes().saturating_sub(core.reserve.held()),
         }
     }
 
@@ -211,32 +235,17 @@ impl Engine {
 
     /// Closes the database in good order: what was committed is durable, the next opening has
     /// nothing to do. Transactions that are still active are left for that opening to undo; every
-    /// further call gives [`Error::Closed`]. A second close does nothing.
+    /// further call gives [`Error::Closed`]. The directory stays locked until they, and backups and
+    /// checks under way, have ended as well.
+    ///
+    /// A second close waits for the first, and answers the same.
     ///
     /// # Errors
     /// What kept it from closing in order; it is closed all the same, and recovery does the rest.
     pub fn close(&self) -> Result<()> {
-        let core = &self.core;
-        // AcqRel: one closer; pairs with the Acquire in `Core::check_open`.
-        if core.closed.swap(true, Ordering::AcqRel) {
-            return Ok(());
-        }
-        if let Some(background) = self.background.lock().take() {
-            background.stop(core);
-        }
-        core.registry.close();
-        let stranded = std::mem::take(&mut *core.stranded.lock());
-        drop(stranded);
-        let healthy = core.log.health();
-        let written = match healthy {
-            Ok(()) => core.pool.clean_all().and_then(|()| checkpoint::take(core, Cleaning::All)),
-            Err(error) => Err(error),
-        };
-        let log = core.log.close();
-        // Its cleaner must not outlive the directory's lock; pages are clean, or the log failed.
-        let _ = core.pool.close();
-        core.leave_directory();
-        written.and(log)
+        let mut outcome = self.outcome.lock();
+        let close = || closing::close(&self.core, self.background.lock().take());
+        outcome.get_or_insert_with(close).clone()
     }
 }
 
@@ -259,7 +268,7 @@ fn taken(disk: &dyn Disk) -> Error {
 }
 
 /// Creates a database. Until the superblock says that it is complete, an opening starts over.
-fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
+fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<(Opening, RecoveryReport)> {
     // Of an interrupted creation: `find` has seen its superblock, or that there is nothing.
     for name in disk.list("log")?.iter().filter(|name| clearway_log::is_log_file(name)) {
         disk.remove(&format!("log/{name}"))?;
@@ -286,8 +295,8 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
     gate.open(log.clone());
     let space = SpaceMap::open(pool.clone());
     let root = OnceLock::new();
-    let core = assemble(disk, options, block, (log, pool, space), |core| {
-        let mut slot = Slot::begin(core);
+    let opening = assemble(disk, options, block, (log, pool, space), |core| {
+        let mut slot = Slot::begin(core)?;
         core.space.create(&mut *slot)?;
         let (pool, space) = (core.pool.clone(), core.space.clone());
         let catalogue = Tree::create(pool, space, TreeId::CATALOGUE, CATALOGUE_CONFIG, &mut *slot)?;
@@ -295,7 +304,8 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
         finish::leave(slot);
         Ok(catalogue)
     })?;
-    checkpoint::take(&core, Cleaning::All)?;
+    let core = &opening.core;
+    checkpoint::take(core, Cleaning::All)?;
     let root = root.get().copied().unwrap_or(PageId::NONE);
     core.superblock.update(|block| {
         block.catalogue_root = root;
@@ -303,11 +313,15 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Parts> {
     })?;
     let end = core.log.end();
     let recovery = report(true, Epoch(1), (Lsn::ZERO, end), recovery::Undone::default());
-    Ok(Parts { core, background: None, recovery })
+    Ok((opening, recovery))
 }
 
 /// Opens an existing database.
-fn recover(disk: Arc<dyn Disk>, mut options: EngineOptions, block: Superblock) -> Result<Parts> {
+fn recover(
+    disk: Arc<dyn Disk>,
+    mut options: EngineOptions,
+    block: Superblock,
+) -> Result<(Opening, RecoveryReport)> {
     options.log.segment_bytes = block.segment_bytes;
     options.node_bytes = block.node_bytes as usize;
     let file = SuperblockFile::open(&*disk, block)?;
@@ -319,39 +333,30 @@ fn recover(disk: Arc<dyn Disk>, mut options: EngineOptions, block: Superblock) -
     let log = options.log.clone();
     let log = Log::start(disk.clone(), log, pass.tail, block.epoch, block.keep_from)?;
     gate.open(log.clone());
+    // Not before: what the cleaner copies without a log would count as newer than everything.
+    pool.set_redo_position(None);
     let space = SpaceMap::open(pool.clone());
-    let core = assemble(disk, options, file, (log, pool, space), |core| {
+    let mut opening = assemble(disk, options, file, (log, pool, space), |core| {
         let (pool, space) = (core.pool.clone(), core.space.clone());
         Ok(Tree::open(pool, space, TreeId::CATALOGUE, block.catalogue_root, CATALOGUE_CONFIG))
     })?;
+    let core = opening.core.clone();
     let losers = recovery::adopt(&core, &pass.owed)?;
     // Losers' trees must be known, those of uncommitted creations included.
     tables::load(&core)?;
     // From here on checkpoints may be needed to make room in the log.
-    let background = match core.options.background {
-        true => Some(Background::start(&core)?),
-        false => None,
-    };
-    let finished = recovery::backward(&core, losers).and_then(|undone| {
-        let dropping = tables::load(&core)?;
-        tables::resume_drops(&core, &dropping)?;
-        // Without a background nobody would clean later.
-        let cleaning = if background.is_some() { Cleaning::Nothing } else { Cleaning::All };
-        checkpoint::take(&core, cleaning)?;
-        Ok((undone, dropping.len() as u64))
-    });
-    let (undone, drops) = match finished {
-        Ok(finished) => finished,
-        Err(error) => {
-            background.into_iter().for_each(|background| background.stop(&core));
-            core.registry.close();
-            return Err(error);
-        }
-    };
+    opening.start_background()?;
+    let undone = recovery::backward(&core, losers)?;
+    tables::load(&core)?;
+    let (drops_resumed, drops_unfinished) = tables::resume_drops(&core)?;
+    // Without a background nobody would clean later.
+    let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
+    checkpoint::take(&core, cleaning)?;
     let mut recovery = report(false, block.epoch, (block.redo, pass.tail), undone);
     recovery.records = pass.records;
-    recovery.drops_resumed = drops;
-    Ok(Parts { core, background, recovery })
+    recovery.drops_resumed = drops_resumed;
+    recovery.drops_unfinished = drops_unfinished;
+    Ok((opening, recovery))
 }
 
 fn report(
@@ -370,6 +375,7 @@ fn report(
         undone: undone.changes,
         frees_resumed: undone.frees,
         drops_resumed: 0,
+        drops_unfinished: Vec::new(),
         took: std::time::Duration::ZERO,
     }
 }
@@ -381,10 +387,10 @@ fn assemble(
     superblock: SuperblockFile,
     (log, pool, space): (Arc<Log>, Arc<Pool>, Arc<SpaceMap>),
     catalogue: impl FnOnce(&Arc<Core>) -> Result<Tree>,
-) -> Result<Arc<Core>> {
-    static OPENINGS: AtomicU64 = AtomicU64::new(1);
+) -> Result<Opening> {
+    static OPENINGS: plain::AtomicU64 = plain::AtomicU64::new(1);
     let block = superblock.get();
-    let core = Arc::new(Core {
+    let opening = Opening::new(Arc::new(Core {
         disk,
         epoch: block.epoch,
         // Relaxed: only uniqueness matters.
@@ -396,16 +402,15 @@ fn assemble(
         tables: Tables::default(),
         checkpoints: Checkpoints::new(block.checkpoint),
         ghosts: GhostQueue::default(),
-        stranded: Mutex::new(Vec::new()),
+        stranded: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),
-        directory: Mutex::new(None),
+        directory: Directory::default(),
         options,
         log,
         pool,
         space,
-    });
-    let tree = catalogue(&core);
-    let tree = tree.inspect_err(|_| core.registry.close())?;
-    core.tables.set_catalogue(Table::new(String::new(), tree, core.opening));
-    Ok(core)
+    }));
+    let core = &opening.core;
+    core.tables.set_catalogue(Table::new(String::new(), catalogue(core)?, core.opening));
+    Ok(opening)
 }

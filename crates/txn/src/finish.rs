@@ -18,15 +18,18 @@
 //!   stopped transaction left behind.
 //! - F5. What a transaction deferred is done after its commit; until its END record recovery would
 //!   do it.
-//! - F6. What a rolled back transaction has read may be told to anybody only when the log is durable
-//!   up to the highest tag it met, as for a reader: "the key is there" is a result too.
+//! - F6. What a rolled back transaction has read may be told to anybody only when the log is
+//!   durable up to the highest tag it met, as for a reader: "the key is there" is a result too.
 //!
 //! Algorithm: "Early lock release", section 3 (partial strictness); tags after "Efficient Locking
 //! for Databases", section 5.3.
 
 use std::sync::Arc;
 
-use clearway_base::{Lsn, Result};
+use clearway_base::{
+    Lsn, Result,
+    zoo::{self, Bug},
+};
 
 use crate::{core::Core, ghosts, options::EarlyRelease, slot::Slot};
 
@@ -48,7 +51,8 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
         return Err(error);
     }
     if !slot.wrote {
-        let ack = slot.owner.max_tag();
+        let skips = zoo::has(Bug::ReadOnlyWaitSkipped);
+        let ack = if skips { Lsn::ZERO } else { slot.owner.max_tag() };
         slot.public().finish();
         slot.public().read_only_commits.bump();
         release(&mut slot, None);
@@ -63,7 +67,11 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
         }
     };
     slot.public().commits.bump();
-    let ack = span.end.max(slot.owner.max_tag());
+    let ack = match () {
+        () if zoo::has(Bug::AckBeforeFlush) => Lsn::ZERO,
+        () if zoo::has(Bug::AckAtRecordStart) => span.start.max(slot.owner.max_tag()),
+        () => span.end.max(slot.owner.max_tag()),
+    };
     let outcome = release_committed(&mut slot, ack, span.end);
     tidy_up(slot);
     outcome.map(|()| Committed { ack, wrote: true })
@@ -118,15 +126,27 @@ fn free_deferred(mut slot: Box<Slot>) {
         Ok(()) => slot.retire(),
         Err(_) => {
             let core = slot.core.clone();
-            core.stranded.lock().push(slot);
+            let mut stranded = core.stranded.lock();
+            if let Some(stranded) = &mut *stranded {
+                return stranded.push(slot);
+            }
+            // The engine is closed: nobody will try again.
+            drop(stranded);
+            leave_to_recovery(slot);
         }
     }
 }
 
 /// Tries again what [`free_deferred`] could not do.
 pub(crate) fn retry_stranded(core: &Arc<Core>) {
-    let stranded = std::mem::take(&mut *core.stranded.lock());
-    stranded.into_iter().for_each(free_deferred);
+    let stranded = core.stranded.lock().as_mut().map(std::mem::take);
+    stranded.into_iter().flatten().for_each(free_deferred);
+}
+
+/// Tries for the last time; what fails now, and whatever fails later, is recovery's to do (F5).
+pub(crate) fn settle_stranded(core: &Arc<Core>) {
+    let stranded = core.stranded.lock().take();
+    stranded.into_iter().flatten().for_each(free_deferred);
 }
 
 /// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Answers the highest tag
@@ -176,11 +196,20 @@ fn undo_all(slot: &mut Slot) -> Result<()> {
     slot.log_end().map(drop)
 }
 
-/// Ends a transaction of an engine that has stopped: its locks go, its changes stay for recovery
-/// to undo. Nobody who sees them is acknowledged any more (F4).
+/// Ends a transaction of an engine that has stopped or closes: its locks go, its changes stay for
+/// recovery to undo. Nobody who sees them is acknowledged any more (F4).
 #[cold]
-pub(crate) fn abandon(mut slot: Box<Slot>) {
-    slot.public().finish();
+pub(crate) fn abandon(slot: Box<Slot>) {
+    if slot.wrote { leave_to_recovery(slot) } else { leave(slot) }
+}
+
+/// Lets go of a slot whose transaction is recovery's to end. It stays registered with what it is
+/// owed (R6), so that a checkpoint which is still to come lists it; the slot is not used again.
+#[cold]
+fn leave_to_recovery(mut slot: Box<Slot>) {
+    slot.public().leave_to_recovery();
     release(&mut slot, None);
-    slot.retire();
+    let core = slot.core.clone();
+    drop(slot);
+    core.leave_directory();
 }

@@ -15,9 +15,12 @@
 use std::ops::Range;
 
 use clearway_base::TreeId;
+use clearway_log::{RECORD_ALIGN, record_bytes};
 
 /// Bytes of one record's body: with its header below the longest record.
 const BODY_BYTES_MAX: usize = 30 << 10;
+/// The longest entry: 4 + 1 + 255.
+const ENTRY_BYTES_MAX: usize = 260;
 
 /// The frees a transaction has deferred, in order.
 #[derive(Default)]
@@ -28,9 +31,16 @@ pub(crate) struct DeferredFrees {
 }
 
 impl DeferredFrees {
-    /// Bytes that a reference of `len` bytes adds to the log.
-    pub(crate) fn entry_bytes(len: usize) -> u64 {
-        5 + len as u64
+    /// By how many log bytes the frees make a commit longer at most: the entries, and, beyond the
+    /// one record that ends every transaction, a header for each further one of `FREES`, `COMMIT`
+    /// and `END`.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        // A body ends when the next entry has no room, so all but the last are about full.
+        let bodies = self.bytes.len() / (BODY_BYTES_MAX - ENTRY_BYTES_MAX) + 1;
+        self.bytes.len() as u64 + bodies as u64 * record_bytes(RECORD_ALIGN)
     }
 
     #[inline]
@@ -142,6 +152,24 @@ mod tests {
         }
         assert!(read.iter().eq(frees.iter()));
         assert!(read.prepend(&[1, 2, 3]).is_none());
+    }
+
+    #[test]
+    fn commit_with_frees_takes_no_more_log_than_was_owed() {
+        let mut frees = DeferredFrees::default();
+        for n in 0..10_000usize {
+            frees.push(n, TreeId(7), &[7; 16]);
+            let records = frees.full_bodies().chain([frees.last_body(), &[]]);
+            let taken: u64 = records.map(|body| record_bytes(body.len())).sum();
+            // The record that ends every transaction is paid for anyway.
+            let owed = frees.log_bytes() + record_bytes(0);
+            assert!(taken <= owed, "{n}: {taken} > {owed}");
+            assert!(owed < taken + 200, "{n}: {owed} is far more than {taken}");
+        }
+        frees.forget_from(1);
+        assert_eq!(frees.log_bytes(), 21 + 40);
+        frees.forget_from(0);
+        assert_eq!(frees.log_bytes(), 0);
     }
 
     #[test]

@@ -147,7 +147,7 @@ pub(crate) fn visit_all(core: &Arc<Core>) -> Result<()> {
 pub(crate) fn reclaim(core: &Arc<Core>, (tree, key): &GhostHint) -> Result<bool> {
     core.check_open()?;
     let Some(table) = core.tables.by_id(*tree) else { return Ok(false) };
-    let mut slot = Slot::begin(core);
+    let mut slot = Slot::begin(core)?;
     slot.limit = WaitLimit::NoWait;
     slot.met_held_ghost.set(false);
     let result = slot

@@ -25,16 +25,17 @@
 //! | `table`, `tables` | handles; the catalogue, create and drop |
 //! | `record` | the log records of this layer |
 //! | `checkpoint`, `superblock`, `recovery` | where recovery starts, and what it does |
-//! | `background` | the threads |
+//! | `background`, `closing` | the threads; how an engine ends |
 //! | `backup`, `verify` | copying and checking a database in use |
 //!
 //! What holds everywhere: commit records stand in the log in the order in which their effects
 //! became visible; no result leaves before its `ack` is durable; once a write or sync has failed
 //! nothing commits; nothing acknowledged is lost and nothing unacknowledged is half there.
 //!
-//! Latch order: `ddl` → a checkpoint's mutex → the maps of tables, a free list, the log reserve,
-//! the queue of sparse leaves; the latter are leaves. None is taken under a page latch but those
-//! of the log and the lock table.
+//! Latch order: an engine's outcome (`closing`) → `ddl` → a checkpoint's mutex → the maps of
+//! tables, a free list, the log reserve, the queue of sparse leaves; the latter are leaves, as are
+//! the mutexes of the directory and of the stranded slots. None is taken under a page latch but
+//! those of the log and the lock table.
 
 mod options;
 mod report;
@@ -59,6 +60,7 @@ mod tables;
 mod background;
 mod backup;
 mod checkpoint;
+mod closing;
 mod engine;
 mod read_ahead;
 mod recovery;
@@ -67,6 +69,6 @@ mod verify;
 pub use engine::Engine;
 pub use finish::Committed;
 pub use options::{Creation, EarlyRelease, EngineOptions};
-pub use report::{EngineStats, RecoveryReport, TableReport, VerifyReport};
+pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
 pub use table::Table;
 pub use transaction::{Cursor, Savepoint, Transaction};

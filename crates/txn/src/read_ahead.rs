@@ -24,7 +24,7 @@ use clearway_sync::{
 use crate::EngineOptions;
 
 /// Log bytes of a batch: some 60,000 records, so starting the readers costs nothing in comparison.
-const BATCH_BYTES: usize = 8 << 20;
+const BATCH_BYTES: u64 = 8 << 20;
 /// Threads that read pages. They wait for the disk most of the time.
 const READERS: usize = 8;
 /// Fewer pages than this are not worth a thread.
@@ -44,6 +44,8 @@ struct Entry {
 pub(crate) struct Batch {
     entries: Vec<Entry>,
     bodies: Vec<u8>,
+    /// Log bytes that the records take.
+    bytes: u64,
     pages: HashSet<PageId>,
     pages_max: usize,
     readers_max: usize,
@@ -56,6 +58,7 @@ impl Batch {
         Batch {
             entries: Vec::new(),
             bodies: Vec::new(),
+            bytes: 0,
             pages: HashSet::new(),
             pages_max: (options.pool.cache_bytes / PAGE_SIZE as u64 / 4) as usize,
             readers_max: if options.background { READERS } else { 0 },
@@ -67,8 +70,10 @@ impl Batch {
         self.entries.clear();
         self.bodies.clear();
         self.pages.clear();
-        while self.bodies.len() < BATCH_BYTES && self.pages.len() < self.pages_max {
+        self.bytes = 0;
+        while self.bytes < BATCH_BYTES && self.pages.len() < self.pages_max {
             let Some(record) = reader.next()? else { break };
+            self.bytes += record.span.end.0 - record.span.start.0;
             self.bodies.extend_from_slice(record.body);
             self.entries.push(Entry {
                 span: record.span,
@@ -100,14 +105,18 @@ impl Batch {
         let readers = (absent.len() / PAGES_PER_READER_MIN).min(self.readers_max);
         let next = AtomicUsize::new(0);
         thread::scope(|scope| {
+            let read = || {
+                // Relaxed: the counter only deals the pages out.
+                while let Some(page) = absent.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // Redo meets the same failure and reports it.
+                    let _ = pool.shared(*page).map(drop);
+                }
+            };
             for _ in 0..readers {
-                scope.spawn(|| {
-                    // Relaxed: the counter only deals the pages out.
-                    while let Some(page) = absent.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        // Redo meets the same failure and reports it.
-                        let _ = pool.shared(*page).map(drop);
-                    }
-                });
+                // Where the system gives no more threads, fewer do; with none, redo reads (A1).
+                if thread::spawn_scoped(reader_builder(), scope, read).is_err() {
+                    break;
+                }
             }
         });
     }
@@ -130,9 +139,19 @@ impl Batch {
     }
 }
 
+/// What a reader is started with.
+fn reader_builder() -> thread::Builder {
+    #[cfg(test)]
+    if tests::NO_THREADS.get() {
+        // No system has room for such a stack.
+        return thread::Builder::new().stack_size(1 << 60);
+    }
+    thread::Builder::new().name("clearway-redo".into())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{cell::Cell, sync::Arc};
 
     use clearway_disk::{Disk, MemoryDisk};
 
@@ -142,6 +161,23 @@ mod tests {
         engine::Engine,
         superblock::{self, Found},
     };
+
+    thread_local! {
+        /// Whether the system refuses to start readers.
+        pub(super) static NO_THREADS: Cell<bool> = const { Cell::new(false) };
+    }
+
+    #[test]
+    fn without_threads_redo_reads_for_itself() {
+        NO_THREADS.set(true);
+        let engine = Engine::open(Arc::new(crashed_image()), EngineOptions::default());
+        NO_THREADS.set(false);
+        let engine = engine.unwrap();
+        let table = engine.open_table("t").unwrap();
+        let mut txn = engine.begin();
+        let found = txn.get(&table, &77u64.to_be_bytes()).unwrap();
+        assert_eq!(found, Some(vec![8; 200]));
+    }
 
     /// The image of a killed engine whose log changes some hundred pages.
     fn crashed_image() -> MemoryDisk {

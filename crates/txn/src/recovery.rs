@@ -26,7 +26,7 @@
 //! single records and are never undone; a committed transaction may owe deferred frees.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
     sync::Arc,
 };
 
@@ -64,7 +64,9 @@ pub(crate) struct Undone {
     pub(crate) frees: u64,
 }
 
-/// Reads the log from the superblock's redo LSN to its end, repeating what it says.
+/// Reads the log from the superblock's redo LSN to its end, repeating what it says. The pool's redo
+/// position stays where the last records were applied: until the log runs, the pool has nothing
+/// else to tell how old a page is (the caller takes the position away then).
 ///
 /// # Errors
 /// Damage in the log or in a page, and what the disk says. Nothing is lost: the pass can be
@@ -80,10 +82,11 @@ pub(crate) fn forward(
     let mut analysis = Analysis::new(block.checkpoint);
     let mut batch = Batch::new(options);
     let mut records = 0;
+    pool.set_redo_position(Some(block.redo));
     while batch.fill(&mut reader)? {
         batch.load_pages(pool);
         // At or before every record of the batch: a recovery LSN may be too low, never too high.
-        pool.set_redo_position(batch.start());
+        pool.set_redo_position(Some(batch.start().unwrap_or(block.redo)));
         for record in batch.records() {
             records += 1;
             if record::is_change(record.kind) {
@@ -94,15 +97,20 @@ pub(crate) fn forward(
             }
         }
     }
-    pool.set_redo_position(None);
     if reader.epoch().is_some_and(|epoch| epoch >= block.epoch) {
         return Err(Error::corrupt("log", "it is newer than the superblock"));
     }
     if !analysis.complete {
         return Err(Error::corrupt("log", "the checkpoint that the superblock names is not there"));
     }
+    // Nothing else speaks for the last groups of a log that was not closed in order.
+    let (tail, needed) = (reader.tail(), pool.page_lsn_max());
+    if tail < needed {
+        let detail = format!("it ends at {tail}, and pages have seen it up to {needed}");
+        return Err(Error::corrupt("log", detail));
+    }
     let owed = analysis.owed.into_values().collect();
-    Ok(Pass { tail: reader.tail(), records, owed })
+    Ok(Pass { tail, records, owed })
 }
 
 /// Makes what is about to be read durable (V2): a killed process can leave log bytes that only the
@@ -118,7 +126,7 @@ fn sync_log(disk: &dyn Disk) -> Result<()> {
 struct Analysis {
     /// Where the checkpoint begins.
     begin: Lsn,
-    owed: HashMap<TxnId, ActiveEntry>,
+    owed: BTreeMap<TxnId, ActiveEntry>,
     /// Who ended between `begin` and the end of the checkpoint, and may be in its list still.
     ended: HashSet<TxnId>,
     /// Whether the checkpoint's last record was met.
@@ -127,7 +135,7 @@ struct Analysis {
 
 impl Analysis {
     fn new(begin: Lsn) -> Analysis {
-        Analysis { begin, owed: HashMap::new(), ended: HashSet::new(), complete: false }
+        Analysis { begin, owed: BTreeMap::new(), ended: HashSet::new(), complete: false }
     }
 
     fn note(&mut self, record: &RecordView<'_>) {
@@ -214,14 +222,14 @@ pub(crate) fn adopt(core: &Arc<Core>, owed: &[ActiveEntry]) -> Result<Losers> {
     for entry in owed {
         match entry.need {
             Need::Undo(Lsn::ZERO) => {
-                losers.undone.push(Slot::resume(core, entry.txn, entry.first, Lsn::ZERO));
+                losers.undone.push(Slot::resume(core, entry.txn, entry.first, Lsn::ZERO)?);
             }
             Need::Undo(head) => {
-                losers.undo.insert(head, Slot::resume(core, entry.txn, entry.first, head));
+                losers.undo.insert(head, Slot::resume(core, entry.txn, entry.first, head)?);
             }
             Need::Frees { commit, begun } => {
                 let frees = read_frees(&mut reader, entry.txn, commit)?;
-                let mut slot = Slot::resume(core, entry.txn, entry.first, commit);
+                let mut slot = Slot::resume(core, entry.txn, entry.first, commit)?;
                 slot.resume_frees(commit, begun, frees);
                 losers.frees.push(slot);
             }
@@ -270,6 +278,7 @@ pub(crate) fn backward(core: &Arc<Core>, mut losers: Losers) -> Result<Undone> {
         finish::end_loser(slot)?;
     }
     for mut slot in losers.frees {
+        slot.reserve_end()?;
         slot.free_deferred()?;
         slot.retire();
     }
@@ -287,4 +296,39 @@ fn read_change(reader: &mut LogReader, txn: TxnId, lsn: Lsn, body: &mut Vec<u8>)
     body.clear();
     body.extend_from_slice(record.body);
     Ok(record.prev)
+}
+
+#[cfg(test)]
+mod tests {
+    use clearway_disk::MemoryDisk;
+
+    use super::*;
+    use crate::{
+        core::WalGate,
+        engine::Engine,
+        superblock::{self, Found},
+    };
+
+    /// Between the pass and the start of the log the cleaner may copy pages, and undo changes them
+    /// right after: the copies must not count as newer than that.
+    #[test]
+    fn redo_position_stays_until_the_log_runs() {
+        let disk = MemoryDisk::new();
+        let options = EngineOptions { background: false, ..EngineOptions::default() };
+        let engine = Engine::open(Arc::new(disk.clone()), options.clone()).unwrap();
+        let table = engine.create_table("t").unwrap();
+        let mut txn = engine.begin();
+        txn.put(&table, b"key", b"value").unwrap();
+        let ack = txn.commit().unwrap().ack;
+        engine.log().wait_durable(ack).unwrap();
+        let image: Arc<dyn Disk> = Arc::new(disk.fork());
+        let Found::Database(mut block) = superblock::find(&*image).unwrap() else { panic!() };
+        block.epoch.0 += 1;
+        let pool = Pool::open(&*image, Arc::new(WalGate::default()), options.pool.clone()).unwrap();
+        let pass = forward(&image, &pool, &options, &block).unwrap();
+        pool.clean_all().unwrap();
+        assert_eq!(pool.redo_start(), None);
+        pool.exclusive(clearway_base::PageId(9)).unwrap().begin_change();
+        assert!(pool.redo_start().is_some_and(|redo| redo <= pass.tail));
+    }
 }

@@ -14,6 +14,10 @@
 //!   every such insert before `B`.
 //! - R4. `word` is zero whenever nothing would be owed to the transaction.
 //! - R5. Ids are never used twice in an epoch: slot and a sequence per slot.
+//! - R6. What is owed when the engine stops or closes stays owed: the slot is *left*, neither
+//!   finished nor used again, and does not count as active.
+//! - R7. Once `close` has returned no transaction starts, and every one that has started is seen
+//!   by `active`: `id` is set under the latch of a free list, where `closed` is looked at, too.
 //!
 //! Life of `word`:
 //!
@@ -32,12 +36,13 @@
 //! list steals from the others before the registry grows, so programs that begin and end
 //! transactions on different threads do not pile slots up.
 
-use std::{cell::Cell, sync::OnceLock};
+use std::sync::OnceLock;
 
-use clearway_base::{Epoch, Lsn, TxnId};
+use clearway_base::{Epoch, Error, Lsn, Result, TxnId};
 use clearway_sync::{
     Backoff, CachePadded, SpinLatch,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    thread_number,
 };
 
 use crate::{
@@ -49,8 +54,16 @@ use crate::{
 const SLOT_BITS: u32 = 16;
 /// Bits that count the transactions of a slot, below the epoch's.
 const SEQUENCE_BITS: u32 = 32;
+/// Transactions that users may run at once: the rest is for the engine's own work, and for an
+/// opening that has as many to undo.
+pub(crate) const TRANSACTIONS_MAX: u32 = 65_000;
+/// Slots there may be, left ones included: the lock table has an owner for each.
+pub(crate) const SLOTS_MAX: u32 = (1 << SLOT_BITS) - 1;
 /// Slots are allocated 256 at a time, 32 KiB.
+#[cfg(not(any(loom, shuttle)))]
 const CHUNK_SLOTS: usize = 256;
+#[cfg(any(loom, shuttle))]
+const CHUNK_SLOTS: usize = 4;
 const CHUNKS_MAX: usize = (1 << SLOT_BITS) / CHUNK_SLOTS;
 /// Free lists: enough that threads rarely share one.
 const PARTITIONS: usize = 16;
@@ -70,6 +83,8 @@ pub(crate) struct Public {
     first: AtomicU64,
     /// Of the frees it owes, how many have begun.
     begun: AtomicU64,
+    /// Nobody runs here any more; what is owed is the next opening's (R6).
+    left: AtomicBool,
     pub(crate) commits: Counter,
     pub(crate) read_only_commits: Counter,
     pub(crate) rollbacks: Counter,
@@ -132,6 +147,16 @@ impl Public {
         self.first.store(0, Ordering::Release);
     }
 
+    /// Nobody runs here any more, and what is owed stays owed (R6).
+    pub(crate) fn leave_to_recovery(&self) {
+        // Release pairs with the Acquire in `is_active`: the slot's last record comes before.
+        self.left.store(true, Ordering::Release);
+    }
+
+    fn is_active(&self) -> bool {
+        self.id.load(Ordering::Relaxed) != 0 && !self.left.load(Ordering::Acquire)
+    }
+
     /// What is owed to the transaction in this slot, if anything is (R3, R4).
     fn snapshot(&self) -> Option<ActiveEntry> {
         let backoff = Backoff::new();
@@ -187,26 +212,46 @@ impl Registry {
         }
     }
 
-    /// A slot that some transaction used before, this thread's last one if possible.
+    /// A slot that some transaction used before, this thread's last one if possible, with the next
+    /// one begun in it (R7). There is none once the registry is closed.
     #[inline]
-    pub(crate) fn reuse(&self) -> Option<Box<Slot>> {
+    pub(crate) fn reuse(&self, begin: impl Fn(&mut Slot)) -> Option<Box<Slot>> {
+        let pop = |list: &mut Vec<Box<Slot>>| {
+            let mut slot = list.pop()?;
+            begin(&mut slot);
+            Some(slot)
+        };
         let home = partition();
-        if let Some(slot) = self.free[home].lock().pop() {
+        if let Some(slot) = pop(&mut self.free[home].lock()) {
             return Some(slot);
         }
-        (1..PARTITIONS).find_map(|step| self.free[(home + step) % PARTITIONS].try_lock()?.pop())
+        (1..PARTITIONS)
+            .find_map(|step| pop(&mut *self.free[(home + step) % PARTITIONS].try_lock()?))
     }
 
-    /// Numbers a new slot.
+    /// Numbers a new slot, if there are less than `slots_max`, and starts a transaction in it.
     ///
-    /// # Panics
-    /// When 65,536 transactions run at once.
-    pub(crate) fn grow(&self) -> u32 {
-        // Relaxed: the number alone is used, and the chunk is published by its OnceLock.
-        let index = self.used.fetch_add(1, Ordering::Relaxed);
-        assert!((index as usize) < CHUNKS_MAX * CHUNK_SLOTS, "too many transactions at once");
-        self.public(index);
-        index
+    /// # Errors
+    /// [`Error::TooManyTransactions`], [`Error::Closed`].
+    pub(crate) fn grow(
+        &self,
+        slots_max: u32,
+        id: impl FnOnce(u32) -> TxnId,
+    ) -> Result<(u32, TxnId)> {
+        let _latched = self.free[partition()].lock(); // R7
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::Closed);
+        }
+        // Relaxed: the number alone is used, and the chunk is published by its OnceLock. Beyond
+        // the bound it does not move: who walks over the slots believes it.
+        let more = |used| (used < slots_max).then_some(used + 1);
+        let index = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .map_err(|_| Error::TooManyTransactions { max: TRANSACTIONS_MAX })?;
+        let id = id(index);
+        self.public(index).start(id);
+        Ok((index, id))
     }
 
     /// Keeps a slot for the next transaction, or hands it back if the engine was closed.
@@ -222,7 +267,8 @@ impl Registry {
         None
     }
 
-    /// Drops the free slots, now and from now on. Slots hold the engine alive.
+    /// Drops the free slots, now and from now on; no transaction starts any more (R7). Slots hold
+    /// the engine alive.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for list in &self.free {
@@ -258,7 +304,7 @@ impl Registry {
 
     /// Transactions running now.
     pub(crate) fn active(&self) -> u64 {
-        self.all().filter(|public| public.id.load(Ordering::Relaxed) != 0).count() as u64
+        self.all().filter(|public| public.is_active()).count() as u64
     }
 
     /// Commits, read-only commits and rollbacks of all slots.
@@ -283,16 +329,7 @@ pub(crate) fn txn_id(epoch: Epoch, sequence: u32, index: u32) -> TxnId {
 /// The free list of this thread.
 #[inline]
 fn partition() -> usize {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    thread_local! {
-        static HOME: Cell<usize> = const { Cell::new(usize::MAX) };
-    }
-    HOME.with(|home| {
-        if home.get() == usize::MAX {
-            home.set(NEXT.fetch_add(1, Ordering::Relaxed) as usize % PARTITIONS);
-        }
-        home.get()
-    })
+    thread_number() % PARTITIONS
 }
 
 #[cfg(test)]
@@ -302,7 +339,7 @@ mod tests {
     #[test]
     fn snapshot_tells_what_is_owed() {
         let registry = Registry::new();
-        let index = registry.grow();
+        let (index, _) = registry.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
         let public = registry.public(index);
         public.start(txn_id(Epoch(1), 1, index));
         assert!(registry.snapshot().is_empty(), "a reader is owed nothing");
@@ -322,7 +359,7 @@ mod tests {
     #[test]
     fn snapshot_waits_for_an_insert_under_way() {
         let registry = Registry::new();
-        let index = registry.grow();
+        let (index, _) = registry.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
         let public = registry.public(index);
         public.start(TxnId(1));
         public.register(Lsn(512));
@@ -334,6 +371,31 @@ mod tests {
             public.owes_undo(Lsn(640));
             assert_eq!(reader.join().unwrap()[0].need, Need::Undo(Lsn(640)));
         });
+    }
+
+    #[test]
+    fn left_slots_are_listed_and_not_active() {
+        let registry = Registry::new();
+        let (index, _) = registry.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
+        registry.public(index).owes_undo(Lsn(600));
+        registry.close();
+        assert_eq!(registry.active(), 1);
+        registry.public(index).leave_to_recovery();
+        assert_eq!((registry.active(), registry.snapshot().len()), (0, 1));
+        assert!(matches!(registry.grow(SLOTS_MAX, |_| TxnId(2)), Err(Error::Closed)));
+    }
+
+    #[test]
+    fn a_full_registry_refuses_and_stays_as_it_is() {
+        let registry = Registry::new();
+        let numbers = (0..3).map(|n| registry.grow(3, |_| TxnId(n + 1)).unwrap().0);
+        assert_eq!(numbers.collect::<Vec<_>>(), [0, 1, 2]);
+        for _ in 0..3 {
+            let refused = registry.grow(3, |_| TxnId(9));
+            assert!(matches!(refused, Err(Error::TooManyTransactions { .. })));
+        }
+        assert_eq!(registry.active(), 3);
+        assert_eq!(registry.grow(4, |_| TxnId(4)).unwrap().0, 3);
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //!   off the undo list.
 //! - T4. A slot holds a reference to the engine's core, in the free list too, so that a begin and
 //!   an end touch no shared reference count. Closing the engine empties the lists.
+//! - T5. `tables` knows only tables of the slot's own opening: an id alone would also fit a table
+//!   of another database, so the opening is compared before the id is looked up.
 
 mod context;
 mod freeing;
@@ -19,7 +21,7 @@ mod table_use;
 
 use std::{cell::Cell, sync::Arc};
 
-use clearway_base::{Error, Lsn, LsnSpan, Result, TxnId};
+use clearway_base::{Error, Lsn, LsnSpan, Result, TreeId, TxnId};
 use clearway_lock::{IntentMode, LockOwner, ResourceId, WaitLimit};
 use clearway_log::Record;
 use clearway_tree::LeafHint;
@@ -33,7 +35,7 @@ use crate::{
     frees::DeferredFrees,
     ghosts::GhostHint,
     record,
-    registry::{Public, txn_id},
+    registry::{Public, SLOTS_MAX, TRANSACTIONS_MAX, txn_id},
     table::Table,
     undo::UndoList,
 };
@@ -52,6 +54,8 @@ pub(crate) struct Slot {
     anchor: Arc<Anchor>,
     index: u32,
     sequence: u32,
+    /// The core's, at hand for each use of a table (T5).
+    pub(crate) opening: u64,
     pub(crate) id: TxnId,
     pub(crate) owner: LockOwner,
     pub(crate) undo: UndoList,
@@ -81,31 +85,60 @@ pub(crate) struct Slot {
 impl Slot {
     /// A slot for the next transaction: a used one if there is any.
     #[inline]
-    pub(crate) fn begin(core: &Arc<Core>) -> Box<Slot> {
-        let mut slot = core.registry.reuse().unwrap_or_else(|| Slot::new(core));
-        slot.sequence = slot.sequence.wrapping_add(1);
-        let id = txn_id(core.epoch, slot.sequence, slot.index);
-        slot.start(id);
-        slot
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::TooManyTransactions`].
+    pub(crate) fn begin(core: &Arc<Core>) -> Result<Box<Slot>> {
+        Slot::begin_among(core, SLOTS_MAX)
+    }
+
+    /// As [`begin`](Slot::begin), for a user: some slots are kept for the engine's own work.
+    ///
+    /// # Errors
+    /// Those of `begin`.
+    #[inline]
+    pub(crate) fn begin_for_user(core: &Arc<Core>) -> Result<Box<Slot>> {
+        Slot::begin_among(core, TRANSACTIONS_MAX)
+    }
+
+    #[inline]
+    fn begin_among(core: &Arc<Core>, slots_max: u32) -> Result<Box<Slot>> {
+        let begin = |slot: &mut Slot| {
+            slot.sequence = slot.sequence.wrapping_add(1);
+            slot.start(txn_id(core.epoch, slot.sequence, slot.index));
+        };
+        match core.registry.reuse(begin) {
+            Some(slot) => Ok(slot),
+            None => Slot::new(core, slots_max, |index| txn_id(core.epoch, 0, index)),
+        }
     }
 
     /// A slot that continues `loser`, whose newest change not undone is at `head`.
-    pub(crate) fn resume(core: &Arc<Core>, loser: TxnId, first: Lsn, head: Lsn) -> Box<Slot> {
-        let mut slot = Slot::new(core);
-        slot.start(loser);
+    ///
+    /// # Errors
+    /// Those of [`begin`](Slot::begin).
+    pub(crate) fn resume(
+        core: &Arc<Core>,
+        loser: TxnId,
+        first: Lsn,
+        head: Lsn,
+    ) -> Result<Box<Slot>> {
+        let mut slot = Slot::new(core, SLOTS_MAX, |_| loser)?;
         slot.wrote = true;
         slot.recovering = true;
         slot.public().register(first);
         slot.public().owes_undo(head);
-        slot
+        Ok(slot)
     }
 
     #[cold]
-    fn new(core: &Arc<Core>) -> Box<Slot> {
-        Box::new(Slot {
-            index: core.registry.grow(),
+    fn new(core: &Arc<Core>, slots_max: u32, id: impl FnOnce(u32) -> TxnId) -> Result<Box<Slot>> {
+        let (index, id) = core.registry.grow(slots_max, id)?;
+        let mut slot = Box::new(Slot {
+            index,
             sequence: 0,
-            id: TxnId::NONE,
+            opening: core.opening,
+            id,
             owner: core.locks.owner(),
             undo: UndoList::default(),
             claim: Claim::default(),
@@ -123,7 +156,9 @@ impl Slot {
             body: Vec::new(),
             core: core.clone(),
             anchor: Arc::new(Anchor(core.clone())),
-        })
+        });
+        slot.owner.set_txn(id);
+        Ok(slot)
     }
 
     #[inline]
@@ -168,9 +203,13 @@ impl Slot {
     /// there. Answers where its hint is.
     #[inline]
     pub(crate) fn enter(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
+        if self.core.is_closed() {
+            return Err(Error::Closed);
+        }
         let tree = table.id();
         let at = self.tables.iter().position(|used| used.tree == tree);
         if let Some(at) = at
+            && table.belongs_to(self.opening)
             && self.tables[at].intent.is_some_and(|held| held == mode || held != IntentMode::IS)
         {
             return Ok(at);
@@ -182,12 +221,17 @@ impl Slot {
     fn enter_first(&mut self, table: &Table, mode: IntentMode, at: Option<usize>) -> Result<usize> {
         self.core.check_open()?;
         let unknown = || Err(Error::UnknownTable { name: table.name().into() });
-        if !table.belongs_to(self.core.opening) {
+        if !table.belongs_to(self.opening) {
             return unknown();
         }
         let tree = table.id();
-        let resource = ResourceId(tree.0);
-        self.core.locks.acquire_intent(&mut self.owner, resource, mode, self.limit)?;
+        // Nobody locks the catalogue as a whole, so its users need not say that they are there. And
+        // they must not: it would share an entry with some tables, and a drop holds its table's
+        // absolutely while it changes the catalogue.
+        if tree != TreeId::CATALOGUE {
+            let resource = ResourceId(tree.0);
+            self.core.locks.acquire_intent(&mut self.owner, resource, mode, self.limit)?;
+        }
         // Whoever drops the table says so before it lets go of its absolute lock.
         if table.is_dropped() {
             return unknown();
@@ -220,6 +264,9 @@ impl Slot {
     /// # Errors
     /// A failure leaves the rest of the changes in place: the caller stops the engine.
     pub(crate) fn undo_to(&mut self, keep: usize) -> Result<()> {
+        // First, for what they were promised is not owed any more.
+        self.frees.forget_from(keep);
+        self.claim.owe_frees(self.frees.log_bytes());
         let mut body = std::mem::take(&mut self.body);
         self.undoing = true;
         let mut result = Ok(());
@@ -231,7 +278,6 @@ impl Slot {
         }
         self.undoing = false;
         self.body = body;
-        self.frees.forget_from(keep);
         result
     }
 
@@ -264,7 +310,7 @@ impl Slot {
         let public = self.core.registry.public(self.index);
         public.busy();
         let record = Record { kind: record::COMMIT, txn: self.id, prev, body: &[body] };
-        let span = match self.core.log.insert(&record) {
+        let span = match self.core.log.insert_with_seal(&record) {
             Ok(span) => span,
             Err(error) => {
                 public.owes_undo(self.undo.head());
@@ -277,7 +323,8 @@ impl Slot {
             public.owes_frees(span.start, 0);
             self.freeing = Some(Freeing { commit: span.start, current: 0, begun: 0 });
         }
-        self.claim.spend(span.end.0 - span.start.0);
+        self.claim.spend_with_seal(span.end.0 - span.start.0);
+        self.claim.commit();
         Ok(span)
     }
 

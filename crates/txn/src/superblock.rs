@@ -69,6 +69,12 @@ pub(crate) struct Superblock {
 }
 
 impl Superblock {
+    /// Whether another opening would have no epoch, or a write no sequence: after four billion
+    /// openings, or by damage that the checksum does not show.
+    fn is_spent(&self) -> bool {
+        self.epoch.0 == u32::MAX || self.sequence > u64::MAX / 2
+    }
+
     fn encode(&self) -> AlignedBuf {
         let mut page = AlignedBuf::new(PAGE_SIZE);
         page[..8].copy_from_slice(MAGIC);
@@ -181,6 +187,9 @@ pub(crate) fn find(disk: &dyn Disk) -> Result<Found> {
         (Some(block), _) if block.copying => {
             let detail = "it is a backup that did not finish: remove it and back up again".into();
             Err(Error::NotADatabase { path: disk.path(), detail })
+        }
+        (Some(block), _) if block.is_spent() => {
+            Err(Error::corrupt("superblock", "its counters are at their end"))
         }
         (Some(block), _) => Ok(Found::Database(block)),
         (None, None) if blank == 2 && is_first_step(disk, &*file)? => Ok(Found::Unfinished),

@@ -41,7 +41,9 @@ impl Table {
         &self.inner.name
     }
 
-    /// The id of the tree that holds the table. Never used again, even after a drop.
+    /// The id of the tree that holds the table. No two tables of one opening of the database have
+    /// the same, one of them dropped included; a later opening may give a dropped table's id to a
+    /// new one.
     pub fn id(&self) -> TreeId {
         self.inner.tree.id()
     }

@@ -9,23 +9,44 @@
 //!
 //! and is changed by ordinary transactions, so that a crash leaves an entry whole or absent.
 //!
-//! Creating: the tree's root is made by a system transaction, then the entry is inserted and made
-//! durable, then the handle is given out. A crash in between leaves an unused page.
+//! Creating, under `ddl`:
 //!
-//! Dropping, in steps a crash may separate:
+//! ```text
+//!   tree's root made, by a system transaction    a crash from here on leaves an unused page
+//!   → entry inserted; tree known by its id       a rollback that fails now still finds it
+//!   → entry durable → known by its name          so whatever is done to it is done after that
+//! ```
+//!
+//! Dropping, in steps a crash or a failure may separate:
 //!
 //! ```text
 //!   absolute lock on the table: every user of it has ended
-//!   → entry marked `dropping`, durable       from here on the drop will happen
-//!   → handle marked dropped: later users get `UnknownTable`
-//!   → pages freed, by system transactions    restartable
-//!   → entry deleted, durable                 → lock released
+//!   → `ddl` → entry marked `dropping`, durable   from here on the drop will happen
+//!   → handle marked dropped, name unknown        later users get `UnknownTable`
+//!   → pages freed, by system transactions        restartable
+//!   → entry deleted, durable                     → `ddl` and the lock released
 //! ```
 //!
-//! The lock comes first, so that a drop that cannot have it has changed nothing. Opening the
-//! database completes every drop that was marked.
+//! Invariants:
+//! - D1. A table is known by its name only while its entry is live *and durable*.
+//! - D2. Whoever holds `ddl` waits for no transactional lock of another: a transaction may create
+//!   and drop in the middle, and so may wait for `ddl` while others wait for its locks. So the
+//!   absolute lock comes before `ddl`, and before the mark: a drop that cannot have it has changed
+//!   nothing. (The catalogue is under no intent lock, and its keys are locked under `ddl` only.)
+//! - D3. An entry marked `dropping` is among the `unfinished` until it is deleted. Its name can be
+//!   neither opened nor created, but the next drop or creation of the name takes the drop up where
+//!   it stopped, and so does every opening. One that fails again is `DropUnfinished`, and harms
+//!   nothing but its name and its pages.
+//! - D4. Tree ids are unique among the entries, and among all tables of one opening. The id of a
+//!   dropped table may come again after an opening, when it was the highest. That does no harm.
+//!   *Locks, hints, handles* end with the opening. *Redo* repeats history page by page, in the
+//!   order of the log, and asks page LSNs and not ids. *Undo* by id concerns losers only, and the
+//!   old table has none: its mark stands behind the end of every user (absolute lock), and the
+//!   new entry behind the mark. *Deferred frees* of its last users are completed by the opening,
+//!   before there can be a new table, or keep the database from opening.
 //!
-//! Latch order: `ddl` (held across a whole create or drop) → the maps' latch (a few instructions).
+//! Order: a table's absolute lock → `ddl` (held to the end of a create or drop) → the maps' latch
+//! (a few instructions).
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -57,8 +78,11 @@ pub(crate) struct Tables {
 
 #[derive(Default)]
 struct Maps {
+    /// D1.
     by_name: BTreeMap<String, Table>,
-    /// Also holds the catalogue, and tables that are being dropped.
+    /// D3.
+    unfinished: BTreeMap<String, Table>,
+    /// Also holds the catalogue, tables that are being created, and the unfinished.
     by_id: HashMap<u32, Table>,
 }
 
@@ -101,18 +125,31 @@ impl Tables {
         self.maps.read().by_name.values().cloned().collect()
     }
 
+    /// Names of the tables whose drop is unfinished, in order.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        self.maps.read().unfinished.keys().cloned().collect()
+    }
+
+    fn know(&self, table: &Table) {
+        self.maps.write().by_id.insert(table.id().0, table.clone());
+    }
+
     fn publish(&self, table: &Table) {
-        let mut maps = self.maps.write();
-        maps.by_name.insert(table.name().into(), table.clone());
-        maps.by_id.insert(table.id().0, table.clone());
+        self.maps.write().by_name.insert(table.name().into(), table.clone());
     }
 
+    /// The table's drop has begun (D3).
     fn hide(&self, table: &Table) {
-        self.maps.write().by_name.remove(table.name());
+        let mut maps = self.maps.write();
+        maps.by_name.remove(table.name());
+        maps.unfinished.insert(table.name().into(), table.clone());
     }
 
-    fn forget(&self, id: TreeId) {
-        self.maps.write().by_id.remove(&id.0);
+    /// The table's drop is complete.
+    fn forget(&self, table: &Table) {
+        let mut maps = self.maps.write();
+        maps.unfinished.remove(table.name());
+        maps.by_id.remove(&table.id().0);
     }
 }
 
@@ -152,23 +189,21 @@ pub(crate) fn create(core: &Arc<Core>, name: &str) -> Result<Table> {
     }
     core.check_open()?;
     let _ddl = core.tables.ddl.lock();
-    let mut slot = Slot::begin(core);
-    match create_in(&mut slot, name) {
-        Ok(tree) => {
-            let table = Table::new(name.into(), tree, core.opening);
-            // Known by id before the commit: a rollback that fails there still finds its tree.
-            core.tables.publish(&table);
-            if let Err(error) = commit_durably(slot) {
-                core.tables.hide(&table);
-                return Err(error);
-            }
-            Ok(table)
-        }
+    complete_drop(core, name)?;
+    let mut slot = Slot::begin(core)?;
+    let tree = match create_in(&mut slot, name) {
+        Ok(tree) => tree,
         Err(error) => {
             finish::rollback(slot)?;
-            Err(error)
+            return Err(error);
         }
-    }
+    };
+    let table = Table::new(name.into(), tree, core.opening);
+    core.tables.know(&table);
+    // A failure has stopped the engine: the next opening knows whether there is a table.
+    commit_durably(slot)?;
+    core.tables.publish(&table);
+    Ok(table)
 }
 
 fn create_in(slot: &mut Slot, name: &str) -> Result<Tree> {
@@ -195,20 +230,30 @@ fn create_in(slot: &mut Slot, name: &str) -> Result<Tree> {
 /// Drops a table; durable when it returns.
 pub(crate) fn drop(core: &Arc<Core>, name: &str) -> Result<()> {
     core.check_open()?;
-    let _ddl = core.tables.ddl.lock();
-    let unknown = || Error::UnknownTable { name: name.into() };
-    let table = core.tables.by_name(name).ok_or_else(unknown)?;
-    let mut holder = Slot::begin(core);
-    let result = holder
-        .enter(&table, IntentMode::X)
-        .and_then(|_| mark_dropping(core, &table))
-        .and_then(|()| {
-            table.mark_dropped();
-            core.tables.hide(&table);
-            finish_drop(core, &mut holder, table.name(), table.tree())
-        });
+    let mut holder = Slot::begin(core)?;
+    let result = drop_for(core, &mut holder, name);
     finish::leave(holder);
     result
+}
+
+/// Drops a table on behalf of `holder`, which gets the absolute lock.
+fn drop_for(core: &Arc<Core>, holder: &mut Slot, name: &str) -> Result<()> {
+    let unknown = || Error::UnknownTable { name: name.into() };
+    let table = core.tables.by_name(name).ok_or_else(unknown);
+    // D2: before `ddl`.
+    let entered = table.and_then(|table| holder.enter(&table, IntentMode::X).map(|_| table));
+    let _ddl = core.tables.ddl.lock();
+    let table = match entered {
+        Ok(table) => table,
+        // Another drop came first; maybe not to its end.
+        Err(Error::UnknownTable { .. }) if complete_drop(core, name)? => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    debug_assert!(!table.is_dropped(), "only a holder of the absolute lock drops");
+    mark_dropping(core, &table)?;
+    table.mark_dropped();
+    core.tables.hide(&table);
+    finish_drop(core, holder, &table)
 }
 
 fn mark_dropping(core: &Arc<Core>, table: &Table) -> Result<()> {
@@ -218,12 +263,33 @@ fn mark_dropping(core: &Arc<Core>, table: &Table) -> Result<()> {
     })
 }
 
-/// The part of a drop that comes after its mark; the caller makes sure that nobody uses the tree.
-fn finish_drop(core: &Arc<Core>, holder: &mut Slot, name: &str, tree: &Tree) -> Result<()> {
-    tree.destroy(holder)?;
-    change_catalogue(core, |slot, hint, catalogue| catalogue.delete(slot, hint, name.as_bytes()))?;
-    core.tables.forget(tree.id());
-    Ok(())
+/// The part of a drop that comes after its mark. Nobody uses the tree: those who did had ended
+/// when the absolute lock was granted, and the others see the mark.
+fn finish_drop(core: &Arc<Core>, slot: &mut Slot, table: &Table) -> Result<()> {
+    let name = table.name();
+    let delete = |slot: &mut Slot, hint: &mut LeafHint, catalogue: &Tree| {
+        catalogue.delete(slot, hint, name.as_bytes())
+    };
+    match table.tree().destroy(slot).and_then(|()| change_catalogue(core, delete)) {
+        Ok(()) => {
+            core.tables.forget(table);
+            Ok(())
+        }
+        Err(cause) => {
+            core.check_open()?;
+            Err(Error::DropUnfinished { name: name.into(), cause: Arc::new(cause) })
+        }
+    }
+}
+
+/// Takes up the drop of `name` if one is unfinished (D3), and answers whether. Under `ddl`.
+fn complete_drop(core: &Arc<Core>, name: &str) -> Result<bool> {
+    let table = core.tables.maps.read().unfinished.get(name).cloned();
+    let Some(table) = table else { return Ok(false) };
+    let mut slot = Slot::begin(core)?;
+    let result = finish_drop(core, &mut slot, &table);
+    finish::leave(slot);
+    result.map(|()| true)
 }
 
 /// Runs one change of the catalogue as a transaction of its own; durable when it returns.
@@ -232,7 +298,7 @@ fn change_catalogue(
     change: impl FnOnce(&mut Slot, &mut LeafHint, &Tree) -> Result<()>,
 ) -> Result<()> {
     let catalogue = core.tables.catalogue();
-    let mut slot = Slot::begin(core);
+    let mut slot = Slot::begin(core)?;
     let changed =
         slot.operate(&catalogue, IntentMode::IX, |slot, hint| change(slot, hint, catalogue.tree()));
     match changed {
@@ -250,12 +316,12 @@ fn commit_durably(slot: Box<Slot>) -> Result<()> {
     core.log.wait_durable(committed.ack)
 }
 
-/// Fills the maps from the catalogue. Answers the names of tables whose drop is unfinished.
+/// Fills the maps from the catalogue.
 /// Called while nobody else is in the engine, once before losers are undone (whose trees must be
 /// known) and once afterwards.
-pub(crate) fn load(core: &Arc<Core>) -> Result<Vec<Table>> {
+pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
     let catalogue = core.tables.catalogue();
-    let mut slot = Slot::begin(core);
+    let mut slot = Slot::begin(core)?;
     let mut cursor = catalogue.tree().cursor(
         Bound::Unbounded,
         Bound::Unbounded,
@@ -263,7 +329,6 @@ pub(crate) fn load(core: &Arc<Core>) -> Result<Vec<Table>> {
         ReadIntent::Read,
     );
     let mut maps = Maps::default();
-    let mut dropping = Vec::new();
     let mut last_id = TreeId::CATALOGUE.0;
     maps.by_id.insert(TreeId::CATALOGUE.0, catalogue.clone());
     while let Some((key, value)) = cursor.next(catalogue.tree(), &mut *slot)? {
@@ -278,22 +343,30 @@ pub(crate) fn load(core: &Arc<Core>) -> Result<Vec<Table>> {
         if entry.state == LIVE {
             maps.by_name.insert(name, table);
         } else {
-            dropping.push(table);
+            table.mark_dropped();
+            maps.unfinished.insert(name, table);
         }
     }
     finish::leave(slot);
     *core.tables.maps.write() = maps;
     core.tables.next_id.store(last_id + 1, Ordering::Relaxed);
-    Ok(dropping)
+    Ok(())
 }
 
-/// Completes the drops that a crash interrupted.
-pub(crate) fn resume_drops(core: &Arc<Core>, dropping: &[Table]) -> Result<()> {
-    for table in dropping {
-        let mut holder = Slot::begin(core);
-        let result = finish_drop(core, &mut holder, table.name(), table.tree());
-        finish::leave(holder);
-        result?;
+/// Completes the drops that a crash or a failure interrupted. Answers how many, and what keeps the
+/// others from completion.
+///
+/// # Errors
+/// What has stopped the engine.
+pub(crate) fn resume_drops(core: &Arc<Core>) -> Result<(u64, Vec<Error>)> {
+    let _ddl = core.tables.ddl.lock();
+    let (mut resumed, mut unfinished) = (0, Vec::new());
+    for name in core.tables.unfinished() {
+        match complete_drop(core, &name) {
+            Ok(_) => resumed += 1,
+            Err(error @ Error::DropUnfinished { .. }) => unfinished.push(error),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(())
+    Ok((resumed, unfinished))
 }

@@ -2,12 +2,16 @@
 
 use std::ops::Bound;
 
-use clearway_base::{Error, Lsn, Result, TxnId};
+use clearway_base::{
+    Error, Lsn, Result, TxnId,
+    zoo::{self, Bug},
+};
 use clearway_lock::{IntentMode, WaitLimit};
 use clearway_tree::{Direction, LeafHint, ReadIntent};
 
 use crate::{
     finish::{self, Committed},
+    registry::TRANSACTIONS_MAX,
     slot::Slot,
     table::Table,
 };
@@ -21,11 +25,20 @@ pub struct Transaction {
     /// `None` once the transaction has ended.
     slot: Option<Box<Slot>>,
     id: TxnId,
+    /// Number of its engine's opening: ids tell apart the transactions of one database only.
+    opening: u64,
 }
+
+/// The ids of transactions that could not begin. A slot gives out neither: an epoch is at least 1.
+const REFUSED_CLOSED: TxnId = TxnId(1);
+const REFUSED_FULL: TxnId = TxnId(2);
+/// The opening of a transaction that did not begin: openings are numbered from 1.
+const NO_OPENING: u64 = 0;
 
 /// A state of a transaction that it can come back to.
 #[derive(Clone, Debug)]
 pub struct Savepoint {
+    opening: u64,
     txn: TxnId,
     serial: u64,
 }
@@ -33,6 +46,7 @@ pub struct Savepoint {
 /// A position in a key range of a table. It does not borrow its transaction.
 pub struct Cursor {
     table: Table,
+    opening: u64,
     txn: TxnId,
     mode: IntentMode,
     inner: clearway_tree::Cursor,
@@ -40,8 +54,23 @@ pub struct Cursor {
 
 impl Transaction {
     #[inline]
-    pub(crate) fn new(slot: Box<Slot>) -> Transaction {
-        Transaction { id: slot.id, slot: Some(slot) }
+    pub(crate) fn new(slot: Result<Box<Slot>>) -> Transaction {
+        let refused = |id| Transaction { id, opening: NO_OPENING, slot: None };
+        match slot {
+            Ok(slot) => Transaction { id: slot.id, opening: slot.opening, slot: Some(slot) },
+            Err(Error::TooManyTransactions { .. }) => refused(REFUSED_FULL),
+            Err(_) => refused(REFUSED_CLOSED),
+        }
+    }
+
+    /// Why there is no slot.
+    #[cold]
+    fn ended(&self) -> Error {
+        match self.id {
+            REFUSED_CLOSED => Error::Closed,
+            REFUSED_FULL => Error::TooManyTransactions { max: TRANSACTIONS_MAX },
+            _ => Error::TransactionEnded,
+        }
     }
 
     /// The transaction's id.
@@ -69,7 +98,7 @@ impl Transaction {
         mode: IntentMode,
         operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
     ) -> Result<R> {
-        let Some(slot) = self.slot.as_mut() else { return Err(Error::TransactionEnded) };
+        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
         let result = slot.operate(table, mode, operation);
         match result {
             Err(Error::Deadlock { .. }) => self.die(result),
@@ -169,16 +198,17 @@ impl Transaction {
         };
         self.run(table, mode, |_, _| Ok(()))?;
         let inner = table.tree().cursor(lower, upper, direction, intent);
-        Ok(Cursor { table: table.clone(), txn: self.id, mode, inner })
+        let (table, opening) = (table.clone(), self.opening);
+        Ok(Cursor { table, opening, txn: self.id, mode, inner })
     }
 
     /// Marks the present state.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
-        let Some(slot) = self.slot.as_mut() else { return Err(Error::TransactionEnded) };
+        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
         slot.savepoint_serial += 1;
         let serial = slot.savepoint_serial;
         slot.savepoints.push((serial, slot.undo.len()));
-        Ok(Savepoint { txn: self.id, serial })
+        Ok(Savepoint { opening: self.opening, txn: self.id, serial })
     }
 
     /// Undoes what was done since the savepoint. The savepoint stays valid, later ones do not;
@@ -187,13 +217,15 @@ impl Transaction {
     /// # Errors
     /// [`Error::UnknownSavepoint`] if it is another transaction's, or a rollback went past it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        let Some(slot) = self.slot.as_mut() else { return Err(Error::TransactionEnded) };
+        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
         let at = slot.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
-        let (Ok(at), true) = (at, savepoint.txn == self.id) else {
+        let is_own = (savepoint.opening, savepoint.txn) == (self.opening, self.id);
+        let (Ok(at), true) = (at, is_own) else {
             return Err(Error::UnknownSavepoint);
         };
         slot.core.check_open()?;
-        let keep = slot.savepoints[at].1;
+        let forgets = usize::from(zoo::has(Bug::SavepointForgotten));
+        let keep = slot.savepoints[at].1 + forgets;
         slot.savepoints.truncate(at + 1);
         let result = slot.undo_to(keep);
         // Changes that can be neither kept nor taken back are recovery's to undo.
@@ -215,12 +247,12 @@ impl Transaction {
     pub fn commit(mut self) -> Result<Committed> {
         match self.slot.take() {
             Some(slot) => finish::commit(slot),
-            None => Err(Error::TransactionEnded),
+            None => Err(self.ended()),
         }
     }
 
-    /// Undoes everything and ends. Answers an LSN: when the log is durable up to there, nothing that
-    /// the transaction has seen can be taken back by a crash any more.
+    /// Undoes everything and ends. Answers an LSN: when the log is durable up to there, nothing
+    /// that the transaction has seen can be taken back by a crash any more.
     ///
     /// # Errors
     /// [`Error::TransactionEnded`]. A failure to undo stops the engine: [`Error::Poisoned`];
@@ -228,7 +260,7 @@ impl Transaction {
     pub fn rollback(mut self) -> Result<Lsn> {
         match self.slot.take() {
             Some(slot) => finish::rollback(slot),
-            None => Err(Error::TransactionEnded),
+            None => Err(self.ended()),
         }
     }
 }
@@ -259,7 +291,7 @@ impl Cursor {
     /// of every read.
     #[allow(clippy::should_implement_trait)] // It needs the transaction.
     pub fn next(&mut self, txn: &mut Transaction) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        if txn.id != self.txn {
+        if (txn.opening, txn.id) != (self.opening, self.txn) {
             return Err(Error::TransactionEnded);
         }
         let Cursor { table, mode, inner, .. } = self;
@@ -270,5 +302,50 @@ impl Cursor {
 impl std::fmt::Debug for Cursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cursor").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use clearway_disk::MemoryDisk;
+    use clearway_log::record_bytes;
+
+    use super::*;
+    use crate::{Engine, EngineOptions};
+
+    #[test]
+    fn deferred_frees_are_paid_for_exactly() {
+        let options = EngineOptions { background: false, ..EngineOptions::default() };
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let table = engine.create_table("t").unwrap();
+        let mut txn = engine.begin();
+        for n in 0..200u32 {
+            txn.insert(&table, &n.to_be_bytes(), &[7; 20_000]).unwrap();
+        }
+        txn.commit().unwrap();
+
+        let mut txn = engine.begin();
+        txn.delete(&table, &0u32.to_be_bytes()).unwrap();
+        let promised = |txn: &Transaction| txn.slot.as_ref().unwrap().claim.promised();
+        let (savepoint, before) = (txn.savepoint().unwrap(), promised(&txn));
+        assert!(before.0 > 0 && before.1 > 0);
+        for n in 1..200u32 {
+            txn.delete(&table, &n.to_be_bytes()).unwrap();
+            assert!(promised(&txn).1 > before.1);
+            txn.rollback_to(&savepoint).unwrap();
+            assert_eq!(promised(&txn), before);
+        }
+        for n in 1..200u32 {
+            txn.delete(&table, &n.to_be_bytes()).unwrap();
+        }
+        let mut slot = txn.slot.take().unwrap();
+        slot.log_commit().unwrap();
+        assert_eq!(slot.claim.promised(), (0, 0));
+        assert!(slot.claim.held() >= record_bytes(0) as i64, "its END");
+        slot.free_deferred().unwrap();
+        assert!(slot.claim.held() >= 0);
+        finish::abandon(slot);
     }
 }

@@ -1,4 +1,14 @@
 //! Checking a whole database while it is in use.
+//!
+//! A tree checks itself (`clearway_tree`'s `verify`). What trees have in common is checked here,
+//! and while transactions run no two trees are seen at the same moment:
+//!
+//! - *No page belongs to two trees.* Every page, an overflow page too, names its tree, and a tree's
+//!   own check compares that with the pointer that led there, both latched. Of two trees that lead
+//!   to one page at least one is therefore found damaged by itself, if only their ids differ, which
+//!   is checked here. A page that two walks have met in turn has moved in between.
+//! - *No page in use is out of reach.* Counted is what was in use before and after a walk that did
+//!   not meet it, and again so in a second one. More looks are taken while they disagree.
 
 use std::sync::Arc;
 
@@ -14,32 +24,56 @@ use crate::{
     table::Table,
 };
 
-/// Checks every tree, and what they have in common: the space map.
-///
-/// While transactions run, pages move between "in use" and "free"; only what was in use both
-/// before and after the trees were walked can be called unreachable, and only a page that two trees
-/// claim on a second look is damage.
+/// How many walks there are at most.
+const LOOKS_MAX: u32 = 4;
+
+/// Checks every tree, and what they have in common.
 pub(crate) fn all(core: &Arc<Core>) -> Result<VerifyReport> {
-    let before = allocated(core)?;
+    let (mut tables, mut unreachable) = look(core)?;
+    for _ in 1..LOOKS_MAX {
+        if unreachable.is_empty() {
+            break;
+        }
+        let suspects = unreachable;
+        (tables, unreachable) = look(core)?;
+        unreachable.retain(|page| suspects.binary_search(page).is_ok());
+        if unreachable.len() == suspects.len() {
+            break;
+        }
+    }
+    let unreachable_pages = unreachable.len() as u64;
+    Ok(VerifyReport { pages: core.pool.page_count(), unreachable_pages, tables })
+}
+
+/// Walks all trees once. Answers also which pages seem out of reach, rising.
+fn look(core: &Arc<Core>) -> Result<(Vec<TableReport>, Vec<PageId>)> {
+    let mut unreachable = allocated(core)?;
     let mut tables = vec![core.tables.catalogue()];
     tables.extend(core.tables.all());
-    let mut reports = walk(core, &tables)?;
-    if shared_page(&reports).is_some() {
-        reports = walk(core, &tables)?;
-    }
-    if let Some(page) = shared_page(&reports) {
-        return Err(Error::CorruptPage { page, detail: "two trees lead to it".into() });
-    }
+    check_ids(&tables)?;
+    let reports = walk(core, &tables)?;
     let after = allocated(core)?;
     let mut reached: Vec<PageId> =
         reports.iter().flat_map(|table| table.report.pages.iter().copied()).collect();
     reached.sort_unstable();
     let is_map = |page: PageId| (page.0 - FIRST_MAP).is_multiple_of(SPACE_SPAN);
-    let unreachable = before.iter().filter(|page| {
-        !is_map(**page) && after.binary_search(page).is_ok() && reached.binary_search(page).is_err()
+    unreachable.retain(|page| {
+        !is_map(*page) && after.binary_search(page).is_ok() && reached.binary_search(page).is_err()
     });
-    let unreachable_pages = unreachable.count() as u64;
-    Ok(VerifyReport { pages: core.pool.page_count(), unreachable_pages, tables: reports })
+    Ok((reports, unreachable))
+}
+
+/// Whether each table has a tree of its own.
+fn check_ids(tables: &[Table]) -> Result<()> {
+    let mut by_id: Vec<&Table> = tables.iter().collect();
+    by_id.sort_unstable_by_key(|table| table.id().0);
+    match by_id.windows(2).find(|pair| pair[0].id() == pair[1].id()) {
+        None => Ok(()),
+        Some(pair) => {
+            let (one, two) = (pair[0].name(), pair[1].name());
+            Err(Error::corrupt("catalogue", format!("{one:?} and {two:?} have one tree")))
+        }
+    }
 }
 
 /// The first space-map page.
@@ -55,7 +89,7 @@ fn walk(core: &Arc<Core>, tables: &[Table]) -> Result<Vec<TableReport>> {
     let mut reports = Vec::new();
     for table in tables {
         // The intent lock keeps the table from being dropped under the walk.
-        let mut slot = Slot::begin(core);
+        let mut slot = Slot::begin(core)?;
         let result = slot.enter(table, IntentMode::IS).and_then(|_| table.tree().verify());
         finish::leave(slot);
         match result {
@@ -70,12 +104,4 @@ fn walk(core: &Arc<Core>, tables: &[Table]) -> Result<Vec<TableReport>> {
         }
     }
     Ok(reports)
-}
-
-/// A page that more than one tree leads to.
-fn shared_page(reports: &[TableReport]) -> Option<PageId> {
-    let mut pages: Vec<PageId> =
-        reports.iter().flat_map(|table| table.report.pages.iter().copied()).collect();
-    pages.sort_unstable();
-    pages.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }

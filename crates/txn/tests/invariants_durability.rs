@@ -7,6 +7,8 @@ mod bad_input;
 #[path = "invariants_durability/crash_points.rs"]
 mod crash_points;
 mod rig;
+#[path = "invariants_durability/rotten_tail.rs"]
+mod rotten_tail;
 
 use std::{
     collections::BTreeMap,

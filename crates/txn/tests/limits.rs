@@ -227,3 +227,65 @@ fn backup_is_a_database_as_of_its_end() {
     assert!(found.values().skip(1 + seconds).all(|value| value == b"first"));
     check(&copy);
 }
+
+#[test]
+fn small_commits_on_a_full_disk_are_durable_or_refused() {
+    let disk = MemoryDisk::new();
+    let mut options = options();
+    // So large that transactions keep claims for the ones after them, in the smallest segments.
+    options.log.capacity_bytes = 64 << 20;
+    let engine = open_with(disk.clone(), options);
+    let table = engine.create_table("t").unwrap();
+    let mut value = 0u64;
+    let mut round = |may_be_refused: bool| {
+        // All at once, so that each has a slot, and a claim, of its own.
+        let txns: Vec<_> = (0..32).map(|_| engine.begin()).collect();
+        let mut refused = 0;
+        for mut txn in txns {
+            value += 1;
+            match txn.put(&table, b"key", &value.to_be_bytes()) {
+                Ok(_) => commit(&engine, txn),
+                Err(error) => {
+                    assert!(may_be_refused && matches!(error, Error::DiskFull { .. }), "{error}");
+                    txn.rollback().unwrap();
+                    refused += 1;
+                }
+            }
+        }
+        refused
+    };
+    round(false);
+    disk.set_capacity(disk.used_bytes());
+    while round(true) < 32 {}
+    engine.health().unwrap();
+    disk.set_capacity(u64::MAX);
+    round(false);
+    engine.close().unwrap();
+}
+
+#[test]
+fn one_idle_transaction_does_not_keep_the_checkpointer_busy() {
+    let disk = MemoryDisk::new();
+    let mut options = EngineOptions { background: true, ..options() };
+    options.log.capacity_bytes = 1 << 20;
+    let engine = open_with(disk, options);
+    let table = engine.create_table("t").unwrap();
+    let mut idle = engine.begin();
+    idle.put(&table, b"idle", b"value").unwrap();
+    let mut n = 0;
+    while engine.log().used_bytes() < 640 << 10 {
+        put(&engine, &table, &format!("{}", n % 50), &"v".repeat(300));
+        n += 1;
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let before = engine.stats().checkpoints;
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let taken = engine.stats().checkpoints - before;
+    assert!(taken <= 1, "{taken} checkpoints for nothing");
+    // Once it has ended there is room again, without anybody asking.
+    idle.rollback().unwrap();
+    for n in 0..3000 {
+        put(&engine, &table, &format!("{}", n % 50), &"v".repeat(300));
+    }
+    engine.close().unwrap();
+}

@@ -90,13 +90,33 @@ fn predecessor_inherits_the_tag_of_a_removed_ghost() {
     assert_eq!(table.try_acquire(&mut a, ghost, RangeMode::XN), Outcome::Granted);
     table.release_all(&mut a, Some(Lsn(50)));
     assert_eq!(table.tag(predecessor), Lsn::ZERO);
-    table.inherit_tag(ghost, predecessor);
+    assert!(table.inherit_tag(&mut a, ghost, predecessor, Lsn::ZERO));
     assert_eq!(table.tag(predecessor), Lsn(50));
     // A higher one stays.
     assert_eq!(table.try_acquire(&mut a, predecessor, RangeMode::NX), Outcome::Granted);
     table.release_all(&mut a, Some(Lsn(60)));
-    table.inherit_tag(ghost, predecessor);
+    assert!(table.inherit_tag(&mut a, ghost, predecessor, Lsn::ZERO));
     assert_eq!(table.tag(predecessor), Lsn(60));
+}
+
+#[test]
+fn tag_is_not_handed_to_a_lock_whose_holder_would_miss_it() {
+    let table = LockTable::new(LockOptions::default());
+    let [mut deleter, mut writer, mut reader, mut keeper] = owners(&table);
+    let (ghost, predecessor) = (id(2), id(1));
+    assert_eq!(table.try_acquire(&mut reader, predecessor, RangeMode::NS), Outcome::Granted);
+    assert_eq!(table.try_acquire(&mut deleter, ghost, RangeMode::XN), Outcome::Granted);
+    table.release_all(&mut deleter, Some(Lsn(50)));
+    assert!(!table.inherit_tag(&mut keeper, ghost, predecessor, Lsn(49)));
+    assert_eq!((table.tag(predecessor), keeper.max_tag()), (Lsn::ZERO, Lsn::ZERO));
+    // The key has been written since, which the gap's reader has not met.
+    assert_eq!(table.try_acquire(&mut writer, predecessor, RangeMode::XN), Outcome::Granted);
+    table.release_all(&mut writer, Some(Lsn(60)));
+    assert!(!table.inherit_tag(&mut keeper, ghost, predecessor, Lsn(49)));
+    // The reader itself may, and meets it; anybody may when it is durable.
+    assert!(table.inherit_tag(&mut reader, ghost, predecessor, Lsn(49)));
+    assert_eq!(reader.max_tag(), Lsn(50));
+    assert!(table.inherit_tag(&mut keeper, ghost, predecessor, Lsn(50)));
 }
 
 #[test]

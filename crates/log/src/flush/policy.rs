@@ -59,8 +59,12 @@ pub(super) fn decide(policy: GroupPolicy, now: impl Fn() -> Instant, s: &Situati
                 return Decision::Start;
             }
             match s.first_request {
-                Some(first) if now() >= first + time => Decision::Start,
-                Some(first) => Decision::At(first + time),
+                Some(first) => match first.checked_add(time) {
+                    Some(due) if now() >= due => Decision::Start,
+                    Some(due) => Decision::At(due),
+                    // So long that no clock will see it: the other limits decide.
+                    None => Decision::Rest,
+                },
                 // Requested this moment; the request will look again after it has set the time.
                 None => Decision::Rest,
             }
@@ -143,5 +147,14 @@ mod tests {
         assert_eq!(decide(Situation { is_urgent: true, ..s }), Decision::Start);
         let late = super::decide(policy, || first + time, &s);
         assert_eq!(late, Decision::Start);
+    }
+
+    #[test]
+    fn a_time_limit_beyond_all_clocks_is_no_limit() {
+        let policy = GroupPolicy::Fixed { commits: 3, bytes: 4096, time: Duration::MAX };
+        let s = Situation { first_request: Some(Instant::now()), ..situation() };
+        assert_eq!(super::decide(policy, Instant::now, &s), Decision::Rest);
+        let s = Situation { requests: 3, ..s };
+        assert_eq!(super::decide(policy, Instant::now, &s), Decision::Start);
     }
 }

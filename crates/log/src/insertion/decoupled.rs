@@ -13,10 +13,10 @@ use std::sync::Arc;
 use clearway_base::{Lsn, LsnSpan};
 use clearway_sync::{CachePadded, SpinLatch};
 
-use super::{Insertion, SealWords, links::Links};
+use super::{Insertion, Seal, SealWords, links::Links};
 use crate::{
     record::{Draft, Padding},
-    ring::{Cursor, Ring},
+    ring::{Cursor, Ring, SealRegion},
 };
 
 /// Insertion with decoupled fill.
@@ -36,20 +36,25 @@ impl DecoupledInsertion {
 impl Insertion for DecoupledInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
         // The guard is a temporary: the latch is free when this statement ends (I4).
-        let region = self.cursor.lock().take(draft.span_bytes(), &self.ring)?;
+        let region = self.cursor.lock().take(draft, &self.ring)?;
         let span = self.ring.fill(region, draft);
         self.links.mark(span);
         Some(span)
     }
 
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<LsnSpan> {
-        let region = self.cursor.lock().take_seal(group_start, words.even_empty, &self.ring)?;
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+        let taken = self.cursor.lock().take_seal(group_start, words.even_empty, &self.ring)?;
+        let SealRegion { region, seals_paid } = taken;
         let span = region.span();
         let padding = Padding::of(span.end.0 - span.start.0);
         let draft = Draft::seal(words.epoch, words.durable, words.flags, &padding);
         self.ring.fill(region, &draft);
         self.links.mark(span);
-        Some(span)
+        Some(Seal { span, seals_paid })
+    }
+
+    fn close(&self) {
+        self.cursor.lock().close();
     }
 
     fn await_released(&self, group: LsnSpan) {
@@ -58,5 +63,9 @@ impl Insertion for DecoupledInsertion {
 
     fn records(&self) -> u64 {
         self.cursor.lock().records()
+    }
+
+    fn seals_paid(&self) -> u64 {
+        self.cursor.lock().seals_paid()
     }
 }

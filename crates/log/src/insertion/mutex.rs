@@ -9,10 +9,10 @@ use std::sync::Arc;
 use clearway_base::{Lsn, LsnSpan};
 use clearway_sync::Mutex;
 
-use super::{Insertion, SealWords};
+use super::{Insertion, Seal, SealWords};
 use crate::{
     record::{Draft, Padding},
-    ring::{Cursor, Ring},
+    ring::{Cursor, Ring, SealRegion},
 };
 
 /// Insertion under one mutex.
@@ -30,17 +30,23 @@ impl MutexInsertion {
 impl Insertion for MutexInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
         let mut cursor = self.cursor.lock();
-        let region = cursor.take(draft.span_bytes(), &self.ring)?;
+        let region = cursor.take(draft, &self.ring)?;
         Some(self.ring.fill(region, draft))
     }
 
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<LsnSpan> {
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
         let mut cursor = self.cursor.lock();
-        let region = cursor.take_seal(group_start, words.even_empty, &self.ring)?;
+        let taken = cursor.take_seal(group_start, words.even_empty, &self.ring)?;
+        let SealRegion { region, seals_paid } = taken;
         let span = region.span();
         let padding = Padding::of(span.end.0 - span.start.0);
         let draft = Draft::seal(words.epoch, words.durable, words.flags, &padding);
-        Some(self.ring.fill(region, &draft))
+        let span = self.ring.fill(region, &draft);
+        Some(Seal { span, seals_paid })
+    }
+
+    fn close(&self) {
+        self.cursor.lock().close();
     }
 
     /// Nothing to wait for: whoever sealed the group held the mutex after each fill in it (I2).
@@ -48,5 +54,9 @@ impl Insertion for MutexInsertion {
 
     fn records(&self) -> u64 {
         self.cursor.lock().records()
+    }
+
+    fn seals_paid(&self) -> u64 {
+        self.cursor.lock().seals_paid()
     }
 }

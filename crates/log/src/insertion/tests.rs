@@ -28,7 +28,7 @@ fn insert(insertion: &dyn Insertion, txn: u64, span: usize) -> Option<LsnSpan> {
 fn seal(insertion: &dyn Insertion, from: Lsn, durable: Lsn) -> Option<LsnSpan> {
     let words = SealWords { epoch: EPOCH, durable, flags: 0, even_empty: false };
     let seal = insertion.seal(from, words)?;
-    Some(LsnSpan { start: from, end: seal.end })
+    Some(LsnSpan { start: from, end: seal.span.end })
 }
 
 /// Checks the records of a group, seal included, and returns the transactions that wrote them.

@@ -10,7 +10,8 @@ use clearway_disk::{AlignedBuf, Disk, File, IO_ALIGNMENT, OpenMode};
 
 use crate::segments::{check_len, list_segments, segment_name};
 
-/// Bytes of a window: large reads use the device's full bandwidth.
+/// Bytes of a window: large reads use the device's full bandwidth. Less for segments of less, so
+/// that small logs, which tests open by the thousand, cost little.
 const WINDOW_BYTES: usize = 1 << 20;
 
 /// Bytes of a window for random access: a record of any size and something around it.
@@ -32,7 +33,8 @@ impl Window {
     /// An empty window on the segments that are on `disk` now.
     pub(super) fn new(disk: Arc<dyn Disk>, segment_bytes: u64) -> Result<Window> {
         let segments = list_segments(&*disk, segment_bytes)?;
-        let buf = AlignedBuf::new(WINDOW_BYTES);
+        let bytes = (segment_bytes as usize).clamp(WINDOW_BYTES_RANDOM, WINDOW_BYTES);
+        let buf = AlignedBuf::new(bytes);
         Ok(Window { disk, segment_bytes, segments, open: None, buf, start: 0, len: 0 })
     }
 
@@ -47,7 +49,7 @@ impl Window {
     /// Up to `want` bytes from `at` on; fewer if the log has no more in a row.
     pub(super) fn bytes(&mut self, at: u64, want: usize) -> Result<&[u8]> {
         if !self.holds(at, want) {
-            self.load(at - at % IO_ALIGNMENT as u64, WINDOW_BYTES)?;
+            self.load(at - at % IO_ALIGNMENT as u64, self.buf.len())?;
         }
         Ok(self.slice(at, want))
     }
@@ -60,7 +62,8 @@ impl Window {
         // The record of any size that begins at `at` ends in the window, and most of the window is
         // before it, where the next read will be.
         let before = (WINDOW_BYTES_RANDOM - RECORD_LEN_MAX - IO_ALIGNMENT) as u64;
-        let start = at.saturating_sub(before).max(self.first_without_gap(at));
+        // Not before the segment's begin: the segment before it may be given back at any time.
+        let start = at.saturating_sub(before).max(at - at % self.segment_bytes);
         self.load(start - start % IO_ALIGNMENT as u64, WINDOW_BYTES_RANDOM)
     }
 
@@ -71,18 +74,6 @@ impl Window {
     fn slice(&self, at: u64, want: usize) -> &[u8] {
         let from = ((at - self.start) as usize).min(self.len);
         &self.buf[from..(from + want).min(self.len)]
-    }
-
-    /// The first LSN from which segments reach `at` without a gap; `at` itself if none does.
-    fn first_without_gap(&self, at: u64) -> u64 {
-        let mut first = at;
-        for index in (0..=at / self.segment_bytes).rev().take_while(|&index| self.has(index)) {
-            first = index * self.segment_bytes;
-            if first + (WINDOW_BYTES_RANDOM as u64) < at {
-                break;
-            }
-        }
-        first
     }
 
     fn has(&self, index: u64) -> bool {

@@ -20,6 +20,7 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
+use clearway_sync::Trace;
 use rustix::{
     fs::{MemfdFlags, ftruncate, memfd_create},
     mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
@@ -29,7 +30,12 @@ use rustix::{
 pub(super) struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
+    /// One for each `TRACED_BYTES` of the ring, for the models; nothing otherwise.
+    traces: Box<[Trace]>,
 }
+
+/// What one trace watches: the shortest record.
+const TRACED_BYTES: usize = 32;
 
 // SAFETY: the mapping is plain memory that belongs to this value alone (M1); who may touch which
 // part of it when is the ring's business.
@@ -54,7 +60,9 @@ impl Mapping {
         };
         // From here on the value's `drop` unmaps both halves, whatever fails.
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let mapping = Mapping { base, bytes };
+        let traced = if cfg!(loom) { bytes / TRACED_BYTES } else { 0 };
+        let traces = (0..traced).map(|_| Trace::new()).collect();
+        let mapping = Mapping { base, bytes, traces };
         let access = ProtFlags::READ | ProtFlags::WRITE;
         for half in 0..2 {
             // SAFETY: the fixed address lies in the addresses reserved above, which nobody uses.
@@ -71,6 +79,20 @@ impl Mapping {
     pub(super) fn address(&self, at: u64) -> *mut u8 {
         let offset = at as usize & (self.bytes - 1);
         self.base.as_ptr().wrapping_add(offset)
+    }
+
+    /// Tells the models that the positions from `start` to `end` are touched now. A model's records
+    /// are multiples of `TRACED_BYTES` long, so that no two of them share a trace.
+    #[inline]
+    pub(super) fn witness(&self, start: u64, end: u64, touch: impl Fn(&Trace)) {
+        if cfg!(shuttle) {
+            touch(&Trace::new());
+        }
+        if cfg!(loom) {
+            let first = start as usize / TRACED_BYTES;
+            let last = (end as usize - 1) / TRACED_BYTES;
+            (first..=last).for_each(|at| touch(&self.traces[at & (self.traces.len() - 1)]));
+        }
     }
 
     /// The size of the ring.

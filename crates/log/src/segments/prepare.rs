@@ -4,9 +4,16 @@
 //! is renamed and the directory is synced (G1). A crash in between leaves a spare of unknown
 //! contents, which the next start removes.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
-use clearway_base::{Error, Lsn, Result};
+use clearway_base::{
+    Error, Lsn, Result,
+    zoo::{self, Bug},
+};
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_sync::{Mutex, atomic::AtomicU64, atomic::Ordering};
 
@@ -20,7 +27,8 @@ const FILL_BYTES: usize = 1 << 20;
 
 impl Segments {
     /// Takes over what `disk` holds: the segments from `keep_from` to `tail` must be there.
-    /// Segments prepared beyond the tail are kept; older ones become spares.
+    /// Segments prepared beyond the tail are kept; older ones become spares. If anything is not as
+    /// it must be, nothing was touched (G3).
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         options: &LogOptions,
@@ -30,38 +38,29 @@ impl Segments {
         let segment_bytes = options.segment_bytes;
         disk.create_dir(LOG_DIR)?;
         disk.sync_dir("")?;
-        remove_foreign(&*disk, segment_bytes)?;
         let first = keep_from.0 / segment_bytes;
+        let end = if keep_from < tail { tail.0.div_ceil(segment_bytes) } else { first };
+        let (old, files) = survey(&*disk, segment_bytes, first..end)?;
         let segments = Segments {
             segment_bytes,
             spares_max: (options.capacity_bytes / segment_bytes / 2).max(1) as usize,
             directory: Mutex::new(Spares::default()),
-            state: Mutex::new(Live { first, files: VecDeque::new() }),
+            state: Mutex::new(Live { first, files }),
+            broken: OnceLock::new(),
             created: AtomicU64::new(0),
             recycled: AtomicU64::new(0),
             disk,
         };
-        segments.adopt(first)?;
-        if keep_from < tail && segments.end() < tail {
-            let missing = segments.end();
-            return Err(Error::corrupt("log", format!("the segment at {missing} is missing")));
-        }
+        segments.clear(old)?;
         Ok(segments)
     }
 
-    /// Opens the consecutive segments from `first` on; all others become spares.
-    fn adopt(&self, first: u64) -> Result<()> {
+    /// Removes an earlier opening's spares and gives back the segments that nobody needs.
+    fn clear(&self, old: Vec<(String, Arc<dyn File>)>) -> Result<()> {
         let mut spares = self.directory.lock();
-        for index in list_segments(&*self.disk, self.segment_bytes)? {
-            let name = segment_name(index * self.segment_bytes);
-            let file = self.disk.open(&name, OpenMode::Existing)?;
-            check_len(&*file, self.segment_bytes)?;
-            let next = self.state.lock().end();
-            if index >= first && index == next {
-                self.state.lock().files.push_back(file);
-            } else {
-                self.give_back(&mut spares, &name, file)?;
-            }
+        remove_foreign(&*self.disk, self.segment_bytes)?;
+        for (name, file) in old {
+            self.give_back(&mut spares, &name, file)?;
         }
         self.disk.sync_dir(LOG_DIR)
     }
@@ -69,6 +68,9 @@ impl Segments {
     /// Adds one segment at the end: a spare if there is one, else a new file.
     pub(crate) fn extend(&self) -> Result<()> {
         let mut spares = self.directory.lock();
+        if let Some(cause) = self.broken.get() {
+            return Err(cause.clone());
+        }
         let is_recycled = !spares.files.is_empty();
         let (spare, file) = match spares.files.pop() {
             Some(found) => found,
@@ -76,14 +78,29 @@ impl Segments {
         };
         let index = self.state.lock().end();
         let name = segment_name(index * self.segment_bytes);
-        self.disk.rename(&spare, &name)?;
-        self.disk.sync_dir(LOG_DIR)?;
+        if let Err(error) = self.name_durably(&spare, &name) {
+            spares.files.push((spare, file));
+            return Err(error);
+        }
         // Only now may groups be written to it (G1).
         self.state.lock().files.push_back(file);
         let counter = if is_recycled { &self.recycled } else { &self.created };
         // Relaxed: a plain counter.
         counter.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Gives a spare a segment's name. After a failure it has its old one, or the log stops (G4).
+    fn name_durably(&self, spare: &str, name: &str) -> Result<()> {
+        self.disk.rename(spare, name)?;
+        if zoo::has(Bug::DirectoryNotSynced) {
+            return Ok(());
+        }
+        self.sync_names().inspect_err(|_| {
+            if let Err(error) = self.disk.rename(name, spare) {
+                let _ = self.broken.set(error);
+            }
+        })
     }
 
     /// A new file of full length, its zeros durable.
@@ -132,6 +149,34 @@ impl Segments {
 fn next_spare_name(spares: &mut Spares) -> String {
     spares.next += 1;
     spare_name(spares.next)
+}
+
+/// Old segments with their names, and the live ones.
+type Survey = (Vec<(String, Arc<dyn File>)>, VecDeque<Arc<dyn File>>);
+
+/// Opens every segment there is and checks that none is missing: neither of the `needed` ones nor
+/// in front of a later one. Changes nothing.
+fn survey(disk: &dyn Disk, segment_bytes: u64, needed: Range<u64>) -> Result<Survey> {
+    let (mut old, mut live) = (Vec::new(), VecDeque::new());
+    let mut next = needed.start;
+    let missing = |index: u64| {
+        let name = segment_name(index * segment_bytes);
+        Error::corrupt("log", format!("the segment {name} is missing"))
+    };
+    for index in list_segments(disk, segment_bytes)? {
+        let name = segment_name(index * segment_bytes);
+        let file = disk.open(&name, OpenMode::Existing)?;
+        check_len(&*file, segment_bytes)?;
+        if index < needed.start {
+            old.push((name, file));
+        } else if index == next {
+            live.push_back(file);
+            next += 1;
+        } else {
+            return Err(missing(next));
+        }
+    }
+    if next < needed.end { Err(missing(next)) } else { Ok((old, live)) }
 }
 
 /// Removes what is no segment: spares of an earlier opening. (They may be half filled, and making

@@ -8,10 +8,13 @@
 //! | in place     | the same                  | the disk  | torn pages repaired; redo |
 //! | mark clean   | one shared latch, tried   | nothing   | redo finds nothing to do  |
 //!
-//! The batch's mutex is held over all of it. Its holder takes no other batch, so holders never
-//! wait for each other.
+//! The batch's mutex is held over all of it. Its holder takes no other batch, so holders wait for
+//! each other only to sync the data file: one at a time (C5).
 
-use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
+use clearway_base::{
+    Error, Lsn, PAGE_SIZE, PageId, Result,
+    zoo::{self, Bug},
+};
 use clearway_disk::AlignedBuf;
 use clearway_sync::{atomic::Ordering, thread};
 
@@ -20,6 +23,9 @@ use crate::{Pool, data_file, header};
 
 /// Fewer pages than this are not worth a thread.
 const PAGES_PER_WRITER_MIN: usize = 16;
+
+/// Copies that belong together, and the bytes that they stand in, one after the other.
+type Part<'b> = (&'b [Entry], &'b [u8]);
 
 /// The memory of a batch, and its area of the double-write file.
 pub(super) struct Batch {
@@ -52,6 +58,45 @@ impl Batch {
     }
 }
 
+/// A batch under way. Whatever happens, a panic included, its pages leave it: clean, dirty with a
+/// later recLSN, or as dirty as before (C2).
+struct Flight<'b> {
+    pool: &'b Pool,
+    batch: &'b mut Batch,
+    /// Whether the batch is through, one way or the other.
+    is_over: bool,
+}
+
+impl Flight<'_> {
+    /// The batch is durable in place.
+    fn landed(mut self) -> usize {
+        self.is_over = true;
+        for entry in &self.batch.entries {
+            self.pool.space.frame(entry.page).finish_write(entry.copied_at);
+        }
+        self.batch.entries.len()
+    }
+
+    /// It is not.
+    fn cancelled(&mut self) {
+        self.is_over = true;
+        for entry in &self.batch.entries {
+            self.pool.space.frame(entry.page).cancel_write();
+        }
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            // A panic, at any step: what the disk has is unknown, and the area may be all that is
+            // whole of some pages (C4).
+            let _ = self.pool.fail(panicked("cleaning pages"));
+            self.cancelled();
+        }
+    }
+}
+
 impl Pool {
     /// Writes those of `pages` that are dirty with a recLSN below `limit` and not latched
     /// exclusively, as many as fit a batch. Answers how many were written.
@@ -62,38 +107,37 @@ impl Pool {
         limit: Lsn,
     ) -> Result<usize> {
         // C4: asked for each batch, so a failure elsewhere stops this one as well.
-        self.health()?;
+        self.check_writable()?;
         // In file order, so that neighbours go in one write.
         pages.sort_unstable();
         pages.dedup();
         batch.entries.clear();
+        let mut flight = Flight { pool: self, batch, is_over: false };
         // One wait for the log serves the whole batch: it is for the youngest page.
         let mut page_lsn_max = Lsn::ZERO;
         for page in pages.iter() {
-            if !batch.has_room() {
+            if !flight.batch.has_room() {
                 break;
             }
-            if let Some(page_lsn) = self.copy_into(batch, *page, limit) {
+            if let Some(page_lsn) = self.copy_into(flight.batch, *page, limit) {
                 page_lsn_max = page_lsn_max.max(page_lsn);
             }
         }
-        if batch.entries.is_empty() {
+        if flight.batch.entries.is_empty() {
+            flight.is_over = true;
             return Ok(0);
         }
-        let written = self.write_out(batch, page_lsn_max);
-        // Whatever happened, the pages leave the batch: clean, dirty with a later recLSN, or as
-        // dirty as before (C2).
-        for entry in &batch.entries {
-            let frame = self.space.frame(entry.page);
-            match written {
-                Ok(()) => frame.finish_write(entry.copied_at),
-                Err(_) => frame.cancel_write(),
-            }
-        }
-        written?;
+        self.write_out(flight.batch, page_lsn_max).inspect_err(|_| flight.cancelled())?;
+        let written = flight.landed();
         self.counters.batches.fetch_add(1, Ordering::Relaxed);
-        self.counters.pages_written.fetch_add(batch.entries.len() as u64, Ordering::Relaxed);
-        Ok(batch.entries.len())
+        self.counters.pages_written.fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    /// Whether pages may be written: neither the pool nor the log has failed.
+    fn check_writable(&self) -> Result<()> {
+        self.health()?;
+        self.wal.health()
     }
 
     /// Copies a page into the batch if it is to be written and can be latched. Answers the copy's
@@ -114,6 +158,14 @@ impl Pool {
         let copy = batch.copy_mut(index);
         // SAFETY: the shared latch is held until after the copy (P3).
         copy.copy_from_slice(unsafe { self.space.bytes(page).slice() });
+        if header::page_lsn(copy) == Lsn::ZERO {
+            // A change was announced and never logged: the page is what the disk has (X3), be it
+            // nothing, and no record would vouch for a copy.
+            frame.mark_clean();
+            frame.cancel_write();
+            frame.latch.release_shared();
+            return None;
+        }
         // Under the latch: no record for this page can start between the copy and this LSN.
         let copied_at = self.rec_lsn_now();
         frame.latch.release_shared();
@@ -125,28 +177,30 @@ impl Pool {
     }
 
     fn write_out(&self, batch: &mut Batch, page_lsn_max: Lsn) -> Result<()> {
+        // Once more: a page that was condemned after the first look may be among the copies.
+        self.check_writable()?;
         // Redo may have brought pages back that the file lost with its last extension.
         let last = batch.entries.last().expect("a batch has pages").page;
         self.ensure_len(last)?;
         // C1: before the first byte goes anywhere.
-        if self.wal.durable() < page_lsn_max {
+        if self.wal.durable() < page_lsn_max && !zoo::has(Bug::PageBeforeLog) {
             self.wal.make_durable(page_lsn_max)?;
         }
         let double_write = &self.cleaning.double_write;
         let entries = batch.entries.iter().map(|entry| (entry.page, entry.checksum));
         let image = &mut batch.image[..image_bytes(batch.entries.len())];
         // W1: the copy is durable over there before the first byte goes in place.
-        let safe = double_write.write(batch.area, entries, image);
+        let safe = match zoo::has(Bug::DoubleWriteSkipped) {
+            true => Ok(()),
+            false => double_write.write(batch.area, entries, image),
+        };
         match safe.and_then(|()| self.write_in_place(batch)) {
             Ok(()) => {
                 double_write.finish(batch.area);
                 Ok(())
             }
             // C4. The area stays in flight: its copies may be all that is whole of some pages.
-            Err(cause) => {
-                let _ = self.failure.set(cause);
-                self.health()
-            }
+            Err(cause) => self.fail(cause),
         }
     }
 
@@ -157,24 +211,37 @@ impl Pool {
         let share = batch.entries.len().div_ceil(self.cleaning.writers).max(PAGES_PER_WRITER_MIN);
         let image = &batch.image[HEADER_BYTES..];
         let mut parts = batch.entries.chunks(share).zip(image.chunks(share * PAGE_SIZE));
-        let mine = parts.next();
+        let mut mine: Vec<Part<'_>> = parts.next().into_iter().collect();
         thread::scope(|scope| {
-            let others: Vec<_> = parts
-                .map(|(entries, image)| scope.spawn(move || self.write_part(entries, image)))
-                .collect();
-            let mut result =
-                mine.map_or(Ok(()), |(entries, image)| self.write_part(entries, image));
+            let mut others = Vec::new();
+            for part in parts {
+                match thread::spawn_scoped(writer_builder(), scope, move || self.write_part(part)) {
+                    Ok(writer) => others.push(writer),
+                    // The system gives no more threads: then this one writes more.
+                    Err(_) => mine.push(part),
+                }
+            }
+            let mut result = mine.into_iter().try_for_each(|part| self.write_part(part));
             for other in others {
-                let failed = || Err(Error::Panicked { message: "a write panicked".to_string() });
-                result = result.and(other.join().unwrap_or_else(|_| failed()));
+                let written = other.join().unwrap_or_else(|_| Err(panicked("writing pages")));
+                result = result.and(written);
             }
             result
         })?;
-        self.data.file().sync_data()
+        self.sync_in_place()
     }
 
-    /// Writes copies that stand one after the other in `image`, neighbours in the file together.
-    fn write_part(&self, entries: &[Entry], image: &[u8]) -> Result<()> {
+    /// Makes what this thread has written in place durable.
+    fn sync_in_place(&self) -> Result<()> {
+        // C5. A sync reports a failed write once, to whoever syncs first, even if the write was
+        // another batch's; whoever syncs next would be told that all is well.
+        let _one_at_a_time = self.cleaning.syncing.lock();
+        self.health()?;
+        self.data.file().sync_data().or_else(|cause| self.fail(cause))
+    }
+
+    /// Writes a part of a batch, neighbours in the file together.
+    fn write_part(&self, (entries, image): Part<'_>) -> Result<()> {
         let mut at = 0;
         for run in entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0) {
             // Entries are in file order, so a run of neighbours is contiguous in the image too.
@@ -190,3 +257,22 @@ impl Pool {
         !matches!(error, Error::Poisoned { .. })
     }
 }
+
+/// What a writer is started with.
+fn writer_builder() -> thread::Builder {
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    if tests::NO_THREADS.get() {
+        // No system has room for such a stack.
+        return thread::Builder::new().stack_size(1 << 60);
+    }
+    thread::Builder::new().name("clearway-writer".into())
+}
+
+/// What is left of a panic while `what` was done.
+#[cold]
+pub(super) fn panicked(what: &str) -> Error {
+    Error::Panicked { message: format!("a thread that was {what}") }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;

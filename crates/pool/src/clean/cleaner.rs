@@ -8,6 +8,7 @@
 //! The thread holds no strong reference while it sleeps, so dropping the pool ends it.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -19,6 +20,7 @@ use clearway_sync::{
     thread::{self, JoinHandle},
 };
 
+use super::batch::panicked;
 use crate::Pool;
 
 /// Pause after an error that may pass, such as a full disk.
@@ -90,8 +92,16 @@ impl Shared {
             // A failure that does not pass is in `health`, and every caller in need meets it.
             // One that passes (a full disk, a log that cannot flush just now) is not retried at
             // once, and not reported: those who need room will try, and report.
-            if pool.clean_ahead(|| self.wanted.lock().stop).is_err_and(|e| Pool::is_passing(&e)) {
-                pause = Some(PAUSE);
+            let cleaned =
+                catch_unwind(AssertUnwindSafe(|| pool.clean_ahead(|| self.wanted.lock().stop)));
+            match cleaned {
+                Ok(Err(error)) if Pool::is_passing(&error) => pause = Some(PAUSE),
+                Ok(_) => {}
+                // Everybody meets it in `health`; a thread that went on would meet it again.
+                Err(_) => {
+                    let _ = pool.fail(panicked("cleaning pages"));
+                    return;
+                }
             }
         }
     }

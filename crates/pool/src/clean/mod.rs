@@ -20,14 +20,18 @@
 //! - C3. Nothing here waits for a page's latch; a latched page is skipped and comes later.
 //! - C4. The first failed write or sync of data stops all writing for good. A second sync after a
 //!   failed one would succeed and lie; and an area whose batch did not get in place must not be
-//!   overwritten (W1). Pages stay dirty, the log keeps their records, reopening recovers.
+//!   overwritten (W1). Pages stay dirty, the log keeps their records, reopening recovers. A failed
+//!   log stops it too, and so does a panic on the way.
+//! - C5. Syncs of the data file come one after the other, and a failure is known before the next
+//!   begins.
+//! - C6. A page with page LSN 0 is not written: no record accounts for what it is.
 
 mod batch;
 mod checkpoint;
 mod cleaner;
 mod double_write;
 
-use clearway_base::{PAGE_SIZE, Result};
+use clearway_base::{Lsn, PAGE_SIZE, Result};
 use clearway_disk::Disk;
 use clearway_sync::{
     Mutex, MutexGuard,
@@ -44,6 +48,8 @@ pub(crate) struct Cleaning {
     double_write: DoubleWrite,
     batches: Vec<Mutex<Batch>>,
     batch_pages: usize,
+    /// Held over each sync of the data file (C5).
+    syncing: Mutex<()>,
     /// Threads that write a batch in place.
     writers: usize,
     pub(crate) signal: Signal,
@@ -68,10 +74,21 @@ impl Cleaning {
             double_write,
             batches: (0..areas).map(|area| Mutex::new(Batch::new(area, batch_pages))).collect(),
             batch_pages,
+            syncing: Mutex::new(()),
             writers: options.writers,
             signal: Signal::default(),
             position: AtomicUsize::new(0),
         })
+    }
+
+    /// See [`Pool::page_lsn_max`].
+    pub(crate) fn page_lsn_max(&self) -> Lsn {
+        self.double_write.page_lsn_max()
+    }
+
+    /// Waits until the batches that are under way now are through.
+    pub(crate) fn wait_for_batches(&self) {
+        self.batches.iter().for_each(|batch| drop(batch.lock()));
     }
 
     /// A batch that nobody uses; waits for the first one if all are in use.

@@ -16,6 +16,7 @@ pub struct CountingWal {
     end: AtomicU64,
     durable: AtomicU64,
     broken: AtomicBool,
+    failed: AtomicBool,
     /// Every record: page, span.
     pub records: Mutex<Vec<(PageId, LsnSpan)>>,
 }
@@ -26,6 +27,7 @@ impl CountingWal {
             end: AtomicU64::new(1000),
             durable: AtomicU64::new(1000),
             broken: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             records: Mutex::new(Vec::new()),
         })
     }
@@ -40,6 +42,11 @@ impl CountingWal {
 
     pub fn break_now(&self, broken: bool) {
         self.broken.store(broken, Ordering::SeqCst);
+    }
+
+    /// The log takes no records any more.
+    pub fn fail_for_good(&self) {
+        self.failed.store(true, Ordering::SeqCst);
     }
 }
 
@@ -59,6 +66,10 @@ impl Wal for CountingWal {
 
     fn end(&self) -> Lsn {
         Lsn(self.end.load(Ordering::SeqCst))
+    }
+
+    fn health(&self) -> Result<()> {
+        if self.failed.load(Ordering::SeqCst) { Err(Error::Closed) } else { Ok(()) }
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! The start locks the lower bound, or the gap that it falls into; from then on the gap from the
 //! position to the next boundary is always locked (cursor invariant 1), so the next boundary cannot
-//! move nearer while no latch is held. It can move away: when a merge removes a fence on which
-//! nobody has a lock, the gap simply reaches further, and its lock with it.
+//! move nearer while no latch is held. It can move away: when a ghost is reclaimed, or a merge
+//! removes a fence, on which nobody has a lock, the gap simply reaches further, and its lock with
+//! it. The step never asks for that lock again, so the tag of what was removed must be durable by
+//! then (restructure invariant 4).
 
 use std::ops::Bound;
 

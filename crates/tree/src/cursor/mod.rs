@@ -91,7 +91,13 @@ pub struct Cursor {
     /// The boundary that a step looks at, and the key that a descending step searches for.
     candidate: Vec<u8>,
     probe: Vec<u8>,
+    /// Looks since the position moved.
+    looks: u32,
 }
+
+/// Looks without a move after which a step gives up: each is a race that was lost, so in a sound
+/// tree a few are many.
+const LOOKS_MAX: u32 = 1_000;
 
 /// What one look came to.
 enum Step {
@@ -127,6 +133,7 @@ impl Tree {
             hint: LeafHint::default(),
             candidate: Vec::new(),
             probe: Vec::new(),
+            looks: 0,
         }
     }
 }
@@ -134,6 +141,8 @@ impl Tree {
 /// Whether no key can lie between the bounds.
 fn is_empty(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
     match (lower, upper) {
+        // Below the empty key there is nothing, and no boundary to lock.
+        (_, Bound::Excluded(high)) if high.is_empty() => true,
         (Bound::Included(low), Bound::Included(high)) => low > high,
         (Bound::Included(low) | Bound::Excluded(low), Bound::Excluded(high))
         | (Bound::Excluded(low), Bound::Included(high)) => low >= high,
@@ -160,7 +169,11 @@ impl Cursor {
             };
             match step {
                 Step::Record(key, value) => return Ok(Some((key, value))),
-                Step::Moved => {}
+                Step::Moved if self.looks < LOOKS_MAX => self.looks += 1,
+                Step::Moved => {
+                    let detail = "a cursor finds no way on from its position".into();
+                    return Err(tree.misplaced(self.hint.page, detail));
+                }
                 Step::Wait(id, mode) => waited.wait(ctx, id, mode)?,
                 Step::End => {
                     waited.give_back(ctx);
@@ -169,6 +182,17 @@ impl Cursor {
             }
         }
         Ok(None)
+    }
+
+    /// Whether `candidate` lies beyond the position, as it does in every sound tree: a damaged one
+    /// must not send the cursor round in circles.
+    fn is_progress(&self) -> bool {
+        let is_first = self.state == State::Start || self.at_infinity;
+        is_first
+            || match self.direction {
+                Direction::Ascending => self.candidate > self.position,
+                Direction::Descending => self.candidate < self.position,
+            }
     }
 
     /// Latches the leaf of `key`.
@@ -193,6 +217,10 @@ impl Cursor {
         leaf: SharedPage<'_>,
         (slot, mode): (Option<usize>, RangeMode),
     ) -> Result<Step> {
+        if !self.is_progress() {
+            let detail = "a cursor meets keys that are out of order".into();
+            return Err(tree.misplaced(leaf.id(), detail));
+        }
         let id = tree.lock_of(&self.candidate);
         if ctx.request(id, mode) == Outcome::Denied {
             return Ok(Step::Wait(id, mode));
@@ -211,6 +239,7 @@ impl Cursor {
         }
         self.state = State::Between;
         self.at_infinity = false;
+        self.looks = 0;
         self.position.clone_from(&self.candidate);
         match slot {
             Some(_) => Ok(Step::Record(self.candidate.clone(), value)),

@@ -11,8 +11,10 @@
 //! 2. *The leaf proves itself.* A latched page is accepted iff it is a leaf of this tree whose own
 //!    range covers the key. Own ranges of a tree's leaves are disjoint and a page that leaves the
 //!    tree is marked as freed under its exclusive latch, so such a page is *the* leaf of the key,
-//!    however it was reached. A leaf that has the key in one of its slots covers it. This is what
-//!    makes the leaf hint and every race with splits, adoptions, merges and page reuse harmless.
+//!    however it was reached. (Only the pages of a tree that is destroyed keep their looks; nobody
+//!    asks for its keys any more, and no other tree has its id while the database is open.) A leaf
+//!    that has the key in one of its slots covers it. This is what makes the leaf hint and every
+//!    race with splits, adoptions, merges and page reuse harmless.
 //! 3. *Bounded.* An optimistic attempt takes at most [`STEPS_MAX`] steps; after [`RESTARTS_MAX`]
 //!    attempts the descent couples shared latches instead ([`latched`]), which nobody can starve.
 //! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
@@ -139,9 +141,12 @@ impl Tree {
         hint: &mut LeafHint,
         debt: &mut Option<Debt>,
     ) -> Result<(L, Option<usize>)> {
-        if hint.page != PageId::NONE {
+        // A page that cannot be read may be nobody's by now: the descent does not need it then, or
+        // meets the same error.
+        if hint.page != PageId::NONE
+            && let Ok(leaf) = L::latch(&self.pool, hint.page)
+        {
             // Any page, in any state: it has to prove itself (invariant 2).
-            let leaf = L::latch(&self.pool, hint.page)?;
             let node = Node::new(&*leaf);
             if node.is_leaf() && node.tree() == self.id {
                 if node.has_key_at(hint.slot, key) {

@@ -1,6 +1,9 @@
 //! Doing a logged operation for the first time, and doing it again.
 
-use clearway_base::{LsnSpan, PageId, Result, TreeId};
+use clearway_base::{
+    LsnSpan, PageId, Result, TreeId,
+    zoo::{self, Bug},
+};
 use clearway_pool::{ExclusivePage, Pool};
 
 use super::Op;
@@ -13,7 +16,7 @@ use super::Op;
 ///
 /// # Errors
 /// What `log` returns: nothing was logged or changed then. `CorruptPage` after logging only if the
-/// operation was not built from these very pages.
+/// operation was not built from these very pages; pool and log have failed then.
 ///
 /// # Panics
 /// In debug builds, if `pages` are not the operation's.
@@ -41,10 +44,17 @@ pub(crate) fn perform_decoded(
     }
     let span = log(body)?;
     for page in pages.iter_mut() {
-        op.apply_to(page.id(), page)?;
+        apply(op, page)?;
         page.finish_change(span.end);
     }
     Ok(span)
+}
+
+/// Applies a logged operation. If it does not fit, the page is not what the log says and never will
+/// be: nothing may be written or acknowledged after that.
+#[inline]
+fn apply(op: &Op<'_>, page: &mut ExclusivePage<'_>) -> Result<()> {
+    op.apply_to(page.id(), page).inspect_err(|error| page.condemn(error))
 }
 
 /// Does again what a record of this crate says (user, compensation or system operation), on those
@@ -61,9 +71,9 @@ pub fn redo(pool: &Pool, body: &[u8], span: LsnSpan) -> Result<()> {
         let mut page = if formats { pool.format(id)? } else { pool.exclusive(id)? };
         // A formatted page has page LSN 0 again and starts over: what later records did to it is
         // redone after this one.
-        if page.page_lsn() < span.end {
+        if page.page_lsn() < span.end || zoo::has(Bug::RedoWithoutPageLsn) {
             page.begin_change();
-            op.apply_to(id, &mut page)?;
+            apply(&op, &mut page)?;
             page.finish_change(span.end);
         }
     }
@@ -82,4 +92,26 @@ pub fn for_each_page(body: &[u8], mut visit: impl FnMut(PageId)) {
 /// bodies that cannot be read.
 pub fn tree_of_body(body: &[u8]) -> Option<TreeId> {
     Op::decode(body).ok()?.tree()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Context;
+    use crate::op::SystemOp;
+    use crate::op::tests::memory::Memory;
+
+    #[test]
+    fn logged_operation_that_does_not_apply_stops_everything() {
+        let memory = Memory::new();
+        let mut ctx = memory.context();
+        let mut body = Vec::new();
+        let (id, tree) = (PageId(5), TreeId(4));
+        Op::System(SystemOp::ReclaimGhosts { page: id, tree, slots: vec![0] }).encode(&mut body);
+        let mut page = memory.pool.exclusive(id).unwrap();
+        perform(&body, &mut [&mut page], |body| ctx.log_system(body)).unwrap_err();
+        drop(page);
+        assert!(memory.pool.health().is_err());
+        assert!(memory.pool.clean_all().is_err(), "the page is not what the log says");
+    }
 }

@@ -5,18 +5,18 @@
 //!   code u8 | first page u32 | …                                      pages, in latch order
 //!   format map     32: –                                              map
 //!   format root    33: tree, node bytes                               root, its map
-//!   create ghost   34: tree, slot, value length, key …                leaf
 //!   reclaim ghosts 35: tree, slots as differences …                   leaf
 //!   split          36: tree, slot, right u32, image …                 left, right, right's map
 //!   adopt          37: tree, child u32, foster u32, key …             parent, child
 //!   grow root      38: tree, child u32, image …                       root, child, child's map
 //!   shrink root    39: tree, child u32, image …                       root, child, child's map
-//!   merge          40: tree, parent u32 or 0, right u32, flag, image … [parent,] left, right, map
+//!   merge          40: tree, parent u32, right u32, flag, image …     parent, left, right, map
 //!   write overflow 41: tree, next u32 or 0, payload …                 page, its map
 //!   free pages     42: tree, more pages u32 …                         their map
 //!   cut chain      43: tree, slot, rest (16 bytes), pages u32 …       leaf, their map
 //!   prune          44: tree, slots kept, flag, pages u32 …            node, their map
 //! ```
+//! 34 is not used.
 
 use clearway_base::{PageId, TreeId};
 
@@ -28,7 +28,6 @@ use crate::space::map_page_of;
 
 const FORMAT_MAP: u8 = SYSTEM;
 const FORMAT_ROOT: u8 = SYSTEM + 1;
-const CREATE_GHOST: u8 = SYSTEM + 2;
 const RECLAIM_GHOSTS: u8 = SYSTEM + 3;
 const SPLIT: u8 = SYSTEM + 4;
 const ADOPT: u8 = SYSTEM + 5;
@@ -56,19 +55,6 @@ pub(crate) enum SystemOp<'a> {
         tree: TreeId,
         /// Bytes of the page that a node uses.
         node_bytes: usize,
-    },
-    /// Inserts a ghost with room for a value of `value_len` zero bytes.
-    CreateGhost {
-        /// The leaf.
-        page: PageId,
-        /// Its tree.
-        tree: TreeId,
-        /// Before which slot.
-        slot: usize,
-        /// The full key.
-        key: &'a [u8],
-        /// Bytes of the value.
-        value_len: usize,
     },
     /// Removes ghosts.
     ReclaimGhosts {
@@ -127,11 +113,10 @@ pub(crate) enum SystemOp<'a> {
         /// The content of `child`.
         image: Image<'a>,
     },
-    /// Moves the content of `right` to its left neighbour (or, without `parent`, to the node whose
-    /// foster child it is), and frees it.
+    /// Moves the content of `right` to its left neighbour, and frees it.
     Merge {
-        /// The branch above both, which loses a separator; `None` if `right` is a foster child.
-        parent: Option<PageId>,
+        /// The branch above both, which loses a separator.
+        parent: PageId,
         /// The node that takes over.
         left: PageId,
         /// The node that is freed.
@@ -198,7 +183,6 @@ impl<'a> SystemOp<'a> {
         match *self {
             FormatMap { .. } => None,
             FormatRoot { tree, .. }
-            | CreateGhost { tree, .. }
             | ReclaimGhosts { tree, .. }
             | Split { tree, .. }
             | Adopt { tree, .. }
@@ -222,7 +206,7 @@ impl<'a> SystemOp<'a> {
             FormatRoot { page, .. } | WriteOverflow { page, .. } => {
                 touched.format(*page).change(map(*page))
             }
-            CreateGhost { page, .. } | ReclaimGhosts { page, .. } => touched.change(*page),
+            ReclaimGhosts { page, .. } => touched.change(*page),
             Split { left, right, .. } => touched.change(*left).format(*right).change(map(*right)),
             Adopt { parent, child, .. } => touched.change(*parent).change(*child),
             GrowRoot { root, child, .. } => {
@@ -232,8 +216,7 @@ impl<'a> SystemOp<'a> {
                 touched.format(*root).format(*child).change(map(*child))
             }
             Merge { parent, left, right, .. } => {
-                let touched = parent.map_or(touched, |parent| touched.change(parent));
-                touched.change(*left).format(*right).change(map(*right))
+                touched.change(*parent).change(*left).format(*right).change(map(*right))
             }
             FreePages { pages, .. } => touched.change(map(pages[0])),
             CutChain { leaf: node, pages, .. } | Prune { node, pages, .. } => {
@@ -250,12 +233,6 @@ impl<'a> SystemOp<'a> {
             FormatRoot { page, tree, node_bytes } => {
                 begin(out, FORMAT_ROOT, *page, *tree);
                 put_len(out, *node_bytes);
-            }
-            CreateGhost { page, tree, slot, key, value_len } => {
-                begin(out, CREATE_GHOST, *page, *tree);
-                put_len(out, *slot);
-                put_len(out, *value_len);
-                out.extend_from_slice(key);
             }
             ReclaimGhosts { page, tree, slots } => {
                 begin(out, RECLAIM_GHOSTS, *page, *tree);
@@ -319,7 +296,7 @@ impl<'a> SystemOp<'a> {
             }
             SystemOp::Merge { parent, left, right, tree, keep_fence, image } => {
                 begin(out, MERGE, *left, *tree);
-                put_page(out, parent.unwrap_or(PageId::NONE));
+                put_page(out, *parent);
                 put_page(out, *right);
                 out.push(u8::from(*keep_fence));
                 out.extend_from_slice(image.bytes());
@@ -339,10 +316,6 @@ impl<'a> SystemOp<'a> {
         let tree = reader.tree()?;
         let op = match code {
             FORMAT_ROOT => SystemOp::FormatRoot { page, tree, node_bytes: reader.len()? },
-            CREATE_GHOST => {
-                let (slot, value_len) = (reader.len()?, reader.len()?);
-                SystemOp::CreateGhost { page, tree, slot, key: reader.rest(), value_len }
-            }
             RECLAIM_GHOSTS => {
                 SystemOp::ReclaimGhosts { page, tree, slots: rising_slots(&mut reader)? }
             }
@@ -395,8 +368,8 @@ impl<'a> SystemOp<'a> {
                 SystemOp::ShrinkRoot { root: page, child, tree, image }
             }
             MERGE => {
-                let parent = Some(reader.page_or_none()?).filter(|&page| page != PageId::NONE);
-                let (right, keep_fence) = (reader.page()?, flag(&mut reader)?);
+                let (parent, right) = (reader.page()?, reader.page()?);
+                let keep_fence = flag(&mut reader)?;
                 let image = Image::parse(reader.rest())?;
                 SystemOp::Merge { parent, left: page, right, tree, keep_fence, image }
             }

@@ -16,7 +16,7 @@ use clearway_base::{PageId, Result};
 
 use super::mismatch;
 use super::system::SystemOp;
-use crate::node::{Image, Node, NodeMut, Place, Record, mark_freed};
+use crate::node::{Image, Node, NodeMut, Place, mark_freed};
 use crate::{overflow, space};
 
 impl SystemOp<'_> {
@@ -31,9 +31,6 @@ impl SystemOp<'_> {
                 } else {
                     space::set_allocated(page, bytes, &[*root], true)
                 }
-            }
-            CreateGhost { slot, key, value_len, .. } => {
-                self.owns(bytes) && create_ghost(bytes, *slot, key, *value_len)
             }
             ReclaimGhosts { slots, .. } => self.owns(bytes) && reclaim(bytes, slots),
             WriteOverflow { page: chunk, tree, next, payload } => {
@@ -111,7 +108,7 @@ impl SystemOp<'_> {
                 }
             }
             SystemOp::Merge { parent, left, right, keep_fence, image, .. } => {
-                if Some(page) == *parent {
+                if page == *parent {
                     self.owns(bytes) && forget_child(bytes, image.low_fence(), *right)
                 } else if page == *left {
                     self.owns(bytes) && absorb(bytes, *image, *keep_fence)
@@ -137,7 +134,6 @@ impl SystemOp<'_> {
         match self {
             SystemOp::FormatMap { .. } => "a space-map format",
             SystemOp::FormatRoot { .. } => "a root format",
-            SystemOp::CreateGhost { .. } => "a ghost creation",
             SystemOp::ReclaimGhosts { .. } => "a ghost reclamation",
             SystemOp::Split { .. } => "a split",
             SystemOp::Adopt { .. } => "an adoption",
@@ -155,17 +151,6 @@ impl SystemOp<'_> {
 fn write_image(bytes: &mut [u8], image: Image<'_>) -> bool {
     image.write_to(bytes);
     true
-}
-
-fn create_ghost(bytes: &mut [u8], slot: usize, key: &[u8], value_len: usize) -> bool {
-    let mut node = NodeMut::new(bytes);
-    let expected = node.read().is_leaf() && node.read().find(key) == Err(slot);
-    // Checked first, so that a damaged length allocates nothing.
-    if !expected || !node.read().fits(key.len(), value_len) {
-        return false;
-    }
-    let value = vec![0; value_len];
-    node.insert(slot, key, Record { value: &value, ghost: true, overflow: false })
 }
 
 /// From the last to the first, so that the slots stay what they were when they were logged.

@@ -13,7 +13,10 @@
 
 use std::cmp::Ordering;
 
-use clearway_base::{PageId, Result, TreeId};
+use clearway_base::{
+    PageId, Result, TreeId,
+    zoo::{self, Bug},
+};
 
 use super::codec::{Reader, put_bytes, put_len, put_number, start};
 use super::mismatch;
@@ -327,6 +330,9 @@ impl<'a> UserOp<'a> {
                 done
             }
             Change::Delete { .. } => {
+                if zoo::has(Bug::GhostSpaceFreed) {
+                    node.set_value(slot, &[]);
+                }
                 node.set_ghost(slot, true);
                 !ghost
             }

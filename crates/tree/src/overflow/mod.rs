@@ -133,7 +133,7 @@ fn store_chunk(
     body: &mut Vec<u8>,
 ) -> Result<PageId> {
     ctx.reserve(PAGE_RESERVE)?;
-    space.prepare(1)?;
+    space.prepare(ctx, 1)?;
     let mut allocation = space.allocate(ctx)?;
     let id = allocation.page;
     let mut page = pool.format(id)?;

@@ -33,7 +33,7 @@ impl Tree {
             return if debt.child == self.root { self.grow_root(ctx) } else { Ok(false) };
         }
         ctx.reserve(IMAGE_RESERVE)?;
-        self.space.prepare(1)?;
+        self.space.prepare(ctx, 1)?;
         let _resident = self.pool.pin(debt.child)?;
         let Some(mut parent) = self.pool.try_exclusive(debt.parent)? else { return Ok(false) };
         let Some(mut child) = self.pool.try_exclusive(debt.child)? else { return Ok(false) };
@@ -73,7 +73,7 @@ impl Tree {
     /// Moves the content of the root, foster child and all, one level down.
     fn grow_root<C: Context>(&self, ctx: &mut C) -> Result<bool> {
         ctx.reserve(IMAGE_RESERVE)?;
-        self.space.prepare(1)?;
+        self.space.prepare(ctx, 1)?;
         let Some(mut root) = self.pool.try_exclusive(self.root)? else { return Ok(false) };
         let node = Node::new(&*root);
         let mut scratch = Scratch::borrow();

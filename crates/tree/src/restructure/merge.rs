@@ -9,8 +9,9 @@
 //!
 //! A merge removes the border between two nodes. Between two leaves the border is the fence `F`,
 //! a boundary of the locking protocol: if `F` is a record or ghost of the right leaf it simply
-//! stays; if it is a fence only, it becomes a ghost where somebody holds or awaits its lock, and
-//! vanishes otherwise, leaving its tag to the boundary before it (restructure invariants 3, 4).
+//! stays; if it is a fence only, it becomes a ghost where somebody holds or awaits its lock, or
+//! would miss its tag, and vanishes otherwise, leaving its tag to the boundary before it
+//! (restructure invariants 3, 4).
 
 use clearway_base::{PageId, Result};
 use clearway_pool::ExclusivePage;
@@ -101,7 +102,7 @@ impl Tree {
         let Some(image) = Image::parse(&scratch.value) else { return Ok(false) };
         let mut map = self.space.map_for(pair.right)?;
         let op = SystemOp::Merge {
-            parent: Some(parent.id()),
+            parent: parent.id(),
             left: pair.left,
             right: pair.right,
             tree: self.id,
@@ -126,11 +127,7 @@ impl Tree {
             return false; // It stays as what it is.
         }
         let id = self.lock_of(fence);
-        if !ctx.ghost_is_free(id) {
-            return true;
-        }
-        ctx.inherit_tag(id, self.lock_before(left, left.count()));
-        false
+        !ctx.ghost_is_free(id) || !ctx.inherit_tag(id, self.lock_before(left, left.count()))
     }
 
     /// Moves the content of the root's only child to the root. Whether it was done.

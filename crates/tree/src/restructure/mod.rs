@@ -16,8 +16,11 @@
 //!    latch of the leaf through which a newcomer would have to come.
 //! 3. *Boundaries with a lock stay.* A key, ghost or fence that somebody holds or awaits a lock on
 //!    is not removed; a fence that a merge would remove becomes a ghost record then.
-//! 4. *Tags stay.* The tag of a removed boundary goes to the boundary before it, in the same latch
-//!    hold: who later asks for the gap meets it there.
+//! 4. *Tags are met.* The tag of a removed boundary goes to the boundary before it, in the same
+//!    latch hold: who later asks for the gap meets it there. Who has that gap already, and whose
+//!    lock now reaches further, asks no more; so as long as there is anybody, and the tag is not
+//!    durable, the boundary stays, as the ghost that it is or, for a fence, as one that the merge
+//!    makes.
 //! 5. *No boundary in a locked gap.* A leaf is split at the full key of an existing record or
 //!    ghost, so a split creates no new boundary at all.
 //! 6. *Optional work gives up.* Adoption, growth, merge and shrinkage try their latches and return
@@ -73,7 +76,7 @@ impl Tree {
     ) -> Result<()> {
         for round in 0..ROUNDS_MAX {
             ctx.reserve(IMAGE_RESERVE + RECLAIM_RESERVE)?;
-            self.space.prepare(1)?;
+            self.space.prepare(ctx, 1)?;
             let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut None)?;
             if has_room(&leaf, key, value_len) {
                 drop(leaf);

@@ -3,7 +3,9 @@
 //! A ghost may go only if nobody holds or awaits its lock; its tag goes to the boundary before it,
 //! in the same latch hold (restructure invariants 3 and 4). So a reader who later finds nothing
 //! there locks the gap before, and meets the deleter's commit LSN on it: the read-only anomaly of
-//! early lock release does not come back through a forgotten ghost.
+//! early lock release does not come back through a forgotten ghost. A reader who has that gap
+//! already would not look again: then the ghost stays until the deleter's commit is durable, which
+//! is soon, or the gap is free.
 
 use clearway_base::Result;
 use clearway_pool::ExclusivePage;
@@ -36,8 +38,8 @@ impl Tree {
         Ok(true)
     }
 
-    /// The slots of the ghosts that may go. Hands their tags on already: a tag that is too high
-    /// makes somebody wait a little longer, and does no other harm.
+    /// The slots of the ghosts that may go. Their tags are handed on already: a tag that is too
+    /// high makes somebody wait a little longer, and does no other harm.
     fn reclaimable<C: Context>(
         &self,
         ctx: &mut C,
@@ -51,17 +53,16 @@ impl Tree {
         for slot in 0..node.count() {
             node.key_into(slot, &mut scratch.key);
             let id = self.lock_of(&scratch.key);
-            let goes =
-                node.is_ghost(slot) && except != Some(&scratch.key[..]) && ctx.ghost_is_free(id);
-            if !goes {
-                kept = id;
-                continue;
-            }
             // The low fence stays a boundary without its record, under the same identity.
-            if id != fence {
-                ctx.inherit_tag(id, kept);
+            let goes = node.is_ghost(slot)
+                && except != Some(&scratch.key[..])
+                && ctx.ghost_is_free(id)
+                && (id == fence || ctx.inherit_tag(id, kept));
+            if goes {
+                slots.push(slot as u16);
+            } else {
+                kept = id;
             }
-            slots.push(slot as u16);
         }
         slots
     }

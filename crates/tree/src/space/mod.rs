@@ -13,6 +13,11 @@
 //! 3. `hint`: no page below it is free. (A hint that errs wastes space or time, nothing else.)
 //! 4. A page is given out only if the data file holds it, so what is logged can be redone and
 //!    written without meeting a full disk.
+//! 5. A page is given out to those who do not undo only if the data file holds [`UNDO_PAGES`] more
+//!    behind it. So a rollback on a full disk, or a recovery, can split that many leaves: an old
+//!    value may need room that others have taken since. (Each takes another transaction that filled
+//!    the leaf up, on a disk that has no page left. Should even these be used up, undo fails with
+//!    `DiskFull`, the engine stops, and it opens again as soon as there is room.)
 //!
 //! Latch order
 //! : Tree pages before map pages, and one map page at a time. Whoever allocates may latch the page
@@ -42,6 +47,9 @@ use crate::op::{Op, SystemOp, perform};
 
 /// Pages that [`SpaceMap::prepare`] keeps the data file ahead of the search.
 const MARGIN_PAGES: u32 = 64;
+
+/// Pages at the end of the data file that only those who undo may use (invariant 5): 512 KiB.
+const UNDO_PAGES: u32 = 64;
 
 /// Allocates and frees pages.
 pub struct SpaceMap {
@@ -80,14 +88,17 @@ impl SpaceMap {
     /// Makes the data file long enough for the next `pages` allocations, and has the map page in
     /// memory. To be called before an operation takes its first latch, so that
     /// [`allocate`](SpaceMap::allocate) under latches does no I/O but in a race. A few loads if
-    /// there is nothing to do.
+    /// there is nothing to do. A disk that is full is left to `allocate`: there may be a free page
+    /// in the file, or none may be needed.
     ///
     /// # Errors
-    /// `DiskFull`.
-    pub(crate) fn prepare(&self, pages: u32) -> Result<()> {
-        let wanted = self.hint().0.saturating_add(pages);
-        if wanted > self.pool.page_count() {
-            self.pool.ensure_len(PageId(wanted.saturating_add(MARGIN_PAGES)))?;
+    /// What the pool returns for the map page.
+    pub(crate) fn prepare(&self, ctx: &impl Context, pages: u32) -> Result<()> {
+        // The hinted page itself may have been given out: it is the latest of those that are known.
+        let last = last_needed(ctx, self.hint().0.saturating_add(pages));
+        if last >= self.pool.page_count() {
+            let ahead = last.saturating_add(MARGIN_PAGES).min(self.pool.page_limit() - 1);
+            let _ = self.pool.ensure_len(PageId(ahead));
         }
         self.pool.optimistic(map_page_of(self.hint())).map(drop)
     }
@@ -103,7 +114,7 @@ impl SpaceMap {
         loop {
             let map = self.latch_map(ctx, map_page_of(from))?;
             if let Some(page) = map::first_free(&map, map.id(), from) {
-                self.pool.ensure_len(page)?;
+                self.pool.ensure_len(PageId(last_needed(ctx, page.0)))?;
                 // Not `page + 1`: it is not allocated yet, and its operation may fail.
                 let now = (seen & !0xFFFF_FFFF) | u64::from(page.0);
                 let _ = self.hint.compare_exchange(seen, now, Ordering::Relaxed, Ordering::Relaxed);
@@ -197,7 +208,7 @@ impl SpaceMap {
     /// Latches a map page; the first time a page is wanted from its span, formats it.
     fn latch_map(&self, ctx: &mut impl Context, map: PageId) -> Result<ExclusivePage<'_>> {
         if map.0 >= self.pool.page_count() {
-            self.pool.ensure_len(map)?;
+            self.pool.ensure_len(PageId(last_needed(ctx, map.0)))?;
         }
         let page = self.pool.exclusive(map)?;
         if map::is_map(&page) {
@@ -225,4 +236,9 @@ impl SpaceMap {
         perform(&body, &mut [&mut page], |body| ctx.log_system(body))?;
         Ok(page)
     }
+}
+
+/// The last page that the file must hold for `page` to be given out (invariant 5).
+fn last_needed(ctx: &impl Context, page: u32) -> u32 {
+    if ctx.is_undoing() { page } else { page.saturating_add(UNDO_PAGES) }
 }

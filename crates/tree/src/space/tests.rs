@@ -10,7 +10,7 @@ const TREE: TreeId = TreeId(4);
 
 fn allocate(memory: &Memory, ctx: &mut TestContext) -> PageId {
     let mut body = Vec::new();
-    memory.space.prepare(1).unwrap();
+    memory.space.prepare(ctx, 1).unwrap();
     let mut allocation = memory.space.allocate(ctx).unwrap();
     let id = allocation.page;
     let mut page = memory.pool.format(id).unwrap();
@@ -35,6 +35,18 @@ fn allocated(memory: &Memory) -> BTreeSet<PageId> {
     memory.space.for_each_allocated(|page| assert!(pages.insert(page))).unwrap();
     assert_eq!(memory.space.allocated_count().unwrap(), pages.len() as u64);
     pages
+}
+
+#[test]
+fn file_does_not_grow_under_latches() {
+    let memory = Memory::new();
+    let mut ctx = memory.context();
+    for _ in 0..300 {
+        memory.space.prepare(&ctx, 1).unwrap();
+        let prepared = memory.pool.page_count();
+        allocate(&memory, &mut ctx);
+        assert_eq!(memory.pool.page_count(), prepared);
+    }
 }
 
 #[test]

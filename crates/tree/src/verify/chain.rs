@@ -2,11 +2,16 @@
 
 use clearway_base::{PageId, Result};
 use clearway_pool::SharedPage;
+use clearway_sync::Backoff;
 
 use super::TreeReport;
 use crate::node::Node;
 use crate::overflow::{self, OverflowRef};
 use crate::{LeafHint, Tree};
+
+/// How often a chain is read again that seemed damaged. Each time somebody has replaced the value
+/// by itself meanwhile, and the new chain has got the very pages of the old one.
+const LOOKS_MAX: usize = 10;
 
 /// A value that stands in overflow pages.
 pub(super) struct Value {
@@ -16,9 +21,19 @@ pub(super) struct Value {
 
 impl Tree {
     /// Reads a value through and counts its pages. Without latch or lock, the chain may be freed
-    /// meanwhile; a damaged chain counts only if the record still leads to it afterwards.
+    /// meanwhile; a damaged chain counts only if the record still leads to it afterwards, and then
+    /// only if it stays damaged.
     pub(super) fn verify_value(&self, value: &Value, report: &mut TreeReport) -> Result<()> {
-        match self.read_through(value) {
+        let backoff = Backoff::new();
+        let mut result = self.read_through(value);
+        for _ in 1..LOOKS_MAX {
+            if result.is_ok() || !self.still_leads(value)? {
+                break;
+            }
+            backoff.snooze();
+            result = self.read_through(value);
+        }
+        match result {
             Ok((pages, len)) => {
                 report.overflow_pages += pages.len() as u64;
                 report.value_bytes += len;

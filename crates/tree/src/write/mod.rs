@@ -6,6 +6,7 @@
 //! 2. *No insert into a locked gap.* A key becomes part of a leaf only after the gap it falls into
 //!    was found free of others' locks, in the same latch hold: who wants to lock the gap needs the
 //!    leaf's latch, so nobody can come in between.
+//!    The new key takes over the gap's tag with the part of the gap above it.
 //! 3. *Undo leaves a ghost.* Whatever was inserted stays as a ghost when it is undone; ghosts leave
 //!    by `reclaim` only.
 //! 4. *Paid first.* Log space and room in the page are found before the record is logged: after
@@ -154,13 +155,16 @@ impl Tree {
         // they wait for it, and to wait for them would go on for ever.
         if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
+            waited.keep_beside(ctx, self.lock_of(key));
             return Verdict::Denied(before, RangeMode::NX);
         }
         let (id, gap) = (self.lock_of(key), waited.own_gap(ctx, before));
         let mode = RangeMode::new(Part::X, gap);
         if ctx.request(id, mode) == Outcome::Denied {
+            waited.keep_beside(ctx, before);
             return Verdict::Denied(id, mode);
         }
+        ctx.pass_tag(before, id);
         // A lock waited for on `before` stays until the record stands; `store` gives it back.
         waited.adopt(id);
         Verdict::Locked(Err(slot))

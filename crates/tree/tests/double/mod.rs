@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use clearway_base::{Error, Lsn, LsnSpan, PageId, Result, TreeId};
-use clearway_disk::MemoryDisk;
+use clearway_disk::{Disk, MemoryDisk};
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 use clearway_pool::{Pool, PoolOptions, Wal};
 use clearway_tree::{
@@ -60,6 +60,7 @@ pub struct Database {
     pub space: Arc<SpaceMap>,
     pub locks: LockTable,
     pub log: Arc<MemoryLog>,
+    pub disk: MemoryDisk,
 }
 
 impl Database {
@@ -70,16 +71,36 @@ impl Database {
     }
 
     fn over(log: Arc<MemoryLog>) -> Database {
+        Database::on(log, MemoryDisk::new())
+    }
+
+    pub fn on(log: Arc<MemoryLog>, disk: MemoryDisk) -> Database {
+        Database::through(log, &disk.clone(), disk)
+    }
+
+    /// On `disk`, of which the pool sees what `seen` lets it.
+    pub fn through(log: Arc<MemoryLog>, seen: &dyn Disk, disk: MemoryDisk) -> Database {
         let options = PoolOptions {
             cache_bytes: 64 << 20,
             max_bytes: 1 << 30,
             background_cleaner: false,
             ..PoolOptions::default()
         };
-        let pool = Pool::open(&MemoryDisk::new(), log.clone(), options).unwrap();
+        let pool = Pool::open(seen, log.clone(), options).unwrap();
         let options = LockOptions { buckets: 1 << 10, ..LockOptions::default() };
         let locks = LockTable::new(options);
-        Database { space: SpaceMap::open(pool.clone()), pool, locks, log }
+        Database { space: SpaceMap::open(pool.clone()), pool, locks, log, disk }
+    }
+
+    /// What redo of the records from `from` on makes of a disk.
+    pub fn recovered_on(&self, disk: MemoryDisk, from: usize) -> Result<Database> {
+        let again = Database::on(Arc::default(), disk);
+        for (body, span) in self.log.records.lock().unwrap()[from..].iter() {
+            if !body.is_empty() {
+                redo(&again.pool, body, *span)?;
+            }
+        }
+        Ok(again)
     }
 
     /// What redo of the first `records` records makes of an empty disk.
@@ -117,6 +138,9 @@ impl Database {
             asked: Vec::new(),
             reserved: 0,
             latches_are_checked: false,
+            acknowledged: Lsn::ZERO,
+            undoing: false,
+            refused_system: None,
         }
     }
 
@@ -157,6 +181,11 @@ pub struct Txn {
     reserved: usize,
     /// Whether `wait` and `reserve` make sure that no page is latched. For single threads.
     pub latches_are_checked: bool,
+    /// Up to where commits count as durable.
+    pub acknowledged: Lsn,
+    undoing: bool,
+    /// The code of a system operation that the log refuses.
+    pub refused_system: Option<u8>,
 }
 
 impl Txn {
@@ -178,10 +207,12 @@ impl Txn {
 
     /// Undoes all but the first `savepoint` operations.
     pub fn rollback_to(&mut self, tree: &Tree, savepoint: usize) {
+        self.undoing = true;
         while self.undo.len() > savepoint {
             let body = self.undo.pop().unwrap();
             tree.undo(self, &body).unwrap();
         }
+        self.undoing = false;
         self.frees.retain(|(at, _)| *at <= savepoint);
     }
 
@@ -260,8 +291,14 @@ impl Context for Txn {
     fn ghost_is_free(&self, ghost: LockId) -> bool {
         self.locks.is_idle(ghost)
     }
-    fn inherit_tag(&mut self, from: LockId, to: LockId) {
-        self.locks.inherit_tag(from, to);
+    fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
+        self.locks.inherit_tag(&mut self.owner, from, to, self.acknowledged)
+    }
+    fn pass_tag(&mut self, before: LockId, key: LockId) {
+        self.locks.pass_tag(before, key);
+    }
+    fn is_undoing(&self) -> bool {
+        self.undoing
     }
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         self.check_no_latch();
@@ -273,6 +310,9 @@ impl Context for Txn {
         self.log(body)
     }
     fn log_system(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        if self.refused_system == Some(body[0]) {
+            return Err(Error::Closed);
+        }
         self.log(body)
     }
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {

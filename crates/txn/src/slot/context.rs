@@ -1,21 +1,34 @@
 //! What the tree asks of a slot (T2: nothing here waits but `wait` and `reserve`).
 
-use clearway_base::{Lsn, LsnSpan, Result, TreeId, TxnId};
-use clearway_lock::{LockId, Outcome, RangeMode};
+use clearway_base::{
+    Lsn, LsnSpan, Result, TreeId, TxnId,
+    zoo::{self, Bug},
+};
+use clearway_lock::{LockId, Outcome, Part, RangeMode};
 use clearway_log::Record;
 use clearway_tree::Context;
 
 use super::Slot;
-use crate::{frees::DeferredFrees, record};
+use crate::record;
 
 impl Context for Slot {
     #[inline]
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
-        self.core.locks.try_acquire(&mut self.owner, id, mode)
+        let mode = match mode {
+            RangeMode::NS if zoo::has(Bug::AbsentKeyNotLocked) => return Outcome::Granted,
+            RangeMode::SS if zoo::has(Bug::ScanGapNotLocked) => RangeMode::SN,
+            mode => mode,
+        };
+        let outcome = self.core.locks.try_acquire(&mut self.owner, id, mode);
+        let reads = !matches!((mode.key(), mode.gap()), (Part::X, _) | (_, Part::X));
+        if zoo::has(Bug::DirtyRead) && reads { Outcome::Granted } else { outcome }
     }
 
     #[inline]
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        if zoo::has(Bug::GapNotChecked) {
+            return Outcome::Granted;
+        }
         self.core.locks.check(&mut self.owner, id, mode)
     }
 
@@ -32,15 +45,33 @@ impl Context for Slot {
     }
 
     fn ghost_is_free(&self, ghost: LockId) -> bool {
-        let is_free = !self.recovering && self.core.locks.is_idle(ghost);
+        let is_free = !self.recovering && self.core.locks.is_idle(ghost)
+            || zoo::has(Bug::LockedGhostReclaimed);
         if !is_free {
             self.met_held_ghost.set(true);
         }
         is_free
     }
 
-    fn inherit_tag(&mut self, from: LockId, to: LockId) {
-        self.core.locks.inherit_tag(from, to);
+    fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
+        if zoo::has(Bug::GhostTagDropped) {
+            return true;
+        }
+        let durable = self.core.log.durable();
+        let is_met = self.core.locks.inherit_tag(&mut self.owner, from, to, durable);
+        if !is_met {
+            self.met_held_ghost.set(true);
+        }
+        is_met
+    }
+
+    #[inline]
+    fn pass_tag(&mut self, before: LockId, key: LockId) {
+        self.core.locks.pass_tag(before, key);
+    }
+
+    fn is_undoing(&self) -> bool {
+        self.undoing
     }
 
     #[inline]
@@ -77,7 +108,8 @@ impl Context for Slot {
 
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
         assert!(self.undoing, "a compensation outside of an undo (T3)");
-        let next = self.undo.next();
+        let repeats = zoo::has(Bug::CompensationWithoutNext);
+        let next = if repeats { self.undo.head() } else { self.undo.next() };
         let span = self.log_change(record::COMPENSATION, next, body, |_| next)?;
         let undone = self.undo.pop();
         self.claim.settle(undone.unwrap_or(0));
@@ -87,8 +119,7 @@ impl Context for Slot {
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]) {
         // The change was logged just now: it is the newest of the undo list.
         self.frees.push(self.undo.len().saturating_sub(1), tree, reference);
-        // The commit record grows by it.
-        self.claim.owe_more(DeferredFrees::entry_bytes(reference.len()));
+        self.claim.owe_frees(self.frees.log_bytes());
     }
 
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {

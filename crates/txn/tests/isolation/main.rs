@@ -2,8 +2,8 @@
 //! permutation what happens.
 //!
 //! The format is told in `docs/testing.md`; the parser is `spec`, the sessions `session`, and `run`
-//! puts the two together. `CLEARWAY_SPEC_WRITE=1 cargo test -p clearway-txn --test isolation` writes
-//! what happens into the files, for a reader to check with `git diff`.
+//! puts the two together. `CLEARWAY_SPEC_WRITE=1 cargo test -p clearway-txn --test isolation`
+//! writes what happens into the files, for a reader to check with `git diff`.
 
 #[path = "../rig/mod.rs"]
 mod rig;

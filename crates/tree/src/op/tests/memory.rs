@@ -105,7 +105,13 @@ impl Context for TestContext {
     fn ghost_is_free(&self, _: LockId) -> bool {
         true
     }
-    fn inherit_tag(&mut self, _: LockId, _: LockId) {}
+    fn inherit_tag(&mut self, _: LockId, _: LockId) -> bool {
+        true
+    }
+    fn pass_tag(&mut self, _: LockId, _: LockId) {}
+    fn is_undoing(&self) -> bool {
+        false
+    }
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         match self.reserves_left.take() {
             // Exhausted once, then generous again: the failed operation cleans up.

@@ -156,7 +156,7 @@ impl Mini {
                     }
                     return;
                 }
-                Err(slot) if node.fits(key.len(), value.len()) && style > 1 => {
+                Err(slot) if node.fits(key.len(), value.len()) => {
                     let change = Change::Insert { value, overflow: false, new_slot: true };
                     self.user(page, slot, key, change);
                     if style == 3 {
@@ -165,11 +165,6 @@ impl Mini {
                         self.model.insert(key.to_vec(), value.to_vec());
                     }
                     return;
-                }
-                Err(slot) if node.fits(key.len(), value.len()) => {
-                    let value_len = value.len();
-                    let op = SystemOp::CreateGhost { page, tree: TREE, slot, key, value_len };
-                    self.system(op);
                 }
                 _ if self.make_room(key) => {}
                 _ => return,
@@ -197,19 +192,13 @@ impl Mini {
         }
     }
 
-    /// Merges the leaf of `key` with its foster child or right neighbour, if they fit.
+    /// Merges the leaf of `key` with its right neighbour, if they fit.
     fn merge(&mut self, key: &[u8], keep_fence: bool) {
-        let (slot, mut left) = self.node(ROOT).child_for(key);
-        let (parent, right) = match self.node(left).foster() {
-            Some(foster) => (None, foster),
-            None if slot + 1 < self.node(ROOT).count() => {
-                (Some(ROOT), self.node(ROOT).child(slot + 1))
-            }
-            None => return,
-        };
-        if parent.is_none() {
-            left = self.node(ROOT).child(slot);
+        let (slot, left) = self.node(ROOT).child_for(key);
+        if self.node(left).foster().is_some() || slot + 1 >= self.node(ROOT).count() {
+            return;
         }
+        let (parent, right) = (ROOT, self.node(ROOT).child(slot + 1));
         if self.node(left).fits_absorbed(self.node(right), keep_fence) {
             let image = self.image(right);
             let image = Image::parse(&image).unwrap();
@@ -312,13 +301,6 @@ fn operations_refuse_pages_they_were_not_logged_for() {
         user(b"key", 1, Change::Delete { old: b"", overflow: false }),
         user(b"key", 0, Change::Delta { offset: 4, old: b"xx", new: b"yy" }),
         Op::System(SystemOp::ReclaimGhosts { page: leaf, tree: TREE, slots: vec![0] }),
-        Op::System(SystemOp::CreateGhost {
-            page: leaf,
-            tree: TREE,
-            slot: 1,
-            key: b"key",
-            value_len: 0,
-        }),
     ];
     let mut image = Vec::new();
     mini.put(b"kez", b"value", 2);

@@ -1,0 +1,121 @@
+//! The bug zoo: bugs that others have had in the engine's techniques, planted in the places where
+//! it could have them, so that the proof harness can show that it finds them.
+//!
+//! Without the feature `zoo`, which only the harness turns on, the question for a bug is the
+//! constant `false`, and no trace of any of this is left in the engine. With it, one bug at a time
+//! can live in a process: the one that the environment variable `CLEARWAY_BUG` names.
+
+/// Defines the bugs, each with its name in the zoo and what it does.
+macro_rules! bugs {
+    ($($bug:ident $name:literal $what:literal)*) => {
+        /// A bug that can be planted.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Bug {
+            $(#[doc = $what] $bug,)*
+        }
+
+        impl Bug {
+            /// All of them.
+            pub const ALL: &'static [Bug] = &[$(Bug::$bug),*];
+
+            /// The name by which `CLEARWAY_BUG` asks for it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Bug::$bug => $name,)*
+                }
+            }
+
+            /// What it does.
+            pub fn what(self) -> &'static str {
+                match self {
+                    $(Bug::$bug => $what,)*
+                }
+            }
+        }
+    };
+}
+
+bugs! {
+    ReadOnlyWaitSkipped "read-only-wait-skipped"
+        "A read-only transaction is acknowledged before those it has read from are durable."
+    GapTagForgotten "gap-tag-forgotten"
+        "Who locks a gap alone does not take the tag: not-found and scans forget it."
+    AckAtRecordStart "ack-at-record-start"
+        "A commit is acknowledged when the start of its record is durable, not its end."
+    GhostTagDropped "ghost-tag-dropped"
+        "A ghost that is reclaimed takes its tag with it."
+    SplitGapTagForgotten "split-gap-tag-forgotten"
+        "A key that is inserted does not inherit the tag of the gap that it splits."
+    FailureAcknowledged "failure-acknowledged"
+        "Waiters are told that all is well when the log has failed."
+    AckBeforeFlush "ack-before-flush"
+        "A commit is acknowledged when it is in the log buffer."
+    SyncErrorIgnored "sync-error-ignored"
+        "A failed write or sync of the log counts as done."
+    EpochLeftOut "epoch-left-out"
+        "Records of an earlier opening, left over in a recycled segment, pass for new ones."
+    PositionLeftOut "position-left-out"
+        "A record's checksum does not cover its position: leftovers pass in the wrong place."
+    DirectoryNotSynced "directory-not-synced"
+        "A new log segment's name is not made durable."
+    DamageTakenForTail "damage-taken-for-tail"
+        "A damaged record in the middle of the log ends it."
+    TruncatedTooFar "truncated-too-far"
+        "A checkpoint gives log back that a running transaction may still need."
+    UndoNotReserved "undo-not-reserved"
+        "No log space is kept for rollback."
+    CompensationWithoutNext "compensation-without-next"
+        "A compensation does not say where undo goes on: a crash in a rollback undoes twice."
+    PageBeforeLog "page-before-log"
+        "The cleaner writes pages without waiting for their log."
+    RecoveryLsnTooHigh "recovery-lsn-too-high"
+        "A page's recovery LSN is that of its last change, not its first."
+    DoubleWriteSkipped "double-write-skipped"
+        "Pages are written in place without a copy elsewhere."
+    RedoWithoutPageLsn "redo-without-page-lsn"
+        "Redo applies what a page already has."
+    PageIdIgnored "page-id-ignored"
+        "A page that stands in another's place passes."
+    AbsentKeyNotLocked "absent-key-not-locked"
+        "Reading an absent key locks nothing."
+    GapNotChecked "gap-not-checked"
+        "An insert does not look whether somebody has locked the gap."
+    ScanGapNotLocked "scan-gap-not-locked"
+        "A scan locks the records it meets and not the gaps between them."
+    LockedGhostReclaimed "locked-ghost-reclaimed"
+        "Reclaiming does not ask whether somebody holds the ghost's lock."
+    ConversionForgotten "conversion-forgotten"
+        "Who holds a lock shared is given it exclusively at once."
+    FirstHolderOnly "first-holder-only"
+        "The deadlock detector follows the first of several holders only."
+    FosterIgnored "foster-ignored"
+        "A search does not go on to the foster child."
+    GhostSpaceFreed "ghost-space-freed"
+        "A deleted record's space is given away before the deleter has committed."
+    SavepointForgotten "savepoint-forgotten"
+        "Rolling back to a savepoint leaves the newest change in place."
+    DirtyRead "dirty-read"
+        "A reader that is denied a lock reads all the same."
+}
+
+/// Whether this build can plant bugs.
+pub const IS_OPEN: bool = cfg!(feature = "zoo");
+
+/// Whether `bug` is to be planted here and now.
+#[cfg(feature = "zoo")]
+pub fn has(bug: Bug) -> bool {
+    use std::sync::OnceLock;
+    static PLANTED: OnceLock<Option<Bug>> = OnceLock::new();
+    let planted = PLANTED.get_or_init(|| {
+        let name = std::env::var("CLEARWAY_BUG").ok()?;
+        Bug::ALL.iter().copied().find(|bug| bug.name() == name)
+    });
+    *planted == Some(bug)
+}
+
+/// Whether `bug` is to be planted here and now: never.
+#[cfg(not(feature = "zoo"))]
+#[inline(always)]
+pub const fn has(_bug: Bug) -> bool {
+    false
+}

@@ -1,0 +1,279 @@
+//! Closing while others work: what ends during a close is whole or absent, the directory is locked
+//! until nobody can write to it any more, and everybody is told the truth.
+
+use std::{io::ErrorKind, sync::Arc, thread, time::Duration};
+
+use clearway::{Database, Error, Options, Table};
+use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+
+/// A disk that stays when its database is gone.
+fn options(disk: &MemoryDisk) -> Options {
+    Options::new().on_disk(Arc::new(disk.clone())).cache_size(8 << 20).log_capacity(8 << 20)
+}
+
+/// As [`options`], on a disk whose log takes `millis` for each flush.
+fn slow(disk: &MemoryDisk, millis: u64) -> Options {
+    options(disk).log_delay(Duration::from_millis(millis))
+}
+
+fn start(options: Options) -> (Database, Table) {
+    let db = options.open("x").unwrap();
+    let table = db.table("t").unwrap();
+    (db, table)
+}
+
+/// Closes on another thread, and is back when that has begun.
+fn close_meanwhile(db: &Database) -> thread::JoinHandle<Result<(), Error>> {
+    let closing = db.clone();
+    let closer = thread::spawn(move || closing.close());
+    while db.health().is_ok() {
+        thread::yield_now();
+    }
+    closer
+}
+
+fn entries(disk: &MemoryDisk) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let (db, table) = start(options(disk));
+    db.verify().unwrap();
+    db.transact("read", |tx| tx.scan(&table, ..).collect::<Result<Vec<_>, _>>()).unwrap()
+}
+
+#[test]
+fn what_is_dropped_while_closing_is_undone_by_the_next_opening() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(slow(&disk, 200));
+    db.transact("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
+    let mut tx = db.begin();
+    tx.put(&table, b"a", b"uncommitted").unwrap();
+    tx.put(&table, b"b", b"uncommitted").unwrap();
+    let closer = close_meanwhile(&db);
+    drop(tx);
+    closer.join().unwrap().unwrap();
+    drop((table, db));
+    assert_eq!(entries(&disk), [(b"a".to_vec(), b"1".to_vec())]);
+}
+
+#[test]
+fn what_fails_to_commit_while_closing_is_undone_by_the_next_opening() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(slow(&disk, 200));
+    db.transact("between", |tx| tx.put(&table, b"m", b"1")).unwrap();
+    let (mut committed, mut rolled_back) = (db.begin(), db.begin());
+    committed.put(&table, b"c", b"half").unwrap();
+    rolled_back.put(&table, b"r", b"half").unwrap();
+    let closer = close_meanwhile(&db);
+    assert!(matches!(committed.commit(), Err(Error::Closed)));
+    assert!(matches!(rolled_back.rollback(), Err(Error::Closed)));
+    closer.join().unwrap().unwrap();
+    drop((table, db));
+    assert_eq!(entries(&disk), [(b"m".to_vec(), b"1".to_vec())]);
+}
+
+#[test]
+fn no_round_of_transactions_that_end_during_a_close_leaves_halves() {
+    let disk = MemoryDisk::new();
+    let mut acknowledged = Vec::new();
+    for round in 0..40u64 {
+        let (db, table) = start(slow(&disk, round % 3));
+        let workers: Vec<_> = (0..4u64)
+            .map(|worker| {
+                let (db, table) = (db.clone(), table.clone());
+                thread::spawn(move || work(&db, &table, round << 8 | worker))
+            })
+            .collect();
+        thread::sleep(Duration::from_micros(round * 331 % 5000));
+        db.close().unwrap();
+        for worker in workers {
+            acknowledged.extend(worker.join().unwrap());
+        }
+        drop((table, db));
+        let found: Vec<_> = entries(&disk).into_iter().map(|(key, _)| key).collect();
+        for key in &acknowledged {
+            assert!(found.contains(key), "round {round}: {key:?} was acknowledged");
+        }
+        for key in &found {
+            let mut other = key.clone();
+            *other.last_mut().unwrap() ^= 1;
+            assert!(found.contains(&other), "round {round}: {key:?} is half a transaction");
+            assert_ne!(key[0], b'r', "round {round}: {key:?} was rolled back");
+        }
+        acknowledged = found;
+    }
+}
+
+/// Commits, rolls back and drops pairs of puts until the database is closed. Answers the keys
+/// that were acknowledged.
+fn work(db: &Database, table: &Table, seed: u64) -> Vec<Vec<u8>> {
+    let mut acknowledged = Vec::new();
+    for n in 0u64.. {
+        let kind = [b'c', b'r', b'r', b'p'][n as usize % 4];
+        let keys = [0, 1].map(|half| {
+            let number = (seed << 32 | n << 1 | half).to_be_bytes();
+            [&[kind][..], &number].concat()
+        });
+        let mut tx = db.begin();
+        let put = keys.iter().try_for_each(|key| tx.put(table, key, b"v").map(drop));
+        let ended = match (put, n % 4) {
+            (Err(error), _) => Err(error),
+            (Ok(()), 0) => tx.commit(),
+            (Ok(()), 1) => tx.rollback(),
+            (Ok(()), 2) => {
+                drop(tx);
+                continue;
+            }
+            (Ok(()), _) => tx.commit_pipelined().and_then(|pending| pending.wait()),
+        };
+        match ended {
+            Ok(()) if kind != b'r' => acknowledged.extend(keys),
+            Ok(()) => {}
+            Err(Error::Closed) => return acknowledged,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    unreachable!("the database is closed some time")
+}
+
+#[test]
+fn the_directory_stays_locked_until_close_has_finished() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(slow(&disk, 200));
+    let pending = db.submit("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
+    let idle = db.begin();
+    let closer = close_meanwhile(&db);
+    // It has begun to write by then.
+    thread::sleep(Duration::from_millis(60));
+    drop(idle);
+    drop(db.begin());
+    let second = options(&disk).open("x");
+    assert!(!closer.is_finished(), "the test was too slow");
+    assert!(matches!(second, Err(Error::AlreadyOpen { .. })), "two engines on one directory");
+    closer.join().unwrap().unwrap();
+    pending.wait().unwrap();
+    options(&disk).open("x").unwrap();
+}
+
+#[test]
+fn the_directory_stays_locked_while_a_transaction_is_open() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(options(&disk));
+    let mut tx = db.begin();
+    tx.put(&table, b"a", b"1").unwrap();
+    db.close().unwrap();
+    assert!(matches!(options(&disk).open("x"), Err(Error::AlreadyOpen { .. })));
+    drop(tx);
+    assert_eq!(entries(&disk), []);
+}
+
+#[test]
+fn a_second_close_waits_for_the_first_and_gives_its_result() {
+    let (disk, faults) = (MemoryDisk::new(), Faults::new());
+    let failing = FaultyDisk::new(disk, faults.clone());
+    let (db, _) = start(Options::new().on_disk(Arc::new(failing)).cache_size(8 << 20));
+    faults.watch(|event| {
+        let is_log = event.operation == Operation::Sync && event.name.starts_with("log/");
+        is_log.then(|| {
+            thread::sleep(Duration::from_millis(200));
+            ErrorKind::Other
+        })
+    });
+    let first = close_meanwhile(&db);
+    let second = db.close();
+    assert!(first.is_finished() || second.is_err(), "the second did not wait");
+    assert!(first.join().unwrap().is_err());
+    assert!(second.is_err(), "a close that failed is not reported as good");
+}
+
+#[test]
+fn reading_after_a_close_is_closed() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(options(&disk));
+    db.transact("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
+    let mut tx = db.begin();
+    tx.get(&table, b"a").unwrap();
+    db.close().unwrap();
+    assert!(matches!(tx.get(&table, b"a"), Err(Error::Closed)));
+    assert!(matches!(tx.get_for_update(&table, b"a"), Err(Error::Closed)));
+    assert!(matches!(tx.rollback(), Ok(())));
+    assert!(matches!(db.begin().get(&table, b"a"), Err(Error::Closed)));
+}
+
+#[test]
+fn frees_that_failed_do_not_keep_the_directory() {
+    let small = |disk: Arc<dyn Disk>| {
+        let options = Options::new().on_disk(disk).cache_size(1 << 20).log_capacity(32 << 20);
+        options.background(false)
+    };
+    for forever in [false, true] {
+        let (disk, faults) = (MemoryDisk::new(), Faults::new());
+        let (db, table) = start(small(Arc::new(FaultyDisk::new(disk.clone(), faults.clone()))));
+        db.transact("fill", |tx| tx.put(&table, b"big", vec![7; 3 << 20])).unwrap();
+        for n in 0..300u32 {
+            db.transact("fill", |tx| tx.put(&table, n.to_be_bytes(), [7; 4000])).unwrap();
+        }
+        db.checkpoint().unwrap();
+        let mut tx = db.begin();
+        tx.delete(&table, b"big").unwrap();
+        faults.fail(Operation::Read, "data", 1, ErrorKind::Interrupted, Lasting::Forever);
+        tx.commit().unwrap();
+        assert_eq!(db.stats().engine.active, 1, "the frees did not fail");
+        if !forever {
+            faults.clear();
+        }
+        db.close().unwrap();
+        let again = small(Arc::new(disk.clone())).open("x").unwrap();
+        assert_eq!(again.recovery().frees_resumed, u64::from(forever));
+        again.verify().unwrap();
+    }
+}
+
+#[test]
+fn an_opening_that_fails_leaves_nothing_behind() {
+    let mut kept = Vec::new();
+    for recovers in [false, true] {
+        for operation in [Operation::Write, Operation::Sync, Operation::Allocate, Operation::Open] {
+            for nth in 1..60 {
+                let (disk, faults) = (MemoryDisk::new(), Faults::new());
+                if recovers {
+                    let (db, table) = start(options(&disk));
+                    db.transact("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
+                    let mut open = db.begin();
+                    open.put(&table, b"b", b"1").unwrap();
+                    db.close().unwrap();
+                }
+                faults.fail(operation, "", nth, ErrorKind::StorageFull, Lasting::Once);
+                let failing = Arc::new(FaultyDisk::new(disk, faults));
+                let options = Options::new().on_disk(failing.clone()).cache_size(1 << 20);
+                let opened = options.log_capacity(8 << 20).open("x");
+                let failed = opened.is_err();
+                drop(opened);
+                if failed && Arc::strong_count(&failing) > 1 {
+                    kept.push((recovers, operation, nth));
+                }
+                if !failed {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(kept.is_empty(), "the engine is still there: {kept:?}");
+}
+
+#[test]
+fn one_transaction_too_many_is_an_error_and_breaks_nothing() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(options(&disk));
+    let open: Vec<_> = (0..65_600).map(|_| db.begin()).collect();
+    let mut refused = db.begin();
+    let error = refused.put(&table, b"k", b"v").unwrap_err();
+    assert!(matches!(error, Error::TooManyTransactions { .. }), "{error}");
+    assert!(matches!(refused.commit(), Err(Error::TooManyTransactions { .. })));
+    let refused = db.transact("put", |tx| tx.put(&table, b"k", b"v"));
+    assert!(matches!(refused, Err(Error::TooManyTransactions { .. })), "{refused:?}");
+    assert!(db.stats().engine.active <= 65_535);
+    db.checkpoint().unwrap();
+    db.create_table("the engine's own work goes on").unwrap();
+    drop(open);
+    assert_eq!(db.stats().engine.active, 0);
+    db.transact("put", |tx| tx.put(&table, b"k", b"v")).unwrap();
+    db.close().unwrap();
+}

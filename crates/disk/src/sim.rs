@@ -1,0 +1,257 @@
+//! A disk made up from one seed, with crashes and faults: for tests that run the whole engine.
+//!
+//! [`SimDisk`] remembers, for every file and directory, what is durable and which changes are still
+//! unsynced, and works out what a power failure could leave. It can be told to fail in every way in
+//! which disks do, at an operation of a given number, so that a test meets each of them.
+//!
+//! ```
+//! use clearway_disk::{CrashImage, Disk, Fault, OpenMode, PowerCut, SimDisk, SimOptions};
+//!
+//! let disk = SimDisk::new(7, SimOptions::default());
+//! let file = disk.open("data", OpenMode::Create)?;
+//! disk.sync_dir("")?;
+//! file.write_durable_at(b"kept", 0)?;
+//! disk.plan(Fault::PowerCut { at: disk.operations() + 2 });
+//! file.write_at(b"lost", 4)?;
+//! assert!(PowerCut::caused(&file.sync_data().unwrap_err()));
+//!
+//! let after = disk.crash(CrashImage::DropAll);
+//! assert!(after.durable_len("data") >= Some(4));
+//! # Ok::<(), clearway_base::Error>(())
+//! ```
+//!
+//! Invariants:
+//! - R1. Everything that happens follows from the seed, the plan and the sequence of calls; equal
+//!   runs have equal [`trace_digest`](SimDisk::trace_digest)s.
+//! - R2. A disk made by [`fork`](SimDisk::fork) or [`crash`](SimDisk::crash) shares no change with
+//!   the one it was made from; both share bytes until one of them changes.
+//! - R3. What every disk promises (D1–D6) holds, and nothing more that could be avoided: a data
+//!   sync leaves names alone, a durable write leaves all other writes alone.
+//!
+//! Latch order: the one latch of a disk, under which nobody calls another disk. An observer runs
+//! under it and must not call the disk.
+//!
+//! Measured (2026-11-21, two shared cores, test profile; `forks_and_crashes_are_cheap`): with a
+//! data file of 400 KiB, a segment of 16 MiB and 20 unsynced pages, a fork takes 0.4 µs and a
+//! random crash image 8 µs; making all that takes 0.9 ms.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | `image` | the bytes of a file, shared between copies |
+//! | `contents` | a file: live, durable, unsynced |
+//! | `names` | names: live, durable, unsynced |
+//! | `state` | the disk under its latch, the frame around each operation |
+//! | `files`, `read` | the calls of the traits |
+//! | `fault` | what goes wrong when |
+//! | `crash` | what a power failure leaves |
+//! | `random` | draws |
+
+mod contents;
+mod crash;
+mod fault;
+mod files;
+mod image;
+mod names;
+mod random;
+mod read;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+use std::{io, sync::Arc};
+
+use clearway_base::{Error, Result};
+use clearway_sync::Mutex;
+
+pub use crash::CrashImage;
+pub use fault::{Fault, PowerCut, ReadFault, ReadWhen, SimEvent, SimOperation};
+use names::FileId;
+use state::State;
+
+/// How names and lengths survive a crash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MetadataMode {
+    /// Only what POSIX promises: a name is durable after `sync_dir` on its directory, a length
+    /// after a sync of its file; what is not durable is lost or kept, each change for itself.
+    #[default]
+    PosixMinimal,
+    /// As ext4 with `data=ordered`: changes are kept in the order in which they were made, a sync
+    /// that needs one of them makes all of them durable, and no length without its bytes.
+    Ext4Ordered,
+}
+
+/// What kind of disk it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SimOptions {
+    /// How names and lengths survive a crash.
+    pub metadata: MetadataMode,
+    /// To how many bytes the files together may grow; without limit if there is none. What
+    /// `set_len` adds counts too.
+    pub space_bytes: Option<u64>,
+}
+
+/// A simulated database directory. Clones share it.
+#[derive(Clone)]
+pub struct SimDisk(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+}
+
+impl SimDisk {
+    /// An empty disk, everything about which is drawn from `seed`.
+    pub fn new(seed: u64, options: SimOptions) -> SimDisk {
+        Self::with(State::new(seed, options))
+    }
+
+    fn with(state: State) -> SimDisk {
+        SimDisk(Arc::new(Shared { state: Mutex::new(state) }))
+    }
+
+    /// How many operations were performed, those that failed included: every call that names or
+    /// changes something on the device. `read_at` is counted apart, `exists`, `list`, `len` and
+    /// `lock` not at all. The next operation's number is one more.
+    pub fn operations(&self) -> u64 {
+        self.0.state.lock().operations
+    }
+
+    /// How many reads were performed. The next read's number is one more.
+    pub fn reads(&self) -> u64 {
+        self.0.state.lock().reads
+    }
+
+    /// Adds a fault to the plan. Several may wait at a time.
+    pub fn plan(&self, fault: Fault) {
+        self.0.state.lock().plan.add(fault);
+    }
+
+    /// Forgets the faults that are still to come. The power stays off if it is.
+    pub fn clear_plan(&self) {
+        self.0.state.lock().plan.clear();
+    }
+
+    /// Calls `observer` after each operation and read, in the order in which they took effect and
+    /// before the next one. It must not call this disk.
+    pub fn observe(&self, observer: impl Fn(&SimEvent<'_>) + Send + Sync + 'static) {
+        self.0.state.lock().observer = Some(Arc::new(observer));
+    }
+
+    /// A digest of all operations and reads so far, their bytes and their results.
+    pub fn trace_digest(&self) -> u64 {
+        self.0.state.lock().digest
+    }
+
+    /// Cuts the power between two operations.
+    pub fn cut_power(&self) {
+        self.0.state.lock().powered = false;
+    }
+
+    /// Whether the power is off.
+    pub fn is_off(&self) -> bool {
+        !self.0.state.lock().powered
+    }
+
+    /// What a power failure at this instant leaves: another disk, with the power on, nothing
+    /// unsynced, nothing planned, no observer and no lock. This one is not changed, whether it is
+    /// on or off.
+    pub fn crash(&self, image: CrashImage) -> SimDisk {
+        Self::with(crash::crash(&self.0.state.lock(), image))
+    }
+
+    /// A [`CrashImage::Random`] that follows from this disk's own seed and the number of
+    /// operations.
+    pub fn reboot(&self) -> SimDisk {
+        let state = self.0.state.lock();
+        let seed = random::mix(state.seed ^ random::mix(state.operations));
+        Self::with(crash::crash(&state, CrashImage::Random(seed)))
+    }
+
+    /// A copy of this disk with its live, durable and unsynced contents and its counters, on or off
+    /// as this one. It has no handles, nothing planned, no observer and no lock.
+    pub fn fork(&self) -> SimDisk {
+        let state = self.0.state.lock();
+        let mut copy = State {
+            files: state.files.clone(),
+            names: state.names.clone(),
+            sequence: state.sequence,
+            operations: state.operations,
+            reads: state.reads,
+            digest: state.digest,
+            used: state.used,
+            powered: state.powered,
+            ..State::new(state.seed, state.options.clone())
+        };
+        drop(state);
+        for id in 0..copy.files.len() {
+            if std::mem::take(&mut copy.files[id].handles) > 0 {
+                copy.release(id);
+            }
+        }
+        Self::with(copy)
+    }
+
+    /// How many changes are unsynced, which [`CrashImage::Subset`] numbers.
+    pub fn unsynced_changes(&self) -> usize {
+        crash::sequences(&self.0.state.lock()).len()
+    }
+
+    /// Changes how much may be stored; what is stored stays, whatever the limit.
+    pub fn set_space_bytes(&self, space_bytes: Option<u64>) {
+        self.0.state.lock().options.space_bytes = space_bytes;
+    }
+
+    /// The length of all files together.
+    pub fn used_bytes(&self) -> u64 {
+        self.0.state.lock().used
+    }
+
+    /// The names of all files in all directories, sorted; no operation, and works without power.
+    pub fn file_names(&self) -> Vec<String> {
+        let state = self.0.state.lock();
+        state.names.live.files.keys().map(|name| name.to_string()).collect()
+    }
+
+    /// The length that the file of this name would have if nothing unsynced were kept; no
+    /// operation, and works without power.
+    pub fn durable_len(&self, name: &str) -> Option<u64> {
+        let state = self.0.state.lock();
+        let id = *state.names.live.files.get(name)?;
+        Some(state.files[id].durable.len)
+    }
+
+    /// Damages a file behind everybody's back: changes one bit, bit 0 being the lowest of the first
+    /// byte, in what reads see and in what is durable. No operation, and works without power.
+    pub fn flip_bit(&self, name: &str, bit: u64) -> Result<()> {
+        self.damage(name, bit / 8, &mut [0], |byte| byte[0] ^= 1 << (bit % 8))
+    }
+
+    /// Damages a file as [`flip_bit`](Self::flip_bit) does, with bytes of the caller's.
+    pub fn overwrite(&self, name: &str, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.damage(name, offset, &mut vec![0; bytes.len()], |found| found.copy_from_slice(bytes))
+    }
+
+    fn damage(
+        &self,
+        name: &str,
+        offset: u64,
+        found: &mut [u8],
+        change: impl Fn(&mut [u8]),
+    ) -> Result<()> {
+        let state = &mut *self.0.state.lock();
+        let failed = |kind: io::ErrorKind| Error::io("damage", state::path(name), kind.into());
+        let id: FileId =
+            *state.names.live.files.get(name).ok_or(failed(io::ErrorKind::NotFound))?;
+        let file = &mut state.files[id];
+        if offset.saturating_add(found.len() as u64) > file.live.len {
+            return Err(failed(io::ErrorKind::InvalidInput));
+        }
+        for image in [&mut file.live, &mut file.durable] {
+            image.copy_to(found, offset);
+            change(found);
+            let within = image.len.saturating_sub(offset).min(found.len() as u64) as usize;
+            image.put(&found[..within], offset);
+        }
+        Ok(())
+    }
+}

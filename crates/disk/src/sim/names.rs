@@ -1,0 +1,141 @@
+//! Which file a name means: now, and after a crash.
+//!
+//! Invariants:
+//! - N1. The live names are the durable ones with all unsynced changes applied in order.
+//! - N2. An unsynced change says which file it is about, not only which name; so any subset of the
+//!   unsynced changes makes sense without the others.
+//! - N3. After `sync_dir`, no change in that directory is unsynced. A rename from another directory
+//!   leaves behind the removal of the old name, which is that directory's business.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::name;
+
+/// The number of a file, which it keeps when it is renamed.
+pub(super) type FileId = usize;
+
+#[derive(Clone, Default)]
+pub(super) struct Names {
+    pub(super) files: BTreeMap<Arc<str>, FileId>,
+    pub(super) dirs: BTreeSet<Arc<str>>,
+}
+
+#[derive(Clone)]
+pub(super) enum NameChange {
+    Link { name: Arc<str>, id: FileId },
+    Unlink { name: Arc<str>, id: FileId },
+    Rename { from: Arc<str>, to: Arc<str>, id: FileId },
+    CreateDir { name: Arc<str> },
+}
+
+/// The names of a disk, in both versions.
+#[derive(Clone, Default)]
+pub(super) struct Directories {
+    pub(super) live: Arc<Names>,
+    pub(super) durable: Arc<Names>,
+    /// With their sequence numbers, in order.
+    pub(super) unsynced: Vec<(u64, NameChange)>,
+}
+
+impl Names {
+    pub(super) fn has_dir(&self, dir: &str) -> bool {
+        dir.is_empty() || self.dirs.contains(dir)
+    }
+
+    pub(super) fn apply(&mut self, change: &NameChange) {
+        match change {
+            NameChange::Link { name, id } => self.link(name, *id),
+            NameChange::Unlink { name, id } => self.unlink(name, *id),
+            NameChange::Rename { from, to, id } => {
+                self.unlink(from, *id);
+                self.link(to, *id);
+            }
+            NameChange::CreateDir { name } => {
+                self.dirs.insert(name.clone());
+            }
+        }
+    }
+
+    fn link(&mut self, name: &Arc<str>, id: FileId) {
+        self.files.insert(name.clone(), id);
+    }
+
+    fn unlink(&mut self, name: &str, id: FileId) {
+        if self.files.get(name) == Some(&id) {
+            self.files.remove(name); // N2: another file of this name is not meant
+        }
+    }
+
+    /// Forgets the names in directories that do not exist.
+    pub(super) fn drop_unreachable(&mut self) {
+        let reachable = |dirs: &BTreeSet<Arc<str>>, of: &str| {
+            std::iter::successors(Some(name::parent(of)), |dir| {
+                (!dir.is_empty()).then(|| name::parent(dir))
+            })
+            .all(|dir| dir.is_empty() || dirs.contains(dir))
+        };
+        let dirs = self.dirs.clone();
+        self.files.retain(|name, _| reachable(&dirs, name));
+        self.dirs.retain(|name| reachable(&dirs, name));
+    }
+}
+
+impl NameChange {
+    /// What of this change a sync of `dir` makes durable, and what it leaves unsynced (N3).
+    fn split(self, dir: &str) -> (Option<NameChange>, Option<NameChange>) {
+        let within = match &self {
+            NameChange::Link { name, .. }
+            | NameChange::Unlink { name, .. }
+            | NameChange::CreateDir { name } => name::parent(name) == dir,
+            NameChange::Rename { from, to, id } => {
+                if name::parent(to) == dir && name::parent(from) != dir {
+                    let linked = NameChange::Link { name: to.clone(), id: *id };
+                    let left = NameChange::Unlink { name: from.clone(), id: *id };
+                    return (Some(linked), Some(left));
+                }
+                name::parent(from) == dir
+            }
+        };
+        if within { (Some(self), None) } else { (None, Some(self)) }
+    }
+
+    pub(super) fn concerns(&self, file: FileId) -> bool {
+        match self {
+            NameChange::Link { id, .. }
+            | NameChange::Unlink { id, .. }
+            | NameChange::Rename { id, .. } => *id == file,
+            NameChange::CreateDir { .. } => false,
+        }
+    }
+}
+
+impl Directories {
+    pub(super) fn change(&mut self, sequence: u64, change: NameChange) {
+        Arc::make_mut(&mut self.live).apply(&change);
+        self.unsynced.push((sequence, change));
+    }
+
+    /// Makes the first `limit` unsynced changes in `dir` durable.
+    pub(super) fn sync_dir(&mut self, dir: &str, limit: u64) {
+        let durable = Arc::make_mut(&mut self.durable);
+        let mut committed = 0;
+        for (sequence, change) in std::mem::take(&mut self.unsynced) {
+            let (now, later) =
+                if committed < limit { change.split(dir) } else { (None, Some(change)) };
+            if let Some(change) = now {
+                durable.apply(&change);
+                committed += 1;
+            }
+            self.unsynced.extend(later.map(|change| (sequence, change)));
+        }
+    }
+
+    /// Makes every unsynced change durable.
+    pub(super) fn commit_all(&mut self) {
+        self.unsynced.clear();
+        self.durable = self.live.clone(); // N1
+    }
+}

@@ -1,0 +1,41 @@
+//! Numbers drawn from a seed.
+//!
+//! A draw depends on the seed and on what it is for, never on how many draws came before: one more
+//! fault in a plan changes no other outcome of the same run.
+
+/// The steps of Weyl's sequence and the mixing constants are those of SplitMix64 (Steele, Lea and
+/// Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Spreads every bit of `word` over all bits of the result.
+pub(super) fn mix(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
+/// A sequence of draws.
+#[derive(Clone)]
+pub(super) struct Draws(u64);
+
+impl Draws {
+    /// The draws for one purpose: `subject` is an operation's or a change's number.
+    pub(super) fn new(seed: u64, subject: u64) -> Draws {
+        Draws(mix(seed.wrapping_add(WEYL)) ^ mix(subject.wrapping_mul(WEYL)))
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(WEYL);
+        mix(self.0)
+    }
+
+    /// One of `0..bound`, and 0 if the bound is 0. The bias is below bound / 2^64.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True in `percent` of 100 cases.
+    pub(super) fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}

@@ -1,0 +1,326 @@
+//! Everything a simulated disk knows, under its one latch, and the frame around each operation.
+//!
+//! Invariants:
+//! - S1. Operations take effect one after the other, in the order of their numbers; the observer
+//!   sees them in that order, each after it has taken effect.
+//! - S2. `used` is the sum of the live lengths of all files that have a name or a handle.
+//! - S3. Once the power is off, nothing changes any more.
+
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+
+use clearway_base::{Error, Result, SECTOR_SIZE};
+
+use super::{
+    MetadataMode, SimOptions,
+    contents::Contents,
+    fault::{Plan, PowerCut, SimEvent, SimOperation, Verdict},
+    image::Image,
+    names::{Directories, FileId, NameChange},
+    random::{Draws, mix},
+};
+
+pub(super) type Observer = Arc<dyn Fn(&SimEvent<'_>) + Send + Sync>;
+
+/// No file is longer: 16 TiB, as on ext4 with blocks of 4 KiB.
+const FILE_BYTES_MAX: u64 = 1 << 44;
+
+pub(super) struct State {
+    pub(super) seed: u64,
+    pub(super) options: SimOptions,
+    pub(super) files: Vec<Contents>,
+    pub(super) names: Directories,
+    pub(super) sequence: u64,
+    pub(super) operations: u64,
+    pub(super) reads: u64,
+    pub(super) digest: u64,
+    pub(super) used: u64,
+    pub(super) powered: bool,
+    pub(super) locked: bool,
+    pub(super) plan: Plan,
+    pub(super) observer: Option<Observer>,
+}
+
+/// How much of an operation happens.
+pub(super) enum Extent {
+    Whole,
+    /// As much as the draws say.
+    Part(Draws),
+    /// A sync that forgets instead.
+    DropWrites,
+    /// A write that goes elsewhere, or nowhere if there are no draws.
+    Astray(Option<Draws>),
+}
+
+pub(super) fn path(name: &str) -> PathBuf {
+    PathBuf::from(":sim:").join(name)
+}
+
+pub(super) fn failure(operation: SimOperation, name: &str, kind: io::ErrorKind) -> Error {
+    Error::io(operation.verb(), path(name), kind.into())
+}
+
+fn power_cut(verb: &'static str, name: &str) -> Error {
+    Error::io(verb, path(name), io::Error::other(PowerCut))
+}
+
+impl State {
+    pub(super) fn new(seed: u64, options: SimOptions) -> State {
+        State {
+            seed,
+            options,
+            files: Vec::new(),
+            names: Directories::default(),
+            sequence: 0,
+            operations: 0,
+            reads: 0,
+            digest: mix(seed),
+            used: 0,
+            powered: true,
+            locked: false,
+            plan: Plan::default(),
+            observer: None,
+        }
+    }
+
+    pub(super) fn check_power(&self, verb: &'static str, name: &str) -> Result<()> {
+        if self.powered { Ok(()) } else { Err(power_cut(verb, name)) }
+    }
+
+    /// Counts, performs and shows one operation. `apply` does it, to the extent that the plan
+    /// leaves.
+    pub(super) fn perform<T>(
+        &mut self,
+        mut event: SimEvent<'_>,
+        apply: impl FnOnce(&mut State, Extent) -> Result<T>,
+    ) -> Result<T> {
+        let (operation, name) = (event.operation, event.name);
+        self.check_power(operation.verb(), name)?;
+        self.operations += 1;
+        event.number = self.operations;
+        let draws = Draws::new(self.seed, event.number);
+        let result = match self.plan.strike(operation, event.number) {
+            Verdict::Succeed => apply(self, Extent::Whole),
+            Verdict::CutPower => {
+                let _ = apply(self, Extent::Part(draws));
+                self.powered = false; // S3
+                Err(power_cut(operation.verb(), name))
+            }
+            Verdict::Fail(kind) => {
+                let failed = failure(operation, name, kind);
+                let partial = matches!(operation, SimOperation::Write | SimOperation::WriteDurable);
+                if partial && !matches!(failed, Error::DiskFull { .. }) {
+                    let _ = apply(self, Extent::Part(draws));
+                }
+                Err(failed)
+            }
+            Verdict::DropWrites => {
+                let _ = apply(self, Extent::DropWrites);
+                Err(failure(operation, name, io::ErrorKind::Other))
+            }
+            Verdict::Misdirect => apply(self, Extent::Astray(Some(draws))),
+            Verdict::Lose => apply(self, Extent::Astray(None)),
+        };
+        event.failed = result.is_err();
+        self.show(&event);
+        result
+    }
+
+    /// Adds an operation to the digest and shows it to the observer.
+    pub(super) fn show(&mut self, event: &SimEvent<'_>) {
+        let head = event.number << 8 | (event.operation as u64) << 1 | u64::from(event.failed);
+        let mut digest = self.digest;
+        for word in [head, event.offset, event.len] {
+            digest = mix(digest ^ word);
+        }
+        digest = digest_bytes(digest, event.name.as_bytes());
+        self.digest = digest_bytes(digest, event.bytes);
+        if let Some(observer) = &self.observer {
+            observer(event);
+        }
+    }
+
+    pub(super) fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// Takes the space for a file to be `len` bytes long.
+    fn reserve(&mut self, id: FileId, name: &str, len: u64) -> Result<()> {
+        let more = len.saturating_sub(self.files[id].live.len);
+        let limit = self.options.space_bytes.unwrap_or(u64::MAX);
+        let used = self.used.checked_add(more).filter(|&used| used <= limit || more == 0);
+        match used {
+            Some(used) if len <= FILE_BYTES_MAX => self.used = used, // S2
+            _ => return Err(Error::DiskFull { path: path(name) }),
+        }
+        Ok(())
+    }
+
+    /// Gives the space of a file back that has neither a name nor a handle (S2).
+    pub(super) fn release(&mut self, id: FileId) {
+        let named = self.names.live.files.values().any(|&named| named == id);
+        if self.files[id].handles == 0 && !named {
+            self.used -= self.files[id].live.len;
+            self.files[id].live = Image::default();
+            self.files[id].old = Image::default();
+        }
+    }
+
+    pub(super) fn write(
+        &mut self,
+        (id, name): (FileId, &str),
+        (buf, offset): (&[u8], u64),
+        mut durable: bool,
+        extent: Extent,
+    ) -> Result<()> {
+        let (mut buf, mut at) = (buf, Some(offset));
+        match extent {
+            Extent::Part(mut draws) => {
+                let end = offset.saturating_add(buf.len() as u64);
+                buf = &buf[..part_of(offset, end, &mut draws)];
+                durable &= draws.chance(50);
+            }
+            Extent::Astray(draws) => {
+                at = draws.and_then(|mut draws| self.elsewhere(id, offset, buf.len(), &mut draws));
+            }
+            _ => (),
+        }
+        let Some(offset) = at.filter(|_| !buf.is_empty()) else { return Ok(()) };
+        let end = offset.saturating_add(buf.len() as u64);
+        self.reserve(id, name, end)?;
+        if durable {
+            self.commit_journal_for(id, end);
+            self.files[id].write_durable(buf, offset);
+        } else {
+            let sequence = self.next_sequence();
+            self.files[id].write(buf, offset, sequence);
+        }
+        Ok(())
+    }
+
+    /// Another place, at a sector, where so many bytes are in the file.
+    pub(super) fn elsewhere(
+        &self,
+        id: FileId,
+        offset: u64,
+        len: usize,
+        draws: &mut Draws,
+    ) -> Option<u64> {
+        let size = SECTOR_SIZE as u64;
+        let last = self.files[id].live.len.checked_sub(len as u64)? / size;
+        let own = (offset.is_multiple_of(size) && offset / size <= last).then_some(offset / size);
+        let drawn = draws.below(last + 1 - u64::from(own.is_some()));
+        let other = drawn + u64::from(own.is_some_and(|own| drawn >= own));
+        (other <= last).then_some(other * size)
+    }
+
+    pub(super) fn sync(&mut self, id: FileId, all: bool, extent: Extent) {
+        match extent {
+            Extent::DropWrites => self.files[id].drop_writes(),
+            Extent::Part(mut draws) => {
+                let end = self.files[id].live.len;
+                if draws.chance(50) {
+                    self.commit_journal_for(id, end);
+                }
+                let limit = draws.below(self.files[id].unsynced.len() as u64 + 1) as usize;
+                let posix = self.options.metadata == MetadataMode::PosixMinimal;
+                // No length may overtake what came before it in the journal.
+                if posix || !self.files[id].has_unsynced_length() {
+                    self.files[id].sync(all && posix, limit);
+                }
+            }
+            _ => {
+                let end = self.files[id].live.len;
+                self.commit_journal_for(id, end);
+                self.files[id].sync(all, usize::MAX);
+            }
+        }
+    }
+
+    pub(super) fn sync_dir(&mut self, dir: &str, extent: Extent) {
+        match extent {
+            Extent::Part(mut draws) if self.options.metadata == MetadataMode::PosixMinimal => {
+                let limit = draws.below(self.names.unsynced.len() as u64 + 1);
+                self.names.sync_dir(dir, limit);
+            }
+            Extent::Part(_) => (),
+            _ if self.options.metadata == MetadataMode::Ext4Ordered => self.commit_journal(),
+            _ => self.names.sync_dir(dir, u64::MAX),
+        }
+        self.forget_unreachable();
+    }
+
+    /// Frees the memory of files that nothing can bring back: no name, no handle, no change.
+    fn forget_unreachable(&mut self) {
+        let Directories { live, durable, unsynced } = &self.names;
+        for (id, file) in self.files.iter_mut().enumerate() {
+            let named =
+                |files: &BTreeMap<Arc<str>, FileId>| files.values().any(|&named| named == id);
+            let concerned = || unsynced.iter().any(|(_, change)| change.concerns(id));
+            if file.handles == 0 && !named(&live.files) && !named(&durable.files) && !concerned() {
+                *file = Contents::default();
+            }
+        }
+    }
+
+    /// A sync of a file commits the whole journal, if the journal holds anything about this file
+    /// or it is to be `end` bytes long and is shorter.
+    fn commit_journal_for(&mut self, id: FileId, end: u64) {
+        let file = &self.files[id];
+        let concerned = || self.names.unsynced.iter().any(|(_, change)| change.concerns(id));
+        if self.options.metadata == MetadataMode::Ext4Ordered
+            && (file.durable.len < end || file.has_unsynced_length() || concerned())
+        {
+            self.commit_journal();
+        }
+    }
+
+    fn commit_journal(&mut self) {
+        self.names.commit_all();
+        self.files.iter_mut().for_each(Contents::commit_lengths);
+    }
+
+    pub(super) fn set_len(&mut self, id: FileId, name: &str, len: u64) -> Result<()> {
+        let old_len = self.files[id].live.len;
+        if len >= old_len {
+            return self.grow(id, name, len);
+        }
+        let sequence = self.next_sequence();
+        self.files[id].cut(len, sequence);
+        self.used -= old_len - len; // S2
+        Ok(())
+    }
+
+    /// Lengthens the file to `len` if it is shorter.
+    pub(super) fn grow(&mut self, id: FileId, name: &str, len: u64) -> Result<()> {
+        if len > self.files[id].live.len {
+            self.reserve(id, name, len)?;
+            let sequence = self.next_sequence();
+            self.files[id].grow(len, sequence);
+        }
+        Ok(())
+    }
+
+    pub(super) fn change_names(&mut self, change: NameChange) {
+        let sequence = self.next_sequence();
+        self.names.change(sequence, change);
+    }
+}
+
+/// How many of the bytes a write gets done that ends at some sector boundary, or at its end.
+fn part_of(offset: u64, end: u64, draws: &mut Draws) -> usize {
+    let size = SECTOR_SIZE as u64;
+    let (first, count) = (offset / size, end.div_ceil(size) - offset / size);
+    let stop = (first + draws.below(count + 1)) * size;
+    (stop.clamp(offset, end) - offset) as usize
+}
+
+fn digest_bytes(digest: u64, bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let step = |digest: u64, word: u64| {
+        (digest.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    };
+    let digest = words.iter().fold(digest, |digest, word| step(digest, u64::from_le_bytes(*word)));
+    let digest = rest.iter().fold(digest, |digest, &byte| step(digest, u64::from(byte)));
+    mix(digest ^ bytes.len() as u64)
+}

@@ -1,0 +1,83 @@
+//! Models of range locks: tags, hand-over, and slots that are used again.
+//!
+//! What was broken on purpose, and which model was seen to fail:
+//!
+//! - `who_is_granted_reads_the_commits_tag`: the tag raised after the latch hold; `Relaxed` in
+//!   `Slot::grant` (B2).
+//! - `who_tries_after_the_release_reads_the_tag`: the tag raised after the latch hold.
+//! - `owners_do_not_share_a_slot`: `give_back` before the locks are released (R1).
+
+use clearway_sync::{check, thread};
+
+use super::*;
+
+/// One bucket, no spinning, no time limits.
+pub(crate) fn table() -> LockTable {
+    LockTable::new(LockOptions { buckets: 1, intents: 1, wait_limit: None, spins: 0 })
+}
+
+const KEY: LockId = LockId(1);
+const COMMIT: Lsn = Lsn(77);
+
+#[test]
+fn who_is_granted_reads_the_commits_tag() {
+    check(3, || {
+        let table = table();
+        let (mut writer, mut reader) = (table.owner(), table.owner());
+        assert_eq!(table.try_acquire(&mut writer, KEY, RangeMode::XN), Outcome::Granted);
+        let releaser = {
+            let table = table.clone();
+            thread::spawn(move || {
+                table.release_all(&mut writer, Some(COMMIT));
+                writer
+            })
+        };
+        table.acquire(&mut reader, KEY, RangeMode::SN, WaitLimit::Forever).unwrap();
+        assert_eq!(reader.max_tag(), COMMIT, "B3");
+        drop(releaser.join().unwrap());
+        drop(reader);
+        assert!(table.is_quiescent());
+    });
+}
+
+#[test]
+fn who_tries_after_the_release_reads_the_tag() {
+    check(3, || {
+        let table = table();
+        let (mut writer, mut reader) = (table.owner(), table.owner());
+        assert_eq!(table.try_acquire(&mut writer, KEY, RangeMode::XX), Outcome::Granted);
+        let releaser = {
+            let table = table.clone();
+            thread::spawn(move || {
+                table.release_all(&mut writer, Some(COMMIT));
+                writer
+            })
+        };
+        if table.check(&mut reader, KEY, RangeMode::SN) == Outcome::Granted {
+            assert_eq!(reader.max_tag(), COMMIT, "B3");
+        }
+        if table.try_acquire(&mut reader, KEY, RangeMode::NS) == Outcome::Granted {
+            assert_eq!(reader.max_tag(), COMMIT, "B3");
+        }
+        drop(releaser.join().unwrap());
+    });
+}
+
+#[test]
+fn owners_do_not_share_a_slot() {
+    check(3, || {
+        let table = table();
+        // The slots' memory is there before the threads are.
+        drop([table.owner(), table.owner()]);
+        let threads = [0, 1].map(|_| {
+            let table = table.clone();
+            thread::spawn(move || {
+                let mut owner = table.owner();
+                table.acquire(&mut owner, KEY, RangeMode::XN, WaitLimit::Forever).unwrap();
+                assert!(owner.holds(KEY, RangeMode::XN), "nobody else released it");
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(table.is_quiescent());
+    });
+}

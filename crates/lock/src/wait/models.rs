@@ -1,0 +1,103 @@
+//! Models of a wait that ends in more than one way at once.
+//!
+//! What was broken on purpose, and which model was seen to fail:
+//!
+//! - `sleeper_wakes_at_the_hand_over`: the grant looked for before the waker is left (W2); a
+//!   release that grants nobody.
+//! - `cancelled_request_is_gone_or_given_back`: a withdrawal that keeps what was granted and not
+//!   picked up.
+//! - `queue_goes_on_after_a_withdrawal`: a release that grants nobody (W3).
+//!
+//! `grant_before_the_time_limit_wins` does not notice a withdrawal that overlooks a grant (W4): it
+//! reports a time-out and gives the lock back in one latch hold, which is untrue and harms nobody.
+
+use std::task::{Context, Waker};
+
+use clearway_base::Lsn;
+use clearway_sync::{check, thread};
+
+use super::*;
+use crate::table::models::table;
+
+const KEY: LockId = LockId(1);
+
+/// A table, an owner that holds the key, and one that does not.
+fn held() -> (LockTable, LockOwner, LockOwner) {
+    let table = table();
+    let (mut holder, other) = (table.owner(), table.owner());
+    assert_eq!(table.try_acquire(&mut holder, KEY, RangeMode::XN), Outcome::Granted);
+    (table, holder, other)
+}
+
+/// Releases the holder's locks on a thread of its own.
+fn release(table: &LockTable, mut holder: LockOwner) -> thread::JoinHandle<LockOwner> {
+    let table = table.clone();
+    thread::spawn(move || {
+        table.release_all(&mut holder, Some(Lsn(5)));
+        holder
+    })
+}
+
+/// A lost wake-up is a deadlock, which loom reports.
+#[test]
+fn sleeper_wakes_at_the_hand_over() {
+    check(3, || {
+        let (table, holder, mut waiter) = held();
+        let releaser = release(&table, holder);
+        table.acquire(&mut waiter, KEY, RangeMode::XN, WaitLimit::Forever).unwrap();
+        assert!(waiter.holds(KEY, RangeMode::XN));
+        drop((releaser.join().unwrap(), waiter));
+        assert!(table.is_quiescent());
+    });
+}
+
+#[test]
+fn grant_before_the_time_limit_wins() {
+    check(3, || {
+        let (table, holder, mut waiter) = held();
+        assert!(!table.start(&mut waiter, KEY, RangeMode::XN));
+        let releaser = release(&table, holder);
+        let granted = table.block(&mut waiter, WaitLimit::For(Duration::ZERO)).is_ok();
+        assert_eq!(granted, waiter.holds(KEY, RangeMode::XN));
+        assert_eq!(granted, waiter.held() == 1);
+        let holder = releaser.join().unwrap();
+        assert_eq!(granted, table.tag(KEY) == waiter.max_tag());
+        drop((holder, waiter));
+        assert!(table.is_quiescent());
+    });
+}
+
+#[test]
+fn cancelled_request_is_gone_or_given_back() {
+    check(3, || {
+        let (table, holder, mut waiter) = held();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(table.poll_acquire(&mut waiter, KEY, RangeMode::XN, &mut cx).is_pending());
+        let releaser = release(&table, holder);
+        table.cancel(&mut waiter);
+        drop(releaser.join().unwrap());
+        assert!(table.is_idle(KEY));
+        assert_eq!(table.try_acquire(&mut waiter, KEY, RangeMode::XN), Outcome::Granted);
+    });
+}
+
+#[test]
+fn queue_goes_on_after_a_withdrawal() {
+    check(1, || {
+        let (table, holder, mut first) = held();
+        let mut second = table.owner();
+        // The second waits for the first alone once the holder has lowered its lock.
+        assert!(!table.start(&mut first, KEY, RangeMode::XN));
+        let releaser = release(&table, holder);
+        let waiter = {
+            let table = table.clone();
+            thread::spawn(move || {
+                table.acquire(&mut second, KEY, RangeMode::SN, WaitLimit::Forever).unwrap();
+            })
+        };
+        table.cancel(&mut first);
+        waiter.join().unwrap();
+        drop((releaser.join().unwrap(), first));
+        assert!(table.is_quiescent());
+    });
+}

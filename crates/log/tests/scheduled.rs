@@ -1,0 +1,204 @@
+//! The log under many schedules: inserters, waiters, daemons, and a close, on shuttle's threads. A
+//! lost wake-up is a hang, which shuttle reports with the schedule.
+#![cfg(shuttle)]
+
+mod scenario;
+
+use std::{
+    collections::BTreeSet,
+    io::ErrorKind,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    task::{Context, Wake, Waker},
+};
+
+use clearway_base::{Epoch, Error, Lsn};
+use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_log::{Log, LogOptions, LogReader, Strategy};
+use clearway_sync::{schedules::check, thread};
+use scenario::{body, insert};
+
+const SEGMENT: u64 = 8 << 10;
+
+fn options(strategy: Strategy) -> LogOptions {
+    LogOptions {
+        ring_bytes: 4096,
+        segment_bytes: SEGMENT,
+        capacity_bytes: 32 * SEGMENT,
+        strategy,
+        ..LogOptions::default()
+    }
+}
+
+fn start(disk: &Arc<dyn Disk>, options: LogOptions) -> Arc<Log> {
+    Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap()
+}
+
+/// The numbers of the records on the disk, each of which is whole.
+fn read_all(disk: &Arc<dyn Disk>) -> BTreeSet<u64> {
+    let mut reader = LogReader::open(disk.clone(), SEGMENT, Lsn::ZERO).unwrap();
+    let mut numbers = BTreeSet::new();
+    while let Some(record) = reader.next().unwrap() {
+        assert_eq!(record.body, body(record.txn.0, record.body.len()));
+        assert!(numbers.insert(record.txn.0), "each record once");
+    }
+    numbers
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Count(AtomicU64);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+fn wraps_with(strategy: Strategy) {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let log = start(&disk, options(strategy));
+    let threads: Vec<_> = (0..3)
+        .map(|thread| {
+            let log = log.clone();
+            thread::spawn(move || {
+                for n in 0..3 {
+                    // Nine records of some 700 bytes: the ring goes round, and is full on the way.
+                    let span = insert(&log, thread * 10 + n, 600 + 40 * n as usize).unwrap();
+                    if (thread + n) % 2 == 0 {
+                        log.wait_durable(span.end).unwrap();
+                        assert!(log.durable() >= span.end);
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    log.close().unwrap();
+    assert_eq!(read_all(&disk), (0..3).flat_map(|t| (0..3).map(move |n| t * 10 + n)).collect());
+    assert_eq!(log.stats().waiting, 0);
+}
+
+#[test]
+fn ring_wraps_under_several_writers_decoupled() {
+    check("log wrap, decoupled", 700, || wraps_with(Strategy::Decoupled));
+}
+
+#[test]
+fn ring_wraps_under_several_writers_mutex() {
+    check("log wrap, mutex", 400, || wraps_with(Strategy::Mutex));
+}
+
+#[test]
+fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
+    check("completions", 1_500, || {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let log = start(&disk, options(Strategy::Decoupled));
+        let threads: Vec<_> = (0..3)
+            .map(|thread| {
+                let log = log.clone();
+                thread::spawn(move || {
+                    let count = Arc::new(Count::default());
+                    let waker = Waker::from(count.clone());
+                    let end = insert(&log, thread, 50).unwrap().end;
+                    let polled = log.poll_durable(end, &mut Context::from_waker(&waker));
+                    if thread == 0 {
+                        // Gives up: its entry is woken in vain, and nobody depends on it.
+                        return (count, polled.is_pending());
+                    }
+                    let end = insert(&log, thread + 10, 50).unwrap().end;
+                    log.wait_durable(end).unwrap();
+                    (count, polled.is_pending())
+                })
+            })
+            .collect();
+        let counts: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        log.close().unwrap();
+        for (count, was_pending) in counts {
+            assert_eq!(count.0.load(SeqCst), u64::from(was_pending), "woken exactly once");
+        }
+        assert_eq!(log.stats().waiting, 0);
+        assert_eq!(read_all(&disk).len(), 5);
+    });
+}
+
+#[test]
+fn close_completes_or_refuses_every_commit() {
+    check("close", 1_500, || {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let log = start(&disk, options(Strategy::Decoupled));
+        let threads: Vec<_> = (0..2)
+            .map(|thread| {
+                let log = log.clone();
+                thread::spawn(move || {
+                    let commit = |n| {
+                        let span = insert(&log, n, 100)?;
+                        log.wait_durable(span.end)
+                    };
+                    let results = [thread * 10, thread * 10 + 1].map(|n| (n, commit(n)));
+                    results
+                        .into_iter()
+                        .filter(|(_, result)| result.is_ok())
+                        .map(|(n, _)| n)
+                        .collect()
+                })
+            })
+            .collect();
+        log.close().unwrap();
+        let acked: Vec<Vec<u64>> = threads.into_iter().map(|t| t.join().unwrap()).collect();
+        let found = read_all(&disk);
+        assert!(acked.iter().flatten().all(|n| found.contains(n)), "{acked:?}, {found:?}");
+    });
+}
+
+#[test]
+fn failed_sync_is_told_to_everybody_who_waits() {
+    check("failure", 1_500, || {
+        let (memory, faults) = (MemoryDisk::new(), Faults::new());
+        let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
+        let log = start(&disk, options(Strategy::Decoupled));
+        // For ever: the first to sync may be the preparer of segments, which tries again.
+        faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
+        let threads: Vec<_> = (0..3)
+            .map(|thread| {
+                let log = log.clone();
+                thread::spawn(move || match insert(&log, thread, 100) {
+                    Ok(span) => {
+                        let result = log.wait_durable(span.end);
+                        assert!(matches!(result, Err(Error::OutcomeUnknown { .. })));
+                    }
+                    Err(error) => assert!(matches!(error, Error::Poisoned { .. })),
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(matches!(log.close(), Err(Error::Poisoned { .. })));
+    });
+}
+
+/// Claims wait for a truncation without any help of a clock.
+#[test]
+fn claims_that_wait_for_room_get_it() {
+    check("claims", 1_000, || {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options(Strategy::Decoupled) };
+        let log = start(&disk, small);
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let log = log.clone();
+                thread::spawn(move || {
+                    for _ in 0..2 {
+                        // More than half of what there is: one at a time.
+                        log.claim(9_000).unwrap();
+                        thread::yield_now();
+                        log.unclaim(9_000);
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        log.close().unwrap();
+    });
+}

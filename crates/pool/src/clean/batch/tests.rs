@@ -1,0 +1,148 @@
+//! A batch when the system gives no threads, when a write panics, and when a sync fails.
+
+use std::{
+    cell::Cell,
+    io::ErrorKind,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use clearway_disk::{Disk, Faults, FaultyDisk, MemoryDisk, Operation};
+
+use clearway_sync::Mutex;
+
+use super::*;
+use crate::{PoolOptions, Wal};
+
+thread_local! {
+    /// Whether the system refuses to start writers.
+    pub(super) static NO_THREADS: Cell<bool> = const { Cell::new(false) };
+}
+
+struct NoLog;
+
+impl Wal for NoLog {
+    fn durable(&self) -> Lsn {
+        Lsn(10)
+    }
+
+    fn make_durable(&self, _: Lsn) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&self) -> Lsn {
+        Lsn(10)
+    }
+}
+
+fn open(disk: &dyn Disk, background_cleaner: bool) -> Arc<Pool> {
+    let options = PoolOptions {
+        cache_bytes: 128 * PAGE_SIZE as u64,
+        background_cleaner,
+        ..PoolOptions::default()
+    };
+    let pool = Pool::open(disk, Arc::new(NoLog), options).unwrap();
+    pool.ensure_len(PageId(999)).unwrap();
+    pool
+}
+
+fn change(pool: &Pool, page: PageId) {
+    let mut page = pool.format(page).unwrap();
+    page.begin_change();
+    page[100] = page.id().0 as u8;
+    page.finish_change(Lsn(10));
+}
+
+#[test]
+fn without_threads_a_batch_is_written_all_the_same() {
+    let disk = MemoryDisk::with_crashes();
+    let pool = open(&disk, false);
+    (2..102).for_each(|page| change(&pool, PageId(page * 2)));
+    NO_THREADS.set(true);
+    let cleaned = catch_unwind(AssertUnwindSafe(|| pool.clean_all()));
+    NO_THREADS.set(false);
+    cleaned.expect("a refused thread is no panic").unwrap();
+    let again = open(&disk.fork_durable(), false);
+    for page in 2..102 {
+        assert_eq!(again.shared(PageId(page * 2)).unwrap()[100], (page * 2) as u8);
+    }
+}
+
+#[test]
+fn panic_in_a_write_stops_writing_and_leaves_no_page_in_flight() {
+    let (disk, faults) = (MemoryDisk::new(), Faults::new());
+    let pool = open(&FaultyDisk::new(disk, faults.clone()), false);
+    change(&pool, PageId(5));
+    faults.watch(|event| {
+        let in_place = event.operation == Operation::Write && event.name == "data";
+        if in_place { panic!("the disk's driver is broken") } else { None }
+    });
+    assert!(catch_unwind(AssertUnwindSafe(|| pool.clean_all())).is_err());
+    assert!(matches!(pool.health(), Err(Error::Poisoned { .. })));
+    let frame = pool.space.frame(PageId(5));
+    assert!(frame.is_dirty() && !frame.is_writing());
+    faults.clear();
+    assert!(pool.clean_all().is_err(), "its area may hold all that is whole of a page");
+}
+
+#[test]
+fn panic_in_the_background_cleaner_is_reported() {
+    let (disk, faults) = (MemoryDisk::new(), Faults::new());
+    let pool = open(&FaultyDisk::new(disk, faults.clone()), true);
+    faults.watch(|event| {
+        if event.operation == Operation::Write {
+            panic!("the disk's driver is broken")
+        } else {
+            None
+        }
+    });
+    // More pages than the cache has, until the cleaner is woken and meets one.
+    let failed = (2..900).any(|page| {
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if let Ok(mut page) = pool.format(PageId(page)) {
+                page.begin_change();
+                page.finish_change(Lsn(10));
+            }
+        }));
+        thread::sleep(Duration::from_millis(1));
+        pool.health().is_err()
+    });
+    assert!(failed);
+}
+
+/// The system reports a failed write to whoever syncs first, and to nobody after that.
+#[test]
+fn failed_sync_stops_the_batches_beside_it() {
+    let (disk, faults) = (MemoryDisk::new(), Faults::new());
+    let pool = open(&FaultyDisk::new(disk, faults.clone()), false);
+    change(&pool, PageId(5));
+    change(&pool, PageId(6));
+    let ((arrived, arrival), (resume, resumed)) = (mpsc::channel(), mpsc::channel::<()>());
+    let channels = Mutex::new(Some((arrived, resumed)));
+    faults.watch(move |event| {
+        if event.operation != Operation::Sync || event.name != "data" {
+            return None;
+        }
+        // The first sync only, and no latch over the wait.
+        let (arrived, resumed) = channels.lock().take()?;
+        arrived.send(()).unwrap();
+        resumed.recv().unwrap();
+        Some(ErrorKind::Other)
+    });
+    let clean = |page: u32| {
+        let mut batch = pool.cleaning.batch();
+        pool.write_batch(&mut batch, &mut vec![PageId(page)], Lsn::MAX)
+    };
+    thread::scope(|scope| {
+        let first = scope.spawn(|| clean(5));
+        arrival.recv().unwrap();
+        let second = scope.spawn(|| clean(6));
+        // Time enough to write in place, and to ask the disk for the same sync.
+        thread::sleep(Duration::from_millis(200));
+        resume.send(()).unwrap();
+        assert!(first.join().unwrap().is_err());
+        assert!(second.join().unwrap().is_err(), "its write may be the one that failed");
+    });
+    assert!(pool.space.frame(PageId(6)).is_dirty());
+}

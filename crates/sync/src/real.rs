@@ -1,0 +1,61 @@
+//! The real ones: what the engine runs on.
+
+use std::cell::Cell;
+
+use crate::plain::{AtomicUsize, Ordering};
+
+/// Atomics. Each use weaker than `SeqCst` names its partner in a comment.
+pub mod atomic {
+    pub use std::sync::atomic::{
+        AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+}
+
+/// Threads.
+pub mod thread {
+    use std::io;
+    pub use std::thread::{
+        Builder, JoinHandle, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
+        current, park, park_timeout, scope, sleep, spawn, yield_now,
+    };
+
+    /// Starts a scoped thread. ([`Scope::spawn`] panics if the system gives none.)
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn spawn_scoped<'scope, 'env, T: Send + 'scope>(
+        builder: Builder,
+        scope: &'scope Scope<'scope, 'env>,
+        body: impl FnOnce() -> T + Send + 'scope,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>> {
+        builder.spawn_scoped(scope, body)
+    }
+}
+
+/// Parking by address: what latches sleep on.
+pub mod parking {
+    pub use parking_lot_core::{
+        DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken,
+        park, unpark_all, unpark_filter, unpark_one,
+    };
+}
+
+pub use crossbeam_utils::Backoff;
+pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+pub use std::hint::spin_loop;
+
+/// A number of the calling thread: threads count from 0 in the order in which they first ask.
+#[inline]
+pub fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static MINE: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    MINE.with(|mine| {
+        if mine.get() == usize::MAX {
+            // Relaxed: only that the numbers differ matters.
+            mine.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        mine.get()
+    })
+}

@@ -1,0 +1,172 @@
+//! How an engine ends: closed in good order, or given up because it could not be opened.
+//!
+//! ```text
+//!   no more work ─► threads joined ─► no more slots ─► frees tried again, or left to recovery
+//!   ─► pages clean, checkpoint ─► log closed ─► cleaner joined ─► done ─► directory let go
+//! ```
+//!
+//! Invariants:
+//! - Z1. Closing changes nothing of what has happened: a transaction that has not committed stays
+//!   owed what it was owed (R6 of `registry.rs`), so the closing checkpoint lists it and the next
+//!   opening undoes it. A commit record is in the log before the closing seal, or refused.
+//! - Z2. The directory is locked until closing is done, no slot runs, and no [`Visit`] is under
+//!   way; then nobody writes to it or reads from it any more. Whoever makes one of the three true
+//!   looks at the others afterwards, under the directory's mutex: so the last one sees all of
+//!   them. No slot and no visit begins once the engine is closed (R7).
+//! - Z3. Nothing of a closed engine holds its core: slots that end are dropped, and what could not
+//!   be tidied up is left to recovery.
+//!
+//! Latch order: the engine's outcome → a checkpoint's mutex and what comes after it. The
+//! directory's mutex is held for a look at the registry, and nothing is latched under it.
+
+use std::sync::Arc;
+
+use clearway_base::{Error, Result};
+use clearway_sync::{Mutex, atomic::Ordering};
+
+use crate::{
+    background::Background,
+    checkpoint::{self, Cleaning},
+    core::Core,
+    finish,
+};
+
+/// The directory's lock, and who keeps it (Z2).
+#[derive(Default)]
+pub(crate) struct Directory {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    lock: Option<Box<dyn Send + Sync>>,
+    visits: u32,
+    /// Closing is over.
+    done: bool,
+}
+
+impl Directory {
+    /// Keeps the lock that the opening has taken.
+    pub(crate) fn keep(&self, lock: Box<dyn Send + Sync>) {
+        self.state.lock().lock = Some(lock);
+    }
+}
+
+/// Work on the whole database that needs the directory and is no transaction.
+pub(crate) struct Visit<'a> {
+    core: &'a Core,
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        self.core.directory.state.lock().visits -= 1;
+        self.core.leave_directory();
+    }
+}
+
+impl Core {
+    /// Begins work that needs the directory until its end, whether the engine is closed or not.
+    ///
+    /// # Errors
+    /// Those of [`check_open`](Core::check_open).
+    pub(crate) fn visit(&self) -> Result<Visit<'_>> {
+        let mut state = self.directory.state.lock();
+        self.check_open()?;
+        state.visits += 1;
+        Ok(Visit { core: self })
+    }
+
+    /// Lets go of the directory if nobody needs it any more (Z2). Called after every end that comes
+    /// when the engine is closed.
+    #[cold]
+    pub(crate) fn leave_directory(&self) {
+        let mut state = self.directory.state.lock();
+        let is_free = state.done && state.visits == 0;
+        if is_free && state.lock.is_some() && self.registry.active() == 0 {
+            state.lock = None;
+        }
+    }
+
+    /// Refuses further work. Under the directory's mutex, so that a visit is either refused or
+    /// counted.
+    fn refuse_work(&self) {
+        let _state = self.directory.state.lock();
+        // Release pairs with the Acquire in `check_open`.
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// From here on the directory is let go as soon as nobody needs it.
+    fn finish_closing(&self) {
+        self.directory.state.lock().done = true;
+        self.leave_directory();
+    }
+}
+
+/// Closes the engine. Called once.
+pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<()> {
+    core.refuse_work();
+    if let Some(background) = background {
+        background.stop(core);
+    }
+    core.registry.close();
+    finish::settle_stranded(core);
+    let healthy = core.log.health();
+    let written = healthy.and_then(|()| {
+        core.pool.clean_all()?;
+        checkpoint::take(core, Cleaning::All)
+    });
+    let log = core.log.close();
+    // Its cleaner must not outlive the directory's lock; pages are clean, or the log failed.
+    let _ = core.pool.close();
+    core.finish_closing();
+    written.and(log)
+}
+
+/// An engine that is being opened. If it does not get [ready](Opening::ready), it is given up:
+/// its threads end, nothing more is written, and nothing of it stays in memory.
+pub(crate) struct Opening {
+    pub(crate) core: Arc<Core>,
+    pub(crate) background: Option<Background>,
+    is_ready: bool,
+}
+
+impl Opening {
+    pub(crate) fn new(core: Arc<Core>) -> Opening {
+        Opening { core, background: None, is_ready: false }
+    }
+
+    /// Starts the background threads if they are wanted and do not run yet.
+    pub(crate) fn start_background(&mut self) -> Result<()> {
+        if self.core.options.background && self.background.is_none() {
+            self.background = Some(Background::start(&self.core)?);
+        }
+        Ok(())
+    }
+
+    /// The engine is open.
+    pub(crate) fn ready(mut self) -> (Arc<Core>, Option<Background>) {
+        self.is_ready = true;
+        (self.core.clone(), self.background.take())
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        if self.is_ready {
+            return;
+        }
+        let core = &self.core;
+        core.refuse_work();
+        if let Some(background) = self.background.take() {
+            background.stop(core);
+        }
+        // The slots hold the core (Z3). The log is stopped and not closed: what the opening left
+        // undone is the next one's, as after a crash.
+        core.registry.close();
+        core.log.poison(Error::Closed);
+        finish::settle_stranded(core);
+        // It cleans nothing any more, since the log has stopped.
+        let _ = core.pool.close();
+        core.finish_closing();
+    }
+}
