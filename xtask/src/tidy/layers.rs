@@ -44,6 +44,34 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // Programs around the engine see its face, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
+    ("clearway-check", &["clearway", "clearway-sync"]),
+    // The prover looks at everything, and takes parts of it in its hands.
+    (
+        "clearway-prove",
+        &[
+            "clearway-base",
+            "clearway-sync",
+            "clearway-disk",
+            "clearway-log",
+            "clearway-pool",
+            "clearway-lock",
+            "clearway-tree",
+            "clearway-txn",
+            "clearway",
+        ],
+    ),
+    (
+        "clearway-fuzz",
+        &[
+            "clearway-base",
+            "clearway-disk",
+            "clearway-log",
+            "clearway-pool",
+            "clearway-lock",
+            "clearway-tree",
+            "clearway-txn",
+        ],
+    ),
     ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync"]),
     ("xtask", &[]),
 ];

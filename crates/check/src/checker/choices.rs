@@ -1,0 +1,188 @@
+//! What the reads leave open, and a search for a way to settle it without a cycle.
+//!
+//! A choice is a list of alternatives, each a set of edges; one of them must hold. An alternative
+//! that would close a cycle is out; if one is left its edges are added, which may rule out others,
+//! until nothing changes. Real time leaves little open after that. For the rest an order of the
+//! graph is made and choices are settled as that order suggests; only where no alternative agrees
+//! with it does the search branch.
+
+use crate::history::Transaction;
+
+use super::{
+    closure::Closure,
+    graph::{Edge, EdgeKind, Graph},
+};
+
+/// Branches that the search tries before it gives up.
+const BRANCHES_MAX: usize = 400;
+/// The closure may take this many bytes: 256 MiB, some 30,000 transactions.
+const CLOSURE_BYTES_MAX: usize = 256 << 20;
+
+/// Alternatives, one of which must hold.
+#[derive(Clone)]
+pub(super) struct Choice {
+    pub(super) alternatives: Vec<Vec<Edge>>,
+}
+
+/// What came of the search.
+pub(super) enum Outcome {
+    /// Some alternatives have no cycle.
+    Possible,
+    /// The search gave up with this many choices open.
+    Undecided(usize),
+    /// Whatever is chosen there is a cycle; a graph with one.
+    Impossible(Box<Graph>),
+}
+
+/// Settles `open` in `graph`, which has no cycle.
+pub(super) fn solve(graph: &Graph, open: Vec<Choice>, transactions: &[Transaction]) -> Outcome {
+    if open.is_empty() {
+        return Outcome::Possible;
+    }
+    if Closure::bytes(graph) > CLOSURE_BYTES_MAX {
+        return Outcome::Undecided(open.len());
+    }
+    let Some(order) = graph.order(|_| 0) else {
+        return Outcome::Impossible(Box::new(graph.clone()));
+    };
+    let state = State { graph: graph.clone(), closure: Closure::new(graph, &order), open };
+    // Mostly the first alternative will do, and then nothing need be kept to come back to.
+    match (Search { transactions, branches: 0, bold: true }).settle(state.clone()) {
+        Outcome::Possible => Outcome::Possible,
+        _ => Search { transactions, branches: 0, bold: false }.settle(state),
+    }
+}
+
+/// A graph without cycles, who reaches whom in it, and what is open.
+#[derive(Clone)]
+struct State {
+    graph: Graph,
+    closure: Closure,
+    open: Vec<Choice>,
+}
+
+struct Search<'a> {
+    transactions: &'a [Transaction],
+    branches: usize,
+    /// Tries one alternative of each choice only; finding no way means nothing then.
+    bold: bool,
+}
+
+impl Search<'_> {
+    fn settle(&mut self, mut state: State) -> Outcome {
+        loop {
+            match state.rule_out() {
+                Round::Changed => {}
+                Round::Stable => break,
+                Round::Cycle => return Outcome::Impossible(Box::new(state.graph)),
+            }
+        }
+        let invoked = |node: usize| self.transactions.get(node).map_or(0, |t| t.invoked);
+        let Some(order) = state.graph.order(invoked) else {
+            return Outcome::Impossible(Box::new(state.graph));
+        };
+        let mut place = vec![0; state.graph.node_count()];
+        order.iter().enumerate().for_each(|(at, &node)| place[node] = at);
+        let agrees = |edges: &Vec<Edge>| edges.iter().all(|edge| place[edge.from] < place[edge.to]);
+        let disputed = |choice: &Choice| !choice.alternatives.iter().any(agrees);
+        let Some(at) = state.open.iter().position(disputed) else { return Outcome::Possible };
+        let choice = state.open.swap_remove(at);
+        self.branch(state, choice)
+    }
+
+    /// Tries each alternative of `choice`.
+    fn branch(&mut self, mut state: State, mut choice: Choice) -> Outcome {
+        let mut worst = None;
+        while let Some(alternative) = choice.alternatives.pop() {
+            self.branches += 1;
+            if self.branches > BRANCHES_MAX {
+                return Outcome::Undecided(state.open.len() + 1);
+            }
+            let last = self.bold || choice.alternatives.is_empty();
+            let mut tried = if last { state.take() } else { state.clone() };
+            if !tried.add(&alternative) {
+                worst = Some(Box::new(tried.graph));
+                continue;
+            }
+            match self.settle(tried) {
+                outcome if self.bold => return outcome,
+                Outcome::Impossible(cyclic) => worst = Some(cyclic),
+                outcome => return outcome,
+            }
+        }
+        Outcome::Impossible(worst.unwrap_or_else(|| Box::new(state.graph)))
+    }
+}
+
+/// How a round of ruling out ended.
+enum Round {
+    Changed,
+    Stable,
+    Cycle,
+}
+
+impl State {
+    /// Leaves an empty one behind.
+    fn take(&mut self) -> State {
+        let empty = Graph::new(0);
+        let closure = Closure::new(&empty, &[]);
+        std::mem::replace(self, State { graph: empty, closure, open: Vec::new() })
+    }
+
+    fn closes(&self, edge: &Edge) -> bool {
+        edge.from == edge.to || self.closure.reaches(edge.to, edge.from)
+    }
+
+    fn holds(&self, edge: &Edge) -> bool {
+        self.closure.reaches(edge.from, edge.to)
+    }
+
+    /// Adds edges; false, with all of them in the graph, if they close a cycle.
+    fn add(&mut self, edges: &[Edge]) -> bool {
+        let mut sound = true;
+        for edge in edges {
+            if self.closes(edge) {
+                sound = false;
+                self.graph.add(*edge);
+            } else if !self.holds(edge) {
+                self.graph.add(*edge);
+                self.closure.insert(edge.from, edge.to);
+            }
+        }
+        sound
+    }
+
+    /// One round: drops alternatives that close a cycle, and settles choices that have one left.
+    fn rule_out(&mut self) -> Round {
+        let mut changed = false;
+        for mut choice in std::mem::take(&mut self.open) {
+            let all = std::mem::take(&mut choice.alternatives);
+            let (out, left): (Vec<_>, Vec<_>) =
+                all.into_iter().partition(|edges| edges.iter().any(|edge| self.closes(edge)));
+            match &left[..] {
+                [] => {
+                    let least = out.into_iter().rev().min_by_key(|edges| self.wrongness(edges));
+                    self.add(&least.unwrap_or_default());
+                    return Round::Cycle;
+                }
+                left if left.iter().any(|edges| edges.iter().all(|edge| self.holds(edge))) => {}
+                [only] => {
+                    changed = true;
+                    if !self.add(only) {
+                        return Round::Cycle;
+                    }
+                }
+                _ => self.open.push(Choice { alternatives: left }),
+            }
+        }
+        if changed { Round::Changed } else { Round::Stable }
+    }
+
+    /// How much is wrong with an alternative. The least wrong one shows best what happened: most
+    /// often that a read missed something.
+    fn wrongness(&self, edges: &[Edge]) -> (usize, usize) {
+        let wrong = edges.iter().filter(|edge| self.closes(edge));
+        let read = |edge: &&Edge| edge.kind == EdgeKind::WriteRead;
+        (wrong.clone().count(), wrong.filter(read).count())
+    }
+}

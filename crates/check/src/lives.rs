@@ -1,0 +1,186 @@
+//! A database that lives in a child process and is killed, and one history over all its lives.
+//!
+//! Each thread of the child appends its events to a file of its own, one write for each line, so
+//! that an invocation is on record before anything is done and nothing is lost but the last line.
+//! The child prints a dot for every few invocations, which tells the parent when to kill it. The
+//! last life is the parent's own: it reads everything at the end.
+
+use std::{
+    collections::HashSet,
+    fs::{File, OpenOptions},
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use clap::ValueEnum;
+use clearway_check::{
+    Rng, clock, format,
+    history::{Event, History, Phase},
+    workload::{self, EngineStore, Settings, Sink, Workload},
+};
+use clearway_sync::{
+    atomic::{AtomicU64, Ordering},
+    thread,
+};
+
+use crate::{
+    args::{Kind, LifeArgs},
+    failure::Failure,
+    run::{kind_of, options, record_life},
+};
+
+/// Invocations for each dot.
+const INVOCATIONS_PER_DOT: u64 = 10;
+/// After its share of transactions a child lives on for up to this long.
+const GRACE_MAX_US: u64 = 5_000;
+/// A child has at most this many transactions; it is killed long before.
+const TRANSACTIONS_MAX: u64 = 400_000;
+/// Threads of a child have files numbered up to here.
+const PIECES_MAX: u64 = 64;
+
+fn piece_path(folder: &Path, life: u64, piece: u64) -> PathBuf {
+    folder.join(format!("life-{life}-{piece}"))
+}
+
+/// Writes events into a file of its own.
+struct Piece {
+    file: File,
+    invocations: u64,
+}
+
+impl Sink for Piece {
+    fn record(&mut self, event: &Event) {
+        let line = format::event_line(event) + "\n";
+        self.file.write_all(line.as_bytes()).expect("an event cannot be written down");
+        if event.phase == Phase::Invoke {
+            self.invocations += 1;
+            if self.invocations.is_multiple_of(INVOCATIONS_PER_DOT) {
+                let mut output = std::io::stdout().lock();
+                let _ = output.write_all(b".").and_then(|()| output.flush());
+            }
+        }
+    }
+}
+
+/// The child: opens the database and works until it is killed.
+pub(crate) fn live(args: &LifeArgs) -> Result<u8, Failure> {
+    let failed = |error: clearway::Error| Failure::work(&args.database, &error);
+    let database = options(args.seed).open(&args.database).map_err(failed)?;
+    let store = EngineStore::new(database).map_err(failed)?;
+    let workload = args.workload.workload(0);
+    let settings = Settings {
+        life: args.life,
+        issued_before: args.issued_before,
+        ..Settings::new(workload, args.seed, TRANSACTIONS_MAX)
+    };
+    let pieces = AtomicU64::new(0);
+    let sink = || {
+        let piece = pieces.fetch_add(1, Ordering::Relaxed); // a number of its own, no more
+        let path = piece_path(&args.events, args.life, piece);
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .expect("a file for events cannot be opened");
+        Piece { file, invocations: 0 }
+    };
+    workload::run_with(&store, &settings, &sink, &drop).map_err(failed)?;
+    Err(Failure::Work("the child was not killed".to_owned()))
+}
+
+/// Records one history with `crashes` kills in it.
+pub(crate) fn record(
+    place: &Path,
+    workload: Workload,
+    seed: u64,
+    transactions: u64,
+    crashes: u64,
+) -> Result<History, Failure> {
+    let mut rng = Rng::new(seed, u64::MAX);
+    let mut history = History::default();
+    let share = transactions / (crashes + 1);
+    let mut issued = 0;
+    for life in 0..crashes {
+        let mut child = start(place, workload, seed, life, issued)?;
+        let count = share / 2 + rng.below(share.max(1));
+        let lived = outlive(&mut child, count, rng.below(GRACE_MAX_US));
+        let _ = child.kill();
+        let status = child.wait().map_err(|error| Failure::work(place, &error))?;
+        let crash = clock::now_ns();
+        if lived.is_err() || status.code().is_some() {
+            return Err(Failure::Work(format!("the child of life {life} failed: {status}")));
+        }
+        issued += gather(place, life, crash, &mut history)?;
+    }
+    let settings = Settings {
+        life: crashes,
+        issued_before: issued,
+        ..Settings::new(workload, seed, transactions.saturating_sub(issued).max(share / 2))
+    };
+    let (last, result) = record_life(&place.join("database"), &settings)?;
+    result.map_err(|error| Failure::work(place, &error))?;
+    history.events.extend(last.events);
+    (history.workload, history.seed) = (last.workload, last.seed);
+    history.sort();
+    Ok(history)
+}
+
+fn start(
+    place: &Path,
+    workload: Workload,
+    seed: u64,
+    life: u64,
+    issued: u64,
+) -> Result<Child, Failure> {
+    let kind: Kind = kind_of(workload);
+    let kind = kind.to_possible_value().map(|value| value.get_name().to_owned());
+    let program = std::env::current_exe().map_err(|error| Failure::Work(error.to_string()))?;
+    let mut command = Command::new(program);
+    command.arg("life").arg("--database").arg(place.join("database"));
+    command.arg("--events").arg(place).args(["--workload", &kind.unwrap_or_default()]);
+    let numbers = [("--seed", seed), ("--life", life), ("--issued-before", issued)];
+    for (name, value) in numbers {
+        command.args([name, &value.to_string()]);
+    }
+    command.stdout(Stdio::piped()).spawn().map_err(|error| Failure::Work(error.to_string()))
+}
+
+/// Waits until the child has invoked `count` transactions, and a little longer.
+fn outlive(child: &mut Child, count: u64, grace_us: u64) -> std::io::Result<()> {
+    let mut dots = vec![0; (count / INVOCATIONS_PER_DOT).max(1) as usize];
+    if let Some(output) = child.stdout.as_mut() {
+        output.read_exact(&mut dots)?;
+    }
+    thread::sleep(Duration::from_micros(grace_us));
+    Ok(())
+}
+
+/// Adds the events that a killed child left, and the crash; the number of its transactions. Those
+/// that were under way have an unknown outcome.
+fn gather(place: &Path, life: u64, crash: u64, history: &mut History) -> Result<u64, Failure> {
+    let mut piece = History::default();
+    for number in 0..PIECES_MAX {
+        let path = piece_path(place, life, number);
+        let Ok(mut file) = File::open(&path) else { break };
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|error| Failure::work(&path, &error))?;
+        format::read_piece(&text, &mut piece).map_err(|error| Failure::work(&path, &error))?;
+    }
+    piece.sort();
+    let ends = piece.events.iter().filter(|event| event.phase != Phase::Invoke);
+    let ended: HashSet<u64> = ends.map(|event| event.id).collect();
+    let invoked: Vec<&Event> =
+        piece.events.iter().filter(|event| event.phase == Phase::Invoke).collect();
+    let count = invoked.len() as u64;
+    let open: Vec<Event> = invoked
+        .into_iter()
+        .filter(|event| !ended.contains(&event.id))
+        .map(|event| Event { phase: Phase::Info, time: crash, ops: Vec::new(), ..event.clone() })
+        .collect();
+    history.events.extend(piece.events);
+    history.events.extend(open);
+    history.crashes.push(crash);
+    Ok(count)
+}

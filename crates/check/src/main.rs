@@ -1,0 +1,65 @@
+//! The `clearway-check` program: checks histories, and records some to check.
+//!
+//! | exit code | meaning |
+//! | --- | --- |
+//! | 0 | strictly serializable |
+//! | 1 | an anomaly |
+//! | 2 | bad input or wrong usage |
+//! | 3 | undecided, or the program could not do its work |
+
+mod args;
+mod failure;
+mod lives;
+mod run;
+
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter},
+    process::ExitCode,
+};
+
+use clap::Parser;
+use clearway_check::{Report, check, edn, format};
+
+use args::{Args, Command, HistoryArgs};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let result = match Args::parse().command {
+        Command::History(args) => check_file(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Life(args) => lives::live(&args),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("clearway-check: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+/// The exit code that a report asks for.
+fn exit_code(report: &Report) -> u8 {
+    match (report.is_valid(), report.undecided) {
+        (false, _) => 1,
+        (true, 0) => 0,
+        (true, _) => 3,
+    }
+}
+
+fn check_file(args: &HistoryArgs) -> Result<u8, Failure> {
+    let file = File::open(&args.file).map_err(|error| Failure::input(&args.file, &error))?;
+    let wrong = |error: format::FormatError| Failure::input(&args.file, &error);
+    let history = format::read(BufReader::new(file)).map_err(wrong)?;
+    if let Some(path) = &args.edn {
+        let out = File::create(path).map_err(|error| Failure::work(path, &error))?;
+        edn::write(&history, BufWriter::new(out)).map_err(|error| match error {
+            edn::EdnError::Io(_) => Failure::work(path, &error),
+            edn::EdnError::NotListAppend(_) => Failure::input(&args.file, &error),
+        })?;
+    }
+    let report = check(&history).map_err(wrong)?;
+    println!("{report}");
+    Ok(exit_code(&report))
+}

@@ -1,0 +1,166 @@
+//! Records histories and checks each.
+
+use std::{
+    fs::File,
+    io::BufWriter,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use clearway::Options;
+use clearway_check::{
+    Report, check, format,
+    history::History,
+    workload::{self, EngineStore, Settings, Workload},
+};
+
+use crate::{
+    args::{Kind, RunArgs},
+    exit_code,
+    failure::Failure,
+    lives,
+};
+
+/// Histories, if neither their number nor a time is given.
+const HISTORIES: u64 = 4;
+
+/// What all histories of a run came to.
+#[derive(Default)]
+struct Sum {
+    histories: u64,
+    anomalous: u64,
+    undecided: u64,
+    transactions: usize,
+    unknown: usize,
+    recording: Duration,
+    checking: Duration,
+    slowest: Duration,
+    code: u8,
+}
+
+/// Options under which pages are small, and what happens rarely happens often.
+pub(crate) fn options(seed: u64) -> Options {
+    let options = Options::new()
+        .cache_size([2, 8, 32][(seed / 4 % 3) as usize] << 20)
+        .log_capacity(64 << 20)
+        .checkpoint_every([128 << 10, 1 << 20][(seed / 2 % 2) as usize]);
+    if seed.is_multiple_of(4) { options } else { options.node_bytes(512) }
+}
+
+pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    let started = Instant::now();
+    let wanted = match (args.histories, args.minutes) {
+        (Some(histories), _) => histories,
+        (None, Some(_)) => u64::MAX,
+        (None, None) => HISTORIES,
+    };
+    let limit = args.minutes.map(|minutes| Duration::from_secs_f64(minutes.max(0.0) * 60.0));
+    let mut sum = Sum::default();
+    for number in 0..wanted {
+        if limit.is_some_and(|limit| started.elapsed() >= limit) {
+            break;
+        }
+        one_history(args, number, &mut sum)?;
+    }
+    let Sum { histories, anomalous, undecided, transactions, unknown, .. } = sum;
+    let (recording, checking) = (sum.recording.as_secs_f64(), sum.checking.as_secs_f64());
+    println!(
+        "{histories} histories, {transactions} transactions ({unknown} of unknown outcome), \
+         {anomalous} with anomalies, {undecided} undecided; recorded in {recording:.1} s, checked \
+         in {checking:.2} s, the slowest in {:.3} s",
+        sum.slowest.as_secs_f64()
+    );
+    Ok(sum.code)
+}
+
+fn one_history(args: &RunArgs, number: u64, sum: &mut Sum) -> Result<(), Failure> {
+    let (workload, seed) = (args.workload.workload(number), args.seed.wrapping_add(number));
+    let begun = Instant::now();
+    let history = record(args, workload, seed)?;
+    sum.recording += begun.elapsed();
+    let begun = Instant::now();
+    let report = check(&history).map_err(|error| Failure::Work(error.to_string()))?;
+    let took = begun.elapsed();
+    sum.checking += took;
+    sum.slowest = sum.slowest.max(took);
+    sum.histories += 1;
+    sum.transactions += report.transactions;
+    sum.unknown += report.unknown;
+    sum.anomalous += u64::from(!report.is_valid());
+    sum.undecided += u64::from(report.is_valid() && report.undecided > 0);
+    let code = exit_code(&report);
+    // An anomaly outweighs what is undecided.
+    sum.code = if sum.code == 1 || code == 1 { 1 } else { sum.code.max(code) };
+    if code != 0 || args.keep.is_some() {
+        let path = keep(args, &history, workload, seed)?;
+        tell(args, &report, &path, workload, seed);
+    }
+    Ok(())
+}
+
+fn tell(args: &RunArgs, report: &Report, path: &Path, workload: Workload, seed: u64) {
+    if exit_code(report) == 0 {
+        return;
+    }
+    println!("{report}");
+    println!(
+        "check it again: clearway-check history {}; record another like it: clearway-check run \
+         --histories 1 --seed {seed} --workload {} --transactions {} --crashes {}",
+        path.display(),
+        workload.name(),
+        args.transactions,
+        args.crashes
+    );
+}
+
+/// Writes the history where it stays.
+fn keep(
+    args: &RunArgs,
+    history: &History,
+    workload: Workload,
+    seed: u64,
+) -> Result<PathBuf, Failure> {
+    let folder = args.keep.clone().unwrap_or_else(|| PathBuf::from("."));
+    let path = folder.join(format!("history-{}-{seed}.jsonl", workload.name()));
+    let file = File::create(&path).map_err(|error| Failure::work(&path, &error))?;
+    format::write(history, BufWriter::new(file)).map_err(|error| Failure::work(&path, &error))?;
+    Ok(path)
+}
+
+fn record(args: &RunArgs, workload: Workload, seed: u64) -> Result<History, Failure> {
+    let place = tempfile::tempdir().map_err(|error| Failure::Work(error.to_string()))?;
+    if args.crashes > 0 {
+        return lives::record(place.path(), workload, seed, args.transactions, args.crashes);
+    }
+    let settings = Settings::new(workload, seed, args.transactions);
+    let (history, result) = record_life(&place.path().join("database"), &settings)?;
+    if let Err(error) = result {
+        let path = keep(args, &history, workload, seed)?;
+        return Err(Failure::work(&path, &error));
+    }
+    Ok(history)
+}
+
+/// Opens the database, runs a workload on it, and closes and verifies it.
+pub(crate) fn record_life(
+    path: &Path,
+    settings: &Settings,
+) -> Result<(History, clearway::Result<()>), Failure> {
+    let failed = |error: clearway::Error| Failure::work(path, &error);
+    let database = options(settings.seed).open(path).map_err(failed)?;
+    let store = EngineStore::new(database).map_err(failed)?;
+    let (history, result) = workload::run(&store, settings);
+    let verified = store.database().verify().map(drop);
+    let result = result.and(verified).and_then(|()| store.database().close());
+    Ok((history, result))
+}
+
+/// The word for a workload on the command line.
+pub(crate) fn kind_of(workload: Workload) -> Kind {
+    match workload {
+        Workload::Append => Kind::Append,
+        Workload::Register => Kind::Register,
+        Workload::Range => Kind::Range,
+        Workload::Mixed => Kind::Mixed,
+    }
+}

@@ -1,0 +1,186 @@
+//! What transactions are to do, by the seed.
+
+use crate::{
+    Rng,
+    history::{Op, Way},
+};
+
+use super::{Workload, store::How};
+
+/// Lists, or registers, that are in use at a time.
+const KEYS: u64 = 8;
+/// Rows that are in use at a time.
+const ROWS: u64 = 32;
+/// After this many transactions other keys come into use, so that lists stay short.
+const TURNOVER: u64 = 400;
+/// Values that one transaction may write.
+pub(super) const VALUES_PER_TRANSACTION: u64 = 64;
+
+/// One operation, and how to do it.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) op: Op,
+    /// Reads what it will write with a shared lock first.
+    pub(super) upgrade: bool,
+    /// Does the two parts of a row's change in the other order.
+    pub(super) swap: bool,
+    /// A change that is made before and taken back to a savepoint.
+    pub(super) undone: Option<Op>,
+    /// Waits this long before.
+    pub(super) pause_us: u64,
+}
+
+/// A whole transaction.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) how: How,
+    /// Changes its mind at the end.
+    pub(super) abort: bool,
+}
+
+/// Makes plans.
+pub(super) struct Planner {
+    pub(super) workload: Workload,
+    pub(super) rng: Rng,
+    /// The last values seen of registers, which a compare-and-set expects.
+    pub(super) last_seen: std::collections::HashMap<u64, Option<u64>>,
+}
+
+impl Planner {
+    /// The plan of the transaction `id`, which is the `issued`-th.
+    pub(super) fn plan(&mut self, id: u64, issued: u64) -> Plan {
+        let mut next = id * VALUES_PER_TRANSACTION;
+        let count = 1 + self.rng.below(4);
+        let read_only = self.rng.one_in(4);
+        let mut steps = Vec::new();
+        for _ in 0..count {
+            let workload = match self.workload {
+                Workload::Mixed => {
+                    let all = [Workload::Append, Workload::Register, Workload::Range];
+                    all[self.rng.below(3) as usize]
+                }
+                one => one,
+            };
+            let ops = match workload {
+                Workload::Register => self.register_ops(issued, read_only, &mut next),
+                Workload::Range => vec![self.range_op(issued, read_only, &mut next)],
+                _ => vec![self.append_op(issued, read_only, &mut next)],
+            };
+            for op in ops {
+                steps.push(self.step(op, &mut next));
+            }
+        }
+        let hows = [How::Transact, How::Submit, How::Commit, How::CommitPipelined];
+        let how = hows[self.rng.below(4) as usize];
+        Plan { steps, how, abort: self.rng.one_in(20) }
+    }
+
+    fn step(&mut self, op: Op, next: &mut u64) -> Step {
+        let undone = self.rng.one_in(16).then(|| {
+            *next += 1;
+            match op {
+                Op::Append { key, .. } | Op::List { key, .. } => Op::Append { key, value: *next },
+                Op::Write { key, .. } | Op::Read { key, .. } | Op::Cas { key, .. } => {
+                    Op::Write { key, value: *next }
+                }
+                Op::Insert { key, .. } => Op::Delete { key, version: *next },
+                Op::Delete { key, .. } | Op::Ledger { key, .. } => {
+                    Op::Insert { key, version: *next }
+                }
+                Op::Lists { low, .. } => Op::Append { key: low, value: *next },
+                Op::Rows { low, .. } => Op::Insert { key: low, version: *next },
+            }
+        });
+        let pause_us = if self.rng.one_in(4) { self.rng.below(200) } else { 0 };
+        let (upgrade, swap) = (self.rng.one_in(4), self.rng.one_in(2));
+        Step { op, upgrade, swap, undone, pause_us }
+    }
+
+    /// A key of the window in use; every third time the hot one.
+    fn key(&mut self, issued: u64, keys: u64) -> u64 {
+        let base = issued / TURNOVER * keys;
+        if self.rng.one_in(3) { base } else { base + self.rng.below(keys) }
+    }
+
+    fn bounds(&mut self, issued: u64, keys: u64) -> (u64, u64, Way) {
+        let low = issued / TURNOVER * keys + self.rng.below(keys);
+        let way = if self.rng.one_in(2) { Way::Up } else { Way::Down };
+        (low, low + self.rng.below(keys), way)
+    }
+
+    fn append_op(&mut self, issued: u64, read_only: bool, next: &mut u64) -> Op {
+        let key = self.key(issued, KEYS);
+        match self.rng.below(10) {
+            0 => {
+                let (low, high, way) = self.bounds(issued, KEYS);
+                Op::Lists { low, high, way, found: None }
+            }
+            1..5 => Op::List { key, values: None },
+            _ if read_only => Op::List { key, values: None },
+            _ => {
+                *next += 1;
+                Op::Append { key, value: *next }
+            }
+        }
+    }
+
+    fn register_ops(&mut self, issued: u64, read_only: bool, next: &mut u64) -> Vec<Op> {
+        let key = self.key(issued, KEYS);
+        let read = Op::Read { key, value: None };
+        if read_only {
+            return vec![read];
+        }
+        *next += 1;
+        let write = Op::Write { key, value: *next };
+        match self.rng.below(10) {
+            0..3 => vec![read],
+            3 => vec![write],
+            4..7 => {
+                let expected = self.last_seen.get(&key).copied().flatten();
+                vec![Op::Cas { key, expected, value: *next }]
+            }
+            _ => vec![read, write],
+        }
+    }
+
+    fn range_op(&mut self, issued: u64, read_only: bool, next: &mut u64) -> Op {
+        let key = self.key(issued, ROWS);
+        let choice = self.rng.below(if read_only { 4 } else { 10 });
+        match choice {
+            0..3 => {
+                let (low, high, way) = self.bounds(issued, ROWS);
+                Op::Rows { low, high, way, found: None }
+            }
+            3 => Op::Rows { low: key, high: key, way: Way::Up, found: None },
+            _ => {
+                *next += 1;
+                let version = *next;
+                if choice < 7 { Op::Insert { key, version } } else { Op::Delete { key, version } }
+            }
+        }
+    }
+}
+
+/// Reads of everything that `issued` transactions may have written, in parts.
+pub(super) fn last_reads(workload: Workload, issued: u64) -> Vec<Vec<Op>> {
+    let windows = issued / TURNOVER + 2;
+    let mut parts = Vec::new();
+    for window in 0..windows {
+        let (keys, rows) = (window * KEYS, window * ROWS);
+        let (key_end, row_end) = (keys + KEYS - 1, rows + ROWS - 1);
+        if matches!(workload, Workload::Append | Workload::Mixed) {
+            parts.push(vec![Op::Lists { low: keys, high: key_end, way: Way::Up, found: None }]);
+        }
+        if matches!(workload, Workload::Register | Workload::Mixed) {
+            parts.push((keys..=key_end).map(|key| Op::Read { key, value: None }).collect());
+        }
+        if matches!(workload, Workload::Range | Workload::Mixed) {
+            let ledgers = rows..=row_end;
+            let mut part: Vec<Op> = ledgers.map(|key| Op::Ledger { key, versions: None }).collect();
+            part.push(Op::Rows { low: rows, high: row_end, way: Way::Down, found: None });
+            parts.push(part);
+        }
+    }
+    parts
+}

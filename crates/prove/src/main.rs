@@ -1,0 +1,171 @@
+//! The `clearway-prove` program: one subcommand for each lane.
+
+use std::{process::ExitCode, time::Duration};
+
+use clap::{Args, Parser, Subcommand};
+
+use clearway_prove::{flips, images, stepped, zoo};
+
+/// Runs the engine where everything that can go wrong does, and judges what is left.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    lane: Lane,
+}
+
+#[derive(Subcommand)]
+enum Lane {
+    /// One thread, several transactions, a simulated disk; each step comes from the seed.
+    Stepped(Stepped),
+    /// The power is cut at each operation of some scripts, and each operation fails.
+    Images(Images),
+    /// Bits and sectors of databases are changed.
+    Flips(Flips),
+    /// Bugs are planted, one at a time, and the other lanes sent after them.
+    Zoo(Zoo),
+}
+
+#[derive(Args)]
+struct Stepped {
+    /// How many seeds. Default: 1000, or as many as the time allows.
+    #[arg(long)]
+    seeds: Option<u64>,
+    /// The first seed, decimal or after 0x.
+    #[arg(long, default_value = "0", value_parser = parse_seed)]
+    seed: u64,
+    /// For how many minutes.
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Seeds at the same time. Default: one for each core.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Print every step.
+    #[arg(long)]
+    tell: bool,
+}
+
+#[derive(Args)]
+struct Images {
+    /// How many images, sampled evenly over scripts, operations and damages. Default: 10,000.
+    #[arg(long)]
+    images: Option<u64>,
+    /// All of them.
+    #[arg(long, conflicts_with = "images")]
+    all: bool,
+    /// Cut the power at each operation of each recovery, too.
+    #[arg(long)]
+    recovery: bool,
+    /// Of what is drawn, decimal or after 0x.
+    #[arg(long, default_value = "0", value_parser = parse_seed)]
+    seed: u64,
+    /// Only this script.
+    #[arg(long)]
+    script: Option<String>,
+    /// Only this operation of the script.
+    #[arg(long)]
+    at: Option<usize>,
+    /// Only this damage, as findings name it.
+    #[arg(long)]
+    damage: Option<String>,
+    /// Cases at the same time. Default: one for each core.
+    #[arg(long)]
+    jobs: Option<usize>,
+}
+
+impl Images {
+    fn choice(self) -> images::Choice {
+        let is_one = self.at.is_some() || self.damage.is_some();
+        let images = (!self.all && !is_one).then(|| self.images.unwrap_or(10_000));
+        let Images { seed, recovery, script, at, damage, .. } = self;
+        images::Choice { seed, images, recovery, script, at, damage, jobs: jobs(self.jobs) }
+    }
+}
+
+#[derive(Args)]
+struct Flips {
+    /// How many cases.
+    #[arg(long, default_value_t = 10_000)]
+    flips: u64,
+    /// Of what is drawn, decimal or after 0x.
+    #[arg(long, default_value = "0", value_parser = parse_seed)]
+    seed: u64,
+    /// Only this case.
+    #[arg(long)]
+    at: Option<u64>,
+    /// Cases at the same time. Default: one for each core.
+    #[arg(long)]
+    jobs: Option<usize>,
+}
+
+impl Flips {
+    fn choice(&self) -> flips::Choice {
+        let Flips { flips, seed, at, .. } = *self;
+        flips::Choice { seed, flips, at, jobs: jobs(self.jobs) }
+    }
+}
+
+#[derive(Args)]
+struct Zoo {
+    /// This bug only; may be given more than once.
+    #[arg(long)]
+    bug: Vec<String>,
+    /// How long a lane may look for a bug.
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+    /// The program of the isolation specs, built with the feature `zoo`.
+    #[arg(long)]
+    specs: Option<std::path::PathBuf>,
+    /// Where the lanes' seeds begin, decimal or after 0x.
+    #[arg(long, default_value = "0", value_parser = parse_seed)]
+    seed: u64,
+}
+
+impl Zoo {
+    fn choice(self) -> zoo::Choice {
+        let time = Duration::from_secs_f64(self.seconds.max(0.1));
+        zoo::Choice { bugs: self.bug, time, specs: self.specs, seed: self.seed }
+    }
+}
+
+/// As many as wanted, or one for each core.
+fn jobs(wanted: Option<usize>) -> usize {
+    let cores = || clearway_sync::thread::available_parallelism().map_or(1, usize::from);
+    wanted.unwrap_or_else(cores).max(1)
+}
+
+fn parse_seed(text: &str) -> Result<u64, std::num::ParseIntError> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    }
+}
+
+impl Stepped {
+    fn choice(&self) -> stepped::Choice {
+        let time = self.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+        let seeds = match time {
+            None => Some(self.seeds.unwrap_or(1000)),
+            Some(_) => self.seeds,
+        };
+        let cores = || clearway_sync::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = self.jobs.unwrap_or_else(cores).max(1);
+        stepped::Choice { seed: self.seed, seeds, time, jobs }
+    }
+}
+
+fn main() -> ExitCode {
+    let Arguments { lane } = Arguments::parse();
+    let held = match lane {
+        Lane::Stepped(stepped) => {
+            if stepped.tell {
+                stepped::tell_steps();
+            }
+            stepped::run(stepped.choice())
+        }
+        Lane::Images(lane) => images::run(lane.choice()),
+        Lane::Flips(lane) => flips::run(lane.choice()),
+        Lane::Zoo(zoo) => zoo::run(&zoo.choice()),
+    };
+    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,48 @@
+//! Reading a whole database back.
+
+use std::{ops::Bound, sync::Arc};
+
+use clearway_base::Result;
+use clearway_lock::WaitLimit;
+use clearway_tree::{Direction, ReadIntent};
+use clearway_txn::Engine;
+
+use super::{Oracle, Row, Rows, State, Verdict, Violation};
+
+/// What the database says, read by transactions that do not wait.
+///
+/// # Errors
+/// What the engine says.
+pub fn read_state(engine: &Arc<Engine>) -> Result<State> {
+    let mut state = State::new();
+    for name in engine.tables() {
+        let rows = read_table(engine, &name)?;
+        state.set_table(&name, Some(rows));
+    }
+    Ok(state)
+}
+
+fn read_table(engine: &Arc<Engine>, name: &str) -> Result<Rows> {
+    let table = engine.open_table(name)?;
+    let mut txn = engine.begin();
+    txn.set_wait_limit(WaitLimit::NoWait);
+    let (low, high) = (Bound::Unbounded, Bound::Unbounded);
+    let mut cursor = txn.cursor(&table, low, high, Direction::Ascending, ReadIntent::Read)?;
+    let mut rows = Rows::new();
+    while let Some((key, value)) = cursor.next(&mut txn)? {
+        rows.insert(key, Row { value: Some(value), writer: 0 });
+    }
+    txn.rollback()?;
+    Ok(rows)
+}
+
+/// O5: two recoveries of the same disk say the same.
+///
+/// # Errors
+/// If they do not.
+pub fn check_same(one: &State, other: &State) -> Verdict {
+    match one.difference(other) {
+        None => Ok(()),
+        Some(detail) => Err(Violation::new(Oracle::Idempotent, detail)),
+    }
+}

@@ -1,0 +1,19 @@
+//! O6: when nobody runs, nothing is held.
+
+use std::sync::Arc;
+
+use clearway_txn::{Engine, Holdings};
+
+use super::{Oracle, Verdict, Violation};
+
+/// Checks that no transaction, lock, latch, pin, waiter or log claim is left. Nobody may be
+/// running, and the engine must be healthy.
+///
+/// # Errors
+/// What is left.
+pub fn check_quiet(engine: &Arc<Engine>) -> Verdict {
+    match engine.holdings() {
+        holdings if holdings == Holdings::default() => Ok(()),
+        left => Err(Violation::new(Oracle::Quiet, format!("left over: {left:?}"))),
+    }
+}

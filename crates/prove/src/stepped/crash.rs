@@ -1,0 +1,207 @@
+//! How a run comes to an end and goes on: power cuts, kills, orderly reopenings, and the judgement
+//! of what is there afterwards.
+
+use std::sync::Arc;
+
+use clearway_base::{Error, Result};
+use clearway_disk::{CrashImage, Disk, Fault, PowerCut, SimDisk};
+use clearway_txn::Engine;
+
+use super::{tell, world::World};
+use crate::oracles::{
+    Oracle, State, Verdict, Violation, check_quiet, check_same, check_structure, read_state,
+};
+
+/// Power cuts in a row, at most.
+const CHAIN_MAX: u64 = 5;
+/// Operations within which a recovery is interrupted. Most take fewer than this.
+const RECOVERY_OPERATIONS: u64 = 60;
+/// Operations within which a running engine is interrupted.
+const RUN_OPERATIONS: u64 = 20;
+
+impl World {
+    /// Opens the engine on the present disk.
+    pub(super) fn open(&mut self) -> Result<()> {
+        let disk = self.watch.over(Arc::new(self.disk.clone()));
+        let options = self.plan.options(&mut self.random);
+        let engine = Engine::open(disk, options)?;
+        for name in engine.tables() {
+            self.tables.insert(name.clone(), engine.open_table(&name)?);
+        }
+        self.engine = Some(engine);
+        Ok(())
+    }
+
+    /// The power goes: now, or at one of the next operations of a busy disk.
+    pub(super) fn crash(&mut self) -> Verdict {
+        if !self.disk.is_off() && self.stopped_at.is_none() && self.random.one_in(2) {
+            let at = self.disk.operations() + 1 + self.random.below(RUN_OPERATIONS);
+            self.disk.plan(Fault::PowerCut { at });
+            self.keep_disk_busy()?;
+        }
+        self.tally.crashes += 1;
+        self.disk.cut_power();
+        let image = match self.random.below(8) {
+            0 => CrashImage::DropAll,
+            1 => CrashImage::KeepAll,
+            _ => CrashImage::Random(self.random.next_u64()),
+        };
+        let disk = self.disk.crash(image);
+        self.forget_running();
+        self.recover(disk, CHAIN_MAX)
+    }
+
+    /// Does what writes, until the power is off or there is nothing more to write.
+    fn keep_disk_busy(&mut self) -> Verdict {
+        for _ in 0..4 {
+            match self.random.below(4) {
+                0 => self.flush(self.engine().log().end())?,
+                1 => (0..self.sessions.len()).try_for_each(|at| self.operate(at))?,
+                2 => {
+                    let result = self.engine().maintain();
+                    self.judge_result(result)?;
+                }
+                _ => self.checkpoint()?,
+            }
+            if self.disk.is_off() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The process is killed, or stops itself: what it has written stays, what the disk has dropped
+    /// is gone when it looks again.
+    pub(super) fn kill(&mut self) -> Verdict {
+        self.tally.reopenings += 1;
+        let mut disk = self.disk.fork();
+        if self.is_faulty && self.stopped_at.is_some() {
+            // What the kernel forgot may still be in its cache, or not.
+            disk = if self.random.one_in(2) { disk.crash(CrashImage::DropAll) } else { disk };
+        }
+        self.disk.cut_power();
+        self.forget_running();
+        self.recover(disk, 1)
+    }
+
+    /// Drops the engine and everything that runs in it. Whatever it tries to write fails.
+    fn forget_running(&mut self) {
+        self.sessions.iter_mut().for_each(|session| drop(session.take()));
+        self.tables.clear();
+        self.pending.clear();
+        self.half_dropped.clear();
+        if let Some(engine) = self.engine.take() {
+            let pool = engine.stats().pool;
+            self.tally.evictions += pool.evictions;
+            self.tally.repaired += pool.pages_repaired;
+        }
+        self.stopped_at = None;
+        self.is_faulty = false;
+    }
+
+    fn take_disk(&mut self, disk: SimDisk) {
+        self.trace = self.trace.rotate_left(7) ^ self.disk.trace_digest();
+        self.disk = disk;
+    }
+
+    /// Recovers `disk`, interrupted up to `chain` times, and judges what is there then.
+    fn recover(&mut self, disk: SimDisk, chain: u64) -> Verdict {
+        let limit = self.random.pick(&[None, None, Some(disk.used_bytes() + (64 << 20))]);
+        disk.set_space_bytes(limit);
+        let reference = match self.random.one_in(4) {
+            true => Some(self.recover_copy(&disk)?),
+            false => None,
+        };
+        self.take_disk(disk);
+        let mut left = self.random.below(chain + 1);
+        let found = loop {
+            if left > 0 {
+                let at = self.disk.operations() + 1 + self.random.below(RECOVERY_OPERATIONS);
+                self.disk.plan(Fault::PowerCut { at });
+            }
+            match self.open_and_read() {
+                Ok(found) => break found,
+                Err(error) if PowerCut::caused(&error) => {}
+                Err(error) => return Err(Violation::unexpected("recovery", &error)),
+            }
+            left -= 1;
+            self.tally.crashes_in_recovery += 1;
+            tell(|| "  recovery interrupted".to_string());
+            self.forget_running();
+            let image = CrashImage::Random(self.random.next_u64());
+            self.take_disk(self.disk.crash(image));
+        };
+        self.tally.recoveries += 1;
+        if let Some(reference) = reference {
+            check_same(&reference, &found)?;
+        }
+        self.judge_recovered(&found)
+    }
+
+    fn open_and_read(&mut self) -> Result<State> {
+        self.open()?;
+        let found = read_state(self.engine())?;
+        // What is left of the plan would strike in the middle of the judgement.
+        self.disk.clear_plan();
+        if self.disk.is_off() { Err(power_cut(&self.disk)) } else { Ok(found) }
+    }
+
+    /// What a copy of `disk` says when nothing interrupts its recovery.
+    fn recover_copy(&mut self, disk: &SimDisk) -> Verdict<State> {
+        let recovery = |error: Error| Violation::unexpected("recovery of a copy", &error);
+        let options = self.plan.options(&mut self.random);
+        let copy: Arc<dyn Disk> = Arc::new(disk.fork());
+        let engine = Engine::open(copy, options).map_err(recovery)?;
+        read_state(&engine).map_err(recovery)
+    }
+
+    fn judge_recovered(&mut self, found: &State) -> Verdict {
+        let survived = self.history.judge(found, self.history.bounds())?;
+        let report = self.engine().recovery();
+        tell(|| format!("  {survived} of {:?} survived; {report:?}", self.history.bounds()));
+        self.history.settle(survived);
+        self.plan.workload.check(found)?;
+        if self.random.one_in(2) {
+            check_structure(self.engine())?;
+        }
+        check_quiet(self.engine())?;
+        self.watch.verdict()
+    }
+
+    /// Closes in good order and opens again: nothing that has committed may be missing.
+    pub(super) fn close_and_reopen(&mut self) -> Verdict {
+        if self.stopped_at.is_some() || self.is_faulty {
+            return Ok(());
+        }
+        for at in 0..self.sessions.len() {
+            self.roll_back(at)?;
+        }
+        match self.engine().close() {
+            Ok(()) => {}
+            // A full disk or log keeps it from closing in order; recovery does the rest.
+            Err(Error::LogFull { .. } | Error::DiskFull { .. }) => return self.kill(),
+            Err(error) => return Err(Violation::unexpected("close", &error)),
+        }
+        self.tally.reopenings += 1;
+        let bounds = self.history.bounds();
+        self.history.acknowledge_commit(bounds.appended);
+        self.forget_running();
+        self.disk.set_space_bytes(None);
+        let found = self.open_and_read();
+        let found = found.map_err(|error| Violation::unexpected("opening again", &error))?;
+        let report = self.engine().recovery();
+        if report.losers + report.undone > 0 {
+            let detail = format!("closed in order, and recovery had work: {report:?}");
+            return Err(Violation::new(Oracle::Quiet, detail));
+        }
+        self.judge_recovered(&found)
+    }
+}
+
+/// The error of a disk whose power is off.
+fn power_cut(disk: &SimDisk) -> Error {
+    match disk.sync_dir("") {
+        Err(error) => error,
+        Ok(()) => Error::Closed,
+    }
+}

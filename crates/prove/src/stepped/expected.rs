@@ -1,0 +1,147 @@
+//! What a read must answer: the committed state, and over it the transaction's own writes.
+
+use std::{collections::BTreeMap, ops::Bound};
+
+use clearway_tree::Direction;
+
+use crate::oracles::{Change, State, is_upside_down};
+
+/// A transaction's own writes, by table and key.
+#[derive(Clone, Default)]
+pub(super) struct Overlay(BTreeMap<String, BTreeMap<Vec<u8>, Option<Vec<u8>>>>);
+
+type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// What a read must find, and on how many commits that rests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Expected<T> {
+    pub(super) found: T,
+    pub(super) rests_on: usize,
+}
+
+impl Overlay {
+    pub(super) fn set(&mut self, table: &str, key: &[u8], value: Option<Vec<u8>>) {
+        self.0.entry(table.to_string()).or_default().insert(key.to_vec(), value);
+    }
+
+    /// Whether the committed state says all of it already: to write what is there is no change.
+    pub(super) fn says_the_same(&self, state: &State) -> bool {
+        let says = |table: &str, rows: &BTreeMap<Vec<u8>, Option<Vec<u8>>>| {
+            rows.iter().all(|(key, own)| state.value(table, key) == own.as_deref())
+        };
+        self.0.iter().all(|(table, rows)| says(table, rows))
+    }
+
+    pub(super) fn into_changes(self) -> Vec<Change> {
+        let tables = self.0.into_iter();
+        let of_table = |(table, rows): (String, BTreeMap<_, _>)| {
+            let change = move |(key, value)| Change::Row { table: table.clone(), key, value };
+            rows.into_iter().map(change)
+        };
+        tables.flat_map(of_table).collect()
+    }
+
+    fn own(&self, table: &str, key: &[u8]) -> Option<&Option<Vec<u8>>> {
+        self.0.get(table)?.get(key)
+    }
+
+    /// What `key` must have.
+    pub(super) fn value<'a>(
+        &'a self,
+        state: &'a State,
+        table: &str,
+        key: &[u8],
+    ) -> Expected<Option<&'a [u8]>> {
+        let row = state.row(table, key);
+        let found = match self.own(table, key) {
+            Some(own) => own.as_deref(),
+            None => row.and_then(|row| row.value.as_deref()),
+        };
+        Expected { found, rests_on: row.map_or(0, |row| row.writer) }
+    }
+
+    /// The entry that must be met next in a range.
+    pub(super) fn next<'a>(
+        &'a self,
+        state: &'a State,
+        table: &str,
+        range: Bounds<'a>,
+        direction: Direction,
+    ) -> Expected<Option<(&'a [u8], &'a [u8])>> {
+        if is_upside_down(range.0, range.1) {
+            return Expected { found: None, rests_on: 0 };
+        }
+        let is_ascending = direction == Direction::Ascending;
+        let comes_first = |a: &[u8], b: &[u8]| if is_ascending { a < b } else { a > b };
+        let own = self.next_own(table, range, is_ascending);
+        let mut rests_on = 0;
+        let mut rows = state.range(table, range);
+        while let Some((key, row)) = if is_ascending { rows.next() } else { rows.next_back() } {
+            if own.is_some_and(|(own, _)| comes_first(own, key)) {
+                break;
+            }
+            rests_on = rests_on.max(row.writer);
+            let value = match self.own(table, key) {
+                Some(own) => own.as_deref(),
+                None => row.value.as_deref(),
+            };
+            if let Some(value) = value {
+                return Expected { found: Some((key, value)), rests_on };
+            }
+        }
+        Expected { found: own, rests_on }
+    }
+
+    fn next_own<'a>(
+        &'a self,
+        table: &str,
+        range: Bounds<'a>,
+        is_ascending: bool,
+    ) -> Option<(&'a [u8], &'a [u8])> {
+        let live = |(key, value): (&'a Vec<u8>, &'a Option<Vec<u8>>)| {
+            Some((key.as_slice(), value.as_deref()?))
+        };
+        let mut rows = self.0.get(table)?.range::<[u8], _>(range).filter_map(live);
+        if is_ascending { rows.next() } else { rows.next_back() }
+    }
+}
+
+/// What is left of a range behind `key`.
+pub(super) fn rest_after(
+    range: &mut (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    key: &[u8],
+    direction: Direction,
+) {
+    match direction {
+        Direction::Ascending => range.0 = Bound::Excluded(key.to_vec()),
+        Direction::Descending => range.1 = Bound::Excluded(key.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracles::History;
+
+    #[test]
+    fn own_writes_lie_over_the_committed_state() {
+        let mut history = History::new(State::new());
+        let put = |key: &[u8]| Change::put("t", key, b"old");
+        history.commit(clearway_base::Lsn(1), [Change::Create { table: "t".into() }]);
+        history.commit(clearway_base::Lsn(2), [put(b"a"), put(b"c"), put(b"e")]);
+        history.commit(clearway_base::Lsn(3), [Change::delete("t", b"c")]);
+        let mut overlay = Overlay::default();
+        overlay.set("t", b"a", None);
+        overlay.set("t", b"d", Some(b"new".to_vec()));
+        let state = history.state();
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let first = overlay.next(state, "t", all, Direction::Ascending);
+        assert_eq!(first.found, Some((b"d".as_slice(), b"new".as_slice())));
+        assert_eq!(first.rests_on, 3, "on the deletion of c");
+        let last = overlay.next(state, "t", all, Direction::Descending);
+        let found = Some((b"e".as_slice(), b"old".as_slice()));
+        assert_eq!(last, Expected { found, rests_on: 2 });
+        let absent = overlay.value(state, "t", b"c");
+        assert_eq!(absent, Expected { found: None, rests_on: 3 });
+    }
+}

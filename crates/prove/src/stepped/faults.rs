@@ -1,0 +1,96 @@
+//! Disks that fail, and what a stopped engine still may do: nothing.
+
+use std::io::ErrorKind;
+
+use clearway_base::Error;
+use clearway_disk::{Fault, Lasting, PowerCut, ReadFault, ReadWhen, SimOperation};
+
+use super::{tell, world::World};
+use crate::oracles::{Oracle, Verdict, Violation};
+
+/// Within how many operations a fault strikes.
+const SOON: u64 = 12;
+
+impl World {
+    /// Something is to go wrong soon.
+    pub(super) fn plan_fault(&mut self) {
+        self.tally.faults += 1;
+        let at = self.disk.operations() + 1 + self.random.below(SOON);
+        let kind = ErrorKind::Other;
+        let fail = |operation, lasting| Fault::Fail { at, operation, kind, lasting };
+        let fault = match self.random.below(9) {
+            0 => fail(Some(SimOperation::WriteDurable), Lasting::Once),
+            1 => fail(Some(SimOperation::Write), Lasting::Once),
+            2 => fail(Some(SimOperation::SyncData), Lasting::Once),
+            3 => fail(None, Lasting::Once),
+            4 => fail(None, Lasting::Forever),
+            5 => Fault::SyncDropsWrites { at },
+            6 => {
+                let at = self.disk.reads() + 1 + self.random.below(SOON);
+                Fault::Read { fault: ReadFault::Fail, when: ReadWhen::Number(at) }
+            }
+            _ => return self.fill_disk(),
+        };
+        tell(|| format!("  {fault:?}"));
+        self.is_faulty = true;
+        self.disk.plan(fault);
+    }
+
+    /// The disk has little room left, or room again.
+    fn fill_disk(&mut self) {
+        let room = self.random.pick(&[None, Some(0), Some(20_000), Some(200_000)]);
+        tell(|| format!("  room for {room:?} bytes"));
+        self.disk.set_space_bytes(room.map(|room| self.disk.used_bytes() + room));
+    }
+
+    /// An operation, of the transaction `at` if it was one's, has met a failing disk.
+    ///
+    /// # Errors
+    /// If nothing was done to the disk that would explain it.
+    pub(super) fn meet_failure(&mut self, at: Option<usize>, error: &Error) -> Verdict {
+        tell(|| format!("  met {error}"));
+        if !self.is_faulty && !PowerCut::caused(error) {
+            return Err(Violation::unexpected("the disk is fine", error));
+        }
+        if self.engine().health().is_err() {
+            self.note_stopped();
+            return Ok(());
+        }
+        // One that could not be served and nothing more: it may give up or try again.
+        match at {
+            Some(at) if self.random.one_in(2) => self.roll_back(at),
+            _ => Ok(()),
+        }
+    }
+
+    /// A commit or a rollback has failed, which only a stopped engine may answer.
+    pub(super) fn expect_stopped(&mut self, what: &str, error: &Error) -> Verdict {
+        tell(|| format!("  {what} met {error}"));
+        if self.engine().log().health().is_ok() {
+            return Err(Violation::unexpected(what, error));
+        }
+        if !self.is_faulty && !PowerCut::caused(error) {
+            return Err(Violation::unexpected("the disk is fine", error));
+        }
+        self.note_stopped();
+        Ok(())
+    }
+
+    fn note_stopped(&mut self) {
+        if self.stopped_at.is_none() && self.engine().log().health().is_err() {
+            self.tally.poisoned += 1;
+            self.stopped_at = Some(self.engine().log().durable());
+        }
+    }
+
+    /// The engine has stopped itself: nothing more may have become durable. Then the process is
+    /// started again, or the power goes.
+    pub(super) fn restart_stopped(&mut self) -> Verdict {
+        let durable = self.engine().log().durable();
+        if self.stopped_at.is_some_and(|stopped_at| durable > stopped_at) {
+            let detail = format!("stopped, and the log went on to become durable up to {durable}");
+            return Err(Violation::new(Oracle::Durability, detail));
+        }
+        if self.disk.is_off() || self.random.one_in(2) { self.crash() } else { self.kill() }
+    }
+}

@@ -1,0 +1,132 @@
+//! Stepped simulation: one thread, several transactions, and a seed that decides every step.
+//!
+//! The engine runs without any thread of its own, on a simulated disk. A transaction that would
+//! wait for a lock is left alone, and another one makes a step; one refused too often gives
+//! way. So all that happens follows from the seed, and a failing seed fails again.
+//!
+//! ```text
+//!   plan ─► world ── step ─► begin, operate, commit, roll back     session, footprint
+//!                     │      flush, checkpoint, maintain, tables   world
+//!                     │      fail, fill                            faults
+//!                     │      crash, kill, close ─► recover, judge  crash
+//!                     └────► in the end: quiesce
+//! ```
+
+mod crash;
+mod expected;
+mod faults;
+mod footprint;
+mod lane;
+mod plan;
+mod quiesce;
+mod session;
+mod tally;
+mod watched;
+mod world;
+
+pub use lane::{Choice, run};
+pub use tally::Tally;
+
+use std::{
+    cell::RefCell,
+    mem::ManuallyDrop,
+    panic::{self, AssertUnwindSafe},
+};
+
+use clearway_sync::atomic::{AtomicBool, Ordering};
+
+use crate::oracles::{Oracle, Verdict, Violation};
+use world::World;
+
+/// Whether the steps are told.
+static IS_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// From now on every step is printed: for a look at a seed that fails.
+pub fn tell_steps() {
+    IS_TOLD.store(true, Ordering::Relaxed);
+}
+
+/// Prints what happens, if that is wanted.
+fn tell(what: impl FnOnce() -> String) {
+    if is_told() {
+        println!("{}", what());
+    }
+}
+
+fn is_told() -> bool {
+    IS_TOLD.load(Ordering::Relaxed) // set before anything runs
+}
+
+/// What a seed has come to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether everything held.
+    pub verdict: Verdict,
+    /// What was met on the way; nothing if it ended in a panic.
+    pub tally: Tally,
+    /// A digest of everything that was asked of every disk.
+    pub trace: u64,
+}
+
+/// Runs one seed.
+pub fn run_seed(seed: u64) -> Outcome {
+    let result = panic::catch_unwind(AssertUnwindSafe(|| run_world(seed)));
+    result.unwrap_or_else(|_| {
+        let detail = LAST_PANIC.with_borrow_mut(std::mem::take);
+        let verdict = Err(Violation::new(Oracle::Panic, detail));
+        Outcome { verdict, tally: Tally { seeds: 1, ..Tally::default() }, trace: 0 }
+    })
+}
+
+fn run_world(seed: u64) -> Outcome {
+    let world = match World::new(seed) {
+        Ok(world) => world,
+        Err(violation) => {
+            let tally = Tally { seeds: 1, ..Tally::default() };
+            return Outcome { verdict: Err(violation), tally, trace: 0 };
+        }
+    };
+    // After a panic the engine is in no state to be closed.
+    let mut world = ManuallyDrop::new(world);
+    let verdict = (0..world.plan.steps).try_for_each(|_| world.step());
+    let verdict = verdict.and_then(|()| world.quiesce());
+    let (tally, trace) = (world.tally, world.trace ^ world.disk.trace_digest());
+    if verdict.is_ok() {
+        drop(ManuallyDrop::into_inner(world));
+    }
+    Outcome { verdict, tally, trace }
+}
+
+thread_local! {
+    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps what a panic says for the verdict, instead of printing it.
+fn catch_panics() {
+    panic::set_hook(Box::new(|info| {
+        let detail = info.to_string();
+        LAST_PANIC.with_borrow_mut(|last| *last = detail);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_does_the_same() {
+        for seed in 0..20 {
+            let (one, other) = (run_seed(seed), run_seed(seed));
+            assert!(one.verdict.is_ok(), "seed {seed}: {:?}", one.verdict);
+            assert_eq!((one.trace, one.tally), (other.trace, other.tally), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn some_seeds_hold() {
+        for seed in 100..160 {
+            let outcome = run_seed(seed);
+            assert!(outcome.verdict.is_ok(), "seed {seed}: {:?}", outcome.verdict);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What a seed chooses before anything runs: options, workload, how often each step comes.
+
+use clearway_log::Strategy;
+use clearway_txn::{EarlyRelease, EngineOptions};
+
+use crate::{
+    random::Random,
+    workloads::{Bank, Counters, Phantoms, RandomKeys, Vanishing, Workload},
+};
+
+/// What the driver can do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// Begin a transaction, if there is room for one.
+    Begin,
+    /// Let a transaction do its next operation.
+    Operate,
+    /// Make everything durable.
+    FlushAll,
+    /// Make everything durable up to some awaited result.
+    FlushSome,
+    /// Take a checkpoint.
+    Checkpoint,
+    /// Visit sparse leaves.
+    Maintain,
+    /// Create or drop a table.
+    ChangeTables,
+    /// Close and open again.
+    Reopen,
+    /// The process is killed: what it wrote stays.
+    Kill,
+    /// The power goes.
+    Crash,
+    /// Something goes wrong with the disk, soon.
+    Fault,
+    /// End a transaction whatever its program wants.
+    Abandon,
+}
+
+const STEPS: [Step; 12] = [
+    Step::Begin,
+    Step::Operate,
+    Step::FlushAll,
+    Step::FlushSome,
+    Step::Checkpoint,
+    Step::Maintain,
+    Step::ChangeTables,
+    Step::Reopen,
+    Step::Kill,
+    Step::Crash,
+    Step::Fault,
+    Step::Abandon,
+];
+
+/// How often each step comes, in the order of [`STEPS`], by what the run is to be about.
+const PROFILES: [[u32; 12]; 7] = [
+    // A bit of everything.
+    [40, 300, 15, 15, 6, 6, 3, 1, 1, 5, 3, 4],
+    // Flushes hardly ever happen: early released locks, readers that wait.
+    [60, 300, 1, 2, 1, 30, 0, 0, 0, 4, 1, 3],
+    // A checkpoint at every step of a commit.
+    [40, 200, 10, 20, 60, 5, 1, 0, 1, 6, 1, 3],
+    // One crash after the other.
+    [40, 150, 10, 10, 5, 3, 2, 1, 3, 25, 0, 3],
+    // A disk on its last legs.
+    [40, 250, 10, 15, 8, 5, 2, 1, 1, 3, 20, 3],
+    // No crash until late: trees grow, rings wrap, logs fill.
+    [60, 500, 15, 15, 3, 8, 2, 1, 0, 1, 0, 4],
+    // Tidying up all the time.
+    [40, 250, 10, 15, 8, 40, 6, 1, 1, 5, 1, 6],
+];
+
+/// See the module.
+pub(super) struct Plan {
+    pub(super) workload: Box<dyn Workload>,
+    /// Transactions at once.
+    pub(super) slots: usize,
+    pub(super) steps: u64,
+    /// How often a transaction is refused a lock before it gives way.
+    pub(super) patience: u32,
+    pub(super) has_posix_metadata: bool,
+    weights: [u32; 12],
+    node_bytes: usize,
+    segment_bytes: u64,
+    capacity_bytes: u64,
+}
+
+impl Plan {
+    pub(super) fn new(random: &mut Random) -> Plan {
+        let workload: Box<dyn Workload> = match random.below(10) {
+            0..4 => Box::new(RandomKeys::new(random)),
+            4 => Box::new(Bank::new(random)),
+            5 => Box::new(Counters::new(random)),
+            6..8 => Box::new(Phantoms::new(random)),
+            _ => Box::new(Vanishing::new(random)),
+        };
+        let segment_bytes = random.pick(&[16 << 10, 32 << 10, 64 << 10]);
+        Plan {
+            workload,
+            slots: random.between(2, 8) as usize,
+            steps: random.pick(&[60, 150, 150, 400]),
+            patience: random.pick(&[2, 5, 20]),
+            has_posix_metadata: random.one_in(2),
+            weights: random.pick(&PROFILES),
+            node_bytes: random.pick(&[256, 256, 320, 512, 1024, 8192]),
+            segment_bytes,
+            // Below 64 KiB there are rows that no log has room for.
+            capacity_bytes: (segment_bytes * random.pick(&[2, 3, 4, 8, 64])).max(64 << 10),
+        }
+    }
+
+    pub(super) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
+    pub(super) fn step(&self, random: &mut Random) -> Step {
+        STEPS[random.weighted(&self.weights)]
+    }
+
+    /// Options for the next opening; what does not belong to the database changes each time.
+    pub(super) fn options(&self, random: &mut Random) -> EngineOptions {
+        let mut options = EngineOptions { node_bytes: self.node_bytes, ..EngineOptions::stepped() };
+        options.early_release = match random.below(10) {
+            0 => EarlyRelease::Shared,
+            1 => EarlyRelease::None,
+            _ => EarlyRelease::All,
+        };
+        options.log.ring_bytes = random.pick(&[64 << 10, 64 << 10, 256 << 10]);
+        options.log.segment_bytes = self.segment_bytes;
+        options.log.capacity_bytes = self.capacity_bytes;
+        options.log.strategy = random.pick(&[Strategy::Mutex, Strategy::Decoupled]);
+        options.pool.cache_bytes = 8192 * random.pick(&[64, 64, 128, 512]);
+        options.pool.max_bytes = 64 << 20;
+        options.pool.batch_pages = random.pick(&[1, 4, 16]);
+        options.pool.batches_in_flight = 1;
+        options.lock.buckets = random.pick(&[1, 16, 1024, 1024]);
+        options.lock.intents = random.pick(&[1, 16, 64]);
+        options.lock.wait_limit = Some(std::time::Duration::ZERO);
+        options
+    }
+}

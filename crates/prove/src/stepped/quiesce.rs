@@ -1,0 +1,70 @@
+//! The end of a run: the faults stop, everybody finishes, and everything is looked at once more.
+
+use super::world::World;
+use crate::oracles::{
+    Oracle, Verdict, Violation, check_quiet, check_same, check_structure, read_state,
+};
+
+/// Steps in which everybody must have finished: a transaction of thirty operations, each refused
+/// twenty times, with eight of them taking turns, takes fewer.
+const STEPS_MAX: u32 = 20_000;
+
+impl World {
+    /// See the module.
+    pub(super) fn quiesce(&mut self) -> Verdict {
+        self.disk.clear_plan();
+        self.disk.set_space_bytes(None);
+        if self.engine().health().is_err() {
+            self.kill()?;
+        }
+        self.is_faulty = false;
+        self.finish_everybody()?;
+        self.flush(self.engine().log().end())?;
+        if let Some(left) = self.pending.len().checked_sub(1) {
+            let detail = format!("{} results were never shown", left + 1);
+            return Err(Violation::new(Oracle::Liveness, detail));
+        }
+        self.check_again()?;
+        self.check_room()?;
+        self.close_and_reopen()?;
+        check_same(self.history.state(), &self.read()?)
+    }
+
+    /// O8.
+    fn finish_everybody(&mut self) -> Verdict {
+        for _ in 0..STEPS_MAX {
+            let running = |at: &usize| self.sessions[*at].is_some();
+            let running: Vec<usize> = (0..self.sessions.len()).filter(running).collect();
+            if running.is_empty() {
+                return Ok(());
+            }
+            let at = self.random.pick(&running);
+            self.operate(at)?;
+            self.show_results()?;
+            self.watch.verdict()?;
+        }
+        Err(Violation::new(Oracle::Liveness, format!("not over after {STEPS_MAX} steps")))
+    }
+
+    fn read(&self) -> Verdict<crate::oracles::State> {
+        read_state(self.engine()).map_err(|error| Violation::unexpected("reading", &error))
+    }
+
+    fn check_again(&mut self) -> Verdict {
+        let found = self.read()?;
+        if let Some(detail) = self.history.state().difference(&found) {
+            return Err(Violation::new(Oracle::Serializable, format!("at the end: {detail}")));
+        }
+        check_structure(self.engine())?;
+        check_quiet(self.engine())
+    }
+
+    /// With nobody running, a checkpoint makes room whatever was in the log.
+    fn check_room(&mut self) -> Verdict {
+        let log = |error| Violation::unexpected("a checkpoint with nobody about", &error);
+        self.engine().checkpoint().map_err(log)?;
+        self.engine().maintain().map_err(log)?;
+        self.watch.verdict()?;
+        self.check_again()
+    }
+}

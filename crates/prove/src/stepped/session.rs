@@ -1,0 +1,384 @@
+//! One of the transactions that run side by side: its program, its own writes, its footprint; and
+//! how an operation is carried out and its answer judged.
+
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+
+use clearway_base::{Error, Result};
+use clearway_lock::WaitLimit;
+use clearway_tree::{Direction, ReadIntent};
+use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
+
+use super::{
+    expected::{Overlay, rest_after},
+    footprint::{Footprint, KeyRange, slice},
+    is_told,
+};
+use crate::{
+    oracles::{Oracle, State, Verdict, Violation, brief},
+    random::Random,
+    workloads::{Answer, Operation, Program, Verb},
+};
+
+/// Entries that a scan reads in one step, so that others come in between.
+const ENTRIES_PER_STEP: usize = 4;
+
+/// What a step of a transaction came to, if nothing is wrong with it.
+#[derive(Debug)]
+pub(super) enum Progress {
+    /// An operation, or a part of one, was carried out.
+    Went,
+    /// A lock is held by another: the same again later.
+    Blocked,
+    /// Log or disk are full: the operation has changed nothing.
+    Full,
+    /// The disk fails.
+    Broken(Error),
+    /// The program wants to end here.
+    Commit,
+    /// The program wants to end as if it had not been.
+    Rollback,
+}
+
+/// What a session may look at while it makes a step.
+pub(super) struct Surroundings<'a> {
+    pub(super) tables: &'a BTreeMap<String, Table>,
+    pub(super) state: &'a State,
+    pub(super) others: &'a [Option<Session>],
+    /// The engine has stopped itself: what it says is shown to nobody, and so not judged.
+    pub(super) is_stopped: bool,
+}
+
+/// See the module.
+pub(super) struct Session {
+    txn: Transaction,
+    program: Box<dyn Program>,
+    /// What it does now; `None` if the program has to be asked.
+    operation: Option<Operation>,
+    answer: Answer,
+    scan: Option<Scan>,
+    overlay: Overlay,
+    savepoints: Vec<(Savepoint, Overlay)>,
+    footprint: Footprint,
+    /// On how many commits its answers rest.
+    rests_on: usize,
+    /// Blocked so often since it last went on.
+    pub(super) refusals: u32,
+    /// What it did last, if anybody wants to know.
+    last: String,
+}
+
+/// A cursor under way.
+struct Scan {
+    cursor: Cursor,
+    rest: KeyRange,
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// What a finished transaction leaves for the history.
+pub(super) struct Finished {
+    pub(super) txn: Transaction,
+    pub(super) overlay: Overlay,
+    pub(super) rests_on: usize,
+}
+
+impl Session {
+    pub(super) fn begin(engine: &Arc<Engine>, program: Box<dyn Program>) -> Session {
+        let mut txn = engine.begin();
+        txn.set_wait_limit(WaitLimit::NoWait);
+        Session {
+            txn,
+            program,
+            operation: None,
+            answer: Answer::Done,
+            scan: None,
+            overlay: Overlay::default(),
+            savepoints: Vec::new(),
+            footprint: Footprint::default(),
+            rests_on: 0,
+            refusals: 0,
+            last: String::new(),
+        }
+    }
+
+    /// For people.
+    pub(super) fn last(&self) -> String {
+        let brief: String = self.last.chars().take(150).collect();
+        format!("{:?} {brief} → {:?}", self.txn.id(), self.answer)
+    }
+
+    pub(super) fn finish(self) -> Finished {
+        Finished { txn: self.txn, overlay: self.overlay, rests_on: self.rests_on }
+    }
+
+    /// One step of the program.
+    pub(super) fn step(
+        &mut self,
+        random: &mut Random,
+        around: &Surroundings<'_>,
+    ) -> Verdict<Progress> {
+        let operation = match self.operation.take() {
+            Some(operation) => operation,
+            None => self.program.next(random, &self.answer),
+        };
+        if is_told() {
+            self.last = format!("{operation:?}");
+        }
+        match operation {
+            Operation::Commit => return Ok(Progress::Commit),
+            Operation::Rollback => return Ok(Progress::Rollback),
+            _ => {}
+        }
+        let result = self.carry_out(&operation, around)?;
+        let progress = match result {
+            Ok(true) => Progress::Went,
+            // There is more of it to do.
+            Ok(false) => {
+                self.operation = Some(operation);
+                Progress::Went
+            }
+            Err(error) => {
+                self.operation = Some(operation);
+                trouble(error)?
+            }
+        };
+        match progress {
+            Progress::Blocked => self.refusals += 1,
+            _ => self.refusals = 0,
+        }
+        Ok(progress)
+    }
+
+    /// Whether the operation is complete, or what the engine says.
+    fn carry_out(
+        &mut self,
+        operation: &Operation,
+        around: &Surroundings<'_>,
+    ) -> Verdict<Result<bool>> {
+        match operation {
+            Operation::Get { table, key, intent } => self.get(around, table, key, *intent),
+            Operation::Scan { .. } => self.scan(around, operation),
+            Operation::Write { table, key, verb } => self.write(around, table, key, verb),
+            Operation::Savepoint => {
+                self.answer = Answer::Done;
+                let savepoint = self.txn.savepoint();
+                Ok(savepoint.map(|savepoint| {
+                    self.savepoints.push((savepoint, self.overlay.clone()));
+                    true
+                }))
+            }
+            Operation::RollbackTo(at) => Ok(self.rollback_to(*at)),
+            Operation::Commit | Operation::Rollback => Ok(Ok(true)),
+        }
+    }
+
+    fn rollback_to(&mut self, at: usize) -> Result<bool> {
+        self.answer = Answer::Done;
+        if self.savepoints.is_empty() {
+            return Ok(true);
+        }
+        let at = at % self.savepoints.len();
+        self.savepoints.truncate(at + 1);
+        let (savepoint, overlay) = &self.savepoints[at];
+        self.txn.rollback_to(savepoint)?;
+        self.overlay = overlay.clone();
+        Ok(true)
+    }
+
+    fn get(
+        &mut self,
+        around: &Surroundings<'_>,
+        table: &str,
+        key: &[u8],
+        intent: ReadIntent,
+    ) -> Verdict<Result<bool>> {
+        let Some(handle) = around.tables.get(table) else { return Ok(self.refuse()) };
+        let found = match intent {
+            ReadIntent::Read => self.txn.get(handle, key),
+            ReadIntent::Update => self.txn.get_for_update(handle, key),
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.see_key(around, table, key, |expected| expected == found.as_deref())?;
+        self.answer = Answer::Value(found);
+        Ok(Ok(true))
+    }
+
+    /// A table that was dropped meanwhile.
+    fn refuse(&mut self) -> Result<bool> {
+        self.answer = Answer::Refused;
+        Ok(true)
+    }
+
+    /// Judges what was seen of a key, and notes that it was seen.
+    fn see_key(
+        &mut self,
+        around: &Surroundings<'_>,
+        table: &str,
+        key: &[u8],
+        is_right: impl FnOnce(Option<&[u8]>) -> bool,
+    ) -> Verdict {
+        if around.is_stopped {
+            return Ok(());
+        }
+        let expected = self.overlay.value(around.state, table, key);
+        if !is_right(expected.found) {
+            let expected = expected.found.map_or("nothing".into(), brief);
+            let detail = format!("{table}/{} should have {expected}", brief(key));
+            return Err(Violation::new(Oracle::Serializable, detail));
+        }
+        self.rests_on = self.rests_on.max(expected.rests_on);
+        self.footprint.read_key(table, key);
+        let range = (Bound::Included(key), Bound::Included(key));
+        check_others(around, |other| other.check_read(table, range))
+    }
+
+    fn write(
+        &mut self,
+        around: &Surroundings<'_>,
+        table: &str,
+        key: &[u8],
+        verb: &Verb,
+    ) -> Verdict<Result<bool>> {
+        let Some(handle) = around.tables.get(table) else { return Ok(self.refuse()) };
+        let (txn, mut was_there) = (&mut self.txn, None);
+        let result = match verb {
+            Verb::Insert(value) => txn.insert(handle, key, value),
+            Verb::Put(value) => txn.put(handle, key, value).map(|was| was_there = Some(was)),
+            Verb::Update(value) => txn.update(handle, key, value),
+            Verb::Delete => txn.delete(handle, key),
+        };
+        let (was_there, is_written) = match (result, verb) {
+            (Ok(()), Verb::Insert(_)) => (false, true),
+            (Ok(()), Verb::Update(_) | Verb::Delete) => (true, true),
+            (Ok(()), Verb::Put(_)) => (was_there == Some(true), true),
+            (Err(Error::DuplicateKey), Verb::Insert(_)) => (true, false),
+            (Err(Error::NotFound), Verb::Update(_) | Verb::Delete) => (false, false),
+            (Err(error), _) => return Ok(Err(error)),
+        };
+        self.see_key(around, table, key, |expected| expected.is_some() == was_there)?;
+        self.answer = if is_written { Answer::Done } else { Answer::Refused };
+        if is_written {
+            let (Verb::Insert(value) | Verb::Put(value) | Verb::Update(value)) = verb else {
+                return self.wrote(around, table, key, None);
+            };
+            return self.wrote(around, table, key, Some(value.clone()));
+        }
+        Ok(Ok(true))
+    }
+
+    fn wrote(
+        &mut self,
+        around: &Surroundings<'_>,
+        table: &str,
+        key: &[u8],
+        value: Option<Vec<u8>>,
+    ) -> Verdict<Result<bool>> {
+        self.overlay.set(table, key, value);
+        self.footprint.write_key(table, key);
+        check_others(around, |other| other.check_write(table, key))?;
+        Ok(Ok(true))
+    }
+
+    /// A few entries of a range.
+    fn scan(&mut self, around: &Surroundings<'_>, operation: &Operation) -> Verdict<Result<bool>> {
+        let Operation::Scan { table, lower, upper, direction, intent, limit } = operation else {
+            return Ok(Ok(true));
+        };
+        let Some(handle) = around.tables.get(table) else { return Ok(self.refuse()) };
+        let mut scan = match self.scan.take() {
+            Some(scan) => scan,
+            None => {
+                let (low, high) = (lower.clone(), upper.clone());
+                match self.txn.cursor(handle, low, high, *direction, *intent) {
+                    Ok(cursor) => {
+                        let rest = (lower.clone(), upper.clone());
+                        Scan { cursor, rest, rows: Vec::new() }
+                    }
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+        };
+        for _ in 0..ENTRIES_PER_STEP {
+            match self.advance(&mut scan, around, table, *direction)? {
+                Ok(true) if scan.rows.len() < *limit => {}
+                Ok(_) => {
+                    self.answer = Answer::Rows(scan.rows);
+                    return Ok(Ok(true));
+                }
+                Err(error) => {
+                    self.scan = Some(scan);
+                    return Ok(Err(error));
+                }
+            }
+        }
+        self.scan = Some(scan);
+        Ok(Ok(false))
+    }
+
+    /// One entry of a range; whether there was one.
+    fn advance(
+        &mut self,
+        scan: &mut Scan,
+        around: &Surroundings<'_>,
+        table: &str,
+        direction: Direction,
+    ) -> Verdict<Result<bool>> {
+        let found = match scan.cursor.next(&mut self.txn) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error)),
+        };
+        if around.is_stopped {
+            return Ok(Ok(found.is_some()));
+        }
+        let rest = (slice(&scan.rest.0), slice(&scan.rest.1));
+        let expected = self.overlay.next(around.state, table, rest, direction);
+        let as_found = found.as_ref().map(|(key, value)| (key.as_slice(), value.as_slice()));
+        if expected.found != as_found {
+            let show = |entry: Option<(&[u8], &[u8])>| {
+                entry.map_or("the end".into(), |(k, v)| format!("{}: {}", brief(k), brief(v)))
+            };
+            let (found, expected) = (show(as_found), show(expected.found));
+            let detail = format!("a scan of {table} met {found} instead of {expected}");
+            return Err(Violation::new(Oracle::Serializable, detail));
+        }
+        self.rests_on = self.rests_on.max(expected.rests_on);
+        let mut seen = scan.rest.clone();
+        if let Some((key, _)) = &found {
+            match direction {
+                Direction::Ascending => seen.1 = Bound::Included(key.clone()),
+                Direction::Descending => seen.0 = Bound::Included(key.clone()),
+            }
+            rest_after(&mut scan.rest, key, direction);
+        }
+        let range = (slice(&seen.0), slice(&seen.1));
+        check_others(around, |other| other.check_read(table, range))?;
+        self.footprint.read_range(table, seen);
+        let is_entry = found.is_some();
+        scan.rows.extend(found);
+        Ok(Ok(is_entry))
+    }
+}
+
+fn check_others(around: &Surroundings<'_>, check: impl Fn(&Footprint) -> Verdict) -> Verdict {
+    if around.is_stopped {
+        return Ok(());
+    }
+    around.others.iter().flatten().try_for_each(|other| check(&other.footprint))
+}
+
+/// What an error means for the one who met it.
+///
+/// # Errors
+/// If no fault explains it.
+pub(super) fn trouble(error: Error) -> Verdict<Progress> {
+    match error {
+        Error::WouldBlock | Error::LockTimeout { .. } => Ok(Progress::Blocked),
+        Error::LogFull { .. } | Error::DiskFull { .. } => Ok(Progress::Full),
+        Error::Io { .. } | Error::Poisoned { .. } | Error::OutcomeUnknown { .. } => {
+            Ok(Progress::Broken(error))
+        }
+        error => Err(Violation::unexpected("an operation", &error)),
+    }
+}

@@ -1,0 +1,81 @@
+//! What a run has met, for the summary.
+
+use std::{fmt, ops::AddAssign};
+
+/// Counts over one seed, or over many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Seeds.
+    pub seeds: u64,
+    /// Steps of the driver.
+    pub steps: u64,
+    /// Commits that changed something.
+    pub commits: u64,
+    /// Commits that only read.
+    pub readers: u64,
+    /// Results shown.
+    pub acknowledged: u64,
+    /// Rollbacks.
+    pub rollbacks: u64,
+    /// Requests for a lock that was held.
+    pub blocked: u64,
+    /// Operations refused for want of space.
+    pub full: u64,
+    /// Power cuts.
+    pub crashes: u64,
+    /// Power cuts and failures while recovering.
+    pub crashes_in_recovery: u64,
+    /// Kills and orderly reopenings.
+    pub reopenings: u64,
+    /// Recoveries that ended well.
+    pub recoveries: u64,
+    /// I/O faults planned.
+    pub faults: u64,
+    /// Times the engine stopped itself because of one.
+    pub poisoned: u64,
+    /// Checkpoints taken.
+    pub checkpoints: u64,
+    /// Pages whose memory was given back.
+    pub evictions: u64,
+    /// Torn pages repaired.
+    pub repaired: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.seeds += other.seeds;
+        self.steps += other.steps;
+        self.commits += other.commits;
+        self.readers += other.readers;
+        self.acknowledged += other.acknowledged;
+        self.rollbacks += other.rollbacks;
+        self.blocked += other.blocked;
+        self.full += other.full;
+        self.crashes += other.crashes;
+        self.crashes_in_recovery += other.crashes_in_recovery;
+        self.reopenings += other.reopenings;
+        self.recoveries += other.recoveries;
+        self.faults += other.faults;
+        self.poisoned += other.poisoned;
+        self.checkpoints += other.checkpoints;
+        self.evictions += other.evictions;
+        self.repaired += other.repaired;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seeds         {:>12}", self.seeds)?;
+        writeln!(f, "steps         {:>12}", self.steps)?;
+        writeln!(f, "commits       {:>12}   readers {}", self.commits, self.readers)?;
+        writeln!(f, "acknowledged  {:>12}   rollbacks {}", self.acknowledged, self.rollbacks)?;
+        writeln!(f, "blocked       {:>12}   full {}", self.blocked, self.full)?;
+        let within = self.crashes_in_recovery;
+        writeln!(f, "crashes       {:>12}   in recovery {within}", self.crashes)?;
+        writeln!(f, "recoveries    {:>12}   reopenings {}", self.recoveries, self.reopenings)?;
+        writeln!(f, "I/O faults    {:>12}   poisoned {}", self.faults, self.poisoned)?;
+        let (evictions, repaired) = (self.evictions, self.repaired);
+        writeln!(f, "evictions     {evictions:>12}   torn pages repaired {repaired}")?;
+        write!(f, "checkpoints   {:>12}", self.checkpoints)
+    }
+}

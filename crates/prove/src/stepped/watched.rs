@@ -1,0 +1,184 @@
+//! A disk that shows every operation to the write-ahead observer before it happens.
+//!
+//! The observer thinks in names of now: a segment is written through a handle that was opened
+//! under a spare's name. So names are followed through renames.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use clearway_base::{Lsn, Result};
+use clearway_disk::{Disk, File, OpenMode};
+use clearway_sync::Mutex;
+
+use crate::oracles::{Verdict, Violation, WriteAhead};
+
+/// What the watched disk and its files share with whoever asks for the findings.
+#[derive(Clone, Default)]
+pub(super) struct Watch(Arc<Mutex<Seen>>);
+
+#[derive(Default)]
+struct Seen {
+    observer: WriteAhead,
+    violation: Option<Violation>,
+    names: BTreeMap<String, Name>,
+}
+
+type Name = Arc<Mutex<String>>;
+
+impl Watch {
+    /// A watch over a new database with segments of this size.
+    pub(super) fn new(segment_bytes: u64) -> Watch {
+        let seen = Seen { observer: WriteAhead::new(segment_bytes), ..Seen::default() };
+        Watch(Arc::new(Mutex::new(seen)))
+    }
+
+    /// `disk`, watched. The database on it is about to be opened.
+    pub(super) fn over(&self, disk: Arc<dyn Disk>) -> Arc<dyn Disk> {
+        let mut seen = self.0.lock();
+        seen.observer.reopen();
+        seen.names.clear();
+        drop(seen);
+        Arc::new(WatchedDisk { disk, watch: self.clone() })
+    }
+
+    /// A result with this `ack` is shown.
+    ///
+    /// # Errors
+    /// If it could still be lost.
+    pub(super) fn acknowledge(&self, ack: Lsn) -> Verdict {
+        self.0.lock().observer.acknowledge(ack)
+    }
+
+    /// The first violation seen so far.
+    ///
+    /// # Errors
+    /// That.
+    pub(super) fn verdict(&self) -> Verdict {
+        self.0.lock().violation.clone().map_or(Ok(()), Err)
+    }
+
+    fn look(&self, look: impl FnOnce(&mut WriteAhead) -> Verdict) {
+        let mut seen = self.0.lock();
+        if let Err(violation) = look(&mut seen.observer) {
+            seen.violation.get_or_insert(violation);
+        }
+    }
+
+    fn name(&self, name: &str) -> Name {
+        let new = || Arc::new(Mutex::new(name.to_string()));
+        self.0.lock().names.entry(name.to_string()).or_insert_with(new).clone()
+    }
+
+    fn renamed(&self, from: &str, to: &str) {
+        let mut seen = self.0.lock();
+        if let Some(name) = seen.names.remove(from) {
+            *name.lock() = to.to_string();
+            seen.names.insert(to.to_string(), name);
+        }
+    }
+}
+
+struct WatchedDisk {
+    disk: Arc<dyn Disk>,
+    watch: Watch,
+}
+
+impl Disk for WatchedDisk {
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
+        let file = self.disk.open(name, mode)?;
+        Ok(Arc::new(WatchedFile { file, name: self.watch.name(name), watch: self.watch.clone() }))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.disk.exists(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.watch.look(|observer| observer.unname(from));
+        self.disk.rename(from, to)?;
+        self.watch.renamed(from, to);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.watch.look(|observer| observer.unname(name));
+        self.disk.remove(name)?;
+        self.watch.0.lock().names.remove(name);
+        Ok(())
+    }
+
+    fn list(&self, dir: &str) -> Result<Vec<String>> {
+        self.disk.list(dir)
+    }
+
+    fn create_dir(&self, dir: &str) -> Result<()> {
+        self.disk.create_dir(dir)
+    }
+
+    fn sync_dir(&self, dir: &str) -> Result<()> {
+        self.disk.sync_dir(dir)
+    }
+
+    fn lock(&self) -> Result<Box<dyn Send + Sync>> {
+        self.disk.lock()
+    }
+
+    fn path(&self) -> PathBuf {
+        self.disk.path()
+    }
+}
+
+struct WatchedFile {
+    file: Arc<dyn File>,
+    name: Name,
+    watch: Watch,
+}
+
+impl WatchedFile {
+    fn before_write(&self, offset: u64, bytes: &[u8]) {
+        let name = self.name.lock();
+        self.watch.look(|observer| observer.write(&name, offset, bytes));
+    }
+}
+
+impl File for WatchedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        self.file.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.before_write(offset, buf);
+        self.file.write_at(buf, offset)
+    }
+
+    fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.before_write(offset, buf);
+        self.file.write_durable_at(buf, offset)?;
+        let name = self.name.lock();
+        self.watch.0.lock().observer.written_durably(&name, offset, buf);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> Result<()> {
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> Result<()> {
+        self.file.sync_all()
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.file.len()
+    }
+
+    fn set_len(&self, len: u64) -> Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn allocate(&self, offset: u64, len: u64) -> Result<()> {
+        self.file.allocate(offset, len)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.file.path()
+    }
+}

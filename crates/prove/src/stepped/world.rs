@@ -1,0 +1,390 @@
+//! One run: the disk, the engine on it, the transactions, and what is known of them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use clearway_base::{Error, Lsn};
+use clearway_disk::{MetadataMode, SimDisk, SimOptions};
+use clearway_txn::{Engine, Table};
+
+use super::{
+    plan::{Plan, Step},
+    session::{Finished, Progress, Session, Surroundings, trouble},
+    tally::Tally,
+    tell,
+    watched::Watch,
+};
+use crate::{
+    oracles::{Change, History, Oracle, State, Verdict, Violation},
+    random::Random,
+    workloads::{Operation, Program},
+};
+
+/// The LSN of a commit record of which nobody knows whether, and where, it stands.
+const IN_DOUBT: Lsn = Lsn::MAX;
+
+/// See the module.
+pub(super) struct World {
+    pub(super) random: Random,
+    pub(super) plan: Plan,
+    pub(super) disk: SimDisk,
+    pub(super) watch: Watch,
+    /// `None` only while it is being opened.
+    pub(super) engine: Option<Arc<Engine>>,
+    pub(super) tables: BTreeMap<String, Table>,
+    pub(super) history: History,
+    pub(super) sessions: Vec<Option<Session>>,
+    /// Results that wait for the log.
+    pub(super) pending: Vec<Pending>,
+    /// Whether something was done to the disk that explains errors.
+    pub(super) is_faulty: bool,
+    /// Where the log was durable when the engine stopped itself.
+    pub(super) stopped_at: Option<Lsn>,
+    /// Tables whose drop has begun and could not be finished for want of space.
+    pub(super) half_dropped: Vec<String>,
+    pub(super) tally: Tally,
+    /// Of everything that the disks before this one were asked.
+    pub(super) trace: u64,
+}
+
+/// A result that is not shown yet.
+pub(super) struct Pending {
+    ack: Lsn,
+    /// It rests on so many commits, its own included.
+    rests_on: usize,
+}
+
+impl World {
+    /// A new database, with the workload's tables in it.
+    pub(super) fn new(seed: u64) -> Verdict<World> {
+        let mut random = Random::new(seed);
+        let plan = Plan::new(&mut random);
+        let metadata = match plan.has_posix_metadata {
+            true => MetadataMode::PosixMinimal,
+            false => MetadataMode::Ext4Ordered,
+        };
+        let disk = SimDisk::new(seed, SimOptions { metadata, space_bytes: None });
+        let mut world = World {
+            watch: Watch::new(plan.segment_bytes()),
+            sessions: (0..plan.slots).map(|_| None).collect(),
+            random,
+            plan,
+            disk,
+            engine: None,
+            tables: BTreeMap::new(),
+            history: History::new(State::new()),
+            pending: Vec::new(),
+            is_faulty: false,
+            stopped_at: None,
+            half_dropped: Vec::new(),
+            tally: Tally { seeds: 1, ..Tally::default() },
+            trace: 0,
+        };
+        world.open().map_err(|error| Violation::unexpected("creating a database", &error))?;
+        world.load()?;
+        Ok(world)
+    }
+
+    fn load(&mut self) -> Verdict {
+        for name in self.plan.workload.tables() {
+            self.create_table(&name)?;
+        }
+        let rows = self.plan.workload.load(&mut self.random);
+        let (mut rest, mut batch, mut failures) = (&rows[..], 20, 0);
+        while !rest.is_empty() {
+            let some = &rest[..batch.min(rest.len())];
+            let copies: Vec<_> = some.to_vec();
+            let program = Loader { rows: copies.into_iter() };
+            self.sessions[0] = Some(Session::begin(self.engine(), Box::new(program)));
+            while self.sessions[0].is_some() {
+                self.operate(0)?;
+            }
+            if self.is_loaded(some) {
+                rest = &rest[some.len()..];
+                continue;
+            }
+            // A small log may have no room before a checkpoint, or for so many at once.
+            batch = (batch / 2).max(1);
+            failures += 1;
+            if failures > 200 {
+                return Err(Violation::new(Oracle::Liveness, "loading does not end"));
+            }
+            let made = self.engine().checkpoint();
+            made.map_err(|error| Violation::unexpected("loading", &error))?;
+        }
+        self.flush(self.engine().log().end())
+    }
+
+    fn is_loaded(&self, rows: &[(String, Vec<u8>, Vec<u8>)]) -> bool {
+        rows.iter().all(|(table, key, _)| self.history.state().value(table, key).is_some())
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        self.engine.as_ref().expect("an engine is open between steps")
+    }
+
+    /// One step of the run.
+    pub(super) fn step(&mut self) -> Verdict {
+        self.tally.steps += 1;
+        let step = self.plan.step(&mut self.random);
+        tell(|| format!("{step:?} at operation {}", self.disk.operations()));
+        match step {
+            Step::Begin => self.begin(),
+            Step::Operate => match self.pick_session() {
+                Some(at) => self.operate(at)?,
+                None => self.begin(),
+            },
+            Step::FlushAll => self.flush(self.engine().log().end())?,
+            Step::FlushSome => {
+                if !self.pending.is_empty() {
+                    let at = self.random.below(self.pending.len() as u64) as usize;
+                    self.flush(self.pending[at].ack)?;
+                }
+            }
+            Step::Checkpoint => self.checkpoint()?,
+            Step::Maintain => {
+                let result = self.engine().maintain();
+                self.judge_result(result)?;
+            }
+            Step::ChangeTables => self.change_tables()?,
+            Step::Reopen => self.close_and_reopen()?,
+            Step::Kill => self.kill()?,
+            Step::Crash => self.crash()?,
+            Step::Fault => self.plan_fault(),
+            Step::Abandon => {
+                if let Some(at) = self.pick_session() {
+                    self.roll_back(at)?;
+                }
+            }
+        }
+        self.show_results()?;
+        self.watch.verdict()?;
+        // A stopped engine is tried a little more before it is given up.
+        if self.stopped_at.is_some() && self.random.one_in(6) {
+            self.restart_stopped()?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) {
+        let Some(at) = self.sessions.iter().position(Option::is_none) else { return };
+        let state = self.history.state();
+        let program = self.plan.workload.program(&mut self.random, state);
+        self.sessions[at] = Some(Session::begin(self.engine(), program));
+    }
+
+    fn pick_session(&mut self) -> Option<usize> {
+        let running: Vec<usize> =
+            (0..self.sessions.len()).filter(|at| self.sessions[*at].is_some()).collect();
+        (!running.is_empty()).then(|| self.random.pick(&running))
+    }
+
+    /// One operation of a transaction.
+    pub(super) fn operate(&mut self, at: usize) -> Verdict {
+        let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
+        let (tables, state) = (&self.tables, self.history.state());
+        // It may have stopped unnoticed, in the middle of somebody's operation.
+        let is_stopped = self.engine().health().is_err();
+        let around = Surroundings { tables, state, others: &self.sessions, is_stopped };
+        let progress = session.step(&mut self.random, &around)?;
+        let refusals = session.refusals;
+        tell(|| format!("  {at}: {:?} {progress:?}", session.last()));
+        self.sessions[at] = Some(session);
+        match progress {
+            Progress::Went => Ok(()),
+            Progress::Blocked => {
+                self.tally.blocked += 1;
+                if refusals > self.plan.patience { self.roll_back(at) } else { Ok(()) }
+            }
+            Progress::Full => {
+                self.tally.full += 1;
+                // The user may free space and try again, or give up.
+                if self.random.one_in(2) { self.roll_back(at) } else { self.checkpoint() }
+            }
+            Progress::Broken(error) => self.meet_failure(Some(at), &error),
+            Progress::Commit => self.commit(at),
+            Progress::Rollback => self.roll_back(at),
+        }
+    }
+
+    fn commit(&mut self, at: usize) -> Verdict {
+        let Some(session) = self.sessions[at].take() else { return Ok(()) };
+        let Finished { txn, overlay, rests_on } = session.finish();
+        let committed = match txn.commit() {
+            Ok(committed) => committed,
+            Err(error) => {
+                if error.is_outcome_unknown() {
+                    self.history.commit(IN_DOUBT, overlay.into_changes());
+                }
+                return self.expect_stopped("commit", &error);
+            }
+        };
+        let (ack, log) = (committed.ack, self.engine().log().clone());
+        tell(|| format!("  {at}: {committed:?}"));
+        if ack > log.end() {
+            let detail = format!("an ack of {ack}, and the log ends at {}", log.end());
+            return Err(Violation::new(Oracle::Answer, detail));
+        }
+        if committed.wrote {
+            self.tally.commits += 1;
+            let last = self.history.lsn_of(self.history.bounds().appended);
+            if ack <= last {
+                let detail = format!("a commit at {ack} after one at {last}");
+                return Err(Violation::new(Oracle::Serializable, detail));
+            }
+            let rests_on = self.history.commit(ack, overlay.into_changes());
+            self.pending.push(Pending { ack, rests_on });
+        } else {
+            self.tally.readers += 1;
+            if !overlay.says_the_same(self.history.state()) {
+                let detail = "a commit says that nothing was written, and something was";
+                return Err(Violation::new(Oracle::Answer, detail));
+            }
+            self.history.check_reader(rests_on, ack, log.durable())?;
+            self.pending.push(Pending { ack, rests_on });
+        }
+        Ok(())
+    }
+
+    /// Ends a transaction as if it had not been, which must always work while the disk does.
+    pub(super) fn roll_back(&mut self, at: usize) -> Verdict {
+        let Some(session) = self.sessions[at].take() else { return Ok(()) };
+        self.tally.rollbacks += 1;
+        tell(|| format!("  {at}: rolled back"));
+        let Finished { txn, rests_on, .. } = session.finish();
+        match txn.rollback() {
+            // What it has read may be shown as well.
+            Ok(ack) => {
+                self.history.check_reader(rests_on, ack, self.engine().log().durable())?;
+                self.pending.push(Pending { ack, rests_on });
+                Ok(())
+            }
+            Err(error) => self.expect_stopped("rollback", &error),
+        }
+    }
+
+    /// Shows the results whose time has come.
+    pub(super) fn show_results(&mut self) -> Verdict {
+        let durable = self.engine().log().durable();
+        let mut pending = std::mem::take(&mut self.pending);
+        let mut shown = Ok(());
+        pending.retain(|result| {
+            if result.ack > durable || shown.is_err() {
+                return true;
+            }
+            self.tally.acknowledged += 1;
+            shown = self.watch.acknowledge(result.ack);
+            self.history.acknowledge(result.ack);
+            self.history.acknowledge_commit(result.rests_on);
+            false
+        });
+        self.pending = pending;
+        shown
+    }
+
+    pub(super) fn flush(&mut self, to: Lsn) -> Verdict {
+        let result = self.engine().log().wait_durable(to);
+        self.judge_result(result)?;
+        self.show_results()
+    }
+
+    pub(super) fn checkpoint(&mut self) -> Verdict {
+        let result = match self.random.one_in(2) {
+            true => self.engine().checkpoint(),
+            false => self.engine().checkpoint_lightly(),
+        };
+        self.tally.checkpoints += u64::from(result.is_ok());
+        self.judge_result(result)
+    }
+
+    /// An operation of the engine's own: it succeeds, or lacks space, or meets a fault.
+    pub(super) fn judge_result(&mut self, result: Result<(), Error>) -> Verdict {
+        let Err(error) = result else { return Ok(()) };
+        match trouble(error)? {
+            Progress::Broken(error) => self.meet_failure(None, &error),
+            _ => {
+                self.tally.full += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn change_tables(&mut self) -> Verdict {
+        if self.engine().health().is_err() {
+            return Ok(());
+        }
+        let name = format!("x{}", self.random.below(3));
+        if self.history.state().rows(&name).is_some() {
+            self.drop_table(&name)
+        } else if self.half_dropped.contains(&name) {
+            Ok(())
+        } else {
+            self.create_table(&name)
+        }
+    }
+
+    fn create_table(&mut self, name: &str) -> Verdict {
+        let change = Change::Create { table: name.into() };
+        match self.engine().create_table(name) {
+            Ok(table) => {
+                self.tables.insert(name.into(), table);
+                self.note_durable_change(change);
+                Ok(())
+            }
+            Err(error) => self.meet_failed_change(change, error),
+        }
+    }
+
+    fn drop_table(&mut self, name: &str) -> Verdict {
+        let change = Change::Drop { table: name.into() };
+        let result = self.engine().drop_table(name);
+        let is_gone = !self.engine().tables().iter().any(|table| table == name);
+        if is_gone {
+            self.tables.remove(name);
+        }
+        match result {
+            Ok(()) => self.note_durable_change(change),
+            // It is bound to happen, and the rest of it is left for later.
+            Err(error) if is_gone => {
+                self.half_dropped.push(name.into());
+                self.note_durable_change(change);
+                if let Ok(Progress::Broken(error)) = trouble(error) {
+                    self.meet_failure(None, &error)?;
+                }
+            }
+            Err(error) => return self.meet_failed_change(change, error),
+        }
+        Ok(())
+    }
+
+    /// A change of the catalogue has returned, so it is durable, and all before it.
+    fn note_durable_change(&mut self, change: Change) {
+        let durable = self.engine().log().durable();
+        let count = self.history.commit(durable, [change]);
+        self.history.acknowledge_commit(count);
+    }
+
+    /// If the engine has stopped, the change may have taken place.
+    fn meet_failed_change(&mut self, change: Change, error: Error) -> Verdict {
+        self.judge_result(Err(error))?;
+        if self.stopped_at.is_some() {
+            self.history.commit(IN_DOUBT, [change]);
+        }
+        Ok(())
+    }
+}
+
+/// Inserts the rows that are there at the beginning.
+struct Loader {
+    rows: std::vec::IntoIter<(String, Vec<u8>, Vec<u8>)>,
+}
+
+impl Program for Loader {
+    fn next(&mut self, _: &mut Random, _: &crate::workloads::Answer) -> Operation {
+        match self.rows.next() {
+            Some((table, key, value)) => {
+                Operation::Write { table, key, verb: crate::workloads::Verb::Put(value) }
+            }
+            None => Operation::Commit,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Which lanes are sent after which bug, the quickest first.
+
+use clearway_base::zoo::Bug;
+
+/// A lane that can be sent after a bug.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lane {
+    Stepped,
+    Images,
+    Flips,
+    Specs,
+}
+
+impl Lane {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Lane::Stepped => "stepped",
+            Lane::Images => "images",
+            Lane::Flips => "flips",
+            Lane::Specs => "specs",
+        }
+    }
+}
+
+/// The lanes for `bug`, in the order in which they are tried.
+pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
+    use Lane::{Flips, Images, Specs, Stepped};
+    match bug {
+        Bug::FirstHolderOnly => &[Specs, Stepped],
+        Bug::PageIdIgnored | Bug::DamageTakenForTail => &[Flips, Stepped, Images],
+        Bug::DirectoryNotSynced | Bug::DoubleWriteSkipped | Bug::EpochLeftOut => {
+            &[Stepped, Images, Flips]
+        }
+        _ => &[Stepped, Specs, Images],
+    }
+}

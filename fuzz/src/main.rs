@@ -1,0 +1,139 @@
+//! The `clearway-fuzz` program: feeds the engine with bytes that it did not write.
+//!
+//! A target takes bytes and must survive them: no panic, no endless loop, no memory without bound,
+//! and no answer that its model calls wrong. Inputs are mutations of what a target says it looks
+//! like when it is right. One target is the canary, which must fail: if it does not, the fuzzer is
+//! blind. Which input a seed stands for depends on nothing but the seed.
+
+mod mutate;
+mod target;
+mod targets;
+
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use clap::Parser;
+
+use mutate::Mutator;
+use target::{Target, Verdict};
+
+/// Feeds the decoders, the readers and the interface of the engine with mutated input.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// This target only; may be given more than once.
+    #[arg(long, value_name = "T")]
+    target: Vec<String>,
+    /// Seconds for each target.
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    /// The first input's seed; the others follow.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// This many inputs for each target, however long they take.
+    #[arg(long)]
+    inputs: Option<u64>,
+    /// Feeds this file to the target, and nothing else.
+    #[arg(long, value_name = "FILE", requires = "target")]
+    input: Option<PathBuf>,
+}
+
+/// An input may take this long; none of the targets needs a hundredth of it.
+const SLOW: Duration = Duration::from_secs(5);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    // A panic is caught and told by the fuzzer, once.
+    if arguments.input.is_none() {
+        std::panic::set_hook(Box::new(|_| ()));
+    }
+    let targets: Vec<Target> = targets::all();
+    let chosen: Vec<&Target> = targets
+        .iter()
+        .filter(|t| arguments.target.is_empty() || arguments.target.iter().any(|n| n == t.name))
+        .collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = targets.iter().map(|target| target.name).collect();
+        eprintln!("there is no such target; there are {}", names.join(", "));
+        return ExitCode::from(2);
+    }
+    if let Some(file) = &arguments.input {
+        return feed_file(chosen[0], file);
+    }
+    let mut found = 0;
+    for target in &chosen {
+        found += u64::from(!fuzz(target, &arguments));
+    }
+    println!("fuzz: {} targets, {found} with findings", chosen.len());
+    if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn feed_file(target: &Target, file: &std::path::Path) -> ExitCode {
+    let Ok(bytes) = std::fs::read(file) else {
+        eprintln!("cannot read {}", file.display());
+        return ExitCode::from(2);
+    };
+    match target.run(&bytes) {
+        Verdict::Survived => {
+            println!("{}: survived", target.name);
+            ExitCode::SUCCESS
+        }
+        Verdict::Died(why) => {
+            println!("{}: {why}", target.name);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Feeds one target; true if it behaved as it must.
+fn fuzz(target: &Target, arguments: &Arguments) -> bool {
+    let begun = Instant::now();
+    let over = |fed: u64| match arguments.inputs {
+        Some(inputs) => fed >= inputs,
+        None => begun.elapsed().as_secs_f64() >= arguments.seconds,
+    };
+    let examples = (target.examples)();
+    let (mut fed, mut seed) = (0, arguments.seed);
+    while !over(fed) {
+        let input = Mutator::new(seed).mutate(&examples);
+        let started = Instant::now();
+        let mut verdict = target.run(&input);
+        if started.elapsed() > SLOW {
+            verdict = Verdict::Died(format!("took {:.1} s", started.elapsed().as_secs_f64()));
+        }
+        fed += 1;
+        if let Verdict::Died(why) = verdict {
+            return told(target, seed, &input, &why, fed);
+        }
+        seed += 1;
+    }
+    if target.must_fail {
+        println!("{:<12} SURVIVED {fed} inputs, and must not: the fuzzer is blind", target.name);
+    } else {
+        println!("{:<12} survived {fed} inputs", target.name);
+    }
+    !target.must_fail
+}
+
+/// Tells of an input that killed its target, and keeps it.
+fn told(target: &Target, seed: u64, input: &[u8], why: &str, fed: u64) -> bool {
+    if target.must_fail {
+        println!("{:<12} died after {fed} inputs, as it must", target.name);
+        return true;
+    }
+    let file = std::env::temp_dir().join(format!("clearway-fuzz-{}-{seed}", target.name));
+    let kept = std::fs::write(&file, input).is_ok();
+    println!("{:<12} DIED: {why}", target.name);
+    println!(
+        "SEED={seed} cargo run --profile prove -p clearway-fuzz -- \
+         --target {} --seed {seed} --inputs 1",
+        target.name
+    );
+    if kept {
+        println!("the input is kept in {}", file.display());
+    }
+    false
+}

@@ -1,0 +1,34 @@
+//! What is fed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Something that takes bytes.
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    /// What right input looks like: where mutation begins.
+    pub(crate) examples: fn() -> Vec<Vec<u8>>,
+    /// Takes an input; an error is a wrong answer.
+    pub(crate) take: fn(&[u8]) -> Result<(), String>,
+    /// The canary.
+    pub(crate) must_fail: bool,
+}
+
+/// What became of a target.
+pub(crate) enum Verdict {
+    Survived,
+    Died(String),
+}
+
+impl Target {
+    pub(crate) fn run(&self, input: &[u8]) -> Verdict {
+        match catch_unwind(AssertUnwindSafe(|| (self.take)(input))) {
+            Ok(Ok(())) => Verdict::Survived,
+            Ok(Err(wrong)) => Verdict::Died(wrong),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                Verdict::Died(format!("panicked: {}", text.unwrap_or("without a word")))
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The canary: it dies of two bytes next to each other, which any fuzzer must come upon.
+
+use crate::target::Target;
+
+pub(crate) fn target() -> Target {
+    Target { name: "canary", examples: || vec![b"tweet tweet".to_vec()], take, must_fail: true }
+}
+
+fn take(input: &[u8]) -> Result<(), String> {
+    assert!(!input.windows(2).any(|pair| pair == b"tv" || pair == [0xFF, 0xFF]), "the canary died");
+    Ok(())
+}

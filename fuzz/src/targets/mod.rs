@@ -1,0 +1,24 @@
+//! The targets, one file each.
+
+mod api;
+mod canary;
+mod image;
+mod log_record;
+mod operation;
+mod superblock;
+mod torn_page;
+
+use crate::target::Target;
+
+/// All targets; the canary comes first.
+pub(crate) fn all() -> Vec<Target> {
+    vec![
+        canary::target(),
+        log_record::target(),
+        superblock::target(),
+        operation::target(),
+        torn_page::target(),
+        image::target(),
+        api::target(),
+    ]
+}

@@ -1,0 +1,222 @@
+//! The optimistic reader on torn mixes of two versions of a page.
+//!
+//! The pages of a tree are overwritten, in memory, with mixes of what they were at two times, word
+//! by word, and with mutations of that; then keys are looked up and scanned. Branches are read
+//! without a latch, so their readers must take anything. Must hold: no panic, no endless loop, and
+//! every error is typed.
+
+use std::{cell::RefCell, ops::Bound, sync::Arc};
+
+use clearway_base::{Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
+use clearway_disk::MemoryDisk;
+use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
+use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_tree::{Context, Cursor, Direction, LeafHint, ReadIntent, SpaceMap, Tree, TreeConfig};
+
+use crate::{mutate::Mutator, target::Target};
+
+pub(crate) fn target() -> Target {
+    Target { name: "torn-page", examples: || vec![vec![0; 16]], take, must_fail: false }
+}
+
+/// Where a page's own header ends and the tree's begins (`docs/page-format.md`).
+const PAGE_HEADER: usize = 16;
+const KEYS: u32 = 400;
+
+struct Durable;
+
+impl Wal for Durable {
+    fn durable(&self) -> Lsn {
+        Lsn(1 << 40)
+    }
+    fn make_durable(&self, _: Lsn) -> Result<()> {
+        Ok(())
+    }
+    fn end(&self) -> Lsn {
+        Lsn(1 << 39)
+    }
+}
+
+/// A transaction that is alone.
+struct Alone {
+    locks: LockTable,
+    owner: LockOwner,
+    next: u64,
+}
+
+impl Alone {
+    fn span(&mut self, body: &[u8]) -> LsnSpan {
+        let start = Lsn(self.next);
+        self.next += 64 + body.len() as u64;
+        LsnSpan { start, end: Lsn(self.next) }
+    }
+}
+
+impl Context for Alone {
+    fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.locks.try_acquire(&mut self.owner, id, mode)
+    }
+    fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
+        self.locks.check(&mut self.owner, id, mode)
+    }
+    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+        self.locks.acquire(&mut self.owner, id, mode, WaitLimit::NoWait)
+    }
+    fn release(&mut self, id: LockId) {
+        self.locks.release(&mut self.owner, id);
+    }
+    fn holds(&self, id: LockId, mode: RangeMode) -> bool {
+        self.owner.holds(id, mode)
+    }
+    fn ghost_is_free(&self, _: LockId) -> bool {
+        true
+    }
+    fn inherit_tag(&mut self, _: LockId, _: LockId) -> bool {
+        true
+    }
+    fn pass_tag(&mut self, _: LockId, _: LockId) {}
+    fn is_undoing(&self) -> bool {
+        false
+    }
+    fn reserve(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+    fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        Ok(self.span(body))
+    }
+    fn log_system(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        Ok(self.span(body))
+    }
+    fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
+        Ok(self.span(body))
+    }
+    fn defer_free(&mut self, _: TreeId, _: &[u8]) {}
+    fn defer_maintenance(&mut self, _: TreeId, _: &[u8]) {}
+}
+
+type Pages = Vec<(PageId, Vec<u8>)>;
+
+/// A tree and its pages at two times.
+struct Subject {
+    pool: Arc<Pool>,
+    tree: Tree,
+    early: Pages,
+    late: Pages,
+}
+
+thread_local! {
+    static SUBJECT: RefCell<Option<Subject>> = const { RefCell::new(None) };
+}
+
+fn alone() -> Alone {
+    let locks = LockTable::new(LockOptions { buckets: 1 << 8, ..LockOptions::default() });
+    let owner = locks.owner();
+    Alone { locks, owner, next: 512 }
+}
+
+fn make() -> Subject {
+    let options = PoolOptions {
+        cache_bytes: 4 << 20,
+        max_bytes: 64 << 20,
+        background_cleaner: false,
+        ..PoolOptions::default()
+    };
+    let pool = Pool::open(&MemoryDisk::new(), Arc::new(Durable), options).unwrap();
+    let space = SpaceMap::open(pool.clone());
+    let mut txn = alone();
+    space.create(&mut txn).unwrap();
+    let config = TreeConfig { node_bytes: 512 };
+    let tree = Tree::create(pool.clone(), space, TreeId(5), config, &mut txn).unwrap();
+    let mut hint = LeafHint::default();
+    let mut fill = |from: u32| {
+        for key in (from..KEYS).step_by(2) {
+            tree.insert(&mut txn, &mut hint, &key.to_be_bytes(), &[7; 20]).unwrap();
+        }
+    };
+    fill(0);
+    let early = pages(&pool, &tree);
+    fill(1);
+    let late = pages(&pool, &tree);
+    Subject { pool, tree, early, late }
+}
+
+fn pages(pool: &Pool, tree: &Tree) -> Pages {
+    let report = tree.verify().unwrap();
+    report.pages.iter().map(|&page| (page, pool.shared(page).unwrap().to_vec())).collect()
+}
+
+fn take(input: &[u8]) -> std::result::Result<(), String> {
+    let number = input.iter().fold(0u64, |n, &byte| n.rotate_left(7) ^ u64::from(byte));
+    let mut random = Mutator::new(number);
+    SUBJECT.with_borrow_mut(|subject| {
+        let subject = subject.get_or_insert_with(make);
+        let wounded = subject.tear(&mut random);
+        let outcome = subject.read(&mut random);
+        subject.heal(&wounded);
+        outcome
+    })
+}
+
+impl Subject {
+    /// Overwrites a few pages with mixes; which.
+    fn tear(&self, random: &mut Mutator) -> Vec<usize> {
+        let mut torn = Vec::new();
+        for _ in 0..=random.below(3) {
+            let at = random.below(self.late.len());
+            let (page, late) = &self.late[at];
+            let early = self.early.iter().find(|(id, _)| id == page).map(|(_, bytes)| bytes);
+            let mut mix = late.clone();
+            if let Some(early) = early {
+                for word in (0..PAGE_SIZE).step_by(8).filter(|_| random.below(3) == 0) {
+                    mix[word..word + 8].copy_from_slice(&early[word..word + 8]);
+                }
+            }
+            if random.below(2) == 0 {
+                let other = self.late[random.below(self.late.len())].1.clone();
+                let mut mutated = random.mutate(&[mix.clone(), other]);
+                mutated.resize(PAGE_SIZE, 0);
+                mix = mutated;
+            }
+            self.put(*page, &mix);
+            torn.push(at);
+        }
+        torn
+    }
+
+    fn put(&self, page: PageId, bytes: &[u8]) {
+        let mut latched = self.pool.exclusive(page).expect("resident");
+        latched.begin_change();
+        latched[PAGE_HEADER..].copy_from_slice(&bytes[PAGE_HEADER..]);
+        latched.finish_change(Lsn(1 << 38));
+    }
+
+    fn read(&self, random: &mut Mutator) -> std::result::Result<(), String> {
+        let mut txn = alone();
+        let mut value = Vec::new();
+        for _ in 0..30 {
+            let key = (random.next() as u32 % (KEYS + 20)).to_be_bytes();
+            let mut hint = LeafHint::default();
+            let _ = self.tree.get(&mut txn, &mut hint, &key, ReadIntent::Read, &mut value);
+        }
+        let _ = self.tree.verify();
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let ends = (Bound::Unbounded, Bound::Unbounded);
+            let mut cursor: Cursor = self.tree.cursor(ends.0, ends.1, direction, ReadIntent::Read);
+            let mut entries = 0;
+            while let Ok(Some(_)) = cursor.next(&self.tree, &mut txn) {
+                entries += 1;
+                if entries > 20_000 {
+                    return Err("a scan without end".into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn heal(&self, torn: &[usize]) {
+        for &at in torn {
+            let (page, late) = &self.late[at];
+            self.put(*page, late);
+        }
+    }
+}

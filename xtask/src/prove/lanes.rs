@@ -1,0 +1,159 @@
+//! The lanes, and how they share the time.
+
+use std::fmt;
+
+use super::Budget;
+
+/// A command to run.
+pub(crate) struct Work {
+    pub(crate) program: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.environment {
+            write!(f, "{name}={value:?} ")?;
+        }
+        write!(f, "{} {}", self.program, self.arguments.join(" "))
+    }
+}
+
+impl Work {
+    fn cargo(line: &str) -> Work {
+        let arguments = line.split_whitespace().map(String::from).collect();
+        let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        Work { program, arguments, environment: Vec::new() }
+    }
+
+    fn with(mut self, name: &str, value: impl ToString) -> Work {
+        self.environment.push((name.into(), value.to_string()));
+        self
+    }
+}
+
+/// One way of looking for errors.
+pub(crate) struct Lane {
+    pub(crate) name: &'static str,
+    /// Why it cannot run on this machine.
+    pub(crate) cannot: fn() -> Option<String>,
+    /// What it runs.
+    pub(crate) work: fn(Budget, u64) -> Vec<Work>,
+}
+
+/// Built like a release, but with assertions and without the slow link: what the lanes run.
+const PROVE: &str = "run --quiet --profile prove -p clearway-prove --";
+const FUZZ: &str = "run --quiet --profile prove -p clearway-fuzz --";
+const CHECK: &str = "run --quiet --profile prove -p clearway-check --";
+
+/// A lane's share of a run of so many minutes.
+fn minutes(budget: Budget, share: f64) -> Option<f64> {
+    match budget {
+        Budget::Ci => None,
+        Budget::Minutes(all) => Some(all * share),
+    }
+}
+
+/// `ci` of something in CI, and so many for each hour otherwise.
+fn amount(budget: Budget, ci: u64, an_hour: u64) -> u64 {
+    match budget {
+        Budget::Ci => ci,
+        Budget::Minutes(minutes) => ((an_hour as f64 * minutes / 60.0) as u64).max(1),
+    }
+}
+
+fn always() -> Option<String> {
+    None
+}
+
+/// All lanes, the quick ones first.
+pub(crate) const LANES: &[Lane] = &[
+    Lane { name: "specs", cannot: always, work: specs },
+    Lane { name: "fuzz", cannot: always, work: fuzz },
+    Lane { name: "flips", cannot: always, work: flips },
+    Lane { name: "images", cannot: always, work: images },
+    Lane { name: "stepped", cannot: always, work: stepped },
+    Lane { name: "kill", cannot: not_linux, work: kill },
+    Lane { name: "histories", cannot: always, work: histories },
+    Lane { name: "loom", cannot: always, work: loom },
+    Lane { name: "shuttle", cannot: always, work: shuttle },
+    Lane { name: "zoo", cannot: always, work: zoo },
+];
+
+fn not_linux() -> Option<String> {
+    (!cfg!(target_os = "linux")).then(|| "it needs Linux's signals".into())
+}
+
+fn specs(_: Budget, _: u64) -> Vec<Work> {
+    vec![Work::cargo("test --quiet -p clearway-txn --test isolation")]
+}
+
+fn fuzz(budget: Budget, seed: u64) -> Vec<Work> {
+    // Seven targets; in CI always the same first inputs, which are the regression seeds too.
+    let (seconds, from) = match minutes(budget, 0.1) {
+        None => (4.0, 0),
+        Some(minutes) => (minutes * 60.0 / 7.0, seed),
+    };
+    vec![Work::cargo(&format!("{FUZZ} --seconds {seconds:.1} --seed {from}"))]
+}
+
+fn flips(budget: Budget, seed: u64) -> Vec<Work> {
+    let flips = amount(budget, 10_000, 200_000);
+    vec![Work::cargo(&format!("{PROVE} flips --flips {flips} --seed {seed:#x}"))]
+}
+
+fn images(budget: Budget, seed: u64) -> Vec<Work> {
+    let much = match budget {
+        Budget::Minutes(minutes) if minutes >= 30.0 => "--all --recovery".to_string(),
+        budget => format!("--images {}", amount(budget, 12_000, 200_000)),
+    };
+    vec![Work::cargo(&format!("{PROVE} images --seed {seed:#x} {much}"))]
+}
+
+fn stepped(budget: Budget, seed: u64) -> Vec<Work> {
+    let much = match minutes(budget, 0.3) {
+        None => "--seeds 20000".to_string(),
+        Some(minutes) => format!("--minutes {minutes:.2}"),
+    };
+    vec![Work::cargo(&format!("{PROVE} stepped --seed {seed:#x} {much}"))]
+}
+
+/// The kill tests count their cycles themselves; three of them share the number.
+fn kill(budget: Budget, seed: u64) -> Vec<Work> {
+    let work = Work::cargo("test --quiet --release -p clearway --test kill");
+    let kills = amount(budget, 50, 500);
+    vec![work.with("CLEARWAY_KILLS", kills).with("CLEARWAY_KILL_SEED", seed)]
+}
+
+fn histories(budget: Budget, seed: u64) -> Vec<Work> {
+    let (calm, killed) = (amount(budget, 20, 180), amount(budget, 5, 40));
+    vec![
+        Work::cargo(&format!("{CHECK} run --histories {calm} --seed {seed}")),
+        Work::cargo(&format!("{CHECK} run --histories {killed} --crashes 4 --seed {seed}")),
+    ]
+}
+
+fn loom(_: Budget, _: u64) -> Vec<Work> {
+    let packages = "-p clearway-sync -p clearway-pool -p clearway-log -p clearway-lock";
+    let work = Work::cargo(&format!("test --quiet {packages} --lib models::"));
+    vec![work.with("RUSTFLAGS", "--cfg loom").with("CARGO_TARGET_DIR", "target/loom")]
+}
+
+fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
+    let packages = "-p clearway-lock -p clearway-log -p clearway-txn";
+    let work = Work::cargo(&format!("test --quiet {packages} --test scheduled"));
+    let factor = match minutes(budget, 0.25) {
+        None => 1.0,
+        Some(minutes) => (minutes / 2.0).max(0.1),
+    };
+    let work = work.with("RUSTFLAGS", "--cfg shuttle").with("CARGO_TARGET_DIR", "target/shuttle");
+    vec![work.with("CLEARWAY_SCHEDULES", factor).with("CLEARWAY_SCHEDULE_SEED", seed)]
+}
+
+fn zoo(_: Budget, seed: u64) -> Vec<Work> {
+    // With the feature the engine is another one: it is built beside the others.
+    let run = "run --quiet --profile prove -p clearway-prove --features zoo -- zoo";
+    let work = Work::cargo(&format!("{run} --seed {seed:#x} --seconds 10"));
+    vec![work.with("CARGO_TARGET_DIR", "target/zoo")]
+}
