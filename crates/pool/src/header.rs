@@ -13,10 +13,7 @@
 //! written on the way to disk, into the cleaner's copy; in memory they mean nothing. A page of
 //! zeros was never written and is valid.
 
-use clearway_base::{
-    Error, Lsn, PAGE_SIZE, PageId, Result, crc32c, crc32c_append,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result, crc32c, crc32c_append};
 
 /// Bytes of the common page header.
 pub const PAGE_HEADER_BYTES: usize = 24;
@@ -59,9 +56,6 @@ pub(crate) fn verify(id: PageId, page: &[u8]) -> Result<()> {
     let computed = checksum(id, page);
     let found = PageId(word(page, ID_AT));
     if stored == computed && found == id {
-        return Ok(());
-    }
-    if zoo::has(Bug::PageIdIgnored) && stored == checksum(found, page) {
         return Ok(());
     }
     if is_zero(page) {

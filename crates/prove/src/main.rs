@@ -113,9 +113,6 @@ struct Zoo {
     /// How long a lane may look for a bug.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// The program of the isolation specs, built with the feature `zoo`.
-    #[arg(long)]
-    specs: Option<std::path::PathBuf>,
     /// Where the lanes' seeds begin, decimal or after 0x.
     #[arg(long, default_value = "0", value_parser = parse_seed)]
     seed: u64,
@@ -124,7 +121,7 @@ struct Zoo {
 impl Zoo {
     fn choice(self) -> zoo::Choice {
         let time = Duration::from_secs_f64(self.seconds.max(0.1));
-        zoo::Choice { bugs: self.bug, time, specs: self.specs, seed: self.seed }
+        zoo::Choice { bugs: self.bug, time, seed: self.seed }
     }
 }
 

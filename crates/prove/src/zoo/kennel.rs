@@ -26,11 +26,11 @@ impl Lane {
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
     use Lane::{Flips, Images, Specs, Stepped};
     match bug {
-        Bug::FirstHolderOnly => &[Specs, Stepped],
-        Bug::PageIdIgnored | Bug::DamageTakenForTail => &[Flips, Stepped, Images],
-        Bug::DirectoryNotSynced | Bug::DoubleWriteSkipped | Bug::EpochLeftOut => {
-            &[Stepped, Images, Flips]
+        Bug::FirstHolderOnly | Bug::GhostTagDropped | Bug::SplitGapTagForgotten => {
+            &[Specs, Stepped]
         }
+        Bug::DamageTakenForTail | Bug::EpochLeftOut => &[Flips, Stepped, Images],
+        Bug::DirectoryNotSynced | Bug::DoubleWriteSkipped => &[Stepped, Images, Flips],
         _ => &[Stepped, Specs, Images],
     }
 }

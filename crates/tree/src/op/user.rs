@@ -13,10 +13,7 @@
 
 use std::cmp::Ordering;
 
-use clearway_base::{
-    PageId, Result, TreeId,
-    zoo::{self, Bug},
-};
+use clearway_base::{PageId, Result, TreeId};
 
 use super::codec::{Reader, put_bytes, put_len, put_number, start};
 use super::mismatch;
@@ -330,9 +327,6 @@ impl<'a> UserOp<'a> {
                 done
             }
             Change::Delete { .. } => {
-                if zoo::has(Bug::GhostSpaceFreed) {
-                    node.set_value(slot, &[]);
-                }
                 node.set_ghost(slot, true);
                 !ghost
             }
