@@ -122,7 +122,11 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request) -> Result {
         return done(Ending::Skipped, why);
     }
     let mut told = String::new();
-    for work in (lane.work)(request.budget, request.seed) {
+    let works = (lane.work)(request.budget, request.seed);
+    if works.is_empty() {
+        return done(Ending::Skipped, "it is run with --minutes only".into());
+    }
+    for work in works {
         println!("\n== {}: {work}", lane.name);
         match run_work(root, &work) {
             Ok(last) => told = last,
@@ -177,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn every_lane_has_work_in_every_budget() {
+    fn every_lane_has_work_when_there_is_time() {
         for lane in LANES {
-            for budget in [Budget::Ci, Budget::Minutes(1.0), Budget::Minutes(600.0)] {
+            for budget in [Budget::Minutes(1.0), Budget::Minutes(600.0)] {
                 assert!(!(lane.work)(budget, 7).is_empty(), "{}", lane.name);
             }
         }

@@ -1,6 +1,9 @@
 //! The lanes, and how they share the time.
 
-use std::fmt;
+use std::{
+    fmt,
+    process::{Command, Stdio},
+};
 
 use super::Budget;
 
@@ -75,6 +78,8 @@ pub(crate) const LANES: &[Lane] = &[
     Lane { name: "images", cannot: always, work: images },
     Lane { name: "stepped", cannot: always, work: stepped },
     Lane { name: "kill", cannot: not_linux, work: kill },
+    Lane { name: "syscalls", cannot: no_strace, work: syscalls },
+    Lane { name: "power", cannot: no_mount, work: power },
     Lane { name: "histories", cannot: always, work: histories },
     Lane { name: "loom", cannot: always, work: loom },
     Lane { name: "shuttle", cannot: always, work: shuttle },
@@ -119,9 +124,48 @@ fn stepped(budget: Budget, seed: u64) -> Vec<Work> {
     vec![Work::cargo(&format!("{PROVE} stepped --seed {seed:#x} {much}"))]
 }
 
+fn quietly(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn no_strace() -> Option<String> {
+    let works = quietly("strace", &["-f", "-o", "/dev/null", "true"]);
+    (!works).then(|| "strace is not there or may not trace".into())
+}
+
+fn no_mount() -> Option<String> {
+    let works = quietly("losetup", &["-f"]) && quietly("python3", &["-V"]);
+    (!works).then(|| "it needs root, loop devices and python3".into())
+}
+
+/// The process dies at a system call, or a system call fails.
+fn syscalls(budget: Budget, seed: u64) -> Vec<Work> {
+    if budget == Budget::Ci {
+        return Vec::new();
+    }
+    let line = "test --quiet --release -p clearway --test kill traced -- --ignored --nocapture";
+    let work = Work::cargo(line);
+    let rounds = amount(budget, 20, 300);
+    vec![work.with("CLEARWAY_TRACED", rounds).with("CLEARWAY_KILL_SEED", seed)]
+}
+
+fn power(budget: Budget, seed: u64) -> Vec<Work> {
+    if budget == Budget::Ci {
+        return Vec::new();
+    }
+    let line = "test --quiet --release -p clearway --test kill power -- --ignored --nocapture";
+    let work = Work::cargo(line);
+    let cuts = amount(budget, 10, 200);
+    vec![work.with("CLEARWAY_POWER_CUTS", cuts).with("CLEARWAY_KILL_SEED", seed)]
+}
+
 /// The kill tests count their cycles themselves; three of them share the number.
 fn kill(budget: Budget, seed: u64) -> Vec<Work> {
-    let work = Work::cargo("test --quiet --release -p clearway --test kill");
+    let tests = "killed_under_load killed_during_recovery";
+    let line = format!("test --quiet --release -p clearway --test kill -- {tests}");
+    let work = Work::cargo(&line);
     let kills = amount(budget, 50, 500);
     vec![work.with("CLEARWAY_KILLS", kills).with("CLEARWAY_KILL_SEED", seed)]
 }

@@ -10,13 +10,16 @@
 
 mod bank;
 mod child;
+mod power;
+mod traced;
 
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader},
+    os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use clearway_sync::thread;
@@ -30,6 +33,8 @@ const KILLS: u64 = 104;
 const KILLS_BETWEEN_CHECKS: u64 = 4;
 /// Kills before a new directory is begun, so that checks stay short.
 const KILLS_PER_DIRECTORY: u64 = 26;
+/// How long a child may live on after something was done to it.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Longest life under load after the database is open.
 const LIFE_MAX_MS: u64 = 160;
 /// Rounds of the recovery test, and kills of recovery in each.
@@ -56,7 +61,22 @@ struct Victim {
 
 impl Victim {
     fn start(path: &Path, role: Role, seed: u64) -> Victim {
-        let mut process = Command::new(std::env::current_exe().unwrap())
+        Victim::start_under(&[], path, role, seed)
+    }
+
+    /// Starts the child as an argument of another program.
+    fn start_under(wrapper: &[String], path: &Path, role: Role, seed: u64) -> Victim {
+        let this = std::env::current_exe().unwrap();
+        let mut command = match wrapper.split_first() {
+            None => Command::new(&this),
+            Some((program, arguments)) => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(&this);
+                command
+            }
+        };
+        let mut process = command
+            .process_group(0)
             .args(["--exact", "child_process", "--nocapture", "--test-threads=1"])
             .env(child::ROLE, role.name())
             .env(child::DIRECTORY, path)
@@ -103,6 +123,29 @@ impl Victim {
         self.process.kill().unwrap();
         let status = self.process.wait().unwrap();
         assert!(status.code().is_none(), "the child ended by itself: {status}");
+        self.settle(acknowledged)
+    }
+
+    /// Waits for the child to end by what was done to it, for a second, then kills it. Adds what it
+    /// acknowledged; true if it ended by itself.
+    fn die(mut self, acknowledged: &mut Acknowledged) -> bool {
+        let begun = Instant::now();
+        let mut status = self.process.try_wait().unwrap();
+        while status.is_none() && begun.elapsed() < LAST_WORDS {
+            thread::sleep(Duration::from_millis(5));
+            status = self.process.try_wait().unwrap();
+        }
+        if status.is_none() {
+            // All of them: a tracer that is killed lets what it traces live.
+            let group = format!("-{}", self.process.id());
+            let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+            self.process.wait().unwrap();
+        }
+        self.settle(acknowledged);
+        status.is_some()
+    }
+
+    fn settle(self, acknowledged: &mut Acknowledged) -> bool {
         let (lines, open) = self.reader.join().unwrap();
         for (client, sequence) in lines {
             let highest = acknowledged.entry(client).or_insert(0);

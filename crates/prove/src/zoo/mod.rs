@@ -80,7 +80,7 @@ fn send(lane: Lane, bug: Bug, choice: &Choice) -> Hunt {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return Hunt::Skipped };
     // A lane that is stuck has noticed something as well.
-    let deadline = Instant::now() + choice.time * 3 + Duration::from_secs(20);
+    let deadline = Instant::now() + choice.time + Duration::from_secs(15);
     loop {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Hunt::Escaped,

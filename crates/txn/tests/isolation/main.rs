@@ -69,6 +69,7 @@ specs! {
     page_borders
     range_modes
     read_only_waits
+    reclaimed_tags
     savepoints
     write_skew
 }

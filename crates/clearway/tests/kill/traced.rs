@@ -1,0 +1,86 @@
+//! The process is killed at, or is refused, a system call of its own: the N-th write, sync, rename
+//! or cut. `strace` does it; without it these tests say so and do nothing.
+
+use std::process::{Command, Stdio};
+
+use super::{Acknowledged, Rng, Victim, check, directory, setting};
+use crate::child::Role;
+
+/// System calls by which the engine changes its files.
+const CALLS: [&str; 6] = ["pwritev2", "pwrite64", "fdatasync", "fsync", "fallocate", "renameat"];
+/// Rounds of each test, unless the environment says otherwise.
+const ROUNDS: u64 = 4;
+/// A call beyond this number comes late in a child's life, or never.
+const NUMBER_MAX: u64 = 60;
+
+/// Whether `strace` is there and may trace.
+pub(crate) fn can_trace() -> bool {
+    let mut probe = Command::new("strace");
+    probe.args(["-f", "-qqq", "-o", "/dev/null", "--", "true"]);
+    probe.stdout(Stdio::null()).stderr(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
+}
+
+/// What happens at a number of a system call.
+fn injection(call: &str, what: &str, number: u64) -> Vec<String> {
+    let inject = format!("inject={call}:{what}:when={number}");
+    let trace = format!("trace={call}");
+    let line = ["strace", "-f", "-qqq", "-o", "/dev/null", "-e", &trace, "-e", &inject, "--"];
+    line.map(String::from).to_vec()
+}
+
+#[test]
+#[ignore = "a lane of its own: cargo xtask prove --minutes 5 --lane syscalls"]
+fn killed_at_a_system_call_a_database_keeps_every_acknowledged_transaction() {
+    if !can_trace() {
+        println!("SKIPPED: strace is not there or may not trace");
+        return;
+    }
+    let seed = setting("CLEARWAY_KILL_SEED", 1);
+    let mut rng = Rng::new(seed ^ 0x57AC);
+    let mut struck = 0;
+    for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
+        let (place, mut acknowledged) = (directory(), Acknowledged::new());
+        let path = place.path().join("db");
+        // The first life may die at its creation, the second at its recovery, later ones anywhere.
+        for life in 0..3 {
+            let call = CALLS[rng.below(CALLS.len() as u64) as usize];
+            let wrapper = injection(call, "signal=KILL", 1 + rng.below(NUMBER_MAX));
+            let victim = Victim::start_under(&wrapper, &path, Role::Load, seed + 3 * round + life);
+            struck += u64::from(victim.die(&mut acknowledged));
+        }
+        check(&path, &acknowledged, Role::Load, seed + round);
+    }
+    println!("{struck} processes died at a system call");
+    assert!(struck > 0, "no system call was struck");
+}
+
+#[test]
+#[ignore = "a lane of its own: cargo xtask prove --minutes 5 --lane syscalls"]
+fn refused_a_system_call_a_database_keeps_every_acknowledged_transaction() {
+    if !can_trace() {
+        println!("SKIPPED: strace is not there or may not trace");
+        return;
+    }
+    let seed = setting("CLEARWAY_KILL_SEED", 1);
+    let mut rng = Rng::new(seed ^ 0xE10);
+    for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
+        let (place, mut acknowledged) = (directory(), Acknowledged::new());
+        let path = place.path().join("db");
+        // Something to lose.
+        let mut victim = Victim::start(&path, Role::Load, seed + round);
+        victim.wait_open();
+        victim.kill(&mut acknowledged);
+        let call = CALLS[rng.below(CALLS.len() as u64) as usize];
+        let error = ["error=EIO", "error=ENOSPC"][rng.below(2) as usize];
+        let number = 1 + rng.below(NUMBER_MAX);
+        // Once, or from there on.
+        let number = format!("{number}{}", ["", "+"][rng.below(2) as usize]);
+        let inject = format!("inject={call}:{error}:when={number}");
+        let mut wrapper = injection(call, error, 1);
+        wrapper[8] = inject;
+        let victim = Victim::start_under(&wrapper, &path, Role::Load, seed + round + 1);
+        victim.die(&mut acknowledged);
+        check(&path, &acknowledged, Role::Load, seed + round);
+    }
+}
