@@ -124,7 +124,7 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request) -> Result {
     let mut told = String::new();
     let works = (lane.work)(request.budget, request.seed);
     if works.is_empty() {
-        return done(Ending::Skipped, "it is run with --minutes only".into());
+        return done(Ending::Skipped, "left to `cargo test`, or to runs with --minutes".into());
     }
     for work in works {
         println!("\n== {}: {work}", lane.name);
