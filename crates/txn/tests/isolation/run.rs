@@ -156,7 +156,7 @@ fn finish(engine: &Engine, mut seats: Vec<Seat>) {
         let at = seats.iter().position(|seat| seat.step.is_none());
         let seat = seats.swap_remove(at.unwrap_or(0));
         if seat.step.is_some() {
-            seat.told.recv_timeout(PATIENCE).expect("a step waits for nobody");
+            seat.told.recv_timeout(4 * PATIENCE).expect("a step waits for nobody");
         }
         seat.orders.send(vec!["rollback".to_string()]).unwrap();
         seat.told.recv().unwrap();

@@ -7,12 +7,17 @@ use std::{
         Arc,
         mpsc::{Receiver, Sender},
     },
+    time::Duration,
 };
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::WaitLimit;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
+
+/// A wait that only its own end ends: a deadlock that nobody has found. The spec fails then, and
+/// says what happened, instead of hanging.
+const WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// The state of a session between operations.
 pub(crate) struct Session {
@@ -27,7 +32,7 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>, table: Table) -> Session {
         let (txn, savepoints, cursor) = (None, HashMap::new(), None);
-        Session { engine, table, txn, savepoints, cursor, wait: WaitLimit::Forever }
+        Session { engine, table, txn, savepoints, cursor, wait: WaitLimit::For(WAIT_MAX) }
     }
 
     /// Does what it is told and tells what came of it.
