@@ -129,6 +129,7 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request) -> Result {
     for work in works {
         println!("\n== {}: {work}", lane.name);
         match run_work(root, &work) {
+            Ok(last) if last.starts_with(SKIPPED) => return done(Ending::Skipped, last),
             Ok(last) => told = last,
             Err(last) => {
                 println!("== {} found something; to repeat it: {work}", lane.name);
@@ -139,7 +140,11 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request) -> Result {
     done(Ending::Held, told)
 }
 
-/// Runs one command, passing its output on; its last line on standard output.
+/// How a test begins its line when the machine lacks what it needs.
+const SKIPPED: &str = "SKIPPED";
+
+/// Runs one command, passing its output on; its last line on standard output, or the one that says
+/// that it was skipped.
 fn run_work(root: &Path, work: &Work) -> std::result::Result<String, String> {
     let mut command = Command::new(&work.program);
     command.args(&work.arguments).envs(work.environment.iter().cloned()).current_dir(root);
@@ -149,7 +154,7 @@ fn run_work(root: &Path, work: &Work) -> std::result::Result<String, String> {
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(std::result::Result::ok) {
             println!("{line}");
-            if !line.trim().is_empty() {
+            if !line.trim().is_empty() && !last.starts_with(SKIPPED) {
                 last = line;
             }
         }

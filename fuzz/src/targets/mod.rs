@@ -2,6 +2,7 @@
 
 mod api;
 mod canary;
+mod durable;
 mod image;
 mod log_record;
 mod operation;

@@ -4,29 +4,14 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Lsn, LsnSpan, Result};
+use clearway_base::{Lsn, LsnSpan};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::LogReader;
-use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_pool::{Pool, PoolOptions};
 use clearway_tree::{for_each_page, redo, tree_of_body};
 
-use super::image::base_image;
+use super::{durable::Durable, image::base_image};
 use crate::target::Target;
-
-/// A log that is durable at once.
-struct Durable;
-
-impl Wal for Durable {
-    fn durable(&self) -> Lsn {
-        Lsn(1 << 40)
-    }
-    fn make_durable(&self, _: Lsn) -> Result<()> {
-        Ok(())
-    }
-    fn end(&self) -> Lsn {
-        Lsn(1 << 40)
-    }
-}
 
 pub(crate) fn target() -> Target {
     Target { name: "operation", examples, take, must_fail: false }
@@ -45,7 +30,7 @@ fn examples() -> Vec<Vec<u8>> {
     bodies
 }
 
-fn take(input: &[u8]) -> std::result::Result<(), String> {
+fn take(input: &[u8]) -> Result<(), String> {
     let _ = tree_of_body(input);
     let mut pages = 0;
     for_each_page(input, |page| pages += usize::from(page.0 < 10_000));

@@ -10,9 +10,10 @@ use std::{cell::RefCell, ops::Bound, sync::Arc};
 use clearway_base::{Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
-use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_pool::{Pool, PoolOptions};
 use clearway_tree::{Context, Cursor, Direction, LeafHint, ReadIntent, SpaceMap, Tree, TreeConfig};
 
+use super::durable::Durable;
 use crate::{mutate::Mutator, target::Target};
 
 pub(crate) fn target() -> Target {
@@ -22,20 +23,6 @@ pub(crate) fn target() -> Target {
 /// Where a page's own header ends and the tree's begins (`docs/page-format.md`).
 const PAGE_HEADER: usize = 16;
 const KEYS: u32 = 400;
-
-struct Durable;
-
-impl Wal for Durable {
-    fn durable(&self) -> Lsn {
-        Lsn(1 << 40)
-    }
-    fn make_durable(&self, _: Lsn) -> Result<()> {
-        Ok(())
-    }
-    fn end(&self) -> Lsn {
-        Lsn(1 << 39)
-    }
-}
 
 /// A transaction that is alone.
 struct Alone {

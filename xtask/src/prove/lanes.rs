@@ -66,6 +66,11 @@ fn amount(budget: Budget, ci: u64, an_hour: u64) -> u64 {
     }
 }
 
+/// So many for each hour; nothing in CI.
+fn by_the_hour(budget: Budget, an_hour: u64) -> Option<u64> {
+    (budget != Budget::Ci).then(|| amount(budget, 0, an_hour))
+}
+
 fn always() -> Option<String> {
     None
 }
@@ -145,34 +150,25 @@ fn no_mount() -> Option<String> {
 
 /// The process dies at a system call, or a system call fails.
 fn syscalls(budget: Budget, seed: u64) -> Vec<Work> {
-    if budget == Budget::Ci {
-        return Vec::new();
-    }
+    let Some(rounds) = by_the_hour(budget, 300) else { return Vec::new() };
     let line = "test --quiet --release -p clearway --test kill traced -- --ignored --nocapture";
     let work = Work::cargo(line);
-    let rounds = amount(budget, 20, 300);
     vec![work.with("CLEARWAY_TRACED", rounds).with("CLEARWAY_KILL_SEED", seed)]
 }
 
 fn power(budget: Budget, seed: u64) -> Vec<Work> {
-    if budget == Budget::Ci {
-        return Vec::new();
-    }
+    let Some(cuts) = by_the_hour(budget, 200) else { return Vec::new() };
     let line = "test --quiet --release -p clearway --test kill power -- --ignored --nocapture";
     let work = Work::cargo(line);
-    let cuts = amount(budget, 10, 200);
     vec![work.with("CLEARWAY_POWER_CUTS", cuts).with("CLEARWAY_KILL_SEED", seed)]
 }
 
-/// The kill tests count their cycles themselves; three of them share the number.
+/// The two kill tests share the number. In CI `cargo test` has just killed 140 times.
 fn kill(budget: Budget, seed: u64) -> Vec<Work> {
-    if budget == Budget::Ci {
-        return Vec::new(); // `cargo test` has just killed 140 times.
-    }
+    let Some(kills) = by_the_hour(budget, 500) else { return Vec::new() };
     let tests = "killed_under_load killed_during_recovery";
     let line = format!("test --quiet --release -p clearway --test kill -- {tests}");
     let work = Work::cargo(&line);
-    let kills = amount(budget, 50, 500);
     vec![work.with("CLEARWAY_KILLS", kills).with("CLEARWAY_KILL_SEED", seed)]
 }
 

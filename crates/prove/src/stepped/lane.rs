@@ -134,7 +134,8 @@ impl Lane {
 /// How to run a seed again.
 fn command(seed: u64) -> String {
     format!(
-        "SEED={seed:#x} cargo run --profile prove -p clearway-prove -- stepped --seed {seed:#x} --seeds 1"
+        "SEED={seed:#x} cargo run --profile prove -p clearway-prove -- \
+         stepped --seed {seed:#x} --seeds 1"
     )
 }
 
