@@ -1,31 +1,36 @@
-//! Many independent cases on some threads: counted, caught when they panic, watched for hanging.
+//! Many independent cases, one after the other: counted, caught when they panic, and watched.
 
 use std::{
     cell::RefCell,
-    io::{IsTerminal, Write},
+    io::{self, IsTerminal, Write},
     panic::{self, AssertUnwindSafe},
     time::{Duration, Instant},
 };
 
 use clearway_sync::{
     Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
 
-use crate::oracles::{Oracle, Violation};
+use crate::{
+    oracles::{Oracle, Violation},
+    parts::Part,
+};
 
 /// A case that takes longer than this hangs.
 const CASE_TIME_MAX: Duration = Duration::from_secs(60);
 /// Findings that are reported before the rest is given up.
-const FINDINGS_MAX: usize = 20;
+const FINDINGS_MAX: u64 = if clearway_base::zoo::IS_OPEN { 1 } else { 10 };
 
 /// Cases by number, and what is done with each.
 pub(crate) struct Cases<Run, Command> {
-    /// How many.
-    pub(crate) count: usize,
-    /// On how many threads.
-    pub(crate) jobs: usize,
+    /// Which of them are run.
+    pub(crate) part: Part,
+    /// How many there are in all; without end if none is given.
+    pub(crate) count: Option<u64>,
+    /// For how long, at most.
+    pub(crate) time: Option<Duration>,
     /// Runs one.
     pub(crate) run: Run,
     /// The line that repeats one.
@@ -35,9 +40,17 @@ pub(crate) struct Cases<Run, Command> {
 /// How it went.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Summary {
-    pub(crate) cases: usize,
-    pub(crate) findings: usize,
-    pub(crate) took: Duration,
+    pub(crate) cases: u64,
+    pub(crate) findings: u64,
+    /// Whether there were too many findings to go on.
+    pub(crate) is_given_up: bool,
+}
+
+impl Summary {
+    /// Whether every case was run, and held.
+    pub(crate) fn has_held(&self) -> bool {
+        self.findings == 0 && !self.is_given_up
+    }
 }
 
 /// A violation, and the line that repeats it if it is not the case's.
@@ -52,83 +65,96 @@ impl From<Violation> for Finding {
     }
 }
 
+/// What the one who watches sees of the one who works.
 struct Progress {
-    next: AtomicUsize,
-    done: AtomicUsize,
-    findings: AtomicUsize,
-    stopping: AtomicBool,
+    done: AtomicU64,
+    findings: AtomicU64,
     begun: Instant,
-    /// What each thread is at, and since when.
-    at: Vec<Mutex<Option<(usize, Instant)>>>,
+    /// The case that is being run, and since when.
+    at: Mutex<Option<(u64, Instant)>>,
+    has_ended: AtomicBool,
 }
 
 impl<Run, Command> Cases<Run, Command>
 where
-    Run: Fn(usize) -> Result<(), Finding> + Sync,
-    Command: Fn(usize) -> String + Sync,
+    Run: FnMut(u64) -> Result<(), Finding>,
+    Command: Fn(u64) -> String + Sync,
 {
     /// Runs all of them, and prints what is found, with the line that repeats it.
-    pub(crate) fn run(&self) -> Summary {
+    pub(crate) fn run(self) -> Summary {
+        let Cases { part, count, time, mut run, command } = self;
         let progress = Progress {
-            next: AtomicUsize::new(0),
-            done: AtomicUsize::new(0),
-            findings: AtomicUsize::new(0),
-            stopping: AtomicBool::new(false),
+            done: AtomicU64::new(0),
+            findings: AtomicU64::new(0),
             begun: Instant::now(),
-            at: (0..self.jobs).map(|_| Mutex::new(None)).collect(),
+            at: Mutex::new(None),
+            has_ended: AtomicBool::new(false),
         };
         thread::scope(|scope| {
-            let work = |at| self.work(&progress, at);
-            let workers: Vec<_> =
-                progress.at.iter().map(|at| scope.spawn(move || work(at))).collect();
-            while !workers.iter().all(|worker| worker.is_finished()) {
-                thread::sleep(Duration::from_millis(20));
-                self.watch(&progress);
+            let watcher = scope.spawn(|| progress.watch(part, &command));
+            for number in part.numbers().take_while(|number| count.is_none_or(|all| *number < all))
+            {
+                let is_late = time.is_some_and(|time| progress.begun.elapsed() >= time);
+                if is_late || progress.is_given_up() {
+                    break;
+                }
+                progress.case(number, &mut run, &command);
             }
+            progress.has_ended.store(true, Ordering::Release);
+            watcher.thread().unpark();
         });
         clear_line();
         // Relaxed, here and below: counters that nothing else hangs on.
-        let (cases, findings) =
-            (progress.done.load(Ordering::Relaxed), progress.findings.load(Ordering::Relaxed));
-        Summary { cases, findings, took: progress.begun.elapsed() }
+        Summary {
+            cases: progress.done.load(Ordering::Relaxed),
+            findings: progress.findings.load(Ordering::Relaxed),
+            is_given_up: progress.is_given_up(),
+        }
+    }
+}
+
+impl Progress {
+    fn is_given_up(&self) -> bool {
+        self.findings.load(Ordering::Relaxed) >= FINDINGS_MAX
     }
 
-    fn work(&self, progress: &Progress, at: &Mutex<Option<(usize, Instant)>>) {
-        while !progress.stopping.load(Ordering::Relaxed) {
-            let number = progress.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.count {
-                break;
-            }
-            *at.lock() = Some((number, Instant::now()));
-            let result = caught(|| (self.run)(number));
-            *at.lock() = None;
-            progress.done.fetch_add(1, Ordering::Relaxed);
-            let Err(Finding { violation, command }) = result else { continue };
+    fn case(
+        &self,
+        number: u64,
+        run: &mut impl FnMut(u64) -> Result<(), Finding>,
+        command: &impl Fn(u64) -> String,
+    ) {
+        *self.at.lock() = Some((number, Instant::now()));
+        let result = caught(|| run(number));
+        *self.at.lock() = None;
+        self.done.fetch_add(1, Ordering::Relaxed);
+        if let Err(finding) = result {
             clear_line();
-            println!("{violation}\n  {}", command.unwrap_or_else(|| (self.command)(number)));
-            if progress.findings.fetch_add(1, Ordering::Relaxed) + 1 >= FINDINGS_MAX {
-                progress.stopping.store(true, Ordering::Relaxed);
-            }
+            let line = finding.command.unwrap_or_else(|| command(number));
+            println!("{}\n  {line}", finding.violation);
+            self.findings.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Shows progress, and ends everything if a case hangs.
-    fn watch(&self, progress: &Progress) {
-        for at in &progress.at {
-            let Some((number, since)) = *at.lock() else { continue };
-            if since.elapsed() > CASE_TIME_MAX {
+    fn watch(&self, part: Part, command: &impl Fn(u64) -> String) {
+        while !self.has_ended.load(Ordering::Acquire) {
+            thread::park_timeout(Duration::from_millis(50));
+            if let Some((number, since)) = *self.at.lock()
+                && since.elapsed() > CASE_TIME_MAX
+            {
                 clear_line();
-                println!("Liveness: the case does not end\n  {}", (self.command)(number));
+                println!("Liveness: the case does not end\n  {}", command(number));
                 println!("given up because of a case that hangs");
                 std::process::exit(2);
             }
-        }
-        if std::io::stderr().is_terminal() {
-            let (done, count) = (progress.done.load(Ordering::Relaxed), self.count);
-            let findings = progress.findings.load(Ordering::Relaxed);
-            let seconds = progress.begun.elapsed().as_secs();
-            eprint!("\r{seconds} s: {done} of {count} cases, {findings} findings ");
-            let _ = std::io::stderr().flush();
+            if part.is_first() && io::stderr().is_terminal() {
+                let (done, findings) =
+                    (self.done.load(Ordering::Relaxed), self.findings.load(Ordering::Relaxed));
+                let seconds = self.begun.elapsed().as_secs();
+                eprint!("\r{seconds} s: {done} cases in the first part, {findings} findings ");
+                let _ = io::stderr().flush();
+            }
         }
     }
 }
@@ -190,7 +216,7 @@ impl<T> Drop for Held<T> {
 }
 
 fn clear_line() {
-    if std::io::stderr().is_terminal() {
+    if io::stderr().is_terminal() {
         eprint!("\r\x1b[K");
     }
 }
@@ -206,7 +232,14 @@ mod tests {
             5 => panic!("five"),
             _ => Ok(()),
         };
-        let summary = Cases { count: 50, jobs: 2, run, command: |n| format!("case {n}") }.run();
-        assert_eq!((summary.cases, summary.findings), (50, 2));
+        let cases = |part| {
+            let command = |number| format!("case {number}");
+            Cases { part, count: Some(50), time: None, run, command }.run()
+        };
+        let summary = cases(Part::WHOLE);
+        assert_eq!((summary.cases, summary.findings, summary.has_held()), (50, 2, false));
+        let odd = cases("1/2".parse().unwrap());
+        assert_eq!((odd.cases, odd.findings), (25, 2));
+        assert!(cases("0/2".parse().unwrap()).has_held());
     }
 }

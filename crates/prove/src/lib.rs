@@ -15,6 +15,7 @@ mod cases;
 pub mod flips;
 pub mod images;
 pub mod oracles;
+pub mod parts;
 pub mod random;
 pub mod stepped;
 pub mod workloads;

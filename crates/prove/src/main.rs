@@ -4,7 +4,11 @@ use std::{process::ExitCode, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 
-use clearway_prove::{flips, images, stepped, zoo};
+use clearway_prove::{
+    flips, images,
+    parts::{Part, Share},
+    stepped, zoo,
+};
 
 /// Runs the engine where everything that can go wrong does, and judges what is left.
 #[derive(Parser)]
@@ -37,9 +41,8 @@ struct Stepped {
     /// For how many minutes.
     #[arg(long)]
     minutes: Option<f64>,
-    /// Seeds at the same time. Default: one for each core.
-    #[arg(long)]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Print every step.
     #[arg(long)]
     tell: bool,
@@ -68,17 +71,17 @@ struct Images {
     /// Only this damage, as findings name it.
     #[arg(long)]
     damage: Option<String>,
-    /// Cases at the same time. Default: one for each core.
-    #[arg(long)]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: Jobs,
 }
 
 impl Images {
     fn choice(self) -> images::Choice {
         let is_one = self.at.is_some() || self.damage.is_some();
         let images = (!self.all && !is_one).then(|| self.images.unwrap_or(10_000));
+        let share = self.jobs.share(is_one);
         let Images { seed, recovery, script, at, damage, .. } = self;
-        images::Choice { seed, images, recovery, script, at, damage, jobs: jobs(self.jobs) }
+        images::Choice { seed, images, recovery, script, at, damage, share }
     }
 }
 
@@ -93,15 +96,14 @@ struct Flips {
     /// Only this case.
     #[arg(long)]
     at: Option<u64>,
-    /// Cases at the same time. Default: one for each core.
-    #[arg(long)]
-    jobs: Option<usize>,
+    #[command(flatten)]
+    jobs: Jobs,
 }
 
 impl Flips {
     fn choice(&self) -> flips::Choice {
         let Flips { flips, seed, at, .. } = *self;
-        flips::Choice { seed, flips, at, jobs: jobs(self.jobs) }
+        flips::Choice { seed, flips, at, share: self.jobs.share(at.is_some()) }
     }
 }
 
@@ -125,10 +127,27 @@ impl Zoo {
     }
 }
 
-/// As many as wanted, or one for each core.
-fn jobs(wanted: Option<usize>) -> usize {
-    let cores = || clearway_sync::thread::available_parallelism().map_or(1, usize::from);
-    wanted.unwrap_or_else(cores).max(1)
+/// How the work is shared.
+#[derive(Args)]
+struct Jobs {
+    /// Processes that share the cases. Default: one for each core.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// The part of such a process.
+    #[arg(long, hide = true)]
+    part: Option<Part>,
+}
+
+impl Jobs {
+    /// One case alone needs no second process.
+    fn share(&self, is_one: bool) -> Share {
+        let cores = || clearway_sync::thread::available_parallelism().map_or(1, usize::from);
+        match self.part {
+            Some(part) => Share::Part(part),
+            None if is_one => Share::Processes(1),
+            None => Share::Processes(self.jobs.unwrap_or_else(cores)),
+        }
+    }
 }
 
 fn parse_seed(text: &str) -> Result<u64, std::num::ParseIntError> {
@@ -145,9 +164,8 @@ impl Stepped {
             None => Some(self.seeds.unwrap_or(1000)),
             Some(_) => self.seeds,
         };
-        let cores = || clearway_sync::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = self.jobs.unwrap_or_else(cores).max(1);
-        stepped::Choice { seed: self.seed, seeds, time, jobs }
+        let share = self.jobs.share(self.tell || seeds == Some(1));
+        stepped::Choice { seed: self.seed, seeds, time, share }
     }
 }
 
@@ -160,7 +178,7 @@ fn main() -> ExitCode {
             }
             stepped::run(stepped.choice())
         }
-        Lane::Images(lane) => images::run(lane.choice()),
+        Lane::Images(lane) => images::run(&lane.choice()),
         Lane::Flips(lane) => flips::run(lane.choice()),
         Lane::Zoo(zoo) => zoo::run(&zoo.choice()),
     };

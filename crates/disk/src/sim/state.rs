@@ -315,12 +315,18 @@ fn part_of(offset: u64, end: u64, draws: &mut Draws) -> usize {
     (stop.clamp(offset, end) - offset) as usize
 }
 
+/// Four sums side by side: one alone would wait for each of its multiplications.
 fn digest_bytes(digest: u64, bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
     let step = |digest: u64, word: u64| {
         (digest.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     };
-    let digest = words.iter().fold(digest, |digest, word| step(digest, u64::from_le_bytes(*word)));
-    let digest = rest.iter().fold(digest, |digest, &byte| step(digest, u64::from(byte)));
-    mix(digest ^ bytes.len() as u64)
+    let mut lanes = [digest, 1, 2, 3];
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    for block in blocks {
+        for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<8>().0) {
+            *lane = step(*lane, u64::from_le_bytes(*word));
+        }
+    }
+    let digest = rest.iter().fold(lanes[0], |digest, &byte| step(digest, u64::from(byte)));
+    lanes[1..].iter().fold(mix(digest ^ bytes.len() as u64), |digest, &lane| step(digest, lane))
 }

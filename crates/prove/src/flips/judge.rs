@@ -29,6 +29,18 @@ pub(super) enum Outcome {
     Torn,
 }
 
+impl Outcome {
+    /// Under which it is counted.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Outcome::Same => "same",
+            Outcome::Refused => "refused",
+            Outcome::Met => "met",
+            Outcome::Torn => "torn",
+        }
+    }
+}
+
 /// Wounds `patient`, so often, and judges what comes of it.
 ///
 /// # Errors

@@ -1,14 +1,12 @@
 //! Many wounds.
 
-use clearway_sync::{
-    Mutex,
-    atomic::{AtomicU64, Ordering},
-};
+use std::time::Duration;
 
 use super::{judge, judge::Outcome, patient::Patient};
 use crate::{
     cases::{Cases, catch_panics},
     images::Stage,
+    parts::{Counts, Part, Share},
     random::Random,
 };
 
@@ -21,44 +19,53 @@ pub struct Choice {
     pub flips: u64,
     /// The only case.
     pub at: Option<u64>,
-    /// On how many threads.
-    pub jobs: usize,
+    /// Who makes them.
+    pub share: Share,
 }
 
 /// Runs them, and prints what came of it. Answers whether everything held.
 pub fn run(choice: Choice) -> bool {
     catch_panics();
-    let Some(patients) = patients(&choice) else { return false };
-    let outcomes = [const { AtomicU64::new(0) }; 4];
+    choice.share.run(|part| work(choice, part), tell)
+}
+
+fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
+    let patients = patients(&choice)?;
+    let mut counts = Counts::default();
     let (first, count) = match choice.at {
         Some(at) => (at, 1),
-        None => (0, choice.flips as usize),
+        None => (0, choice.flips),
     };
-    let run = |number: usize| {
-        let case = first + number as u64;
-        let mut random = Random::new(choice.seed.wrapping_mul(1 << 32) ^ case);
+    let run = |number: u64| {
+        let mut random = Random::new(choice.seed.wrapping_mul(1 << 32) ^ (first + number));
         let patient = &patients[random.below(patients.len() as u64) as usize];
-        let outcome = judge::examine(patient, &mut random)?;
-        // Relaxed, here and below: counters that nothing else hangs on.
-        outcomes[outcome as usize].fetch_add(1, Ordering::Relaxed);
+        counts.add(judge::examine(patient, &mut random)?.name(), 1);
         Ok(())
     };
-    let command = |number: usize| command(choice.seed, first + number as u64);
-    let summary = Cases { count, jobs: choice.jobs, run, command }.run();
-    let count_of = |outcome: Outcome| outcomes[outcome as usize].load(Ordering::Relaxed);
+    let command = |number: u64| command(choice.seed, first + number);
+    let summary = Cases { part, count: Some(count), time: None, run, command }.run();
+    counts.add("cases", summary.cases);
+    counts.add("findings", summary.findings);
+    if part.is_first() {
+        counts.add("databases", patients.len() as u64);
+    }
+    Some((counts, summary.has_held()))
+}
+
+fn tell(counts: &Counts, took: Duration) {
+    let of = |outcome: Outcome| counts.get(outcome.name());
     println!(
         "flips: {} cases on {} databases: {} say the same, {} are refused, {} say what is damaged \
          when it is met, {} end at a torn tail, {} findings, {:.1} s",
-        summary.cases,
-        patients.len(),
-        count_of(Outcome::Same),
-        count_of(Outcome::Refused),
-        count_of(Outcome::Met),
-        count_of(Outcome::Torn),
-        summary.findings,
-        summary.took.as_secs_f64(),
+        counts.get("cases"),
+        counts.get("databases"),
+        of(Outcome::Same),
+        of(Outcome::Refused),
+        of(Outcome::Met),
+        of(Outcome::Torn),
+        counts.get("findings"),
+        took.as_secs_f64(),
     );
-    summary.findings == 0 && summary.cases == count
 }
 
 fn command(seed: u64, at: u64) -> String {
@@ -67,17 +74,17 @@ fn command(seed: u64, at: u64) -> String {
 
 fn patients(choice: &Choice) -> Option<Vec<Patient>> {
     let stages: Vec<Stage> = Stage::all().into_iter().filter(Stage::is_minimal).collect();
-    let patients: Vec<Mutex<Vec<Patient>>> = stages.iter().map(|_| Mutex::default()).collect();
-    let run = |number: usize| {
-        let performance = stages[number].perform()?;
-        *patients[number].lock() = Patient::all_of(&performance)?;
+    let mut patients = Vec::new();
+    let run = |number: u64| {
+        patients.extend(Patient::all_of(&stages[number as usize].perform()?)?);
         Ok(())
     };
-    let command = |_: usize| command(choice.seed, 0);
-    let summary = Cases { count: stages.len(), jobs: choice.jobs, run, command }.run();
-    if summary.findings > 0 {
+    let (part, count) = (Part::WHOLE, Some(stages.len() as u64));
+    let command = |_: u64| command(choice.seed, 0);
+    let summary = Cases { part, count, time: None, run, command }.run();
+    if !summary.has_held() {
         println!("flips: {} scripts do not run", summary.findings);
         return None;
     }
-    Some(patients.into_iter().flat_map(|some| some.into_inner()).collect())
+    Some(patients)
 }

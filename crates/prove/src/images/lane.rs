@@ -1,21 +1,19 @@
 //! Which cases run, and what came of them.
 
+use std::time::Duration;
+
 use clearway_disk::CrashImage;
-use clearway_sync::{
-    Mutex,
-    atomic::{AtomicU64, Ordering},
-};
 
 use super::{
     damage::{Damage, FAILURES},
     examine::Expected,
     failing,
     stage::{Performance, Stage},
-    tape::Cut,
 };
 use crate::{
     cases::{Cases, Finding, catch_panics, caught},
     oracles::Verdict,
+    parts::{Counts, Part, Share},
     random::Random,
 };
 
@@ -37,8 +35,8 @@ pub struct Choice {
     pub at: Option<usize>,
     /// The only damage.
     pub damage: Option<String>,
-    /// On how many threads.
-    pub jobs: usize,
+    /// Who runs them.
+    pub share: Share,
 }
 
 #[derive(Clone, Copy)]
@@ -48,50 +46,63 @@ struct Case {
     damage: Damage,
 }
 
-struct Lane {
-    choice: Choice,
+struct Lane<'a> {
+    choice: &'a Choice,
     performances: Vec<Performance>,
-    images: AtomicU64,
-    failures: AtomicU64,
-    stopped: AtomicU64,
+    counts: Counts,
 }
 
 /// Runs them, and prints what came of it. Answers whether everything held.
-pub fn run(choice: Choice) -> bool {
+pub fn run(choice: &Choice) -> bool {
     catch_panics();
-    let Some(performances) = perform(&choice) else { return false };
-    let lane = Lane {
-        choice,
-        performances,
-        images: AtomicU64::new(0),
-        failures: AtomicU64::new(0),
-        stopped: AtomicU64::new(0),
-    };
+    choice.share.run(|part| work(choice, part), tell)
+}
+
+fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
+    let performances = perform(choice)?;
+    let mut lane = Lane { choice, performances, counts: Counts::default() };
     match lane.cases() {
-        Ok(cases) => lane.run(&cases),
+        Ok(cases) => {
+            let has_held = lane.run(&cases, part);
+            Some((lane.counts, has_held))
+        }
         Err(unknown) => {
             println!("{unknown}");
-            false
+            None
         }
     }
+}
+
+fn tell(counts: &Counts, took: Duration) {
+    let [images, failures, stopped, scripts, operations, findings] =
+        ["images", "failures", "stopped", "scripts", "operations", "findings"]
+            .map(|name| counts.get(name));
+    let seconds = took.as_secs_f64();
+    println!(
+        "images: {images} images and {failures} failures ({stopped} stopped the engine) of \
+         {scripts} scripts with {operations} operations, {findings} findings, {seconds:.1} s, \
+         {:.0} images/s",
+        images as f64 / seconds.max(0.001),
+    );
 }
 
 /// Every script once.
 fn perform(choice: &Choice) -> Option<Vec<Performance>> {
     let wanted = |stage: &Stage| choice.script.as_ref().is_none_or(|name| *name == stage.name());
     let stages: Vec<Stage> = Stage::all().into_iter().filter(wanted).collect();
-    let performances: Vec<_> = stages.iter().map(|_| Mutex::new(None)).collect();
-    let run = |number: usize| {
-        *performances[number].lock() = Some(stages[number].perform()?);
+    let mut performances = Vec::new();
+    let run = |number: u64| {
+        performances.push(stages[number as usize].perform()?);
         Ok(())
     };
-    let command = |number: usize| command(&stages[number].name(), 0, "keep-all");
-    let summary = Cases { count: stages.len(), jobs: choice.jobs, run, command }.run();
-    if stages.is_empty() || summary.findings > 0 {
+    let (part, count) = (Part::WHOLE, Some(stages.len() as u64));
+    let command = |number: u64| command(&stages[number as usize].name(), 0, "keep-all");
+    let summary = Cases { part, count, time: None, run, command }.run();
+    if stages.is_empty() || !summary.has_held() {
         println!("images: {} scripts, {} do not run", stages.len(), summary.findings);
         return None;
     }
-    performances.into_iter().map(|performance| performance.into_inner()).collect()
+    Some(performances)
 }
 
 fn command(script: &str, at: usize, damage: &str) -> String {
@@ -101,7 +112,7 @@ fn command(script: &str, at: usize, damage: &str) -> String {
     )
 }
 
-impl Lane {
+impl Lane<'_> {
     /// The cases that are wanted.
     fn cases(&self) -> Result<Vec<Case>, String> {
         let damage = self.choice.damage.as_ref().map(|text| text.parse()).transpose()?;
@@ -138,24 +149,23 @@ impl Lane {
         random.below(1_000_000)
     }
 
-    fn run(&self, cases: &[Case]) -> bool {
-        let run = |number: usize| self.run_case(cases[number]);
-        let command = |number: usize| self.command(cases[number], cases[number].damage);
-        let summary = Cases { count: cases.len(), jobs: self.choice.jobs, run, command }.run();
-        // Relaxed, here and below: counters that nothing else hangs on.
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let (images, failures) = (count(&self.images), count(&self.failures));
-        let operations: usize = self.performances.iter().map(|one| one.cuts.len()).sum();
-        let seconds = summary.took.as_secs_f64();
-        println!(
-            "images: {images} images and {failures} failures ({} stopped the engine) of {} scripts \
-             with {operations} operations, {} findings, {seconds:.1} s, {:.0} images/s",
-            count(&self.stopped),
-            self.performances.len(),
-            summary.findings,
-            images as f64 / seconds.max(0.001),
-        );
-        summary.findings == 0 && summary.cases == cases.len()
+    fn run(&mut self, cases: &[Case], part: Part) -> bool {
+        let mut counts = std::mem::take(&mut self.counts);
+        let run = |number: u64| self.run_case(cases[number as usize], &mut counts);
+        let command = |number: u64| {
+            let case = cases[number as usize];
+            self.command(case, case.damage)
+        };
+        let count = Some(cases.len() as u64);
+        let summary = Cases { part, count, time: None, run, command }.run();
+        counts.add("findings", summary.findings);
+        if part.is_first() {
+            let operations = self.performances.iter().map(|one| one.cuts.len() as u64);
+            counts.add("scripts", self.performances.len() as u64);
+            counts.add("operations", operations.sum());
+        }
+        self.counts = counts;
+        summary.has_held()
     }
 
     fn command(&self, case: Case, damage: Damage) -> String {
@@ -164,7 +174,7 @@ impl Lane {
         format!("{}\n  {line}", performance.cuts[case.cut].what)
     }
 
-    fn run_case(&self, case: Case) -> Result<(), Finding> {
+    fn run_case(&self, case: Case, counts: &mut Counts) -> Result<(), Finding> {
         let performance = &self.performances[case.performance];
         let cut = &performance.cuts[case.cut];
         let expected = Expected {
@@ -174,19 +184,19 @@ impl Lane {
         };
         match case.damage {
             Damage::Failure(failure) => {
-                self.failures.fetch_add(1, Ordering::Relaxed);
+                counts.add("failures", 1);
                 let has_stopped = failing::run(performance, cut, failure)?;
-                self.stopped.fetch_add(u64::from(has_stopped), Ordering::Relaxed);
+                counts.add("stopped", u64::from(has_stopped));
             }
             Damage::Cut(image) => {
-                self.images.fetch_add(1, Ordering::Relaxed);
+                counts.add("images", 1);
                 expected.examine(&cut.disk, image)?;
                 if self.choice.recovery {
-                    self.run_recovery(case, cut, &expected, image)?;
+                    self.run_recovery(case, &expected, image, counts)?;
                 }
             }
             Damage::CutTwice(first, at, second) => {
-                self.images.fetch_add(1, Ordering::Relaxed);
+                counts.add("images", 1);
                 let recovery = expected.recovery(&cut.disk, first)?;
                 expected.examine_again(&recovery, at, second)?;
             }
@@ -198,16 +208,17 @@ impl Lane {
     fn run_recovery(
         &self,
         case: Case,
-        cut: &Cut,
         expected: &Expected<'_>,
         first: CrashImage,
+        counts: &mut Counts,
     ) -> Result<(), Finding> {
+        let cut = &self.performances[case.performance].cuts[case.cut];
         let mut random = Random::new(self.seed_of(case.performance, case.cut));
         let recovery = expected.recovery(&cut.disk, first)?;
         for at in 0..recovery.cuts.len() as u64 {
             let seed = random.below(1_000_000);
             let second = random.pick(&CrashImage::kinds(seed));
-            self.images.fetch_add(1, Ordering::Relaxed);
+            counts.add("images", 1);
             let verdict: Verdict = caught(|| expected.examine_again(&recovery, at, second));
             verdict.map_err(|violation| {
                 let damage = Damage::CutTwice(first, at, second);

@@ -27,15 +27,14 @@ mod world;
 pub use lane::{Choice, run};
 pub use tally::Tally;
 
-use std::{
-    cell::RefCell,
-    mem::ManuallyDrop,
-    panic::{self, AssertUnwindSafe},
-};
+use std::mem::ManuallyDrop;
 
 use clearway_sync::atomic::{AtomicBool, Ordering};
 
-use crate::oracles::{Oracle, Verdict, Violation};
+use crate::{
+    cases::caught,
+    oracles::{Verdict, Violation},
+};
 use world::World;
 
 /// Whether the steps are told.
@@ -70,11 +69,9 @@ pub struct Outcome {
 
 /// Runs one seed.
 pub fn run_seed(seed: u64) -> Outcome {
-    let result = panic::catch_unwind(AssertUnwindSafe(|| run_world(seed)));
-    result.unwrap_or_else(|_| {
-        let detail = LAST_PANIC.with_borrow_mut(std::mem::take);
-        let verdict = Err(Violation::new(Oracle::Panic, detail));
-        Outcome { verdict, tally: Tally { seeds: 1, ..Tally::default() }, trace: 0 }
+    caught(|| Ok::<_, Violation>(run_world(seed))).unwrap_or_else(|violation| {
+        let tally = Tally { seeds: 1, ..Tally::default() };
+        Outcome { verdict: Err(violation), tally, trace: 0 }
     })
 }
 
@@ -95,18 +92,6 @@ fn run_world(seed: u64) -> Outcome {
         drop(ManuallyDrop::into_inner(world));
     }
     Outcome { verdict, tally, trace }
-}
-
-thread_local! {
-    static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Keeps what a panic says for the verdict, instead of printing it.
-fn catch_panics() {
-    panic::set_hook(Box::new(|info| {
-        let detail = info.to_string();
-        LAST_PANIC.with_borrow_mut(|last| *last = detail);
-    }));
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::AddAssign};
 
+use crate::parts::Counts;
+
 /// Counts over one seed, or over many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -41,25 +43,48 @@ pub struct Tally {
     pub repaired: u64,
 }
 
+impl Tally {
+    /// Every count by name.
+    fn fields(&mut self) -> [(&'static str, &mut u64); 17] {
+        [
+            ("seeds", &mut self.seeds),
+            ("steps", &mut self.steps),
+            ("commits", &mut self.commits),
+            ("readers", &mut self.readers),
+            ("acknowledged", &mut self.acknowledged),
+            ("rollbacks", &mut self.rollbacks),
+            ("blocked", &mut self.blocked),
+            ("full", &mut self.full),
+            ("crashes", &mut self.crashes),
+            ("crashes_in_recovery", &mut self.crashes_in_recovery),
+            ("reopenings", &mut self.reopenings),
+            ("recoveries", &mut self.recoveries),
+            ("faults", &mut self.faults),
+            ("poisoned", &mut self.poisoned),
+            ("checkpoints", &mut self.checkpoints),
+            ("evictions", &mut self.evictions),
+            ("repaired", &mut self.repaired),
+        ]
+    }
+
+    pub(super) fn into_counts(mut self) -> Counts {
+        let mut counts = Counts::default();
+        self.fields().into_iter().for_each(|(name, count)| counts.add(name, *count));
+        counts
+    }
+
+    pub(super) fn from_counts(counts: &Counts) -> Tally {
+        let mut tally = Tally::default();
+        tally.fields().into_iter().for_each(|(name, count)| *count = counts.get(name));
+        tally
+    }
+}
+
 impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Tally) {
-        self.seeds += other.seeds;
-        self.steps += other.steps;
-        self.commits += other.commits;
-        self.readers += other.readers;
-        self.acknowledged += other.acknowledged;
-        self.rollbacks += other.rollbacks;
-        self.blocked += other.blocked;
-        self.full += other.full;
-        self.crashes += other.crashes;
-        self.crashes_in_recovery += other.crashes_in_recovery;
-        self.reopenings += other.reopenings;
-        self.recoveries += other.recoveries;
-        self.faults += other.faults;
-        self.poisoned += other.poisoned;
-        self.checkpoints += other.checkpoints;
-        self.evictions += other.evictions;
-        self.repaired += other.repaired;
+    fn add_assign(&mut self, mut other: Tally) {
+        for ((_, count), (_, more)) in self.fields().into_iter().zip(other.fields()) {
+            *count += *more;
+        }
     }
 }
 

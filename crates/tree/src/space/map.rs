@@ -92,11 +92,16 @@ pub(super) fn first_free(bytes: &[u8], map: PageId, from: PageId) -> Option<Page
     None
 }
 
-/// Every page whose bit is set, rising.
+/// Every page whose bit is set, rising. Bytes without one are skipped: most maps are nearly empty.
 pub(super) fn allocated(map: PageId, bytes: &[u8]) -> impl Iterator<Item = PageId> + '_ {
-    (0..SPACE_SPAN)
+    let used = bytes[BITS..].iter().enumerate().filter(|&(_, &byte)| byte != 0);
+    used.flat_map(|(index, &byte)| bits_of(byte).map(move |bit| index as u32 * 8 + bit))
         .filter_map(move |index| map.0.checked_add(index).map(PageId))
-        .filter(move |&page| is_allocated(bytes, map, page))
+}
+
+/// The numbers of the bits that are set, rising.
+fn bits_of(byte: u8) -> impl Iterator<Item = u32> {
+    (0..8).filter(move |bit| byte & 1 << bit != 0)
 }
 
 /// How many pages the map page says are allocated.

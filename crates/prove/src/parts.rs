@@ -1,0 +1,241 @@
+//! The cases of a lane, shared among processes.
+//!
+//! Not among threads: opening a database, bringing pages in and giving them back change the page
+//! table of a process, and its threads wait for each other there. A lane that is to use several
+//! cores starts itself again, once for each, and adds up what the parts count.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    io::{self, BufRead, BufReader},
+    num::NonZeroU64,
+    ops::AddAssign,
+    process::{Child, ChildStdout, Command, Stdio},
+    str::FromStr,
+    time::{Duration, Instant},
+};
+
+use clearway_sync::thread;
+
+/// Every so-many-th case, from some first one on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    index: u64,
+    of: NonZeroU64,
+}
+
+impl Part {
+    /// All cases.
+    pub const WHOLE: Part = Part { index: 0, of: NonZeroU64::MIN };
+
+    /// The numbers of its cases, rising, without end.
+    pub(crate) fn numbers(self) -> impl Iterator<Item = u64> {
+        (self.index..).step_by(self.of.get() as usize)
+    }
+
+    pub(crate) fn is_first(self) -> bool {
+        self.index == 0
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Part, String> {
+        let parsed = text.split_once('/').and_then(|(index, of)| {
+            let part = Part { index: index.parse().ok()?, of: of.parse().ok()? };
+            (part.index < part.of.get()).then_some(part)
+        });
+        parsed.ok_or_else(|| format!("{text:?} is no part, such as 0/2 or 1/2"))
+    }
+}
+
+/// Numbers with names, which can be added up over the parts.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Counts(BTreeMap<String, u64>);
+
+impl Counts {
+    pub(crate) fn add(&mut self, name: &str, more: u64) {
+        *self.0.entry(name.into()).or_default() += more;
+    }
+
+    pub(crate) fn get(&self, name: &str) -> u64 {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+}
+
+impl AddAssign<&Counts> for Counts {
+    fn add_assign(&mut self, other: &Counts) {
+        other.0.iter().for_each(|(name, more)| self.add(name, *more));
+    }
+}
+
+/// How a part's line with its counts begins.
+const LINE: &str = "counts:";
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(LINE)?;
+        self.0.iter().try_for_each(|(name, count)| write!(f, " {name}={count}"))
+    }
+}
+
+impl Counts {
+    /// The counts of a line that was made by printing some.
+    fn parse(line: &str) -> Option<Counts> {
+        let pairs = line.strip_prefix(LINE)?.split_whitespace();
+        let pair = |pair: &str| {
+            let (name, count) = pair.split_once('=')?;
+            Some((name.to_string(), count.parse().ok()?))
+        };
+        pairs.map(pair).collect::<Option<_>>().map(Counts)
+    }
+}
+
+/// Who does the work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Share {
+    /// So many processes, each with the arguments of this one.
+    Processes(usize),
+    /// This process, which is one of them.
+    Part(Part),
+}
+
+impl Share {
+    /// Has `work` done: it answers what it counted and whether all held, or nothing if it could
+    /// not begin, and has said why. `tell` says what came of all parts. True if everything held.
+    pub(crate) fn run(
+        self,
+        work: impl FnOnce(Part) -> Option<(Counts, bool)>,
+        tell: impl FnOnce(&Counts, Duration),
+    ) -> bool {
+        let begun = Instant::now();
+        let done = match self {
+            Share::Part(part) => {
+                let Some((counts, has_held)) = work(part) else { return false };
+                println!("{counts}");
+                return has_held;
+            }
+            Share::Processes(0 | 1) => work(Part::WHOLE),
+            Share::Processes(count) => Some(run_parts(count as u64)),
+        };
+        let Some((counts, has_held)) = done else { return false };
+        tell(&counts, begun.elapsed());
+        has_held
+    }
+}
+
+/// A process with one part, and the thread that reads what it says.
+struct Worker {
+    child: Child,
+    reader: thread::JoinHandle<Counts>,
+}
+
+/// Starts the parts, and adds up their counts. One that fails ends the others: what it has found
+/// would only be found again.
+fn run_parts(count: u64) -> (Counts, bool) {
+    let parts = (0..count).filter_map(|index| Some(Part { index, of: NonZeroU64::new(count)? }));
+    let mut workers = Vec::new();
+    let mut has_held = true;
+    for part in parts {
+        match start(part) {
+            Ok(worker) => workers.push(worker),
+            Err(error) => {
+                println!("part {part} does not start: {error}");
+                has_held = false;
+            }
+        }
+    }
+    has_held &= wait_for(&mut workers);
+    let mut counts = Counts::default();
+    for mut worker in workers {
+        let _ = worker.child.wait();
+        match worker.reader.join() {
+            Ok(part) => counts += &part,
+            Err(_) => has_held = false,
+        }
+    }
+    (counts, has_held)
+}
+
+fn start(part: Part) -> io::Result<Worker> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1)).args(["--part", &part.to_string()]);
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take();
+    let reader = thread::spawn(move || output.map_or_else(Counts::default, pass_on));
+    Ok(Worker { child, reader })
+}
+
+/// Prints what a part says, but for its counts.
+fn pass_on(output: ChildStdout) -> Counts {
+    let mut counts = Counts::default();
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        match Counts::parse(&line) {
+            Some(part) => counts += &part,
+            None => println!("{line}"),
+        }
+    }
+    counts
+}
+
+/// Whether all of them end well.
+fn wait_for(workers: &mut [Worker]) -> bool {
+    loop {
+        let mut is_running = false;
+        for index in 0..workers.len() {
+            match workers[index].child.try_wait() {
+                Ok(None) => is_running = true,
+                Ok(Some(status)) if status.success() => (),
+                Ok(Some(_)) | Err(_) => {
+                    workers.iter_mut().for_each(|worker| drop(worker.child.kill()));
+                    return false;
+                }
+            }
+        }
+        if !is_running {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_share_all_numbers() {
+        let part = |text: &str| text.parse::<Part>().unwrap().numbers().take(3).collect::<Vec<_>>();
+        assert_eq!(part("0/3"), [0, 3, 6]);
+        assert_eq!(part("1/3"), [1, 4, 7]);
+        assert_eq!(part("2/3"), [2, 5, 8]);
+        assert_eq!(Part::WHOLE.numbers().take(3).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_part_that_is_none_is_refused() {
+        for text in ["", "1", "2/2", "0/0", "-1/2", "a/b"] {
+            assert!(text.parse::<Part>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_go_through_a_line_and_add_up() {
+        let mut counts = Counts::default();
+        counts.add("cases", 3);
+        counts.add("findings", 0);
+        let read = Counts::parse(&counts.to_string()).unwrap();
+        assert_eq!(read, counts);
+        counts += &read;
+        assert_eq!((counts.get("cases"), counts.get("unknown")), (6, 0));
+        assert_eq!(Counts::parse("counts: cases"), None);
+        assert_eq!(Counts::parse("O1: counts: a=1"), None);
+    }
+}
