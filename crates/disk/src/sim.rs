@@ -212,6 +212,11 @@ impl SimDisk {
         state.names.live.files.keys().map(|name| name.to_string()).collect()
     }
 
+    /// A digest of all that can be read now: names, lengths and bytes.
+    pub fn contents_digest(&self) -> u64 {
+        self.0.state.lock().contents_digest()
+    }
+
     /// The length that the file of this name would have if nothing unsynced were kept; no
     /// operation, and works without power.
     pub fn durable_len(&self, name: &str) -> Option<u64> {

@@ -44,6 +44,15 @@ impl Image {
         self.chunks.get(index)?.as_deref()
     }
 
+    /// The chunks that are not all zeros (I1), by number.
+    pub(super) fn stored(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let chunks = self.chunks.iter().enumerate();
+        chunks.filter_map(|(index, chunk)| {
+            let bytes = chunk.as_deref()?.as_slice();
+            (!is_zeros(bytes)).then_some((index, bytes))
+        })
+    }
+
     /// The chunk, to be changed; created if it is not there.
     fn chunk_mut(&mut self, index: usize) -> &mut Chunk {
         let chunks = Arc::make_mut(&mut self.chunks);

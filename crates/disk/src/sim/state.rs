@@ -139,6 +139,18 @@ impl State {
         }
     }
 
+    pub(super) fn contents_digest(&self) -> u64 {
+        let names = &self.names.live;
+        let dirs = names.dirs.iter().fold(0, |digest, dir| digest_bytes(digest, dir.as_bytes()));
+        names.files.iter().fold(dirs, |digest, (name, id)| {
+            let live = &self.files[*id].live;
+            let digest = mix(digest_bytes(digest, name.as_bytes()) ^ live.len);
+            live.stored().fold(digest, |digest, (index, bytes)| {
+                digest_bytes(mix(digest ^ index as u64), bytes)
+            })
+        })
+    }
+
     pub(super) fn next_sequence(&mut self) -> u64 {
         self.sequence += 1;
         self.sequence

@@ -35,14 +35,6 @@ pub(super) struct Recovery {
 const TABLE: &str = "examined";
 
 impl Expected<'_> {
-    /// Examines what the power left of `cut`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub(super) fn examine(&self, cut: &SimDisk, image: CrashImage) -> Verdict {
-        self.examine_disk(cut.crash(image), None)
-    }
-
     /// What the recovery of what the power left of `cut` says, and its operations.
     ///
     /// # Errors
@@ -58,19 +50,6 @@ impl Expected<'_> {
         drop(engine.map(Held::new));
         cuts.retain(|cut| cut.is_change);
         Ok(Recovery { says, cuts })
-    }
-
-    /// Examines what the power left when it went again at an operation of a recovery, if that had
-    /// so many.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub(super) fn examine_again(&self, recovery: &Recovery, at: u64, image: CrashImage) -> Verdict {
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
-        match recovery.cuts.get(at) {
-            Some(cut) => self.examine_disk(cut.disk.crash(image), recovery.says.as_ref()),
-            None => Ok(()),
-        }
     }
 
     fn options(&self) -> EngineOptions {
@@ -95,14 +74,23 @@ impl Expected<'_> {
         }
     }
 
-    /// Examines a disk with the power on.
+    /// Examines what the power has left when it went in a recovery, which must not matter.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn examine_disk(&self, disk: SimDisk, reference: Option<&State>) -> Verdict {
+    pub(super) fn examine_again(&self, disk: SimDisk, recovery: &Recovery) -> Verdict {
         let Some(engine) = self.recover(&disk)? else { return Ok(()) };
         let found = self.judge(&engine)?;
-        reference.map_or(Ok(()), |reference| check_same(reference, &found))?;
+        recovery.says.as_ref().map_or(Ok(()), |says| check_same(says, &found))
+    }
+
+    /// Examines what the power has left: a disk with the power on.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn examine(&self, disk: SimDisk) -> Verdict {
+        let Some(engine) = self.recover(&disk)? else { return Ok(()) };
+        let found = self.judge(&engine)?;
         // O5, without an orderly end of the first.
         disk.cut_power();
         drop(engine);

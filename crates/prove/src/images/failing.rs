@@ -31,11 +31,11 @@ pub(super) fn run(performance: &Performance, cut: &Cut, failure: Failure) -> Ver
     let expected = Expected { history: &play.history, moment, options: &performance.options };
     if !play.sync_lies() {
         // The process is started again; the machine has not noticed.
-        expected.examine_disk(play.disk.fork(), None)?;
+        expected.examine(play.disk.fork())?;
     }
     let random = CrashImage::Random(operation);
     for image in [CrashImage::DropAll, CrashImage::KeepAll, random] {
-        expected.examine(&play.disk, image)?;
+        expected.examine(play.disk.crash(image))?;
     }
     Ok(has_stopped)
 }

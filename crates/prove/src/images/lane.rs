@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use clearway_disk::CrashImage;
+use clearway_disk::{CrashImage, SimDisk};
 
 use super::{
     damage::{Damage, FAILURES},
     examine::Expected,
     failing,
+    seen::Seen,
     stage::{Performance, Stage},
+    tape::Moment,
 };
 use crate::{
     cases::{Cases, Finding, catch_panics, caught},
@@ -49,7 +51,6 @@ struct Case {
 struct Lane<'a> {
     choice: &'a Choice,
     performances: Vec<Performance>,
-    counts: Counts,
 }
 
 /// Runs them, and prints what came of it. Answers whether everything held.
@@ -59,13 +60,9 @@ pub fn run(choice: &Choice) -> bool {
 }
 
 fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
-    let performances = perform(choice)?;
-    let mut lane = Lane { choice, performances, counts: Counts::default() };
+    let lane = Lane { choice, performances: perform(choice)? };
     match lane.cases() {
-        Ok(cases) => {
-            let has_held = lane.run(&cases, part);
-            Some((lane.counts, has_held))
-        }
+        Ok(cases) => Some(lane.run(&cases, part)),
         Err(unknown) => {
             println!("{unknown}");
             None
@@ -74,15 +71,19 @@ fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
 }
 
 fn tell(counts: &Counts, took: Duration) {
-    let [images, failures, stopped, scripts, operations, findings] =
-        ["images", "failures", "stopped", "scripts", "operations", "findings"]
-            .map(|name| counts.get(name));
-    let seconds = took.as_secs_f64();
+    let of = |name: &str| counts.get(name);
     println!(
-        "images: {images} images and {failures} failures ({stopped} stopped the engine) of \
-         {scripts} scripts with {operations} operations, {findings} findings, {seconds:.1} s, \
-         {:.0} images/s",
-        images as f64 / seconds.max(0.001),
+        "images: {} images ({} different ones), {} of interrupted recoveries, and {} failures ({} \
+         stopped the engine) of {} scripts with {} operations, {} findings, {:.1} s",
+        of("images"),
+        of("different"),
+        of("interrupted"),
+        of("failures"),
+        of("stopped"),
+        of("scripts"),
+        of("operations"),
+        of("findings"),
+        took.as_secs_f64(),
     );
 }
 
@@ -149,23 +150,23 @@ impl Lane<'_> {
         random.below(1_000_000)
     }
 
-    fn run(&mut self, cases: &[Case], part: Part) -> bool {
-        let mut counts = std::mem::take(&mut self.counts);
-        let run = |number: u64| self.run_case(cases[number as usize], &mut counts);
+    fn run(&self, cases: &[Case], part: Part) -> (Counts, bool) {
+        let mut looks = Looks::default();
+        let run = |number: u64| self.run_case(cases[number as usize], &mut looks);
         let command = |number: u64| {
             let case = cases[number as usize];
             self.command(case, case.damage)
         };
         let count = Some(cases.len() as u64);
         let summary = Cases { part, count, time: None, run, command }.run();
+        let mut counts = looks.counts;
         counts.add("findings", summary.findings);
         if part.is_first() {
             let operations = self.performances.iter().map(|one| one.cuts.len() as u64);
             counts.add("scripts", self.performances.len() as u64);
             counts.add("operations", operations.sum());
         }
-        self.counts = counts;
-        summary.has_held()
+        (counts, summary.has_held())
     }
 
     fn command(&self, case: Case, damage: Damage) -> String {
@@ -174,58 +175,96 @@ impl Lane<'_> {
         format!("{}\n  {line}", performance.cuts[case.cut].what)
     }
 
-    fn run_case(&self, case: Case, counts: &mut Counts) -> Result<(), Finding> {
+    fn run_case(&self, case: Case, looks: &mut Looks) -> Result<(), Finding> {
         let performance = &self.performances[case.performance];
         let cut = &performance.cuts[case.cut];
-        let expected = Expected {
-            history: &performance.histories[cut.moment.era],
-            moment: cut.moment,
-            options: &performance.options,
-        };
+        let expected = self.expected(case);
         match case.damage {
             Damage::Failure(failure) => {
-                counts.add("failures", 1);
                 let has_stopped = failing::run(performance, cut, failure)?;
-                counts.add("stopped", u64::from(has_stopped));
+                looks.counts.add("failures", 1);
+                looks.counts.add("stopped", u64::from(has_stopped));
             }
             Damage::Cut(image) => {
-                counts.add("images", 1);
-                expected.examine(&cut.disk, image)?;
-                if self.choice.recovery {
-                    self.run_recovery(case, &expected, image, counts)?;
+                let disk = cut.disk.crash(image);
+                let is_recovered = self.choice.recovery && image == self.chosen(case);
+                if is_recovered && looks.recovered.is_new(case.performance, cut.moment, &disk) {
+                    self.run_recovery(case, image, looks)?;
+                }
+                if looks.is_new(case, cut.moment, &disk) {
+                    expected.examine(disk)?;
                 }
             }
             Damage::CutTwice(first, at, second) => {
-                counts.add("images", 1);
                 let recovery = expected.recovery(&cut.disk, first)?;
-                expected.examine_again(&recovery, at, second)?;
+                if let Some(cut) = recovery.cuts.get(at as usize) {
+                    expected.examine_again(cut.disk.crash(second), &recovery)?;
+                }
             }
         }
         Ok(())
+    }
+
+    fn expected(&self, case: Case) -> Expected<'_> {
+        let performance = &self.performances[case.performance];
+        let moment = performance.cuts[case.cut].moment;
+        let history = &performance.histories[moment.era];
+        Expected { history, moment, options: &performance.options }
+    }
+
+    /// The kind of image whose recovery is interrupted: another one for each cut.
+    fn chosen(&self, case: Case) -> CrashImage {
+        let kinds = CrashImage::kinds(self.seed_of(case.performance, case.cut));
+        kinds[case.cut % kinds.len()]
     }
 
     /// The power goes again at each operation of the recovery.
     fn run_recovery(
         &self,
         case: Case,
-        expected: &Expected<'_>,
         first: CrashImage,
-        counts: &mut Counts,
+        looks: &mut Looks,
     ) -> Result<(), Finding> {
         let cut = &self.performances[case.performance].cuts[case.cut];
+        let expected = self.expected(case);
         let mut random = Random::new(self.seed_of(case.performance, case.cut));
         let recovery = expected.recovery(&cut.disk, first)?;
-        for at in 0..recovery.cuts.len() as u64 {
+        for (at, again) in recovery.cuts.iter().enumerate() {
             let seed = random.below(1_000_000);
             let second = random.pick(&CrashImage::kinds(seed));
-            counts.add("images", 1);
-            let verdict: Verdict = caught(|| expected.examine_again(&recovery, at, second));
+            let disk = again.disk.crash(second);
+            looks.counts.add("interrupted", 1);
+            if !looks.interrupted.is_new(case.performance, expected.moment, &disk) {
+                continue;
+            }
+            let verdict: Verdict = caught(|| expected.examine_again(disk, &recovery));
             verdict.map_err(|violation| {
-                let damage = Damage::CutTwice(first, at, second);
+                let damage = Damage::CutTwice(first, at as u64, second);
                 Finding { violation, command: Some(self.command(case, damage)) }
             })?;
         }
         Ok(())
+    }
+}
+
+/// The images that were looked at.
+#[derive(Default)]
+struct Looks {
+    seen: Seen,
+    /// Those whose recovery was interrupted.
+    recovered: Seen,
+    /// What interrupted recoveries left.
+    interrupted: Seen,
+    counts: Counts,
+}
+
+impl Looks {
+    /// Counts an image. Whether it is worth a look.
+    fn is_new(&mut self, case: Case, moment: Moment, disk: &SimDisk) -> bool {
+        let is_new = self.seen.is_new(case.performance, moment, disk);
+        self.counts.add("images", 1);
+        self.counts.add("different", u64::from(is_new));
+        is_new
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `tape` | what the power leaves at each operation |
 //! | `damage` | what goes wrong at an operation, and its name |
 //! | `examine` | one image, looked at |
+//! | `seen` | which images need no second look |
 //! | `failing` | one failure, and what comes after it |
 //! | `lane` | which of all those cases run |
 
@@ -24,6 +25,7 @@ mod failing;
 mod lane;
 mod play;
 mod scripts;
+mod seen;
 mod stage;
 mod tape;
 mod work;

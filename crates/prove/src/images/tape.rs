@@ -16,7 +16,7 @@ use clearway_sync::Mutex;
 use crate::oracles::Bounds;
 
 /// What a disk holds, when the power goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) enum Standing {
     /// A database that is being created.
     #[default]
