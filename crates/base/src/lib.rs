@@ -5,6 +5,7 @@
 
 mod checksum;
 mod error;
+pub mod failpoint;
 mod ids;
 mod limits;
 pub mod zoo;

@@ -42,6 +42,7 @@ pub(crate) enum Kind {
     Append,
     Register,
     Range,
+    Sum,
     Mixed,
     /// One after the other
     All,
@@ -54,8 +55,9 @@ impl Kind {
             Kind::Append => Workload::Append,
             Kind::Register => Workload::Register,
             Kind::Range => Workload::Range,
+            Kind::Sum => Workload::Sum,
             Kind::Mixed => Workload::Mixed,
-            Kind::All => Workload::ALL[(number % 4) as usize],
+            Kind::All => Workload::ALL[(number % Workload::ALL.len() as u64) as usize],
         }
     }
 }

@@ -161,7 +161,7 @@ fn read_op(value: &Value) -> Result<Op, Problem> {
     let name = parts.first().and_then(Value::as_str).ok_or_else(wrong)?;
     let key = number(1).ok_or_else(wrong)?;
     let second = || number(2).ok_or_else(wrong);
-    let most = if matches!(name, "lists" | "rows") { 5 } else { 4 };
+    let most = if matches!(name, "lists" | "rows" | "sum") { 5 } else { 4 };
     if parts.len() > most {
         return Err(wrong());
     }
@@ -179,19 +179,27 @@ fn read_op(value: &Value) -> Result<Op, Problem> {
         "insert" => Op::Insert { key, version: second()? },
         "delete" => Op::Delete { key, version: second()? },
         "ledger" => Op::Ledger { key, versions: optional(result(2), numbers).ok_or_else(wrong)? },
-        "lists" | "rows" => {
+        "lists" | "rows" | "sum" => {
             let (low, high) = (key, second()?);
             let way = match result(3).and_then(Value::as_str) {
                 Some("up") => Way::Up,
                 Some("down") => Way::Down,
                 _ => return Err(wrong()),
             };
-            if name == "lists" {
-                let found = optional(result(4), |v| pairs(v, numbers)).ok_or_else(wrong)?;
-                Op::Lists { low, high, way, found }
-            } else {
-                let found = optional(result(4), |v| pairs(v, Value::as_u64)).ok_or_else(wrong)?;
-                Op::Rows { low, high, way, found }
+            let found = result(4);
+            match name {
+                "lists" => {
+                    let found = optional(found, |v| pairs(v, numbers)).ok_or_else(wrong)?;
+                    Op::Lists { low, high, way, found }
+                }
+                "rows" => {
+                    let found = optional(found, |v| pairs(v, Value::as_u64)).ok_or_else(wrong)?;
+                    Op::Rows { low, high, way, found }
+                }
+                _ => {
+                    let found = optional(found, |v| pair(v, Value::as_u64)).ok_or_else(wrong)?;
+                    Op::Sum { low, high, way, found }
+                }
             }
         }
         _ => return Err(wrong()),
@@ -211,12 +219,15 @@ fn numbers(value: &Value) -> Option<Vec<u64>> {
     value.as_array()?.iter().map(Value::as_u64).collect()
 }
 
-fn pairs<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Vec<(u64, T)>> {
-    let pair = |pair: &Value| match pair.as_array()?.as_slice() {
-        [key, value] => Some((key.as_u64()?, read(value)?)),
+fn pair<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<(u64, T)> {
+    match value.as_array()?.as_slice() {
+        [first, second] => Some((first.as_u64()?, read(second)?)),
         _ => None,
-    };
-    value.as_array()?.iter().map(pair).collect()
+    }
+}
+
+fn pairs<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Vec<(u64, T)>> {
+    value.as_array()?.iter().map(|value| pair(value, &read)).collect()
 }
 
 /// Writes a history.
@@ -296,6 +307,10 @@ pub fn op_value(op: &Op) -> Value {
         Op::Rows { low, high, way, found } => with(
             vec![json!("rows"), json!(low), json!(high), json!(way_name(*way))],
             found.as_ref().map(|v| json!(v)),
+        ),
+        Op::Sum { low, high, way, found } => with(
+            vec![json!("sum"), json!(low), json!(high), json!(way_name(*way))],
+            found.map(|v| json!(v)),
         ),
     }
 }

@@ -39,6 +39,9 @@ pub enum Op {
     Ledger { key: u64, versions: Option<Vec<u64>> },
     /// Read the rows with `low <= key <= high`: keys and versions.
     Rows { low: u64, high: u64, way: Way, found: Option<Vec<(u64, u64)>> },
+    /// Read the rows with `low <= key <= high`, and tell only how many there are and the sum of
+    /// their versions, modulo 2⁶⁴.
+    Sum { low: u64, high: u64, way: Way, found: Option<(u64, u64)> },
 }
 
 /// What an event says of its transaction.
@@ -172,6 +175,7 @@ impl Op {
             Op::List { values, .. } | Op::Ledger { versions: values, .. } => values.is_some(),
             Op::Lists { found, .. } => found.is_some(),
             Op::Rows { found, .. } => found.is_some(),
+            Op::Sum { found, .. } => found.is_some(),
             Op::Read { value, .. } => value.is_some(),
             Op::Cas { .. } => false,
         }

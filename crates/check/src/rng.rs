@@ -13,10 +13,7 @@ impl Rng {
     /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        spread(self.0)
     }
 
     /// A number below `bound`; 0 if that is 0.
@@ -28,4 +25,12 @@ impl Rng {
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
+}
+
+/// A number that looks random, another one for each `number`.
+pub(crate) fn spread(number: u64) -> u64 {
+    let mut z = number;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }

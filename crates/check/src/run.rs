@@ -32,6 +32,7 @@ struct Sum {
     undecided: u64,
     transactions: usize,
     unknown: usize,
+    ambiguous_sums: usize,
     recording: Duration,
     checking: Duration,
     slowest: Duration,
@@ -62,12 +63,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         }
         one_history(args, number, &mut sum)?;
     }
-    let Sum { histories, anomalous, undecided, transactions, unknown, .. } = sum;
+    let Sum { histories, anomalous, undecided, transactions, unknown, ambiguous_sums, .. } = sum;
     let (recording, checking) = (sum.recording.as_secs_f64(), sum.checking.as_secs_f64());
     println!(
         "{histories} histories, {transactions} transactions ({unknown} of unknown outcome), \
-         {anomalous} with anomalies, {undecided} undecided; recorded in {recording:.1} s, checked \
-         in {checking:.2} s, the slowest in {:.3} s",
+         {anomalous} with anomalies, {undecided} undecided, {ambiguous_sums} ambiguous sums; \
+         recorded in {recording:.1} s, checked in {checking:.2} s, the slowest in {:.3} s",
         sum.slowest.as_secs_f64()
     );
     Ok(sum.code)
@@ -86,6 +87,7 @@ fn one_history(args: &RunArgs, number: u64, sum: &mut Sum) -> Result<(), Failure
     sum.histories += 1;
     sum.transactions += report.transactions;
     sum.unknown += report.unknown;
+    sum.ambiguous_sums += report.ambiguous_sums;
     sum.anomalous += u64::from(!report.is_valid());
     sum.undecided += u64::from(report.is_valid() && report.undecided > 0);
     let code = exit_code(&report);
@@ -161,6 +163,7 @@ pub(crate) fn kind_of(workload: Workload) -> Kind {
         Workload::Append => Kind::Append,
         Workload::Register => Kind::Register,
         Workload::Range => Kind::Range,
+        Workload::Sum => Kind::Sum,
         Workload::Mixed => Kind::Mixed,
     }
 }

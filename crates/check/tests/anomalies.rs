@@ -187,6 +187,90 @@ fn row_that_was_there_all_the_time_is_not_missed() {
 }
 
 #[test]
+fn sums_are_judged_by_the_versions_that_they_add_up() {
+    let both = "1 0 9 ok [[\"insert\",1,1000],[\"insert\",2,200]]";
+    let transfer = "2 10 29 ok [[\"insert\",1,3000],[\"insert\",2,400]]";
+    let end = "9 50 59 ok [[\"ledger\",1,[1000,3000]],[\"ledger\",2,[200,400]]]";
+    let with = |begin: u64, rows: u64, sum: u64| {
+        let read = format!("3 {begin} 39 ok [[\"sum\",0,9,\"up\",[{rows},{sum}]]]");
+        [both.to_owned(), transfer.to_owned(), read, end.to_owned()]
+    };
+    let told = |lines: [String; 4]| kinds(&lines.each_ref().map(String::as_str));
+    assert_eq!(told(with(20, 2, 3400)), [""; 0]);
+    assert_eq!(told(with(20, 2, 1200)), [""; 0]);
+    // Half of the transfer.
+    assert_eq!(told(with(20, 2, 3200)), ["G-single-predicate"]);
+    assert_eq!(told(with(20, 2, 1400)), ["G-single-predicate"]);
+    // The state before it, long after it was acknowledged; and before the rows were there.
+    assert_eq!(told(with(30, 2, 1200)), ["G-single-predicate-realtime"]);
+    assert_eq!(told(with(10, 0, 0)), ["G-single-predicate-realtime"]);
+    // No state at all.
+    assert_eq!(told(with(20, 2, 3401)), ["impossible-sum"]);
+    assert_eq!(told(with(20, 3, 3400)), ["impossible-sum"]);
+}
+
+#[test]
+fn sums_that_miss_each_others_insertions_are_g2() {
+    let lines = |one: &str, other: &str| {
+        [
+            format!("1 0 9 ok [[\"sum\",0,9,\"up\",{one}],[\"insert\",15,1]]"),
+            format!("2 0 9 ok [[\"sum\",10,19,\"down\",{other}],[\"insert\",5,2]]"),
+            "3 10 19 ok [[\"ledger\",5,[2]],[\"ledger\",15,[1]]]".to_owned(),
+        ]
+    };
+    let told = |lines: [String; 3]| kinds(&lines.each_ref().map(String::as_str));
+    assert_eq!(told(lines("[0,0]", "[0,0]")), ["G2"]);
+    assert_eq!(told(lines("[0,0]", "[1,1]")), [""; 0]);
+    assert_eq!(told(lines("[1,2]", "[1,1]")), ["G1c"]);
+}
+
+#[test]
+fn sums_count_what_their_own_transaction_wrote_and_nothing_of_the_rolled_back() {
+    let rows = "1 0 9 ok [[\"insert\",1,1000],[\"insert\",2,200]]";
+    let own = |sum: &str| {
+        format!("2 10 19 ok [[\"insert\",1,5000],[\"delete\",2,201],[\"sum\",0,9,\"up\",{sum}]]")
+    };
+    let end = "3 20 29 ok [[\"ledger\",1,[1000,5000]],[\"ledger\",2,[200,201]]]";
+    valid(&[rows, &own("[1,5000]"), end]);
+    only("impossible-sum", &[rows, &own("[2,6000]"), end]);
+    let undone = "4 10 19 fail [[\"insert\",3,70000]]";
+    has("G1a", &[rows, undone, "5 30 39 ok [[\"sum\",0,9,\"down\",[3,71200]]]"]);
+    valid(&[rows, undone, "5 30 39 ok [[\"sum\",0,9,\"down\",[2,1200]]]"]);
+    let unknown = "4 10 19 info [[\"insert\",3,70000]]";
+    valid(&[rows, unknown, "5 30 39 ok [[\"sum\",0,9,\"down\",[3,71200]]]"]);
+    has(
+        "G1b",
+        &[
+            "1 0 9 ok [[\"insert\",1,10],[\"insert\",1,20]]",
+            "2 0 9 ok [[\"sum\",0,9,\"up\",[1,10]]]",
+        ],
+    );
+}
+
+#[test]
+fn sums_that_several_states_have_accuse_nobody() {
+    // 1 + 4 = 2 + 3: the transfer was seen, or it was not.
+    let rows = "1 0 9 ok [[\"insert\",1,1],[\"insert\",2,4]]";
+    let transfer = "2 10 29 ok [[\"insert\",1,2],[\"insert\",2,3]]";
+    let end = "9 50 59 ok [[\"ledger\",1,[1,2]],[\"ledger\",2,[4,3]]]";
+    valid(&[rows, transfer, "3 20 39 ok [[\"sum\",0,9,\"up\",[2,5]]]", end]);
+    has("G-single-predicate", &[rows, transfer, "3 20 39 ok [[\"sum\",0,9,\"up\",[2,4]]]", end]);
+}
+
+#[test]
+fn sum_that_took_too_long_to_be_searched_accuses_nobody() {
+    let reader = |sum: u64| format!("0 0 9999 ok [[\"sum\",0,9,\"up\",[10,{sum}]]]");
+    let writer = |id: u64| {
+        let rows: Vec<String> =
+            (0..10).map(|row| format!("[\"insert\",{row},{}]", id * 1_000 + row)).collect();
+        format!("{id} {} {} ok [{}]", id * 10, id * 10 + 9, rows.join(","))
+    };
+    let mut lines: Vec<String> = (1..40).map(writer).collect();
+    lines.push(reader(7));
+    valid(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
 fn stale_reads_are_anomalies_of_real_time() {
     only("G-single-realtime", &["1 0 9 ok [[\"write\",1,1]]", "2 10 19 ok [[\"read\",1,null]]"]);
     valid(&["1 0 9 ok [[\"write\",1,1]]", "2 9 19 ok [[\"read\",1,null]]"]);

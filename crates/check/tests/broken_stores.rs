@@ -228,9 +228,12 @@ impl Access for BrokenAccess<'_> {
     }
 }
 
-fn run(flaw: Flaw, workload: Workload) -> Report {
+/// Histories in which a flaw may show: whether it does depends on the threads as well.
+const CHANCES: u64 = 10;
+
+fn run(flaw: Flaw, workload: Workload, seed: u64) -> Report {
     let store = Arc::new(BrokenStore::new(flaw));
-    let (history, result) = workload::run(&*store, &Settings::new(workload, 7, 500));
+    let (history, result) = workload::run(&*store, &Settings::new(workload, seed, 500));
     result.unwrap();
     let report = check(&history).unwrap();
     let kinds: Vec<String> = report.kinds().iter().map(Kind::to_string).collect();
@@ -238,11 +241,24 @@ fn run(flaw: Flaw, workload: Workload) -> Report {
     report
 }
 
+/// The first report that shows it.
+#[track_caller]
+fn find(flaw: Flaw, workload: Workload, shows: impl Fn(&Report) -> bool) -> Report {
+    let mut reports = (0..CHANCES).map(|chance| run(flaw, workload, 7 + chance));
+    let found = reports.find(shows);
+    found.unwrap_or_else(|| panic!("{flaw:?} does not show in {workload:?}"))
+}
+
+fn is_wrong(report: &Report) -> bool {
+    !report.is_valid()
+}
+
 #[test]
 fn sound_store_is_valid() {
     for workload in Workload::ALL {
-        let report = run(Flaw::None, workload);
+        let report = run(Flaw::None, workload, 7);
         assert!(report.is_valid() && report.undecided == 0, "{report}");
+        assert!(report.ambiguous_sums < report.transactions / 50, "{report}");
     }
 }
 
@@ -250,22 +266,20 @@ fn sound_store_is_valid() {
 fn store_without_locks_is_found_out() {
     for flaw in [Flaw::NoLocks, Flaw::NoUndo] {
         for workload in Workload::ALL {
-            assert!(!run(flaw, workload).is_valid(), "{flaw:?}, {workload:?}");
+            find(flaw, workload, is_wrong);
         }
     }
 }
 
 #[test]
 fn rollbacks_that_undo_nothing_are_g1a() {
-    let report = run(Flaw::NoUndo, Workload::Append);
-    assert!(report.has(Kind::AbortedRead), "{report}");
+    find(Flaw::NoUndo, Workload::Append, |report| report.has(Kind::AbortedRead));
 }
 
 #[test]
 fn snapshots_allow_write_skew_and_nothing_worse() {
     for workload in Workload::ALL {
-        let report = run(Flaw::Snapshot, workload);
-        assert!(!report.is_valid(), "{workload:?}");
+        let report = find(Flaw::Snapshot, workload, is_wrong);
         for kind in report.kinds() {
             let name = kind.to_string();
             assert!(name.starts_with("G2"), "{name}: {report}");
@@ -276,23 +290,22 @@ fn snapshots_allow_write_skew_and_nothing_worse() {
 #[test]
 fn stale_reads_need_real_time_to_be_seen() {
     for workload in Workload::ALL {
-        assert!(!run(Flaw::StaleReads, workload).is_valid(), "{workload:?}");
+        find(Flaw::StaleReads, workload, is_wrong);
     }
 }
 
 #[test]
 fn forgotten_commits_are_found_out() {
     for workload in Workload::ALL {
-        assert!(!run(Flaw::Forgets, workload).is_valid(), "{workload:?}");
+        find(Flaw::Forgets, workload, is_wrong);
     }
-    assert!(run(Flaw::Forgets, Workload::Append).has(Kind::LostWrite));
+    find(Flaw::Forgets, Workload::Append, |report| report.has(Kind::LostWrite));
 }
 
 #[test]
 fn range_reads_that_miss_something_are_phantoms() {
-    for workload in [Workload::Append, Workload::Range, Workload::Mixed] {
-        let report = run(Flaw::Phantoms, workload);
-        let found = report.kinds().iter().any(|kind| kind.to_string().contains("predicate"));
-        assert!(found, "{workload:?}: {report}");
+    let is_phantom = |kind: &Kind| kind.to_string().contains("predicate");
+    for workload in [Workload::Append, Workload::Range, Workload::Sum, Workload::Mixed] {
+        find(Flaw::Phantoms, workload, |report| report.kinds().iter().any(is_phantom));
     }
 }

@@ -27,6 +27,8 @@ fn every_op() -> Vec<Op> {
         Op::Ledger { key: 1, versions: Some(Vec::new()) },
         Op::Rows { low, high, way: Way::Down, found: None },
         Op::Rows { low, high, way: Way::Up, found: Some(vec![(1, 2), (3, 4)]) },
+        Op::Sum { low, high, way: Way::Up, found: None },
+        Op::Sum { low, high, way: Way::Down, found: Some((2, u64::MAX)) },
     ]
 }
 
@@ -89,6 +91,7 @@ fn bad_input_is_a_clear_error() {
         (event(1, 0, "invoke", 1, "[[\"append\",1]]"), "not an operation"),
         (event(1, 0, "invoke", 1, "[[\"append\",1,2,3,4]]"), "not an operation"),
         (event(1, 0, "invoke", 1, "[[\"rows\",1,2,\"sideways\"]]"), "not an operation"),
+        (event(1, 0, "invoke", 1, "[[\"sum\",1,2,\"up\",7]]"), "not an operation"),
         (event(1, 0, "ok", 1, "[]"), "never invoked"),
         (begin.clone() + &event(1, 1, "invoke", 2, "[]"), "a second transaction 1"),
         (begin.clone() + &event(2, 0, "invoke", 2, "[]"), "process 0 has a transaction"),
@@ -144,7 +147,7 @@ fn program_tells_by_its_exit_code_what_it_found() {
 #[test]
 fn program_records_and_checks_across_kills() {
     let (code, text) =
-        program(&["run", "--histories", "4", "--transactions", "600", "--crashes", "2"]);
+        program(&["run", "--histories", "5", "--transactions", "600", "--crashes", "2"]);
     assert_eq!(code, 0, "{text}");
-    assert!(text.contains("4 histories"), "{text}");
+    assert!(text.contains("5 histories"), "{text}");
 }

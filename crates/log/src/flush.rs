@@ -43,6 +43,7 @@ use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use clearway_base::{
     Epoch, Error, Lsn, LsnSpan, Result,
+    failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
 use clearway_sync::{
@@ -244,8 +245,11 @@ impl Flusher {
         // SAFETY: R4. `await_released` has returned; and the durable LSN cannot pass the start of
         // this group before it lands (W2), which is after the last use of the bytes.
         let bytes = unsafe { self.parts.ring.released(group) };
+        failpoint::pass(Failpoint::GroupSealed);
         landing.result = Some(self.parts.segments.write_durable(group, bytes));
+        failpoint::pass(Failpoint::GroupWritten);
         drop(landing);
+        failpoint::pass(Failpoint::GroupLanded);
         if self.parts.health.is_poisoned() {
             return self.tell_failure();
         }

@@ -27,7 +27,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use clearway_base::{Error, Lsn, LsnSpan, Result};
+use clearway_base::{
+    Error, Lsn, LsnSpan, Result,
+    failpoint::{self, Failpoint},
+};
 use clearway_disk::{Disk, File};
 use clearway_sync::{
     Mutex,
@@ -117,6 +120,9 @@ impl Segments {
             self.file(at / self.segment_bytes)?.write_durable_at(here, offset)?;
             at += len as u64;
             bytes = rest;
+            if !rest.is_empty() {
+                failpoint::pass(Failpoint::GroupHalfWritten);
+            }
         }
         Ok(())
     }
@@ -163,6 +169,7 @@ impl Segments {
         // One by one: what cannot be given back stays live.
         while let Some((index, file)) = self.oldest().filter(|(index, _)| *index < keep) {
             self.give_back(&mut spares, &segment_name(index * self.segment_bytes), file)?;
+            failpoint::pass(Failpoint::SegmentGivenBack);
             let mut live = self.state.lock();
             live.files.pop_front();
             live.first += 1;

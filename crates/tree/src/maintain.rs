@@ -1,6 +1,9 @@
 //! The life of a tree: creation, upkeep, destruction.
 
-use clearway_base::{PageId, Result, TreeId};
+use clearway_base::{
+    PageId, Result, TreeId,
+    failpoint::{self, Failpoint},
+};
 use clearway_pool::{ExclusivePage, Pool};
 use std::sync::Arc;
 
@@ -190,6 +193,7 @@ impl Tree {
         let mut body = Vec::new();
         Op::System(op).encode(&mut body);
         op::perform(&body, &mut [&mut latched, &mut map], |b| ctx.log_system(b))?;
+        failpoint::pass(Failpoint::DropPruned);
         drop(map);
         self.space.note_freed(lowest);
         Ok(())

@@ -28,6 +28,7 @@
 
 use clearway_base::{
     Error, Lsn, Result, TxnId,
+    failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
 use clearway_log::{Record, SEAL_BYTES_MAX, record_bytes};
@@ -142,15 +143,18 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     }
 
     let begin = insert(core, record::CHECKPOINT_BEGIN, &[])?.start;
+    failpoint::pass(Failpoint::CheckpointBegun);
     let forgets = zoo::has(Bug::TruncatedTooFar);
     let oldest = if forgets { None } else { core.registry.oldest_first() };
     let active = core.registry.snapshot();
     let old = core.superblock.get();
     let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin)).max(old.redo);
     list(core, begin, &active)?;
+    failpoint::pass(Failpoint::CheckpointListed);
     let body = record::encode_checkpoint_end(begin, redo, active.len());
     let end = insert_last(core, record::CHECKPOINT_END, &body)?.end;
     core.log.wait_durable(end)?;
+    failpoint::pass(Failpoint::CheckpointEnded);
     // The pool was asked before; if it has failed since, its answer is not to be relied on.
     core.pool.health()?;
 
@@ -163,6 +167,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     // Relaxed: a trigger's estimate, and the next checkpoint reads it under the mutex.
     core.checkpoints.latest.store(begin.0, Ordering::Relaxed);
     core.checkpoints.count.fetch_add(1, Ordering::Relaxed);
+    failpoint::pass(Failpoint::LogNotTruncated);
     let held = state.holds.iter().map(|(_, from)| *from).min();
     core.log.truncate(held.map_or(keep_from, |held| held.min(keep_from)))?;
     core.reserve.refill(&core.log);

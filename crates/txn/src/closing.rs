@@ -21,7 +21,10 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Error, Result};
+use clearway_base::{
+    Error, Result,
+    failpoint::{self, Failpoint},
+};
 use clearway_sync::{Mutex, atomic::Ordering};
 
 use crate::{
@@ -115,9 +118,11 @@ pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<
         core.pool.clean_all()?;
         checkpoint::take(core, Cleaning::All)
     });
+    failpoint::pass(Failpoint::LogUnsealed);
     let log = core.log.close();
     // Its cleaner must not outlive the directory's lock; pages are clean, or the log failed.
     let _ = core.pool.close();
+    failpoint::pass(Failpoint::LogClosed);
     core.finish_closing();
     written.and(log)
 }

@@ -3,7 +3,10 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use clearway_base::{Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId};
+use clearway_base::{
+    Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId,
+    failpoint::{self, Failpoint},
+};
 use clearway_disk::Disk;
 use clearway_lock::LockTable;
 use clearway_log::Log;
@@ -292,6 +295,7 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<(Opening, Recov
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
     let log = Log::start(disk.clone(), options.log.clone(), Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
+    failpoint::pass(Failpoint::CreationLogged);
     gate.open(log.clone());
     let space = SpaceMap::open(pool.clone());
     let root = OnceLock::new();
@@ -306,6 +310,7 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<(Opening, Recov
     })?;
     let core = &opening.core;
     checkpoint::take(core, Cleaning::All)?;
+    failpoint::pass(Failpoint::CreationUnmarked);
     let root = root.get().copied().unwrap_or(PageId::NONE);
     core.superblock.update(|block| {
         block.catalogue_root = root;
@@ -327,11 +332,14 @@ fn recover(
     let file = SuperblockFile::open(&*disk, block)?;
     // Durable before this opening writes any log.
     let block = file.update(|block| block.epoch = Epoch(block.epoch.0 + 1))?;
+    failpoint::pass(Failpoint::EpochRaised);
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
     let pass = recovery::forward(&disk, &pool, &options, &block)?;
+    failpoint::pass(Failpoint::LogAnalysed);
     let log = options.log.clone();
     let log = Log::start(disk.clone(), log, pass.tail, block.epoch, block.keep_from)?;
+    failpoint::pass(Failpoint::EpochBegun);
     gate.open(log.clone());
     // Not before: what the cleaner copies without a log would count as newer than everything.
     pool.set_redo_position(None);
@@ -347,6 +355,7 @@ fn recover(
     // From here on checkpoints may be needed to make room in the log.
     opening.start_background()?;
     let undone = recovery::backward(&core, losers)?;
+    failpoint::pass(Failpoint::LosersUndone);
     tables::load(&core)?;
     let (drops_resumed, drops_unfinished) = tables::resume_drops(&core)?;
     // Without a background nobody would clean later.

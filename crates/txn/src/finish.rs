@@ -28,6 +28,7 @@ use std::sync::Arc;
 
 use clearway_base::{
     Lsn, Result,
+    failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
 
@@ -66,6 +67,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
             return Err(error);
         }
     };
+    failpoint::pass(Failpoint::CommitLogged);
     slot.public().commits.bump();
     let ack = match () {
         () if zoo::has(Bug::AckBeforeFlush) => Lsn::ZERO,
@@ -73,6 +75,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
         () => span.end.max(slot.owner.max_tag()),
     };
     let outcome = release_committed(&mut slot, ack, span.end);
+    failpoint::pass(Failpoint::CommitReleased);
     tidy_up(slot);
     outcome.map(|()| Committed { ack, wrote: true })
 }

@@ -30,7 +30,10 @@ use std::{
     sync::Arc,
 };
 
-use clearway_base::{Error, Lsn, Result, TxnId};
+use clearway_base::{
+    Error, Lsn, Result, TxnId,
+    failpoint::{self, Failpoint},
+};
 use clearway_disk::{Disk, OpenMode};
 use clearway_log::{LogReader, RecordView};
 use clearway_pool::Pool;
@@ -91,6 +94,7 @@ pub(crate) fn forward(
             records += 1;
             if record::is_change(record.kind) {
                 clearway_tree::redo(pool, record.body, record.span)?;
+                failpoint::pass(Failpoint::ChangeRedone);
             }
             if record.span.start >= block.checkpoint {
                 analysis.note(&record);
@@ -267,6 +271,7 @@ pub(crate) fn backward(core: &Arc<Core>, mut losers: Losers) -> Result<Undone> {
     while let Some((lsn, mut slot)) = losers.undo.pop_last() {
         let prev = read_change(&mut reader, slot.id, lsn, &mut body)?;
         slot.undo_from_log(lsn, prev, &body)?;
+        failpoint::pass(Failpoint::LoserChangeUndone);
         done.changes += 1;
         if prev == Lsn::ZERO {
             losers.undone.push(slot);

@@ -21,7 +21,10 @@ mod table_use;
 
 use std::{cell::Cell, sync::Arc};
 
-use clearway_base::{Error, Lsn, LsnSpan, Result, TreeId, TxnId};
+use clearway_base::{
+    Error, Lsn, LsnSpan, Result, TreeId, TxnId,
+    failpoint::{self, Failpoint},
+};
 use clearway_lock::{IntentMode, LockOwner, ResourceId, WaitLimit};
 use clearway_log::Record;
 use clearway_tree::LeafHint;
@@ -274,6 +277,7 @@ impl Slot {
             let before = self.undo.len();
             self.undo.copy_newest(&mut body);
             result = self.undo_one(&body);
+            failpoint::pass(Failpoint::ChangeUndone);
             debug_assert!(result.is_err() || self.undo.len() == before - 1, "T3");
         }
         self.undoing = false;

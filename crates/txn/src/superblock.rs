@@ -27,7 +27,10 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, SECTOR_SIZE, crc32c};
+use clearway_base::{
+    Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, SECTOR_SIZE, crc32c,
+    failpoint::{self, Failpoint},
+};
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_sync::Mutex;
 
@@ -259,6 +262,7 @@ impl SuperblockFile {
         let file = disk.open(DATA_FILE, OpenMode::Create)?;
         file.set_len(0)?;
         file.allocate(0, COPIES * PAGE_SIZE as u64)?;
+        failpoint::pass(Failpoint::CreationBlank);
         write_copy(&*file, &first)?;
         disk.sync_dir("")?;
         Ok(SuperblockFile { file, current: Mutex::new(first) })
@@ -274,7 +278,10 @@ impl SuperblockFile {
         let mut current = self.current.lock();
         let mut next = current.clone();
         change(&mut next);
-        for _ in 0..COPIES {
+        for copy in 0..COPIES {
+            if copy > 0 {
+                failpoint::pass(Failpoint::SuperblockOnce);
+            }
             next.sequence += 1;
             let at = (next.sequence % COPIES) * PAGE_SIZE as u64;
             self.file.write_durable_at(&next.encode(), at)?;

@@ -54,7 +54,10 @@ use std::{
     sync::Arc,
 };
 
-use clearway_base::{Error, PageId, Result, TABLE_NAME_LEN_MAX, TreeId};
+use clearway_base::{
+    Error, PageId, Result, TABLE_NAME_LEN_MAX, TreeId,
+    failpoint::{self, Failpoint},
+};
 use clearway_lock::IntentMode;
 use clearway_sync::{
     Mutex, RwLock,
@@ -202,6 +205,7 @@ pub(crate) fn create(core: &Arc<Core>, name: &str) -> Result<Table> {
     core.tables.know(&table);
     // A failure has stopped the engine: the next opening knows whether there is a table.
     commit_durably(slot)?;
+    failpoint::pass(Failpoint::TableEntered);
     core.tables.publish(&table);
     Ok(table)
 }
@@ -218,6 +222,7 @@ fn create_in(slot: &mut Slot, name: &str) -> Result<Tree> {
         let id = TreeId(core.tables.next_id.fetch_add(1, Ordering::Relaxed));
         let (pool, space) = (core.pool.clone(), core.space.clone());
         let created = Tree::create(pool, space, id, core.tree_config(), slot)?;
+        failpoint::pass(Failpoint::TableRooted);
         let entry = Entry { state: LIVE, tree: id, root: created.root() };
         if let Err(error) = tree.insert(slot, hint, key, &entry.encode()) {
             created.destroy(slot)?;
@@ -251,6 +256,7 @@ fn drop_for(core: &Arc<Core>, holder: &mut Slot, name: &str) -> Result<()> {
     };
     debug_assert!(!table.is_dropped(), "only a holder of the absolute lock drops");
     mark_dropping(core, &table)?;
+    failpoint::pass(Failpoint::DropMarked);
     table.mark_dropped();
     core.tables.hide(&table);
     finish_drop(core, holder, &table)
@@ -270,7 +276,9 @@ fn finish_drop(core: &Arc<Core>, slot: &mut Slot, table: &Table) -> Result<()> {
     let delete = |slot: &mut Slot, hint: &mut LeafHint, catalogue: &Tree| {
         catalogue.delete(slot, hint, name.as_bytes())
     };
-    match table.tree().destroy(slot).and_then(|()| change_catalogue(core, delete)) {
+    let destroyed = table.tree().destroy(slot);
+    failpoint::pass(Failpoint::DropEmptied);
+    match destroyed.and_then(|()| change_catalogue(core, delete)) {
         Ok(()) => {
             core.tables.forget(table);
             Ok(())

@@ -49,6 +49,8 @@ pub(crate) struct Lane {
 const PROVE: &str = "run --quiet --profile prove -p clearway-prove --";
 const FUZZ: &str = "run --quiet --profile prove -p clearway-fuzz --";
 const CHECK: &str = "run --quiet --profile prove -p clearway-check --";
+/// Where the engine is built with the feature `zoo`, which makes it another one.
+const ZOO: &str = "target/zoo";
 
 /// A lane's share of a run of so many minutes.
 fn minutes(budget: Budget, share: f64) -> Option<f64> {
@@ -160,13 +162,21 @@ fn power(budget: Budget, seed: u64) -> Vec<Work> {
     vec![work.with("CLEARWAY_POWER_CUTS", cuts).with("CLEARWAY_KILL_SEED", seed)]
 }
 
-/// The two kill tests share the number. In CI `cargo test` has just killed 140 times.
+/// Kills at failpoints, and at random moments; the two tests of these share the number. In CI
+/// `cargo test` has just killed 140 times at random moments.
 fn kill(budget: Budget, seed: u64) -> Vec<Work> {
-    let Some(kills) = by_the_hour(budget, 500) else { return Vec::new() };
-    let tests = "killed_under_load killed_during_recovery";
-    let line = format!("test --quiet --release -p clearway --test kill -- {tests}");
-    let work = Work::cargo(&line);
-    vec![work.with("CLEARWAY_KILLS", kills).with("CLEARWAY_KILL_SEED", seed)]
+    let line = "test --quiet --profile prove -p clearway --features zoo --test kill failpoints \
+                -- --ignored --nocapture";
+    let chosen = Work::cargo(line).with("CARGO_TARGET_DIR", ZOO);
+    let chosen = chosen.with("CLEARWAY_KILL_ROUNDS", amount(budget, 1, 15));
+    let mut works = vec![chosen.with("CLEARWAY_KILL_SEED", seed)];
+    if let Some(kills) = by_the_hour(budget, 500) {
+        let tests = "killed_under_load killed_during_recovery";
+        let line = format!("test --quiet --release -p clearway --test kill -- {tests}");
+        let random = Work::cargo(&line).with("CLEARWAY_KILLS", kills);
+        works.push(random.with("CLEARWAY_KILL_SEED", seed));
+    }
+    works
 }
 
 fn histories(budget: Budget, seed: u64) -> Vec<Work> {
@@ -196,8 +206,7 @@ fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 fn zoo(_: Budget, seed: u64) -> Vec<Work> {
-    // With the feature the engine is another one: it is built beside the others.
     let run = "run --quiet --profile prove -p clearway-prove --features zoo -- zoo";
     let work = Work::cargo(&format!("{run} --seed {seed:#x} --seconds 14"));
-    vec![work.with("CARGO_TARGET_DIR", "target/zoo")]
+    vec![work.with("CARGO_TARGET_DIR", ZOO)]
 }

@@ -20,7 +20,8 @@
 //! was seen, is open, the edges of one of several [alternatives](choices) must hold, and a search
 //! finds alternatives without a cycle or shows that there are none.
 //!
-//! 1. [`replay`]: what each transaction wrote, and read of others.
+//! 1. [`replay`]: what each transaction wrote, and read of others; [`sums`]: what was read where
+//!    only a sum was told.
 //! 2. [`versions`], [`registers`]: orders of versions, and the edges and choices they make.
 //! 3. [`realtime`]: edges of real time.
 //! 4. [`choices`]: what is still open. 5. [`cycles`]: what is wrong.
@@ -34,6 +35,7 @@ mod realtime;
 mod registers;
 mod replay;
 mod report;
+mod sums;
 mod versions;
 
 pub use report::{Anomaly, Class, Kind, Report};
@@ -69,9 +71,9 @@ pub fn check(history: &History) -> Result<Report, FormatError> {
 pub fn check_level(history: &History, level: Level) -> Result<Report, FormatError> {
     let transactions = history.transactions()?;
     let mut report = Report::new(&transactions);
-    let facts = replay::replay(&transactions, &mut report)?;
-    let mut graph = Graph::new(transactions.len());
     let strict = level == Level::StrictSerializable;
+    let facts = replay::replay(&transactions, strict, &mut report)?;
+    let mut graph = Graph::new(transactions.len());
     let real_time = strict.then_some(history);
     let mut open = versions::connect(&facts, &transactions, real_time, &mut graph, &mut report);
     open.extend(registers::connect(&facts, &transactions, &mut graph, &mut report));

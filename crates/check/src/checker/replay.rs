@@ -10,6 +10,7 @@ use crate::{
 use super::{
     is_acknowledged,
     report::{Kind, Report},
+    sums::{self, Sum, Total},
 };
 
 /// What a key is of.
@@ -72,9 +73,10 @@ pub(super) struct Facts {
     keys: HashMap<Space, BTreeSet<u64>>,
 }
 
-/// Goes through all transactions.
+/// Goes through all transactions. Real time counts if `strict`.
 pub(super) fn replay(
     transactions: &[Transaction],
+    strict: bool,
     report: &mut Report,
 ) -> Result<Facts, FormatError> {
     let mut facts = Facts { happened: vec![false; transactions.len()], ..Facts::default() };
@@ -82,11 +84,14 @@ pub(super) fn replay(
         facts.note_writes(index, transaction)?;
         facts.happened[index] = is_acknowledged(transaction);
     }
+    let mut sums = Vec::new();
     for (index, transaction) in transactions.iter().enumerate() {
         if is_acknowledged(transaction) {
-            Replay { facts: &mut facts, index, own: HashMap::new(), transaction, report }.run();
+            let (facts, sums, own) = (&mut facts, &mut sums, HashMap::new());
+            Replay { facts, sums, index, own, transaction, report }.run();
         }
     }
+    sums::resolve(&mut facts, &sums, transactions, strict, report);
     facts.drop_misses(transactions);
     facts.judge_readings(transactions, report);
     facts.note_hits(transactions);
@@ -237,16 +242,17 @@ impl Facts {
 }
 
 /// One acknowledged transaction, operation by operation.
-struct Replay<'a> {
+struct Replay<'a, 'h> {
     facts: &'a mut Facts,
+    sums: &'a mut Vec<Sum<'h>>,
     index: usize,
-    transaction: &'a Transaction,
+    transaction: &'h Transaction,
     /// What it wrote so far: versions of each object, and whether the last one removed a row.
     own: HashMap<Object, (Vec<u64>, bool)>,
     report: &'a mut Report,
 }
 
-impl Replay<'_> {
+impl<'h> Replay<'_, 'h> {
     fn run(mut self) {
         let transaction = self.transaction;
         for op in &transaction.ops {
@@ -260,7 +266,7 @@ impl Replay<'_> {
         }
     }
 
-    fn read(&mut self, op: &Op) {
+    fn read(&mut self, op: &'h Op) {
         let object = |space, key| Object { space, key };
         match op {
             Op::List { key, values: Some(values) } => {
@@ -294,6 +300,22 @@ impl Replay<'_> {
                 for key in self.missed(Space::Row, *low, *high, &keys) {
                     self.read_version(object(Space::Row, key), Seen::Absent, predicate);
                 }
+            }
+            Op::Sum { low, high, found: Some((rows, sum)), .. } if low <= high => {
+                let own = self.own.iter().filter(|(object, _)| {
+                    object.space == Space::Row && (*low..=*high).contains(&object.key)
+                });
+                let left = |(versions, removed): &(Vec<u64>, bool)| {
+                    versions.last().copied().filter(|_| !removed)
+                };
+                self.sums.push(Sum {
+                    transaction: self.index,
+                    op,
+                    low: *low,
+                    high: *high,
+                    own: own.map(|(object, own)| (object.key, left(own))).collect(),
+                    total: Total { rows: *rows, sum: *sum },
+                });
             }
             _ => {}
         }

@@ -41,6 +41,8 @@ pub enum Kind {
     IntermediateRead,
     /// Two transactions read the same version and both wrote the next one.
     LostUpdate,
+    /// No versions of the rows in a range have the sum that was read.
+    ImpossibleSum,
     /// An acknowledged append is not in a list that was read later.
     LostWrite,
     /// The same, and the database crashed in between.
@@ -64,6 +66,7 @@ impl fmt::Display for Kind {
             Kind::AbortedRead => "G1a",
             Kind::IntermediateRead => "G1b",
             Kind::LostUpdate => "lost-update",
+            Kind::ImpossibleSum => "impossible-sum",
             Kind::LostWrite => "lost-write",
             Kind::LostInCrash => "lost-in-crash",
             Kind::Cycle { class, realtime } => {
@@ -111,6 +114,9 @@ pub struct Report {
     /// Choices left open when the search gave up. If there are any, nothing wrong was found and
     /// nothing proves that all is well.
     pub undecided: usize,
+    /// Sums that several states of their range have, or that too many might have, so that they
+    /// tell less than they could.
+    pub ambiguous_sums: usize,
     /// What is wrong, of each kind the first few.
     pub anomalies: Vec<Anomaly>,
     /// Further anomalies that were only counted.
@@ -184,6 +190,10 @@ impl fmt::Display for Report {
             self.unknown,
             self.edges,
             self.choices
-        )
+        )?;
+        match self.ambiguous_sums {
+            0 => Ok(()),
+            sums => write!(f, ", {sums} ambiguous sums"),
+        }
     }
 }

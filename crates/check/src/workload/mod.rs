@@ -6,6 +6,7 @@
 //! | append | appends to lists, reads of lists and of ranges of lists |
 //! | register | reads, blind writes, read-modify-writes, compare-and-set |
 //! | range | rows inserted, replaced and removed under range reads in both directions |
+//! | sum | transfers between rows, insertions and removals under sums over ranges |
 //! | mixed | all of them, in the same transactions |
 //!
 //! Half of the threads run one transaction after the other. The other half keep several under way
@@ -36,14 +37,16 @@ pub enum Workload {
     Register,
     /// Rows and ranges of them.
     Range,
+    /// Rows and sums of ranges of them.
+    Sum,
     /// All.
     Mixed,
 }
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Workload; 4] =
-        [Workload::Append, Workload::Register, Workload::Range, Workload::Mixed];
+    pub const ALL: [Workload; 5] =
+        [Workload::Append, Workload::Register, Workload::Range, Workload::Sum, Workload::Mixed];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -51,6 +54,7 @@ impl Workload {
             Workload::Append => "append",
             Workload::Register => "register",
             Workload::Range => "range",
+            Workload::Sum => "sum",
             Workload::Mixed => "mixed",
         }
     }

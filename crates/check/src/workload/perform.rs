@@ -89,6 +89,12 @@ fn perform_step(step: &Step, access: &mut dyn Access, done: &mut Vec<Op>) -> Res
             let found = found.iter().map(|(key, value)| (*key, number(value, 0))).collect();
             Op::Rows { low, high, way, found: Some(found) }
         }
+        Op::Sum { low, high, way, .. } => {
+            let rows = access.range(Place::Rows, low, high, way)?;
+            let versions = rows.iter().map(|(_, value)| number(value, 0));
+            let sum = versions.fold(0u64, u64::wrapping_add);
+            Op::Sum { low, high, way, found: Some((rows.len() as u64, sum)) }
+        }
     };
     done.push(op);
     Ok(())

@@ -3,6 +3,7 @@
 use crate::{
     Rng,
     history::{Op, Way},
+    rng::spread,
 };
 
 use super::{Workload, store::How};
@@ -11,6 +12,8 @@ use super::{Workload, store::How};
 const KEYS: u64 = 8;
 /// Rows that are in use at a time.
 const ROWS: u64 = 32;
+/// The same where sums are read: few, so that most of them change while they are added up.
+const SUMMED_ROWS: u64 = 8;
 /// After this many transactions other keys come into use, so that lists stay short.
 const TURNOVER: u64 = 400;
 /// Values that one transaction may write.
@@ -57,14 +60,16 @@ impl Planner {
         for _ in 0..count {
             let workload = match self.workload {
                 Workload::Mixed => {
-                    let all = [Workload::Append, Workload::Register, Workload::Range];
-                    all[self.rng.below(3) as usize]
+                    let all =
+                        [Workload::Append, Workload::Register, Workload::Range, Workload::Sum];
+                    all[self.rng.below(4) as usize]
                 }
                 one => one,
             };
             let ops = match workload {
                 Workload::Register => self.register_ops(issued, read_only, &mut next),
                 Workload::Range => vec![self.range_op(issued, read_only, &mut next)],
+                Workload::Sum => self.sum_ops(issued, read_only, &mut next),
                 _ => vec![self.append_op(issued, read_only, &mut next)],
             };
             for op in ops {
@@ -84,12 +89,14 @@ impl Planner {
                 Op::Write { key, .. } | Op::Read { key, .. } | Op::Cas { key, .. } => {
                     Op::Write { key, value: *next }
                 }
-                Op::Insert { key, .. } => Op::Delete { key, version: *next },
+                Op::Insert { key, .. } => Op::Delete { key, version: self.version(*next) },
                 Op::Delete { key, .. } | Op::Ledger { key, .. } => {
-                    Op::Insert { key, version: *next }
+                    Op::Insert { key, version: self.version(*next) }
                 }
                 Op::Lists { low, .. } => Op::Append { key: low, value: *next },
-                Op::Rows { low, .. } => Op::Insert { key: low, version: *next },
+                Op::Rows { low, .. } | Op::Sum { low, .. } => {
+                    Op::Insert { key: low, version: self.version(*next) }
+                }
             }
         });
         let pause_us = if self.rng.one_in(4) { self.rng.below(200) } else { 0 };
@@ -155,11 +162,47 @@ impl Planner {
             3 => Op::Rows { low: key, high: key, way: Way::Up, found: None },
             _ => {
                 *next += 1;
-                let version = *next;
+                let version = self.version(*next);
                 if choice < 7 { Op::Insert { key, version } } else { Op::Delete { key, version } }
             }
         }
     }
+
+    /// The version of a row: where sums are read, a number that gives itself away in them.
+    fn version(&self, number: u64) -> u64 {
+        if self.workload == Workload::Range { number } else { spread(number) }
+    }
+
+    fn sum_ops(&mut self, issued: u64, read_only: bool, next: &mut u64) -> Vec<Op> {
+        let rows = rows_in_use(self.workload);
+        let (one, other) = (self.key(issued, rows), self.key(issued, rows));
+        let choice = self.rng.below(10);
+        if choice == 0 {
+            return vec![Op::Rows { low: one, high: one, way: Way::Up, found: None }];
+        }
+        if choice < 5 || read_only {
+            let (low, _, way) = self.bounds(issued, rows);
+            let high = low + self.rng.below(SUMMED_ROWS);
+            return vec![Op::Sum { low, high, way, found: None }];
+        }
+        *next += 2;
+        let (first, second) = (self.version(*next - 1), self.version(*next));
+        let insert = |key, version| Op::Insert { key, version };
+        let delete = |key, version| Op::Delete { key, version };
+        match choice {
+            // A transfer: both rows change, and a sum that sees one of them is wrong.
+            5 | 6 => vec![insert(one, first), insert(other, second)],
+            // A row moves: neither more rows nor fewer.
+            7 => vec![delete(one, first), insert(other, second)],
+            8 => vec![delete(one, first)],
+            _ => vec![insert(one, first)],
+        }
+    }
+}
+
+/// Rows that a workload has in use at a time.
+fn rows_in_use(workload: Workload) -> u64 {
+    if workload == Workload::Sum { SUMMED_ROWS } else { ROWS }
 }
 
 /// Reads of everything that `issued` transactions may have written, in parts.
@@ -167,15 +210,16 @@ pub(super) fn last_reads(workload: Workload, issued: u64) -> Vec<Vec<Op>> {
     let windows = issued / TURNOVER + 2;
     let mut parts = Vec::new();
     for window in 0..windows {
-        let (keys, rows) = (window * KEYS, window * ROWS);
-        let (key_end, row_end) = (keys + KEYS - 1, rows + ROWS - 1);
+        let in_use = rows_in_use(workload);
+        let (keys, rows) = (window * KEYS, window * in_use);
+        let (key_end, row_end) = (keys + KEYS - 1, rows + in_use - 1);
         if matches!(workload, Workload::Append | Workload::Mixed) {
             parts.push(vec![Op::Lists { low: keys, high: key_end, way: Way::Up, found: None }]);
         }
         if matches!(workload, Workload::Register | Workload::Mixed) {
             parts.push((keys..=key_end).map(|key| Op::Read { key, value: None }).collect());
         }
-        if matches!(workload, Workload::Range | Workload::Mixed) {
+        if matches!(workload, Workload::Range | Workload::Sum | Workload::Mixed) {
             let ledgers = rows..=row_end;
             let mut part: Vec<Op> = ledgers.map(|key| Op::Ledger { key, versions: None }).collect();
             part.push(Op::Rows { low: rows, high: row_end, way: Way::Down, found: None });

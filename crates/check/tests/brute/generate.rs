@@ -13,7 +13,15 @@ pub(crate) enum Mix {
     Lists,
     Registers,
     Rows,
+    Sums,
     All,
+}
+
+impl Mix {
+    /// Whether there are rows, whose order of versions only their ledgers tell.
+    fn has_ledgers(self) -> bool {
+        matches!(self, Mix::Rows | Mix::Sums | Mix::All)
+    }
 }
 
 /// Keys of each kind.
@@ -22,15 +30,13 @@ const KEYS: u64 = 2;
 /// Up to six transactions. They run operation by operation on one state; how carelessly they are
 /// interleaved, and whether results are falsified afterwards, is drawn.
 pub(crate) fn history(rng: &mut Rng, mix: Mix) -> History {
-    let count = 2 + rng.below(if mix == Mix::Rows { 4 } else { 5 });
+    let count = 2 + rng.below(if matches!(mix, Mix::Rows | Mix::Sums) { 4 } else { 5 });
     let mut value = 0;
     let mut plans: Vec<Vec<Op>> = (0..count).map(|_| plan(rng, mix, &mut value)).collect();
-    if matches!(mix, Mix::Rows | Mix::All) {
-        // The order of a row's versions is known from its ledger.
+    if mix.has_ledgers() {
         plans.push((0..KEYS).map(|key| Op::Ledger { key, versions: None }).collect());
     }
-    let last_is_last = matches!(mix, Mix::Rows | Mix::All);
-    let mut history = execute(rng, &plans, last_is_last);
+    let mut history = execute(rng, &plans, mix.has_ledgers());
     if rng.one_in(3) {
         falsify(rng, &mut history);
     }
@@ -42,11 +48,13 @@ fn plan(rng: &mut Rng, mix: Mix, value: &mut u64) -> Vec<Op> {
     let mut ops = Vec::new();
     for _ in 0..1 + rng.below(3) {
         let mix = match mix {
-            Mix::All => [Mix::Lists, Mix::Registers, Mix::Rows][rng.below(3) as usize],
+            Mix::All => [Mix::Lists, Mix::Registers, Mix::Rows, Mix::Sums][rng.below(4) as usize],
             mix => mix,
         };
         *value += 1;
-        ops.push(op(rng, mix, *value));
+        // Large and random, so that sums tell the versions.
+        let value = Rng::new(*value, 0).next_u64();
+        ops.push(op(rng, mix, value));
     }
     ops
 }
@@ -64,6 +72,8 @@ fn op(rng: &mut Rng, mix: Mix, value: u64) -> Op {
         (Mix::Registers, _) => Op::Read { key, value: None },
         (_, 0) => Op::Insert { key, version: value },
         (_, 1) => Op::Delete { key, version: value },
+        (Mix::Sums, _) if rng.one_in(4) => Op::Rows { low, high, way, found: None },
+        (Mix::Sums, 2..) => Op::Sum { low, high, way, found: None },
         (_, 2) => Op::Rows { low: key, high: key, way, found: None },
         _ => Op::Rows { low, high, way, found: None },
     }
@@ -141,6 +151,7 @@ fn falsify(rng: &mut Rng, history: &mut History) {
         Op::Read { value: Some(value), .. } => *value = value.map(|value| value ^ 1),
         Op::Rows { found: Some(found), .. } => drop(found.pop()),
         Op::Lists { found: Some(found), .. } => drop(found.pop()),
+        Op::Sum { found: Some(found), .. } => found.0 ^= 1,
         _ => {}
     }
 }

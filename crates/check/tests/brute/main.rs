@@ -61,6 +61,11 @@ fn rows_are_judged_as_all_orders_judge_them() {
 }
 
 #[test]
+fn sums_are_judged_as_all_orders_judge_them() {
+    run(generate::Mix::Sums);
+}
+
+#[test]
 fn mixtures_are_judged_as_all_orders_judge_them() {
     run(generate::Mix::All);
 }

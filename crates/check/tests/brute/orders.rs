@@ -49,6 +49,11 @@ impl State {
                 let found = self.rows.range(low..=high).map(|(k, v)| (*k, *v));
                 return Op::Rows { low, high, way, found: Some(turned(found.collect(), way)) };
             }
+            Op::Sum { low, high, way, .. } => {
+                let versions: Vec<u64> = self.rows.range(low..=high).map(|(_, v)| *v).collect();
+                let sum = versions.iter().fold(0u64, |sum, version| sum.wrapping_add(*version));
+                return Op::Sum { low, high, way, found: Some((versions.len() as u64, sum)) };
+            }
             Op::Cas { .. } => unreachable!("not generated"),
         }
         op.clone()

@@ -58,7 +58,7 @@ pub(crate) fn pair(first: u64, second: u64) -> [u8; 16] {
     key
 }
 
-fn number(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn number(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
@@ -109,7 +109,7 @@ impl Books {
     }
 
     /// Every row of a table, read in parts.
-    fn rows(&self, table: &Table) -> Vec<(Vec<u8>, Vec<u8>)> {
+    pub(crate) fn rows(&self, table: &Table) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         loop {
             let after = rows.last().map_or_else(Vec::new, |(key, _)| [&key[..], &[0]].concat());

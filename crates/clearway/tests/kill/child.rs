@@ -1,18 +1,25 @@
 //! What the killed process does.
 
-use std::{collections::VecDeque, io::Write, path::PathBuf};
+use std::{
+    collections::VecDeque,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use clearway::{Database, Error, Options, Pending, Result};
 use clearway_sync::thread;
 
-use crate::bank::{ACCOUNTS, BATCH, Books, Rng, Transfer, pair};
+use crate::{
+    bank::{ACCOUNTS, BATCH, Books, Rng, Transfer, pair},
+    restless,
+};
 
 pub(crate) const ROLE: &str = "CLEARWAY_KILL_ROLE";
 pub(crate) const DIRECTORY: &str = "CLEARWAY_KILL_DIRECTORY";
 pub(crate) const SEED: &str = "CLEARWAY_KILL_CHILD_SEED";
 
 /// Agent threads, and clients of each.
-const AGENTS: u64 = 2;
+pub(crate) const AGENTS: u64 = 2;
 const CLIENTS: u64 = 12;
 
 /// What a child is for.
@@ -24,6 +31,8 @@ pub(crate) enum Role {
     LoadWithoutCheckpoints,
     /// Open, and do nothing more until killed.
     Recover,
+    /// All that the engine can do, so that it passes every failpoint.
+    Restless,
 }
 
 impl Role {
@@ -32,12 +41,13 @@ impl Role {
             Role::Load => "load",
             Role::LoadWithoutCheckpoints => "load-without-checkpoints",
             Role::Recover => "recover",
+            Role::Restless => "restless",
         }
     }
 
     fn asked() -> Option<Role> {
         let name = std::env::var(ROLE).ok()?;
-        let roles = [Role::Load, Role::LoadWithoutCheckpoints, Role::Recover];
+        let roles = [Role::Load, Role::LoadWithoutCheckpoints, Role::Recover, Role::Restless];
         roles.into_iter().find(|role| role.name() == name)
     }
 }
@@ -55,6 +65,8 @@ pub(crate) fn options(role: Role, seed: u64) -> Options {
         Role::LoadWithoutCheckpoints | Role::Recover => {
             options.log_capacity(512 << 20).checkpoint_every(128 << 20)
         }
+        // Short segments, so that many are made and given back.
+        Role::Restless => options.log_capacity(8 << 20).checkpoint_every(256 << 10),
     }
 }
 
@@ -63,13 +75,10 @@ pub(crate) fn run_if_asked() {
     let Some(role) = Role::asked() else { return };
     let path = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let seed = std::env::var(SEED).unwrap().parse().unwrap();
-    let db = match options(role, seed).open(path) {
-        Ok(db) => db,
-        Err(error) => {
-            eprintln!("the child cannot open: {error}");
-            std::process::exit(3);
-        }
-    };
+    if role == Role::Restless {
+        restless::live(&path, seed);
+    }
+    let db = open(&path, role, seed);
     if role != Role::Recover {
         load(&db, seed);
     }
@@ -79,8 +88,16 @@ pub(crate) fn run_if_asked() {
     }
 }
 
+/// Opens the database, or ends the process.
+pub(crate) fn open(path: &Path, role: Role, seed: u64) -> Database {
+    options(role, seed).open(path).unwrap_or_else(|error| {
+        eprintln!("the child cannot open: {error}");
+        std::process::exit(3)
+    })
+}
+
 /// One write of whole lines.
-fn say(lines: &str) {
+pub(crate) fn say(lines: &str) {
     let mut output = std::io::stdout().lock();
     output.write_all(lines.as_bytes()).and_then(|()| output.flush()).unwrap();
 }
@@ -101,7 +118,7 @@ fn load(db: &Database, seed: u64) {
     });
 }
 
-fn exit_on_error(result: Result<()>) {
+pub(crate) fn exit_on_error(result: Result<()>) {
     if let Err(error) = result {
         eprintln!("the child's load failed: {error}");
         std::process::exit(4);
@@ -109,7 +126,7 @@ fn exit_on_error(result: Result<()>) {
 }
 
 /// Keeps a transaction of each of its clients under way, and tells which were acknowledged.
-fn pipeline(db: &Database, books: &Books, agent: u64, mut rng: Rng) -> Result<()> {
+pub(crate) fn pipeline(db: &Database, books: &Books, agent: u64, mut rng: Rng) -> Result<()> {
     let mut under_way: VecDeque<(u64, u64, Pending<()>)> = VecDeque::new();
     let mut free: VecDeque<(u64, u64)> = VecDeque::new();
     for client in agent * CLIENTS..(agent + 1) * CLIENTS {
@@ -163,7 +180,7 @@ fn abort(db: &Database, books: &Books, client: u64, sequence: u64, what: Transfe
 }
 
 /// Long transactions of many rows, some rolled back, so that a kill leaves much to undo.
-fn batches(db: &Database, books: &Books, writer: u64, mut rng: Rng) -> Result<()> {
+pub(crate) fn batches(db: &Database, books: &Books, writer: u64, mut rng: Rng) -> Result<()> {
     for batch in 0.. {
         let mut tx = db.begin();
         for index in 0..BATCH {

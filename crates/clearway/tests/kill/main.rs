@@ -10,7 +10,9 @@
 
 mod bank;
 mod child;
+mod failpoints;
 mod power;
+mod restless;
 mod traced;
 
 use std::{
@@ -18,7 +20,7 @@ use std::{
     io::{BufRead, BufReader},
     os::unix::process::CommandExt,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
@@ -35,6 +37,8 @@ const KILLS_BETWEEN_CHECKS: u64 = 4;
 const KILLS_PER_DIRECTORY: u64 = 26;
 /// How long a child may live on after something was done to it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// From here on a client is none: what its "acknowledgements" mean, its own check knows.
+const NO_CLIENT: u64 = 1 << 32;
 /// Longest life under load after the database is open.
 const LIFE_MAX_MS: u64 = 160;
 /// Rounds of the recovery test, and kills of recovery in each.
@@ -126,12 +130,12 @@ impl Victim {
         self.settle(acknowledged)
     }
 
-    /// Waits for the child to end by what was done to it, for a second, then kills it. Adds what it
-    /// acknowledged; true if it ended by itself.
-    fn die(mut self, acknowledged: &mut Acknowledged) -> bool {
+    /// Waits for the child to end by what was done to it, and kills it if it lives on for longer
+    /// than `patience`. Adds what it acknowledged; its status if it ended by itself.
+    fn die(mut self, acknowledged: &mut Acknowledged, patience: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
         let mut status = self.process.try_wait().unwrap();
-        while status.is_none() && begun.elapsed() < LAST_WORDS {
+        while status.is_none() && begun.elapsed() < patience {
             thread::sleep(Duration::from_millis(5));
             status = self.process.try_wait().unwrap();
         }
@@ -142,14 +146,15 @@ impl Victim {
             self.process.wait().unwrap();
         }
         self.settle(acknowledged);
-        status.is_some()
+        status
     }
 
     fn settle(self, acknowledged: &mut Acknowledged) -> bool {
         let (lines, open) = self.reader.join().unwrap();
         for (client, sequence) in lines {
             let highest = acknowledged.entry(client).or_insert(0);
-            assert!(sequence > *highest, "client {client}: {sequence} after {highest}");
+            let is_new = sequence > *highest || client >= NO_CLIENT && sequence == *highest;
+            assert!(is_new, "client {client}: {sequence} after {highest}");
             *highest = sequence;
         }
         open

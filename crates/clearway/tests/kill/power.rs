@@ -12,7 +12,7 @@ use std::{
 
 use clearway_sync::thread;
 
-use super::{Acknowledged, Rng, Victim, check, directory, setting};
+use super::{Acknowledged, LAST_WORDS, Rng, Victim, check, directory, setting};
 use crate::child::Role;
 
 /// Cuts, unless the environment says otherwise.
@@ -84,7 +84,7 @@ fn a_power_cut_loses_no_acknowledged_transaction() {
             println!("SKIPPED: the file system cannot be shut down here");
             return;
         }
-        victim.die(&mut acknowledged);
+        victim.die(&mut acknowledged, LAST_WORDS);
         assert!(device.unmount() && device.mount(), "the file system does not come back");
         check(&path, &acknowledged, Role::Load, seed + cut);
     }

@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Acknowledged, Rng, Victim, check, directory, setting};
+use super::{Acknowledged, LAST_WORDS, Rng, Victim, check, directory, setting};
 use crate::child::Role;
 
 /// System calls by which the engine changes its files.
@@ -47,7 +47,7 @@ fn killed_at_a_system_call_a_database_keeps_every_acknowledged_transaction() {
             let call = CALLS[rng.below(CALLS.len() as u64) as usize];
             let wrapper = injection(call, "signal=KILL", 1 + rng.below(NUMBER_MAX));
             let victim = Victim::start_under(&wrapper, &path, Role::Load, seed + 3 * round + life);
-            struck += u64::from(victim.die(&mut acknowledged));
+            struck += u64::from(victim.die(&mut acknowledged, LAST_WORDS).is_some());
         }
         check(&path, &acknowledged, Role::Load, seed + round);
     }
@@ -80,7 +80,7 @@ fn refused_a_system_call_a_database_keeps_every_acknowledged_transaction() {
         let mut wrapper = injection(call, error, 1);
         wrapper[8] = inject;
         let victim = Victim::start_under(&wrapper, &path, Role::Load, seed + round + 1);
-        victim.die(&mut acknowledged);
+        victim.die(&mut acknowledged, LAST_WORDS);
         check(&path, &acknowledged, Role::Load, seed + round);
     }
 }

@@ -12,6 +12,7 @@ use std::{
 
 use clearway_base::{
     Error, Lsn, Result,
+    failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
@@ -93,6 +94,7 @@ impl Segments {
     /// Gives a spare a segment's name. After a failure it has its old one, or the log stops (G4).
     fn name_durably(&self, spare: &str, name: &str) -> Result<()> {
         self.disk.rename(spare, name)?;
+        failpoint::pass(Failpoint::SegmentNamed);
         if zoo::has(Bug::DirectoryNotSynced) {
             return Ok(());
         }
@@ -113,6 +115,7 @@ impl Segments {
             let _ = self.disk.remove(&name);
             return Err(error);
         }
+        failpoint::pass(Failpoint::SegmentFilled);
         Ok((name, file))
     }
 

@@ -13,6 +13,7 @@
 
 use clearway_base::{
     Error, Lsn, PAGE_SIZE, PageId, Result,
+    failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
 use clearway_disk::AlignedBuf;
@@ -194,8 +195,10 @@ impl Pool {
             true => Ok(()),
             false => double_write.write(batch.area, entries, image),
         };
+        failpoint::pass(Failpoint::CopiesSafe);
         match safe.and_then(|()| self.write_in_place(batch)) {
             Ok(()) => {
+                failpoint::pass(Failpoint::PagesSynced);
                 double_write.finish(batch.area);
                 Ok(())
             }
@@ -228,6 +231,7 @@ impl Pool {
             }
             result
         })?;
+        failpoint::pass(Failpoint::PagesWritten);
         self.sync_in_place()
     }
 
@@ -247,6 +251,7 @@ impl Pool {
             // Entries are in file order, so a run of neighbours is contiguous in the image too.
             let end = at + run.len() * PAGE_SIZE;
             self.data.file().write_at(&image[at..end], data_file::offset(run[0].page))?;
+            failpoint::pass(Failpoint::PagesHalfWritten);
             at = end;
         }
         Ok(())

@@ -46,7 +46,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use clearway_base::{Lsn, PAGE_SIZE, PageId, Result, crc32c};
+use clearway_base::{
+    Lsn, PAGE_SIZE, PageId, Result, crc32c,
+    failpoint::{self, Failpoint},
+};
 use clearway_disk::{AlignedBuf, Disk, File};
 use clearway_sync::Mutex;
 
@@ -226,6 +229,7 @@ fn repair(headers: &[Header], file: &dyn File, data: &DataFile) -> Result<u64> {
     for header in open {
         repaired += repair_from(header, file, data, &mut done)?;
     }
+    failpoint::pass(Failpoint::PagesRepaired);
     data.file().sync_data()?;
     Ok(repaired)
 }

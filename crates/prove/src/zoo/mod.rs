@@ -94,8 +94,10 @@ impl Lane {
     fn command(self, choice: &Choice) -> Command {
         if self == Lane::Specs {
             let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-            let line = "test --quiet -p clearway-txn --test isolation --features clearway-base/zoo";
-            command.args(line.split(' '));
+            // In the profile of this program, so that the engine is built once for both.
+            let line = "test --quiet --profile prove -p clearway-txn --test isolation \
+                        --features clearway-base/zoo";
+            command.args(line.split_whitespace());
             return command;
         }
         let this = std::env::current_exe().expect("a running program has a path");

@@ -40,7 +40,10 @@ mod merge;
 mod reclaim;
 mod split;
 
-use clearway_base::{PAGE_SIZE, PageId, Result};
+use clearway_base::{
+    PAGE_SIZE, PageId, Result,
+    failpoint::{self, Failpoint},
+};
 use clearway_pool::{ExclusivePage, SharedPage};
 
 use crate::descend::Debt;
@@ -127,7 +130,12 @@ impl Tree {
     ) -> Result<()> {
         let mut body = Vec::with_capacity(256);
         Op::System(op).encode(&mut body);
-        op::perform(&body, pages, |body| ctx.log_system(body)).map(drop)
+        let log = |body: &[u8]| {
+            let span = ctx.log_system(body)?;
+            failpoint::pass(Failpoint::StructureLogged);
+            Ok(span)
+        };
+        op::perform(&body, pages, log).map(drop)
     }
 
     /// Whether a latched page is a node of this tree on `level`.

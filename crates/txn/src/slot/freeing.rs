@@ -1,6 +1,9 @@
 //! Deferred frees, done after the commit: each step in the log says which free it belongs to.
 
-use clearway_base::{Lsn, LsnSpan, PageId, Result};
+use clearway_base::{
+    Lsn, LsnSpan, PageId, Result,
+    failpoint::{self, Failpoint},
+};
 use clearway_log::Record;
 use clearway_tree::Tree;
 
@@ -83,6 +86,7 @@ impl Slot {
         public.owes_frees(freeing.commit, freeing.begun);
         self.freeing = Some(freeing);
         let span = inserted?;
+        failpoint::pass(Failpoint::FreeBegun);
         self.claim.spend(span.end.0 - span.start.0);
         Ok(span)
     }

@@ -1,0 +1,180 @@
+//! The process is killed at chosen moments of the engine's own work, in chains of five lives, each
+//! of which opens what the one before it left and dies at another point.
+//!
+//! It takes a build with the feature `zoo`. `CLEARWAY_KILL_AT=copies-safe:2,change-redone:9` runs
+//! one chain, as a failing one tells; `CLEARWAY_KILL_ROUNDS` says how often all points have a turn.
+
+use std::{os::unix::process::ExitStatusExt, path::Path, time::Duration};
+
+use clearway_base::failpoint::{self, Failpoint};
+
+use super::{Acknowledged, Rng, Victim, directory, options, setting};
+use crate::{child::Role, restless};
+
+/// Turns of each point, unless the environment says otherwise.
+const ROUNDS: u64 = 1;
+/// Lives between two looks at the directory.
+const CHAIN: usize = 5;
+/// How long a child may live before it is at its point; then it is killed where it is.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// Lives for a point that must be passed. Redo, for one, is passed only if the life before was cut
+/// short in the middle of its work.
+const TRIES: usize = 6;
+const SIGKILL: i32 = 9;
+
+/// Where a life ends.
+#[derive(Clone, Copy)]
+struct Stop {
+    point: Failpoint,
+    passage: u64,
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.point.name(), self.passage)
+    }
+}
+
+impl Stop {
+    fn parse(text: &str) -> Stop {
+        let (name, passage) = text.split_once(':').expect("point:passage");
+        let point = Failpoint::ALL.iter().copied().find(|point| point.name() == name);
+        let point = point.unwrap_or_else(|| panic!("there is no failpoint {name}"));
+        Stop { point, passage: passage.parse().expect("a number") }
+    }
+
+    /// Runs a child until it dies here, or for as long as patience lasts; whether it did.
+    fn live(self, path: &Path, seed: u64, told: &mut Acknowledged) -> bool {
+        let wrapper = ["env".to_string(), format!("CLEARWAY_FAILPOINT={self}")];
+        let victim = Victim::start_under(&wrapper, path, Role::Restless, seed);
+        let status = victim.die(told, PATIENCE);
+        if let Some(status) = status {
+            // Nobody else sends that signal.
+            let killed = status.signal() == Some(SIGKILL);
+            assert!(killed, "the child of {self} ended by itself: {status}");
+        }
+        status.is_some()
+    }
+
+    /// Whether one of some children must come here.
+    fn is_sure(self) -> bool {
+        self.passage <= early(self.point)
+    }
+}
+
+/// Passed once in the life of a database, at its creation.
+fn is_of_creation(point: Failpoint) -> bool {
+    use Failpoint::{CreationBlank, CreationLogged, CreationUnmarked};
+    matches!(point, CreationBlank | CreationLogged | CreationUnmarked)
+}
+
+/// A passage that a child reaches within about a second.
+fn passage_max(point: Failpoint) -> u64 {
+    use Failpoint as P;
+    match point {
+        point if is_of_creation(point) => 1,
+        P::PagesRepaired | P::EpochRaised | P::LogAnalysed | P::EpochBegun => 3,
+        P::LosersUndone | P::LogUnsealed | P::LogClosed => 3,
+        P::CommitLogged | P::CommitReleased | P::ChangeUndone | P::ChangeRedone => 400,
+        P::GroupSealed | P::GroupWritten | P::GroupLanded => 200,
+        P::StructureLogged | P::FreeBegun => 40,
+        _ => 8,
+    }
+}
+
+/// A passage that children reach for certain, if they are given some lives.
+fn early(point: Failpoint) -> u64 {
+    (passage_max(point) / 10).max(1)
+}
+
+/// Chains in which every point has its turn; in the first round early, so that it must be passed.
+fn chains(rng: &mut Rng, round: u64) -> Vec<Vec<Stop>> {
+    let mut points: Vec<Failpoint> = Failpoint::ALL.to_vec();
+    for at in (1..points.len()).rev() {
+        points.swap(at, rng.below(at as u64 + 1) as usize);
+    }
+    // What is passed at the creation comes first, one after the other in the same directory.
+    points.sort_by_key(|point| !is_of_creation(*point));
+    let stop = |point| {
+        let last = if round == 0 { early(point) } else { passage_max(point) };
+        Stop { point, passage: 1 + rng.below(last) }
+    };
+    let stops: Vec<Stop> = points.into_iter().map(stop).collect();
+    stops.chunks(CHAIN).map(<[Stop]>::to_vec).collect()
+}
+
+/// A chain, and how to run it again.
+struct Chain {
+    stops: Vec<Stop>,
+    seed: u64,
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let stops: Vec<String> = self.stops.iter().map(Stop::to_string).collect();
+            eprintln!(
+                "to repeat it: CLEARWAY_KILL_AT={} CLEARWAY_KILL_SEED={} cargo test --profile \
+                 prove -p clearway --features zoo --test kill failpoints -- --ignored",
+                stops.join(","),
+                self.seed
+            );
+        }
+    }
+}
+
+impl Chain {
+    /// Runs all lives and looks; answers how many ended at their point, and what was acknowledged.
+    fn run(&self) -> (u64, u64) {
+        let (place, mut acknowledged) = (directory(), Acknowledged::new());
+        let path = place.path().join("db");
+        let mut hits = 0;
+        for (life, stop) in self.stops.iter().enumerate() {
+            let seed = self.seed + life as u64;
+            let tries = if stop.is_sure() { TRIES } else { 1 };
+            let is_hit = (0..tries).any(|_| stop.live(&path, seed, &mut acknowledged));
+            assert!(is_hit || !stop.is_sure(), "{stop} is never passed");
+            hits += u64::from(is_hit);
+        }
+        let db = options(Role::Restless, self.seed).open(&path).unwrap();
+        restless::check(&db, &acknowledged);
+        db.verify().unwrap();
+        db.close().unwrap();
+        let clients = acknowledged.iter().filter(|(client, _)| **client < super::NO_CLIENT);
+        (hits, clients.map(|(_, sequence)| sequence).sum())
+    }
+}
+
+#[test]
+#[ignore = "a lane of its own, with the feature zoo: cargo xtask prove --lane kill"]
+fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
+    if !failpoint::ARE_OPEN {
+        println!("SKIPPED: this program was built without the feature zoo");
+        return;
+    }
+    let seed = setting("CLEARWAY_KILL_SEED", 1);
+    if let Ok(line) = std::env::var("CLEARWAY_KILL_AT") {
+        let chain = Chain { stops: line.split(',').map(Stop::parse).collect(), seed };
+        let (hits, acknowledged) = chain.run();
+        println!("{hits} kills, {acknowledged} acknowledged transactions, all found");
+        return;
+    }
+    let mut rng = Rng::new(seed ^ 0xFA11);
+    let (mut lives, mut hits, mut acknowledged) = (0, 0, 0);
+    for round in 0..setting("CLEARWAY_KILL_ROUNDS", ROUNDS).max(1) {
+        for stops in chains(&mut rng, round) {
+            lives += stops.len();
+            let chain = Chain { stops, seed: seed + lives as u64 };
+            let (chain_hits, chain_acknowledged) = chain.run();
+            hits += chain_hits;
+            acknowledged += chain_acknowledged;
+        }
+    }
+    let points = Failpoint::ALL.len();
+    println!(
+        "{hits} of {lives} processes died at one of {points} failpoints, {acknowledged} \
+         acknowledged transactions, all found"
+    );
+    assert!(hits * 2 > lives as u64, "most passages were never reached");
+    assert!(acknowledged > hits, "the load acknowledged next to nothing");
+}

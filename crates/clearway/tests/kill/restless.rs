@@ -1,0 +1,184 @@
+//! A child that does all that the engine can: it opens, works, checkpoints and closes, again and
+//! again, replaces long values, and makes and drops tables; so it passes every failpoint.
+//!
+//! Beside the books of the other children there are
+//!
+//! | table | key | value |
+//! | --- | --- | --- |
+//! | `large` | sequence modulo [`LARGE`] | the last such sequence of client [`SWAPPER`], often |
+//! | `scratch-N` | row | the last sequence of client [`TABLE_MAKER`]; N is that modulo [`NAMES`] |
+//!
+//! A table of scratch is made empty, filled in one transaction, and dropped before the next is
+//! made.
+
+use std::{path::Path, time::Duration};
+
+use clearway::{Database, Error, Result, Transaction};
+use clearway_sync::thread;
+
+use crate::{
+    Acknowledged, NO_CLIENT,
+    bank::{ACCOUNTS, Books, Rng, Transfer, number, pair},
+    child::{AGENTS, Role, batches, exit_on_error, open, pipeline, say},
+};
+
+/// The client that replaces large values.
+const SWAPPER: u64 = 1_000;
+/// The client that makes tables and drops them.
+const TABLE_MAKER: u64 = 1_001;
+/// Says that a table's drop begins, or is done; the sequence is the one that filled it.
+const DROPPING: u64 = NO_CLIENT;
+const DROPPED: u64 = NO_CLIENT + 1;
+
+/// Keys with large values.
+const LARGE: u64 = 8;
+/// Names for tables that come and go.
+const NAMES: u64 = 3;
+/// Rows of such a table, and their length: some leaves.
+const ROWS: u64 = 60;
+const ROW_BYTES: usize = 400;
+/// Changes of the transaction that each closing finds open.
+const LEFT_OPEN: u64 = 12;
+/// How long the database stays open.
+const DAY_MS: u64 = 120;
+
+/// Lives until killed.
+pub(crate) fn live(path: &Path, seed: u64) -> ! {
+    let mut rng = Rng::new(seed * 41);
+    for day in seed * 1_000.. {
+        let db = open(path, Role::Restless, seed);
+        say("\nopen\n");
+        let open_ended = one_day(&db, day, &mut rng);
+        exit_on_error(open_ended.map(drop));
+    }
+    unreachable!("there is always another day")
+}
+
+/// Works for a while and closes; the answer is a transaction that was open at the closing.
+fn one_day(db: &Database, day: u64, rng: &mut Rng) -> Result<Transaction> {
+    let books = &Books::open(db)?;
+    let seed = |n: u64| Rng::new(day * 31 + n);
+    thread::scope(|scope| {
+        for agent in 0..AGENTS {
+            scope.spawn(move || until_closed(pipeline(db, books, agent, seed(agent))));
+        }
+        scope.spawn(move || until_closed(batches(db, books, day, seed(AGENTS))));
+        scope.spawn(move || until_closed(swap(db, books, seed(AGENTS + 1))));
+        scope.spawn(move || until_closed(make_tables(db, books, seed(AGENTS + 2))));
+        thread::sleep(Duration::from_millis(DAY_MS / 2 + rng.below(DAY_MS)));
+        db.checkpoint()?;
+        let mut tx = db.begin();
+        for index in 0..LEFT_OPEN {
+            let key = [&pair(u64::MAX, day)[..], &index.to_be_bytes()].concat();
+            tx.put(&books.batch, key, b"never committed")?;
+        }
+        db.close()?;
+        Ok(tx)
+    })
+}
+
+/// What fails because the database was closed has not failed.
+fn until_closed(result: Result<()>) {
+    match result {
+        Err(Error::Closed) => {}
+        result => exit_on_error(result),
+    }
+}
+
+fn some_transfer(rng: &mut Rng) -> Transfer {
+    Transfer { from: rng.below(ACCOUNTS), to: rng.below(ACCOUNTS), amount: rng.below(1_000) }
+}
+
+/// The value of `sequence` under the table `large`: up to five pages long.
+fn large_value(sequence: u64) -> Vec<u8> {
+    sequence.to_be_bytes().repeat(1_000 + sequence as usize % 5 * 800)
+}
+
+/// Replaces large values, so that there is something to free after each commit.
+fn swap(db: &Database, books: &Books, mut rng: Rng) -> Result<()> {
+    let large = db.table("large")?;
+    for sequence in books.last_sequence(SWAPPER)? + 1.. {
+        let what = some_transfer(&mut rng);
+        db.transact("swap", |tx| {
+            tx.put(&large, (sequence % LARGE).to_be_bytes(), large_value(sequence))?;
+            books.transfer(tx, SWAPPER, sequence, what)
+        })?;
+        say(&format!("ack {SWAPPER} {sequence}\n"));
+    }
+    Ok(())
+}
+
+fn scratch_name(sequence: u64) -> String {
+    format!("scratch-{}", sequence % NAMES)
+}
+
+fn make_tables(db: &Database, books: &Books, mut rng: Rng) -> Result<()> {
+    let mut sequence = books.last_sequence(TABLE_MAKER)?;
+    // What an earlier life left.
+    drop_if_there(db, &scratch_name(sequence + 1))?;
+    loop {
+        say(&format!("ack {DROPPING} {sequence}\n"));
+        drop_if_there(db, &scratch_name(sequence))?;
+        say(&format!("ack {DROPPED} {sequence}\n"));
+        sequence += 1;
+        let table = db.create_table(&scratch_name(sequence))?;
+        let what = some_transfer(&mut rng);
+        db.transact("fill", |tx| {
+            for row in 0..ROWS {
+                let value = sequence.to_be_bytes().repeat(ROW_BYTES / 8);
+                tx.put(&table, row.to_be_bytes(), value)?;
+            }
+            tx.put(&table, ROWS.to_be_bytes(), large_value(sequence))?;
+            books.transfer(tx, TABLE_MAKER, sequence, what)
+        })?;
+        say(&format!("ack {TABLE_MAKER} {sequence}\n"));
+    }
+}
+
+fn drop_if_there(db: &Database, name: &str) -> Result<()> {
+    match db.drop_table(name) {
+        Err(Error::UnknownTable { .. }) => Ok(()),
+        result => result,
+    }
+}
+
+/// Checks what the children have left.
+pub(crate) fn check(db: &Database, acknowledged: &Acknowledged) {
+    let books = Books::open(db).unwrap();
+    let clients = acknowledged.iter().filter(|(client, _)| **client < NO_CLIENT);
+    books.check(&clients.map(|(client, sequence)| (*client, *sequence)).collect());
+    check_large(db, &books);
+    check_scratch(db, &books, acknowledged);
+}
+
+fn check_large(db: &Database, books: &Books) {
+    let last = books.last_sequence(SWAPPER).unwrap();
+    let rows = books.rows(&db.table("large").unwrap());
+    for (key, value) in &rows {
+        // The last sequence that belongs to this key.
+        let wanted = last - (last + LARGE - number(key, 0)) % LARGE;
+        assert!(*value == large_value(wanted), "large value {wanted} is not there, or not whole");
+    }
+    assert_eq!(rows.len() as u64, last.min(LARGE), "a large value is missing");
+}
+
+fn check_scratch(db: &Database, books: &Books, acknowledged: &Acknowledged) {
+    let last = books.last_sequence(TABLE_MAKER).unwrap();
+    let said = |what: u64| last > 0 && acknowledged.get(&what) == Some(&last);
+    let rows = |sequence: u64| {
+        let table = db.open_table(&scratch_name(sequence));
+        table.ok().map(|table| books.rows(&table))
+    };
+    match rows(last) {
+        None => assert!(said(DROPPING) || last == 0, "table {last} is not there"),
+        Some(_) if said(DROPPED) => panic!("table {last} was dropped, and is there"),
+        Some(rows) => {
+            let of_last = |row: &[u8]| number(row, 0) == last;
+            let whole = rows.len() as u64 == ROWS + 1 && rows.iter().all(|(_, row)| of_last(row));
+            assert!(whole, "table {last} has {} rows, or those of another", rows.len());
+        }
+    }
+    let next = rows(last + 1);
+    assert!(next.is_none_or(|rows| rows.is_empty()), "table {} is half filled", last + 1);
+    assert!(rows(last + 2).is_none(), "the table before {last} was dropped, and is there");
+}
