@@ -74,6 +74,8 @@ bugs! {
         "Pages are written in place without a copy elsewhere."
     RedoWithoutPageLsn "redo-without-page-lsn"
         "Redo applies what a page already has."
+    RedoDiffers "redo-differs"
+        "Redo of a deletion takes the ghost's value away, which the deletion itself left."
     AbsentKeyNotLocked "absent-key-not-locked"
         "Reading an absent key locks nothing."
     GapNotChecked "gap-not-checked"

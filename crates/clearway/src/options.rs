@@ -169,6 +169,16 @@ impl Options {
         self
     }
 
+    /// For tests of the engine itself: after each change, images of the changed pages are logged
+    /// too, and recovery compares them with what redo makes of the change; a difference is
+    /// [`Error::CorruptPage`](crate::Error::CorruptPage), and the database stays closed. Slow: the
+    /// log becomes many times as long. Images take up to half of the log's capacity and are left
+    /// out beyond. Recovery compares whatever images it finds, however it is opened. Default off.
+    pub fn redo_check(mut self, on: bool) -> Options {
+        self.engine.redo_check = on;
+        self
+    }
+
     /// For experiments: every flush of the log takes at least this long, as on a slower device.
     pub fn log_delay(mut self, delay: Duration) -> Options {
         self.log_delay = (!delay.is_zero()).then_some(delay);

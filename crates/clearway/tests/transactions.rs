@@ -51,6 +51,18 @@ fn a_closure_that_panics_is_rolled_back_and_the_database_goes_on() {
 }
 
 #[test]
+fn redo_is_checked_by_images_if_that_is_wanted() {
+    let disk = clearway_disk::MemoryDisk::new();
+    let options = || Options::new().cache_size(8 << 20);
+    let db = options().redo_check(true).on_disk(Arc::new(disk.clone())).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    db.transact("fill", |tx| (0..100u8).try_for_each(|n| tx.insert(&t, [n], [n; 200]))).unwrap();
+    let killed = options().on_disk(Arc::new(disk.fork())).open("test").unwrap();
+    assert!(killed.recovery().images > 100, "{:?}", killed.recovery());
+    killed.close().unwrap();
+}
+
+#[test]
 fn an_aborted_closure_leaves_nothing() {
     let (db, t) = with_table();
     let result: clearway::Result<()> = db.transact("abort", |tx| {

@@ -146,6 +146,12 @@ impl Claims {
         if self.claim_or_grow(bytes)? { Ok(()) } else { Err(self.full(bytes)) }
     }
 
+    /// Promises `bytes` bytes if the log has them to spare: it stays at most half full, and they
+    /// are prepared already.
+    pub(crate) fn claim_spare(&self, bytes: u64) -> bool {
+        self.used_bytes().saturating_add(bytes) <= self.capacity_bytes / 2 && self.take_free(bytes)
+    }
+
     #[inline]
     fn take_free(&self, bytes: u64) -> bool {
         // SeqCst here and in `unclaim`: see `wait_for_room`.

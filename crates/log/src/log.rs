@@ -356,6 +356,12 @@ impl Log {
         self.claims.try_claim(bytes)
     }
 
+    /// As [`claim`](Log::claim), for what can be left out: room that nobody will miss soon, or
+    /// none. Waits for nothing, touches no file and may be called under latches.
+    pub fn claim_spare(&self, bytes: u64) -> bool {
+        self.claims.claim_spare(bytes)
+    }
+
     /// Gives back claimed bytes that were not inserted.
     #[inline]
     pub fn unclaim(&self, bytes: u64) {

@@ -34,6 +34,25 @@ fn a_claim_beyond_the_capacity_fails_and_leaves_nothing_claimed() {
 }
 
 #[test]
+fn what_can_be_left_out_gets_half_of_the_log_and_no_file() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let options = LogOptions { background: false, ..options() };
+    let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let half = log.capacity_bytes() / 2;
+    while log.used_bytes() + SEGMENT < half {
+        let before = (files(&disk), log.used_bytes());
+        let granted = (0..).take_while(|_| log.claim_spare(1000)).count() as u64;
+        assert_eq!((files(&disk), log.used_bytes()), (before.0, before.1 + granted * 1000));
+        assert!(granted < SEGMENT / 1000, "only what is prepared");
+        log.claim(SEGMENT).unwrap();
+    }
+    log.claim(half - log.used_bytes() - 1000).unwrap();
+    assert!(log.claim_spare(1000) && !log.claim_spare(1));
+    log.claim(1000).expect("the other half is for those who need it");
+    assert!(!log.claim_spare(1));
+}
+
+#[test]
 fn claims_are_backed_by_files_before_they_are_granted() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let log = start_new(&disk);

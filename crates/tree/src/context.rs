@@ -8,9 +8,9 @@
 //! 1. Everything but `wait` and `reserve` may be called under page latches and therefore never
 //!    waits for a lock or for log space.
 //! 2. `wait` and `reserve` may block and are called with no latch held.
-//! 3. Every `log_*` call is paid for by an earlier `reserve` of the same operation.
+//! 3. Every `log_*` call but `log_image` is paid for by an earlier `reserve` of the same operation.
 
-use clearway_base::{LsnSpan, Result, TreeId};
+use clearway_base::{Lsn, LsnSpan, Result, TreeId};
 use clearway_lock::{LockId, Outcome, RangeMode};
 
 /// What a tree operation needs of the transaction that runs it.
@@ -73,6 +73,16 @@ pub trait Context {
 
     /// Logs the compensation of a user operation that is being undone.
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan>;
+
+    /// Whether images of all changed pages are to be logged, for recovery to check its redo by.
+    #[inline]
+    fn checks_redo(&self) -> bool {
+        false
+    }
+
+    /// Logs an image (its body in pieces) of a page as the record that ends at `lsn` left it. If
+    /// the log has no room to spare, there is none: nobody has reserved any, nobody relies on it.
+    fn log_image(&mut self, _lsn: Lsn, _body: &[&[u8]]) {}
 
     /// Remembers that the overflow chain behind `reference` belongs to a value that the
     /// transaction has replaced or deleted. After the transaction has committed, and only then,

@@ -45,7 +45,7 @@ impl Tree {
             let op = SystemOp::FormatRoot { page: page.id(), tree: id, node_bytes };
             let mut body = Vec::new();
             Op::System(op).encode(&mut body);
-            op::perform(&body, &mut [&mut page, &mut allocation.map], |b| ctx.log_system(b))?;
+            op::perform(ctx, Context::log_system, &body, &mut [&mut page, &mut allocation.map])?;
             page.id()
         };
         tree.root = root;
@@ -137,7 +137,7 @@ impl Tree {
         let op = SystemOp::FreePages { tree: self.id, pages: vec![self.root] };
         let mut body = Vec::new();
         Op::System(op).encode(&mut body);
-        op::perform(&body, &mut [&mut map], |b| ctx.log_system(b))?;
+        op::perform(ctx, Context::log_system, &body, &mut [&mut map])?;
         drop(map);
         self.space.note_freed(self.root);
         Ok(())
@@ -192,7 +192,7 @@ impl Tree {
         let op = SystemOp::Prune { node, tree: self.id, keep, drop_foster, pages };
         let mut body = Vec::new();
         Op::System(op).encode(&mut body);
-        op::perform(&body, &mut [&mut latched, &mut map], |b| ctx.log_system(b))?;
+        op::perform(ctx, Context::log_system, &body, &mut [&mut latched, &mut map])?;
         failpoint::pass(Failpoint::DropPruned);
         drop(map);
         self.space.note_freed(lowest);
@@ -225,7 +225,7 @@ impl Tree {
             let op = SystemOp::CutChain { leaf, tree: self.id, slot, rest, pages };
             let mut body = Vec::new();
             Op::System(op).encode(&mut body);
-            op::perform(&body, &mut [&mut latched, &mut map], |b| ctx.log_system(b))?;
+            op::perform(ctx, Context::log_system, &body, &mut [&mut latched, &mut map])?;
             drop(map);
             self.space.note_freed(lowest);
         }

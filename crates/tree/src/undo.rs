@@ -66,7 +66,7 @@ impl Tree {
             let op = CompensationOp { page: leaf.id(), tree: self.id, slot, restore };
             let mut scratch = Scratch::borrow();
             op.encode(&mut scratch.body);
-            op::perform(&scratch.body, &mut [&mut leaf], |body| ctx.log_compensation(body))?;
+            op::perform(ctx, Context::log_compensation, &scratch.body, &mut [&mut leaf])?;
             if restore == Restore::Hide {
                 self.note_sparse(ctx, Node::new(&*leaf), undo.key);
             }

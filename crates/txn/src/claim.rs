@@ -3,7 +3,8 @@
 //! Invariants:
 //! - C1. Every byte a transaction inserts is paid out of bytes it claimed from the log before it
 //!   took a latch, and so is the seal of the group that its commit record will stand in. Claims
-//!   come in chunks, so that the log's counter is rarely touched.
+//!   come in chunks, so that the log's counter is rarely touched. (Images for the redo check are
+//!   nobody's: what the log cannot spare at the moment is not written.)
 //! - C2. `held ≥ owed + frees + END` between operations: paid for are the rollback of everything
 //!   logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES` records and
 //!   `END`; and the record that ends the transaction either way. A rollback therefore never runs

@@ -344,6 +344,7 @@ fn recover(
     // Not before: what the cleaner copies without a log would count as newer than everything.
     pool.set_redo_position(None);
     let space = SpaceMap::open(pool.clone());
+    space.make_room_for_undo();
     let mut opening = assemble(disk, options, file, (log, pool, space), |core| {
         let (pool, space) = (core.pool.clone(), core.space.clone());
         Ok(Tree::open(pool, space, TreeId::CATALOGUE, block.catalogue_root, CATALOGUE_CONFIG))
@@ -362,7 +363,7 @@ fn recover(
     let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
     checkpoint::take(&core, cleaning)?;
     let mut recovery = report(false, block.epoch, (block.redo, pass.tail), undone);
-    recovery.records = pass.records;
+    (recovery.records, recovery.images) = (pass.records, pass.images);
     recovery.drops_resumed = drops_resumed;
     recovery.drops_unfinished = drops_unfinished;
     Ok((opening, recovery))
@@ -380,6 +381,7 @@ fn report(
         redo_from,
         redo_to,
         records: 0,
+        images: 0,
         losers: undone.losers,
         undone: undone.changes,
         frees_resumed: undone.frees,

@@ -54,6 +54,10 @@ pub struct EngineOptions {
     /// Threads that checkpoint and reclaim in the background, and that read ahead in recovery. Off
     /// only in tests that place every checkpoint by hand.
     pub background: bool,
+    /// Whether images of the changed pages are logged after each change, as far as half of the log
+    /// has room for them. Every recovery that meets some compares them with what redo has made.
+    /// For tests of the engine: the log becomes many times as long. Default off.
+    pub redo_check: bool,
 }
 
 impl Default for EngineOptions {
@@ -67,6 +71,7 @@ impl Default for EngineOptions {
             create: Creation::IfMissing,
             checkpoint_log_bytes: 256 << 20,
             background: true,
+            redo_check: false,
         }
     }
 }

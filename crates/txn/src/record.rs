@@ -12,6 +12,7 @@
 //! | `CHECKPOINT_BEGIN` | none | none | empty |
 //! | `CHECKPOINT_ACTIVE` | none | none | begin LSN, then [`ActiveEntry`]s |
 //! | `CHECKPOINT_END` | none | none | begin LSN, redo LSN, number of entries |
+//! | `IMAGE` | none | end of the change | a page as the change left it: the tree's |
 //!
 //! The `prev` links of a transaction's `USER` records are its undo chain: a record that has been
 //! undone is not on it, so whoever walks the chain from its head undoes each change once.
@@ -27,6 +28,7 @@ pub(crate) const END: u8 = 6;
 pub(crate) const CHECKPOINT_BEGIN: u8 = 7;
 pub(crate) const CHECKPOINT_ACTIVE: u8 = 8;
 pub(crate) const CHECKPOINT_END: u8 = 9;
+pub(crate) const IMAGE: u8 = 10;
 
 /// Bytes of an encoded [`ActiveEntry`].
 const ENTRY_BYTES: usize = 32;

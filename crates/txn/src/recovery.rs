@@ -8,6 +8,7 @@
 //! Invariants:
 //! - V1. *Redo repeats history*: every change of the log is on its page afterwards, losers' and
 //!   compensations included. Page LSNs make it idempotent.
+//!   Where the log has images of pages (`EngineOptions::redo_check`), redo is compared with them.
 //! - V2. Whatever the pass reads is made durable first, so a page that redo changed may be written
 //!   at once without breaking the WAL rule.
 //! - V3. After the pass `owed` holds exactly the unfinished transactions: the checkpoint's list,
@@ -55,6 +56,8 @@ pub(crate) struct Pass {
     pub(crate) tail: Lsn,
     /// Records read.
     pub(crate) records: u64,
+    /// Images that redo was checked by.
+    pub(crate) images: u64,
     /// Unfinished transactions (V3).
     pub(crate) owed: Vec<ActiveEntry>,
 }
@@ -84,7 +87,7 @@ pub(crate) fn forward(
     let mut reader = LogReader::open(disk.clone(), block.segment_bytes, block.redo)?;
     let mut analysis = Analysis::new(block.checkpoint);
     let mut batch = Batch::new(options);
-    let mut records = 0;
+    let (mut records, mut images) = (0, 0);
     pool.set_redo_position(Some(block.redo));
     while batch.fill(&mut reader)? {
         batch.load_pages(pool);
@@ -95,6 +98,8 @@ pub(crate) fn forward(
             if record::is_change(record.kind) {
                 clearway_tree::redo(pool, record.body, record.span)?;
                 failpoint::pass(Failpoint::ChangeRedone);
+            } else if record.kind == record::IMAGE {
+                images += u64::from(clearway_tree::check_redo(pool, record.body, record.prev)?);
             }
             if record.span.start >= block.checkpoint {
                 analysis.note(&record);
@@ -114,7 +119,7 @@ pub(crate) fn forward(
         return Err(Error::corrupt("log", detail));
     }
     let owed = analysis.owed.into_values().collect();
-    Ok(Pass { tail, records, owed })
+    Ok(Pass { tail, records, images, owed })
 }
 
 /// Makes what is about to be read durable (V2): a killed process can leave log bytes that only the

@@ -21,6 +21,8 @@ pub struct RecoveryReport {
     pub redo_to: Lsn,
     /// Log records read by the forward pass.
     pub records: u64,
+    /// Page images in the log with which redo was compared; see `redo_check` of the options.
+    pub images: u64,
     /// Unfinished transactions that were rolled back.
     pub losers: u64,
     /// Compensation records written for them.

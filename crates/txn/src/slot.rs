@@ -7,7 +7,8 @@
 //! Invariants:
 //! - T1. `undo` is L1 of `undo.rs`, and the public record owes exactly its head (R3, R4).
 //! - T2. No log space is claimed and no lock is awaited under a latch: `reserve` and `wait` are the
-//!   only calls that block, and the tree makes them with no latch held.
+//!   only calls that block, and the tree makes them with no latch held. (Images for the redo check
+//!   take what is free, or are left out.)
 //! - T3. Exactly one compensation is logged for each undone change; logging it takes the change
 //!   off the undo list.
 //! - T4. A slot holds a reference to the engine's core, in the free list too, so that a begin and

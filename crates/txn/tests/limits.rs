@@ -160,6 +160,52 @@ fn full_disk_fails_the_transaction_and_nothing_else() {
 }
 
 #[test]
+fn rollback_on_a_full_disk_has_its_pages_though_a_crash_has_shortened_the_file() {
+    let mut roomy = options();
+    roomy.log.segment_bytes = 1 << 20;
+    let disk = MemoryDisk::new();
+    let engine = open_with(disk.clone(), roomy.clone());
+    let table = engine.create_table("t").unwrap();
+    let mut txn = engine.begin();
+    for number in 0..60u8 {
+        txn.insert(&table, &[number], &[7; 60]).unwrap();
+    }
+    commit(&engine, txn);
+    engine.checkpoint().unwrap();
+    // What the power leaves of the file: all that was written, and no room behind it.
+    let crashed = disk.fork();
+    let data = crashed.open("data", OpenMode::Existing).unwrap();
+    let mut bytes = vec![0; data.len().unwrap() as usize];
+    data.read_at(&mut bytes, 0).unwrap();
+    let last = bytes.chunks(PAGE_SIZE).rposition(|page| page.iter().any(|byte| *byte != 0));
+    data.set_len((last.unwrap() as u64 + 1) * PAGE_SIZE as u64).unwrap();
+    let engine = open_with(crashed.clone(), roomy);
+    let table = engine.open_table("t").unwrap();
+    let before = contents(&engine, &table);
+    crashed.set_capacity(crashed.used_bytes());
+    // All pages are in use but those that are kept.
+    let mut filler = engine.begin();
+    let stored = (0..200u8).try_for_each(|n| filler.put(&table, &[99, n], &[7; 7000]).map(drop));
+    assert!(matches!(stored, Err(Error::DiskFull { .. })), "{stored:?}");
+    filler.commit().unwrap();
+    // Values make room, others take it, and there is no page for more.
+    let (mut txn, mut other) = (engine.begin(), engine.begin());
+    for number in 0..60u8 {
+        txn.put(&table, &[number], &[]).unwrap();
+    }
+    let full = (0..60u8).filter(|number| {
+        let stored = (0..9).try_for_each(|n| other.put(&table, &[*number, n], &[7; 9]).map(drop));
+        matches!(stored, Err(Error::DiskFull { .. }))
+    });
+    assert!(full.count() > 10);
+    other.commit().unwrap();
+    txn.rollback().unwrap();
+    engine.health().unwrap();
+    let after = contents(&engine, &table);
+    assert!(before.iter().all(|(key, value)| after.get(key) == Some(value)));
+}
+
+#[test]
 fn failed_data_write_stops_the_engine_and_loses_nothing() {
     let (faults, memory) = (Faults::new(), MemoryDisk::with_crashes());
     let engine = open_with(FaultyDisk::new(memory.clone(), faults.clone()), options());

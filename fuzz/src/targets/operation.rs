@@ -8,7 +8,7 @@ use clearway_base::{Lsn, LsnSpan};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::LogReader;
 use clearway_pool::{Pool, PoolOptions};
-use clearway_tree::{for_each_page, redo, tree_of_body};
+use clearway_tree::{check_redo, for_each_page, redo, tree_of_body};
 
 use super::{durable::Durable, image::base_image};
 use crate::target::Target;
@@ -50,6 +50,9 @@ fn take(input: &[u8]) -> Result<(), String> {
     let pool = Pool::open(&disk, Arc::new(Durable), options).map_err(|error| error.to_string())?;
     let span = LsnSpan { start: Lsn(1 << 30), end: Lsn((1 << 30) + 512) };
     let _ = redo(&pool, input, span);
+    // As an image, too: of a page that is at its LSN now, and of one that is not.
+    let _ = check_redo(&pool, input, span.end);
+    let _ = check_redo(&pool, input, Lsn::ZERO);
     let _ = redo(&pool, input, span);
     Ok(())
 }

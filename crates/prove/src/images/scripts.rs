@@ -51,6 +51,12 @@ fn start(play: &mut Play) -> Played {
     play.create_table(TABLE)
 }
 
+/// As `start`, with images in the log that every recovery compares its redo with.
+fn start_checking_redo(play: &mut Play) -> Played {
+    play.options.redo_check = true;
+    start(play)
+}
+
 /// Inserts keys, so many in a transaction.
 fn fill(play: &mut Play, keys: impl IntoIterator<Item = u64>, at_once: usize) -> Played {
     let keys: Vec<u64> = keys.into_iter().collect();
@@ -135,7 +141,7 @@ fn splits(play: &mut Play) -> Played {
 }
 
 fn merges(play: &mut Play) -> Played {
-    start(play)?;
+    start_checking_redo(play)?;
     fill(play, 0..100, 20)?;
     play.flush()?;
     for round in 0..4 {
@@ -153,7 +159,7 @@ fn merges(play: &mut Play) -> Played {
 }
 
 fn overflow(play: &mut Play) -> Played {
-    start(play)?;
+    start_checking_redo(play)?;
     let lengths = [300, 20_000, 9000, 20_000, 70, 9000];
     for (number, len) in (0..).zip(lengths) {
         let mut work = play.begin();
@@ -319,7 +325,7 @@ fn backup(play: &mut Play) -> Played {
 }
 
 fn recovery(play: &mut Play) -> Played {
-    start(play)?;
+    start_checking_redo(play)?;
     fill(play, 0..50, 10)?;
     play.checkpoint()?;
     play.create_table("gone")?;

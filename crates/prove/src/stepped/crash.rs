@@ -156,7 +156,8 @@ impl World {
 
     fn judge_recovered(&mut self, found: &State) -> Verdict {
         let survived = self.history.judge(found, self.history.bounds())?;
-        let report = self.engine().recovery();
+        let report = self.engine().recovery().clone();
+        self.tally.images += report.images;
         tell(|| format!("  {survived} of {:?} survived; {report:?}", self.history.bounds()));
         self.history.settle(survived);
         self.plan.workload.check(found)?;

@@ -70,6 +70,9 @@ const PROFILES: [[u32; 12]; 7] = [
     [40, 250, 10, 15, 8, 40, 6, 1, 1, 5, 1, 6],
 ];
 
+/// In smaller logs there is no room for some rows.
+const ROOM_FOR_ROWS: u64 = 64 << 10;
+
 /// See the module.
 pub(super) struct Plan {
     pub(super) workload: Box<dyn Workload>,
@@ -83,10 +86,11 @@ pub(super) struct Plan {
     node_bytes: usize,
     segment_bytes: u64,
     capacity_bytes: u64,
+    redo_check: bool,
 }
 
 impl Plan {
-    pub(super) fn new(random: &mut Random) -> Plan {
+    pub(super) fn new(seed: u64, random: &mut Random) -> Plan {
         let workload: Box<dyn Workload> = match random.below(10) {
             0..4 => Box::new(RandomKeys::new(random)),
             4 => Box::new(Bank::new(random)),
@@ -95,7 +99,7 @@ impl Plan {
             _ => Box::new(Vanishing::new(random)),
         };
         let segment_bytes = random.pick(&[16 << 10, 32 << 10, 64 << 10]);
-        Plan {
+        let mut plan = Plan {
             workload,
             slots: random.between(2, 8) as usize,
             steps: random.pick(&[60, 150, 150, 400]),
@@ -104,9 +108,13 @@ impl Plan {
             weights: random.pick(&PROFILES),
             node_bytes: random.pick(&[256, 256, 320, 512, 1024, 8192]),
             segment_bytes,
-            // Below 64 KiB there are rows that no log has room for.
-            capacity_bytes: (segment_bytes * random.pick(&[2, 3, 4, 8, 64])).max(64 << 10),
-        }
+            capacity_bytes: (segment_bytes * random.pick(&[2, 3, 4, 8, 64])).max(ROOM_FOR_ROWS),
+            redo_check: false,
+        };
+        // From a stream of its own, so that nothing else is drawn differently. Images fill half of
+        // the log.
+        plan.redo_check = plan.capacity_bytes >= 2 * ROOM_FOR_ROWS && Random::new(!seed).one_in(3);
+        plan
     }
 
     pub(super) fn segment_bytes(&self) -> u64 {
@@ -119,7 +127,9 @@ impl Plan {
 
     /// Options for the next opening; what does not belong to the database changes each time.
     pub(super) fn options(&self, random: &mut Random) -> EngineOptions {
-        let mut options = EngineOptions { node_bytes: self.node_bytes, ..EngineOptions::stepped() };
+        let mut options = EngineOptions::stepped();
+        options.node_bytes = self.node_bytes;
+        options.redo_check = self.redo_check;
         options.early_release = match random.below(10) {
             0 => EarlyRelease::Shared,
             1 => EarlyRelease::None,

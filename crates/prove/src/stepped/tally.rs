@@ -31,6 +31,8 @@ pub struct Tally {
     pub reopenings: u64,
     /// Recoveries that ended well.
     pub recoveries: u64,
+    /// Page images with which a recovery compared its redo.
+    pub images: u64,
     /// I/O faults planned.
     pub faults: u64,
     /// Times the engine stopped itself because of one.
@@ -45,7 +47,7 @@ pub struct Tally {
 
 impl Tally {
     /// Every count by name.
-    fn fields(&mut self) -> [(&'static str, &mut u64); 17] {
+    fn fields(&mut self) -> [(&'static str, &mut u64); 18] {
         [
             ("seeds", &mut self.seeds),
             ("steps", &mut self.steps),
@@ -59,6 +61,7 @@ impl Tally {
             ("crashes_in_recovery", &mut self.crashes_in_recovery),
             ("reopenings", &mut self.reopenings),
             ("recoveries", &mut self.recoveries),
+            ("images", &mut self.images),
             ("faults", &mut self.faults),
             ("poisoned", &mut self.poisoned),
             ("checkpoints", &mut self.checkpoints),
@@ -101,6 +104,6 @@ impl fmt::Display for Tally {
         writeln!(f, "I/O faults    {:>12}   poisoned {}", self.faults, self.poisoned)?;
         let (evictions, repaired) = (self.evictions, self.repaired);
         writeln!(f, "evictions     {evictions:>12}   torn pages repaired {repaired}")?;
-        write!(f, "checkpoints   {:>12}", self.checkpoints)
+        write!(f, "checkpoints   {:>12}   images compared {}", self.checkpoints, self.images)
     }
 }

@@ -57,7 +57,7 @@ impl World {
     /// A new database, with the workload's tables in it.
     pub(super) fn new(seed: u64) -> Verdict<World> {
         let mut random = Random::new(seed);
-        let plan = Plan::new(&mut random);
+        let plan = Plan::new(seed, &mut random);
         let metadata = match plan.has_posix_metadata {
             true => MetadataMode::PosixMinimal,
             false => MetadataMode::Ext4Ordered,

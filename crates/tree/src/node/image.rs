@@ -14,6 +14,8 @@
 //! [`Image::parse`], so writing one never fails. The records inside are as sound as the node was:
 //! the log record's checksum vouches for that, and reading a node is total in any case.
 
+use std::ops::Range;
+
 use clearway_base::PAGE_SIZE;
 
 use super::bytes::Bytes;
@@ -29,6 +31,17 @@ pub(crate) struct Image<'a> {
 impl std::fmt::Debug for Image<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Image({} bytes)", self.bytes.len())
+    }
+}
+
+impl Node<'_, [u8]> {
+    /// Where the bytes stand that make the node what it is: its header and slots, and its heap.
+    /// `None` if the page is no node.
+    pub(crate) fn content(&self) -> Option<[Range<usize>; 2]> {
+        let (heap_start, node_end) = (self.heap_start(), self.node_bytes());
+        let slots_end = self.slots_end().min(heap_start);
+        let is_node = self.is_leaf() || self.is_branch();
+        is_node.then_some([KIND..slots_end, heap_start..node_end])
     }
 }
 
@@ -55,10 +68,11 @@ impl<'a> Image<'a> {
 
     /// Replaces `out` by the image of a node.
     pub(super) fn pack(page: &[u8; PAGE_SIZE], out: &mut Vec<u8>) {
-        let node = Node::new(&page[..]);
+        let content = Node::new(&page[..]).content();
         out.clear();
-        out.extend_from_slice(&page[KIND..node.slots_end()]);
-        out.extend_from_slice(&page[node.heap_start()..node.node_bytes()]);
+        for part in content.into_iter().flatten() {
+            out.extend_from_slice(&page[part]);
+        }
     }
 
     /// Puts the node into a page; the pool's header stays.

@@ -32,6 +32,7 @@
 mod codec;
 mod compensation;
 mod redo;
+mod redo_check;
 mod system;
 mod system_apply;
 mod user;
@@ -44,6 +45,7 @@ use clearway_base::{Error, PageId, Result, TreeId};
 pub(crate) use compensation::{CompensationOp, Restore};
 pub use redo::{for_each_page, redo, tree_of_body};
 pub(crate) use redo::{perform, perform_decoded};
+pub use redo_check::check_redo;
 pub(crate) use system::SystemOp;
 pub(crate) use user::{Change, UndoAction, UserOp};
 

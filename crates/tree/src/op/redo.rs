@@ -6,10 +6,11 @@ use clearway_base::{
 };
 use clearway_pool::{ExclusivePage, Pool};
 
-use super::Op;
+use super::{Op, redo_check};
+use crate::Context;
 
-/// Logs the operation in `body` with `log` and applies it to its pages, which the caller has
-/// exclusively latched. Returns where the record stands.
+/// Logs the operation in `body` with `log`, one of the context's, and applies it to its pages,
+/// which the caller has exclusively latched. Returns where the record stands.
 ///
 /// The pages are marked dirty *before* the record is logged, so that a fuzzy checkpoint which
 /// begins in between cannot miss them, and get their page LSN after the change.
@@ -20,32 +21,37 @@ use super::Op;
 ///
 /// # Panics
 /// In debug builds, if `pages` are not the operation's.
-pub(crate) fn perform(
+pub(crate) fn perform<C: Context>(
+    ctx: &mut C,
+    log: impl FnOnce(&mut C, &[u8]) -> Result<LsnSpan>,
     body: &[u8],
     pages: &mut [&mut ExclusivePage<'_>],
-    log: impl FnOnce(&[u8]) -> Result<LsnSpan>,
 ) -> Result<LsnSpan> {
-    perform_decoded(&Op::decode(body)?, body, pages, log)
+    perform_decoded(ctx, log, &Op::decode(body)?, body, pages)
 }
 
 /// As [`perform`], for a caller that has the operation at hand from which `body` was encoded, or
 /// one that [applies](Op::apply_to) the same.
 #[inline]
-pub(crate) fn perform_decoded(
+pub(crate) fn perform_decoded<C: Context>(
+    ctx: &mut C,
+    log: impl FnOnce(&mut C, &[u8]) -> Result<LsnSpan>,
     op: &Op<'_>,
     body: &[u8],
     pages: &mut [&mut ExclusivePage<'_>],
-    log: impl FnOnce(&[u8]) -> Result<LsnSpan>,
 ) -> Result<LsnSpan> {
     debug_assert_eq!(op.pages().iter().count(), pages.len());
     for page in pages.iter_mut() {
         debug_assert!(op.pages().iter().any(|(id, _)| id == page.id()));
         page.begin_change();
     }
-    let span = log(body)?;
+    let span = log(ctx, body)?;
     for page in pages.iter_mut() {
         apply(op, page)?;
         page.finish_change(span.end);
+    }
+    if ctx.checks_redo() {
+        redo_check::log_images(ctx, body, pages, span.end);
     }
     Ok(span)
 }
@@ -74,6 +80,9 @@ pub fn redo(pool: &Pool, body: &[u8], span: LsnSpan) -> Result<()> {
         if page.page_lsn() < span.end || zoo::has(Bug::RedoWithoutPageLsn) {
             page.begin_change();
             apply(&op, &mut page)?;
+            if zoo::has(Bug::RedoDiffers) {
+                redo_check::make_differ(&op, &mut page);
+            }
             page.finish_change(span.end);
         }
     }
@@ -97,7 +106,6 @@ pub fn tree_of_body(body: &[u8]) -> Option<TreeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Context;
     use crate::op::SystemOp;
     use crate::op::tests::memory::Memory;
 
@@ -109,7 +117,7 @@ mod tests {
         let (id, tree) = (PageId(5), TreeId(4));
         Op::System(SystemOp::ReclaimGhosts { page: id, tree, slots: vec![0] }).encode(&mut body);
         let mut page = memory.pool.exclusive(id).unwrap();
-        perform(&body, &mut [&mut page], |body| ctx.log_system(body)).unwrap_err();
+        perform(&mut ctx, Context::log_system, &body, &mut [&mut page]).unwrap_err();
         drop(page);
         assert!(memory.pool.health().is_err());
         assert!(memory.pool.clean_all().is_err(), "the page is not what the log says");

@@ -138,7 +138,7 @@ fn store_chunk(
     let id = allocation.page;
     let mut page = pool.format(id)?;
     Op::System(SystemOp::WriteOverflow { page: id, tree, next, payload }).encode(body);
-    perform(body, &mut [&mut page, &mut allocation.map], |body| ctx.log_system(body))?;
+    perform(ctx, Context::log_system, body, &mut [&mut page, &mut allocation.map])?;
     Ok(id)
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn free(
         let lowest = pages.iter().copied().min().unwrap_or(chain.first);
         let mut map = space.map_for(lowest)?;
         Op::System(SystemOp::FreePages { tree, pages }).encode(&mut body);
-        perform(&body, &mut [&mut map], |body| ctx.log_system(body))?;
+        perform(ctx, Context::log_system, &body, &mut [&mut map])?;
         drop(map);
         space.note_freed(lowest);
         chain = rest;

@@ -130,12 +130,12 @@ impl Tree {
     ) -> Result<()> {
         let mut body = Vec::with_capacity(256);
         Op::System(op).encode(&mut body);
-        let log = |body: &[u8]| {
-            let span = ctx.log_system(body)?;
+        let log = |ctx: &mut _, body: &[u8]| {
+            let span = Context::log_system(ctx, body)?;
             failpoint::pass(Failpoint::StructureLogged);
             Ok(span)
         };
-        op::perform(&body, pages, log).map(drop)
+        op::perform(ctx, log, &body, pages).map(drop)
     }
 
     /// Whether a latched page is a node of this tree on `level`.

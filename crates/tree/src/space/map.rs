@@ -55,7 +55,7 @@ pub(crate) fn set_allocated(
     allocated: bool,
 ) -> bool {
     let sound = |page: &PageId| {
-        map_page_of(*page) == map && *page != map && is_allocated(bytes, map, *page) != allocated
+        map_page_of(*page) == map && *page > map && is_allocated(bytes, map, *page) != allocated
     };
     if !is_map(bytes) || !pages.iter().all(sound) {
         return false;

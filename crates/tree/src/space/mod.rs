@@ -14,10 +14,12 @@
 //! 4. A page is given out only if the data file holds it, so what is logged can be redone and
 //!    written without meeting a full disk.
 //! 5. A page is given out to those who do not undo only if the data file holds [`UNDO_PAGES`] more
-//!    behind it. So a rollback on a full disk, or a recovery, can split that many leaves: an old
-//!    value may need room that others have taken since. (Each takes another transaction that filled
-//!    the leaf up, on a disk that has no page left. Should even these be used up, undo fails with
-//!    `DiskFull`, the engine stops, and it opens again as soon as there is room.)
+//!    behind it, and an opening makes the file as long again if a crash has shortened it. So a
+//!    rollback on a full disk, or a recovery, can split that many leaves: an old value may need
+//!    room that others have taken since. (Each takes another transaction that filled the leaf up,
+//!    on a disk that has no page left. Should even these be used up, or the disk have been full at
+//!    the opening already, undo fails with `DiskFull`, the engine stops, and it opens again as
+//!    soon as there is room.)
 //!
 //! Latch order
 //! : Tree pages before map pages, and one map page at a time. Whoever allocates may latch the page
@@ -74,6 +76,18 @@ impl SpaceMap {
     pub fn open(pool: Arc<Pool>) -> Arc<SpaceMap> {
         let hint = AtomicU64::new(u64::from(map::FIRST_MAP.0));
         Arc::new(SpaceMap { pool, hint })
+    }
+
+    /// Makes the data file long enough again for those who undo, at an opening: a crash may have
+    /// shortened it, and the disk may be full when they come (invariant 5). Best effort: whether
+    /// the disk is full already, or the map page damaged, is for those who need them to find.
+    pub fn make_room_for_undo(&self) {
+        let last_map = map_page_of(PageId(self.pool.page_count().saturating_sub(1)));
+        if let Ok(map) = self.pool.shared(last_map) {
+            // Of a map page that was never written all pages are free.
+            let last = map::allocated(last_map, &map).last().unwrap_or(last_map);
+            let _ = self.pool.ensure_len(PageId(last.0.saturating_add(UNDO_PAGES)));
+        }
     }
 
     /// Formats the first map page: part of the creation of a database.
@@ -233,7 +247,7 @@ impl SpaceMap {
     ) -> Result<ExclusivePage<'a>> {
         let mut body = Vec::new();
         Op::System(SystemOp::FormatMap { map: page.id() }).encode(&mut body);
-        perform(&body, &mut [&mut page], |body| ctx.log_system(body))?;
+        perform(ctx, Context::log_system, &body, &mut [&mut page])?;
         Ok(page)
     }
 }

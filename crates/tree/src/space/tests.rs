@@ -16,7 +16,7 @@ fn allocate(memory: &Memory, ctx: &mut TestContext) -> PageId {
     let mut page = memory.pool.format(id).unwrap();
     let op = SystemOp::FormatRoot { page: id, tree: TREE, node_bytes: 8192 };
     op.encode(&mut body);
-    perform(&body, &mut [&mut page, &mut allocation.map], |body| ctx.log_system(body)).unwrap();
+    perform(ctx, Context::log_system, &body, &mut [&mut page, &mut allocation.map]).unwrap();
     id
 }
 
@@ -25,7 +25,7 @@ fn free(memory: &Memory, ctx: &mut TestContext, pages: Vec<PageId>) {
     let lowest = *pages.iter().min().unwrap();
     let mut map = memory.space.map_for(lowest).unwrap();
     SystemOp::FreePages { tree: TREE, pages }.encode(&mut body);
-    perform(&body, &mut [&mut map], |body| ctx.log_system(body)).unwrap();
+    perform(ctx, Context::log_system, &body, &mut [&mut map]).unwrap();
     drop(map);
     memory.space.note_freed(lowest);
 }
@@ -116,4 +116,16 @@ fn a_page_in_the_maps_place_is_reported() {
     drop(map);
     let error = memory.space.allocate(&mut ctx).err().unwrap();
     assert!(matches!(error, Error::CorruptPage { page: PageId(2), .. }));
+}
+
+#[test]
+fn pages_of_the_superblock_are_neither_allocated_nor_freed() {
+    let mut map = vec![0; 8192];
+    assert!(format_map(&mut map));
+    for page in [0, 1, 2] {
+        for allocated in [true, false] {
+            assert!(!set_allocated(PageId(2), &mut map, &[PageId(page)], allocated));
+        }
+    }
+    assert!(set_allocated(PageId(2), &mut map, &[PageId(3)], true));
 }

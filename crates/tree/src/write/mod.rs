@@ -177,6 +177,6 @@ impl Tree {
         leaf: &mut ExclusivePage<'_>,
         scratch: &Scratch,
     ) -> Result<()> {
-        op::perform(&scratch.body, &mut [leaf], |body| ctx.log_user(body)).map(drop)
+        op::perform(ctx, Context::log_user, &scratch.body, &mut [leaf]).map(drop)
     }
 }

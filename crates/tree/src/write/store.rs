@@ -177,8 +177,7 @@ impl Tree {
         let dropped = op.dropped_overflow().map(<[u8]>::to_vec);
         let change = detached(&op.change, stored.bytes);
         let op = Op::User(UserOp { page: op.page, tree: op.tree, slot, key, change });
-        let log = |body: &[u8]| ctx.log_user(body);
-        op::perform_decoded(&op, &scratch.body, &mut [&mut leaf], log)?;
+        op::perform_decoded(ctx, Context::log_user, &op, &scratch.body, &mut [&mut leaf])?;
         if let Some(reference) = dropped {
             ctx.defer_free(self.id, &reference);
         }

@@ -5,7 +5,7 @@ use clearway_base::{
     zoo::{self, Bug},
 };
 use clearway_lock::{LockId, Outcome, Part, RangeMode};
-use clearway_log::Record;
+use clearway_log::{Record, record_bytes};
 use clearway_tree::Context;
 
 use super::Slot;
@@ -114,6 +114,20 @@ impl Context for Slot {
         let undone = self.undo.pop();
         self.claim.settle(undone.unwrap_or(0));
         Ok(span)
+    }
+
+    #[inline]
+    fn checks_redo(&self) -> bool {
+        self.core.options.redo_check
+    }
+
+    fn log_image(&mut self, lsn: Lsn, body: &[&[u8]]) {
+        let log = &self.core.log;
+        let bytes = record_bytes(body.iter().map(|piece| piece.len()).sum());
+        let record = Record { kind: record::IMAGE, txn: TxnId::NONE, prev: lsn, body };
+        if log.claim_spare(bytes) && log.insert(&record).is_err() {
+            log.unclaim(bytes);
+        }
     }
 
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]) {
