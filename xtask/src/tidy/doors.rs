@@ -12,7 +12,7 @@ const FILE_CRATE: &str = "disk";
 /// The crate through which the engine reaches atomics.
 const ATOMIC_CRATE: &str = "sync";
 /// Crates that are programs and not part of the engine.
-const PROGRAMS: &[&str] = &["cli", "check", "prove"];
+const PROGRAMS: &[&str] = &["cli", "check", "prove", "lab"];
 /// Crates that may have `unsafe` code.
 const UNSAFE_CRATES: &[&str] = &["sync", "disk", "log", "pool"];
 /// How many lines above its `unsafe` a safety argument may end.

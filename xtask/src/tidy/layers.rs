@@ -73,6 +73,22 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync"]),
+    // The lab measures the whole engine, and parts of it by themselves.
+    (
+        "clearway-lab",
+        &[
+            "clearway-base",
+            "clearway-sync",
+            "clearway-disk",
+            "clearway-log",
+            "clearway-pool",
+            "clearway-lock",
+            "clearway-tree",
+            "clearway-txn",
+            "clearway",
+            "clearway-workloads",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

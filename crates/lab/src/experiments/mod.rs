@@ -1,0 +1,9 @@
+//! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
+//! line in the list.
+
+mod noise;
+
+use crate::experiment::Experiment;
+
+/// All experiments.
+pub(crate) const EXPERIMENTS: &[Experiment] = &[noise::EXPERIMENT];

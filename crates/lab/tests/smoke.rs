@@ -1,0 +1,85 @@
+//! Every experiment runs, however short, and writes a report that programs can read.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn lab(line: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_clearway-lab")).args(line).output().unwrap()
+}
+
+/// The names that the program itself lists.
+fn names() -> Vec<String> {
+    let listed = lab(&["list"]);
+    assert!(listed.status.success());
+    let text = String::from_utf8(listed.stdout).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with(' '));
+    lines.map(String::from).collect()
+}
+
+fn check_spread(spread: &Value) {
+    let part = |name: &str| spread[name].as_f64();
+    // A ratio by zero is infinite, which JSON writes as null.
+    if let (Some(min), Some(median), Some(max)) = (part("min"), part("median"), part("max")) {
+        assert!(min <= median && median <= max, "{spread}");
+    }
+}
+
+fn check_grid(grid: &Value, repetitions: usize) {
+    let baseline = &grid["baseline"];
+    let runs = grid["runs"].as_array().expect("runs");
+    assert!(runs.iter().any(|run| run["variant"] == *baseline), "{grid}");
+    for run in runs {
+        check_spread(&run["ratio"]);
+        assert!(run["point"].is_string(), "{run}");
+        if run["variant"] == *baseline {
+            assert_eq!(run["ratio"]["median"], 1.0, "{run}");
+        }
+        let measures = run["measures"].as_object().expect("measures");
+        assert!(measures.contains_key(grid["ratio_of"].as_str().unwrap()), "{run}");
+        for measure in measures.values() {
+            check_spread(&measure["spread"]);
+            assert_eq!(measure["values"].as_array().unwrap().len(), repetitions, "{run}");
+        }
+    }
+}
+
+#[test]
+fn every_experiment_runs_and_writes_its_report() {
+    let names = names();
+    assert!(!names.is_empty());
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for name in &names {
+        let file = place.path().join(name);
+        let tiny = ["--seconds", "0.03", "--repetitions", "1", "--json", file.to_str().unwrap()];
+        let output = lab(&[&[name.as_str()], &tiny[..]].concat());
+        let told = String::from_utf8_lossy(&output.stderr);
+        // 0 or 1: runs as short as these need not show anything.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{name}: {told}");
+        let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert_eq!(report["experiment"], name.as_str());
+        assert!(report["machine"]["cores"].as_u64() > Some(0));
+        assert_eq!(report["repetitions"], 1);
+        let grids = report["grids"].as_array().unwrap();
+        assert!(!grids.is_empty(), "{name} measures nothing");
+        grids.iter().for_each(|grid| check_grid(grid, 1));
+        let claims = report["claims"].as_array().unwrap();
+        assert!(!claims.is_empty(), "{name} shows nothing");
+        let all_shown = claims.iter().all(|claim| claim["holds"] == true);
+        assert_eq!(output.status.code() == Some(0), all_shown, "{name}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            text.matches("shown: ").count() + text.matches("NOT SHOWN: ").count(),
+            claims.len()
+        );
+    }
+}
+
+#[test]
+fn wrong_usage_is_refused() {
+    for line in
+        [&["nothing-such"][..], &["noise", "--seconds", "0"], &["noise", "--repetitions", "0"]]
+    {
+        assert_eq!(lab(line).status.code(), Some(2), "{line:?}");
+    }
+}
