@@ -12,6 +12,7 @@ mod targets;
 use std::{
     path::PathBuf,
     process::ExitCode,
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -43,6 +44,33 @@ struct Arguments {
 
 /// An input may take this long; none of the targets needs a hundredth of it.
 const SLOW: Duration = Duration::from_secs(5);
+/// An input that takes this long has no end.
+const HANG: Duration = Duration::from_secs(60);
+
+/// What is being fed, and since when: for the one who watches.
+static AT: Mutex<Option<(&str, u64, Instant)>> = Mutex::new(None);
+
+/// Ends the program if an input does not.
+fn watch() -> ! {
+    loop {
+        std::thread::sleep(HANG / 60);
+        let at = *AT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((target, seed, since)) = at
+            && since.elapsed() > HANG
+        {
+            println!("{target:<12} DIED: it does not end\n{}", command(target, seed));
+            std::process::exit(2);
+        }
+    }
+}
+
+/// The line that feeds an input again.
+fn command(target: &str, seed: u64) -> String {
+    format!(
+        "SEED={seed} cargo run --profile prove -p clearway-fuzz -- \
+         --target {target} --seed {seed} --inputs 1"
+    )
+}
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -63,6 +91,7 @@ fn main() -> ExitCode {
     if let Some(file) = &arguments.input {
         return feed_file(chosen[0], file);
     }
+    std::thread::spawn(|| watch());
     let mut found = 0;
     for target in &chosen {
         found += u64::from(!fuzz(target, &arguments));
@@ -100,6 +129,7 @@ fn fuzz(target: &Target, arguments: &Arguments) -> bool {
     while !over(fed) {
         let input = Mutator::new(seed).mutate(&examples);
         let started = Instant::now();
+        *AT.lock().unwrap_or_else(PoisonError::into_inner) = Some((target.name, seed, started));
         let mut verdict = target.run(&input);
         if started.elapsed() > SLOW {
             verdict = Verdict::Died(format!("took {:.1} s", started.elapsed().as_secs_f64()));
@@ -127,11 +157,7 @@ fn told(target: &Target, seed: u64, input: &[u8], why: &str, fed: u64) -> bool {
     let file = std::env::temp_dir().join(format!("clearway-fuzz-{}-{seed}", target.name));
     let kept = std::fs::write(&file, input).is_ok();
     println!("{:<12} DIED: {why}", target.name);
-    println!(
-        "SEED={seed} cargo run --profile prove -p clearway-fuzz -- \
-         --target {} --seed {seed} --inputs 1",
-        target.name
-    );
+    println!("{}", command(target.name, seed));
     if kept {
         println!("the input is kept in {}", file.display());
     }

@@ -168,6 +168,20 @@ impl Pool {
         Ok(ExclusivePage::new(self, page, frame, bytes).emptied(was_resident))
     }
 
+    /// As [`format`](Pool::format), if nobody has the page latched.
+    ///
+    /// # Errors
+    /// As [`Pool::format`].
+    pub fn try_format(&self, page: PageId) -> Result<Option<ExclusivePage<'_>>> {
+        let (frame, bytes) = self.space.page(page)?;
+        let was_resident = frame.latch.try_exclusive();
+        if !was_resident && (frame.latch.is_resident() || !self.bring_in_empty(page, frame)?) {
+            return Ok(None);
+        }
+        frame.touch();
+        Ok(Some(ExclusivePage::new(self, page, frame, bytes).emptied(was_resident)))
+    }
+
     /// Keeps a page in memory without a latch, until the pin is dropped.
     ///
     /// # Errors

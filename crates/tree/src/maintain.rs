@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::node::{Node, Place};
 use crate::op::{self, Op, SystemOp};
 use crate::overflow::OverflowRef;
-use crate::space::map_page_of;
+use crate::space::{Allocation, map_page_of};
 use crate::{Context, LeafHint, SpaceMap, Tree, TreeConfig, overflow};
 
 /// Merges of one visit to a path.
@@ -39,13 +39,12 @@ impl Tree {
         ctx.reserve(SMALL_RESERVE + SpaceMap::ALLOCATE_RESERVE)?;
         tree.space.prepare(ctx, 1)?;
         let root = {
-            let mut allocation = tree.space.allocate(ctx)?;
-            let mut page = tree.pool.format(allocation.page)?;
+            let Allocation { mut map, mut page } = tree.space.allocate(ctx)?;
             let node_bytes = tree.node_bytes;
             let op = SystemOp::FormatRoot { page: page.id(), tree: id, node_bytes };
             let mut body = Vec::new();
             Op::System(op).encode(&mut body);
-            op::perform(ctx, Context::log_system, &body, &mut [&mut page, &mut allocation.map])?;
+            op::perform(ctx, Context::log_system, &body, &mut [&mut page, &mut map])?;
             page.id()
         };
         tree.root = root;

@@ -34,7 +34,7 @@ pub(crate) use page::{CHUNK_LEN_MAX, format_chunk};
 
 use crate::context::Context;
 use crate::op::{Op, SystemOp, perform};
-use crate::space::{SpaceMap, map_page_of};
+use crate::space::{Allocation, SpaceMap, map_page_of};
 
 /// Log bytes for one page of a chain: its image, header and allocation, rounded up.
 const PAGE_RESERVE: usize = PAGE_SIZE + SpaceMap::ALLOCATE_RESERVE + 64;
@@ -108,7 +108,7 @@ pub(crate) fn store(
     let mut body = Vec::with_capacity(PAGE_SIZE);
     // The last page first, so that each knows the next. Only the last chunk may be short.
     for chunk in value.chunks(CHUNK_LEN_MAX).rev() {
-        match store_chunk(ctx, pool, space, (tree, chain.first), chunk, &mut body) {
+        match store_chunk(ctx, space, (tree, chain.first), chunk, &mut body) {
             Ok(first) => {
                 let len = chain.len + chunk.len() as u64;
                 chain = OverflowRef { first, checksum: 0, len };
@@ -126,7 +126,6 @@ pub(crate) fn store(
 /// Allocates and writes one page; `(tree, next)` go into its header.
 fn store_chunk(
     ctx: &mut impl Context,
-    pool: &Pool,
     space: &SpaceMap,
     (tree, next): (TreeId, PageId),
     payload: &[u8],
@@ -134,11 +133,10 @@ fn store_chunk(
 ) -> Result<PageId> {
     ctx.reserve(PAGE_RESERVE)?;
     space.prepare(ctx, 1)?;
-    let mut allocation = space.allocate(ctx)?;
-    let id = allocation.page;
-    let mut page = pool.format(id)?;
+    let Allocation { mut map, mut page } = space.allocate(ctx)?;
+    let id = page.id();
     Op::System(SystemOp::WriteOverflow { page: id, tree, next, payload }).encode(body);
-    perform(ctx, Context::log_system, body, &mut [&mut page, &mut allocation.map])?;
+    perform(ctx, Context::log_system, body, &mut [&mut page, &mut map])?;
     Ok(id)
 }
 

@@ -19,6 +19,7 @@ use crate::descend::Debt;
 use crate::node::{Image, Node, Place};
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
+use crate::space::Allocation;
 
 /// Bytes of a child pointer, the value of a branch record.
 const CHILD_LEN: usize = 4;
@@ -85,11 +86,10 @@ impl Tree {
             return Ok(false);
         }
         let Some(image) = Image::parse(&scratch.value) else { return Ok(false) };
-        let mut allocation = self.space.allocate(ctx)?;
-        let mut child = self.pool.format(allocation.page)?;
+        let Allocation { mut map, page: mut child } = self.space.allocate(ctx)?;
         let (root_id, tree) = (self.root, self.id);
         let op = SystemOp::GrowRoot { root: root_id, child: child.id(), tree, image };
-        Tree::perform_system(ctx, op, &mut [&mut root, &mut child, &mut allocation.map])?;
+        Tree::perform_system(ctx, op, &mut [&mut root, &mut child, &mut map])?;
         Ok(true)
     }
 }

@@ -9,6 +9,7 @@ use crate::Context;
 use crate::node::{Image, Node};
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
+use crate::space::Allocation;
 
 impl Tree {
     /// Moves the upper records of a latched node to a new foster child. `insert_at` is the slot
@@ -36,11 +37,9 @@ impl Tree {
         let (Some(slot), Some(image)) = (slot, image) else {
             return Err(self.misplaced(node.id(), "full, and too few records to split".into()));
         };
-        let mut allocation = self.space.allocate(ctx)?;
-        // The page is free, so a latch on it can only be a stale hint's, which is let go at once.
-        let mut right = self.pool.format(allocation.page)?;
+        let Allocation { mut map, page: mut right } = self.space.allocate(ctx)?;
         let (left, tree) = (node.id(), self.id);
         let op = SystemOp::Split { left, right: right.id(), tree, slot, image };
-        Tree::perform_system(ctx, op, &mut [node, &mut right, &mut allocation.map])
+        Tree::perform_system(ctx, op, &mut [node, &mut right, &mut map])
     }
 }

@@ -79,15 +79,17 @@ pub(super) fn is_allocated(bytes: &[u8], map: PageId, page: PageId) -> bool {
     bytes.u8(BITS.saturating_add(index / 8)) & (1 << (index % 8)) != 0
 }
 
-/// The first free page at or after `from`, or one a little before it: the search goes by 64 bits.
+/// The first free page at or after `from`.
 pub(super) fn first_free(bytes: &[u8], map: PageId, from: PageId) -> Option<PageId> {
     let start = from.0.saturating_sub(map.0);
+    let mut wanted = u64::MAX << (start % 64);
     for word in start / 64..SPACE_SPAN / 64 {
-        let free = !bytes.word(BITS / 8 + word as usize);
+        let free = !bytes.word(BITS / 8 + word as usize) & wanted;
         if free != 0 {
             // The last map page's span may reach past the last page id.
             return map.0.checked_add(word * 64 + free.trailing_zeros()).map(PageId);
         }
+        wanted = u64::MAX;
     }
     None
 }

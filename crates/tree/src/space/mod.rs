@@ -11,9 +11,11 @@
 //! 2. A bit is read for allocation, and changed, only under the exclusive latch of its map page,
 //!    held from the search until the record is logged and applied. So no page is given out twice.
 //! 3. `hint`: no page below it is free. (A hint that errs wastes space or time, nothing else.)
-//! 4. A page is given out only if the data file holds it, so what is logged can be redone and
+//! 4. A page that somebody has latched is not given out: whatever a damaged map says, nobody waits
+//!    for a page here, and so not for itself. What is passed over stays known as free.
+//! 5. A page is given out only if the data file holds it, so what is logged can be redone and
 //!    written without meeting a full disk.
-//! 5. A page is given out to those who do not undo only if the data file holds [`UNDO_PAGES`] more
+//! 6. A page is given out to those who do not undo only if the data file holds [`UNDO_PAGES`] more
 //!    behind it, and an opening makes the file as long again if a crash has shortened it. So a
 //!    rollback on a full disk, or a recovery, can split that many leaves: an old value may need
 //!    room that others have taken since. (Each takes another transaction that filled the leaf up,
@@ -22,9 +24,8 @@
 //!    soon as there is room.)
 //!
 //! Latch order
-//! : Tree pages before map pages, and one map page at a time. Whoever allocates may latch the page
-//!   it was given *after* the map page: nobody who latches a page without content waits for
-//!   anything while holding it.
+//! : Tree pages before map pages, and one map page at a time. The page that is given out is latched
+//!   *after* the map page, without waiting (invariant 4).
 //!
 //! Differences
 //! : No extents and no per-tree segments: pages of a tree are near each other because allocation
@@ -50,7 +51,7 @@ use crate::op::{Op, SystemOp, perform};
 /// Pages that [`SpaceMap::prepare`] keeps the data file ahead of the search.
 const MARGIN_PAGES: u32 = 64;
 
-/// Pages at the end of the data file that only those who undo may use (invariant 5): 512 KiB.
+/// Pages at the end of the data file that only those who undo may use (invariant 6): 512 KiB.
 const UNDO_PAGES: u32 = 64;
 
 /// Allocates and frees pages.
@@ -67,8 +68,8 @@ pub struct SpaceMap {
 pub(crate) struct Allocation<'a> {
     /// The map page.
     pub(crate) map: ExclusivePage<'a>,
-    /// The page: free, unlatched, of any content.
-    pub(crate) page: PageId,
+    /// The page, latched and empty.
+    pub(crate) page: ExclusivePage<'a>,
 }
 
 impl SpaceMap {
@@ -79,7 +80,7 @@ impl SpaceMap {
     }
 
     /// Makes the data file long enough again for those who undo, at an opening: a crash may have
-    /// shortened it, and the disk may be full when they come (invariant 5). Best effort: whether
+    /// shortened it, and the disk may be full when they come (invariant 6). Best effort: whether
     /// the disk is full already, or the map page damaged, is for those who need them to find.
     pub fn make_room_for_undo(&self) {
         let last_map = map_page_of(PageId(self.pool.page_count().saturating_sub(1)));
@@ -117,26 +118,38 @@ impl SpaceMap {
         self.pool.optimistic(map_page_of(self.hint())).map(drop)
     }
 
-    /// Finds a free page and returns it with its map page latched. The caller has reserved
+    /// Finds a free page and returns it with its map page, both latched. The caller has reserved
     /// [`ALLOCATE_RESERVE`](SpaceMap::ALLOCATE_RESERVE) bytes of log beside its own.
     ///
     /// # Errors
     /// `DiskFull`, before anything is logged; what the pool or the log returns.
     pub(crate) fn allocate(&self, ctx: &mut impl Context) -> Result<Allocation<'_>> {
         let seen = self.hint.load(Ordering::Relaxed);
-        let mut from = PageId(seen as u32);
+        let (mut from, mut lowest) = (PageId(seen as u32), None);
         loop {
             let map = self.latch_map(ctx, map_page_of(from))?;
-            if let Some(page) = map::first_free(&map, map.id(), from) {
-                self.pool.ensure_len(PageId(last_needed(ctx, page.0)))?;
-                // Not `page + 1`: it is not allocated yet, and its operation may fail.
-                let now = (seen & !0xFFFF_FFFF) | u64::from(page.0);
-                let _ = self.hint.compare_exchange(seen, now, Ordering::Relaxed, Ordering::Relaxed);
-                return Ok(Allocation { map, page });
+            while let Some(free) = map::first_free(&map, map.id(), from) {
+                let lowest = *lowest.get_or_insert(free);
+                self.pool.ensure_len(PageId(last_needed(ctx, free.0)))?;
+                if let Some(page) = self.pool.try_format(free)? {
+                    // Not behind it: it is not allocated yet, and its operation may fail.
+                    self.move_hint(seen, lowest);
+                    return Ok(Allocation { map, page });
+                }
+                from = PageId(free.0.saturating_add(1)); // invariant 4
+                if map_page_of(from) != map.id() {
+                    break;
+                }
             }
             let next = map.id().0.checked_add(SPACE_SPAN);
             from = PageId(next.ok_or(Error::DiskFull { path: "data".into() })?);
         }
+    }
+
+    /// Says that no page below `lowest` is free, unless one was freed since the hint was `seen`.
+    fn move_hint(&self, seen: u64, lowest: PageId) {
+        let now = (seen & !0xFFFF_FFFF) | u64::from(lowest.0);
+        let _ = self.hint.compare_exchange(seen, now, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Log bytes that [`allocate`](SpaceMap::allocate) may use itself: a new map page's format.
@@ -252,7 +265,7 @@ impl SpaceMap {
     }
 }
 
-/// The last page that the file must hold for `page` to be given out (invariant 5).
+/// The last page that the file must hold for `page` to be given out (invariant 6).
 fn last_needed(ctx: &impl Context, page: u32) -> u32 {
     if ctx.is_undoing() { page } else { page.saturating_add(UNDO_PAGES) }
 }

@@ -11,12 +11,11 @@ const TREE: TreeId = TreeId(4);
 fn allocate(memory: &Memory, ctx: &mut TestContext) -> PageId {
     let mut body = Vec::new();
     memory.space.prepare(ctx, 1).unwrap();
-    let mut allocation = memory.space.allocate(ctx).unwrap();
-    let id = allocation.page;
-    let mut page = memory.pool.format(id).unwrap();
+    let Allocation { mut map, mut page } = memory.space.allocate(ctx).unwrap();
+    let id = page.id();
     let op = SystemOp::FormatRoot { page: id, tree: TREE, node_bytes: 8192 };
     op.encode(&mut body);
-    perform(ctx, Context::log_system, &body, &mut [&mut page, &mut allocation.map]).unwrap();
+    perform(ctx, Context::log_system, &body, &mut [&mut page, &mut map]).unwrap();
     id
 }
 
@@ -89,9 +88,24 @@ fn full_map_leads_to_the_next_one() {
 fn an_allocation_that_is_not_logged_gives_the_page_back() {
     let memory = Memory::new();
     let mut ctx = memory.context();
-    let first = memory.space.allocate(&mut ctx).unwrap().page;
-    assert_eq!(memory.space.allocate(&mut ctx).unwrap().page, first);
+    let first = memory.space.allocate(&mut ctx).unwrap().page.id();
+    assert_eq!(memory.space.allocate(&mut ctx).unwrap().page.id(), first);
     assert!(!memory.space.is_allocated(first).unwrap());
+}
+
+#[test]
+fn a_latched_page_is_passed_over_and_stays_free() {
+    let memory = Memory::new();
+    let mut ctx = memory.context();
+    let pages: Vec<_> = (0..3).map(|_| allocate(&memory, &mut ctx)).collect();
+    free(&memory, &mut ctx, pages.clone());
+    // As the pages of a tree are whose map has lost their bits.
+    let in_use =
+        [memory.pool.exclusive(pages[0]).unwrap(), memory.pool.exclusive(pages[1]).unwrap()];
+    assert_eq!(allocate(&memory, &mut ctx), pages[2]);
+    drop(in_use);
+    assert_eq!(allocate(&memory, &mut ctx), pages[0]);
+    assert_eq!(allocate(&memory, &mut ctx), pages[1]);
 }
 
 #[test]
