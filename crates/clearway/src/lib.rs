@@ -130,7 +130,7 @@ mod runner;
 mod statistics;
 
 pub use clearway_base::{Error, KEY_LEN_MAX, Result, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX};
-pub use clearway_lock::LockStats;
+pub use clearway_lock::{LockStats, RangeProtocol};
 pub use clearway_log::{GroupPolicy, LogStats, Strategy as LogStrategy};
 pub use clearway_pool::PoolStats;
 pub use clearway_tree::{Direction, LevelReport, TreeReport};

@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
+use clearway_lock::RangeProtocol;
 use clearway_log::{GroupPolicy, Strategy};
 use clearway_txn::{Creation, EarlyRelease, EngineOptions};
 
@@ -138,6 +139,13 @@ impl Options {
     /// [`EarlyRelease::All`] are for measuring what it is worth.
     pub fn early_release(mut self, what: EarlyRelease) -> Options {
         self.engine.early_release = what;
+        self
+    }
+
+    /// Which modes range locks are taken in. For experiments: every choice is serializable, with
+    /// more waits under the others than [`RangeProtocol::Orthogonal`].
+    pub fn range_protocol(mut self, protocol: RangeProtocol) -> Options {
+        self.engine.range_protocol = protocol;
         self
     }
 

@@ -8,6 +8,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `mode`, `intent` | lock modes and what is compatible |
+//! | `protocol` | which mode is taken where one is wanted; others for comparison |
 //! | `identity` | the names of locks |
 //! | `entries`, `queue` | a bucket's requests, and the rules that grant them |
 //! | `resource` | the counters of intent locks |
@@ -44,6 +45,7 @@ mod intent;
 mod intents;
 mod mode;
 mod owner;
+mod protocol;
 mod queue;
 mod registry;
 mod resource;
@@ -54,5 +56,6 @@ pub use identity::{LockId, ResourceId};
 pub use intent::IntentMode;
 pub use mode::{Part, RangeMode};
 pub use owner::LockOwner;
+pub use protocol::RangeProtocol;
 pub use registry::LockStats;
 pub use table::{LockOptions, LockTable, Outcome, WaitLimit};

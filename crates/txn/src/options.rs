@@ -1,7 +1,7 @@
 //! What a caller may choose when it opens an engine.
 
 use clearway_base::{Error, PAGE_SIZE, RECORD_LEN_MAX, Result};
-use clearway_lock::LockOptions;
+use clearway_lock::{LockOptions, RangeProtocol};
 use clearway_log::LogOptions;
 use clearway_pool::PoolOptions;
 
@@ -41,6 +41,9 @@ pub struct EngineOptions {
     pub pool: PoolOptions,
     /// The lock table: buckets, default wait limit.
     pub lock: LockOptions,
+    /// Which modes range locks are taken in. The others than the default are for measuring what it
+    /// is worth: outcomes stay serializable, more waits.
+    pub range_protocol: RangeProtocol,
     /// Usable bytes of a tree node. Fixed when the database is created (an existing database keeps
     /// its own); tests shrink it so that a few keys fill a page. Default: a whole page.
     pub node_bytes: usize,
@@ -66,6 +69,7 @@ impl Default for EngineOptions {
             log: LogOptions::default(),
             pool: PoolOptions::default(),
             lock: LockOptions::default(),
+            range_protocol: RangeProtocol::Orthogonal,
             node_bytes: PAGE_SIZE,
             early_release: EarlyRelease::All,
             create: Creation::IfMissing,

@@ -26,7 +26,7 @@ use clearway_base::{
     Error, Lsn, LsnSpan, Result, TreeId, TxnId,
     failpoint::{self, Failpoint},
 };
-use clearway_lock::{IntentMode, LockOwner, ResourceId, WaitLimit};
+use clearway_lock::{IntentMode, LockOwner, RangeProtocol, ResourceId, WaitLimit};
 use clearway_log::Record;
 use clearway_tree::LeafHint;
 
@@ -62,6 +62,8 @@ pub(crate) struct Slot {
     pub(crate) opening: u64,
     pub(crate) id: TxnId,
     pub(crate) owner: LockOwner,
+    /// The engine's, at hand for each lock.
+    protocol: RangeProtocol,
     pub(crate) undo: UndoList,
     pub(crate) claim: Claim,
     /// Whether this transaction has logged anything of its own.
@@ -144,6 +146,7 @@ impl Slot {
             opening: core.opening,
             id,
             owner: core.locks.owner(),
+            protocol: core.options.range_protocol,
             undo: UndoList::default(),
             claim: Claim::default(),
             wrote: false,

@@ -4,7 +4,7 @@ use clearway_base::{
     Lsn, LsnSpan, Result, TreeId, TxnId,
     zoo::{self, Bug},
 };
-use clearway_lock::{LockId, Outcome, Part, RangeMode};
+use clearway_lock::{LockId, Outcome, Part, RangeMode, RangeProtocol};
 use clearway_log::{Record, record_bytes};
 use clearway_tree::Context;
 
@@ -17,7 +17,7 @@ impl Context for Slot {
         let mode = match mode {
             RangeMode::NS if zoo::has(Bug::AbsentKeyNotLocked) => return Outcome::Granted,
             RangeMode::SS if zoo::has(Bug::ScanGapNotLocked) => RangeMode::SN,
-            mode => mode,
+            mode => self.taken(mode),
         };
         let outcome = self.core.locks.try_acquire(&mut self.owner, id, mode);
         let reads = !matches!((mode.key(), mode.gap()), (Part::X, _) | (_, Part::X));
@@ -29,10 +29,15 @@ impl Context for Slot {
         if zoo::has(Bug::GapNotChecked) {
             return Outcome::Granted;
         }
+        let mode = match self.protocol {
+            RangeProtocol::Orthogonal => mode,
+            other => other.probed(mode),
+        };
         self.core.locks.check(&mut self.owner, id, mode)
     }
 
     fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+        let mode = self.taken(mode);
         self.core.locks.acquire(&mut self.owner, id, mode, self.limit)
     }
 
@@ -138,5 +143,16 @@ impl Context for Slot {
 
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {
         self.ghosts.push((tree, key.to_vec()));
+    }
+}
+
+impl Slot {
+    /// The mode that the engine's protocol takes for `mode`. One comparison with the default.
+    #[inline]
+    fn taken(&self, mode: RangeMode) -> RangeMode {
+        match self.protocol {
+            RangeProtocol::Orthogonal => mode,
+            other => other.taken(mode),
+        }
     }
 }

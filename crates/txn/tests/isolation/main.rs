@@ -2,32 +2,45 @@
 //! permutation what happens.
 //!
 //! The format is told in `docs/testing.md`; the parser is `spec`, the sessions `session`, and `run`
-//! puts the two together. `CLEARWAY_SPEC_WRITE=1 cargo test -p clearway-txn --test isolation`
+//! puts the two together. `protocols` runs all of them under each range-lock protocol, and `serial`
+//! judges what came of it. `CLEARWAY_SPEC_WRITE=1 cargo test -p clearway-txn --test isolation`
 //! writes what happens into the files, for a reader to check with `git diff`.
 
+mod protocols;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod run;
+mod serial;
 mod session;
 mod spec;
 
 use std::path::{Path, PathBuf};
 
+use clearway_lock::RangeProtocol;
+use spec::Spec;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/isolation/specs")
 }
 
-/// Runs one file, or writes it.
-fn check(name: &str) {
+/// A file's path, text and meaning.
+fn load(name: &str) -> (PathBuf, String, Spec) {
     let path = folder().join(format!("{name}.spec"));
     let text = std::fs::read_to_string(&path).unwrap();
     let spec = spec::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert!(!spec.permutations.is_empty(), "{name} runs nothing");
+    (path, text, spec)
+}
+
+/// Runs one file, or writes it.
+fn check(name: &str) {
+    let (path, text, spec) = load(name);
     let writing = std::env::var_os("CLEARWAY_SPEC_WRITE").is_some();
     let mut outcomes = Vec::new();
     for permutation in &spec.permutations {
         let expected = (!writing).then_some(&permutation.expected[..]);
-        outcomes.push(run::permutation(&spec, permutation, expected));
+        let ran = run::permutation(&spec, permutation, expected, RangeProtocol::Orthogonal);
+        outcomes.push(ran.events);
     }
     if writing {
         std::fs::write(&path, spec::with_outcomes(&text, &outcomes)).unwrap();
@@ -45,6 +58,14 @@ macro_rules! specs {
         fn $name() {
             check(stringify!($name));
         })*
+
+        /// The same files under all protocols.
+        mod under_each_protocol {
+            $(#[test]
+            fn $name() {
+                crate::protocols::check(stringify!($name));
+            })*
+        }
 
         #[test]
         fn every_file_is_run() {

@@ -4,8 +4,12 @@
 //! counts as many as there are steps without an answer, nothing else will happen by itself. A
 //! deadlock's victim waits for a moment before it dies, so a wait that the spec does not expect
 //! is given time; one that it expects and that ends otherwise is seen with the next step.
+//!
+//! Under a range-lock protocol that the spec was not written for, a session may wait where the spec
+//! gives it another step: it does that later, when it can.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc,
         mpsc::{self, Receiver, Sender},
@@ -16,7 +20,7 @@ use std::{
 
 use clearway_base::TreeId;
 use clearway_disk::MemoryDisk;
-use clearway_lock::LockOptions;
+use clearway_lock::{LockOptions, RangeProtocol};
 use clearway_txn::{Engine, EngineOptions, Table};
 
 use crate::{
@@ -37,15 +41,54 @@ struct Seat {
     told: Receiver<String>,
     /// The step that has not answered.
     step: Option<String>,
+    /// Its steps that came while it waited.
+    later: VecDeque<String>,
 }
 
-/// The events of a permutation, one line each.
+impl Seat {
+    fn give(&mut self, step: &str, words: &[String]) {
+        self.orders.send(words.to_vec()).unwrap();
+        self.step = Some(step.to_string());
+    }
+}
+
+/// What came of a permutation.
+pub(crate) struct Ran {
+    /// One line each.
+    pub(crate) events: Vec<String>,
+    /// What was in the table when all had ended.
+    pub(crate) contents: String,
+}
+
+/// Runs a permutation under a protocol; under another than specs are written for, what cannot be
+/// done in time is done later.
 pub(crate) fn permutation(
     spec: &Spec,
     permutation: &Permutation,
     expected: Option<&[String]>,
+    protocol: RangeProtocol,
+) -> Ran {
+    let (engine, table) = start(spec, protocol);
+    let defers = protocol != RangeProtocol::Orthogonal;
+    let events = events(spec, permutation, expected, defers, (&engine, &table));
+    Ran { events, contents: contents(&engine, &table) }
+}
+
+/// Everything in the table.
+pub(crate) fn contents(engine: &Arc<Engine>, table: &Table) -> String {
+    let mut session = Session::new(engine.clone(), table.clone());
+    let contents = session.perform(&["scan".to_string(), "[-,-]".to_string()]);
+    session.perform(&["commit".to_string()]);
+    contents
+}
+
+fn events(
+    spec: &Spec,
+    permutation: &Permutation,
+    expected: Option<&[String]>,
+    defers: bool,
+    (engine, table): (&Arc<Engine>, &Table),
 ) -> Vec<String> {
-    let (engine, table) = start(spec);
     thread::scope(|scope| {
         let mut seats: Vec<Seat> = Vec::new();
         for session in &spec.sessions {
@@ -53,7 +96,13 @@ pub(crate) fn permutation(
             let (answers, told) = mpsc::channel();
             let state = Session::new(engine.clone(), table.clone());
             scope.spawn(move || state.run(&received, &answers));
-            seats.push(Seat { name: session.name.clone(), orders, told, step: None });
+            seats.push(Seat {
+                name: session.name.clone(),
+                orders,
+                told,
+                step: None,
+                later: VecDeque::new(),
+            });
         }
         let mut events = Vec::new();
         for step in &permutation.steps {
@@ -61,30 +110,47 @@ pub(crate) fn permutation(
             match spec.find(step) {
                 Some((at, words)) => {
                     let seat = &mut seats[at];
+                    if defers && (seat.step.is_some() || !seat.later.is_empty()) {
+                        seat.later.push_back(step.clone());
+                        continue;
+                    }
                     if seat.step.is_some() {
                         events.push(format!("{step} cannot: {} waits", seat.name));
                         break;
                     }
-                    seat.orders.send(words.to_vec()).unwrap();
-                    seat.step = Some(step.clone());
+                    seat.give(step, words);
                 }
-                None => events.push(format!("{step} {}", of_engine(&engine, step))),
+                None => events.push(format!("{step} {}", of_engine(engine, step))),
             }
             let wish = |event: &str| {
                 expected.is_none_or(|expected| expected.get(before).is_some_and(|e| e == event))
             };
-            settle(&engine, &mut seats, step, &wish, &mut events);
+            settle(engine, &mut seats, step, &wish, &mut events);
+            catch_up(spec, engine, &mut seats, &mut events);
         }
         for seat in seats.iter().filter(|seat| seat.step.is_some()) {
             events.push(format!("{} still waits", seat.step.as_deref().unwrap_or_default()));
         }
-        finish(&engine, seats);
+        finish(engine, seats);
         events
     })
 }
 
-fn start(spec: &Spec) -> (Arc<Engine>, Table) {
+/// Lets sessions that wait no more do what came while they waited.
+fn catch_up(spec: &Spec, engine: &Engine, seats: &mut [Seat], events: &mut Vec<String>) {
+    let free = |seat: &Seat| seat.step.is_none() && !seat.later.is_empty();
+    while let Some(seat) = seats.iter_mut().find(|seat| free(seat)) {
+        let step = seat.later.pop_front().expect("it has one");
+        let (_, words) = spec.find(&step).expect("a step of the spec");
+        seat.give(&step, words);
+        settle(engine, seats, &step, &|_| true, events);
+    }
+}
+
+/// A new engine with the spec's table.
+pub(crate) fn start(spec: &Spec, protocol: RangeProtocol) -> (Arc<Engine>, Table) {
     let mut options = EngineOptions { node_bytes: spec.node_bytes, ..EngineOptions::stepped() };
+    options.range_protocol = protocol;
     options.log = clearway_log::LogOptions { background: false, ..rig::options().log };
     options.pool.cache_bytes = 4 << 20;
     options.pool.max_bytes = 256 << 20;
