@@ -2,8 +2,9 @@
 //! line in the list.
 
 mod noise;
+mod range_modes;
 
 use crate::experiment::Experiment;
 
 /// All experiments.
-pub(crate) const EXPERIMENTS: &[Experiment] = &[noise::EXPERIMENT];
+pub(crate) const EXPERIMENTS: &[Experiment] = &[noise::EXPERIMENT, range_modes::EXPERIMENT];

@@ -1,0 +1,139 @@
+//! The workload: searches in a table of tellers, then one write.
+//!
+//! A teller's key is its number in the upper half of 64 bits, so that between two tellers there is
+//! room for keys to search from and to, and for rows to insert.
+
+use std::ops::Bound;
+
+use clearway::{Error, Pending, Result, Table};
+use clearway_sync::atomic::{AtomicU64, Ordering};
+use clearway_workloads::{ClearwayStore, Operations, Order, Rng, Store, Workload};
+
+/// Range searches of a transaction.
+const SEARCHES: usize = 4;
+/// Where, after a teller's key, searches between keys start and end.
+const BETWEEN: u64 = 1 << 31;
+/// Below here, after a teller's key, rows are inserted, downwards: each right behind the teller.
+const INSERTED: u64 = 1 << 30;
+/// A teller's row, as in TPC-B.
+const ROW: [u8; 100] = [7; 100];
+
+/// How a transaction ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Write {
+    /// It updates a teller.
+    Update,
+    /// It inserts a row right behind a teller.
+    Insert,
+}
+
+/// The table and what is done with it.
+pub(super) struct Tellers {
+    table: Table,
+    tellers: u64,
+    hits: u64,
+    span: u64,
+    write: Write,
+    inserts: AtomicU64,
+    clients: AtomicU64,
+}
+
+/// What one transaction does, drawn before it starts so that a retry does the same.
+struct Work {
+    searches: [(u64, u64); SEARCHES],
+    write: u64,
+}
+
+fn key_of(teller: u64) -> u64 {
+    (teller + 1) << 32
+}
+
+impl Tellers {
+    /// A new table.
+    pub(super) fn load(
+        store: &ClearwayStore,
+        tellers: u32,
+        hits: u32,
+        span: u32,
+        write: Write,
+    ) -> Result<Tellers> {
+        let (table, tellers) = (store.table("teller")?, u64::from(tellers));
+        store.run("load", |tx| {
+            (0..tellers).try_for_each(|t| tx.insert(&table, &key_of(t).to_be_bytes(), &ROW))
+        })?;
+        let (hits, span) = (u64::from(hits), u64::from(span).min(tellers - 1));
+        let (inserts, clients) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Tellers { table, tellers, hits, span, write, inserts, clients })
+    }
+
+    /// The first and the last key of a search, both included.
+    fn search(&self, rng: &mut Rng) -> (u64, u64) {
+        let gaps = rng.below(self.span + 1);
+        let first = rng.below(self.tellers - gaps);
+        let offset = if rng.below(100) < self.hits { 0 } else { BETWEEN };
+        (key_of(first) + offset, key_of(first + gaps) + offset)
+    }
+
+    fn draw(&self, rng: &mut Rng) -> Work {
+        let searches = std::array::from_fn(|_| self.search(rng));
+        let teller = key_of(rng.below(self.tellers));
+        let write = match self.write {
+            Write::Update => teller,
+            // Relaxed: only that each number comes once matters.
+            Write::Insert => teller + INSERTED - self.inserts.fetch_add(1, Ordering::Relaxed),
+        };
+        Work { searches, write }
+    }
+
+    fn perform<T: Operations<Table = Table, Error = Error>>(
+        &self,
+        tx: &mut T,
+        work: &Work,
+    ) -> Result<()> {
+        for (first, last) in work.searches {
+            let (first, last) = (first.to_be_bytes(), last.to_be_bytes());
+            let bounds = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+            tx.scan(&self.table, bounds, Order::Ascending, &mut |_, _| true)?;
+        }
+        let key = work.write.to_be_bytes();
+        match self.write {
+            Write::Update => self.add(tx, &key),
+            Write::Insert => tx.insert(&self.table, &key, &ROW),
+        }
+    }
+
+    /// Adds to a teller's balance. (An update that changes nothing would not be logged.)
+    fn add<T: Operations<Table = Table, Error = Error>>(
+        &self,
+        tx: &mut T,
+        key: &[u8],
+    ) -> Result<()> {
+        let mut row = Vec::with_capacity(ROW.len());
+        tx.get_for_update(&self.table, key, &mut row)?;
+        let Some((balance, _)) = row.split_first_chunk_mut() else {
+            return Err(Error::Aborted { reason: "a teller is missing".into() });
+        };
+        *balance = u64::from_le_bytes(*balance).wrapping_add(1).to_le_bytes();
+        tx.update(&self.table, key, &row)
+    }
+}
+
+impl Workload<ClearwayStore> for Tellers {
+    type Client = Rng;
+    type Output = ();
+
+    fn client(&self, seed: u64) -> Rng {
+        // Relaxed: only that each number comes once matters.
+        Rng::stream(seed, self.clients.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn run(&self, store: &ClearwayStore, rng: &mut Rng) -> Result<()> {
+        let work = self.draw(rng);
+        store.run("search", |tx| self.perform(tx, &work))
+    }
+
+    fn submit(&self, store: &ClearwayStore, rng: &mut Rng) -> Result<Pending<()>> {
+        let work = self.draw(rng);
+        store.submit("search", |tx| self.perform(tx, &work))
+    }
+}
