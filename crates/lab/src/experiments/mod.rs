@@ -1,10 +1,12 @@
 //! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
 //! line in the list.
 
+mod early_release_reads;
 mod noise;
 mod range_modes;
 
 use crate::experiment::Experiment;
 
 /// All experiments.
-pub(crate) const EXPERIMENTS: &[Experiment] = &[noise::EXPERIMENT, range_modes::EXPERIMENT];
+pub(crate) const EXPERIMENTS: &[Experiment] =
+    &[noise::EXPERIMENT, range_modes::EXPERIMENT, early_release_reads::EXPERIMENT];

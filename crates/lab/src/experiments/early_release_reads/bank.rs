@@ -1,0 +1,159 @@
+//! The workload: TPC-B in which a share of the queries that write only read.
+//!
+//! Each of the four queries of a transaction is converted by itself, as the paper does with
+//! updates: an update of a row reads the same row, and the insert into the history, which must be
+//! converted as well for a transaction to be read-only, reads the client's last history row. The
+//! books of such a bank do not balance, so this is not the TPC-B of `clearway_workloads`; rows and
+//! order are its.
+
+use clearway::{Error, Pending, Result, Table};
+use clearway_sync::atomic::{AtomicU64, Ordering};
+use clearway_workloads::{ClearwayStore, Operations, Rng, Sampler, Skew, Store, Workload};
+
+const TELLERS: u64 = 10;
+/// Of accounts, tellers and branches.
+const ROW: [u8; 100] = [0; 100];
+const HISTORY_ROW: [u8; 50] = [0; 50];
+/// Rows of one transaction while loading.
+const LOAD_ROWS: u64 = 500;
+
+/// How large the bank is and how it is used.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) branches: u32,
+    pub(super) accounts: u32,
+    /// Zipf's exponent, for the branch and for the account within it; 0 is uniform.
+    pub(super) skew: f64,
+    /// Queries of 100 that read instead of writing.
+    pub(super) reads: u32,
+}
+
+/// A loaded bank.
+pub(super) struct Bank {
+    account: Table,
+    teller: Table,
+    branch: Table,
+    history: Table,
+    shape: Shape,
+    branches: Sampler,
+    accounts: Sampler,
+    clients: AtomicU64,
+}
+
+/// A client: its random numbers, its history, a row buffer.
+pub(super) struct Client {
+    rng: Rng,
+    history: u64,
+    row: Vec<u8>,
+}
+
+/// What one transaction does, drawn before it starts so that a retry does the same.
+struct Work {
+    account: u64,
+    teller: u64,
+    branch: u64,
+    history: u64,
+    /// Account, history, teller, branch: whether the query only reads.
+    reads: [bool; 4],
+}
+
+fn load(store: &ClearwayStore, table: &Table, rows: u64) -> Result<()> {
+    for first in (0..rows).step_by(LOAD_ROWS as usize) {
+        store.run("load", |tx| {
+            let rows = first..rows.min(first + LOAD_ROWS);
+            rows.into_iter().try_for_each(|row| tx.insert(table, &row.to_be_bytes(), &ROW))
+        })?;
+    }
+    Ok(())
+}
+
+impl Bank {
+    /// A new bank in an empty database.
+    pub(super) fn load(store: &ClearwayStore, shape: Shape) -> Result<Bank> {
+        let (branches, accounts) = (u64::from(shape.branches), u64::from(shape.accounts));
+        let skew = if shape.skew > 0.0 { Skew::Zipf(shape.skew) } else { Skew::Uniform };
+        let bank = Bank {
+            account: store.table("account")?,
+            teller: store.table("teller")?,
+            branch: store.table("branch")?,
+            history: store.table("history")?,
+            shape,
+            branches: Sampler::new(skew, branches),
+            accounts: Sampler::new(skew, accounts),
+            clients: AtomicU64::new(0),
+        };
+        load(store, &bank.account, branches * accounts)?;
+        load(store, &bank.teller, branches * TELLERS)?;
+        load(store, &bank.branch, branches)?;
+        Ok(bank)
+    }
+
+    fn draw(&self, client: &mut Client) -> Work {
+        let rng = &mut client.rng;
+        let branch = self.branches.pick(rng);
+        let account = branch * u64::from(self.shape.accounts) + self.accounts.pick(rng);
+        let teller = branch * TELLERS + rng.below(TELLERS);
+        let reads = std::array::from_fn(|_| rng.below(100) < u64::from(self.shape.reads));
+        client.history += u64::from(!reads[1]);
+        Work { account, teller, branch, history: client.history, reads }
+    }
+
+    fn perform<T: Operations<Table = Table, Error = Error>>(
+        &self,
+        tx: &mut T,
+        work: &Work,
+        row: &mut Vec<u8>,
+    ) -> Result<()> {
+        let [account, history, teller, branch] = work.reads;
+        query(tx, &self.account, work.account, account, row)?;
+        let key = work.history.to_be_bytes();
+        if history {
+            tx.get(&self.history, &key, row)?;
+        } else {
+            tx.insert(&self.history, &key, &HISTORY_ROW)?;
+        }
+        query(tx, &self.teller, work.teller, teller, row)?;
+        query(tx, &self.branch, work.branch, branch, row)
+    }
+}
+
+/// Reads a row, or adds to its balance.
+fn query<T: Operations<Table = Table, Error = Error>>(
+    tx: &mut T,
+    table: &Table,
+    id: u64,
+    reads: bool,
+    row: &mut Vec<u8>,
+) -> Result<()> {
+    let key = id.to_be_bytes();
+    if reads {
+        return tx.get(table, &key, row).map(drop);
+    }
+    tx.get_for_update(table, &key, row)?;
+    let Some((balance, _)) = row.split_first_chunk_mut() else {
+        return Err(Error::Aborted { reason: format!("row {id} is missing") });
+    };
+    *balance = u64::from_le_bytes(*balance).wrapping_add(1).to_le_bytes();
+    tx.update(table, &key, row)
+}
+
+impl Workload<ClearwayStore> for Bank {
+    type Client = Client;
+    type Output = ();
+
+    fn client(&self, seed: u64) -> Client {
+        // Relaxed: only that each number comes once matters.
+        let number = self.clients.fetch_add(1, Ordering::Relaxed);
+        Client { rng: Rng::stream(seed, number), history: number << 32, row: Vec::new() }
+    }
+
+    fn run(&self, store: &ClearwayStore, client: &mut Client) -> Result<()> {
+        let work = self.draw(client);
+        store.run("tpcb", |tx| self.perform(tx, &work, &mut client.row))
+    }
+
+    fn submit(&self, store: &ClearwayStore, client: &mut Client) -> Result<Pending<()>> {
+        let work = self.draw(client);
+        store.submit("tpcb", |tx| self.perform(tx, &work, &mut client.row))
+    }
+}
