@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
-use clearway_lock::RangeProtocol;
+use clearway_lock::{LockOptions, RangeProtocol};
 use clearway_log::{GroupPolicy, Strategy};
 use clearway_txn::{Creation, EarlyRelease, EngineOptions};
 
@@ -190,6 +190,13 @@ impl Options {
     /// For experiments: every flush of the log takes at least this long, as on a slower device.
     pub fn log_delay(mut self, delay: Duration) -> Options {
         self.log_delay = (!delay.is_zero()).then_some(delay);
+        self
+    }
+
+    /// For experiments: how the lock manager waits and what it does about deadlocks.
+    #[doc(hidden)]
+    pub fn locks(mut self, change: impl FnOnce(&mut LockOptions)) -> Options {
+        change(&mut self.engine.lock);
         self
     }
 

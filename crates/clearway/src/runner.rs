@@ -1,4 +1,8 @@
 //! Runs a closure as a transaction: again after a lost conflict, contained if it panics.
+//!
+//! Each attempt takes the standing of the one before along, so that a victim of deadlocks is not
+//! the victim of the next one, and gets through after a bounded number of attempts (see
+//! `crates/lock/src/victims.rs`).
 
 use std::{
     any::Any,
@@ -7,6 +11,7 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, Result};
+use clearway_lock::Standing;
 use clearway_sync::{atomic, thread};
 
 use crate::{Pending, Transaction, database::Inner, statistics::Count};
@@ -19,7 +24,7 @@ const PAUSE_MAX_US: u64 = 10_000;
 /// How one attempt ended.
 enum Attempt<T> {
     Done(Pending<T>),
-    Conflict(Error),
+    Conflict(Error, Standing),
     Failed(Error),
 }
 
@@ -31,13 +36,17 @@ pub(crate) fn run<T>(
     mut body: impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Result<Pending<T>> {
     let kind = database.statistics.kind(name);
+    let mut lost = None;
     for attempt in 1.. {
         let last = attempt >= database.attempts;
-        match run_once(database, kind, last, &mut body) {
+        match run_once(database, kind, last, lost, &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
-            Attempt::Conflict(error) if last => return Err(error),
-            Attempt::Conflict(_) => pause(attempt),
+            Attempt::Conflict(error, _) if last => return Err(error),
+            Attempt::Conflict(_, standing) => {
+                lost = Some(standing);
+                pause(attempt);
+            }
         }
     }
     unreachable!("the last attempt returns")
@@ -48,9 +57,13 @@ fn run_once<T>(
     database: &Inner,
     kind: usize,
     last: bool,
+    lost: Option<Standing>,
     body: &mut impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Attempt<T> {
     let mut tx = Transaction::begin(database);
+    if let Some(lost) = lost {
+        tx.inner.resume(lost);
+    }
     // The closure may leave its own captures half changed when it panics; that is between it and
     // its caller, who gets the error. The transaction itself is only rolled back afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
@@ -86,9 +99,10 @@ fn settle<T>(
         (Err(error), None) => error,
     };
     let conflict = error.is_retryable();
+    let standing = tx.inner.standing();
     let count = if conflict && !last { Count::Retry } else { Count::Rollback };
     match tx.undo(kind, count) {
-        Ok(_) if conflict => Attempt::Conflict(error),
+        Ok(_) if conflict => Attempt::Conflict(error, standing),
         Ok(seen) => Attempt::Failed(told(database, seen, error)),
         // A rollback that fails has stopped the engine: that is what the caller must know.
         Err(failure) => Attempt::Failed(failure),

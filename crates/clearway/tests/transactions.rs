@@ -405,3 +405,55 @@ fn an_error_that_tells_what_was_read_waits_like_a_result() {
         db.transact("again", |tx| tx.put(&t, b"gone", b"v").map(drop)).unwrap();
     }
 }
+
+/// A long transaction against short ones that close cycles with it whenever they can. However the
+/// machine schedules them, nobody runs out of attempts.
+#[test]
+fn victims_of_deadlocks_get_through_a_storm() {
+    use clearway_lock::{DeadlockMethod, VictimPolicy};
+    const KEYS: u8 = 10;
+    for (deadlocks, victims) in [
+        (DeadlockMethod::Search, VictimPolicy::Closer),
+        (DeadlockMethod::Search, VictimPolicy::KillYoung),
+        (DeadlockMethod::WoundWait, VictimPolicy::Closer),
+    ] {
+        let options = Options::in_memory().cache_size(8 << 20).attempts(50);
+        let options =
+            options.locks(|locks| (locks.deadlocks, locks.victims) = (deadlocks, victims));
+        let db = options.open("storm").unwrap();
+        let t = db.table("t").unwrap();
+        db.transact("fill", |tx| (0..KEYS).try_for_each(|k| tx.put(&t, [k], [0]).map(drop)))
+            .unwrap();
+        let done = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for n in 0..3u8 {
+                let (db, t, done) = (&db, &t, &done);
+                scope.spawn(move || {
+                    let mut upper = n;
+                    while done.load(Ordering::Relaxed) == 0 {
+                        upper = upper % (KEYS - 1) + 1;
+                        let short = db.submit("short", |tx| {
+                            tx.put(t, [upper], [n])?;
+                            thread::yield_now();
+                            tx.put(t, [upper - 1], [n])
+                        });
+                        short.expect("it gets through").wait().unwrap();
+                    }
+                });
+            }
+            for _ in 0..10 {
+                let long = db.transact("long", |tx| {
+                    (0..KEYS).try_for_each(|k| {
+                        thread::yield_now();
+                        tx.put(&t, [k], [9]).map(drop)
+                    })
+                });
+                long.expect("it gets through");
+            }
+            done.store(1, Ordering::Relaxed);
+        });
+        let (long, short) = (type_stats(&db, "long"), type_stats(&db, "short"));
+        assert!(long.commits == 10 && long.rollbacks + short.rollbacks == 0, "{long:?} {short:?}");
+        assert!(long.retries <= 10 * 10, "{deadlocks:?}: {long:?}");
+    }
+}

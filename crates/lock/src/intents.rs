@@ -29,7 +29,7 @@ use crate::{
     intent::{HeldIntent, IntentMode},
     owner::{LockOwner, Request},
     registry::Target,
-    table::{LockTable, WaitLimit, grant},
+    table::{LockTable, WaitLimit},
 };
 
 impl LockTable {
@@ -126,8 +126,7 @@ impl LockTable {
         if let Some(commit) = commit {
             resource.raise_tags(held.mode, commit); // L5: before the count falls.
         }
-        let (registry, granted) = (&self.shared.registry, &mut owner.granted);
-        locks.lower(held.mode, to, |slot| grant(registry, slot, granted));
+        locks.lower(held.mode, to, self.granting(&mut owner.granted));
     }
 
     /// Gives up IS and S, and what of SIX is S.

@@ -15,8 +15,9 @@
 //! | `registry` | what others see of a waiting owner; statistics |
 //! | `owner` | what a transaction knows of its own locks |
 //! | `table` | buckets and tags; what never waits |
-//! | `wait`, `intents` | what may wait |
-//! | `deadlock` | finding cycles |
+//! | `wait`, `intents` | what may wait, and how |
+//! | `deadlock` | finding or preventing deadlocks: five methods |
+//! | `victims` | who dies, and who may not die again |
 //!
 //! ```
 //! use clearway_base::{Lsn, TreeId};
@@ -50,8 +51,10 @@ mod queue;
 mod registry;
 mod resource;
 mod table;
+mod victims;
 mod wait;
 
+pub use deadlock::{DeadlockMethod, digest::Digests};
 pub use identity::{LockId, ResourceId};
 pub use intent::IntentMode;
 pub use mode::{Part, RangeMode};
@@ -59,3 +62,5 @@ pub use owner::LockOwner;
 pub use protocol::RangeProtocol;
 pub use registry::LockStats;
 pub use table::{LockOptions, LockTable, Outcome, WaitLimit};
+pub use victims::{Standing, VictimPolicy};
+pub use wait::WaitPolicy;

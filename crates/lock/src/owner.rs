@@ -18,13 +18,16 @@
 use std::{fmt, time::Instant};
 
 use clearway_base::{Lsn, TxnId};
+use clearway_sync::atomic::Ordering;
 
 use crate::{
-    deadlock::Search,
+    deadlock::{Graph, digest::Digest},
     identity::LockId,
     intent::{HeldIntent, IntentMode},
     mode::RangeMode,
+    registry::Slot,
     table::LockTable,
+    victims::Standing,
 };
 
 /// A request that waits, with what is needed to take possession of it or to undo it.
@@ -64,12 +67,17 @@ pub struct LockOwner {
     /// The private table of intent locks (O2). Few, so looked through from the front.
     pub(crate) intents: Vec<HeldIntent>,
     pub(crate) pending: Option<Pending>,
-    /// Whether the pending request has looked for a cycle (polled waits only).
-    pub(crate) searched: bool,
+    /// Whether the pending request has looked for a deadlock (polled waits only).
+    pub(crate) looked: bool,
+    /// What this attempt of the transaction has from earlier ones, and its age.
+    pub(crate) standing: Standing,
+    /// How many transactions its pipeline has completed.
+    pub(crate) pipeline: u64,
     /// Slots to wake after a release; empty between calls.
     pub(crate) granted: Vec<u32>,
-    /// The detector's memory; empty until the first wait.
-    pub(crate) search: Search,
+    /// The detectors' memory; empty until the first wait.
+    pub(crate) graph: Graph,
+    pub(crate) digest: Digest,
 }
 
 /// Capacity that a new owner starts with: a TPC-B transaction takes four range locks and four
@@ -85,7 +93,7 @@ pub(crate) const NO_LOCK: (LockId, RangeMode) = (LockId(0), RangeMode::NN);
 
 impl LockOwner {
     pub(crate) fn new(table: LockTable, slot: u32) -> LockOwner {
-        LockOwner {
+        let mut owner = LockOwner {
             table,
             slot,
             txn: TxnId::NONE,
@@ -94,16 +102,76 @@ impl LockOwner {
             held: Vec::with_capacity(HELD_AT_FIRST),
             intents: Vec::with_capacity(INTENTS_AT_FIRST),
             pending: None,
-            searched: false,
+            looked: false,
+            standing: Standing::default(),
+            pipeline: 0,
             granted: Vec::new(),
-            search: Search::default(),
-        }
+            graph: Graph::default(),
+            digest: Digest::default(),
+        };
+        owner.begin_age();
+        owner
     }
 
     /// The transaction that the locks taken from now on belong to: the name in
     /// [`Error::Deadlock`](clearway_base::Error::Deadlock).
+    #[inline]
     pub fn set_txn(&mut self, txn: TxnId) {
         self.txn = txn;
+        self.begin_age();
+    }
+
+    /// What the transaction should take along if it has to start over. To be asked before
+    /// [`release_all`](LockTable::release_all), which begins the next transaction.
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// Makes the transaction that begins now another attempt of an earlier one: a victim of
+    /// deadlocks comes first in later ones (V2). After [`set_txn`](Self::set_txn).
+    pub fn resume(&mut self, standing: Standing) {
+        // An age that nobody has asked for yet stays to be given.
+        let age = if standing.age == 0 { self.standing.age } else { standing.age };
+        self.standing = Standing { age, ..standing };
+        self.slot_of_mine().shown.show_age(age);
+        // The wound was for this age, and for the attempt that died of it.
+        self.slot_of_mine().heal();
+    }
+
+    /// Says how many transactions the pipeline that this one belongs to has completed, for
+    /// [`VictimPolicy::KillShort`](crate::VictimPolicy::KillShort) and its opposite. Stays until it
+    /// is said again.
+    pub fn set_pipeline(&mut self, completed: u64) {
+        self.pipeline = completed;
+    }
+
+    /// A new transaction begins: gives it an age, if ages must be known before anybody waits.
+    #[inline]
+    pub(crate) fn begin_age(&mut self) {
+        self.standing = Standing::default();
+        if self.table.shared.ages_at_begin {
+            self.take_age();
+        }
+    }
+
+    /// Gives the transaction an age and shows it.
+    #[cold]
+    fn take_age(&mut self) {
+        // Relaxed: the numbers differ, and nothing else is ordered by them.
+        self.standing.age = self.table.shared.ages.fetch_add(1, Ordering::Relaxed);
+        self.slot_of_mine().shown.show_age(self.standing.age);
+    }
+
+    /// Shows what detectors must know of a waiting owner; before the wait is published (R6).
+    pub(crate) fn show_standing(&mut self) {
+        if self.standing.age == 0 {
+            self.take_age();
+        }
+        self.slot_of_mine().shown.show(self.standing, self.pipeline);
+    }
+
+    fn slot_of_mine(&self) -> &Slot {
+        self.table.shared.registry.slot(self.slot)
     }
 
     /// The highest tag met: a result that depends on what these locks protect may leave the engine

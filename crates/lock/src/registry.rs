@@ -11,6 +11,8 @@
 //! - R3. While an owner waits, it neither acquires nor releases anything else.
 //! - R4. Before it publishes a wait, the owner publishes the intent locks it holds in `intents`.
 //! - R5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
+//! - R6. What a waiting owner shows of its standing, and its empty digest, are there before its
+//!   wait. Nobody attends a wait (`attended`) before its thread blocks in it.
 //!
 //! ```text
 //!            publish_wait                 grant
@@ -28,11 +30,11 @@ use std::{sync::OnceLock, task::Waker, time::Duration};
 
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
-    atomic::{AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     wake,
 };
 
-use crate::{identity::LockId, intent::HeldIntent};
+use crate::{deadlock::digest::Published, identity::LockId, intent::HeldIntent, victims::Shown};
 
 /// Slots are made 256 at a time; 256 chunks are 65,536 slots, one of which is never used (R5).
 #[cfg(not(any(loom, shuttle)))]
@@ -74,6 +76,14 @@ pub(crate) struct Slot {
     target: AtomicU64,
     waker: SpinLatch<Option<Waker>>,
     intents: SpinLatch<Vec<HeldIntent>>,
+    /// Whether a thread blocks in the wait and looks again by itself (R6).
+    attended: AtomicBool,
+    /// The wait, as its state, whose owner another one has named as a cycle's victim; 0 is none.
+    doom: AtomicU64,
+    /// The age of the transaction that is to die when it waits; 0 is none.
+    wound: AtomicU64,
+    pub(crate) shown: Shown,
+    pub(crate) digest: Published,
     pub(crate) counters: Counters,
 }
 
@@ -89,6 +99,9 @@ pub(crate) struct Counters {
     pub(crate) searches: AtomicU64,
     pub(crate) deadlocks: AtomicU64,
     pub(crate) false_alarms: AtomicU64,
+    pub(crate) false_deaths: AtomicU64,
+    pub(crate) named: AtomicU64,
+    pub(crate) looks: AtomicU64,
 }
 
 impl Counters {
@@ -107,6 +120,8 @@ impl Slot {
         };
         // Relaxed: ordered by the store to `state`, which detectors load first.
         self.target.store(id, Ordering::Relaxed);
+        self.attended.store(false, Ordering::Relaxed); // R6
+        self.digest.reset();
         // Relaxed: only the owner changes an idle slot.
         let number = (self.state.load(Ordering::Relaxed) & !PHASE) + PHASE + 1;
         self.state.store(number | phase, Ordering::SeqCst);
@@ -152,6 +167,53 @@ impl Slot {
             ON_INTENT => Some(Target::Intent(id as u32)),
             _ => None,
         }
+    }
+
+    /// The owner's thread blocks in this wait, and will look again as its method asks.
+    pub(crate) fn attend(&self) {
+        // Relaxed: who sees it late looks through this waiter, which is as right.
+        self.attended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the owner waits and looks again by itself.
+    pub(crate) fn is_attended(&self) -> bool {
+        // Relaxed: the load of `state` before it is SeqCst, so a polled wait that is published is
+        // not taken for an attended one that came earlier in the same slot.
+        self.state().is_waiting() && self.attended.load(Ordering::Relaxed)
+    }
+
+    /// Names the owner as the victim of a cycle that it is in with this very wait. Under the
+    /// detector's mutex.
+    pub(crate) fn doom(&self, wait: WaitState) {
+        // SeqCst, like the load: the owner leaves its waker and looks, the namer names and takes
+        // the waker (the latch of the waker orders the two).
+        self.doom.store(wait.0, Ordering::SeqCst);
+    }
+
+    /// Whether the owner was named in the wait that it is in now.
+    pub(crate) fn is_doomed(&self) -> bool {
+        self.doom.load(Ordering::SeqCst) == self.state().0 && self.state().is_waiting()
+    }
+
+    /// Takes the name off. By the owner, under the detector's mutex.
+    pub(crate) fn spare(&self) {
+        self.doom.store(0, Ordering::SeqCst);
+    }
+
+    /// Marks the transaction of this age: it dies when it waits.
+    pub(crate) fn wound(&self, age: u64) {
+        self.wound.store(age, Ordering::SeqCst);
+    }
+
+    /// Takes the mark off.
+    pub(crate) fn heal(&self) {
+        self.wound.store(0, Ordering::SeqCst);
+    }
+
+    /// Whether the owner's transaction is to die. For the owner itself.
+    pub(crate) fn is_wounded(&self) -> bool {
+        let age = self.shown.age();
+        age != 0 && self.wound.load(Ordering::SeqCst) == age
     }
 
     /// Leaves the waker to be used at the grant, and *then* looks for the grant. True if it is
@@ -272,10 +334,17 @@ pub struct LockStats {
     pub timeouts: u64,
     /// Searches for a cycle.
     pub searches: u64,
-    /// Cycles found and broken, each by the death of one waiter.
+    /// Waiters that died: of a deadlock, or of what their method took for one.
     pub deadlocks: u64,
-    /// Cycles that were gone when the detector looked a second time; nobody died.
+    /// Suspected cycles that were not there when the detector looked a second time; nobody died.
     pub false_alarms: u64,
+    /// Those of `deadlocks` that were in no cycle when they died, by the checker that walks the
+    /// exact graph. Always zero for methods that confirm.
+    pub false_deaths: u64,
+    /// Cycles whose victim was another owner than the one that found them.
+    pub named: u64,
+    /// Looks of waiters that spread digests.
+    pub looks: u64,
 }
 
 impl LockStats {
@@ -296,6 +365,9 @@ impl LockStats {
             stats.searches += read(&counters.searches);
             stats.deadlocks += read(&counters.deadlocks);
             stats.false_alarms += read(&counters.false_alarms);
+            stats.false_deaths += read(&counters.false_deaths);
+            stats.named += read(&counters.named);
+            stats.looks += read(&counters.looks);
         }
         stats
     }

@@ -32,7 +32,10 @@ use clearway_sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::intent::{IntentMode, ModeSet};
+use crate::{
+    intent::{IntentMode, ModeSet},
+    queue::Handover,
+};
 
 /// A resource's counters, waiting list and tags.
 #[derive(Default)]
@@ -137,22 +140,30 @@ impl IntentLocks {
         &mut self,
         held: IntentMode,
         to: Option<IntentMode>,
-        granted: impl FnMut(u32),
+        handover: impl Handover,
     ) {
         self.change(Some(held), to);
         if !self.waiters.is_empty() {
-            self.grant_waiters(granted);
+            self.pass_on(handover);
         }
     }
 
     /// Withdraws a waiting request (L4).
-    pub(crate) fn withdraw(&mut self, owner: u32, granted: impl FnMut(u32)) {
+    pub(crate) fn withdraw(&mut self, owner: u32, handover: impl Handover) {
         self.waiters.retain(|waiter| waiter.owner != owner);
-        self.grant_waiters(granted);
+        self.pass_on(handover);
+    }
+
+    /// Grants whom it can, and tells the others if they want to know.
+    #[cold]
+    fn pass_on(&mut self, mut handover: impl Handover) {
+        self.grant_waiters(|owner| handover.grant(owner));
+        if handover.tells_the_others() {
+            self.waiters.iter().for_each(|waiter| handover.tell(waiter.owner));
+        }
     }
 
     /// Grants every waiter that L3 lets through: upgrades first, then the others in order.
-    #[cold]
     fn grant_waiters(&mut self, mut granted: impl FnMut(u32)) {
         let mut waiters = std::mem::take(&mut self.waiters);
         let mut asked = ModeSet::default();

@@ -40,13 +40,16 @@ use clearway_sync::{
 };
 
 use crate::{
+    deadlock::DeadlockMethod,
     entries::Entries,
     identity::{LockId, ResourceId},
     mode::{Part, RangeMode},
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
-    queue::{Purpose, Verdict},
+    queue::{Handover, Purpose, Verdict},
     registry::{LockStats, Registry},
     resource::Resource,
+    victims::VictimPolicy,
+    wait::WaitPolicy,
 };
 
 /// How a lock table is made.
@@ -59,9 +62,18 @@ pub struct LockOptions {
     pub intents: usize,
     /// The limit meant by [`WaitLimit::Default`]; `None` waits for ever. Default 10 s.
     pub wait_limit: Option<Duration>,
-    /// How many times a blocking waiter looks for its grant before it goes to sleep. Default 400,
-    /// a few microseconds: about what it costs to put a thread to sleep and to wake it.
+    /// How blocking waiters wait. Default [`WaitPolicy::Hybrid`].
+    pub waiting: WaitPolicy,
+    /// How many times a blocking waiter looks for its grant before it goes to sleep, with
+    /// [`WaitPolicy::Hybrid`]. Default 400, a few microseconds: about what it costs to put a thread
+    /// to sleep and to wake it.
     pub spins: u32,
+    /// How long a waiter sleeps before it looks again, with methods that need it. Default 10 ms.
+    pub refresh: Duration,
+    /// How deadlocks are found or prevented. Default [`DeadlockMethod::Search`].
+    pub deadlocks: DeadlockMethod,
+    /// Who dies of a deadlock that was found. Default [`VictimPolicy::Closer`].
+    pub victims: VictimPolicy,
 }
 
 impl Default for LockOptions {
@@ -70,7 +82,11 @@ impl Default for LockOptions {
             buckets: 1 << 17,
             intents: 1 << 10,
             wait_limit: Some(Duration::from_secs(10)),
+            waiting: WaitPolicy::default(),
             spins: 400,
+            refresh: Duration::from_millis(10),
+            deadlocks: DeadlockMethod::default(),
+            victims: VictimPolicy::default(),
         }
     }
 }
@@ -138,7 +154,7 @@ impl Bucket {
         owner: u32,
         keep: RangeMode,
         commit: Option<Lsn>,
-        granted: impl FnMut(u32),
+        handover: impl Handover,
     ) -> RangeMode {
         let mut entries = self.entries.lock();
         let Some(at) = entries.position(id, owner) else {
@@ -150,7 +166,7 @@ impl Bucket {
         if let Some(commit) = commit.filter(|_| mode.is_exclusive()) {
             self.raise_tag(commit);
         }
-        entries.lower(at, left, granted);
+        entries.lower(at, left, handover);
         left
     }
 }
@@ -169,6 +185,10 @@ pub(crate) struct Shared {
     pub(crate) detector: Mutex<()>,
     /// Waiters that spin now.
     pub(crate) spinners: CachePadded<AtomicU32>,
+    /// The next age (V3).
+    pub(crate) ages: CachePadded<AtomicU64>,
+    /// Whether each transaction takes an age when it begins, and not when it first waits.
+    pub(crate) ages_at_begin: bool,
     pub(crate) options: LockOptions,
 }
 
@@ -184,6 +204,9 @@ impl LockTable {
                 registry: Registry::new(),
                 detector: Mutex::new(()),
                 spinners: CachePadded::new(AtomicU32::new(0)),
+                ages: CachePadded::new(AtomicU64::new(1)),
+                ages_at_begin: options.deadlocks.judges_by_age()
+                    || options.victims == VictimPolicy::KillYoung,
                 options,
             }),
         }
@@ -290,8 +313,7 @@ impl LockTable {
         let mut entries = bucket.entries.lock();
         let Some(at) = entries.position(id, owner.slot) else { return };
         let kept = entries.get(at).kept;
-        let (registry, granted) = (&self.shared.registry, &mut owner.granted);
-        entries.lower(at, kept, |slot| grant(registry, slot, granted));
+        entries.lower(at, kept, self.granting(&mut owner.granted));
         drop(entries);
         let place = owner.held.iter().rposition(|&held| held == id);
         if let Some(at) = place.filter(|_| kept.is_none()) {
@@ -319,6 +341,7 @@ impl LockTable {
         self.shared.registry.wake(&mut owner.granted);
         owner.max_tag = Lsn::ZERO;
         owner.last = NO_LOCK;
+        owner.begin_age();
         if owner.held.capacity() > HELD_KEPT {
             owner.held.shrink_to(HELD_KEPT);
         }
@@ -344,9 +367,15 @@ impl LockTable {
         keep: RangeMode,
         commit: Option<Lsn>,
     ) -> RangeMode {
-        let (registry, granted) = (&self.shared.registry, &mut owner.granted);
-        let grant = |slot| grant(registry, slot, granted);
-        self.bucket(id).release(id, owner.slot, keep, commit, grant)
+        let handover = self.granting(&mut owner.granted);
+        self.bucket(id).release(id, owner.slot, keep, commit, handover)
+    }
+
+    /// What a change in a queue does to those who wait in it. Whom it grants is noted, to be woken
+    /// after the latch.
+    #[inline]
+    pub(crate) fn granting<'a>(&'a self, granted: &'a mut Vec<u32>) -> Granting<'a> {
+        Granting { table: self, granted }
     }
 
     /// Whether nobody at all holds or awaits a lock on `id`.
@@ -425,12 +454,28 @@ impl LockTable {
     }
 }
 
-/// Grants a waiter, under the latch of what it waits for, and notes to wake it after the latch.
-#[inline]
-pub(crate) fn grant(registry: &Registry, slot: u32, granted: &mut Vec<u32>) {
-    // The tag is up already (B2, L5): the one who is granted reads it next.
-    registry.slot(slot).grant();
-    granted.push(slot);
+/// See [`LockTable::granting`]. Everything under the latch of what is waited for.
+pub(crate) struct Granting<'a> {
+    table: &'a LockTable,
+    granted: &'a mut Vec<u32>,
+}
+
+impl Handover for Granting<'_> {
+    #[inline]
+    fn grant(&mut self, slot: u32) {
+        // The tag is up already (B2, L5): the one who is granted reads it next.
+        self.table.shared.registry.slot(slot).grant();
+        self.granted.push(slot);
+    }
+
+    fn tells_the_others(&self) -> bool {
+        let marks = self.table.shared.options.deadlocks.has_digests();
+        marks && !zoo::has(Bug::StaleDigestsNotMarked)
+    }
+
+    fn tell(&mut self, slot: u32) {
+        self.table.shared.registry.slot(slot).digest.mark();
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@
 //!   it alone blocked are granted in the same latch hold.
 //! - W4. A grant that comes before the withdrawal wins: a waiter at its time limit, or about to
 //!   die, that was granted in the meantime has its lock and no error.
-//! - W5. Every wait searches for a cycle once, after its announcement and before its first sleep.
-//!   One search is enough (see `deadlock`).
+//! - W5. Every wait looks for a deadlock after its announcement, and again as its method asks (see
+//!   `deadlock`). A waiter leaves its waker before it looks, so that nothing it is told is lost.
 //!
 //! ```text
 //!   acquire ─▶ start ──granted──────────────────────────────▶ lock held
@@ -18,20 +18,25 @@
 //!                ▼                                              │ pick_up
 //!              spin ──────────────granted──────────────────────▶┤
 //!                ▼                                              │
-//!              dies? ──cycle──▶ withdraw ──▶ Deadlock           │
-//!                ▼                                              │
-//!              sleep ─────────────granted──────────────────────▶┘
+//!          ┌▶ look ──dies──▶ withdraw ──▶ Deadlock              │
+//!          │     ▼                                              │
+//!          │  sleep ──────────────granted──────────────────────▶┘
+//!          └─────┤ told, or time to look again
 //!                └──time limit──▶ withdraw ──▶ LockTimeout
 //! ```
 //!
 //! A polled request goes the same way without the spin, and sleeps by returning `Pending`.
 //!
-//! Algorithm: a short spin, then sleep: "Efficient Locking for Databases", section 4.2. It spins
-//! only while fewer waiters spin than there are other processors: a spinning waiter must leave one
-//! to the holder it waits for.
+//! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2, figure
+//! 5: spinning, sleeping between looks, sleeping with backoff, and a hybrid of the first and the
+//! last. The hybrid is the default: a waiter spins only while fewer waiters spin than there are
+//! other processors, since a spinning waiter must leave one to the holder it waits for; who is not
+//! admitted, or has spun for as long as it takes to put a thread to sleep and to wake it, sleeps.
 //!
-//! Differences: the paper's sleepers wake up every 10 ms to refresh their digests. Here a grant is
-//! handed over, so a waiter sleeps until it has the lock, it gives up, or it never will.
+//! Differences: the paper's sleepers wake up every 10 ms to refresh their digests, and switch by
+//! the number of active threads, as well as that can be known. Here a grant is handed over, so a
+//! waiter sleeps until it has the lock, it gives up, or it never will; it wakes up in between only
+//! for methods that refresh.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -52,8 +57,30 @@ use crate::{
     owner::{LockOwner, Pending, Request},
     queue::{Purpose, Verdict},
     registry::{Counters, Slot, Target},
-    table::{LockTable, Outcome, WaitLimit, grant},
+    table::{LockTable, Outcome, WaitLimit},
 };
+
+/// How blocking waiters wait. Polled waiters have no choice.
+///
+/// Under every policy a waiter notices at once that its lock was handed over to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WaitPolicy {
+    /// Never sleeps. For machines with more processors than threads.
+    Spin,
+    /// Sleeps between looks, and takes digests of others for current even if they are marked.
+    Sleep,
+    /// Sleeps between looks, and leaves marked digests out.
+    SleepBackoff,
+    /// Spins for a moment if a processor can be spared, then as `SleepBackoff`.
+    #[default]
+    Hybrid,
+}
+
+/// Spins between two looks of a waiter that never sleeps: some microseconds.
+#[cfg(not(any(loom, shuttle)))]
+const SPINS_A_LOOK: u32 = 256;
+#[cfg(any(loom, shuttle))]
+const SPINS_A_LOOK: u32 = 1;
 
 /// How a withdrawal found the request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,7 +177,8 @@ impl LockTable {
     }
 
     /// Announces a wait and what detectors need to know. The latch of `target` is held (W1).
-    pub(crate) fn publish_wait(&self, owner: &LockOwner, target: Target) {
+    pub(crate) fn publish_wait(&self, owner: &mut LockOwner, target: Target) {
+        owner.show_standing();
         let slot = self.slot(owner);
         slot.publish_intents(&owner.intents);
         slot.publish_wait(target);
@@ -173,14 +201,37 @@ impl LockTable {
             WaitLimit::NoWait => Some(Duration::ZERO),
             WaitLimit::Default => self.shared.options.wait_limit,
         };
-        if !self.spin(owner) {
-            if self.dies(owner) {
-                return Err(Error::Deadlock { txn: owner.txn });
-            }
-            self.sleep(owner, limit)?;
+        self.slot(owner).attend();
+        let deadline = Deadline::new(owner, limit);
+        match self.shared.options.waiting {
+            WaitPolicy::Spin => self.spin_on(owner, deadline)?,
+            WaitPolicy::Hybrid if self.spin(owner) => {}
+            _ => self.sleep(owner, deadline)?,
         }
         self.pick_up(owner);
         Ok(())
+    }
+
+    /// Spins until granted or, at the limit, withdraws.
+    fn spin_on(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
+        let mut first = true;
+        loop {
+            let slot = self.slot(owner);
+            let granted = (0..SPINS_A_LOOK).any(|_| {
+                spin_loop();
+                slot.is_granted()
+            });
+            if granted {
+                return Ok(());
+            }
+            if self.look(owner, first) {
+                return Err(Error::Deadlock { txn: owner.txn });
+            }
+            if deadline.left() == Some(Duration::ZERO) {
+                return self.give_up(owner, deadline);
+            }
+            first = false;
+        }
     }
 
     /// Looks for the grant for a few microseconds, if a processor can be spared.
@@ -200,48 +251,63 @@ impl LockTable {
     }
 
     /// Sleeps until granted (W2) or, at the limit, withdraws.
-    fn sleep(&self, owner: &mut LockOwner, limit: Option<Duration>) -> Result<()> {
-        let since = owner.pending.map_or_else(Instant::now, |pending| pending.since);
-        // A limit beyond the end of the clock is none.
-        let deadline = limit.and_then(|limit| since.checked_add(limit));
+    fn sleep(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
         let waker: Waker = ThreadWaker::current();
+        let mut first = true;
         loop {
-            let slot = self.slot(owner);
-            // Each time round: an earlier wait's granter may have used the waker up.
-            if slot.is_granted_or_wakes(&waker) {
+            // Each time round: whoever has woken this thread has used the waker up.
+            if self.slot(owner).is_granted_or_wakes(&waker) {
                 return Ok(());
             }
-            match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
-                Some(Duration::ZERO) => return self.give_up(owner, limit),
-                Some(left) => thread::park_timeout(left),
+            // After the waker is there (W5).
+            if self.look(owner, first) {
+                return Err(Error::Deadlock { txn: owner.txn });
+            }
+            first = false;
+            let slot = self.slot(owner);
+            let left = deadline.left();
+            if left == Some(Duration::ZERO) {
+                return self.give_up(owner, deadline);
+            }
+            let next_look = self.next_look(owner);
+            match left.into_iter().chain(next_look).min() {
+                // In a model no time passes, and a look must not wait for it.
+                Some(_) if cfg!(any(loom, shuttle)) && next_look.is_some() => thread::yield_now(),
+                Some(time) => thread::park_timeout(time),
                 None => thread::park(),
             }
             Counters::add(&slot.counters.parks, 1);
-            if !slot.is_granted() {
+            if next_look.is_none() && !slot.is_granted() {
                 Counters::add(&slot.counters.spurious_wakeups, 1);
             }
         }
     }
 
-    fn give_up(&self, owner: &mut LockOwner, limit: Option<Duration>) -> Result<()> {
+    fn give_up(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
         if self.withdraw(owner, false) == Withdrawal::Granted {
             return Ok(());
         }
         Counters::add(&self.slot(owner).counters.timeouts, 1);
-        let waited_us = limit.unwrap_or_default().as_micros() as u64;
+        let waited_us = deadline.limit.unwrap_or_default().as_micros() as u64;
         Err(Error::LockTimeout { waited_us })
     }
 
-    /// Polls the pending request; on its first poll, just queued, it searches for a cycle (W5).
+    /// Polls the pending request, and looks if it was not granted (W5).
     pub(crate) fn poll_pending(
         &self,
         owner: &mut LockOwner,
         cx: &mut Context<'_>,
     ) -> Poll<Result<()>> {
-        if !std::mem::replace(&mut owner.searched, true) && self.dies(owner) {
-            return Poll::Ready(Err(Error::Deadlock { txn: owner.txn }));
+        let mut granted = self.slot(owner).is_granted_or_wakes(cx.waker());
+        if !granted {
+            let first = !std::mem::replace(&mut owner.looked, true);
+            if self.look(owner, first) {
+                return Poll::Ready(Err(Error::Deadlock { txn: owner.txn }));
+            }
+            // Whoever granted it meanwhile may have been too early for the waker to be of use.
+            granted = self.slot(owner).is_granted();
         }
-        if self.slot(owner).is_granted_or_wakes(cx.waker()) {
+        if granted {
             self.pick_up(owner);
             return Poll::Ready(Ok(()));
         }
@@ -273,7 +339,7 @@ impl LockTable {
 
     /// Forgets the pending request and counts the wait.
     fn end_pending(&self, owner: &mut LockOwner) {
-        owner.searched = false;
+        owner.looked = false;
         let Some(pending) = owner.pending.take() else { return };
         let counters = &self.slot(owner).counters;
         Counters::add(&counters.wait_us, pending.since.elapsed().as_micros() as u64);
@@ -287,8 +353,8 @@ impl LockTable {
     /// grant that was not picked up is given back as well.
     pub(crate) fn withdraw(&self, owner: &mut LockOwner, undo: bool) -> Withdrawal {
         let Some(pending) = owner.pending else { return Withdrawal::Granted };
-        let (registry, mine) = (&self.shared.registry, self.slot(owner));
-        let granted = &mut owner.granted;
+        let mine = self.slot(owner);
+        let handover = self.granting(&mut owner.granted);
         match pending.request {
             Request::Range { id, before } => {
                 let mut entries = self.bucket(id).entries.lock();
@@ -297,7 +363,7 @@ impl LockTable {
                 }
                 // A conversion goes back to what it had, a newcomer's entry goes.
                 if let Some(at) = entries.position_from_back(id, owner.slot) {
-                    entries.lower(at, before, |slot| grant(registry, slot, granted));
+                    entries.lower(at, before, handover);
                 }
                 mine.end_wait();
             }
@@ -305,12 +371,8 @@ impl LockTable {
                 let mut locks = self.resource(entry).locks.lock();
                 match (mine.is_granted(), undo) {
                     (true, false) => return Withdrawal::Granted,
-                    (true, true) => {
-                        locks.lower(wanted, before, |slot| grant(registry, slot, granted));
-                    }
-                    (false, _) => {
-                        locks.withdraw(owner.slot, |slot| grant(registry, slot, granted));
-                    }
+                    (true, true) => locks.lower(wanted, before, handover),
+                    (false, _) => locks.withdraw(owner.slot, handover),
                 }
                 mine.end_wait();
             }
@@ -320,6 +382,25 @@ impl LockTable {
         self.end_pending(owner);
         self.shared.registry.wake(&mut owner.granted);
         Withdrawal::Done
+    }
+}
+
+/// When a wait ends without a grant.
+#[derive(Clone, Copy)]
+struct Deadline {
+    limit: Option<Duration>,
+    /// `None` if there is no limit, or one beyond the end of the clock.
+    at: Option<Instant>,
+}
+
+impl Deadline {
+    fn new(owner: &LockOwner, limit: Option<Duration>) -> Deadline {
+        let since = owner.pending.map_or_else(Instant::now, |pending| pending.since);
+        Deadline { limit, at: limit.and_then(|limit| since.checked_add(limit)) }
+    }
+
+    fn left(self) -> Option<Duration> {
+        self.at.map(|at| at.saturating_duration_since(Instant::now()))
     }
 }
 

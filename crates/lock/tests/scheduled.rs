@@ -7,11 +7,12 @@ use std::sync::{
     Arc,
     atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
 };
+use std::time::Duration;
 
 use clearway_base::{Error, Lsn, Result, TreeId};
 use clearway_lock::{
-    IntentMode, LockId, LockOptions, LockOwner, LockTable, Outcome, Part, RangeMode, ResourceId,
-    WaitLimit,
+    DeadlockMethod, Digests, IntentMode, LockId, LockOptions, LockOwner, LockTable, Outcome, Part,
+    RangeMode, ResourceId, VictimPolicy, WaitLimit, WaitPolicy,
 };
 use clearway_sync::{
     schedules::{check, random},
@@ -22,9 +23,48 @@ const TABLE: ResourceId = ResourceId(0);
 const MODES: [RangeMode; 5] =
     [RangeMode::SN, RangeMode::XN, RangeMode::NS, RangeMode::NX, RangeMode::XX];
 
+/// The methods beside `Search`, which all scenarios run under. Time does not pass here: a time-out
+/// of nothing ends the wait of everybody who holds something.
+fn other_methods() -> [DeadlockMethod; 6] {
+    let plain = Digests { confirm: false, ..Digests::default() };
+    [
+        DeadlockMethod::Dreadlocks(Digests::default()),
+        DeadlockMethod::Dreadlocks(Digests::bloom()),
+        DeadlockMethod::Dreadlocks(plain),
+        DeadlockMethod::Timeout(Duration::ZERO),
+        DeadlockMethod::WoundWait,
+        DeadlockMethod::WaitDie,
+    ]
+}
+
+/// Which of them kill nobody without a deadlock.
+fn is_exact(method: DeadlockMethod) -> bool {
+    matches!(method, DeadlockMethod::Dreadlocks(digests) if digests.confirm)
+}
+
+fn table_with(deadlocks: DeadlockMethod, victims: VictimPolicy) -> LockTable {
+    let waiting = if random(2) == 0 { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
+    LockTable::new(LockOptions {
+        buckets: 2,
+        intents: 1,
+        wait_limit: None,
+        spins: 1,
+        deadlocks,
+        victims,
+        waiting,
+        ..LockOptions::default()
+    })
+}
+
 /// Unrelated locks share buckets all the time.
 fn table() -> LockTable {
-    LockTable::new(LockOptions { buckets: 2, intents: 1, wait_limit: None, spins: 1 })
+    LockTable::new(LockOptions {
+        buckets: 2,
+        intents: 1,
+        wait_limit: None,
+        spins: 1,
+        ..LockOptions::default()
+    })
 }
 
 fn id(n: u64) -> LockId {
@@ -270,4 +310,71 @@ fn readers_meet_the_tag_of_what_they_read() {
         }
         writers.into_iter().for_each(|writer| writer.join().unwrap());
     });
+}
+
+#[test]
+fn rings_end_under_every_method() {
+    for method in other_methods() {
+        check(&format!("ring, {method:?}"), 250, move || {
+            let table = table_with(method, VictimPolicy::Closer);
+            let owners = holders(&table, 3);
+            let shared = table.clone();
+            let died = victims(&table, owners, move |n, owner| {
+                lock(&shared, owner, (n as u64 + 1) % 3, RangeMode::XN)
+            });
+            assert!(died == 1 || (!is_exact(method) && died > 1), "{died}");
+            assert!(table.stats().false_deaths == 0 || !is_exact(method));
+        });
+    }
+}
+
+#[test]
+fn random_locks_end_under_every_method() {
+    for method in other_methods() {
+        check(&format!("random, {method:?}"), 200, move || {
+            let table = table_with(method, VictimPolicy::Closer);
+            let owners = (0..3).map(|_| table.owner()).collect();
+            let shared = table.clone();
+            victims(&table, owners, move |_, owner| {
+                for _ in 0..3 {
+                    let mode = MODES[random(MODES.len() as u64) as usize];
+                    lock(&shared, owner, random(3), mode)?;
+                    if random(4) == 0 {
+                        let mode = if random(2) == 0 { IntentMode::X } else { IntentMode::IX };
+                        shared.acquire_intent(owner, TABLE, mode, WaitLimit::Forever)?;
+                    }
+                }
+                Ok(())
+            });
+        });
+    }
+}
+
+#[test]
+fn named_victims_die_once() {
+    use VictimPolicy::{Closer, KillLong, KillShort, KillYoung};
+    let digests = DeadlockMethod::Dreadlocks(Digests::default());
+    for method in [DeadlockMethod::Search, digests] {
+        for policy in [Closer, KillShort, KillLong, KillYoung] {
+            check(&format!("victims, {method:?}, {policy:?}"), 250, move || {
+                // Two rings through one owner: one death is enough if it is that one's.
+                let table = table_with(method, policy);
+                let mut owners = holders(&table, 3);
+                for (n, owner) in owners.iter_mut().enumerate() {
+                    owner.set_pipeline(random(3));
+                    if n == random(6) as usize {
+                        owner.resume(owner.standing().after_loss());
+                    }
+                    lock(&table, owner, 9, RangeMode::SN).unwrap();
+                }
+                let shared = table.clone();
+                let died = victims(&table, owners, move |n, owner| match n {
+                    0 => lock(&shared, owner, 9, RangeMode::XN),
+                    n => lock(&shared, owner, (n as u64 + 1) % 3, RangeMode::XN),
+                });
+                assert!((1..=2).contains(&died), "{died}");
+                assert_eq!(table.stats().false_deaths, 0);
+            });
+        }
+    }
 }

@@ -6,7 +6,7 @@ use clearway_base::{
     Error, Lsn, Result, TxnId,
     zoo::{self, Bug},
 };
-use clearway_lock::{IntentMode, WaitLimit};
+use clearway_lock::{IntentMode, Standing, WaitLimit};
 use clearway_tree::{Direction, LeafHint, ReadIntent};
 
 use crate::{
@@ -27,6 +27,8 @@ pub struct Transaction {
     id: TxnId,
     /// Number of its engine's opening: ids tell apart the transactions of one database only.
     opening: u64,
+    /// What a deadlock's victim takes along into its next attempt.
+    standing: Standing,
 }
 
 /// The ids of transactions that could not begin. A slot gives out neither: an epoch is at least 1.
@@ -55,9 +57,12 @@ pub struct Cursor {
 impl Transaction {
     #[inline]
     pub(crate) fn new(slot: Result<Box<Slot>>) -> Transaction {
-        let refused = |id| Transaction { id, opening: NO_OPENING, slot: None };
+        let standing = Standing::default();
+        let refused = |id| Transaction { id, opening: NO_OPENING, slot: None, standing };
         match slot {
-            Ok(slot) => Transaction { id: slot.id, opening: slot.opening, slot: Some(slot) },
+            Ok(slot) => {
+                Transaction { id: slot.id, opening: slot.opening, slot: Some(slot), standing }
+            }
             Err(Error::TooManyTransactions { .. }) => refused(REFUSED_FULL),
             Err(_) => refused(REFUSED_CLOSED),
         }
@@ -90,6 +95,28 @@ impl Transaction {
         }
     }
 
+    /// What the next attempt of this transaction should [`resume`](Self::resume) with, if this one
+    /// loses a conflict.
+    pub fn standing(&self) -> Standing {
+        self.slot.as_ref().map_or(self.standing, |slot| slot.owner.standing())
+    }
+
+    /// Makes this transaction another attempt of one that lost a conflict: the more often it lost,
+    /// the less others win against it. To be called before its first operation.
+    pub fn resume(&mut self, lost: Standing) {
+        if let Some(slot) = &mut self.slot {
+            slot.owner.resume(lost.after_loss());
+        }
+    }
+
+    /// Says how many transactions the pipeline that this one belongs to has completed; see
+    /// [`VictimPolicy`](clearway_lock::VictimPolicy).
+    pub fn set_pipeline(&mut self, completed: u64) {
+        if let Some(slot) = &mut self.slot {
+            slot.owner.set_pipeline(completed);
+        }
+    }
+
     /// Runs an operation on a table; a deadlock's victim is rolled back at once.
     #[inline]
     fn run<R>(
@@ -110,6 +137,7 @@ impl Transaction {
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
         if let Some(slot) = self.slot.take() {
+            self.standing = slot.owner.standing();
             finish::rollback(slot)?;
         }
         result

@@ -13,7 +13,13 @@ use super::*;
 
 /// One bucket, no spinning, no time limits.
 pub(crate) fn table() -> LockTable {
-    LockTable::new(LockOptions { buckets: 1, intents: 1, wait_limit: None, spins: 0 })
+    LockTable::new(LockOptions {
+        buckets: 1,
+        intents: 1,
+        wait_limit: None,
+        spins: 0,
+        ..LockOptions::default()
+    })
 }
 
 const KEY: LockId = LockId(1);

@@ -1,152 +1,173 @@
-//! Every cycle is found, by one who is in it, and only cycles are.
+//! Every cycle is found, by one who is in it, and only cycles are: by every method that promises
+//! it. The others, and waiters that block, are in `methods`.
 
 use std::{thread, time::Duration};
 
 use clearway_base::{Error, TxnId};
 use clearway_lock::{IntentMode, RangeMode, WaitLimit};
 
-use crate::{Step, ask, id, intend, owners, table};
+use crate::{Step, ask, id, intend, owners, table, under_each_exact_method};
 
 use RangeMode as M;
 
 #[test]
 fn two_owners_in_opposite_order_deadlock() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(2), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Waits);
-    assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Dies);
-    // The victim has lost its request and nothing else.
-    assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Waits);
-    assert!(b.holds(id(2), M::XN));
-    table.release_all(&mut b, None);
-    assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Granted);
-    assert_eq!((table.stats().deadlocks, table.stats().false_alarms), (1, 0));
+    under_each_exact_method(|table| {
+        let table = table();
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(2), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Waits);
+        assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Dies);
+        // The victim has lost its request and nothing else.
+        assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Waits);
+        assert!(b.holds(id(2), M::XN));
+        table.release_all(&mut b, None);
+        assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Granted);
+        assert_eq!((table.stats().deadlocks, table.stats().false_alarms), (1, 0));
+    });
 }
 
 #[test]
 fn long_cycle_is_found_by_its_last_member() {
-    let table = table();
-    let mut owners: [_; 40] = owners(&table);
-    for (n, owner) in owners.iter_mut().enumerate() {
-        assert_eq!(ask(&table, owner, id(n as u32), M::XX), Step::Granted);
-    }
-    for (n, owner) in owners[..39].iter_mut().enumerate() {
-        assert_eq!(ask(&table, owner, id(n as u32 + 1), M::SN), Step::Waits);
-    }
-    assert_eq!(ask(&table, &mut owners[39], id(0), M::NS), Step::Dies);
+    under_each_exact_method(|table| {
+        let table = table();
+        let mut owners: [_; 40] = owners(&table);
+        for (n, owner) in owners.iter_mut().enumerate() {
+            assert_eq!(ask(&table, owner, id(n as u32), M::XX), Step::Granted);
+        }
+        for (n, owner) in owners[..39].iter_mut().enumerate() {
+            assert_eq!(ask(&table, owner, id(n as u32 + 1), M::SN), Step::Waits);
+        }
+        assert_eq!(ask(&table, &mut owners[39], id(0), M::NS), Step::Dies);
+    });
 }
 
 #[test]
 fn orthogonal_parts_make_no_cycle() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(2), M::NX), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::NX), Step::Granted);
-    assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Granted);
+    under_each_exact_method(|table| {
+        let table = table();
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(2), M::NX), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::NX), Step::Granted);
+        assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Granted);
+    });
 }
 
 #[test]
 fn two_conversions_deadlock() {
-    for (held, wanted) in [(M::SN, M::XN), (M::NS, M::NX), (M::SS, M::XX), (M::SS, M::SX)] {
-        let table = table();
-        let [mut a, mut b] = owners(&table);
-        assert_eq!(ask(&table, &mut a, id(1), held), Step::Granted);
-        assert_eq!(ask(&table, &mut b, id(1), held), Step::Granted);
-        assert_eq!(ask(&table, &mut a, id(1), wanted), Step::Waits);
-        assert_eq!(ask(&table, &mut b, id(1), wanted), Step::Dies);
-        table.release_all(&mut b, None);
-        assert_eq!(ask(&table, &mut a, id(1), wanted), Step::Granted);
-    }
+    under_each_exact_method(|table| {
+        for (held, wanted) in [(M::SN, M::XN), (M::NS, M::NX), (M::SS, M::XX), (M::SS, M::SX)] {
+            let table = table();
+            let [mut a, mut b] = owners(&table);
+            assert_eq!(ask(&table, &mut a, id(1), held), Step::Granted);
+            assert_eq!(ask(&table, &mut b, id(1), held), Step::Granted);
+            assert_eq!(ask(&table, &mut a, id(1), wanted), Step::Waits);
+            assert_eq!(ask(&table, &mut b, id(1), wanted), Step::Dies);
+            table.release_all(&mut b, None);
+            assert_eq!(ask(&table, &mut a, id(1), wanted), Step::Granted);
+        }
+    });
 }
 
 #[test]
 fn conversions_of_different_parts_deadlock_only_across() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::NS), Step::Granted);
-    // Each raises its own part: the other does not mind.
-    assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::NX), Step::Granted);
-    // Each wants the other's part.
-    assert_eq!(ask(&table, &mut a, id(1), M::NS), Step::Waits);
-    assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Dies);
+    under_each_exact_method(|table| {
+        let table = table();
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::NS), Step::Granted);
+        // Each raises its own part: the other does not mind.
+        assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::NX), Step::Granted);
+        // Each wants the other's part.
+        assert_eq!(ask(&table, &mut a, id(1), M::NS), Step::Waits);
+        assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Dies);
+    });
 }
 
 #[test]
 fn wait_that_exists_only_because_of_a_conversion_is_followed() {
-    // a and b share key 1. a converts and waits for b; c wants only to share it and waits for a's
-    // conversion alone; b waits for c.
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Waits);
-    assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Waits);
-    assert_eq!(ask(&table, &mut b, id(2), M::XN), Step::Dies);
-    table.release_all(&mut b, None);
-    assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
-    table.release_all(&mut a, None);
-    assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Granted);
+    under_each_exact_method(|table| {
+        // a and b share key 1. a converts and waits for b; c wants only to share it and waits for
+        // a's conversion alone; b waits for c.
+        let table = table();
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Waits);
+        assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Waits);
+        assert_eq!(ask(&table, &mut b, id(2), M::XN), Step::Dies);
+        table.release_all(&mut b, None);
+        assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
+        table.release_all(&mut a, None);
+        assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Granted);
+    });
 }
 
 #[test]
 fn conversion_that_blocks_an_old_waiter_closes_a_cycle() {
-    // c waits for a only, until b's conversion conflicts with it too; then b waits for c.
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::NS), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(1), M::XN), Step::Waits);
-    assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(2), M::SN), Step::Dies);
+    under_each_exact_method(|table| {
+        // c waits for a only, until b's conversion conflicts with it too; then b waits for c.
+        let table = table();
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::NS), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(1), M::XN), Step::Waits);
+        assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(2), M::SN), Step::Dies);
+    });
 }
 
 #[test]
 fn cycle_through_any_of_several_holders_is_found() {
-    for through in 0..3 {
-        let table = table();
-        let mut holders: [_; 3] = owners(&table);
-        let [mut writer] = owners(&table);
-        for holder in &mut holders {
-            assert_eq!(ask(&table, holder, id(1), M::SN), Step::Granted);
+    under_each_exact_method(|table| {
+        for through in 0..3 {
+            let table = table();
+            let mut holders: [_; 3] = owners(&table);
+            let [mut writer] = owners(&table);
+            for holder in &mut holders {
+                assert_eq!(ask(&table, holder, id(1), M::SN), Step::Granted);
+            }
+            assert_eq!(ask(&table, &mut writer, id(2), M::XN), Step::Granted);
+            assert_eq!(ask(&table, &mut holders[through], id(2), M::SN), Step::Waits);
+            assert_eq!(ask(&table, &mut writer, id(1), M::XN), Step::Dies);
         }
-        assert_eq!(ask(&table, &mut writer, id(2), M::XN), Step::Granted);
-        assert_eq!(ask(&table, &mut holders[through], id(2), M::SN), Step::Waits);
-        assert_eq!(ask(&table, &mut writer, id(1), M::XN), Step::Dies);
-    }
+    });
 }
 
 #[test]
 fn cycle_through_the_order_of_the_queue_is_found() {
-    // c would be compatible with the holder a, but stands behind b.
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Waits);
-    assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Waits);
-    assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Dies);
+    under_each_exact_method(|table| {
+        // c would be compatible with the holder a, but stands behind b.
+        let table = table();
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Waits);
+        assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Waits);
+        assert_eq!(ask(&table, &mut a, id(2), M::XN), Step::Dies);
+    });
 }
 
 #[test]
 fn cycle_back_to_a_newcomer_in_the_queue_is_found() {
-    // The searcher b holds key 3 and waits in the queue of key 1, ahead of c. a closes the cycle
-    // b → a → c → b, in which c waits for b by the queue's order alone.
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(3), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Waits);
-    assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Waits);
-    assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Dies);
-    assert_eq!(table.stats().deadlocks, 1);
+    under_each_exact_method(|table| {
+        // The searcher b holds key 3 and waits in the queue of key 1, ahead of c. a closes the
+        // cycle b → a → c → b, in which c waits for b by the queue's order alone.
+        let table = table();
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(3), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Waits);
+        assert_eq!(ask(&table, &mut c, id(1), M::SN), Step::Waits);
+        assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Dies);
+        assert_eq!(table.stats().deadlocks, 1);
+    });
 }
 
 #[test]
@@ -170,70 +191,80 @@ fn waiters_behind_a_chain_search_and_survive() {
 
 #[test]
 fn queue_of_a_waiter_for_a_waiter_is_no_cycle() {
-    // An inserter behind a waiting lock of someone who waits for the inserter's conversion only:
-    // the conversion passes, so nobody dies.
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::SS), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Waits);
-    assert_eq!(ask(&table, &mut c, id(1), M::NX), Step::Waits);
-    assert_eq!(ask(&table, &mut a, id(1), M::XX), Step::Granted);
-    table.release_all(&mut a, None);
-    assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(1), M::NX), Step::Granted);
+    under_each_exact_method(|table| {
+        // An inserter behind a waiting lock of someone who waits for the inserter's conversion
+        // only: the conversion passes, so nobody dies.
+        let table = table();
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::SS), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Waits);
+        assert_eq!(ask(&table, &mut c, id(1), M::NX), Step::Waits);
+        assert_eq!(ask(&table, &mut a, id(1), M::XX), Step::Granted);
+        table.release_all(&mut a, None);
+        assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(1), M::NX), Step::Granted);
+    });
 }
 
 #[test]
 fn two_cycles_through_one_waiter_cost_one_life() {
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
-    assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Waits);
-    assert_eq!(ask(&table, &mut b, id(2), M::SN), Step::Waits);
-    assert_eq!(ask(&table, &mut c, id(1), M::XN), Step::Dies);
-    table.release_all(&mut c, None);
-    assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(2), M::SN), Step::Granted);
-    assert_eq!(table.stats().deadlocks, 1);
+    under_each_exact_method(|table| {
+        let table = table();
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
+        assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Waits);
+        assert_eq!(ask(&table, &mut b, id(2), M::SN), Step::Waits);
+        assert_eq!(ask(&table, &mut c, id(1), M::XN), Step::Dies);
+        table.release_all(&mut c, None);
+        assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(2), M::SN), Step::Granted);
+        assert_eq!(table.stats().deadlocks, 1);
+    });
 }
 
 #[test]
 fn cycle_of_range_and_intent_locks_is_found() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, IntentMode::IX), Step::Granted);
-    assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, IntentMode::S), Step::Waits);
-    assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Dies);
-    table.release_all(&mut a, None);
-    assert_eq!(intend(&table, &mut b, 1, IntentMode::S), Step::Granted);
+    under_each_exact_method(|table| {
+        let table = table();
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IntentMode::IX), Step::Granted);
+        assert_eq!(ask(&table, &mut b, id(1), M::XN), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, IntentMode::S), Step::Waits);
+        assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Dies);
+        table.release_all(&mut a, None);
+        assert_eq!(intend(&table, &mut b, 1, IntentMode::S), Step::Granted);
+    });
 }
 
 #[test]
 fn upgrades_of_intent_locks_deadlock() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, IntentMode::IX), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, IntentMode::IX), Step::Granted);
-    assert_eq!(intend(&table, &mut a, 1, IntentMode::X), Step::Waits);
-    assert_eq!(intend(&table, &mut b, 1, IntentMode::S), Step::Dies);
-    assert!(b.held_intents() == 1);
-    table.release_all(&mut b, None);
-    assert_eq!(intend(&table, &mut a, 1, IntentMode::X), Step::Granted);
+    under_each_exact_method(|table| {
+        let table = table();
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IntentMode::IX), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, IntentMode::IX), Step::Granted);
+        assert_eq!(intend(&table, &mut a, 1, IntentMode::X), Step::Waits);
+        assert_eq!(intend(&table, &mut b, 1, IntentMode::S), Step::Dies);
+        assert!(b.held_intents() == 1);
+        table.release_all(&mut b, None);
+        assert_eq!(intend(&table, &mut a, 1, IntentMode::X), Step::Granted);
+    });
 }
 
 #[test]
 fn cycle_through_the_order_of_intent_waiters_is_found() {
-    // c's IS is compatible with a's S but stands behind b's X.
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, IntentMode::S), Step::Granted);
-    assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, IntentMode::X), Step::Waits);
-    assert_eq!(intend(&table, &mut c, 1, IntentMode::IS), Step::Waits);
-    assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Dies);
+    under_each_exact_method(|table| {
+        // c's IS is compatible with a's S but stands behind b's X.
+        let table = table();
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IntentMode::S), Step::Granted);
+        assert_eq!(ask(&table, &mut c, id(2), M::XN), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, IntentMode::X), Step::Waits);
+        assert_eq!(intend(&table, &mut c, 1, IntentMode::IS), Step::Waits);
+        assert_eq!(ask(&table, &mut a, id(2), M::SN), Step::Dies);
+    });
 }
 
 #[test]

@@ -6,20 +6,44 @@
 
 mod deadlocks;
 mod intents;
+mod methods;
 mod model;
 mod queues;
 mod stress;
 mod tags;
+mod victims;
 mod waits;
 
 use std::task::{Context, Poll, Waker};
 
 use clearway_base::{Error, Result, TreeId};
-use clearway_lock::{IntentMode, LockId, LockOptions, LockOwner, LockTable, RangeMode, ResourceId};
+use clearway_lock::{
+    DeadlockMethod, Digests, IntentMode, LockId, LockOptions, LockOwner, LockTable, RangeMode,
+    ResourceId,
+};
 
 /// A small table, so that unrelated locks share buckets all the time.
+fn options() -> LockOptions {
+    LockOptions { buckets: 2, intents: 4, wait_limit: None, spins: 20, ..LockOptions::default() }
+}
+
 fn table() -> LockTable {
-    LockTable::new(LockOptions { buckets: 2, intents: 4, wait_limit: None, spins: 20 })
+    LockTable::new(options())
+}
+
+/// The methods that find exactly the deadlocks there are, when all waiters are polled.
+fn exact_methods() -> [DeadlockMethod; 4] {
+    let plain = Digests { confirm: false, ..Digests::default() };
+    let digests = [Digests::default(), Digests::bloom(), plain].map(DeadlockMethod::Dreadlocks);
+    [DeadlockMethod::Search, digests[0], digests[1], digests[2]]
+}
+
+/// Runs a scenario under each of them; it makes its tables itself.
+fn under_each_exact_method(scenario: impl Fn(&dyn Fn() -> LockTable)) {
+    for deadlocks in exact_methods() {
+        let options = LockOptions { deadlocks, ..options() };
+        scenario(&|| LockTable::new(options.clone()));
+    }
 }
 
 fn owners<const N: usize>(table: &LockTable) -> [LockOwner; N] {

@@ -9,6 +9,8 @@ pub(super) enum Lane {
     Images,
     Flips,
     Specs,
+    /// The tests of the lock manager.
+    Locks,
 }
 
 impl Lane {
@@ -18,14 +20,17 @@ impl Lane {
             Lane::Images => "images",
             Lane::Flips => "flips",
             Lane::Specs => "specs",
+            Lane::Locks => "locks",
         }
     }
 }
 
 /// The lanes for `bug`, in the order in which they are tried.
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
-    use Lane::{Flips, Images, Specs, Stepped};
+    use Lane::{Flips, Images, Locks, Specs, Stepped};
     match bug {
+        Bug::DigestFlagClearedEarly | Bug::StaleDigestsNotMarked | Bug::TwoVictims => &[Locks],
+        Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
         Bug::FirstHolderOnly | Bug::GhostTagDropped | Bug::SplitGapTagForgotten => {
             &[Specs, Stepped]
         }

@@ -37,10 +37,12 @@ pub fn run(choice: &Choice) -> bool {
         println!("zoo: SKIPPED, this program was built without the feature `zoo`");
         return false;
     }
-    // Builds the specs, too: they are a test program, and cargo runs it.
-    if !Lane::Specs.command(choice).status().is_ok_and(|status| status.success()) {
-        println!("zoo: the isolation specs fail without a bug");
-        return false;
+    // Builds them, too: these lanes are test programs, and cargo runs them.
+    for lane in [Lane::Specs, Lane::Locks] {
+        if !lane.command(choice).status().is_ok_and(|status| status.success()) {
+            println!("zoo: the lane `{}` fails without a bug", lane.name());
+            return false;
+        }
     }
     let chosen = |bug: &&Bug| choice.bugs.is_empty() || choice.bugs.iter().any(|n| n == bug.name());
     let (mut caught, mut all) = (0, 0);
@@ -92,11 +94,16 @@ fn catches(lane: Lane, bug: Bug, choice: &Choice) -> bool {
 
 impl Lane {
     fn command(self, choice: &Choice) -> Command {
-        if self == Lane::Specs {
+        let tests = match self {
+            Lane::Specs => Some("-p clearway-txn --test isolation"),
+            // Its unit tests: the others take seconds, and see no more of these bugs.
+            Lane::Locks => Some("-p clearway-lock --lib"),
+            _ => None,
+        };
+        if let Some(tests) = tests {
             let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
             // In the profile of this program, so that the engine is built once for both.
-            let line = "test --quiet --profile prove -p clearway-txn --test isolation \
-                        --features clearway-base/zoo";
+            let line = format!("test --quiet --profile prove {tests} --features clearway-base/zoo");
             command.args(line.split_whitespace());
             return command;
         }
@@ -108,7 +115,7 @@ impl Lane {
             Lane::Stepped => command.args(["stepped", "--minutes", &minutes, "--seed", &seed]),
             Lane::Images => command.args(["images", "--images", "4000", "--seed", &seed]),
             Lane::Flips => command.args(["flips", "--flips", "3000", "--seed", &seed]),
-            Lane::Specs => unreachable!("returned above"),
+            Lane::Specs | Lane::Locks => unreachable!("returned above"),
         };
         command
     }

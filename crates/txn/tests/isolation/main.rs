@@ -14,9 +14,13 @@ mod serial;
 mod session;
 mod spec;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use clearway_lock::RangeProtocol;
+use clearway_lock::{DeadlockMethod, Digests, VictimPolicy};
+use run::Locking;
 use spec::Spec;
 
 fn folder() -> PathBuf {
@@ -39,8 +43,7 @@ fn check(name: &str) {
     let mut outcomes = Vec::new();
     for permutation in &spec.permutations {
         let expected = (!writing).then_some(&permutation.expected[..]);
-        let ran = run::permutation(&spec, permutation, expected, RangeProtocol::Orthogonal);
-        outcomes.push(ran.events);
+        outcomes.push(run::permutation(&spec, permutation, expected, &Locking::default()).events);
     }
     if writing {
         std::fs::write(&path, spec::with_outcomes(&text, &outcomes)).unwrap();
@@ -93,4 +96,47 @@ specs! {
     reclaimed_tags
     savepoints
     write_skew
+}
+
+/// Under other methods others may die, and what follows differs. But everybody comes to an end,
+/// and where a method is exact each cycle costs one life, however it is found.
+fn check_method(deadlocks: DeadlockMethod, victims: VictimPolicy) {
+    let is_exact = match deadlocks {
+        DeadlockMethod::Search => true,
+        DeadlockMethod::Dreadlocks(digests) => digests.confirm,
+        _ => false,
+    };
+    for name in ["deadlocks", "conversions"] {
+        let (path, _, spec) = load(name);
+        for permutation in &spec.permutations {
+            let mut locking = Locking::default();
+            locking.table.deadlocks = deadlocks;
+            locking.table.victims = victims;
+            locking.table.refresh = Duration::from_millis(1);
+            let run::Ran { events, stats, .. } =
+                run::permutation(&spec, permutation, None, &locking);
+            let deaths =
+                |events: &[String]| events.iter().filter(|e| e.ends_with("deadlock")).count();
+            let line = permutation.line;
+            let place = format!("{}:{line}, {deadlocks:?}: {events:?}", path.display());
+            if is_exact {
+                assert_eq!(stats.deadlocks, deaths(&permutation.expected) as u64, "{place}");
+            } else if deaths(&permutation.expected) > 0 {
+                assert!(stats.deadlocks > 0, "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn deadlocks_under_other_methods() {
+    use VictimPolicy::{Closer, KillLong, KillShort, KillYoung};
+    for victims in [Closer, KillShort, KillLong, KillYoung] {
+        check_method(DeadlockMethod::Search, victims);
+        check_method(DeadlockMethod::Dreadlocks(Digests::default()), victims);
+    }
+    check_method(DeadlockMethod::Dreadlocks(Digests::bloom()), Closer);
+    check_method(DeadlockMethod::Timeout(Duration::from_millis(3)), Closer);
+    check_method(DeadlockMethod::WoundWait, Closer);
+    check_method(DeadlockMethod::WaitDie, Closer);
 }

@@ -11,9 +11,14 @@
 
 use std::collections::HashMap;
 
-use clearway_lock::{RangeMode, RangeProtocol};
+use clearway_lock::{LockStats, RangeMode, RangeProtocol};
 
-use crate::{load, run, serial, spec::Spec};
+use crate::{
+    load,
+    run::{self, Locking},
+    serial,
+    spec::Spec,
+};
 
 const OTHERS: [RangeProtocol; 2] = [RangeProtocol::Lomet, RangeProtocol::NextKey];
 
@@ -24,10 +29,11 @@ pub(crate) fn check(name: &str) -> HashMap<&'static str, usize> {
     let mut added = HashMap::new();
     for permutation in &spec.permutations {
         let expected = &permutation.expected;
-        let ran = run::permutation(&spec, permutation, Some(expected), RangeProtocol::Orthogonal);
+        let ran = run::permutation(&spec, permutation, Some(expected), &Locking::default());
         serial::judge(&spec, &ran).unwrap_or_else(|e| panic!("{}: {e}", place(permutation.line)));
         for protocol in OTHERS {
-            let ran = run::permutation(&spec, permutation, None, protocol);
+            let locking = Locking { protocol, ..Locking::default() };
+            let ran = run::permutation(&spec, permutation, None, &locking);
             let told = || format!("{} {protocol:?}: {:#?}", place(permutation.line), ran.events);
             serial::judge(&spec, &ran).unwrap_or_else(|error| panic!("{}: {error}", told()));
             match first_difference(expected, &ran.events) {
@@ -97,6 +103,7 @@ fn the_judge_finds_anomalies() {
     let ran = |events: &[&str], contents: &str| run::Ran {
         events: events.iter().map(ToString::to_string).collect(),
         contents: contents.into(),
+        stats: LockStats::default(),
     };
     let serial = ["r1 1", "w1 ok", "r2 waits", "c1 durable", "r2 2", "w2 ok", "c2 durable"];
     assert_eq!(serial::judge(&spec, &ran(&serial, "a=3")), Ok(()));

@@ -20,7 +20,7 @@ use std::{
 
 use clearway_base::TreeId;
 use clearway_disk::MemoryDisk;
-use clearway_lock::{LockOptions, RangeProtocol};
+use clearway_lock::{LockOptions, LockStats, RangeProtocol};
 use clearway_txn::{Engine, EngineOptions, Table};
 
 use crate::{
@@ -52,12 +52,26 @@ impl Seat {
     }
 }
 
+/// Under which rules locks are taken.
+pub(crate) struct Locking {
+    pub(crate) protocol: RangeProtocol,
+    pub(crate) table: LockOptions,
+}
+
+impl Default for Locking {
+    fn default() -> Locking {
+        let table = LockOptions { wait_limit: None, ..LockOptions::default() };
+        Locking { protocol: RangeProtocol::Orthogonal, table }
+    }
+}
+
 /// What came of a permutation.
 pub(crate) struct Ran {
     /// One line each.
     pub(crate) events: Vec<String>,
     /// What was in the table when all had ended.
     pub(crate) contents: String,
+    pub(crate) stats: LockStats,
 }
 
 /// Runs a permutation under a protocol; under another than specs are written for, what cannot be
@@ -66,12 +80,13 @@ pub(crate) fn permutation(
     spec: &Spec,
     permutation: &Permutation,
     expected: Option<&[String]>,
-    protocol: RangeProtocol,
+    locking: &Locking,
 ) -> Ran {
-    let (engine, table) = start(spec, protocol);
-    let defers = protocol != RangeProtocol::Orthogonal;
+    let (engine, table) = start(spec, locking);
+    let defers = locking.protocol != RangeProtocol::Orthogonal;
     let events = events(spec, permutation, expected, defers, (&engine, &table));
-    Ran { events, contents: contents(&engine, &table) }
+    let stats = engine.stats().lock;
+    Ran { events, contents: contents(&engine, &table), stats }
 }
 
 /// Everything in the table.
@@ -148,13 +163,13 @@ fn catch_up(spec: &Spec, engine: &Engine, seats: &mut [Seat], events: &mut Vec<S
 }
 
 /// A new engine with the spec's table.
-pub(crate) fn start(spec: &Spec, protocol: RangeProtocol) -> (Arc<Engine>, Table) {
+pub(crate) fn start(spec: &Spec, locking: &Locking) -> (Arc<Engine>, Table) {
     let mut options = EngineOptions { node_bytes: spec.node_bytes, ..EngineOptions::stepped() };
-    options.range_protocol = protocol;
+    options.range_protocol = locking.protocol;
     options.log = clearway_log::LogOptions { background: false, ..rig::options().log };
     options.pool.cache_bytes = 4 << 20;
     options.pool.max_bytes = 256 << 20;
-    options.lock = LockOptions { wait_limit: None, ..LockOptions::default() };
+    options.lock = locking.table.clone();
     let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
     let table = engine.create_table("t").unwrap();
     assert_ne!(table.id(), TreeId::CATALOGUE);

@@ -9,8 +9,6 @@
 
 use std::collections::HashMap;
 
-use clearway_lock::RangeProtocol;
-
 use crate::{
     run::{self, Ran},
     session::Session,
@@ -54,7 +52,7 @@ fn transactions(spec: &Spec, ran: &Ran) -> Result<Vec<Transaction>, String> {
 /// # Errors
 /// What is different when nobody else is there.
 pub(crate) fn judge(spec: &Spec, ran: &Ran) -> Result<(), String> {
-    let (engine, table) = run::start(spec, RangeProtocol::Orthogonal);
+    let (engine, table) = run::start(spec, &run::Locking::default());
     for transaction in transactions(spec, ran)? {
         let mut session = Session::new(engine.clone(), table.clone());
         for (words, answer) in &transaction.steps {

@@ -40,7 +40,13 @@ fn options() -> EngineOptions {
             background_cleaner: false,
             ..PoolOptions::default()
         },
-        lock: LockOptions { buckets: 8, intents: 2, wait_limit: None, spins: 1 },
+        lock: LockOptions {
+            buckets: 8,
+            intents: 2,
+            wait_limit: None,
+            spins: 1,
+            ..LockOptions::default()
+        },
         ..EngineOptions::default()
     }
 }

@@ -1,0 +1,258 @@
+//! Looks of waiters that are attended, step by step on one thread.
+
+use clearway_base::Lsn;
+
+use super::*;
+use crate::{
+    DeadlockMethod, IntentMode, LockId, LockOptions, Outcome, RangeMode, ResourceId, VictimPolicy,
+    table::WaitLimit,
+};
+
+use RangeMode as M;
+
+fn table(digests: Digests, waiting: WaitPolicy) -> LockTable {
+    let deadlocks = DeadlockMethod::Dreadlocks(digests);
+    LockTable::new(LockOptions { buckets: 2, deadlocks, waiting, ..LockOptions::default() })
+}
+
+fn owners<const N: usize>(table: &LockTable) -> [LockOwner; N] {
+    std::array::from_fn(|_| table.owner())
+}
+
+fn take(table: &LockTable, owner: &mut LockOwner, key: u64, mode: M) {
+    assert_eq!(table.try_acquire(owner, LockId(key), mode), Outcome::Granted);
+}
+
+/// Queues a request as a thread does that blocks, but does not look.
+fn wait(table: &LockTable, owner: &mut LockOwner, key: u64, mode: M) {
+    assert!(!table.start(owner, LockId(key), mode));
+    table.slot(owner).attend();
+}
+
+fn looks(table: &LockTable, owner: &mut LockOwner) -> bool {
+    table.look(owner, false)
+}
+
+const EXACT: Digests =
+    Digests { exact_owners: 512, bloom_bits: 512, fingerprint_bits: 3, confirm: true };
+
+#[test]
+fn fingerprints_travel_one_owner_further_with_each_look() {
+    for shape in [EXACT, Digests::bloom()] {
+        let table = table(shape, WaitPolicy::Hybrid);
+        let mut ring: [_; 5] = owners(&table);
+        for (n, owner) in ring.iter_mut().enumerate() {
+            take(&table, owner, n as u64, M::XN);
+        }
+        // Each looks when it begins to wait, and its successor still runs.
+        for (n, owner) in ring.iter_mut().enumerate() {
+            wait(&table, owner, (n as u64 + 1) % 5, M::XN);
+            assert!(!looks(&table, owner), "the last one finds only its predecessor's neighbours");
+        }
+        // Nobody is told anything; everybody looks in turn, in the worst order.
+        let rounds = (1..=5).find(|_| ring.iter_mut().any(|owner| looks(&table, owner)));
+        assert!(rounds.is_some(), "found after as many looks as there are members");
+        assert_eq!((table.stats().deadlocks, table.stats().false_alarms), (1, 0));
+    }
+}
+
+#[test]
+fn the_last_of_two_finds_itself_at_its_first_look() {
+    let table = table(EXACT, WaitPolicy::Hybrid);
+    let [mut a, mut b] = owners(&table);
+    take(&table, &mut a, 1, M::XN);
+    take(&table, &mut b, 2, M::XN);
+    wait(&table, &mut a, 2, M::XN);
+    assert!(!looks(&table, &mut a));
+    wait(&table, &mut b, 1, M::XN);
+    assert!(looks(&table, &mut b));
+}
+
+#[test]
+fn shared_then_conversion_then_shared() {
+    // Queue: a has S, b has S and converts to X, c asks for S. c waits for b's conversion, though
+    // all that is granted is compatible with it; b waits for a; a waits for c.
+    let table = table(EXACT, WaitPolicy::Hybrid);
+    let [mut a, mut b, mut c] = owners(&table);
+    take(&table, &mut a, 1, M::SN);
+    take(&table, &mut b, 1, M::SN);
+    take(&table, &mut c, 2, M::XN);
+    wait(&table, &mut b, 1, M::XN);
+    wait(&table, &mut c, 1, M::SN);
+    assert!(!looks(&table, &mut b) && !looks(&table, &mut c));
+    wait(&table, &mut a, 2, M::SN);
+    assert!(looks(&table, &mut a));
+    assert_eq!(table.stats().false_alarms, 0);
+}
+
+#[test]
+fn compatible_newcomer_does_not_depend_on_the_waiter_ahead() {
+    // Queue: a has SN, b asks for XN, c asks for the gap and passes b: no wait, no dependency.
+    let table = table(EXACT, WaitPolicy::Hybrid);
+    let [mut a, mut b, mut c] = owners(&table);
+    take(&table, &mut a, 1, M::SN);
+    wait(&table, &mut b, 1, M::XN);
+    take(&table, &mut c, 1, M::NX);
+}
+
+#[test]
+fn newcomer_behind_a_newcomer_depends_on_whom_that_waits_for() {
+    // b's X waits for a; c's S is compatible with a and stands behind b; a waits for c.
+    let table = table(EXACT, WaitPolicy::Hybrid);
+    let [mut a, mut b, mut c] = owners(&table);
+    take(&table, &mut a, 1, M::SN);
+    take(&table, &mut c, 2, M::XN);
+    wait(&table, &mut b, 1, M::XN);
+    wait(&table, &mut c, 1, M::SN);
+    assert!(!looks(&table, &mut c));
+    wait(&table, &mut a, 2, M::SN);
+    assert!(looks(&table, &mut a));
+}
+
+#[test]
+fn all_of_several_holders_are_dependencies() {
+    for through in 0..3 {
+        let table = table(EXACT, WaitPolicy::Hybrid);
+        let mut holders: [_; 3] = owners(&table);
+        let [mut writer] = owners(&table);
+        holders.iter_mut().for_each(|holder| take(&table, holder, 1, M::SN));
+        take(&table, &mut writer, 2, M::XN);
+        wait(&table, &mut holders[through], 2, M::SN);
+        assert!(!looks(&table, &mut holders[through]));
+        wait(&table, &mut writer, 1, M::XN);
+        assert!(looks(&table, &mut writer), "{through}");
+    }
+}
+
+#[test]
+fn intent_locks_are_dependencies() {
+    let table = table(EXACT, WaitPolicy::Hybrid);
+    let [mut a, mut b] = owners(&table);
+    let t = ResourceId(1);
+    table.acquire_intent(&mut a, t, IntentMode::IX, WaitLimit::NoWait).unwrap();
+    take(&table, &mut b, 1, M::XN);
+    wait(&table, &mut a, 1, M::XN);
+    assert!(!looks(&table, &mut a));
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let end = table.poll_acquire_intent(&mut b, t, IntentMode::X, &mut cx);
+    assert!(matches!(end, std::task::Poll::Ready(Err(_))), "b closes the cycle");
+}
+
+/// The paper's case: b and c sleep while they wait for a; a commits, and its next transaction meets
+/// a lock that c holds. b has the lock by then, c sleeps on.
+fn slept_through(digests: Digests, waiting: WaitPolicy) -> (LockTable, [LockOwner; 3]) {
+    let table = table(digests, waiting);
+    let [mut a, mut b, mut c] = owners(&table);
+    take(&table, &mut a, 1, M::XN);
+    take(&table, &mut b, 2, M::XN);
+    take(&table, &mut c, 3, M::XN);
+    for owner in [&mut b, &mut c] {
+        wait(&table, owner, 1, M::XN);
+        assert!(!looks(&table, owner));
+    }
+    table.release_all(&mut a, Some(Lsn(1)));
+    take(&table, &mut a, 4, M::XN);
+    wait(&table, &mut a, 3, M::XN);
+    (table, [a, b, c])
+}
+
+#[test]
+fn out_of_date_digest_raises_no_alarm() {
+    for waiting in [WaitPolicy::SleepBackoff, WaitPolicy::Hybrid, WaitPolicy::Spin] {
+        let (table, [mut a, _b, mut c]) = slept_through(EXACT, waiting);
+        assert!(!looks(&table, &mut a));
+        assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (0, 0));
+        // c looks: its digest is fresh, and a is not in it.
+        assert!(!looks(&table, &mut c) && !looks(&table, &mut a));
+        assert_eq!(table.stats().false_alarms, 0);
+    }
+}
+
+#[test]
+fn without_backoff_the_old_digest_is_a_false_alarm_or_a_false_death() {
+    let (table, [mut a, _b, _c]) = slept_through(EXACT, WaitPolicy::Sleep);
+    assert!(!looks(&table, &mut a), "confirmed before anybody dies");
+    assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (1, 0));
+    let plain = Digests { confirm: false, ..EXACT };
+    let (table, [mut a, _b, _c]) = slept_through(plain, WaitPolicy::Sleep);
+    assert!(looks(&table, &mut a));
+    assert_eq!((table.stats().deadlocks, table.stats().false_deaths), (1, 1));
+}
+
+#[test]
+fn withdrawal_marks_those_behind_it() {
+    // c's digest is gathered through b's request, which goes away; then b waits for c.
+    let table = table(EXACT, WaitPolicy::Hybrid);
+    let [mut a, mut b, mut c] = owners(&table);
+    take(&table, &mut a, 1, M::SN);
+    take(&table, &mut b, 4, M::XN);
+    take(&table, &mut c, 2, M::XN);
+    wait(&table, &mut b, 1, M::XN);
+    wait(&table, &mut c, 1, M::XN);
+    assert!(!looks(&table, &mut c));
+    table.cancel(&mut b);
+    table.release_all(&mut a, None);
+    wait(&table, &mut a, 2, M::SN);
+    assert!(!looks(&table, &mut a));
+    assert_eq!(table.stats().false_alarms, 0, "c has the lock and waits for nobody");
+}
+
+/// b waits for c, whose bit in a filter of 64 is a's; a waits for b.
+fn bloom_collision(confirm: bool) -> (LockTable, LockOwner, [LockOwner; 2]) {
+    let shape = Digests { exact_owners: 0, bloom_bits: 64, fingerprint_bits: 1, confirm };
+    let table = table(shape, WaitPolicy::Hybrid);
+    let mut many: Vec<_> = (0..200).map(|_| table.owner()).collect();
+    let digest_of = |slot| {
+        let mut digest = Digest::default();
+        digest.clear(shape);
+        digest.insert(shape, slot);
+        digest
+    };
+    let first = digest_of(many[0].slot);
+    let twin = (2..200).find(|&n| digest_of(many[n].slot).is_like(&first)).expect("64 bits only");
+    let mut c = many.swap_remove(twin);
+    let mut b = many.swap_remove(1);
+    let mut a = many.swap_remove(0);
+    assert!(!digest_of(b.slot).is_like(&first), "b is another one");
+    take(&table, &mut c, 1, M::XN);
+    take(&table, &mut b, 2, M::XN);
+    take(&table, &mut a, 3, M::XN);
+    wait(&table, &mut b, 1, M::XN);
+    assert!(!looks(&table, &mut b));
+    wait(&table, &mut a, 2, M::XN);
+    (table, a, [b, c])
+}
+
+#[test]
+fn false_positive_of_a_bloom_filter_is_caught_by_the_confirmation() {
+    let (table, mut a, _others) = bloom_collision(true);
+    assert!(!looks(&table, &mut a));
+    assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (1, 0));
+    let (table, mut a, _others) = bloom_collision(false);
+    assert!(looks(&table, &mut a), "digests alone decide");
+    assert_eq!((table.stats().deadlocks, table.stats().false_deaths), (1, 1));
+}
+
+#[test]
+fn plain_digests_kill_the_lower_of_two_and_the_other_goes_on() {
+    for (victims, dies) in [(VictimPolicy::KillShort, 0), (VictimPolicy::KillLong, 1)] {
+        let deadlocks = DeadlockMethod::Dreadlocks(Digests { confirm: false, ..EXACT });
+        let table = LockTable::new(LockOptions { deadlocks, victims, ..LockOptions::default() });
+        let mut pair: [_; 2] = owners(&table);
+        for (n, owner) in pair.iter_mut().enumerate() {
+            owner.set_pipeline(n as u64);
+            take(&table, owner, n as u64, M::XN);
+        }
+        for (n, owner) in pair.iter_mut().enumerate() {
+            wait(&table, owner, 1 - n as u64, M::XN);
+        }
+        let mut died = Vec::new();
+        for n in [0, 1, 0, 1] {
+            if pair[n].pending.is_some() && looks(&table, &mut pair[n]) {
+                died.push(n);
+            }
+        }
+        assert_eq!(died, [dies], "{victims:?}");
+        assert_eq!(table.stats().false_deaths, 0);
+    }
+}

@@ -1,0 +1,187 @@
+//! The wait-for graph, read from the queues themselves: whom an owner waits for, a search for a
+//! cycle, and a second look at it.
+//!
+//! An edge `i → j` means: `i` waits, and cannot be granted before `j` lets something go or stops
+//! waiting. Edges are read under the latch, by the conditions that also decide grants
+//! (`Entries::blockers` and `IntentLocks::blockers`): all incompatible holders, conversions, and
+//! whoever is ahead in a first-come queue. Newcomers of a queue are passed through and not named:
+//! they hold nothing there and wait nowhere else, so whom *they* wait for says it all, and every
+//! cycle has a shorter one without them. Intent locks take part: they have no list of holders, so
+//! the graph runs over the slots of all *waiting* owners, who have published their private tables.
+//!
+//! Invariants:
+//! - G1. `find_cycle` visits each waiting owner once, whatever cycles it meets that do not lead
+//!   back to where it began.
+//! - G2. When `is_certain` says yes, there was a moment at which every edge of the cycle existed,
+//!   unless somebody gave up at its time limit meanwhile. It walks the path again: each owner on it
+//!   is still in the same wait, by number, as when the search met it, and each edge still exists.
+//!   Let `i → j` be seen again at `t(i)`, before `j` is looked at again at `t(j)`. `j` was in the
+//!   same wait from the search until `t(j)`, so it moved neither at `t(i)` nor since. The last edge
+//!   leads to the searcher, who does not move either, so the last owner stays blocked, therefore
+//!   the one before it, and so on to the first.
+//! - G3. `walk` goes on through waiters that nobody *attends*: those that are polled, and look for
+//!   themselves only when somebody polls them. Waiters that are attended look again and again, so
+//!   a method that refreshes leaves them to themselves.
+//!
+//! All methods share this graph: it is the whole of `Search`, the dependencies of `Dreadlocks`, the
+//! edges that `WoundWait` and `WaitDie` judge, and the checker that says which deaths were false.
+
+use clearway_base::zoo::{self, Bug};
+
+use crate::{
+    registry::{Target, WaitState},
+    table::LockTable,
+};
+
+/// An owner that the search met.
+#[derive(Clone, Copy)]
+struct Node {
+    slot: u32,
+    /// Its state when the search expanded it.
+    state: WaitState,
+    /// Index of the node that waits for it.
+    parent: usize,
+}
+
+/// The memory of a search, kept from one to the next.
+#[derive(Default)]
+pub(crate) struct Graph {
+    /// Nodes in breadth-first order; the first is the searcher.
+    nodes: Vec<Node>,
+    /// Indices of `nodes`: the cycle from the searcher to the owner that waits for it.
+    path: Vec<usize>,
+    /// One bit for each slot that is in `nodes` (G1).
+    visited: Vec<u64>,
+    blockers: Vec<u32>,
+}
+
+impl LockTable {
+    /// Appends to `out` whom a waiting owner waits for; false if it does not wait for `target`.
+    fn blockers(&self, slot: u32, target: Target, out: &mut Vec<u32>) -> bool {
+        let registry = &self.shared.registry;
+        match target {
+            Target::Range(id) => self.bucket(id).entries.lock().blockers(id, slot, out),
+            Target::Intent(entry) => {
+                let blocking = self.resource(entry).locks.lock().blockers(slot, out);
+                let Some(modes) = blocking else { return false };
+                // Only who waits can be part of a cycle, and only who waits has published (R4).
+                out.extend((0..registry.len()).filter(|&other| {
+                    let holder = registry.slot(other);
+                    other != slot
+                        && holder.state().is_waiting()
+                        && holder.intent_on(entry).is_some_and(|held| modes.contains(held.mode))
+                }));
+                true
+            }
+        }
+    }
+}
+
+impl Graph {
+    /// Whether `me` was seen to wait for itself; then `path` is the cycle.
+    pub(super) fn find_cycle(&mut self, table: &LockTable, me: u32) -> bool {
+        self.begin(me);
+        let mut at = 0;
+        while at < self.nodes.len() {
+            self.expand(table, at);
+            for next in 0..self.blockers.len() {
+                if self.blockers[next] == me {
+                    self.trace(at);
+                    return true;
+                }
+                self.visit(self.blockers[next], at);
+            }
+            at += 1;
+        }
+        false
+    }
+
+    /// Shows each edge, as (waiter, blocker), of `me` and of those unattended waiters that it
+    /// waits for, directly or through others of them (G3).
+    pub(super) fn walk(&mut self, table: &LockTable, me: u32, mut edge: impl FnMut(u32, u32)) {
+        self.begin(me);
+        let mut at = 0;
+        while at < self.nodes.len() {
+            self.expand(table, at);
+            let waiter = self.nodes[at].slot;
+            for next in 0..self.blockers.len() {
+                let blocker = self.blockers[next];
+                edge(waiter, blocker);
+                if !table.shared.registry.slot(blocker).is_attended() {
+                    self.visit(blocker, at);
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// Walks the cycle again: the same waits, and still every edge (G2).
+    pub(super) fn is_certain(&mut self, table: &LockTable, me: u32) -> bool {
+        let registry = &table.shared.registry;
+        (0..self.path.len()).all(|step| {
+            let node = self.nodes[self.path[step]];
+            let next = self.path.get(step + 1).map_or(me, |&at| self.nodes[at].slot);
+            let state = registry.slot(node.slot).state();
+            let Some(target) = registry.slot(node.slot).target(state) else { return false };
+            self.blockers.clear();
+            state == node.state
+                && table.blockers(node.slot, target, &mut self.blockers)
+                && self.blockers.contains(&next)
+        })
+    }
+
+    /// The owners of the cycle that was found, each with its wait, the searcher first.
+    pub(super) fn members(&self) -> impl Iterator<Item = (u32, WaitState)> {
+        self.path.iter().map(|&at| (self.nodes[at].slot, self.nodes[at].state))
+    }
+
+    /// How many owners the last search met.
+    #[cfg(test)]
+    pub(super) fn met(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn begin(&mut self, me: u32) {
+        self.nodes.clear();
+        self.visited.clear();
+        self.visit(me, 0);
+    }
+
+    /// Leaves in `blockers` whom the node at `at` waits for.
+    fn expand(&mut self, table: &LockTable, at: usize) {
+        let slot = self.nodes[at].slot;
+        let shown = table.shared.registry.slot(slot);
+        let state = shown.state();
+        self.nodes[at].state = state;
+        self.blockers.clear();
+        if let Some(target) = shown.target(state) {
+            table.blockers(slot, target, &mut self.blockers);
+        }
+        if zoo::has(Bug::FirstHolderOnly) {
+            self.blockers.truncate(1);
+        }
+    }
+
+    fn visit(&mut self, slot: u32, parent: usize) {
+        let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+        if word >= self.visited.len() {
+            self.visited.resize(word + 1, 0);
+        }
+        if self.visited[word] & bit == 0 {
+            self.visited[word] |= bit;
+            self.nodes.push(Node { slot, state: WaitState::default(), parent });
+        }
+    }
+
+    /// Writes down the way from the searcher to the node at `last`.
+    fn trace(&mut self, last: usize) {
+        self.path.clear();
+        let mut at = last;
+        while at != 0 {
+            self.path.push(at);
+            at = self.nodes[at].parent;
+        }
+        self.path.push(0);
+        self.path.reverse();
+    }
+}

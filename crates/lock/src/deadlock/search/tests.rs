@@ -1,0 +1,93 @@
+//! Finders of the same cycle, step by step.
+
+use std::{
+    task::{Context, Waker},
+    time::Duration,
+};
+
+use clearway_sync::thread;
+
+use super::*;
+use crate::{LockId, LockOptions, Outcome, RangeMode};
+
+const KEYS: [LockId; 3] = [LockId(11), LockId(22), LockId(33)];
+
+/// Owners 0 and 1 wait for each other and have not searched yet; owner 2 holds the third key.
+fn standing_cycle() -> (LockTable, [LockOwner; 3]) {
+    let table = LockTable::new(LockOptions { buckets: 2, ..LockOptions::default() });
+    let mut owners = std::array::from_fn(|_| table.owner());
+    for (owner, key) in owners.iter_mut().zip(KEYS) {
+        assert_eq!(table.try_acquire(owner, key, RangeMode::XN), Outcome::Granted);
+    }
+    assert!(!table.start(&mut owners[0], KEYS[1], RangeMode::XN));
+    assert!(!table.start(&mut owners[1], KEYS[0], RangeMode::XN));
+    (table, owners)
+}
+
+#[test]
+fn search_that_meets_a_foreign_cycle_ends_and_survives() {
+    let (table, mut owners) = standing_cycle();
+    let me = &mut owners[2];
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(table.poll_acquire(me, KEYS[0], RangeMode::XN, &mut cx).is_pending());
+    assert_eq!((table.stats().searches, table.stats().deadlocks), (1, 0));
+    assert_eq!(me.graph.met(), 3, "each owner is visited once (D4)");
+    assert!(dies(&table, &mut owners[0], false));
+}
+
+#[test]
+fn only_the_first_of_two_finders_dies() {
+    let (table, mut owners) = standing_cycle();
+    let [a, b, _] = &mut owners;
+    // Both have found it; neither has confirmed.
+    assert!(a.graph.find_cycle(&table, a.slot) && b.graph.find_cycle(&table, b.slot));
+    assert!(dies(&table, b, false));
+    assert!(!dies(&table, a, false));
+    assert!(a.pending.is_some() && b.pending.is_none());
+    assert_eq!(table.stats().deadlocks, 1);
+}
+
+#[test]
+fn finder_waits_for_another_to_confirm_and_then_looks_again() {
+    let (table, mut owners) = standing_cycle();
+    let [a, b, _] = &mut owners;
+    let confirming = table.shared.detector.lock();
+    thread::scope(|scope| {
+        let second = scope.spawn(|| dies(&table, a, false));
+        while table.stats().searches == 0 {
+            thread::yield_now();
+        }
+        // Time for it to die at once, if it did not wait for us (D3).
+        thread::sleep(Duration::from_millis(20));
+        // b, the first finder, gives way.
+        assert!(table.withdraw(b, false) == Withdrawal::Done);
+        drop(confirming);
+        assert!(!second.join().expect("no panic"), "one victim is enough");
+    });
+    assert_eq!(table.stats().deadlocks, 0);
+}
+
+#[test]
+fn cycle_of_an_older_wait_is_not_certain() {
+    let (table, mut owners) = standing_cycle();
+    let [a, b, _] = &mut owners;
+    assert!(a.graph.find_cycle(&table, a.slot));
+    assert!(a.graph.is_certain(&table, a.slot));
+    // The same edge, but b has moved in between: it may have let a pass for a while.
+    table.cancel(b);
+    assert!(!a.graph.is_certain(&table, a.slot));
+    assert!(!table.start(b, KEYS[0], RangeMode::XN));
+    assert!(!a.graph.is_certain(&table, a.slot));
+    assert!(a.graph.find_cycle(&table, a.slot) && a.graph.is_certain(&table, a.slot));
+}
+
+#[test]
+fn finder_that_was_granted_in_the_meantime_lives() {
+    let (table, mut owners) = standing_cycle();
+    let [a, b, _] = &mut owners;
+    assert!(a.graph.find_cycle(&table, a.slot));
+    table.release_all(b, None);
+    assert!(!dies(&table, a, false));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(table.poll_acquire(a, KEYS[1], RangeMode::XN, &mut cx).is_ready());
+}

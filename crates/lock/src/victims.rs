@@ -1,0 +1,158 @@
+//! Who dies when there is a choice, and how a victim that tries again comes through.
+//!
+//! Invariants:
+//! - V1. Of any set of waiting owners exactly one has the lowest rank, and whoever ranks them
+//!   gets the same one: what a rank is made of does not change while its owner waits.
+//!   (`Closer` alone depends on who asks, and who asks does so under the detector's mutex.)
+//! - V2. An owner that has been a victim before ranks above all that have not; among those that
+//!   have, the older ranks above the younger, by the age of the *first* attempt.
+//! - V3. Ages are unique, and a transaction keeps its age through all attempts.
+//!
+//! # Why nobody starves
+//! By V2 and V3 the oldest of all former victims dies in no cycle: it finishes, since each cycle it
+//! is in ends with a lock for it, and it needs finitely many. Then the next one is the oldest. A
+//! transaction dies once without having been a victim, and afterwards only by cycles with older
+//! former victims, of which there are no more than transactions at a time, each of which makes a
+//! step towards its end with each such death. The bare number of retries as the rank would not do:
+//! two victims could take turns for ever, each with the higher number for a while.
+//!
+//! `WoundWait` and `WaitDie` know ages only, which keep the same promise. With `Timeout` each owner
+//! dies on its own; a former victim is given twice the time at each attempt.
+//!
+//! Source of the policies: "Efficient Locking Techniques for Databases on Modern Hardware",
+//! section 4.3. Differences: the paper compares pipelines alone; here that is the rank of those
+//! who were never victims.
+
+use clearway_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Which owner of a cycle dies, as long as none of them has been a victim before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum VictimPolicy {
+    /// Whoever closes the cycle: nobody has to be woken for it.
+    #[default]
+    Closer,
+    /// The one whose pipeline has completed the fewest transactions.
+    KillShort,
+    /// The one whose pipeline has completed the most: for comparison.
+    KillLong,
+    /// The transaction that began last.
+    KillYoung,
+}
+
+/// What a transaction that has to start over takes along into its next attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    pub(crate) retries: u32,
+    /// When it began, as a number that grows; 0 as long as nobody needed to know.
+    pub(crate) age: u64,
+}
+
+impl Standing {
+    /// How many attempts were lost.
+    pub fn retries(self) -> u32 {
+        self.retries
+    }
+
+    /// The standing for the next attempt.
+    #[must_use]
+    pub fn after_loss(self) -> Standing {
+        Standing { retries: self.retries.saturating_add(1), ..self }
+    }
+}
+
+/// What detectors see of a waiting owner's standing: written by the owner before it publishes its
+/// wait, and then not before the wait is over.
+#[derive(Default)]
+pub(crate) struct Shown {
+    age: AtomicU64,
+    pipeline: AtomicU64,
+    retries: AtomicU32,
+}
+
+// Relaxed everywhere: the wait is published by a SeqCst store that follows, and read by a load that
+// comes before. Where ages are shown from the beginning of a transaction, a look at an old one
+// leads to a death that was not necessary, never to a cycle that nobody judges: who waits looks
+// again.
+impl Shown {
+    pub(crate) fn show(&self, standing: Standing, pipeline: u64) {
+        self.show_age(standing.age);
+        self.pipeline.store(pipeline, Ordering::Relaxed);
+        self.retries.store(standing.retries, Ordering::Relaxed);
+    }
+
+    pub(crate) fn show_age(&self, age: u64) {
+        self.age.store(age, Ordering::Relaxed);
+    }
+
+    pub(crate) fn age(&self) -> u64 {
+        self.age.load(Ordering::Relaxed)
+    }
+
+    /// The rank of this owner, to whoever is or is not the one that closed the cycle.
+    pub(crate) fn rank(&self, policy: VictimPolicy, closes: bool) -> Rank {
+        let seniority = !self.age();
+        let pipeline = self.pipeline.load(Ordering::Relaxed);
+        let was_victim = self.retries.load(Ordering::Relaxed) > 0;
+        let by_policy = match policy {
+            _ if was_victim => 0,
+            VictimPolicy::Closer => u64::from(!closes),
+            VictimPolicy::KillShort => pipeline,
+            VictimPolicy::KillLong => !pipeline,
+            VictimPolicy::KillYoung => 0,
+        };
+        Rank { was_victim, by_policy, seniority }
+    }
+}
+
+/// The lowest rank of a cycle dies (V1, V2): compared field by field.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Rank {
+    was_victim: bool,
+    by_policy: u64,
+    /// Higher for the older.
+    seniority: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use VictimPolicy::{Closer, KillLong, KillShort, KillYoung};
+
+    fn rank(age: u64, retries: u32, pipeline: u64, policy: VictimPolicy, closes: bool) -> Rank {
+        let shown = Shown::default();
+        shown.show(Standing { retries, age }, pipeline);
+        shown.rank(policy, closes)
+    }
+
+    #[test]
+    fn each_policy_picks_its_victim() {
+        // An old transaction with a short pipeline, and a young one with a long pipeline.
+        let dies = |policy, old_closes| {
+            let old = rank(5, 0, 1, policy, old_closes);
+            let young = rank(6, 0, 9, policy, !old_closes);
+            assert_ne!(old, young);
+            if old < young { "old" } else { "young" }
+        };
+        assert_eq!((dies(Closer, true), dies(Closer, false)), ("old", "young"));
+        assert_eq!(dies(KillShort, false), "old");
+        assert_eq!(dies(KillLong, true), "young");
+        assert_eq!(dies(KillYoung, true), "young");
+    }
+
+    #[test]
+    fn former_victims_outrank_all_policies_and_then_age_decides() {
+        for policy in [Closer, KillShort, KillLong, KillYoung] {
+            for closes in [false, true] {
+                for (fresh, former) in [((1, 9), (7, 1)), ((7, 1), (1, 9))] {
+                    let fresh = rank(fresh.0, 0, fresh.1, policy, !closes);
+                    let former = rank(former.0, 1, former.1, policy, closes);
+                    assert!(fresh < former, "{policy:?}");
+                }
+                // More retries alone do not help (V2).
+                let older = rank(1, 1, 9, policy, closes);
+                let younger = rank(2, 8, 1, policy, !closes);
+                assert!(younger < older, "{policy:?}");
+            }
+        }
+    }
+}
