@@ -14,7 +14,7 @@ use clap::{Arg, ArgMatches, value_parser};
 
 use crate::{
     COUNT,
-    experiment::{Experiment, Outcome},
+    experiment::{Lab, Outcome},
     experiments::EXPERIMENTS,
 };
 
@@ -42,19 +42,23 @@ pub(crate) fn run_case(given: &ArgMatches) -> Outcome<()> {
     (case.ok_or("there is no such case")?.run)(given.get_one("rounds").copied().unwrap_or(1))
 }
 
-/// Instructions of one round of a case; `None` if valgrind is not here. `rounds` of them must be
-/// enough that what happens now and then (a split, a flush of a group) evens out.
-pub(crate) fn per_round(experiment: &Experiment, case: &Case, rounds: u64) -> Outcome<Option<f64>> {
-    let Some(once) = instructions(experiment.name, case.name, rounds)? else { return Ok(None) };
-    let Some(twice) = instructions(experiment.name, case.name, 2 * rounds)? else {
+/// Instructions of one round of a case; `None` if nothing is to be counted, or valgrind is not
+/// here. `rounds` must be enough that what happens now and then (a split, a flush of a group) evens
+/// out.
+pub(crate) fn per_round(lab: &Lab<'_>, case: &Case, rounds: u64) -> Outcome<Option<f64>> {
+    if !lab.counts {
         return Ok(None);
-    };
+    }
+    let name = lab.experiment.name;
+    let Some(once) = instructions(name, case.name, rounds)? else { return Ok(None) };
+    let Some(twice) = instructions(name, case.name, 2 * rounds)? else { return Ok(None) };
     Ok(Some((twice as f64 - once as f64) / rounds as f64))
 }
 
 /// What a report says of a count.
 pub(crate) fn shown(count: Option<f64>) -> serde_json::Value {
-    count.map_or_else(|| "not counted: valgrind is not here".into(), |n| n.round().into())
+    let not = "not counted: no valgrind here, or --no-count";
+    count.map_or_else(|| not.into(), |n| (n.round() as u64).into())
 }
 
 fn instructions(experiment: &str, case: &str, rounds: u64) -> Outcome<Option<u64>> {

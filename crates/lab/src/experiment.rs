@@ -44,6 +44,9 @@ pub(crate) struct Common {
     /// How often each variant runs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
+    /// Do not count instructions, which takes some seconds
+    #[arg(long)]
+    no_count: bool,
     /// Write what was measured to this file too
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -64,6 +67,8 @@ pub(crate) struct Lab<'a> {
     pub(crate) time: Duration,
     /// How often each variant runs.
     pub(crate) repetitions: u32,
+    /// Whether instructions are counted.
+    pub(crate) counts: bool,
     given: &'a ArgMatches,
 }
 
@@ -77,6 +82,7 @@ impl<'a> Lab<'a> {
             experiment,
             time: Duration::from_secs_f64(common.seconds.unwrap_or(experiment.seconds)),
             repetitions: common.repetitions.unwrap_or(experiment.repetitions),
+            counts: !common.no_count,
             given,
         }
     }

@@ -109,9 +109,24 @@ impl Samples {
         baseline: usize,
         measure: &str,
     ) -> Spread {
-        let above = self.values(point, variant, measure);
-        let below = self.values(point, baseline, measure);
-        Spread::of(&above.iter().zip(&below).map(|(a, b)| ratio(*a, *b)).collect::<Vec<_>>())
+        self.ratio_at(&[point], variant, baseline, measure)
+    }
+
+    /// The same over the repetitions of several points, for a claim about all of them together.
+    pub(crate) fn ratio_at(
+        &self,
+        points: &[usize],
+        variant: usize,
+        baseline: usize,
+        measure: &str,
+    ) -> Spread {
+        let mut ratios = Vec::new();
+        for &point in points {
+            let above = self.values(point, variant, measure);
+            let below = self.values(point, baseline, measure);
+            ratios.extend(above.iter().zip(&below).map(|(a, b)| ratio(*a, *b)));
+        }
+        Spread::of(&ratios)
     }
 }
 
@@ -165,6 +180,17 @@ mod tests {
         });
         let ratio = samples.unwrap().ratio(0, 1, 0, "x");
         assert_eq!(ratio, Spread { median: 2.0, min: 1.0, max: 10.0 });
+    }
+
+    #[test]
+    fn ratios_of_several_points_are_pooled() {
+        let points = names(&["p", "q"]);
+        let samples = Samples::take(points, names(&["a", "b"]), 2, |point, variant, repetition| {
+            let above = (2 * point + repetition as usize + 1) as f64; // 1, 2 and 3, 4
+            Ok(vec![("x", if variant == 0 { 1.0 } else { above })])
+        });
+        let ratio = samples.unwrap().ratio_at(&[0, 1], 1, 0, "x");
+        assert_eq!(ratio, Spread { median: 2.5, min: 1.0, max: 4.0 });
     }
 
     #[test]

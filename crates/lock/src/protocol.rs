@@ -33,6 +33,10 @@
 //! Two locks of one owner on one key add up part by part, under each protocol. Under Lomet that can
 //! give XS, which his set lacks; but then every lock on a gap is at least shared on its key, so XS
 //! conflicts with just what XX does.
+//!
+//! Measured (November 2026, callgrind, `readers-all` of `clearway-lab early_release_reads`): 5,579
+//! instructions for a transaction of four reads, 5,567 without the question which protocol it is:
+//! 3 for each request.
 
 use crate::mode::{Part, RangeMode};
 

@@ -52,7 +52,7 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
         measure(lab, &options)
     })?;
     let ratio = samples.ratio(0, 1, 0, "tps").median;
-    let count = callgrind::per_round(lab.experiment, &TRANSFER, ROUNDS)?;
+    let count = callgrind::per_round(lab, &TRANSFER, ROUNDS)?;
     let delayed = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), DELAY))?;
     Ok(Findings {
         settings: vec![

@@ -120,7 +120,7 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
     let samples = Samples::take(names, variants, lab.repetitions, |point, variant, repetition| {
         measure(lab, &options, &points[point], variant, repetition)
     })?;
-    let count = |case| callgrind::per_round(lab.experiment, case, ROUNDS);
+    let count = |case| callgrind::per_round(lab, case, ROUNDS);
     let (all, none) = (count(&READERS_ALL)?, count(&READERS_NONE)?);
     settings.push(("instructions of a reader, all", callgrind::shown(all)));
     settings.push(("instructions of a reader, none", callgrind::shown(none)));
