@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
-use crate::{PageId, TxnId};
+use crate::{DeadlockCycle, LockConflict, PageId, TxnId};
 
 /// `Result` with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -73,14 +73,22 @@ pub enum Error {
     Deadlock {
         /// The victim.
         txn: TxnId,
+        /// Who waited for what.
+        cycle: Option<Arc<DeadlockCycle>>,
     },
     /// A lock was not granted within the limit. The transaction is still active.
     LockTimeout {
         /// The limit, in microseconds.
         waited_us: u64,
+        /// The lock, and who held it.
+        conflict: Option<Arc<LockConflict>>,
     },
-    /// The caller asked not to wait for a lock, and the lock is held.
-    WouldBlock,
+    /// The caller asked not to wait for a lock, and the lock is held. The transaction is still
+    /// active.
+    WouldBlock {
+        /// The lock, and who held it.
+        conflict: Option<Arc<LockConflict>>,
+    },
     /// The wait was cancelled by its owner.
     Cancelled,
     /// `insert` found the key present.
@@ -216,9 +224,18 @@ impl fmt::Display for Error {
             AlreadyOpen { path } => write!(f, "{} is open elsewhere", path.display()),
             Corrupt { what, detail } => write!(f, "damaged {what}: {detail}"),
             CorruptPage { page, detail } => write!(f, "damaged page {page}: {detail}"),
-            Deadlock { .. } => write!(f, "deadlock: the transaction was chosen as the victim"),
-            LockTimeout { waited_us } => write!(f, "lock not granted within {waited_us} µs"),
-            WouldBlock => write!(f, "the lock is held and the caller asked not to wait"),
+            Deadlock { cycle, .. } => {
+                write!(f, "deadlock: the transaction was chosen as the victim")?;
+                cycle.iter().try_for_each(|cycle| write!(f, ": {cycle}"))
+            }
+            LockTimeout { waited_us, conflict } => {
+                write!(f, "lock not granted within {waited_us} µs")?;
+                conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
+            }
+            WouldBlock { conflict } => {
+                write!(f, "the lock is held and the caller asked not to wait")?;
+                conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
+            }
             Cancelled => write!(f, "the wait was cancelled"),
             DuplicateKey => write!(f, "the key exists already"),
             NotFound => write!(f, "the key does not exist"),

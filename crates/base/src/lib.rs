@@ -4,6 +4,7 @@
 //! vocabulary only: nothing here does I/O, allocates pages or blocks.
 
 mod checksum;
+mod conflict;
 mod error;
 pub mod failpoint;
 mod ids;
@@ -11,6 +12,10 @@ mod limits;
 pub mod zoo;
 
 pub use checksum::{crc32c, crc32c_append};
+pub use conflict::{
+    DeadlockCycle, DeadlockMember, KEY_SAMPLE_LEN, KeyName, KeySample, LockConflict, LockName,
+    TxnName,
+};
 pub use error::{Error, Result};
 pub use ids::{Epoch, Lsn, LsnSpan, PageId, TreeId, TxnId};
 pub use limits::{

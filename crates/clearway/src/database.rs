@@ -9,7 +9,7 @@ use std::{
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, OsDisk};
 use clearway_sync::atomic::{AtomicU64, Ordering};
-use clearway_txn::{Engine, RecoveryReport, VerifyReport};
+use clearway_txn::{Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{
     Options, Pending, Stats, Table, Transaction, TypeStats, runner, statistics::Statistics,
@@ -47,7 +47,7 @@ impl Database {
         let engine = Engine::open(disk, options.engine)?;
         // Relaxed: only uniqueness matters.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let statistics = Statistics::new(id, engine.log());
+        let statistics = Statistics::new(id, engine.log(), engine.kinds());
         Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path }) })
     }
 
@@ -171,12 +171,52 @@ impl Database {
     /// If it cannot begin, its first use says why: [`Error::Closed`], or
     /// [`Error::TooManyTransactions`] when 65,000 run at once.
     pub fn begin(&self) -> Transaction {
-        Transaction::begin(&self.inner)
+        Transaction::begin(&self.inner, Kind::NONE)
+    }
+
+    /// [`begin`](Database::begin) of a transaction of type `name`: statistics count it, and errors
+    /// and reports name it, as those of [`transact`](Database::transact).
+    pub fn begin_as(&self, name: &'static str) -> Transaction {
+        Transaction::begin(&self.inner, self.inner.statistics.kind(name))
     }
 
     /// Counters of the engine, and of each type of transaction, since the database was opened.
     pub fn stats(&self) -> Stats {
-        Stats { engine: self.inner.engine.stats(), types: self.type_stats() }
+        Stats {
+            engine: self.inner.engine.stats(),
+            types: self.type_stats(),
+            lock_waits: self.lock_waits(),
+        }
+    }
+
+    /// Lock waits by table and by type of transaction, the hottest keys, and the last deadlocks,
+    /// since the database was opened. They are kept in memory, and gone when it is closed.
+    ///
+    /// Nothing is counted for a lock that is granted at once. A wait is counted when its
+    /// transaction has ended.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use clearway::LockWait;
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let stock = db.table("stock")?;
+    /// let (mut buyer, mut clerk) = (db.begin_as("buy"), db.begin_as("count"));
+    /// buyer.put(&stock, b"bolt", b"6")?;
+    /// let limit = LockWait::For(Duration::from_millis(5));
+    /// let late = clerk.get_for_update_with(&stock, b"bolt", limit);
+    /// let message = late.unwrap_err().to_string();
+    /// assert!(message.contains("XN on key \"bolt\" of table \"stock\", held by \"buy\""));
+    /// drop(clerk);
+    ///
+    /// let waits = db.lock_waits();
+    /// assert_eq!(waits.tables[0].name, "stock");
+    /// assert_eq!(waits.types[0].name, "count");
+    /// assert!(waits.tables[0].counts.wait_us_max >= 5_000);
+    /// assert_eq!(waits.hot_keys[0].key.to_string(), "\"bolt\"");
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn lock_waits(&self) -> LockWaits {
+        self.inner.engine.lock_waits()
     }
 
     /// Counters of each type of transaction, by name.

@@ -75,6 +75,7 @@
 //! | [`insert`](Transaction::insert), [`put`](Transaction::put) | X | N |
 //! | [`scan`](Transaction::scan) | S | S, of each gap it passes |
 //! | [`scan_for_update`](Transaction::scan_for_update) | X | S |
+//! | … with [`skip_locked`](Scan::skip_locked), of what it returns | X | N |
 //!
 //! An insert looks whether the gap it goes into is free, and does not keep it: inserts into one
 //! gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables are
@@ -91,6 +92,26 @@
 //! their owner. Reading with [`get_for_update`](Transaction::get_for_update) what will be written
 //! avoids most of them. Waiting has no limit unless [`Options::lock_wait_limit`] or
 //! [`Transaction::lock_wait`] sets one.
+//!
+//! The error names each member, what it had and what it waited for; see
+//! [finding hot rows](#finding-hot-rows).
+//!
+//! # Not waiting
+//! One call can be told to wait otherwise than the rest:
+//! [`get_for_update_with`](Transaction::get_for_update_with) and
+//! [`waiting`](Transaction::waiting) take a [`LockWait`]. [`Scan::skip_locked`] passes over what
+//! others have locked: workers that claim jobs from one table never wait for each other, and none
+//! gets a job twice. `examples/job_queue.rs` shows it.
+//!
+//! # Finding hot rows
+//! [`Database::lock_waits`], also a part of [`Database::stats`], tells for each table and each
+//! type of transaction how many waits for locks there were and how long, up to 64 keys that were
+//! waited for most often, and the last 16 deadlocks: who had what, in which mode, and waited for
+//! what. The type is the name given to [`transact`](Database::transact),
+//! [`submit`](Database::submit) or [`begin_as`](Database::begin_as). Only who waits is counted, so
+//! it is always on. Errors say the same of a single case: [`Error::Deadlock`],
+//! [`Error::LockTimeout`] and [`Error::WouldBlock`] name the key, the mode, and the transactions
+//! in the way. (A name is a diagnosis: the key may be one that somebody has not committed yet.)
 //!
 //! # Limits
 //! | | |
@@ -129,13 +150,17 @@ mod scan;
 mod runner;
 mod statistics;
 
-pub use clearway_base::{Error, KEY_LEN_MAX, Result, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX};
+pub use clearway_base::{
+    DeadlockCycle, DeadlockMember, Error, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample, LockConflict,
+    LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
+};
 pub use clearway_lock::{LockStats, RangeProtocol};
 pub use clearway_log::{GroupPolicy, LogStats, Strategy as LogStrategy};
 pub use clearway_pool::PoolStats;
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
-    Creation, EarlyRelease, EngineStats, RecoveryReport, Savepoint, TableReport, VerifyReport,
+    Creation, DeadlockReport, EarlyRelease, EngineStats, HotKey, LockWaits, RecoveryReport,
+    Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
 };
 pub use database::Database;
 pub use options::{LockWait, Options};

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
-use clearway_lock::{LockOptions, RangeProtocol};
+use clearway_lock::{LockOptions, RangeProtocol, WaitLimit};
 use clearway_log::{GroupPolicy, Strategy};
 use clearway_txn::{Creation, EarlyRelease, EngineOptions};
 
@@ -54,7 +54,9 @@ enum Storage {
 }
 
 /// How a transaction waits for locks; see
-/// [`Transaction::lock_wait`](crate::Transaction::lock_wait).
+/// [`Transaction::lock_wait`](crate::Transaction::lock_wait), and for single calls
+/// [`Transaction::get_for_update_with`](crate::Transaction::get_for_update_with) and
+/// [`Transaction::waiting`](crate::Transaction::waiting).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LockWait {
     /// As [`Options::lock_wait_limit`] says.
@@ -66,6 +68,17 @@ pub enum LockWait {
     For(Duration),
     /// Not at all: a lock that is not free is [`Error::WouldBlock`](crate::Error::WouldBlock).
     Never,
+}
+
+impl LockWait {
+    pub(crate) fn limit(self) -> WaitLimit {
+        match self {
+            LockWait::Default => WaitLimit::Default,
+            LockWait::Forever => WaitLimit::Forever,
+            LockWait::For(limit) => WaitLimit::For(limit),
+            LockWait::Never => WaitLimit::NoWait,
+        }
+    }
 }
 
 impl Default for Options {
@@ -151,7 +164,8 @@ impl Options {
 
     /// How long an operation waits for a lock before it fails with
     /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`: as long as it takes;
-    /// deadlocks are found, not waited out.
+    /// deadlocks are found, not waited out. The error says which key of which table was waited
+    /// for, and who held it.
     pub fn lock_wait_limit(mut self, limit: Option<Duration>) -> Options {
         self.engine.lock.wait_limit = limit;
         self

@@ -158,7 +158,7 @@ mod tests {
         log.claim(record_bytes(0)).unwrap();
         let record = Record { kind: 20, txn: TxnId(1), prev: Lsn::ZERO, body: &[] };
         let ack = log.insert(&record).unwrap().end;
-        let shard = Statistics::new(u64::MAX, &log).shard();
+        let shard = Statistics::new(u64::MAX, &log, &Arc::default()).shard();
         let mut pending = Pending::new((), Committed { ack, wrote: true }, shard);
         thread::scope(|scope| {
             scope.spawn(|| log.close().unwrap());

@@ -13,6 +13,7 @@ use std::{
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::Standing;
 use clearway_sync::{atomic, thread};
+use clearway_txn::Kind;
 
 use crate::{Pending, Transaction, database::Inner, statistics::Count};
 
@@ -55,22 +56,22 @@ pub(crate) fn run<T>(
 #[inline]
 fn run_once<T>(
     database: &Inner,
-    kind: usize,
+    kind: Kind,
     last: bool,
     lost: Option<Standing>,
     body: &mut impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Attempt<T> {
-    let mut tx = Transaction::begin(database);
+    let mut tx = Transaction::begin(database, kind);
     if let Some(lost) = lost {
         tx.inner.resume(lost);
     }
     // The closure may leave its own captures half changed when it panics; that is between it and
     // its caller, who gets the error. The transaction itself is only rolled back afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
-        Ok(result) => settle(database, tx, kind, last, result),
+        Ok(result) => settle(database, tx, last, result),
         Err(panic) => {
             let message = message_of(&*panic);
-            match tx.undo(kind, Count::Panic) {
+            match tx.undo(Count::Panic) {
                 Ok(seen) => Attempt::Failed(told(database, seen, Error::Panicked { message })),
                 Err(error) => Attempt::Failed(error),
             }
@@ -81,16 +82,10 @@ fn run_once<T>(
 /// Commits or rolls back after the closure has returned. A closure that was a deadlock's victim is
 /// run again even if it hid the error.
 #[inline]
-fn settle<T>(
-    database: &Inner,
-    mut tx: Transaction,
-    kind: usize,
-    last: bool,
-    result: Result<T>,
-) -> Attempt<T> {
+fn settle<T>(database: &Inner, mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
     let error = match (result, tx.take_lost()) {
         (Ok(value), None) => {
-            return match tx.finish(value, kind) {
+            return match tx.finish(value) {
                 Ok(pending) => Attempt::Done(pending),
                 Err(error) => Attempt::Failed(error),
             };
@@ -101,7 +96,7 @@ fn settle<T>(
     let conflict = error.is_retryable();
     let standing = tx.inner.standing();
     let count = if conflict && !last { Count::Retry } else { Count::Rollback };
-    match tx.undo(kind, count) {
+    match tx.undo(count) {
         Ok(_) if conflict => Attempt::Conflict(error, standing),
         Ok(seen) => Attempt::Failed(told(database, seen, error)),
         // A rollback that fails has stopped the engine: that is what the caller must know.

@@ -58,6 +58,47 @@ impl<'tx> Scan<'tx> {
     pub(crate) fn new(tx: &'tx mut Transaction, cursor: Result<Cursor>) -> Scan<'tx> {
         Scan { tx, state: cursor.map_or_else(State::Failed, State::Open) }
     }
+
+    /// From here on, passes over the entries that another transaction has locked, instead of
+    /// waiting for them, and locks the entries it returns and nothing else. Meant for
+    /// [`scan_for_update`](Transaction::scan_for_update): workers that claim jobs from one table.
+    ///
+    /// What holds:
+    /// - *Returned once.* An entry is returned only with its key's lock, and keeps it until the
+    ///   transaction ends. Of several transactions that scan at the same time, one gets it.
+    /// - *Never lost.* An entry that was passed over is not changed by that: when the lock's holder
+    ///   rolls back, or leaves it there, a later scan returns it.
+    /// - *No wait* for an entry; only the table's own lock is waited for, which nobody keeps from
+    ///   anybody but a drop of the table.
+    /// - *Durable.* What was returned is, as always, durable before this transaction is
+    ///   acknowledged, and so are the deletions because of which an entry was not there.
+    ///
+    /// What does not hold, by design: serializability for what was passed over. Gaps, and entries
+    /// that are passed over or deleted, are **not** locked: entries may appear before the place
+    /// where the scan is, and a second scan may find more or less than the first. That nothing was
+    /// returned does not say that the range is empty.
+    ///
+    /// Locks: the key of each entry returned, exclusively (shared if it is a
+    /// [`scan`](Transaction::scan)); no gap. A lock that somebody waits for counts as taken.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let jobs = db.table("jobs")?;
+    /// db.transact("fill", |tx| {
+    ///     ["a", "b", "c"].iter().try_for_each(|job| tx.insert(&jobs, job, ""))
+    /// })?;
+    /// let (mut one, mut two) = (db.begin(), db.begin());
+    /// let first = one.scan_for_update(&jobs, ..).skip_locked().next().transpose()?;
+    /// let second = two.scan_for_update(&jobs, ..).skip_locked().next().transpose()?;
+    /// assert_eq!((first.unwrap().0, second.unwrap().0), (b"a".to_vec(), b"b".to_vec()));
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn skip_locked(mut self) -> Scan<'tx> {
+        if let State::Open(cursor) = &mut self.state {
+            cursor.inner.skip_locked();
+        }
+        self
+    }
 }
 
 impl Iterator for Scan<'_> {

@@ -1,8 +1,8 @@
 //! Counters by type of transaction, kept per thread and summed when read.
 //!
 //! Invariants:
-//! - T1. A type, once numbered, keeps its number as long as the database is open; number 0 is
-//!   shared by transactions without a type and by those past the `TYPES_MAX`th.
+//! - T1. A type, once numbered by the engine, keeps its number as long as the database is open;
+//!   number 0 is shared by transactions without a type and by those past the `KINDS_MAX`th.
 //! - T2. A thread uses one shard for all it does; only when there are more threads than shards do
 //!   two threads share one. No word of a shard is written by every transaction of the database.
 //!
@@ -10,17 +10,15 @@
 //! reference count of the log itself would be one cache line that every commit of every thread
 //! writes, the shard's is its thread's own.
 
-use std::{cell::Cell, collections::HashMap, sync::Arc};
+use std::{cell::Cell, sync::Arc};
 
 use clearway_log::Log;
 use clearway_sync::{
-    CachePadded, RwLock,
+    CachePadded,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
-use clearway_txn::EngineStats;
+use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
 
-/// Types that are counted apart.
-const TYPES_MAX: usize = 64;
 /// Shards, a power of two: more than a machine runs agent threads.
 const SHARDS: usize = 64;
 /// Entries of a thread's memory of type numbers, a power of two.
@@ -34,10 +32,13 @@ pub struct Stats {
     pub engine: EngineStats,
     /// One entry for each type of transaction, by name.
     pub types: Vec<TypeStats>,
+    /// Lock waits by table and by type, the hottest keys, the last deadlocks.
+    pub lock_waits: LockWaits,
 }
 
 /// Counters of one type of transaction: the name given to
-/// [`transact`](crate::Database::transact) or [`submit`](crate::Database::submit).
+/// [`transact`](crate::Database::transact), [`submit`](crate::Database::submit) or
+/// [`begin_as`](crate::Database::begin_as).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TypeStats {
@@ -72,22 +73,19 @@ struct Counters([AtomicU64; 4]);
 pub(crate) struct Shard {
     log: Arc<Log>,
     /// By type number (T1).
-    counters: CachePadded<[Counters; TYPES_MAX]>,
+    counters: CachePadded<[Counters; KINDS_MAX]>,
 }
 
 impl Shard {
-    /// The number of transactions that have no type.
-    pub(crate) const INTERACTIVE: usize = 0;
-
     #[inline]
     pub(crate) fn log(&self) -> &Log {
         &self.log
     }
 
     #[inline]
-    pub(crate) fn count(&self, kind: usize, what: Count) {
+    pub(crate) fn count(&self, kind: Kind, what: Count) {
         // Relaxed: a statistic; read by `types` without any order to other memory.
-        self.counters[kind].0[what as usize].fetch_add(1, Ordering::Relaxed);
+        self.counters[kind.index()].0[what as usize].fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -95,9 +93,7 @@ impl Shard {
 pub(crate) struct Statistics {
     database: u64,
     shards: Box<[Arc<Shard>]>,
-    /// Type names, each at its number (T1).
-    names: RwLock<Vec<&'static str>>,
-    numbers: RwLock<HashMap<&'static str, usize>>,
+    kinds: Arc<Kinds>,
 }
 
 /// Where a thread remembers a type's number: by database and by the name's address, which for a
@@ -107,10 +103,10 @@ struct Remembered {
     database: u64,
     address: usize,
     len: usize,
-    number: usize,
+    kind: Kind,
 }
 
-const NOTHING: Remembered = Remembered { database: 0, address: 0, len: 0, number: 0 };
+const NOTHING: Remembered = Remembered { database: 0, address: 0, len: 0, kind: Kind::NONE };
 
 thread_local! {
     static TYPES: [Cell<Remembered>; REMEMBERED] =
@@ -125,17 +121,12 @@ fn next_thread() -> usize {
 }
 
 impl Statistics {
-    pub(crate) fn new(database: u64, log: &Arc<Log>) -> Statistics {
+    pub(crate) fn new(database: u64, log: &Arc<Log>, kinds: &Arc<Kinds>) -> Statistics {
         let shard = |_| {
             let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
             Arc::new(Shard { log: Arc::clone(log), counters })
         };
-        Statistics {
-            database,
-            shards: (0..SHARDS).map(shard).collect(),
-            names: RwLock::new(vec![""]),
-            numbers: RwLock::new(HashMap::new()),
-        }
+        Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
     }
 
     /// The calling thread's shard (T2).
@@ -144,40 +135,25 @@ impl Statistics {
         Arc::clone(&self.shards[THREAD.with(|&thread| thread) % SHARDS])
     }
 
-    /// The number of the type `name`.
+    /// The type `name`.
     #[inline]
-    pub(crate) fn kind(&self, name: &'static str) -> usize {
+    pub(crate) fn kind(&self, name: &'static str) -> Kind {
         let (address, len) = (name.as_ptr() as usize, name.len());
         let slot = (address ^ (address >> 7) ^ self.database as usize) % REMEMBERED;
         TYPES.with(|types| {
             let found = types[slot].get();
             if found.database == self.database && found.address == address && found.len == len {
-                return found.number;
+                return found.kind;
             }
-            let number = self.look_up(name);
-            types[slot].set(Remembered { database: self.database, address, len, number });
-            number
-        })
-    }
-
-    #[cold]
-    fn look_up(&self, name: &'static str) -> usize {
-        if let Some(&number) = self.numbers.read().get(name) {
-            return number;
-        }
-        let (mut numbers, mut names) = (self.numbers.write(), self.names.write());
-        *numbers.entry(name).or_insert_with(|| {
-            if name.is_empty() || names.len() == TYPES_MAX {
-                return Shard::INTERACTIVE;
-            }
-            names.push(name);
-            names.len() - 1
+            let kind = self.kinds.of_name(name);
+            types[slot].set(Remembered { database: self.database, address, len, kind });
+            kind
         })
     }
 
     /// The sums over all shards, by name; types without any event are left out.
     pub(crate) fn types(&self) -> Vec<TypeStats> {
-        let names = self.names.read().clone();
+        let names = self.kinds.names();
         let sum = |number: usize, what: Count| -> u64 {
             let counter = |shard: &Arc<Shard>| {
                 shard.counters[number].0[what as usize].load(Ordering::Relaxed)

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
-use clearway_lock::WaitLimit;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::Savepoint;
+use clearway_txn::{Kind, Savepoint};
 
 use crate::{
     Cursor, KeyRange, LockWait, Pending, Scan, Table,
@@ -37,16 +36,18 @@ use crate::{
 pub struct Transaction {
     pub(crate) inner: clearway_txn::Transaction,
     shard: Arc<Shard>,
+    kind: Kind,
     /// The conflict that ended this transaction, whatever the closure made of the error.
     lost: Option<Error>,
 }
 
 impl Transaction {
     #[inline]
-    pub(crate) fn begin(database: &Inner) -> Transaction {
+    pub(crate) fn begin(database: &Inner, kind: Kind) -> Transaction {
         Transaction {
-            inner: database.engine.begin(),
+            inner: database.engine.begin_as(kind),
             shard: database.statistics.shard(),
+            kind,
             lost: None,
         }
     }
@@ -114,6 +115,46 @@ impl Transaction {
     ) -> Result<bool> {
         let result = self.inner.get_for_update_into(&table.inner, key.as_ref(), value);
         self.note_found(result, value)
+    }
+
+    /// [`get_for_update`](Transaction::get_for_update) that waits for the lock as `wait` says,
+    /// whatever [`lock_wait`](Transaction::lock_wait) has set.
+    ///
+    /// ```
+    /// use clearway::{Error, LockWait};
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let seats = db.table("seats")?;
+    /// let (mut mine, mut other) = (db.begin(), db.begin());
+    /// other.put(&seats, b"12A", b"taken")?;
+    /// let refused = mine.get_for_update_with(&seats, b"12A", LockWait::Never);
+    /// assert!(matches!(refused, Err(Error::WouldBlock { .. })));
+    /// assert_eq!(mine.get_for_update_with(&seats, b"12B", LockWait::Never)?, None);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] for [`LockWait::Never`], [`Error::LockTimeout`] for
+    /// [`LockWait::For`]: the transaction goes on, and may try another key.
+    pub fn get_for_update_with(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        wait: LockWait,
+    ) -> Result<Option<Vec<u8>>> {
+        self.waiting(wait, |tx| tx.get_for_update(table, key))
+    }
+
+    /// Does `body` with another way of waiting for locks, and goes back to the present one:
+    /// `tx.waiting(LockWait::Never, |tx| tx.delete(&table, key))`.
+    pub fn waiting<T>(
+        &mut self,
+        wait: LockWait,
+        body: impl FnOnce(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
+        let before = self.inner.set_wait_limit(wait.limit());
+        let result = body(self);
+        self.inner.set_wait_limit(before);
+        result
     }
 
     /// Adds a key.
@@ -200,7 +241,9 @@ impl Transaction {
         Scan::new(self, cursor)
     }
 
-    /// The entries of a key range, each locked as for a write.
+    /// The entries of a key range, each locked as for a write. With
+    /// [`skip_locked`](Scan::skip_locked), those that nobody else has locked: how workers claim
+    /// jobs from one table without waiting for each other.
     pub fn scan_for_update(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
         let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Update);
         Scan::new(self, cursor)
@@ -242,12 +285,7 @@ impl Transaction {
 
     /// How this transaction's further operations wait for locks.
     pub fn lock_wait(&mut self, wait: LockWait) {
-        self.inner.set_wait_limit(match wait {
-            LockWait::Default => WaitLimit::Default,
-            LockWait::Forever => WaitLimit::Forever,
-            LockWait::For(limit) => WaitLimit::For(limit),
-            LockWait::Never => WaitLimit::NoWait,
-        });
+        self.inner.set_wait_limit(wait.limit());
     }
 
     /// Commits and returns once the transaction is durable.
@@ -256,7 +294,7 @@ impl Transaction {
     /// [`Error::TransactionEnded`] if it was rolled back, [`Error::OutcomeUnknown`] if the log
     /// failed while it was made durable.
     pub fn commit(self) -> Result<()> {
-        self.finish((), Shard::INTERACTIVE)?.wait()
+        self.finish(())?.wait()
     }
 
     /// Commits and returns at once; the [`Pending`] tells when the transaction is durable.
@@ -264,7 +302,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::TransactionEnded`] if it was rolled back.
     pub fn commit_pipelined(self) -> Result<Pending<()>> {
-        let pending = self.finish((), Shard::INTERACTIVE)?;
+        let pending = self.finish(())?;
         pending.request_flush();
         Ok(pending)
     }
@@ -274,21 +312,21 @@ impl Transaction {
     /// What it has read may come from commits that are not durable yet; this call does not wait for
     /// them. A transaction that ends with [`commit`](Transaction::commit) does.
     pub fn rollback(self) -> Result<()> {
-        self.undo(Shard::INTERACTIVE, Count::Rollback).map(drop)
+        self.undo(Count::Rollback).map(drop)
     }
 
-    /// Commits and counts it under `kind`; the value is held back until the commit is durable.
+    /// Commits and counts it under its type; the value is held back until the commit is durable.
     #[inline]
-    pub(crate) fn finish<T>(self, value: T, kind: usize) -> Result<Pending<T>> {
+    pub(crate) fn finish<T>(self, value: T) -> Result<Pending<T>> {
         let committed = self.inner.commit()?;
-        self.shard.count(kind, Count::Commit);
+        self.shard.count(self.kind, Count::Commit);
         Ok(Pending::new(value, committed, self.shard))
     }
 
-    /// Rolls back and counts it under `kind`. A transaction that has ended is no error. Answers up
+    /// Rolls back and counts it under its type. One that has ended is no error. Answers up
     /// to where the log must be durable before anything that was read may be told.
-    pub(crate) fn undo(self, kind: usize, count: Count) -> Result<Lsn> {
-        self.shard.count(kind, count);
+    pub(crate) fn undo(self, count: Count) -> Result<Lsn> {
+        self.shard.count(self.kind, count);
         match self.inner.rollback() {
             Err(Error::TransactionEnded) => Ok(Lsn::ZERO),
             result => result,

@@ -8,6 +8,10 @@ mod bank_transfer;
 #[allow(dead_code)] // its `main` is the example's
 mod inventory_counter;
 
+#[path = "../examples/job_queue.rs"]
+#[allow(dead_code)] // its `main` is the example's
+mod job_queue;
+
 fn memory() -> clearway::Database {
     clearway::Options::in_memory().cache_size(16 << 20).open("example").unwrap()
 }
@@ -27,4 +31,9 @@ fn bank_transfers_keep_the_total_on_disk() {
 #[test]
 fn inventory_is_sold_once() {
     inventory_counter::run(&memory()).unwrap();
+}
+
+#[test]
+fn jobs_are_done_once() {
+    job_queue::run(&memory()).unwrap();
 }

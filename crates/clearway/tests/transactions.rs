@@ -185,7 +185,7 @@ fn a_held_lock_is_refused_or_timed_out_as_asked() {
     holder.put(&t, b"k", b"v").unwrap();
     let mut asker = db.begin();
     asker.lock_wait(LockWait::Never);
-    assert!(matches!(asker.get(&t, b"k"), Err(Error::WouldBlock)));
+    assert!(matches!(asker.get(&t, b"k"), Err(Error::WouldBlock { .. })));
     asker.lock_wait(LockWait::For(Duration::from_millis(20)));
     let started = Instant::now();
     assert!(matches!(asker.get(&t, b"k"), Err(Error::LockTimeout { .. })));

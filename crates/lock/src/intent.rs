@@ -68,6 +68,11 @@ impl IntentMode {
     #[cfg(test)]
     pub(crate) const ALL: [IntentMode; 5] = [IS, IX, S, SIX, X];
 
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        ["IS", "IX", "S", "SIX", "X"][self as usize]
+    }
+
     /// The modes that another owner must not hold beside this one (T1).
     #[inline]
     pub(crate) const fn conflicts(self) -> ModeSet {

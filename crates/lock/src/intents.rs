@@ -29,7 +29,7 @@ use crate::{
     intent::{HeldIntent, IntentMode},
     owner::{LockOwner, Request},
     registry::Target,
-    table::{LockTable, WaitLimit},
+    table::{LockTable, Outcome, WaitLimit},
 };
 
 impl LockTable {
@@ -51,9 +51,23 @@ impl LockTable {
             return Ok(());
         }
         if limit == WaitLimit::NoWait {
-            return Err(Error::WouldBlock);
+            return Err(Error::WouldBlock { conflict: None });
         }
         self.block(owner, limit)
+    }
+
+    /// Asks for an intent lock and never waits. If denied, nothing is left in the queue.
+    #[inline]
+    pub fn try_acquire_intent(
+        &self,
+        owner: &mut LockOwner,
+        resource: ResourceId,
+        mode: IntentMode,
+    ) -> Outcome {
+        match self.start_intent(owner, resource, mode, false) {
+            true => Outcome::Granted,
+            false => Outcome::Denied,
+        }
     }
 
     /// The form of [`acquire_intent`](Self::acquire_intent) that leaves a waker instead of

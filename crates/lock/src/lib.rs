@@ -18,6 +18,7 @@
 //! | `wait`, `intents` | what may wait, and how |
 //! | `deadlock` | finding or preventing deadlocks: five methods |
 //! | `victims` | who dies, and who may not die again |
+//! | `cycle` | telling about deadlocks, and about who holds a lock |
 //!
 //! ```
 //! use clearway_base::{Lsn, TreeId};
@@ -39,6 +40,7 @@
 //! # Ok::<(), clearway_base::Error>(())
 //! ```
 
+mod cycle;
 mod deadlock;
 mod entries;
 mod identity;
@@ -54,6 +56,7 @@ mod table;
 mod victims;
 mod wait;
 
+pub use cycle::{Awaited, CycleMember};
 pub use deadlock::{DeadlockMethod, digest::Digests};
 pub use identity::{LockId, ResourceId};
 pub use intent::IntentMode;

@@ -130,9 +130,18 @@ impl RangeMode {
     }
 }
 
+impl RangeMode {
+    /// Its name: the letters of key part and gap part.
+    pub const fn name(self) -> &'static str {
+        const NAMES: [[&str; 3]; 3] = [["NN", "NS", "NX"], ["SN", "SS", "SX"], ["XN", "XS", "XX"]];
+        // N = 00, S = 01, X = 11 (M2): halved upwards, 0, 1, 2.
+        NAMES[(self.key() as usize).div_ceil(2)][(self.gap() as usize).div_ceil(2)]
+    }
+}
+
 impl fmt::Debug for RangeMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}{:?}", self.key(), self.gap())
+        f.write_str(self.name())
     }
 }
 
@@ -212,6 +221,7 @@ mod tests {
             for gap in [Part::N, Part::S, Part::X] {
                 let mode = RangeMode::new(key, gap);
                 assert_eq!((mode.key(), mode.gap()), (key, gap));
+                assert_eq!(mode.name(), format!("{key:?}{gap:?}"));
                 assert_eq!(mode.is_exclusive(), key == Part::X || gap == Part::X);
                 let only = |part| if part == Part::X { Part::X } else { Part::N };
                 assert_eq!(mode.exclusive_part(), RangeMode::new(only(key), only(gap)));

@@ -15,12 +15,16 @@
 //! Everything here is touched by the owner's thread alone; what others must see of a waiting
 //! owner is in its slot (see `registry`).
 
-use std::{fmt, time::Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use clearway_base::{Lsn, TxnId};
 use clearway_sync::atomic::Ordering;
 
 use crate::{
+    cycle::CycleMember,
     deadlock::{Graph, digest::Digest},
     identity::LockId,
     intent::{HeldIntent, IntentMode},
@@ -78,6 +82,10 @@ pub struct LockOwner {
     /// The detectors' memory; empty until the first wait.
     pub(crate) graph: Graph,
     pub(crate) digest: Digest,
+    /// How long the last wait was, until somebody asks.
+    pub(crate) last_wait: Option<Duration>,
+    /// The cycle that this owner died of, until somebody asks.
+    pub(crate) cycle: Vec<CycleMember>,
 }
 
 /// Capacity that a new owner starts with: a TPC-B transaction takes four range locks and four
@@ -108,9 +116,28 @@ impl LockOwner {
             granted: Vec::new(),
             graph: Graph::default(),
             digest: Digest::default(),
+            last_wait: None,
+            cycle: Vec::new(),
         };
         owner.begin_age();
         owner
+    }
+
+    /// By what number [`CycleMember`]s name this owner; its own as long as it lives.
+    pub fn number(&self) -> u32 {
+        self.slot
+    }
+
+    /// How long the last wait was, granted or not; `None` if there was none since this was last
+    /// asked.
+    pub fn take_wait(&mut self) -> Option<Duration> {
+        self.last_wait.take()
+    }
+
+    /// The cycle of the deadlock that this owner was the victim of last: itself first, each waiting
+    /// for the next. Empty if there was none since this was last asked.
+    pub fn take_cycle(&mut self) -> Vec<CycleMember> {
+        std::mem::take(&mut self.cycle)
     }
 
     /// The transaction that the locks taken from now on belong to: the name in

@@ -113,7 +113,7 @@ impl LockTable {
         if limit == WaitLimit::NoWait {
             return match self.request(owner, id, mode, Purpose::Try) {
                 Outcome::Granted => Ok(()),
-                Outcome::Denied => Err(Error::WouldBlock),
+                Outcome::Denied => Err(Error::WouldBlock { conflict: None }),
             };
         }
         if self.start(owner, id, mode) {
@@ -225,7 +225,7 @@ impl LockTable {
                 return Ok(());
             }
             if self.look(owner, first) {
-                return Err(Error::Deadlock { txn: owner.txn });
+                return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
             if deadline.left() == Some(Duration::ZERO) {
                 return self.give_up(owner, deadline);
@@ -261,7 +261,7 @@ impl LockTable {
             }
             // After the waker is there (W5).
             if self.look(owner, first) {
-                return Err(Error::Deadlock { txn: owner.txn });
+                return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
             first = false;
             let slot = self.slot(owner);
@@ -289,7 +289,7 @@ impl LockTable {
         }
         Counters::add(&self.slot(owner).counters.timeouts, 1);
         let waited_us = deadline.limit.unwrap_or_default().as_micros() as u64;
-        Err(Error::LockTimeout { waited_us })
+        Err(Error::LockTimeout { waited_us, conflict: None })
     }
 
     /// Polls the pending request, and looks if it was not granted (W5).
@@ -302,7 +302,7 @@ impl LockTable {
         if !granted {
             let first = !std::mem::replace(&mut owner.looked, true);
             if self.look(owner, first) {
-                return Poll::Ready(Err(Error::Deadlock { txn: owner.txn }));
+                return Poll::Ready(Err(Error::Deadlock { txn: owner.txn, cycle: None }));
             }
             // Whoever granted it meanwhile may have been too early for the waker to be of use.
             granted = self.slot(owner).is_granted();
@@ -342,11 +342,13 @@ impl LockTable {
         owner.looked = false;
         let Some(pending) = owner.pending.take() else { return };
         let counters = &self.slot(owner).counters;
-        Counters::add(&counters.wait_us, pending.since.elapsed().as_micros() as u64);
+        let waited = pending.since.elapsed();
+        Counters::add(&counters.wait_us, waited.as_micros() as u64);
         match pending.request {
             Request::Range { .. } => Counters::add(&counters.waits, 1),
             Request::Intent { .. } => Counters::add(&counters.intent_waits, 1),
         }
+        owner.last_wait = Some(waited);
     }
 
     /// Takes the pending request out of its queue (W3), unless it was granted (W4). With `undo`, a

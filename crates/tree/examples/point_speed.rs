@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use clearway_base::{Lsn, LsnSpan, Result, TreeId};
+use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 use clearway_pool::{Pool, PoolOptions, Wal};
@@ -59,7 +59,7 @@ impl Context for Transaction {
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.locks.check(&mut self.owner, id, mode)
     }
-    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+    fn wait(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
         self.locks.acquire(&mut self.owner, id, mode, WaitLimit::Default)
     }
     fn release(&mut self, id: LockId) {

@@ -10,7 +10,7 @@
 //! 2. `wait` and `reserve` may block and are called with no latch held.
 //! 3. Every `log_*` call but `log_image` is paid for by an earlier `reserve` of the same operation.
 
-use clearway_base::{Lsn, LsnSpan, Result, TreeId};
+use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId};
 use clearway_lock::{LockId, Outcome, RangeMode};
 
 /// What a tree operation needs of the transaction that runs it.
@@ -20,14 +20,16 @@ pub trait Context {
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome;
 
     /// Whether `mode` is compatible with what others hold or await; takes nothing. The tag is
-    /// taken into account as for [`request`](Context::request).
+    /// taken into account as for [`request`](Context::request). [`RangeMode::NN`] is compatible
+    /// with everything: it asks for nothing and takes the tag into account.
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome;
 
     /// Acquires a lock, waiting as long as the transaction's limit allows. No latch is held.
+    /// `name` says which key's lock it is: for errors and statistics.
     ///
     /// # Errors
     /// `Deadlock`, `LockTimeout`, `WouldBlock`, `Cancelled`.
-    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()>;
+    fn wait(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()>;
 
     /// Gives back a lock obtained by [`wait`](Context::wait) that the protocol, after a new
     /// descent, no longer asks for. The tree asks this only for locks of which the transaction

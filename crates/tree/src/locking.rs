@@ -11,7 +11,9 @@
 //!    An insertion that waited for the gap and has to wait for the key, or the other way round,
 //!    keeps both ([`Waited::keep_beside`]): two that gave one back for the other could go on for
 //!    ever.
-//! 4. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
+//! 4. *Named where it is known.* Whoever is denied a lock notes its key, in the same latch hold
+//!    ([`Waited::note`]): whoever waits can then say what for.
+//! 5. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
 //!    splits the gap; its lock then covers its new gap in the same mode ([`Waited::own_gap`]).
 //!
 //! Algorithm
@@ -24,10 +26,12 @@
 //!   record is stored for it: reading or inserting it locks its key and not a gap. Every page
 //!   border is thus a lockable key of its own, and cursors lock it when they pass.
 
-use clearway_base::Result;
+use clearway_base::{KeyName, KeySample, Result, TreeId};
 use clearway_lock::{LockId, Part, RangeMode};
 
-use crate::Context;
+use crate::node::Node;
+use crate::scratch::Scratch;
+use crate::{Context, Tree};
 
 /// The locks, if any, that the running operation obtained by waiting and may have to give back.
 #[derive(Default)]
@@ -35,9 +39,17 @@ pub(crate) struct Waited {
     kept: Option<LockId>,
     /// The one waited for before, where both are wanted (invariant 3).
     beside: Option<LockId>,
+    /// The lock that was denied last (invariant 4).
+    name: Option<KeyName>,
 }
 
 impl Waited {
+    /// Notes which lock was denied, under the latch.
+    #[cold]
+    pub(crate) fn note(&mut self, name: KeyName) {
+        self.name = Some(name);
+    }
+
     /// Waits for a lock that was denied under the latch. The latch is free by now.
     pub(crate) fn wait<C: Context>(
         &mut self,
@@ -51,7 +63,9 @@ impl Waited {
             ctx.release(other);
         }
         let is_new = self.kept.is_none() && !holds_any(ctx, id);
-        ctx.wait(id, mode)?;
+        debug_assert!(self.name.is_some(), "invariant 4");
+        let unknown = KeyName { tree: TreeId(0), key: KeySample::of(&[]) };
+        ctx.wait(id, mode, &self.name.take().unwrap_or(unknown))?;
         if is_new {
             self.kept = Some(id);
         }
@@ -104,7 +118,7 @@ impl Waited {
     }
 
     /// The part of `id`'s gap that the transaction holds for good, that is, not counting a lock
-    /// that will be given back (invariant 4).
+    /// that will be given back (invariant 5).
     pub(crate) fn own_gap<C: Context>(&self, ctx: &C, id: LockId) -> Part {
         if self.kept == Some(id) || self.beside == Some(id) {
             Part::N
@@ -114,6 +128,27 @@ impl Waited {
             Part::S
         } else {
             Part::N
+        }
+    }
+}
+
+impl Tree {
+    /// The name of the lock of `key`.
+    #[cold]
+    pub(crate) fn name_of(&self, key: &[u8]) -> KeyName {
+        KeyName { tree: self.id, key: KeySample::of(key) }
+    }
+
+    /// The name of the lock of the key before `slot`; see [`Tree::lock_before`].
+    #[cold]
+    pub(crate) fn name_before(&self, node: Node<'_, [u8]>, slot: usize) -> KeyName {
+        match slot.checked_sub(1) {
+            None => self.name_of(node.low_fence()),
+            Some(before) => {
+                let mut scratch = Scratch::borrow();
+                node.key_into(before, &mut scratch.key);
+                self.name_of(&scratch.key)
+            }
         }
     }
 }

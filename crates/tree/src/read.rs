@@ -74,6 +74,9 @@ impl Tree {
                 Err(slot) => (self.lock_before(node, slot), intent.gap_mode()),
             };
             if ctx.request(id, mode) == Outcome::Denied {
+                let is_gap = mode == intent.gap_mode();
+                let (Ok(slot) | Err(slot)) = found;
+                waited.note(if is_gap { self.name_before(node, slot) } else { self.name_of(key) });
                 drop(leaf);
                 waited.wait(ctx, id, mode)?;
                 continue;

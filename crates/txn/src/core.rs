@@ -14,9 +14,9 @@ use clearway_sync::{
 use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
-    checkpoint::Checkpoints, claim::Reserve, closing::Directory, ghosts::GhostQueue,
-    options::EngineOptions, registry::Registry, slot::Slot, superblock::SuperblockFile,
-    tables::Tables,
+    checkpoint::Checkpoints, claim::Reserve, closing::Directory, contention::Contention,
+    ghosts::GhostQueue, kinds::Kinds, options::EngineOptions, registry::Registry, slot::Slot,
+    superblock::SuperblockFile, tables::Tables,
 };
 
 /// The engine without its background threads. Everything that runs holds a reference.
@@ -32,6 +32,8 @@ pub(crate) struct Core {
     pub(crate) space: Arc<SpaceMap>,
     pub(crate) locks: LockTable,
     pub(crate) registry: Registry,
+    pub(crate) kinds: Arc<Kinds>,
+    pub(crate) contention: Contention,
     pub(crate) reserve: Reserve,
     pub(crate) tables: Tables,
     pub(crate) checkpoints: Checkpoints,

@@ -24,9 +24,11 @@ use crate::{
     checkpoint::{self, Checkpoints, Cleaning},
     claim::Reserve,
     closing::{self, Directory, Opening},
+    contention::{Contention, LockWaits},
     core::{Core, WalGate},
     finish,
     ghosts::{self, GhostQueue},
+    kinds::{Kind, Kinds},
     options::{Creation, EngineOptions},
     recovery,
     registry::Registry,
@@ -101,7 +103,24 @@ impl Engine {
     /// [`Error::Closed`], or [`Error::TooManyTransactions`] when 65,000 run at once.
     #[inline]
     pub fn begin(self: &Arc<Self>) -> Transaction {
-        Transaction::new(Slot::begin_for_user(&self.core))
+        self.begin_as(Kind::NONE)
+    }
+
+    /// As [`begin`](Engine::begin), for a transaction of a type: its lock waits are counted under
+    /// it, and errors name it.
+    #[inline]
+    pub fn begin_as(self: &Arc<Self>, kind: Kind) -> Transaction {
+        Transaction::new(Slot::begin_for_user(&self.core, kind))
+    }
+
+    /// The types of transactions.
+    pub fn kinds(&self) -> &Arc<Kinds> {
+        &self.core.kinds
+    }
+
+    /// Lock waits by table and type, the hottest keys, the last deadlocks.
+    pub fn lock_waits(&self) -> LockWaits {
+        self.core.lock_waits()
     }
 
     /// Creates a table. It is durable when this returns.
@@ -409,6 +428,8 @@ fn assemble(
         superblock,
         locks: LockTable::new(options.lock.clone()),
         registry: Registry::new(),
+        kinds: Arc::default(),
+        contention: Contention::default(),
         reserve: Reserve::open(&log)?,
         tables: Tables::default(),
         checkpoints: Checkpoints::new(block.checkpoint),

@@ -158,7 +158,7 @@ pub(crate) fn reclaim(core: &Arc<Core>, (tree, key): &GhostHint) -> Result<bool>
     slot.ghosts.clear();
     finish::leave(slot);
     match result {
-        Err(Error::WouldBlock) => Ok(true),
+        Err(Error::WouldBlock { .. }) => Ok(true),
         Err(Error::UnknownTable { .. }) => Ok(false),
         result => result,
     }

@@ -20,6 +20,8 @@
 //! | `transaction` | a transaction as its user sees it |
 //! | `slot` | its locks, undo list and log space; what the tree asks of it |
 //! | `registry` | where others see running transactions |
+//! | `kinds` | types of transactions |
+//! | `contention` | who waited for locks, and who died of it |
 //! | `finish` | commit and rollback |
 //! | `undo`, `claim`, `frees`, `ghosts` | the undo list; log space; what is done after the end |
 //! | `table`, `tables` | handles; the catalogue, create and drop |
@@ -37,6 +39,7 @@
 //! the mutexes of the directory and of the stranded slots. None is taken under a page latch but
 //! those of the log and the lock table.
 
+mod kinds;
 mod options;
 mod report;
 
@@ -47,6 +50,7 @@ mod registry;
 mod superblock;
 mod undo;
 
+mod contention;
 mod core;
 mod slot;
 
@@ -66,8 +70,10 @@ mod read_ahead;
 mod recovery;
 mod verify;
 
+pub use contention::{DeadlockReport, HotKey, LockWaits, WaitCounts, WaitsOf};
 pub use engine::Engine;
 pub use finish::Committed;
+pub use kinds::{KINDS_MAX, Kind, Kinds};
 pub use options::{Creation, EarlyRelease, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
 pub use table::Table;

@@ -46,6 +46,7 @@ use clearway_sync::{
 };
 
 use crate::{
+    kinds::Kind,
     record::{ActiveEntry, Need},
     slot::Slot,
 };
@@ -85,6 +86,9 @@ pub(crate) struct Public {
     begun: AtomicU64,
     /// Nobody runs here any more; what is owed is the next opening's (R6).
     left: AtomicBool,
+    /// The lock table's number of its owner, plus 1, in the upper half, and the type of the running
+    /// transaction in the lower. (With `left` in one word: all of this is one cache line.)
+    who: AtomicU32,
     pub(crate) commits: Counter,
     pub(crate) read_only_commits: Counter,
     pub(crate) rollbacks: Counter,
@@ -107,6 +111,13 @@ impl Counter {
 }
 
 impl Public {
+    /// Says whose locks a transaction of this type will have: [`who`].
+    #[inline]
+    pub(crate) fn identify(&self, who: u32) {
+        // Relaxed: for diagnosis only.
+        self.who.store(who, Ordering::Relaxed);
+    }
+
     /// Starts transaction `id` here.
     #[inline]
     pub(crate) fn start(&self, id: TxnId) {
@@ -189,6 +200,16 @@ impl Public {
     }
 }
 
+/// The word by which diagnosis finds a transaction from the number of its lock owner.
+#[inline]
+pub(crate) fn who(owner: u32, kind: Kind) -> u32 {
+    // At most 65,535 owners: number plus 1 fits 16 bits.
+    (owner + 1) << 16 | u32::from(kind.bits())
+}
+
+#[cfg(not(any(loom, shuttle)))] // A model's atomics are larger.
+const _: () = assert!(size_of::<Public>() == 64);
+
 type Chunk = Box<[CachePadded<Public>]>;
 
 /// All slots of an engine.
@@ -252,6 +273,18 @@ impl Registry {
         let id = id(index);
         self.public(index).start(id);
         Ok((index, id))
+    }
+
+    /// The transaction that has locks under this owner's number, and its type. Of one that waits,
+    /// the truth; of another, what was true a moment ago.
+    pub(crate) fn transaction_of(&self, owner: u32) -> Option<(TxnId, Kind)> {
+        // Relaxed: for diagnosis only.
+        (0..self.used.load(Ordering::Relaxed)).find_map(|index| {
+            let public = self.public(index);
+            let who = public.who.load(Ordering::Relaxed);
+            let id = public.id.load(Ordering::Relaxed);
+            (who >> 16 == owner + 1 && id != 0).then_some((TxnId(id), Kind::of_bits(who as u16)))
+        })
     }
 
     /// Keeps a slot for the next transaction, or hands it back if the engine was closed.

@@ -19,6 +19,7 @@
 mod context;
 mod freeing;
 mod table_use;
+mod waiting;
 
 use std::{cell::Cell, sync::Arc};
 
@@ -26,7 +27,7 @@ use clearway_base::{
     Error, Lsn, LsnSpan, Result, TreeId, TxnId,
     failpoint::{self, Failpoint},
 };
-use clearway_lock::{IntentMode, LockOwner, RangeProtocol, ResourceId, WaitLimit};
+use clearway_lock::{IntentMode, LockOwner, Outcome, RangeProtocol, ResourceId, WaitLimit};
 use clearway_log::Record;
 use clearway_tree::LeafHint;
 
@@ -35,11 +36,13 @@ use table_use::TableUse;
 
 use crate::{
     claim::Claim,
+    contention::PassedWait,
     core::Core,
     frees::DeferredFrees,
     ghosts::GhostHint,
+    kinds::Kind,
     record,
-    registry::{Public, SLOTS_MAX, TRANSACTIONS_MAX, txn_id},
+    registry::{Public, SLOTS_MAX, TRANSACTIONS_MAX, txn_id, who},
     table::Table,
     undo::UndoList,
 };
@@ -61,6 +64,8 @@ pub(crate) struct Slot {
     /// The core's, at hand for each use of a table (T5).
     pub(crate) opening: u64,
     pub(crate) id: TxnId,
+    /// The transaction's type.
+    kind: Kind,
     pub(crate) owner: LockOwner,
     /// The engine's, at hand for each lock.
     protocol: RangeProtocol,
@@ -71,6 +76,10 @@ pub(crate) struct Slot {
     /// Whether changes are being undone: log space then comes from what was set aside.
     undoing: bool,
     pub(crate) limit: WaitLimit,
+    /// Whether the transaction has said that it waits for a lock.
+    has_announced: bool,
+    /// Its waits that are not counted yet.
+    passed_waits: Vec<PassedWait>,
     tables: Vec<TableUse>,
     /// Savepoints that can be rolled back to: serial number and undo position, both ascending.
     pub(crate) savepoints: Vec<(u64, usize)>,
@@ -95,7 +104,7 @@ impl Slot {
     /// # Errors
     /// [`Error::Closed`], [`Error::TooManyTransactions`].
     pub(crate) fn begin(core: &Arc<Core>) -> Result<Box<Slot>> {
-        Slot::begin_among(core, SLOTS_MAX)
+        Slot::begin_among(core, SLOTS_MAX, Kind::NONE)
     }
 
     /// As [`begin`](Slot::begin), for a user: some slots are kept for the engine's own work.
@@ -103,19 +112,19 @@ impl Slot {
     /// # Errors
     /// Those of `begin`.
     #[inline]
-    pub(crate) fn begin_for_user(core: &Arc<Core>) -> Result<Box<Slot>> {
-        Slot::begin_among(core, TRANSACTIONS_MAX)
+    pub(crate) fn begin_for_user(core: &Arc<Core>, kind: Kind) -> Result<Box<Slot>> {
+        Slot::begin_among(core, TRANSACTIONS_MAX, kind)
     }
 
     #[inline]
-    fn begin_among(core: &Arc<Core>, slots_max: u32) -> Result<Box<Slot>> {
+    fn begin_among(core: &Arc<Core>, slots_max: u32, kind: Kind) -> Result<Box<Slot>> {
         let begin = |slot: &mut Slot| {
             slot.sequence = slot.sequence.wrapping_add(1);
-            slot.start(txn_id(core.epoch, slot.sequence, slot.index));
+            slot.start(txn_id(core.epoch, slot.sequence, slot.index), kind);
         };
         match core.registry.reuse(begin) {
             Some(slot) => Ok(slot),
-            None => Slot::new(core, slots_max, |index| txn_id(core.epoch, 0, index)),
+            None => Slot::new(core, slots_max, kind, |index| txn_id(core.epoch, 0, index)),
         }
     }
 
@@ -129,7 +138,7 @@ impl Slot {
         first: Lsn,
         head: Lsn,
     ) -> Result<Box<Slot>> {
-        let mut slot = Slot::new(core, SLOTS_MAX, |_| loser)?;
+        let mut slot = Slot::new(core, SLOTS_MAX, Kind::NONE, |_| loser)?;
         slot.wrote = true;
         slot.recovering = true;
         slot.public().register(first);
@@ -138,13 +147,19 @@ impl Slot {
     }
 
     #[cold]
-    fn new(core: &Arc<Core>, slots_max: u32, id: impl FnOnce(u32) -> TxnId) -> Result<Box<Slot>> {
+    fn new(
+        core: &Arc<Core>,
+        slots_max: u32,
+        kind: Kind,
+        id: impl FnOnce(u32) -> TxnId,
+    ) -> Result<Box<Slot>> {
         let (index, id) = core.registry.grow(slots_max, id)?;
         let mut slot = Box::new(Slot {
             index,
             sequence: 0,
             opening: core.opening,
             id,
+            kind,
             owner: core.locks.owner(),
             protocol: core.options.range_protocol,
             undo: UndoList::default(),
@@ -152,6 +167,8 @@ impl Slot {
             wrote: false,
             undoing: false,
             limit: WaitLimit::Default,
+            has_announced: false,
+            passed_waits: Vec::new(),
             tables: Vec::new(),
             savepoints: Vec::new(),
             savepoint_serial: 0,
@@ -165,13 +182,15 @@ impl Slot {
             anchor: Arc::new(Anchor(core.clone())),
         });
         slot.owner.set_txn(id);
+        slot.public().identify(who(slot.owner.number(), kind));
         Ok(slot)
     }
 
     #[inline]
-    fn start(&mut self, id: TxnId) {
-        self.id = id;
+    fn start(&mut self, id: TxnId, kind: Kind) {
+        (self.id, self.kind) = (id, kind);
         self.owner.set_txn(id);
+        self.public().identify(who(self.owner.number(), kind));
         self.public().start(id);
     }
 
@@ -191,6 +210,9 @@ impl Slot {
         self.recovering = false;
         self.freeing = None;
         self.limit = WaitLimit::Default;
+        if self.has_announced {
+            self.end_waits();
+        }
         self.savepoints.clear();
         self.ghosts.clear();
         self.frees.clear();
@@ -237,7 +259,10 @@ impl Slot {
         // absolutely while it changes the catalogue.
         if tree != TreeId::CATALOGUE {
             let resource = ResourceId(tree.0);
-            self.core.locks.acquire_intent(&mut self.owner, resource, mode, self.limit)?;
+            let outcome = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
+            if outcome == Outcome::Denied {
+                self.wait_for_table(tree, mode)?;
+            }
         }
         // Whoever drops the table says so before it lets go of its absolute lock.
         if table.is_dropped() {

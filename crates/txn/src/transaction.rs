@@ -88,11 +88,10 @@ impl Transaction {
         self.slot.is_some()
     }
 
-    /// How long its further operations wait for locks.
-    pub fn set_wait_limit(&mut self, limit: WaitLimit) {
-        if let Some(slot) = &mut self.slot {
-            slot.limit = limit;
-        }
+    /// How long its further operations wait for locks. Answers what was set before.
+    pub fn set_wait_limit(&mut self, limit: WaitLimit) -> WaitLimit {
+        let Some(slot) = &mut self.slot else { return WaitLimit::Default };
+        std::mem::replace(&mut slot.limit, limit)
     }
 
     /// What the next attempt of this transaction should [`resume`](Self::resume) with, if this one
@@ -324,6 +323,15 @@ impl Cursor {
         }
         let Cursor { table, mode, inner, .. } = self;
         txn.run(table, *mode, |slot, _| inner.next(table.tree(), slot))
+    }
+}
+
+impl Cursor {
+    /// From here on the cursor returns only records whose locks are free or the transaction's own,
+    /// passes over the others instead of waiting, and locks what it returns and nothing else.
+    /// Only the table's intent lock may be waited for.
+    pub fn skip_locked(&mut self) {
+        self.inner.skip_locked();
     }
 }
 

@@ -132,9 +132,12 @@ fn without_early_release_a_reader_waits_for_the_lock() {
             let mut other = s.engine.begin();
             other.set_wait_limit(WaitLimit::NoWait);
             let written = other.get(&s.table, b"c");
-            assert!(matches!(written, Err(Error::WouldBlock)), "{early_release:?}: {written:?}");
+            assert!(
+                matches!(written, Err(Error::WouldBlock { .. })),
+                "{early_release:?}: {written:?}"
+            );
             let read = other.update(&s.table, b"a", b"newer");
-            let is_free = !matches!(read, Err(Error::WouldBlock));
+            let is_free = !matches!(read, Err(Error::WouldBlock { .. }));
             assert_eq!(is_free, early_release == EarlyRelease::Shared, "{read:?}");
             other.rollback().unwrap();
             assert!(!committer.is_finished());

@@ -388,8 +388,8 @@ fn held_ghost_stays(by_reader: bool) {
     assert_eq!(ghosts(&engine, &table), 1, "a held ghost was reclaimed");
     let mut other = engine.begin();
     other.set_wait_limit(WaitLimit::NoWait);
-    assert!(matches!(other.insert(&table, b"c", b"x"), Err(Error::WouldBlock)));
-    assert!(matches!(other.get_for_update(&table, b"c"), Err(Error::WouldBlock)));
+    assert!(matches!(other.insert(&table, b"c", b"x"), Err(Error::WouldBlock { .. })));
+    assert!(matches!(other.get_for_update(&table, b"c"), Err(Error::WouldBlock { .. })));
     assert_eq!(other.get(&table, b"c").is_ok(), by_reader);
     assert_eq!(read_all(&mut other, &table).is_ok(), by_reader);
     drop(other);

@@ -120,7 +120,7 @@ fn lock_timeout_leaves_the_transaction_alive() {
     let mut waiter = engine.begin();
     waiter.insert(&table, b"b", b"1").unwrap();
     waiter.set_wait_limit(WaitLimit::NoWait);
-    assert!(matches!(waiter.get(&table, b"a"), Err(Error::WouldBlock)));
+    assert!(matches!(waiter.get(&table, b"a"), Err(Error::WouldBlock { .. })));
     waiter.set_wait_limit(WaitLimit::For(std::time::Duration::from_millis(5)));
     assert!(matches!(waiter.get(&table, b"a"), Err(Error::LockTimeout { .. })));
     assert!(waiter.is_active());
@@ -146,7 +146,7 @@ fn deadlock_victim_is_rolled_back_whole() {
                 true
             }
             Err(error) => {
-                assert!(matches!(error, Error::Deadlock { txn: victim } if victim == txn.id()));
+                assert!(matches!(error, Error::Deadlock { txn: victim, .. } if victim == txn.id()));
                 assert!(!txn.is_active());
                 assert!(matches!(txn.get(&table, first), Err(Error::TransactionEnded)));
                 assert!(matches!(txn.rollback(), Err(Error::TransactionEnded)));
@@ -180,7 +180,7 @@ fn cursors_go_both_ways_and_keep_phantoms_out() {
     assert_eq!(keys, (20..40).rev().map(|n| format!("{n:02}")).collect::<Vec<_>>());
     let mut other = engine.begin();
     other.set_wait_limit(WaitLimit::NoWait);
-    assert!(matches!(other.insert(&table, b"305", b"x"), Err(Error::WouldBlock)));
+    assert!(matches!(other.insert(&table, b"305", b"x"), Err(Error::WouldBlock { .. })));
     assert!(matches!(cursor.next(&mut other), Err(Error::TransactionEnded)));
     other.insert(&table, b"505", b"x").unwrap();
 }

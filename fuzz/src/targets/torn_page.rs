@@ -7,7 +7,7 @@
 
 use std::{cell::RefCell, ops::Bound, sync::Arc};
 
-use clearway_base::{Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
+use clearway_base::{KeyName, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 use clearway_pool::{Pool, PoolOptions};
@@ -46,7 +46,7 @@ impl Context for Alone {
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         self.locks.check(&mut self.owner, id, mode)
     }
-    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+    fn wait(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
         self.locks.acquire(&mut self.owner, id, mode, WaitLimit::NoWait)
     }
     fn release(&mut self, id: LockId) {

@@ -135,6 +135,11 @@ impl Graph {
         self.path.iter().map(|&at| (self.nodes[at].slot, self.nodes[at].state))
     }
 
+    /// The same without their waits, for whoever tells of the cycle.
+    pub(super) fn owners(&self) -> Vec<u32> {
+        self.members().map(|(slot, _)| slot).collect()
+    }
+
     /// How many owners the last search met.
     #[cfg(test)]
     pub(super) fn met(&self) -> usize {

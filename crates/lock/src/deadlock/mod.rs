@@ -124,9 +124,13 @@ impl LockTable {
     fn die_by_rule(&self, owner: &mut LockOwner) -> bool {
         let mut graph = std::mem::take(&mut owner.graph);
         let is_true = graph.find_cycle(self, owner.slot) && graph.is_certain(self, owner.slot);
+        let cycle = if is_true { self.describe(&graph.owners()) } else { Vec::new() };
         owner.graph = graph;
         let died = self.withdraw(owner, false) == Withdrawal::Done;
         let counters = &self.slot(owner).counters;
+        if died {
+            owner.cycle = cycle;
+        }
         Counters::add(&counters.deadlocks, u64::from(died));
         Counters::add(&counters.false_deaths, u64::from(died && !is_true));
         died

@@ -111,7 +111,14 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
         let victim = if is_named { Some(owner.slot) } else { choose(table, graph, owner.slot) };
         return match victim {
             None => Finding::Lives,
-            Some(slot) if slot == owner.slot => withdraw(table, owner),
+            Some(slot) if slot == owner.slot => {
+                let cycle = table.describe(&graph.owners());
+                let finding = withdraw(table, owner);
+                if matches!(finding, Finding::Dies) {
+                    owner.cycle = cycle;
+                }
+                finding
+            }
             Some(slot) => {
                 Counters::add(&table.slot(owner).counters.named, 1);
                 Finding::Names(slot)

@@ -58,7 +58,7 @@ fn upgrade_passes_its_own_count_and_waits_for_the_other() {
         assert_eq!(upgrader.max_tag(), COMMIT, "an upgrade meets the descendants' tag");
         let mut other = releaser.join().unwrap();
         let refused = table.acquire_intent(&mut other, TABLE, IntentMode::IS, WaitLimit::NoWait);
-        assert!(matches!(refused, Err(Error::WouldBlock)), "X is held");
+        assert!(matches!(refused, Err(Error::WouldBlock { .. })), "X is held");
         drop((upgrader, other));
         assert!(table.is_quiescent());
     });

@@ -282,7 +282,8 @@ fn blocked_threads_find_their_deadlock_in_time() {
                 let table = &table;
                 scope.spawn(move || {
                     let end = table.acquire(&mut owner, id(round), M::XN, WaitLimit::Forever);
-                    let died = matches!(end, Err(Error::Deadlock { txn }) if txn != TxnId::NONE);
+                    let died =
+                        matches!(end, Err(Error::Deadlock { txn, .. }) if txn != TxnId::NONE);
                     assert!(died || end.is_ok());
                     thread::sleep(Duration::from_micros(50));
                     usize::from(died)

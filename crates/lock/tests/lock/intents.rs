@@ -115,7 +115,7 @@ fn no_wait_is_refused_and_leaves_nothing() {
     let [mut a, mut b] = owners(&table);
     assert_eq!(intend(&table, &mut a, 1, S), Step::Granted);
     let end = table.acquire_intent(&mut b, ResourceId(1), IX, WaitLimit::NoWait);
-    assert!(matches!(end, Err(Error::WouldBlock)));
+    assert!(matches!(end, Err(Error::WouldBlock { .. })));
     assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
 }
 

@@ -374,7 +374,7 @@ fn check_others(around: &Surroundings<'_>, check: impl Fn(&Footprint) -> Verdict
 /// If no fault explains it.
 pub(super) fn trouble(error: Error) -> Verdict<Progress> {
     match error {
-        Error::WouldBlock | Error::LockTimeout { .. } => Ok(Progress::Blocked),
+        Error::WouldBlock { .. } | Error::LockTimeout { .. } => Ok(Progress::Blocked),
         Error::LogFull { .. } | Error::DiskFull { .. } => Ok(Progress::Full),
         Error::Io { .. } | Error::Poisoned { .. } | Error::OutcomeUnknown { .. } => {
             Ok(Progress::Broken(error))

@@ -60,6 +60,8 @@ impl Cursor {
         let (Ok(slot) | Err(slot)) = found;
         let id = if is_boundary { tree.lock_of(key) } else { tree.lock_before(node, slot) };
         if ctx.request(id, RangeMode::NS) == Outcome::Denied {
+            let name = if is_boundary { tree.name_of(key) } else { tree.name_before(node, slot) };
+            waited.note(name);
             return Ok(Step::Wait(id, RangeMode::NS));
         }
         waited.settle(ctx, id);
@@ -125,7 +127,7 @@ impl Cursor {
     }
 
     /// Whether `key` is beyond the upper bound.
-    fn is_above(&self, key: &[u8]) -> bool {
+    pub(super) fn is_above(&self, key: &[u8]) -> bool {
         match &self.upper {
             Bound::Included(upper) => key > &upper[..],
             Bound::Excluded(upper) => key >= &upper[..],

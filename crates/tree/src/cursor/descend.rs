@@ -97,6 +97,7 @@ impl Cursor {
             // The gap of the last boundary reaches into the range.
             let id = tree.lock_of(&self.candidate);
             if ctx.request(id, RangeMode::NS) == Outcome::Denied {
+                waited.note(tree.name_of(&self.candidate));
                 return Ok(Step::Wait(id, RangeMode::NS));
             }
             waited.settle(ctx, id);
@@ -116,7 +117,7 @@ impl Cursor {
     }
 
     /// Whether `key` is beyond the lower bound.
-    fn is_below(&self, key: &[u8]) -> bool {
+    pub(super) fn is_below(&self, key: &[u8]) -> bool {
         match &self.lower {
             Bound::Included(lower) => key < &lower[..],
             Bound::Excluded(lower) => key <= &lower[..],
@@ -132,7 +133,7 @@ impl Cursor {
 /// - For `p·c`, every valid key below it is below `p·(c−1)·FF FF …` as soon as that is longer than
 ///   any valid key.
 /// - A position longer than a valid key is no valid key, so it will do itself.
-fn probe_below(position: Option<&[u8]>, key_len_max: usize, probe: &mut Vec<u8>) {
+pub(super) fn probe_below(position: Option<&[u8]>, key_len_max: usize, probe: &mut Vec<u8>) {
     probe.clear();
     probe.extend_from_slice(position.unwrap_or(&[]));
     match position {

@@ -17,7 +17,9 @@
 //! 4. *Borders are boundaries.* A leaf's low fence is locked in passing whether or not a record
 //!    stands there, so a key equal to it cannot slip in between two leaves ([`locking`] has the
 //!    rule that makes an insert of that key ask for the same lock).
-//! 5. After a wait the step starts over from `position`; the lock is kept if it is still the one to
+//! 5. A cursor that skips what is locked ([`Cursor::skip_locked`]) keeps none of 1 to 4 but
+//!    "nothing is returned that was read before its lock was granted": see `skip`.
+//! 6. After a wait the step starts over from `position`; the lock is kept if it is still the one to
 //!    take.
 //!
 //! What is locked (key part, then gap part; with update intent `X` takes the place of the key's `S`
@@ -42,6 +44,7 @@
 
 mod ascend;
 mod descend;
+mod skip;
 
 use std::ops::Bound;
 
@@ -93,6 +96,10 @@ pub struct Cursor {
     probe: Vec<u8>,
     /// Looks since the position moved.
     looks: u32,
+    /// Whether records that others have locked are passed over; see `skip`.
+    skips: bool,
+    /// Of a cursor that skips: whether the record at the position is still to be looked at.
+    includes: bool,
 }
 
 /// Looks without a move after which a step gives up: each is a race that was lost, so in a sound
@@ -134,6 +141,8 @@ impl Tree {
             candidate: Vec::new(),
             probe: Vec::new(),
             looks: 0,
+            skips: false,
+            includes: false,
         }
     }
 }
@@ -161,6 +170,9 @@ impl Cursor {
         tree: &Tree,
         ctx: &mut C,
     ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        if self.skips {
+            return self.next_free(tree, ctx);
+        }
         let mut waited = Waited::default();
         while self.state != State::End {
             let step = match self.direction {
@@ -223,6 +235,7 @@ impl Cursor {
         }
         let id = tree.lock_of(&self.candidate);
         if ctx.request(id, mode) == Outcome::Denied {
+            waited.note(tree.name_of(&self.candidate));
             return Ok(Step::Wait(id, mode));
         }
         waited.settle(ctx, id);

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
-use clearway_base::{Error, Lsn, LsnSpan, PageId, Result, TreeId};
+use clearway_base::{Error, KeyName, Lsn, LsnSpan, PageId, Result, TreeId};
 use clearway_disk::{Disk, MemoryDisk};
 use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 use clearway_pool::{Pool, PoolOptions, Wal};
@@ -278,7 +278,7 @@ impl Context for Txn {
         self.asked.push((id, mode));
         self.locks.check(&mut self.owner, id, mode)
     }
-    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
+    fn wait(&mut self, id: LockId, mode: RangeMode, _: &KeyName) -> Result<()> {
         self.check_no_latch();
         self.locks.acquire(&mut self.owner, id, mode, self.limit)
     }
@@ -329,7 +329,7 @@ impl Context for Txn {
 /// Whether an operation would have had to wait.
 pub fn would_block<T: std::fmt::Debug>(result: Result<T>) -> bool {
     match result {
-        Err(Error::WouldBlock) => true,
+        Err(Error::WouldBlock { .. }) => true,
         Ok(_) => false,
         Err(error) => panic!("{error}"),
     }

@@ -1,7 +1,7 @@
 //! What the tree asks of a slot (T2: nothing here waits but `wait` and `reserve`).
 
 use clearway_base::{
-    Lsn, LsnSpan, Result, TreeId, TxnId,
+    KeyName, Lsn, LsnSpan, Result, TreeId, TxnId,
     zoo::{self, Bug},
 };
 use clearway_lock::{LockId, Outcome, Part, RangeMode, RangeProtocol};
@@ -36,9 +36,8 @@ impl Context for Slot {
         self.core.locks.check(&mut self.owner, id, mode)
     }
 
-    fn wait(&mut self, id: LockId, mode: RangeMode) -> Result<()> {
-        let mode = self.taken(mode);
-        self.core.locks.acquire(&mut self.owner, id, mode, self.limit)
+    fn wait(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()> {
+        self.wait_for_key(id, self.taken(mode), name)
     }
 
     fn release(&mut self, id: LockId) {

@@ -140,7 +140,7 @@ fn told(error: &Error) -> String {
         Error::Deadlock { .. } => "deadlock".into(),
         Error::DuplicateKey => "duplicate".into(),
         Error::NotFound => "absent".into(),
-        Error::WouldBlock => "would block".into(),
+        Error::WouldBlock { .. } => "would block".into(),
         other => format!("error: {other}"),
     }
 }
@@ -181,5 +181,9 @@ fn open(txn: &mut Transaction, table: &Table, range: &str, how: &[&str]) -> Resu
     let direction =
         if how.contains(&"desc") { Direction::Descending } else { Direction::Ascending };
     let intent = if how.contains(&"lock") { ReadIntent::Update } else { ReadIntent::Read };
-    txn.cursor(table, low, high, direction, intent)
+    let mut cursor = txn.cursor(table, low, high, direction, intent)?;
+    if how.contains(&"skip") {
+        cursor.skip_locked();
+    }
+    Ok(cursor)
 }

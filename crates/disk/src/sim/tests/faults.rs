@@ -124,7 +124,7 @@ fn power_cut_is_recognised_through_the_engine_s_errors() {
     let cause = Arc::new(file.sync_data().unwrap_err());
     assert!(PowerCut::caused(&Error::Poisoned { cause: cause.clone() }));
     assert!(PowerCut::caused(&Error::OutcomeUnknown { cause }));
-    assert!(!PowerCut::caused(&Error::WouldBlock));
+    assert!(!PowerCut::caused(&Error::WouldBlock { conflict: None }));
 }
 
 #[test]

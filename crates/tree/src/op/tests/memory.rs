@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use clearway_base::{Error, Lsn, LsnSpan, Result, TreeId};
+use clearway_base::{Error, KeyName, Lsn, LsnSpan, Result, TreeId};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_pool::{Pool, PoolOptions, Wal};
@@ -93,7 +93,7 @@ impl Context for TestContext {
     fn check(&mut self, _: LockId, _: RangeMode) -> Outcome {
         Outcome::Granted
     }
-    fn wait(&mut self, _: LockId, _: RangeMode) -> Result<()> {
+    fn wait(&mut self, _: LockId, _: RangeMode, _: &KeyName) -> Result<()> {
         Ok(())
     }
     fn release(&mut self, _: LockId) {}

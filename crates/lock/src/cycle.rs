@@ -1,0 +1,172 @@
+//! What can be told about waits: a deadlock's cycle, for its victim; who holds a lock, for those
+//! who gave up.
+//!
+//! Invariants:
+//! - C1. A cycle is written down after it is certain and before its victim withdraws, under
+//!   `detector`: its members sleep, so that what is read of them one after the other was true at
+//!   one moment (but for somebody who gives up at a time limit; see D2 of `deadlock`).
+//! - C2. Owners go by their slot's number; whoever uses the table knows which of its transactions
+//!   has it. Keys go by their identity.
+//! - C3. Nothing here is called before somebody has waited or was refused.
+//!
+//! This is the whole border between detection and diagnosis: a method of detection needs to know
+//! the members of its cycle in order, and calls [`LockTable::describe`].
+
+use crate::{
+    identity::LockId, mode::RangeMode, owner::LockOwner, registry::Target, table::LockTable,
+};
+
+/// Holders that are named at most.
+const HOLDERS_MAX: usize = 4;
+
+/// What somebody waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Awaited {
+    /// A key or gap.
+    Range(LockId),
+    /// The resource of this entry. Resources may share an entry.
+    Intent(u32),
+}
+
+/// A member of a cycle of waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CycleMember {
+    /// The owner's [number](LockOwner::number).
+    pub owner: u32,
+    /// What it waits for; the next member has it, or the first, if this is the last.
+    pub lock: Awaited,
+    /// The mode that it wants, in words.
+    pub wanted: &'static str,
+    /// The mode in which it has what the member before waits for, `NN` if it has nothing of it.
+    pub holds: &'static str,
+}
+
+/// No lock, in words.
+const NOTHING: &str = RangeMode::NN.name();
+
+impl LockTable {
+    /// Writes down a cycle of owners that wait, each for the next and the last for the first (C1).
+    #[cold]
+    pub(crate) fn describe(&self, owners: &[u32]) -> Vec<CycleMember> {
+        let target = |owner: u32| {
+            let slot = self.shared.registry.slot(owner);
+            slot.target(slot.state())
+        };
+        let Some(&last) = owners.last() else { return Vec::new() };
+        let mut before = target(last);
+        let mut members = Vec::with_capacity(owners.len());
+        for &owner in owners {
+            let awaited = target(owner);
+            let holds = before.map_or(NOTHING, |lock| self.modes_on(owner, lock).0);
+            before = awaited;
+            let Some(target) = awaited else { continue };
+            let wanted = self.modes_on(owner, target).1;
+            let lock = match target {
+                Target::Range(id) => Awaited::Range(id),
+                Target::Intent(entry) => Awaited::Intent(entry),
+            };
+            members.push(CycleMember { owner, lock, wanted, holds });
+        }
+        members
+    }
+
+    /// What an owner that waits has of a lock, and what it wants of it.
+    fn modes_on(&self, owner: u32, target: Target) -> (&'static str, &'static str) {
+        match target {
+            Target::Range(id) => {
+                let entries = self.bucket(id).entries.lock();
+                let at = entries.position(id, owner);
+                at.map_or((NOTHING, NOTHING), |at| {
+                    let entry = entries.get(at);
+                    (entry.granted.name(), entry.wanted.name())
+                })
+            }
+            Target::Intent(entry) => {
+                let held = self.shared.registry.slot(owner).intent_on(entry);
+                let held = held.map_or(NOTHING, |held| held.mode.name());
+                let wanted = self.resource(entry).locks.lock().wanted_by(owner);
+                (held, wanted.map_or(held, |mode| mode.name()))
+            }
+        }
+    }
+
+    /// The others who stand in the way of `mode` on `id` now, a few at most: their numbers, and the
+    /// mode in which each has the lock.
+    #[cold]
+    pub fn holders(
+        &self,
+        owner: &LockOwner,
+        id: LockId,
+        mode: RangeMode,
+    ) -> Vec<(u32, &'static str)> {
+        let entries = self.bucket(id).entries.lock();
+        let others = entries.holders(id).filter(|entry| entry.owner != owner.slot);
+        let blocking = others.filter(|entry| !entry.wanted.compatible(mode));
+        blocking.take(HOLDERS_MAX).map(|entry| (entry.owner, entry.granted.name())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::{IntentMode, LockOptions, Outcome, ResourceId};
+
+    #[test]
+    fn victim_is_told_who_waited_for_what() {
+        let table = LockTable::new(LockOptions { buckets: 2, ..LockOptions::default() });
+        let [mut a, mut b, mut c] = std::array::from_fn(|_| table.owner());
+        let (x, y, resource) = (LockId(11), LockId(22), ResourceId(5));
+        assert_eq!(table.try_acquire(&mut a, x, RangeMode::SN), Outcome::Granted);
+        assert_eq!(table.try_acquire(&mut b, y, RangeMode::XS), Outcome::Granted);
+        assert_eq!(table.try_acquire_intent(&mut c, resource, IntentMode::IX), Outcome::Granted);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(table.poll_acquire(&mut b, x, RangeMode::XN, &mut cx).is_pending());
+        let absolute = table.poll_acquire_intent(&mut a, resource, IntentMode::X, &mut cx);
+        assert!(absolute.is_pending());
+        // c closes the cycle: it waits for b, b for a, a for c.
+        assert!(table.poll_acquire(&mut c, y, RangeMode::NX, &mut cx).is_ready());
+        let member = |owner: &LockOwner, lock, wanted, holds| CycleMember {
+            owner: owner.number(),
+            lock,
+            wanted,
+            holds,
+        };
+        let expected = [
+            member(&c, Awaited::Range(y), "NX", "IX"),
+            member(&b, Awaited::Range(x), "XN", "XS"),
+            member(&a, Awaited::Intent(5), "X", "SN"),
+        ];
+        assert_eq!(c.take_cycle(), expected);
+        assert!(c.take_cycle().is_empty(), "told once");
+        assert!(a.take_cycle().is_empty() && b.take_cycle().is_empty());
+    }
+
+    #[test]
+    fn conversions_of_one_key_are_told_with_what_they_have() {
+        let table = LockTable::new(LockOptions::default());
+        let [mut a, mut b] = std::array::from_fn(|_| table.owner());
+        let x = LockId(11);
+        assert_eq!(table.try_acquire(&mut a, x, RangeMode::SN), Outcome::Granted);
+        assert_eq!(table.try_acquire(&mut b, x, RangeMode::SN), Outcome::Granted);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(table.poll_acquire(&mut a, x, RangeMode::XN, &mut cx).is_pending());
+        assert!(table.poll_acquire(&mut b, x, RangeMode::XN, &mut cx).is_ready());
+        let told: Vec<_> =
+            b.take_cycle().iter().map(|member| (member.wanted, member.holds)).collect();
+        assert_eq!(told, [("XN", "SN"), ("XN", "SN")]);
+    }
+
+    #[test]
+    fn holders_are_those_in_the_way() {
+        let table = LockTable::new(LockOptions::default());
+        let [mut a, mut b, c] = std::array::from_fn(|_| table.owner());
+        let x = LockId(11);
+        assert_eq!(table.try_acquire(&mut a, x, RangeMode::SN), Outcome::Granted);
+        assert_eq!(table.try_acquire(&mut b, x, RangeMode::NX), Outcome::Granted);
+        assert_eq!(table.holders(&c, x, RangeMode::XN), [(a.number(), "SN")]);
+        assert_eq!(table.holders(&c, x, RangeMode::NS), [(b.number(), "NX")]);
+        assert_eq!(table.holders(&a, x, RangeMode::XN), []);
+    }
+}

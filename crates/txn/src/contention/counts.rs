@@ -1,0 +1,122 @@
+//! How often and how long somebody waited, in fixed room.
+//!
+//! Invariant: a quantile is never below the true one, and less than twice as large (or 1 µs): each
+//! place of the histogram counts the waits of twice the length of the place before.
+
+/// Places of the histogram: place `n` counts waits below 2ⁿ µs and not below half of that; the last
+/// is for everything from 18 minutes (2³⁰ µs) on.
+const PLACES: usize = 32;
+
+/// Lock waits: how many, and how long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct WaitCounts {
+    /// Waits that ended, one way or another.
+    pub waits: u64,
+    /// Of these, given up at the time limit.
+    pub timeouts: u64,
+    /// Of these, ended by a deadlock, as its victim.
+    pub deadlocks: u64,
+    /// Time of all waits, in microseconds.
+    pub wait_us: u64,
+    /// The longest, in microseconds.
+    pub wait_us_max: u64,
+    histogram: [u32; PLACES],
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WaitEnd {
+    Granted,
+    Timeout,
+    Deadlock,
+}
+
+impl WaitCounts {
+    /// Counts a wait.
+    pub(crate) fn count(&mut self, us: u64, end: WaitEnd) {
+        self.waits += 1;
+        self.timeouts += u64::from(end == WaitEnd::Timeout);
+        self.deadlocks += u64::from(end == WaitEnd::Deadlock);
+        self.wait_us += us;
+        self.wait_us_max = self.wait_us_max.max(us);
+        let place = (u64::BITS - us.leading_zeros()) as usize;
+        let place = &mut self.histogram[place.min(PLACES - 1)];
+        *place = place.saturating_add(1);
+    }
+
+    /// Adds what another has counted.
+    pub(crate) fn add(&mut self, other: &WaitCounts) {
+        self.waits += other.waits;
+        self.timeouts += other.timeouts;
+        self.deadlocks += other.deadlocks;
+        self.wait_us += other.wait_us;
+        self.wait_us_max = self.wait_us_max.max(other.wait_us_max);
+        for (mine, theirs) in self.histogram.iter_mut().zip(other.histogram) {
+            *mine = mine.saturating_add(theirs);
+        }
+    }
+
+    /// An upper bound of the length that a part `q` (0 to 1) of all waits stays below, in
+    /// microseconds: at most twice the true one. 0 if there were none.
+    pub fn quantile_us(&self, q: f64) -> u64 {
+        let all: u64 = self.histogram.iter().map(|&n| u64::from(n)).sum();
+        let rank = ((all as f64 * q).ceil() as u64).clamp(1, all.max(1));
+        let mut seen = 0;
+        for (place, &count) in self.histogram.iter().enumerate() {
+            seen += u64::from(count);
+            if seen >= rank {
+                let above = if place == PLACES - 1 { u64::MAX } else { (1 << place) - 1 };
+                return above.min(self.wait_us_max);
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_bound_the_true_ones() {
+        let mut random = 0x1234_5678_9ABC_DEF1u64;
+        let mut lengths: Vec<u64> = (0..5_000)
+            .map(|_| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                (random >> 32) >> (random % 33)
+            })
+            .collect();
+        let (mut whole, mut parts) = (WaitCounts::default(), [WaitCounts::default(); 2]);
+        for (at, &us) in lengths.iter().enumerate() {
+            whole.count(us, WaitEnd::Granted);
+            parts[at % 2].count(us, WaitEnd::Granted);
+        }
+        lengths.sort_unstable();
+        for q in [0.01, 0.5, 0.9, 0.99, 1.0] {
+            let rank = ((lengths.len() as f64 * q).ceil() as usize).max(1);
+            let (truth, told) = (lengths[rank - 1], whole.quantile_us(q));
+            assert!(truth <= told && (told <= 2 * truth + 1 || truth >= 1 << 30), "{q}: {truth}");
+        }
+        assert_eq!(whole.wait_us_max, *lengths.last().unwrap());
+        assert_eq!(whole.wait_us, lengths.iter().sum::<u64>());
+        let [mut sum, other] = parts;
+        sum.add(&other);
+        assert_eq!(sum, whole);
+    }
+
+    #[test]
+    fn ends_are_told_apart() {
+        let mut counts = WaitCounts::default();
+        assert_eq!(counts.quantile_us(0.99), 0);
+        counts.count(0, WaitEnd::Granted);
+        assert_eq!(counts.quantile_us(0.99), 0);
+        counts.count(1000, WaitEnd::Timeout);
+        counts.count(5, WaitEnd::Deadlock);
+        assert_eq!((counts.waits, counts.timeouts, counts.deadlocks), (3, 1, 1));
+        assert_eq!((counts.wait_us, counts.wait_us_max), (1005, 1000));
+        assert_eq!((counts.quantile_us(0.5), counts.quantile_us(1.0)), (7, 1000));
+    }
+}

@@ -1,0 +1,159 @@
+//! From numbers to names: what the lock table says of a failed wait, in words that users know.
+//!
+//! The lock table knows owners and identities; the board knows what waiting owners wait for, the
+//! registry which transaction an owner works for, the tables their names. Members of a deadlock
+//! sleep while it is told, so what is said of them is true. Holders that stood in somebody's way
+//! may have ended since, or begun another transaction: of them it is said "as far as known".
+
+use std::{collections::HashMap, hash::Hash, sync::Arc};
+
+use clearway_base::{
+    DeadlockCycle, DeadlockMember, Error, LockConflict, LockName, TreeId, TxnId, TxnName,
+};
+use clearway_lock::{Awaited, CycleMember, LockOwner, RangeMode};
+
+use super::{HotKey, LockWaits, WaitCounts, WaitsOf, Wanted, sketch};
+use crate::{core::Core, kinds::Kind};
+
+/// A mode that was asked for and not given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WantedMode {
+    Key(RangeMode),
+    Table(clearway_lock::IntentMode),
+}
+
+impl WantedMode {
+    fn name(self) -> &'static str {
+        match self {
+            WantedMode::Key(mode) => mode.name(),
+            WantedMode::Table(mode) => mode.name(),
+        }
+    }
+}
+
+impl Core {
+    /// The error of a failed wait, with all that can be said about it.
+    #[cold]
+    pub(crate) fn explain(
+        &self,
+        error: Error,
+        owner: &mut LockOwner,
+        wanted: &Wanted,
+        mode: WantedMode,
+    ) -> Error {
+        match error {
+            Error::Deadlock { txn, .. } => {
+                let cycle = Arc::new(self.cycle(&owner.take_cycle()));
+                self.contention.remember(cycle.clone());
+                Error::Deadlock { txn, cycle: Some(cycle) }
+            }
+            Error::LockTimeout { waited_us, .. } => {
+                Error::LockTimeout { waited_us, conflict: Some(self.conflict(owner, wanted, mode)) }
+            }
+            Error::WouldBlock { .. } => {
+                Error::WouldBlock { conflict: Some(self.conflict(owner, wanted, mode)) }
+            }
+            error => error,
+        }
+    }
+
+    fn conflict(&self, owner: &LockOwner, wanted: &Wanted, mode: WantedMode) -> Arc<LockConflict> {
+        let holders = match (wanted, mode) {
+            (Wanted::Key(id, _), WantedMode::Key(mode)) => self.locks.holders(owner, *id, mode),
+            _ => Vec::new(),
+        };
+        let named = |(owner, mode)| Some((self.txn_of(owner)?, mode));
+        let holders = holders.into_iter().filter_map(named).collect();
+        let lock = self.lock_name(wanted);
+        Arc::new(LockConflict { lock, wanted: mode.name(), holders })
+    }
+
+    fn cycle(&self, members: &[CycleMember]) -> DeadlockCycle {
+        let nobody = TxnName { id: TxnId::NONE, kind: "" };
+        let named = |member: &CycleMember| DeadlockMember {
+            txn: self.txn_of(member.owner).unwrap_or(nobody),
+            holds: member.holds,
+            lock: self.awaited_name(member),
+            wanted: member.wanted,
+        };
+        DeadlockCycle { members: members.iter().map(named).collect() }
+    }
+
+    /// The name of what a member of a cycle waits for, as it has announced it.
+    fn awaited_name(&self, member: &CycleMember) -> LockName {
+        let announced = self.contention.announced(member.owner);
+        let is_it = |wanted: &Wanted| match (wanted, member.lock) {
+            (Wanted::Key(id, _), Awaited::Range(awaited)) => *id == awaited,
+            (Wanted::Table(_), Awaited::Intent(_)) => true,
+            _ => false,
+        };
+        match announced.filter(is_it) {
+            Some(wanted) => self.lock_name(&wanted),
+            None => LockName { table: "?".into(), key: None },
+        }
+    }
+
+    fn lock_name(&self, wanted: &Wanted) -> LockName {
+        LockName { table: self.table_name(wanted.tree()), key: wanted.key() }
+    }
+
+    fn txn_of(&self, owner: u32) -> Option<TxnName> {
+        let (id, kind) = self.registry.transaction_of(owner)?;
+        Some(TxnName { id, kind: self.kinds.name(kind) })
+    }
+
+    fn table_name(&self, tree: TreeId) -> String {
+        match tree {
+            TreeId(0) => String::new(),
+            TreeId::CATALOGUE => "(catalogue)".into(),
+            tree => match self.tables.by_id(tree) {
+                Some(table) => table.name().into(),
+                None => format!("(dropped, {})", tree.0),
+            },
+        }
+    }
+
+    /// All that is known of lock waits.
+    pub(crate) fn lock_waits(&self) -> LockWaits {
+        let (mut tables, mut types) = (HashMap::new(), HashMap::new());
+        let mut sketches = Vec::new();
+        for shard in &self.contention.shards {
+            let shard = shard.lock();
+            for (&(tree, kind), counts) in &shard.pairs {
+                tables.entry(tree).or_insert_with(WaitCounts::default).add(counts);
+                types.entry(kind).or_insert_with(WaitCounts::default).add(counts);
+            }
+            sketches.push(shard.keys.clone());
+        }
+        let mut hot = sketch::merge(&sketches);
+        hot.truncate(super::HOT_KEYS);
+        let hot_keys = hot.into_iter().map(|estimate| HotKey {
+            table: self.table_name(estimate.name.tree),
+            key: estimate.name.key,
+            waits_min: estimate.waits_min,
+            waits_max: estimate.waits_max,
+            wait_us: estimate.wait_us,
+        });
+        LockWaits {
+            tables: by_time(tables, |tree| self.table_name(tree)),
+            types: by_time(types, |kind: Kind| self.kinds.name(kind).into()),
+            hot_keys: hot_keys.collect(),
+            deadlocks: self.contention.deadlocks.lock().iter().cloned().collect(),
+        }
+    }
+}
+
+/// Counts under their names, the longest total time first.
+fn by_time<K: Eq + Hash>(
+    counts: HashMap<K, WaitCounts>,
+    name: impl Fn(K) -> String,
+) -> Vec<WaitsOf> {
+    let named = counts.into_iter().map(|(key, counts)| WaitsOf { name: name(key), counts });
+    let mut all: Vec<WaitsOf> = named.collect();
+    all.sort_by(|a, b| {
+        (b.counts.wait_us, b.counts.waits)
+            .cmp(&(a.counts.wait_us, a.counts.waits))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    all
+}

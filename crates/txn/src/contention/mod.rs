@@ -1,0 +1,255 @@
+//! Who waited for locks, where, for how long, and who died of it.
+//!
+//! Invariants:
+//! - N1. Nothing here is touched by a transaction that has not waited for a lock.
+//! - N2. *What is awaited* is announced before the wait begins, and stays until the transaction has
+//!   ended or waits again: whoever finds a cycle can name what its members wait for.
+//! - N3. *What was waited for* is counted when the transaction has ended and its locks are free,
+//!   or each [`PASSED_MAX`] waits: counting makes nobody wait longer for a hot row.
+//! - N4. Bounded: at most as many announcements as transactions that have waited and run; in each
+//!   shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted under neither)
+//!   and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside the announcements
+//!   of about 100 bytes.
+//!
+//! Latch order: these mutexes are leaves; no page latch, lock table latch or lock of ours is held
+//! when one is taken.
+//!
+//! | what | where | written |
+//! | --- | --- | --- |
+//! | announcements | `board`, by owner number | before each wait |
+//! | counts by table and type, hot keys | `shards`, by thread | after the transaction |
+//! | deadlocks | `deadlocks` | by each victim |
+
+mod counts;
+mod diagnosis;
+mod sketch;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use clearway_base::{DeadlockCycle, KeyName, KeySample, TreeId};
+use clearway_lock::LockId;
+use clearway_sync::{CachePadded, Mutex, thread_number};
+
+pub use counts::WaitCounts;
+pub(crate) use counts::WaitEnd;
+pub(crate) use diagnosis::WantedMode;
+use sketch::Sketch;
+
+use crate::kinds::Kind;
+
+/// Waits that a transaction keeps to itself before it counts them.
+pub(crate) const PASSED_MAX: usize = 64;
+/// Shards of the counts, and of the board.
+const SHARDS: usize = 8;
+/// Pairs of table and type that a shard tells apart.
+const PAIRS_MAX: usize = 128;
+/// Keys that a shard's sketch has room for.
+const HOT_KEYS: usize = 64;
+/// Deadlocks that are remembered.
+const DEADLOCKS: usize = 16;
+
+/// A lock as its waiter knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted {
+    /// A key or the gap behind it.
+    Key(LockId, KeyName),
+    /// A table as a whole.
+    Table(TreeId),
+}
+
+impl Wanted {
+    pub(crate) fn tree(&self) -> TreeId {
+        match self {
+            Wanted::Key(_, name) => name.tree,
+            Wanted::Table(tree) => *tree,
+        }
+    }
+
+    pub(crate) fn key(&self) -> Option<KeySample> {
+        match self {
+            Wanted::Key(_, name) => Some(name.key),
+            Wanted::Table(_) => None,
+        }
+    }
+}
+
+/// A wait that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedWait {
+    pub(crate) wanted: Wanted,
+    pub(crate) took: Duration,
+    pub(crate) end: WaitEnd,
+}
+
+/// Lock waits of one table, or of one type of transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct WaitsOf {
+    /// The table or the type; empty for transactions without a type, and for what came after the
+    /// tables and types that are told apart.
+    pub name: String,
+    /// Its waits.
+    pub counts: WaitCounts,
+}
+
+/// A key that was waited for often.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct HotKey {
+    /// The table.
+    pub table: String,
+    /// The key whose lock, or the lock of the gap behind it, was waited for.
+    pub key: KeySample,
+    /// At least so many waits.
+    pub waits_min: u64,
+    /// At most so many waits.
+    pub waits_max: u64,
+    /// Time of the waits that are known for sure to be this key's, in microseconds.
+    pub wait_us: u64,
+}
+
+/// A deadlock that was found and broken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct DeadlockReport {
+    /// When.
+    pub at: SystemTime,
+    /// Who waited for what; the victim first.
+    pub cycle: Arc<DeadlockCycle>,
+}
+
+/// What is known of lock waits since the database was opened. Waits of transactions that still run
+/// may not be counted yet.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct LockWaits {
+    /// By table, the longest total time first.
+    pub tables: Vec<WaitsOf>,
+    /// By type of transaction, the longest total time first.
+    pub types: Vec<WaitsOf>,
+    /// The keys that were waited for most often, with bounds: whatever has a 64th of all waits or
+    /// more is there.
+    pub hot_keys: Vec<HotKey>,
+    /// The last deadlocks, the newest first.
+    pub deadlocks: Vec<DeadlockReport>,
+}
+
+/// One thread's counts.
+struct Shard {
+    pairs: HashMap<(TreeId, Kind), WaitCounts>,
+    keys: Sketch,
+}
+
+/// See the module.
+pub(crate) struct Contention {
+    board: [CachePadded<Mutex<HashMap<u32, Wanted>>>; SHARDS],
+    shards: [CachePadded<Mutex<Shard>>; SHARDS],
+    deadlocks: Mutex<VecDeque<DeadlockReport>>,
+}
+
+impl Default for Contention {
+    fn default() -> Contention {
+        let shard = || Shard { pairs: HashMap::new(), keys: Sketch::new(HOT_KEYS) };
+        Contention {
+            board: std::array::from_fn(|_| CachePadded::new(Mutex::new(HashMap::new()))),
+            shards: std::array::from_fn(|_| CachePadded::new(Mutex::new(shard()))),
+            deadlocks: Mutex::new(VecDeque::new()),
+        }
+    }
+}
+
+impl Contention {
+    fn board_of(&self, owner: u32) -> &Mutex<HashMap<u32, Wanted>> {
+        &self.board[owner as usize % SHARDS]
+    }
+
+    /// The owner is about to wait (N2).
+    pub(crate) fn announce(&self, owner: u32, wanted: Wanted) {
+        self.board_of(owner).lock().insert(owner, wanted);
+    }
+
+    /// The owner's transaction has ended.
+    pub(crate) fn withdraw(&self, owner: u32) {
+        self.board_of(owner).lock().remove(&owner);
+    }
+
+    /// What the owner said last that it waits for.
+    fn announced(&self, owner: u32) -> Option<Wanted> {
+        self.board_of(owner).lock().get(&owner).copied()
+    }
+
+    /// Counts waits of a transaction of type `kind` (N3).
+    pub(crate) fn count(&self, kind: Kind, waits: &mut Vec<PassedWait>) {
+        let mut shard = self.shards[thread_number() % SHARDS].lock();
+        for wait in waits.drain(..) {
+            let us = wait.took.as_micros() as u64;
+            let mut pair = (wait.wanted.tree(), kind);
+            if shard.pairs.len() >= PAIRS_MAX && !shard.pairs.contains_key(&pair) {
+                pair = (TreeId(0), Kind::NONE);
+            }
+            shard.pairs.entry(pair).or_default().count(us, wait.end);
+            if let Wanted::Key(id, name) = wait.wanted {
+                shard.keys.offer(id, name, us);
+            }
+        }
+    }
+
+    /// Remembers a deadlock.
+    fn remember(&self, cycle: Arc<DeadlockCycle>) {
+        let mut deadlocks = self.deadlocks.lock();
+        deadlocks.truncate(DEADLOCKS - 1);
+        deadlocks.push_front(DeadlockReport { at: SystemTime::now(), cycle });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(tree: u32, key: u64) -> PassedWait {
+        let name = KeyName { tree: TreeId(tree), key: KeySample::of(&key.to_be_bytes()) };
+        let wanted = Wanted::Key(LockId(key), name);
+        PassedWait { wanted, took: Duration::from_micros(3), end: WaitEnd::Granted }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_no_wait_is_lost() {
+        let contention = Contention::default();
+        for tree in 0..1_000 {
+            contention.count(Kind::NONE, &mut vec![wait(tree + 2, u64::from(tree)); 2]);
+        }
+        let shard = contention.shards[thread_number() % SHARDS].lock();
+        assert_eq!(shard.pairs.len(), PAIRS_MAX + 1);
+        assert_eq!(shard.pairs.values().map(|counts| counts.waits).sum::<u64>(), 2_000);
+        let others = shard.pairs[&(TreeId(0), Kind::NONE)];
+        assert_eq!(others.waits, 2 * (1_000 - PAIRS_MAX as u64));
+    }
+
+    #[test]
+    fn the_last_deadlocks_are_remembered() {
+        let contention = Contention::default();
+        let cycles: Vec<_> =
+            (0..DEADLOCKS + 5).map(|_| Arc::new(DeadlockCycle { members: Vec::new() })).collect();
+        cycles.iter().for_each(|cycle| contention.remember(cycle.clone()));
+        let kept = contention.deadlocks.lock();
+        assert_eq!(kept.len(), DEADLOCKS);
+        let newest_first = cycles.iter().rev().zip(kept.iter());
+        assert!(newest_first.into_iter().all(|(cycle, kept)| Arc::ptr_eq(cycle, &kept.cycle)));
+    }
+
+    #[test]
+    fn an_announcement_is_replaced_and_withdrawn() {
+        let contention = Contention::default();
+        let (first, second) = (Wanted::Table(TreeId(5)), Wanted::Table(TreeId(6)));
+        contention.announce(3, first);
+        contention.announce(11, second);
+        contention.announce(3, second);
+        assert_eq!(contention.announced(3), Some(second));
+        contention.withdraw(3);
+        assert_eq!((contention.announced(3), contention.announced(11)), (None, Some(second)));
+    }
+}

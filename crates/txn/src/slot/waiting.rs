@@ -1,0 +1,69 @@
+//! A slot that waits for a lock: what it says before, and what it counts and tells afterwards.
+//!
+//! Nothing here runs for a lock that is granted at once: the tree asks under its latch first, and
+//! `enter_first` tries first.
+
+use clearway_base::{KeyName, Result, TreeId};
+use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
+
+use super::Slot;
+use crate::contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode};
+
+impl Slot {
+    /// Takes a lock that was denied under the latch.
+    #[cold]
+    pub(super) fn wait_for_key(
+        &mut self,
+        id: LockId,
+        mode: RangeMode,
+        name: &KeyName,
+    ) -> Result<()> {
+        let wanted = Wanted::Key(id, *name);
+        self.announce(wanted);
+        let result = self.core.locks.acquire(&mut self.owner, id, mode, self.limit);
+        self.after_wait(result, wanted, WantedMode::Key(mode))
+    }
+
+    /// Takes a table's lock that was denied.
+    #[cold]
+    pub(super) fn wait_for_table(&mut self, tree: TreeId, mode: IntentMode) -> Result<()> {
+        let (wanted, resource) = (Wanted::Table(tree), ResourceId(tree.0));
+        self.announce(wanted);
+        let locks = &self.core.locks;
+        let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);
+        self.after_wait(result, wanted, WantedMode::Table(mode))
+    }
+
+    fn announce(&mut self, wanted: Wanted) {
+        if self.limit != WaitLimit::NoWait {
+            self.has_announced = true;
+            self.core.contention.announce(self.owner.number(), wanted);
+        }
+    }
+
+    fn after_wait(&mut self, result: Result<()>, wanted: Wanted, mode: WantedMode) -> Result<()> {
+        if let Some(took) = self.owner.take_wait() {
+            let end = match &result {
+                Err(clearway_base::Error::Deadlock { .. }) => WaitEnd::Deadlock,
+                Err(_) => WaitEnd::Timeout,
+                Ok(()) => WaitEnd::Granted,
+            };
+            self.passed_waits.push(PassedWait { wanted, took, end });
+            if self.passed_waits.len() >= PASSED_MAX {
+                self.core.contention.count(self.kind, &mut self.passed_waits);
+            }
+        }
+        let core = &self.core;
+        result.map_err(|error| core.explain(error, &mut self.owner, &wanted, mode))
+    }
+
+    /// Counts the transaction's waits; its locks are released (N3).
+    #[cold]
+    pub(super) fn end_waits(&mut self) {
+        self.has_announced = false;
+        self.core.contention.withdraw(self.owner.number());
+        if !self.passed_waits.is_empty() {
+            self.core.contention.count(self.kind, &mut self.passed_waits);
+        }
+    }
+}
