@@ -15,6 +15,7 @@ mod units;
 
 mod backup;
 mod bench;
+mod contention;
 mod dump;
 mod failure;
 mod output;

@@ -9,7 +9,7 @@ mod usage;
 
 use std::time::{Duration, Instant};
 
-use clearway::{Options, Stats};
+use clearway::{LockWaits, Options, Stats};
 use clearway_workloads::{ClearwayStore, Histogram, Plan, Tpcb, TpcbScale, drive};
 
 use crate::{
@@ -121,6 +121,8 @@ pub(crate) struct Work {
     pub(crate) lock_waits: u64,
     pub(crate) lock_wait_us: u64,
     pub(crate) deadlocks: u64,
+    /// Where the waits were, since the database was opened.
+    pub(crate) contention: LockWaits,
     pub(crate) checkpoints: u64,
     pub(crate) page_reads: u64,
     pub(crate) page_writes: u64,
@@ -137,6 +139,7 @@ impl Work {
             lock_waits: locks(&b.lock) - locks(&a.lock),
             lock_wait_us: b.lock.wait_us - a.lock.wait_us,
             deadlocks: b.lock.deadlocks - a.lock.deadlocks,
+            contention: after.lock_waits.clone(),
             checkpoints: b.checkpoints - a.checkpoints,
             page_reads: b.pool.reads - a.pool.reads,
             page_writes: b.pool.pages_written - a.pool.pages_written,

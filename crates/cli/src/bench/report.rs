@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Load, Probe, Usage, Work};
 use crate::{
     args::TpcbArgs,
+    contention,
     units::{grouped, size, time},
 };
 
@@ -97,6 +98,7 @@ impl<'a> Report<'a> {
             time(work.lock_wait_us * 1_000 / work.lock_waits.max(1))
         )?;
         writeln!(out, "deadlocks         {}", grouped(work.deadlocks))?;
+        out.push_str(&contention::to_text(&work.contention));
         writeln!(
             out,
             "flushes           {} ({:.1} commits and {} each)",
@@ -192,6 +194,7 @@ impl<'a> Report<'a> {
             "lock_waits": work.lock_waits,
             "lock_wait_us": work.lock_wait_us,
             "deadlocks": work.deadlocks,
+            "contention": contention::to_json(&work.contention),
             "flushes": work.flushes,
             "log_bytes": work.log_bytes,
             "log_bytes_per_commit": self.per_commit(work.log_bytes),

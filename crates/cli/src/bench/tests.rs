@@ -43,6 +43,9 @@ fn the_json_report_has_the_promised_fields() {
     for field in ["p50", "p99", "max"] {
         assert!(json["latency_us"][field].is_number(), "{field}");
     }
+    for field in ["tables", "types", "hot_keys", "deadlocks"] {
+        assert!(json["contention"][field].is_array(), "{field}");
+    }
     assert_eq!(json["consistent"], Value::Bool(true));
 
     // One acknowledged transaction without its history row is no consistent run.
