@@ -99,10 +99,15 @@ impl LockTable {
         id: LockId,
         mode: RangeMode,
     ) -> Vec<(u32, &'static str)> {
+        let mut found = [None; HOLDERS_MAX];
         let entries = self.bucket(id).entries.lock();
         let others = entries.holders(id).filter(|entry| entry.owner != owner.slot);
         let blocking = others.filter(|entry| !entry.wanted.compatible(mode));
-        blocking.take(HOLDERS_MAX).map(|entry| (entry.owner, entry.granted.name())).collect()
+        for (place, entry) in found.iter_mut().zip(blocking) {
+            *place = Some((entry.owner, entry.granted.name()));
+        }
+        drop(entries); // Nothing is allocated under it (B4).
+        found.into_iter().flatten().collect()
     }
 }
 
