@@ -305,8 +305,9 @@ fn many_claimers_get_each_job_exactly_once() {
 /// Claims jobs, up to three at a time, from some place on, and gives some back, until all are done.
 fn claim_all(db: &Database, jobs: &Table, held: &Table, worker: u32, all: u32) -> Done {
     let mut done = Done::default();
-    let mut turn = worker;
+    let (mut turn, begun) = (worker, Instant::now());
     loop {
+        assert!(begun.elapsed() < Duration::from_secs(120), "a job is lost");
         turn = turn.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
         let (count, gives_back) = (1 + (turn >> 28) as usize % 3, turn >> 24 & 7 == 0);
         let claimed = db.transact("claim", |tx| {

@@ -12,7 +12,7 @@
 //!    keeps both ([`Waited::keep_beside`]): two that gave one back for the other could go on for
 //!    ever.
 //! 4. *Named where it is known.* Whoever is denied a lock notes its key, in the same latch hold
-//!    ([`Waited::note`]): whoever waits can then say what for.
+//!    ([`Tree::note_key`], [`Tree::note_before`]): whoever waits can then say what for.
 //! 5. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
 //!    splits the gap; its lock then covers its new gap in the same mode ([`Waited::own_gap`]).
 //!
@@ -44,12 +44,6 @@ pub(crate) struct Waited {
 }
 
 impl Waited {
-    /// Notes which lock was denied, under the latch.
-    #[cold]
-    pub(crate) fn note(&mut self, name: KeyName) {
-        self.name = Some(name);
-    }
-
     /// Waits for a lock that was denied under the latch. The latch is free by now.
     pub(crate) fn wait<C: Context>(
         &mut self,
@@ -133,21 +127,24 @@ impl Waited {
 }
 
 impl Tree {
-    /// The name of the lock of `key`.
+    /// Notes, under the latch, that the lock of `key` was denied.
+    // Out of line, as the next: the callers are where each instruction counts.
     #[cold]
-    pub(crate) fn name_of(&self, key: &[u8]) -> KeyName {
-        KeyName { tree: self.id, key: KeySample::of(key) }
+    #[inline(never)]
+    pub(crate) fn note_key(&self, waited: &mut Waited, key: &[u8]) {
+        waited.name = Some(KeyName { tree: self.id, key: KeySample::of(key) });
     }
 
-    /// The name of the lock of the key before `slot`; see [`Tree::lock_before`].
+    /// Notes the same of the lock of the key before `slot`; see [`Tree::lock_before`].
     #[cold]
-    pub(crate) fn name_before(&self, node: Node<'_, [u8]>, slot: usize) -> KeyName {
+    #[inline(never)]
+    pub(crate) fn note_before(&self, waited: &mut Waited, node: Node<'_, [u8]>, slot: usize) {
         match slot.checked_sub(1) {
-            None => self.name_of(node.low_fence()),
+            None => self.note_key(waited, node.low_fence()),
             Some(before) => {
                 let mut scratch = Scratch::borrow();
                 node.key_into(before, &mut scratch.key);
-                self.name_of(&scratch.key)
+                self.note_key(waited, &scratch.key);
             }
         }
     }

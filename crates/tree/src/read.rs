@@ -74,9 +74,12 @@ impl Tree {
                 Err(slot) => (self.lock_before(node, slot), intent.gap_mode()),
             };
             if ctx.request(id, mode) == Outcome::Denied {
-                let is_gap = mode == intent.gap_mode();
-                let (Ok(slot) | Err(slot)) = found;
-                waited.note(if is_gap { self.name_before(node, slot) } else { self.name_of(key) });
+                match found {
+                    Err(slot) if mode == intent.gap_mode() => {
+                        self.note_before(&mut waited, node, slot);
+                    }
+                    _ => self.note_key(&mut waited, key),
+                }
                 drop(leaf);
                 waited.wait(ctx, id, mode)?;
                 continue;

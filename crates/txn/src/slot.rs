@@ -120,10 +120,15 @@ impl Slot {
     fn begin_among(core: &Arc<Core>, slots_max: u32, kind: Kind) -> Result<Box<Slot>> {
         let begin = |slot: &mut Slot| {
             slot.sequence = slot.sequence.wrapping_add(1);
-            slot.start(txn_id(core.epoch, slot.sequence, slot.index), kind);
+            slot.start(txn_id(core.epoch, slot.sequence, slot.index));
         };
         match core.registry.reuse(begin) {
-            Some(slot) => Ok(slot),
+            Some(mut slot) => {
+                if slot.kind != kind {
+                    slot.identify(kind);
+                }
+                Ok(slot)
+            }
             None => Slot::new(core, slots_max, kind, |index| txn_id(core.epoch, 0, index)),
         }
     }
@@ -182,16 +187,23 @@ impl Slot {
             anchor: Arc::new(Anchor(core.clone())),
         });
         slot.owner.set_txn(id);
-        slot.public().identify(who(slot.owner.number(), kind));
+        slot.identify(kind);
         Ok(slot)
     }
 
     #[inline]
-    fn start(&mut self, id: TxnId, kind: Kind) {
-        (self.id, self.kind) = (id, kind);
+    fn start(&mut self, id: TxnId) {
+        self.id = id;
         self.owner.set_txn(id);
-        self.public().identify(who(self.owner.number(), kind));
         self.public().start(id);
+    }
+
+    /// Says of what type the transactions in this slot are, until another is said: most often, one
+    /// type after the same type uses a slot.
+    #[cold]
+    fn identify(&mut self, kind: Kind) {
+        self.kind = kind;
+        self.public().identify(who(self.owner.number(), kind));
     }
 
     /// What others may read of this transaction.

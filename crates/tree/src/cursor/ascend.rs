@@ -60,8 +60,10 @@ impl Cursor {
         let (Ok(slot) | Err(slot)) = found;
         let id = if is_boundary { tree.lock_of(key) } else { tree.lock_before(node, slot) };
         if ctx.request(id, RangeMode::NS) == Outcome::Denied {
-            let name = if is_boundary { tree.name_of(key) } else { tree.name_before(node, slot) };
-            waited.note(name);
+            match is_boundary {
+                true => tree.note_key(waited, key),
+                false => tree.note_before(waited, node, slot),
+            }
             return Ok(Step::Wait(id, RangeMode::NS));
         }
         waited.settle(ctx, id);

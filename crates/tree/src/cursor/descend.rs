@@ -97,7 +97,7 @@ impl Cursor {
             // The gap of the last boundary reaches into the range.
             let id = tree.lock_of(&self.candidate);
             if ctx.request(id, RangeMode::NS) == Outcome::Denied {
-                waited.note(tree.name_of(&self.candidate));
+                tree.note_key(waited, &self.candidate);
                 return Ok(Step::Wait(id, RangeMode::NS));
             }
             waited.settle(ctx, id);

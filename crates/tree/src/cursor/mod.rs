@@ -235,7 +235,7 @@ impl Cursor {
         }
         let id = tree.lock_of(&self.candidate);
         if ctx.request(id, mode) == Outcome::Denied {
-            waited.note(tree.name_of(&self.candidate));
+            tree.note_key(waited, &self.candidate);
             return Ok(Step::Wait(id, mode));
         }
         waited.settle(ctx, id);

@@ -124,7 +124,7 @@ impl Tree {
             _ => {
                 let id = self.lock_of(key);
                 if ctx.request(id, RangeMode::XN) == Outcome::Denied {
-                    waited.note(self.name_of(key));
+                    self.note_key(waited, key);
                     return Verdict::Denied(id, RangeMode::XN);
                 }
                 waited.settle(ctx, id);
@@ -146,7 +146,7 @@ impl Tree {
         let before = self.lock_before(node, slot);
         if absent == Absent::Read {
             if ctx.request(before, RangeMode::NS) == Outcome::Denied {
-                waited.note(self.name_before(node, slot));
+                self.note_before(waited, node, slot);
                 return Verdict::Denied(before, RangeMode::NS);
             }
             waited.settle(ctx, before);
@@ -158,14 +158,14 @@ impl Tree {
         if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
             waited.keep_beside(ctx, self.lock_of(key));
-            waited.note(self.name_before(node, slot));
+            self.note_before(waited, node, slot);
             return Verdict::Denied(before, RangeMode::NX);
         }
         let (id, gap) = (self.lock_of(key), waited.own_gap(ctx, before));
         let mode = RangeMode::new(Part::X, gap);
         if ctx.request(id, mode) == Outcome::Denied {
             waited.keep_beside(ctx, before);
-            waited.note(self.name_of(key));
+            self.note_key(waited, key);
             return Verdict::Denied(id, mode);
         }
         ctx.pass_tag(before, id);
