@@ -176,8 +176,17 @@ impl LockOwner {
     #[inline]
     pub(crate) fn begin_age(&mut self) {
         self.standing = Standing::default();
-        if self.table.shared.ages_at_begin {
+        if self.table.shared.shows_beginnings {
             self.take_age();
+        }
+    }
+
+    /// All locks are released, and the next transaction begins.
+    #[inline]
+    pub(crate) fn begin_turn(&mut self) {
+        self.begin_age();
+        if self.table.shared.shows_beginnings {
+            self.slot_of_mine().shown.end_turn();
         }
     }
 

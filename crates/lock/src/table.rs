@@ -187,8 +187,9 @@ pub(crate) struct Shared {
     pub(crate) spinners: CachePadded<AtomicU32>,
     /// The next age (V3).
     pub(crate) ages: CachePadded<AtomicU64>,
-    /// Whether each transaction takes an age when it begins, and not when it first waits.
-    pub(crate) ages_at_begin: bool,
+    /// Whether each transaction shows that it begins, and takes an age then and not when it first
+    /// waits.
+    pub(crate) shows_beginnings: bool,
     pub(crate) options: LockOptions,
 }
 
@@ -205,7 +206,8 @@ impl LockTable {
                 detector: Mutex::new(()),
                 spinners: CachePadded::new(AtomicU32::new(0)),
                 ages: CachePadded::new(AtomicU64::new(1)),
-                ages_at_begin: options.deadlocks.judges_by_age()
+                shows_beginnings: options.deadlocks.judges_by_age()
+                    || options.deadlocks.has_digests()
                     || options.victims == VictimPolicy::KillYoung,
                 options,
             }),
@@ -341,7 +343,7 @@ impl LockTable {
         self.shared.registry.wake(&mut owner.granted);
         owner.max_tag = Lsn::ZERO;
         owner.last = NO_LOCK;
-        owner.begin_age();
+        owner.begin_turn();
         if owner.held.capacity() > HELD_KEPT {
             owner.held.shrink_to(HELD_KEPT);
         }

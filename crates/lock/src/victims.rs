@@ -67,6 +67,7 @@ pub(crate) struct Shown {
     age: AtomicU64,
     pipeline: AtomicU64,
     retries: AtomicU32,
+    turn: AtomicU32,
 }
 
 // Relaxed everywhere: the wait is published by a SeqCst store that follows, and read by a load that
@@ -82,6 +83,16 @@ impl Shown {
 
     pub(crate) fn show_age(&self, age: u64) {
         self.age.store(age, Ordering::Relaxed);
+    }
+
+    /// The owner has let go of all it had: what waited for it does so no more.
+    pub(crate) fn end_turn(&self) {
+        self.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The number of the owner's turn: from one release of all its locks to the next.
+    pub(crate) fn turn(&self) -> u32 {
+        self.turn.load(Ordering::Relaxed)
     }
 
     pub(crate) fn age(&self) -> u64 {

@@ -1,6 +1,9 @@
 //! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
 //! line in the list.
 
+mod deadlock_methods;
+mod deadlock_victims;
+mod deadlock_wait;
 mod early_release_reads;
 mod noise;
 mod range_modes;
@@ -8,5 +11,11 @@ mod range_modes;
 use crate::experiment::Experiment;
 
 /// All experiments.
-pub(crate) const EXPERIMENTS: &[Experiment] =
-    &[noise::EXPERIMENT, range_modes::EXPERIMENT, early_release_reads::EXPERIMENT];
+pub(crate) const EXPERIMENTS: &[Experiment] = &[
+    noise::EXPERIMENT,
+    range_modes::EXPERIMENT,
+    deadlock_wait::EXPERIMENT,
+    deadlock_methods::EXPERIMENT,
+    deadlock_victims::EXPERIMENT,
+    early_release_reads::EXPERIMENT,
+];

@@ -21,9 +21,10 @@
 //!   itself: of every cycle at least the lowest finds itself so, and never the highest. Several may
 //!   die for one cycle.
 //!
-//! Marks reach those who waited in the very queue. Whoever has gathered from one of *them* knows
-//! nothing of it: its digest is old until it looks again, whatever the flag says, and may raise an
-//! alarm, as in the paper.
+//! Marks reach those who waited in the very queue. Whoever has gathered from one of *them* is not
+//! told, but what it has gathered of owners with exact bits names their turns, and of a turn that
+//! is over nobody takes notice (see `digest`). Owners in the Bloom filter may raise an alarm by such
+//! a digest, as in the paper.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2,
 //! algorithm 5. Differences: dependencies are those by which grants are decided here (see `queue`);
@@ -35,7 +36,7 @@
 mod tests;
 
 use crate::{
-    deadlock::digest::{Digest, Digests},
+    deadlock::digest::{Digest, Digests, Member},
     deadlock::search,
     owner::LockOwner,
     registry::Counters,
@@ -70,10 +71,11 @@ fn refresh(table: &LockTable, owner: &mut LockOwner, shape: Digests) -> Option<u
     for _ in 0..GATHERINGS_MAX {
         let noted = table.slot(owner).digest.note();
         digest.clear(shape);
-        digest.insert(shape, owner.slot);
+        let me = member(table, owner.slot);
+        digest.insert(shape, me);
         found = None;
         graph.walk(table, owner.slot, |_, blocker| {
-            if blocker == owner.slot || gather(table, shape, owner.slot, blocker, &mut digest) {
+            if blocker == owner.slot || gather(table, shape, me, blocker, &mut digest) {
                 found = Some(blocker);
             }
         });
@@ -85,9 +87,15 @@ fn refresh(table: &LockTable, owner: &mut LockOwner, shape: Digests) -> Option<u
     found
 }
 
+/// An owner in its present turn.
+fn member(table: &LockTable, slot: u32) -> Member {
+    Member { slot, turn: table.shared.registry.slot(slot).shown.turn() }
+}
+
 /// Adds what is known of an owner in the way; whether it waits for `me`.
-fn gather(table: &LockTable, shape: Digests, me: u32, blocker: u32, sum: &mut Digest) -> bool {
-    sum.insert(shape, blocker);
+fn gather(table: &LockTable, shape: Digests, me: Member, blocker: u32, sum: &mut Digest) -> bool {
+    // A turn that has just begun is a wait that has just ended: then this one is marked.
+    sum.insert(shape, member(table, blocker));
     let backoff = table.shared.options.waiting != WaitPolicy::Sleep;
     let slot = table.shared.registry.slot(blocker);
     // A running owner waits for nobody, and its last wait's digest says nothing.

@@ -25,7 +25,7 @@ impl Wait {
         let noted = self.digest.note();
         let mut digest = Digest::default();
         digest.clear(SHAPE);
-        digest.insert(SHAPE, *self.holder.lock());
+        digest.insert(SHAPE, Member { slot: *self.holder.lock(), turn: 0 });
         self.digest.publish(noted, &digest)
     }
 
@@ -38,7 +38,7 @@ impl Wait {
     fn contains(&self, me: u32) -> bool {
         let mut sum = Digest::default();
         sum.clear(SHAPE);
-        self.digest.gather(SHAPE, me, true, &mut sum)
+        self.digest.gather(SHAPE, Member { slot: me, turn: 0 }, true, &mut sum)
     }
 }
 

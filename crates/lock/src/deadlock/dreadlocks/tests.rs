@@ -159,7 +159,7 @@ fn slept_through(digests: Digests, waiting: WaitPolicy) -> (LockTable, [LockOwne
 #[test]
 fn out_of_date_digest_raises_no_alarm() {
     for waiting in [WaitPolicy::SleepBackoff, WaitPolicy::Hybrid, WaitPolicy::Spin] {
-        let (table, [mut a, _b, mut c]) = slept_through(EXACT, waiting);
+        let (table, [mut a, _b, mut c]) = slept_through(Digests::bloom(), waiting);
         assert!(!looks(&table, &mut a));
         assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (0, 0));
         // c looks: its digest is fresh, and a is not in it.
@@ -170,13 +170,41 @@ fn out_of_date_digest_raises_no_alarm() {
 
 #[test]
 fn without_backoff_the_old_digest_is_a_false_alarm_or_a_false_death() {
-    let (table, [mut a, _b, _c]) = slept_through(EXACT, WaitPolicy::Sleep);
+    let (table, [mut a, _b, _c]) = slept_through(Digests::bloom(), WaitPolicy::Sleep);
     assert!(!looks(&table, &mut a), "confirmed before anybody dies");
     assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (1, 0));
-    let plain = Digests { confirm: false, ..EXACT };
+    let plain = Digests { confirm: false, ..Digests::bloom() };
     let (table, [mut a, _b, _c]) = slept_through(plain, WaitPolicy::Sleep);
     assert!(looks(&table, &mut a));
     assert_eq!((table.stats().deadlocks, table.stats().false_deaths), (1, 1));
+}
+
+#[test]
+fn exact_owners_know_their_turns_whatever_the_policy() {
+    let (table, [mut a, _b, _c]) = slept_through(EXACT, WaitPolicy::Sleep);
+    assert!(!looks(&table, &mut a));
+    assert_eq!(table.stats().false_alarms, 0);
+}
+
+#[test]
+fn old_digest_at_second_hand_raises_an_alarm_only_without_turns() {
+    // d waits for c waits for a. a commits; c is marked, d is not. a's next transaction meets d.
+    for (shape, alarms) in [(EXACT, 0), (Digests::bloom(), 1)] {
+        let table = table(shape, WaitPolicy::Hybrid);
+        let [mut a, mut c, mut d] = owners(&table);
+        take(&table, &mut a, 1, M::XN);
+        take(&table, &mut c, 3, M::XN);
+        take(&table, &mut d, 5, M::XN);
+        wait(&table, &mut c, 1, M::XN);
+        assert!(!looks(&table, &mut c));
+        wait(&table, &mut d, 3, M::XN);
+        assert!(!looks(&table, &mut d));
+        table.release_all(&mut a, Some(Lsn(1)));
+        take(&table, &mut a, 4, M::XN);
+        wait(&table, &mut a, 5, M::XN);
+        assert!(!looks(&table, &mut a));
+        assert_eq!(table.stats().false_alarms, alarms, "{shape:?}");
+    }
 }
 
 #[test]
@@ -205,7 +233,7 @@ fn bloom_collision(confirm: bool) -> (LockTable, LockOwner, [LockOwner; 2]) {
     let digest_of = |slot| {
         let mut digest = Digest::default();
         digest.clear(shape);
-        digest.insert(shape, slot);
+        digest.insert(shape, Member { slot, turn: 0 });
         digest
     };
     let first = digest_of(many[0].slot);

@@ -1,0 +1,150 @@
+//! Whom to kill when transactions run in pipelines that keep their locks until the log is flushed.
+//!
+//! A pipeline runs transaction after transaction and gives its locks back when it has run as many
+//! as it may, or when one of them is a deadlock's victim: both take a flush. That is how a system
+//! without early release pipelines; the engine itself releases at the commit record, so this runs
+//! on the lock manager alone, and a flush is a sleep.
+
+use std::time::Duration;
+
+use clearway_base::{Error, Lsn, TreeId, TxnId};
+use clearway_lock::{
+    LockId, LockOptions, LockOwner, LockTable, Outcome as Asked, RangeMode, VictimPolicy, WaitLimit,
+};
+use clearway_sync::{
+    atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+};
+use clearway_workloads::Rng;
+
+use crate::{
+    experiment::{Experiment, Lab, Outcome},
+    report::{Claim, Findings, Grid},
+    variants::{Sample, Samples},
+};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "deadlock_victims",
+    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 7",
+    shows: "killing the shortest pipeline costs the fewest flushes, without early release",
+    seconds: 3.0,
+    repetitions: 5,
+    options: |command| command,
+    run,
+    cases: &[],
+};
+
+const THREADS: u64 = 6;
+const FLUSH: Duration = Duration::from_millis(10);
+/// Transactions that a pipeline runs before it flushes of its own accord.
+const PIPELINE_MAX: u64 = 5_000;
+const BRANCHES: u64 = 20;
+const TELLERS: u64 = 10;
+/// Tellers, branches, accounts.
+const TREES: [TreeId; 3] = [TreeId(1), TreeId(2), TreeId(3)];
+
+/// A policy, and whether victims come first in their next attempt.
+const VARIANTS: [(&str, VictimPolicy, bool); 6] = [
+    ("kill short", VictimPolicy::KillShort, false),
+    ("kill long", VictimPolicy::KillLong, false),
+    ("kill young", VictimPolicy::KillYoung, false),
+    ("who closes it", VictimPolicy::Closer, false),
+    ("kill short, retries first", VictimPolicy::KillShort, true),
+    ("who closes it, retries first", VictimPolicy::Closer, true),
+];
+
+fn run(lab: &Lab<'_>) -> Outcome<Findings> {
+    let variants = VARIANTS.map(|(name, ..)| name.to_string()).to_vec();
+    let point = vec![format!("{THREADS} pipelines")];
+    let samples = Samples::take(point, variants, lab.repetitions, |_, variant, _| {
+        let (_, victims, retries) = VARIANTS[variant];
+        Ok(measure(victims, retries, lab.time))
+    })?;
+    let over = |other| samples.ratio(0, 0, other, "tps").median;
+    let claims = vec![
+        Claim::at_least("kill short over kill long", 1.0, over(1)),
+        Claim::at_least("kill short over kill young", 1.0, over(2)),
+    ];
+    Ok(Findings {
+        settings: vec![
+            ("a flush, in ms", 10.into()),
+            ("transactions of a pipeline, at most", PIPELINE_MAX.into()),
+            ("branches", BRANCHES.into()),
+            ("runs on", "the lock manager alone, locks kept until the flush".into()),
+        ],
+        claims,
+        grids: vec![Grid { title: "TPC-B's locks", samples, measure: "tps", baseline: 0 }],
+    })
+}
+
+fn measure(victims: VictimPolicy, retries_first: bool, time: Duration) -> Sample {
+    let table = LockTable::new(LockOptions { victims, ..LockOptions::default() });
+    let (ends, done) = (AtomicBool::new(false), AtomicU64::new(0));
+    let flushes = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for n in 0..THREADS {
+            let (table, ends, done, flushes) = (&table, &ends, &done, &flushes);
+            scope.spawn(move || {
+                let (mut owner, mut rng) = (table.owner(), Rng::stream(5, n));
+                while !ends.load(Ordering::Relaxed) {
+                    // Relaxed: read after the join.
+                    let ran = pipeline(table, &mut owner, &mut rng, ends, retries_first);
+                    done.fetch_add(ran, Ordering::Relaxed);
+                    flushes.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        thread::sleep(time);
+        ends.store(true, Ordering::Relaxed);
+    });
+    let seconds = time.as_secs_f64();
+    vec![
+        ("tps", done.into_inner() as f64 / seconds),
+        ("flushes/s", flushes.into_inner() as f64 / seconds),
+        ("deadlocks/s", table.stats().deadlocks as f64 / seconds),
+    ]
+}
+
+/// Runs transactions until one is a victim or enough are done; how many are. The victim of the
+/// last pipeline is the first of this one.
+fn pipeline(
+    table: &LockTable,
+    owner: &mut LockOwner,
+    rng: &mut Rng,
+    ends: &AtomicBool,
+    retries_first: bool,
+) -> u64 {
+    let mut ran = 0;
+    let mut lost = None;
+    while ran < PIPELINE_MAX && !ends.load(Ordering::Relaxed) {
+        // The age is the transaction's, the locks are the pipeline's.
+        if !(ran == 0 && owner.standing().retries() > 0) {
+            owner.set_txn(TxnId(ran + 1));
+        }
+        owner.set_pipeline(ran);
+        if transfer(table, owner, rng).is_err() {
+            lost = Some(owner.standing().after_loss());
+            break;
+        }
+        ran += 1;
+    }
+    thread::sleep(FLUSH);
+    table.release_all(owner, Some(Lsn(1)));
+    if let Some(lost) = lost.filter(|_| retries_first) {
+        owner.resume(lost);
+    }
+    ran
+}
+
+/// A teller, its branch, and a row of its own, kept until the pipeline flushes.
+fn transfer(table: &LockTable, owner: &mut LockOwner, rng: &mut Rng) -> Result<(), Error> {
+    let branch = rng.below(BRANCHES);
+    let rows = [branch * TELLERS + rng.below(TELLERS), branch, rng.below(1 << 40)];
+    for (tree, row) in TREES.into_iter().zip(rows) {
+        let id = LockId::of(tree, &row.to_be_bytes());
+        if table.try_acquire(owner, id, RangeMode::XN) == Asked::Denied {
+            table.acquire(owner, id, RangeMode::XN, WaitLimit::Forever)?;
+        }
+    }
+    Ok(())
+}
