@@ -258,6 +258,8 @@ pub(crate) struct Registry {
     free: Mutex<Vec<u32>>,
     /// Slots ever given out: every slot number in use is below.
     count: AtomicU32,
+    /// Slots that are given out now. Read as a rough number only, so Relaxed throughout.
+    in_use: AtomicU32,
 }
 
 impl Registry {
@@ -266,12 +268,14 @@ impl Registry {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             free: Mutex::new(Vec::new()),
             count: AtomicU32::new(0),
+            in_use: AtomicU32::new(0),
         }
     }
 
     /// Gives out a slot (R1).
     pub(crate) fn claim(&self) -> u32 {
         let mut free = self.free.lock();
+        self.in_use.fetch_add(1, Ordering::Relaxed);
         if let Some(slot) = free.pop() {
             return slot;
         }
@@ -287,6 +291,12 @@ impl Registry {
     /// Takes a slot back (R1).
     pub(crate) fn give_back(&self, slot: u32) {
         self.free.lock().push(slot);
+        self.in_use.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// How many owners there are now, about.
+    pub(crate) fn owners(&self) -> u32 {
+        self.in_use.load(Ordering::Relaxed)
     }
 
     /// How many slots exist; they are numbered from 0.
