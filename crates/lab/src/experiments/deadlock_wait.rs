@@ -14,15 +14,16 @@ use clearway_workloads::Rng;
 
 use crate::{
     experiment::{Experiment, Lab, Outcome},
+    machine,
     report::{Claim, Findings, Grid},
-    variants::{Sample, Samples, Spread},
+    variants::{Sample, Samples},
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "deadlock_wait",
     source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 5",
     shows: "the hybrid waits as well as the best policy, from one transaction at a time to many",
-    seconds: 0.4,
+    seconds: 0.3,
     repetitions: 5,
     options: |command| command,
     run,
@@ -33,6 +34,9 @@ const LEVELS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 const VARIANTS: [&str; 5] = ["spin", "sleep", "sleep, backoff", "hybrid", "search, hybrid"];
 const HYBRID: usize = 3;
 const DEFAULT: usize = 4;
+/// Transactions for each second of processor time that the whole process has used: on a machine
+/// that others use too, less is noise in it than in the throughput.
+const EFFICIENCY: &str = "per cpu s";
 /// How far the hybrid may be behind the best.
 const TOLERANCE: f64 = 0.05;
 const ACCOUNTS: u64 = 1_000;
@@ -60,7 +64,7 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
     let mut claims = Vec::new();
     for (which, what) in [(HYBRID, "hybrid"), (DEFAULT, "the default")] {
         for (point, level) in LEVELS.iter().enumerate() {
-            let what = format!("{what} over the best of the others, {level} threads");
+            let what = format!("{what} over the best policy, {level} threads");
             claims.push(Claim::at_least(&what, 1.0 - TOLERANCE, over_best(&samples, point, which)));
         }
     }
@@ -73,19 +77,23 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
             ("digests", "Bloom filters, without confirmation, as in the paper".into()),
             ("sleep between looks, in ms", 10.into()),
             ("commits", "not awaited".into()),
+            ("hybrid", "beyond two owners on two cores the same code as sleep, backoff".into()),
             ("levels", "beyond the number of cores, threads share them".into()),
         ],
         claims,
-        grids: vec![Grid { title: "TPC-B's locks", samples, measure: "tps", baseline: HYBRID }],
+        grids: vec![Grid {
+            title: "TPC-B's locks",
+            samples,
+            measure: EFFICIENCY,
+            baseline: HYBRID,
+        }],
     })
 }
 
-/// The median, over repetitions, of one variant over the best of the paper's four.
+/// The least of the median ratios of one variant to each of the paper's four, itself included.
 fn over_best(samples: &Samples, point: usize, variant: usize) -> f64 {
-    let mine = samples.values(point, variant, "tps");
-    let others: Vec<_> = (0..DEFAULT).map(|v| samples.values(point, v, "tps")).collect();
-    let best = |n: usize| others.iter().map(|values| values[n]).fold(0.0, f64::max);
-    Spread::of(&mine.iter().enumerate().map(|(n, tps)| tps / best(n)).collect::<Vec<_>>()).median
+    let over = |other| samples.ratio(point, variant, other, EFFICIENCY).median;
+    (0..DEFAULT).map(over).fold(f64::INFINITY, f64::min)
 }
 
 fn measure(threads: u64, variant: usize, time: Duration) -> Outcome<Sample> {
@@ -101,6 +109,7 @@ fn measure(threads: u64, variant: usize, time: Duration) -> Outcome<Sample> {
     }
     let (ends, done) = (AtomicBool::new(false), AtomicU64::new(0));
     let before = db.stats().engine.lock;
+    let cpu_before = machine::cpu_seconds();
     let failed = thread::scope(|scope| {
         let client = |n| {
             let (db, tables, ends, done) = (&db, &tables, &ends, &done);
@@ -115,8 +124,11 @@ fn measure(threads: u64, variant: usize, time: Duration) -> Outcome<Sample> {
         return Err(error.into());
     }
     let after = db.stats().engine.lock;
+    let cpu = machine::cpu_seconds() - cpu_before;
+    let done = done.into_inner() as f64;
     Ok(vec![
-        ("tps", done.into_inner() as f64 / time.as_secs_f64()),
+        ("tps", done / time.as_secs_f64()),
+        (EFFICIENCY, done / cpu.max(0.001)),
         ("waits", (after.waits - before.waits) as f64),
         ("false alarms", after.false_alarms as f64),
         ("false deaths", after.false_deaths as f64),

@@ -23,8 +23,8 @@
 //!
 //! Marks reach those who waited in the very queue. Whoever has gathered from one of *them* is not
 //! told, but what it has gathered of owners with exact bits names their turns, and of a turn that
-//! is over nobody takes notice (see `digest`). Owners in the Bloom filter may raise an alarm by such
-//! a digest, as in the paper.
+//! is over nobody takes notice (see `digest`). Owners in the Bloom filter may raise an alarm by
+//! such a digest, as in the paper.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2,
 //! algorithm 5. Differences: dependencies are those by which grants are decided here (see `queue`);

@@ -1,0 +1,153 @@
+//! What deadlocks and waits cost: how long it takes from the moment a cycle closes until its victim
+//! knows, how long a hot lock takes from one thread to another, and what share of the work with
+//! many waiters on one row is looking for deadlocks.
+//!
+//! ```text
+//! cargo run --release -p clearway-lock --example deadlock_speed
+//! valgrind --tool=callgrind deadlock_speed row       # then: callgrind_annotate, share of `look`
+//! ```
+
+use std::{
+    env, hint,
+    sync::{
+        Barrier,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use clearway_base::{Lsn, TreeId};
+use clearway_lock::{
+    DeadlockMethod, Digests, LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode,
+    VictimPolicy, WaitLimit, WaitPolicy,
+};
+
+fn id(n: u64) -> LockId {
+    LockId::of(TreeId(1), &n.to_be_bytes())
+}
+
+fn take(table: &LockTable, owner: &mut LockOwner, n: u64) {
+    assert_eq!(table.try_acquire(owner, id(n), RangeMode::XN), Outcome::Granted);
+}
+
+fn wait(table: &LockTable, owner: &mut LockOwner, n: u64) -> Result<(), clearway_base::Error> {
+    table.acquire(owner, id(n), RangeMode::XN, WaitLimit::Forever)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Median time, in microseconds, from the request that closes a cycle of two to the victim's
+/// error: the closer's, or the sleeping other's.
+fn time_to_die(deadlocks: DeadlockMethod, victims: VictimPolicy) -> f64 {
+    let table = LockTable::new(LockOptions { deadlocks, victims, ..LockOptions::default() });
+    let mut times = Vec::new();
+    for _ in 0..200 {
+        let (mut a, mut b) = (table.owner(), table.owner());
+        a.set_pipeline(9);
+        take(&table, &mut a, 1);
+        take(&table, &mut b, 2);
+        let sleeps = Barrier::new(2);
+        let closed = thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                sleeps.wait();
+                let died = wait(&table, &mut a, 2).is_err();
+                let now = Instant::now();
+                table.release_all(&mut a, None);
+                died.then_some(now)
+            });
+            sleeps.wait();
+            thread::sleep(Duration::from_micros(300));
+            let closed = Instant::now();
+            let died = wait(&table, &mut b, 1).is_err().then(Instant::now);
+            table.release_all(&mut b, None);
+            let other = other.join().expect("no panic");
+            other.or(died).expect("somebody died") - closed
+        });
+        times.push(closed.as_secs_f64() * 1e6);
+    }
+    median(times)
+}
+
+/// Nanoseconds for each hand-over of one lock between two threads: whoever has it lets go when the
+/// other waits, and asks for it again.
+fn hand_over(waiting: WaitPolicy) -> f64 {
+    const ROUNDS: u32 = 10_000;
+    let table = LockTable::new(LockOptions { waiting, ..LockOptions::default() });
+    let done = AtomicU32::new(0);
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut owner = table.owner();
+                for _ in 0..ROUNDS {
+                    wait(&table, &mut owner, 1).expect("one lock makes no cycle");
+                    while table.is_idle_except(&owner, id(1)) && done.load(Ordering::Relaxed) == 0 {
+                        hint::spin_loop();
+                    }
+                    table.release_all(&mut owner, Some(Lsn(1)));
+                }
+                done.store(1, Ordering::Relaxed);
+            });
+        }
+    });
+    let each = begun.elapsed().as_nanos() as f64 / f64::from(2 * ROUNDS);
+    let stats = table.stats();
+    println!("  ({} waits and {} sleeps in {} hand-overs)", stats.waits, stats.parks, 2 * ROUNDS);
+    each
+}
+
+/// The least of some measurements: what the machine does when nobody disturbs it.
+fn least(measure: impl Fn() -> f64) -> f64 {
+    (0..7).map(|_| measure()).fold(f64::INFINITY, f64::min)
+}
+
+/// `waiters` threads that hold a row of their own each and wait for one and the same.
+fn one_row(deadlocks: DeadlockMethod, waiters: u64) -> f64 {
+    const ROUNDS: u64 = 20;
+    let table = LockTable::new(LockOptions { deadlocks, ..LockOptions::default() });
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for n in 0..waiters {
+            let table = &table;
+            scope.spawn(move || {
+                let mut owner = table.owner();
+                for _ in 0..ROUNDS {
+                    take(table, &mut owner, 100 + n);
+                    wait(table, &mut owner, 1).expect("no cycle");
+                    // The others come and stand in the queue.
+                    thread::yield_now();
+                    table.release_all(&mut owner, Some(Lsn(1)));
+                }
+            });
+        }
+    });
+    let each = begun.elapsed().as_secs_f64() * 1e6 / (waiters * ROUNDS) as f64;
+    println!("  {:?}", table.stats());
+    each
+}
+
+fn main() {
+    let digests = DeadlockMethod::Dreadlocks(Digests::default());
+    if let Some(what) = env::args().nth(1) {
+        let method = if what == "digests" { digests } else { DeadlockMethod::Search };
+        println!("one row, 1024 waiters: {:.1} µs", one_row(method, 1024));
+        return;
+    }
+    for (name, method) in [("search", DeadlockMethod::Search), ("digests", digests)] {
+        for (who, victims) in [("closer", VictimPolicy::Closer), ("other", VictimPolicy::KillLong)]
+        {
+            let us = time_to_die(method, victims);
+            println!("{name}: victim, the {who}, knows after {us:.1} µs (median)");
+        }
+    }
+    for waiting in [WaitPolicy::Spin, WaitPolicy::Hybrid, WaitPolicy::SleepBackoff] {
+        println!("hand-over, {waiting:?}: {:.0} ns at best", least(|| hand_over(waiting)));
+    }
+    for (name, method) in [("search", DeadlockMethod::Search), ("digests", digests)] {
+        println!("one row, 1024 waiters, {name}: {:.1} µs", one_row(method, 1024));
+    }
+}
