@@ -73,7 +73,7 @@ pub enum Error {
     Deadlock {
         /// The victim.
         txn: TxnId,
-        /// Who waited for what.
+        /// Who waited for what; `None` if it died by a rule, such as a limit, and not for a cycle.
         cycle: Option<Arc<DeadlockCycle>>,
     },
     /// A lock was not granted within the limit. The transaction is still active.

@@ -2,15 +2,16 @@
 //! who gave up.
 //!
 //! Invariants:
-//! - C1. A cycle is written down after it is certain and before its victim withdraws, under
-//!   `detector`: its members sleep, so that what is read of them one after the other was true at
-//!   one moment (but for somebody who gives up at a time limit; see D2 of `deadlock`).
+//! - C1. A cycle is written down after it is certain and before its victim withdraws: its members
+//!   wait, so that what is read of them one after the other was true at one moment (but for
+//!   somebody who gives up at a time limit; see G2 of `deadlock/graph.rs`). Who dies by a rule,
+//!   such as its age, has a cycle to tell only if the checker found one.
 //! - C2. Owners go by their slot's number; whoever uses the table knows which of its transactions
 //!   has it. Keys go by their identity.
 //! - C3. Nothing here is called before somebody has waited or was refused.
 //!
-//! This is the whole border between detection and diagnosis: a method of detection needs to know
-//! the members of its cycle in order, and calls [`LockTable::describe`].
+//! This is the whole border between detection and diagnosis: a method that knows the members of its
+//! cycle, in order, calls [`LockTable::describe`].
 
 use crate::{
     identity::LockId, mode::RangeMode, owner::LockOwner, registry::Target, table::LockTable,

@@ -43,7 +43,11 @@ impl Core {
     ) -> Error {
         match error {
             Error::Deadlock { txn, .. } => {
-                let cycle = Arc::new(self.cycle(&owner.take_cycle()));
+                let members = owner.take_cycle();
+                if members.is_empty() {
+                    return error; // It died by a rule, maybe for nothing.
+                }
+                let cycle = Arc::new(self.cycle(&members));
                 self.contention.remember(cycle.clone());
                 Error::Deadlock { txn, cycle: Some(cycle) }
             }
