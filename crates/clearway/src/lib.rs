@@ -78,8 +78,14 @@
 //! | … with [`skip_locked`](Scan::skip_locked), of what it returns | X | N |
 //!
 //! An insert looks whether the gap it goes into is free, and does not keep it: inserts into one
-//! gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables are
-//! locked by intention counters that transactions of different kinds share without a queue.
+//! gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables, and
+//! the database above them, are locked by intention counters that transactions of different kinds
+//! share without a queue.
+//!
+//! Whoever reads or writes most of a table may lock it as a whole instead of each key:
+//! [`lock_table`](Transaction::lock_table), and for all tables
+//! [`lock_database`](Transaction::lock_database). [`Options::escalate_after`] does that by itself
+//! for transactions that hold many locks on one table.
 //!
 //! All locks are kept until commit and released **before** the commit is flushed; whoever takes
 //! one over is told the commit's position in the log and is not acknowledged before it is durable.
@@ -128,7 +134,7 @@
 //! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
 //!   an open transaction could still need for its rollback cannot be recycled.
 //! - A lock takes some 64 bytes while it is held: scans of millions of rows are better done in
-//!   parts.
+//!   parts, or under a [lock on the table](Transaction::lock_table), which takes none on its keys.
 //! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least; blocking
 //!   threads share flushes too, but each commit wakes a thread.
 //!
@@ -154,7 +160,7 @@ pub use clearway_base::{
     DeadlockCycle, DeadlockMember, Error, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample, LockConflict,
     LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
 };
-pub use clearway_lock::{LockStats, RangeProtocol};
+pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
 pub use clearway_log::{GroupPolicy, LogStats, Strategy as LogStrategy};
 pub use clearway_pool::PoolStats;
 pub use clearway_tree::{Direction, LevelReport, TreeReport};

@@ -171,6 +171,19 @@ impl Options {
         self
     }
 
+    /// Lock escalation: a transaction that has taken more than so many locks on the keys of one
+    /// table tries to lock the table as a whole, shared if it has only read there, and takes no
+    /// more on its keys if that succeeds. It never waits for it: while others are in the way it
+    /// goes on with keys, and tries again after as many more. Default `None`: never.
+    ///
+    /// It bounds the memory of large transactions, and makes others wait that would not have: a
+    /// transaction that is known to be large does better with
+    /// [`lock_table`](crate::Transaction::lock_table) at its beginning.
+    pub fn escalate_after(mut self, locks: Option<usize>) -> Options {
+        self.engine.escalate_after = locks;
+        self
+    }
+
     /// Whether opening may create the database. Default [`Creation::IfMissing`].
     pub fn create(mut self, policy: Creation) -> Options {
         self.engine.create = policy;

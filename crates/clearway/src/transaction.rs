@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
+use clearway_lock::AbsoluteMode;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Kind, Savepoint};
 
@@ -267,6 +268,50 @@ impl Transaction {
     /// Always [`Error::Aborted`].
     pub fn abort<T>(&self, reason: impl Into<String>) -> Result<T> {
         Err(Error::Aborted { reason: reason.into() })
+    }
+
+    /// Locks a whole table until the transaction ends: shared, and nobody writes it meanwhile;
+    /// exclusively, and nobody uses it. The transaction then reads (or, under an exclusive lock,
+    /// writes) the table without locks on keys, which costs less time and no memory: made for
+    /// large scans, bulk loads and rewrites. Everybody who uses the table otherwise is waited for
+    /// first, and waits for this transaction afterwards.
+    ///
+    /// A shared holder may write as well, and then locks the keys it writes. Two shared holders
+    /// that both come to write are a deadlock, so who will write everything should begin with the
+    /// exclusive lock.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// use clearway::AbsoluteMode;
+    /// let stars = db.table("stars")?;
+    /// db.transact("load", |tx| {
+    ///     tx.lock_table(&stars, AbsoluteMode::Exclusive)?;
+    ///     (0..1000u32).try_for_each(|n| tx.insert(&stars, n.to_be_bytes(), "a star"))
+    /// })?;
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As of every operation that waits for a lock: [`Error::Deadlock`], [`Error::LockTimeout`],
+    /// [`Error::WouldBlock`]; after the last two the transaction has the locks it had before.
+    pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
+        let result = self.inner.lock_table(&table.inner, mode);
+        self.note(result)
+    }
+
+    /// Locks all tables at once, as [`lock_table`](Transaction::lock_table) locks one: shared, for
+    /// a consistent dump or comparison of several tables; exclusively, for loading or rewriting
+    /// all of them. [`Database::backup`](crate::Database::backup) needs no such lock.
+    ///
+    /// Tables can be created meanwhile, and stay empty until the lock is gone. Dropping a table
+    /// and [`verify`](crate::Database::verify) wait for an exclusive holder, drops for a shared
+    /// one too: so a thread that holds this lock must do neither before its transaction ends.
+    ///
+    /// # Errors
+    /// Those of `lock_table`.
+    pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
+        let result = self.inner.lock_database(mode);
+        self.note(result)
     }
 
     /// Marks the present state, to come back to with [`rollback_to`](Transaction::rollback_to).

@@ -17,8 +17,15 @@ use clearway_base::TreeId;
 pub struct LockId(pub u64);
 
 /// The identity of what intent locks protect: a table, or the whole database.
+///
+/// A table's is the number of its tree, which is never 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ResourceId(pub u32);
+
+impl ResourceId {
+    /// The whole database. No table shares its entry.
+    pub const DATABASE: ResourceId = ResourceId(0);
+}
 
 // Odd constants with about half of their bits set; digits of the golden ratio, of e and of pi.
 const TREE_MIX: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -5,6 +5,8 @@
 //! - T2. IS and IX are *intents*: compatible with each other and with themselves, so a conflict
 //!   always involves an *absolute* mode (S, SIX or X).
 
+use crate::mode::RangeMode;
+
 /// An intent lock mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -22,6 +24,24 @@ pub enum IntentMode {
 }
 
 use IntentMode::{IS, IX, S, SIX, X};
+
+/// How somebody locks a whole table, or the whole database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AbsoluteMode {
+    /// Against writers: for a large scan, or a copy of one moment.
+    Shared,
+    /// Against everybody: for a bulk load or a rewrite of all there is.
+    Exclusive,
+}
+
+impl From<AbsoluteMode> for IntentMode {
+    fn from(mode: AbsoluteMode) -> IntentMode {
+        match mode {
+            AbsoluteMode::Shared => S,
+            AbsoluteMode::Exclusive => X,
+        }
+    }
+}
 
 /// A set of modes, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -114,6 +134,25 @@ impl IntentMode {
         matches!(self, S | SIX | X)
     }
 
+    /// The intent that whoever takes this mode on a table first takes on the database.
+    #[inline]
+    pub const fn above(self) -> IntentMode {
+        match self {
+            IS | S => IS,
+            IX | SIX | X => IX,
+        }
+    }
+
+    /// What the holder has on every key of the resource, and on every gap, without a lock on it.
+    #[inline]
+    pub const fn on_every_key(self) -> RangeMode {
+        match self {
+            IS | IX => RangeMode::NN,
+            S | SIX => RangeMode::SS,
+            X => RangeMode::XX,
+        }
+    }
+
     /// Whether its holder may have written parts of the resource under locks of their own.
     pub(crate) const fn writes_parts(self) -> bool {
         matches!(self, IX | SIX)
@@ -172,6 +211,22 @@ mod tests {
                     // A stronger mode conflicts with at least as much.
                     assert!(c.compatible(a) && c.compatible(b) || !c.compatible(sup));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_held_on_every_key_conflicts_where_the_modes_do() {
+        // Who has an intent may have a lock of this mode on some key.
+        let on_some_key = |mode| match mode {
+            IS => RangeMode::SS,
+            IX | SIX => RangeMode::XX,
+            absolute => absolute.on_every_key(),
+        };
+        for absolute in [S, SIX, X] {
+            for other in IntentMode::ALL.into_iter().filter(|&mode| mode.compatible(absolute)) {
+                assert!(absolute.on_every_key().compatible(on_some_key(other)));
+                assert!(!absolute.above().is_absolute());
             }
         }
     }

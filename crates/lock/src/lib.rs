@@ -59,7 +59,7 @@ mod wait;
 pub use cycle::{Awaited, CycleMember};
 pub use deadlock::{DeadlockMethod, digest::Digests};
 pub use identity::{LockId, ResourceId};
-pub use intent::IntentMode;
+pub use intent::{AbsoluteMode, IntentMode};
 pub use mode::{Part, RangeMode};
 pub use owner::LockOwner;
 pub use protocol::RangeProtocol;

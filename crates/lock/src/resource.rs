@@ -26,7 +26,10 @@
 #[cfg(all(test, loom))]
 mod models;
 
-use clearway_base::Lsn;
+use clearway_base::{
+    Lsn,
+    zoo::{self, Bug},
+};
 use clearway_sync::{
     SpinLatch,
     atomic::{AtomicU64, Ordering},
@@ -53,7 +56,7 @@ impl Resource {
         // Relaxed: the caller was granted its lock after the tags rose (L5), under the latch or by
         // a grant, whose Acquire orders these loads.
         let own = self.self_tag.load(Ordering::Relaxed);
-        if mode.is_absolute() {
+        if mode.is_absolute() && !zoo::has(Bug::DescendantTagIgnored) {
             Lsn(own.max(self.descendant_tag.load(Ordering::Relaxed)))
         } else {
             Lsn(own)
@@ -95,6 +98,7 @@ impl IntentLocks {
     #[inline]
     fn others(&self, held: Option<IntentMode>) -> ModeSet {
         match held {
+            _ if zoo::has(Bug::UpgradeBlocksItself) => self.present,
             Some(mode) if self.granted[mode as usize] == 1 => self.present.without(mode),
             _ => self.present,
         }
@@ -123,7 +127,8 @@ impl IntentLocks {
         wanted: IntentMode,
         queue: bool,
     ) -> bool {
-        let behind = |waiter: &Waiter| !waiter.wanted.compatible(wanted);
+        let behind =
+            |waiter: &Waiter| !waiter.wanted.compatible(wanted) && !zoo::has(Bug::AbsoluteStarved);
         let free = !self.others(held).meets(wanted.conflicts())
             && (held.is_some() || !self.waiters.iter().any(behind));
         if free {
@@ -150,6 +155,11 @@ impl IntentLocks {
 
     /// Withdraws a waiting request (L4).
     pub(crate) fn withdraw(&mut self, owner: u32, handover: impl Handover) {
+        if zoo::has(Bug::WaiterLeftBehind) {
+            self.waiters.iter_mut().filter(|waiter| waiter.owner == owner).for_each(|waiter| {
+                waiter.owner = u32::MAX; // Nobody's, for ever.
+            });
+        }
         self.waiters.retain(|waiter| waiter.owner != owner);
         self.pass_on(handover);
     }
@@ -174,7 +184,8 @@ impl IntentLocks {
                 }
                 let ahead = if upgrades { ModeSet::default() } else { asked };
                 let blocking = self.others(waiter.held).union(ahead);
-                let pass = !blocking.meets(waiter.wanted.conflicts());
+                let left = zoo::has(Bug::WaiterLeftBehind) && waiter.owner == u32::MAX;
+                let pass = !left && !blocking.meets(waiter.wanted.conflicts());
                 if pass {
                     self.change(waiter.held, Some(waiter.wanted));
                     granted(waiter.owner);

@@ -57,8 +57,8 @@ use crate::{
 pub struct LockOptions {
     /// Buckets, rounded up to a power of two; 64 bytes each. Default 131,072, that is 8 MiB.
     pub buckets: usize,
-    /// Entries for intent locks, rounded up to a power of two; 128 bytes each. Resources beyond
-    /// this number share entries: a false conflict at the worst. Default 1,024.
+    /// Entries for intent locks on tables, rounded up to a power of two; 128 bytes each. Tables
+    /// beyond this number share entries: a false conflict at the worst. Default 1,024.
     pub intents: usize,
     /// The limit meant by [`WaitLimit::Default`]; `None` waits for ever. Default 10 s.
     pub wait_limit: Option<Duration>,
@@ -197,7 +197,7 @@ impl LockTable {
     /// A table without locks.
     pub fn new(options: LockOptions) -> LockTable {
         let buckets = options.buckets.next_power_of_two();
-        let resources = options.intents.next_power_of_two();
+        let resources = 1 + options.intents.next_power_of_two();
         LockTable {
             shared: Arc::new(Shared {
                 buckets: (0..buckets).map(|_| Bucket::new()).collect(),
@@ -231,7 +231,9 @@ impl LockTable {
     /// The index of the entry that stands for a resource.
     #[inline]
     pub(crate) fn entry_of(&self, resource: ResourceId) -> u32 {
-        resource.0 & (self.shared.resources.len() as u32 - 1)
+        // The first is the database's alone; tables share the others.
+        let tables = self.shared.resources.len() as u32 - 1;
+        if resource == ResourceId::DATABASE { 0 } else { 1 + (resource.0 & (tables - 1)) }
     }
 
     #[inline]

@@ -49,6 +49,9 @@ pub struct EngineOptions {
     pub node_bytes: usize,
     /// Which locks a commit gives back early.
     pub early_release: EarlyRelease,
+    /// A transaction that has taken more than so many range locks on one table tries to lock the
+    /// table as a whole, without waiting, and then takes no more. Default: never.
+    pub escalate_after: Option<usize>,
     /// Whether opening may create the database.
     pub create: Creation,
     /// A checkpoint starts after this many bytes of log. It is clipped to a quarter of the log's
@@ -72,6 +75,7 @@ impl Default for EngineOptions {
             range_protocol: RangeProtocol::Orthogonal,
             node_bytes: PAGE_SIZE,
             early_release: EarlyRelease::All,
+            escalate_after: None,
             create: Creation::IfMissing,
             checkpoint_log_bytes: 256 << 20,
             background: true,

@@ -13,10 +13,15 @@
 //!   off the undo list.
 //! - T4. A slot holds a reference to the engine's core, in the free list too, so that a begin and
 //!   an end touch no shared reference count. Closing the engine empties the lists.
+//! - T6. While an operation on a table runs, or an undo in it, `cover` is what the transaction has
+//!   on every key there by absolute locks. It takes no range locks that this covers, and meets no
+//!   tags on them: it met the self and descendant tags of the absolute lock, which no commit can
+//!   raise while it is held.
 //! - T5. `tables` knows only tables of the slot's own opening: an id alone would also fit a table
 //!   of another database, so the opening is compared before the id is looked up.
 
 mod context;
+mod escalation;
 mod freeing;
 mod table_use;
 mod waiting;
@@ -27,7 +32,9 @@ use clearway_base::{
     Error, Lsn, LsnSpan, Result, TreeId, TxnId,
     failpoint::{self, Failpoint},
 };
-use clearway_lock::{IntentMode, LockOwner, Outcome, RangeProtocol, ResourceId, WaitLimit};
+use clearway_lock::{
+    IntentMode, LockOwner, Outcome, RangeMode, RangeProtocol, ResourceId, WaitLimit,
+};
 use clearway_log::Record;
 use clearway_tree::LeafHint;
 
@@ -81,6 +88,10 @@ pub(crate) struct Slot {
     /// Its waits that are not counted yet.
     passed_waits: Vec<PassedWait>,
     tables: Vec<TableUse>,
+    /// The intent lock the running transaction holds on the database.
+    database: Option<IntentMode>,
+    /// See T6.
+    cover: RangeMode,
     /// Savepoints that can be rolled back to: serial number and undo position, both ascending.
     pub(crate) savepoints: Vec<(u64, usize)>,
     pub(crate) savepoint_serial: u64,
@@ -175,6 +186,8 @@ impl Slot {
             has_announced: false,
             passed_waits: Vec::new(),
             tables: Vec::new(),
+            database: None,
+            cover: RangeMode::NN,
             savepoints: Vec::new(),
             savepoint_serial: 0,
             ghosts: Vec::new(),
@@ -232,6 +245,8 @@ impl Slot {
             self.tables.clear();
         }
         self.tables.iter_mut().for_each(TableUse::end);
+        self.database = None;
+        self.cover = RangeMode::NN;
         let anchor = self.anchor.clone();
         let refused = anchor.0.registry.give_back(self);
         if let Some(refused) = refused {
@@ -251,7 +266,7 @@ impl Slot {
         let at = self.tables.iter().position(|used| used.tree == tree);
         if let Some(at) = at
             && table.belongs_to(self.opening)
-            && self.tables[at].intent.is_some_and(|held| held == mode || held != IntentMode::IS)
+            && self.tables[at].intent.is_some_and(|held| held.covers(mode))
         {
             return Ok(at);
         }
@@ -270,6 +285,7 @@ impl Slot {
         // they must not: it would share an entry with some tables, and a drop holds its table's
         // absolutely while it changes the catalogue.
         if tree != TreeId::CATALOGUE {
+            self.enter_database(mode.above())?;
             let resource = ResourceId(tree.0);
             let outcome = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
             if outcome == Outcome::Denied {
@@ -284,8 +300,33 @@ impl Slot {
             self.tables.push(TableUse::new(tree));
             self.tables.len() - 1
         });
-        self.tables[at].intent = Some(mode);
+        let database = self.database.filter(|_| tree != TreeId::CATALOGUE);
+        self.tables[at].hold(mode, database);
         Ok(at)
+    }
+
+    /// Makes sure that the transaction holds `mode` on the database: the intents of its tables'
+    /// locks, taken with the first of them.
+    #[inline]
+    fn enter_database(&mut self, mode: IntentMode) -> Result<()> {
+        if self.database.is_some_and(|held| held.covers(mode)) {
+            return Ok(());
+        }
+        let database = ResourceId::DATABASE;
+        self.core.locks.acquire_intent(&mut self.owner, database, mode, self.limit)?;
+        self.database = Some(self.database.map_or(mode, |held| held.supremum(mode)));
+        Ok(())
+    }
+
+    /// Locks the whole database (T6).
+    pub(crate) fn lock_database(&mut self, mode: IntentMode) -> Result<()> {
+        self.core.check_open()?;
+        self.enter_database(mode)?;
+        let database = self.database;
+        for used in self.tables.iter_mut().filter(|used| used.tree != TreeId::CATALOGUE) {
+            used.intent.into_iter().for_each(|mode| used.hold(mode, database));
+        }
+        Ok(())
     }
 
     /// Runs one operation on `table`, its hint at hand.
@@ -297,9 +338,15 @@ impl Slot {
         operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
     ) -> Result<R> {
         let at = self.enter(table, mode)?;
-        let mut hint = self.tables[at].hint;
+        let used = &self.tables[at];
+        self.cover = used.cover;
+        let mut hint = used.hint;
+        let held = self.owner.held();
         let result = operation(self, &mut hint);
         self.tables[at].note(hint);
+        if self.core.options.escalate_after.is_some() {
+            self.count_locks(at, held);
+        }
         result
     }
 
@@ -330,6 +377,8 @@ impl Slot {
     fn undo_one(&mut self, body: &[u8]) -> Result<()> {
         let core = self.core.clone();
         let tree = core.tree_of(body)?;
+        let used = self.tables.iter().find(|used| used.tree == tree.id());
+        self.cover = used.map_or(RangeMode::NN, |used| used.cover); // T6
         tree.undo(self, body)
     }
 

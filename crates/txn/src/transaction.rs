@@ -6,7 +6,7 @@ use clearway_base::{
     Error, Lsn, Result, TxnId,
     zoo::{self, Bug},
 };
-use clearway_lock::{IntentMode, Standing, WaitLimit};
+use clearway_lock::{AbsoluteMode, IntentMode, Standing, WaitLimit};
 use clearway_tree::{Direction, LeafHint, ReadIntent};
 
 use crate::{
@@ -66,6 +66,12 @@ impl Transaction {
             Err(Error::TooManyTransactions { .. }) => refused(REFUSED_FULL),
             Err(_) => refused(REFUSED_CLOSED),
         }
+    }
+
+    /// The slot of a transaction that runs.
+    #[cfg(test)]
+    pub(crate) fn slot(&self) -> &Slot {
+        self.slot.as_ref().expect("it runs")
     }
 
     /// Why there is no slot.
@@ -207,6 +213,23 @@ impl Transaction {
     #[inline]
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         self.run(table, IntentMode::IX, |slot, hint| table.tree().delete(slot, hint, key))
+    }
+
+    /// Locks a whole table: a reader under it, or a writer if the lock is exclusive, takes no locks
+    /// on keys. Waits for those who use the table otherwise.
+    pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
+        self.run(table, mode.into(), |_, _| Ok(()))
+    }
+
+    /// Locks the whole database likewise: all tables there are. A table that is created meanwhile
+    /// can be used when the lock is gone, and drops wait.
+    pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
+        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
+        let result = slot.lock_database(mode.into());
+        match result {
+            Err(Error::Deadlock { .. }) => self.die(result),
+            result => result,
+        }
     }
 
     /// A cursor over the keys between two bounds. Nothing is locked before its first step, but

@@ -38,7 +38,7 @@ pub fn run(choice: &Choice) -> bool {
         return false;
     }
     // Builds them, too: these lanes are test programs, and cargo runs them.
-    for lane in [Lane::Specs, Lane::Locks] {
+    for lane in [Lane::Specs, Lane::Locks, Lane::Intents] {
         if !lane.command(choice).status().is_ok_and(|status| status.success()) {
             println!("zoo: the lane `{}` fails without a bug", lane.name());
             return false;
@@ -94,17 +94,12 @@ fn catches(lane: Lane, bug: Bug, choice: &Choice) -> bool {
 
 impl Lane {
     fn command(self, choice: &Choice) -> Command {
-        let tests = match self {
-            Lane::Specs => Some("-p clearway-txn --test isolation"),
-            // Its unit tests: the others take seconds, and see no more of these bugs.
-            Lane::Locks => Some("-p clearway-lock --lib"),
-            _ => None,
-        };
-        if let Some(tests) = tests {
+        if let Some(tests) = self.tests() {
             let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
             // In the profile of this program, so that the engine is built once for both.
-            let line = format!("test --quiet --profile prove {tests} --features clearway-base/zoo");
-            command.args(line.split_whitespace());
+            command.args(["test", "--quiet", "--profile", "prove"]);
+            command.args(["--features", "clearway-base/zoo"]);
+            command.args(tests.split(' '));
             return command;
         }
         let this = std::env::current_exe().expect("a running program has a path");
@@ -115,7 +110,7 @@ impl Lane {
             Lane::Stepped => command.args(["stepped", "--minutes", &minutes, "--seed", &seed]),
             Lane::Images => command.args(["images", "--images", "4000", "--seed", &seed]),
             Lane::Flips => command.args(["flips", "--flips", "3000", "--seed", &seed]),
-            Lane::Specs | Lane::Locks => unreachable!("returned above"),
+            Lane::Specs | Lane::Locks | Lane::Intents => unreachable!("returned above"),
         };
         command
     }

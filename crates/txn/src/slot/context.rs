@@ -19,6 +19,9 @@ impl Context for Slot {
             RangeMode::SS if zoo::has(Bug::ScanGapNotLocked) => RangeMode::SN,
             mode => self.taken(mode),
         };
+        if self.cover.covers(mode) {
+            return Outcome::Granted; // T6
+        }
         let outcome = self.core.locks.try_acquire(&mut self.owner, id, mode);
         let reads = !matches!((mode.key(), mode.gap()), (Part::X, _) | (_, Part::X));
         if zoo::has(Bug::DirtyRead) && reads { Outcome::Granted } else { outcome }
@@ -33,6 +36,9 @@ impl Context for Slot {
             RangeProtocol::Orthogonal => mode,
             other => other.probed(mode),
         };
+        if self.cover.covers(mode) {
+            return Outcome::Granted; // T6
+        }
         self.core.locks.check(&mut self.owner, id, mode)
     }
 
@@ -49,7 +55,9 @@ impl Context for Slot {
     }
 
     fn ghost_is_free(&self, ghost: LockId) -> bool {
-        let is_free = !self.recovering && self.core.locks.is_idle(ghost)
+        // Under an absolute X a ghost of this very transaction is not locked by itself (T6).
+        let is_covered = self.cover.covers(RangeMode::XX);
+        let is_free = !self.recovering && !is_covered && self.core.locks.is_idle(ghost)
             || zoo::has(Bug::LockedGhostReclaimed);
         if !is_free {
             self.met_held_ghost.set(true);

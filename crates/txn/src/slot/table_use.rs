@@ -1,7 +1,7 @@
 //! What a slot remembers of the tables it uses: the intent lock, and where the last operation was.
 
 use clearway_base::TreeId;
-use clearway_lock::IntentMode;
+use clearway_lock::{IntentMode, RangeMode};
 use clearway_tree::LeafHint;
 
 /// What a slot knows of a table.
@@ -9,6 +9,10 @@ pub(super) struct TableUse {
     pub(super) tree: TreeId,
     /// The intent lock the running transaction holds.
     pub(super) intent: Option<IntentMode>,
+    /// What it has on every key by absolute locks, on the table or on the database (T6).
+    pub(super) cover: RangeMode,
+    /// How many range locks it has taken here; counted only where locks escalate.
+    pub(super) locks: usize,
     /// The leaf of the last operation, maybe an earlier transaction's. Only ever a hint.
     pub(super) hint: LeafHint,
     /// The leaf in which the transaction before ended.
@@ -26,7 +30,26 @@ const STRAYED_MAX: u8 = 2;
 impl TableUse {
     pub(super) fn new(tree: TreeId) -> TableUse {
         let none = LeafHint::default();
-        TableUse { tree, intent: None, hint: none, last: none, strayed: 0, is_first: true }
+        TableUse {
+            tree,
+            intent: None,
+            cover: RangeMode::NN,
+            locks: 0,
+            hint: none,
+            last: none,
+            strayed: 0,
+            is_first: true,
+        }
+    }
+
+    /// The running transaction holds `mode` on the table now, and `database` on the database.
+    pub(super) fn hold(&mut self, mode: IntentMode, database: Option<IntentMode>) {
+        let mode = self.intent.map_or(mode, |held| held.supremum(mode));
+        self.intent = Some(mode);
+        self.cover = mode.on_every_key();
+        if let Some(database) = database {
+            self.cover = self.cover.supremum(database.on_every_key());
+        }
     }
 
     /// An operation has ended in the leaf `hint`.
@@ -45,6 +68,8 @@ impl TableUse {
     #[inline]
     pub(super) fn end(&mut self) {
         if self.intent.take().is_some() {
+            self.cover = RangeMode::NN;
+            self.locks = 0;
             self.last = self.hint;
             self.is_first = true;
             if self.strayed >= STRAYED_MAX {

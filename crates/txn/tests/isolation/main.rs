@@ -97,6 +97,7 @@ specs! {
     cursor_bounds
     deadlocks
     early_release
+    escalation
     ghosts
     locked_gaps
     page_borders
@@ -104,6 +105,7 @@ specs! {
     read_only_waits
     reclaimed_tags
     savepoints
+    table_locks
     write_skew;
     not_serial:
     skip_locked

@@ -166,6 +166,7 @@ fn catch_up(spec: &Spec, engine: &Engine, seats: &mut [Seat], events: &mut Vec<S
 pub(crate) fn start(spec: &Spec, locking: &Locking) -> (Arc<Engine>, Table) {
     let mut options = EngineOptions { node_bytes: spec.node_bytes, ..EngineOptions::stepped() };
     options.range_protocol = locking.protocol;
+    options.escalate_after = spec.escalate_after;
     options.log = clearway_log::LogOptions { background: false, ..rig::options().log };
     options.pool.cache_bytes = 4 << 20;
     options.pool.max_bytes = 256 << 20;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, Result};
-use clearway_lock::WaitLimit;
+use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
 
@@ -88,6 +88,8 @@ impl Session {
                 }
                 Ok("ok".into())
             }
+            ["lock_table", mode] => done(txn.lock_table(&table, absolute(mode))),
+            ["lock_database", mode] => done(txn.lock_database(absolute(mode))),
             ["savepoint", name] => {
                 let savepoint = txn.savepoint()?;
                 self.savepoints.insert(name.into(), savepoint);
@@ -128,6 +130,14 @@ impl Session {
         let ack = txn.commit()?.ack;
         let durable = ack == Lsn::ZERO || ack <= self.engine.log().durable();
         Ok(if durable { "durable".into() } else { "committed".into() })
+    }
+}
+
+fn absolute(mode: &str) -> AbsoluteMode {
+    match mode {
+        "S" => AbsoluteMode::Shared,
+        "X" => AbsoluteMode::Exclusive,
+        other => panic!("an absolute lock {other:?}?"),
     }
 }
 

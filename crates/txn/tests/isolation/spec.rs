@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 pub(crate) struct Spec {
     /// Usable bytes of a tree node.
     pub(crate) node_bytes: usize,
+    /// From how many range locks on a transaction tries to lock the table instead.
+    pub(crate) escalate_after: Option<usize>,
     /// Operations before each permutation, in one transaction.
     pub(crate) setup: Vec<Vec<String>>,
     /// In the order of the file.
@@ -64,6 +66,7 @@ enum Part {
 pub(crate) fn parse(text: &str) -> Result<Spec, String> {
     let mut spec = Spec {
         node_bytes: 8192,
+        escalate_after: None,
         setup: Vec::new(),
         sessions: Vec::new(),
         permutations: Vec::new(),
@@ -92,6 +95,11 @@ pub(crate) fn parse(text: &str) -> Result<Spec, String> {
             "node_bytes" => {
                 let bytes = parts.get(1).and_then(|word| word.parse().ok());
                 spec.node_bytes = bytes.ok_or(format!("line {number}: how many bytes?"))?;
+                Part::None
+            }
+            "escalate_after" => {
+                let locks = parts.get(1).and_then(|word| word.parse().ok());
+                spec.escalate_after = Some(locks.ok_or(format!("line {number}: how many locks?"))?);
                 Part::None
             }
             "setup" => Part::Setup,

@@ -1,0 +1,185 @@
+//! Lock escalation: one lock on the table instead of ever more on its keys. Off unless
+//! [`EngineOptions::escalate_after`](crate::EngineOptions::escalate_after) says otherwise.
+//!
+//! Invariants:
+//! - X1. A transaction asks for the absolute lock without waiting, between two operations. If it is
+//!   denied, it goes on with range locks as if nothing had been asked, and asks again when it has
+//!   taken as many more: so what is asked in vain costs little however large the transaction is.
+//! - X2. The locks on keys that it took before stay: if nothing was denied there are no more of
+//!   them than the limit, and they cost at the end what giving them back now would cost. Nor does
+//!   a list of lock identities say which of them belong to the table. What is written under them
+//!   has their tags at the commit, beside those of the table's lock.
+//! - X3. Nobody else notices but by having to wait: isolation is the same (T6 of `slot`).
+//!
+//! | has | asks for | has then no more locks for |
+//! | --- | --- | --- |
+//! | IS | S | reads |
+//! | IX | X, or if that is denied SIX | anything; or reads |
+//! | SIX | X | anything |
+//!
+//! What it costs: a reader that has escalated and writes later needs SIX, and two such readers are
+//! a deadlock. Whoever knows beforehand that it reads or writes most of a table should say so with
+//! [`Transaction::lock_table`](crate::Transaction::lock_table).
+//!
+//! Source: "Efficient Locking Techniques for Databases on Modern Hardware", section 3.1, names lock
+//! escalation as one of the two uses of absolute locks and leaves the rest open.
+
+use clearway_base::{
+    TreeId,
+    zoo::{self, Bug},
+};
+use clearway_lock::{
+    IntentMode::{self, IS, IX, S, SIX, X},
+    ResourceId, WaitLimit,
+};
+
+use super::Slot;
+
+/// What a holder of `held` would rather have, the best first.
+fn wishes(held: Option<IntentMode>) -> &'static [IntentMode] {
+    match held {
+        Some(IS) => &[S],
+        Some(IX) => &[X, SIX],
+        Some(SIX) => &[X],
+        Some(S | X) | None => &[],
+    }
+}
+
+impl Slot {
+    /// An operation on the table `at` has ended, before which `held` range locks were held.
+    #[cold]
+    pub(super) fn count_locks(&mut self, at: usize, held: usize) {
+        let Some(limit) = self.core.options.escalate_after else { return };
+        let taken = self.owner.held().saturating_sub(held);
+        let used = &mut self.tables[at];
+        used.locks += taken;
+        if used.locks > limit && used.tree != TreeId::CATALOGUE {
+            used.locks = 0; // X1: as many more before the next time.
+            self.escalate(at);
+        }
+    }
+
+    fn escalate(&mut self, at: usize) {
+        let resource = ResourceId(self.tables[at].tree.0);
+        for &mode in wishes(self.tables[at].intent) {
+            let locks = &self.core.locks;
+            let asked = locks.acquire_intent(&mut self.owner, resource, mode, WaitLimit::NoWait);
+            if asked.is_ok() || zoo::has(Bug::EscalationUnasked) {
+                self.tables[at].hold(mode, self.database);
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ops::Bound, sync::Arc};
+
+    use clearway_disk::MemoryDisk;
+    use clearway_lock::AbsoluteMode;
+    use clearway_tree::{Direction, ReadIntent};
+
+    use crate::{Engine, EngineOptions, Table, Transaction};
+
+    const KEYS: u32 = 300;
+
+    fn engine(escalate_after: Option<usize>) -> (Arc<Engine>, [Table; 2]) {
+        let options = EngineOptions { escalate_after, node_bytes: 512, ..EngineOptions::stepped() };
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let tables = ["one", "two"].map(|name| engine.create_table(name).unwrap());
+        for table in &tables {
+            let mut txn = engine.begin();
+            (0..KEYS).for_each(|n| _ = txn.put(table, &n.to_be_bytes(), b"old").unwrap());
+            txn.commit().unwrap();
+        }
+        (engine, tables)
+    }
+
+    fn scan(txn: &mut Transaction, table: &Table, intent: ReadIntent) -> usize {
+        let ends = (Bound::Unbounded, Bound::Unbounded);
+        let mut cursor = txn.cursor(table, ends.0, ends.1, Direction::Ascending, intent).unwrap();
+        std::iter::from_fn(|| cursor.next(txn).unwrap()).count()
+    }
+
+    fn held(txn: &Transaction) -> usize {
+        txn.slot().owner.held()
+    }
+
+    #[test]
+    fn reader_of_the_whole_takes_no_range_locks() {
+        let (engine, [one, two]) = engine(None);
+        for whole in [true, false] {
+            let mut txn = engine.begin();
+            if whole {
+                txn.lock_database(AbsoluteMode::Shared).unwrap();
+            } else {
+                txn.lock_table(&one, AbsoluteMode::Shared).unwrap();
+            }
+            assert_eq!(scan(&mut txn, &one, ReadIntent::Read), KEYS as usize);
+            assert_eq!(txn.get(&one, b"absent").unwrap(), None);
+            assert_eq!(held(&txn), 0);
+            // What it writes it locks: others may read.
+            txn.update(&one, &7u32.to_be_bytes(), b"new").unwrap();
+            assert_eq!(held(&txn), 1);
+            assert_eq!(scan(&mut txn, &two, ReadIntent::Read), KEYS as usize);
+            assert_eq!(held(&txn) == 1, whole, "the lock is on one table, or on all");
+        }
+    }
+
+    #[test]
+    fn writer_of_the_whole_takes_no_range_locks() {
+        let (engine, [one, two]) = engine(None);
+        let mut txn = engine.begin();
+        txn.lock_table(&one, AbsoluteMode::Exclusive).unwrap();
+        for n in 0..KEYS {
+            txn.delete(&one, &n.to_be_bytes()).unwrap();
+            txn.insert(&one, &(KEYS + n).to_be_bytes(), b"new").unwrap();
+        }
+        assert_eq!(scan(&mut txn, &one, ReadIntent::Update), KEYS as usize);
+        assert_eq!(held(&txn), 0);
+        txn.lock_database(AbsoluteMode::Exclusive).unwrap();
+        // The ghosts are its own, though no lock says so: undo needs them, and writes their room.
+        for n in (0..KEYS).step_by(2) {
+            txn.delete(&two, &n.to_be_bytes()).unwrap();
+            txn.update(&two, &(n + 1).to_be_bytes(), &[7; 90]).unwrap();
+        }
+        assert_eq!(held(&txn), 0);
+        txn.rollback().unwrap();
+        let mut txn = engine.begin();
+        for table in [&one, &two] {
+            assert_eq!(scan(&mut txn, table, ReadIntent::Read), KEYS as usize);
+        }
+        drop(txn);
+        engine.verify().unwrap();
+    }
+
+    #[test]
+    fn escalation_ends_the_growth_of_range_locks() {
+        let (engine, [one, two]) = engine(Some(20));
+        for intent in [ReadIntent::Read, ReadIntent::Update] {
+            let mut txn = engine.begin();
+            assert_eq!(scan(&mut txn, &one, intent), KEYS as usize);
+            let taken = held(&txn);
+            assert!((21..=23).contains(&taken), "{taken}");
+            // Another table is another count.
+            (0..20u32).for_each(|n| _ = txn.put(&two, &n.to_be_bytes(), b"new").unwrap());
+            assert_eq!(held(&txn), taken + 20);
+        }
+    }
+
+    #[test]
+    fn denied_escalation_is_asked_again_and_not_before_its_time() {
+        let (engine, [one, _]) = engine(Some(20));
+        let (mut reader, mut writer) = (engine.begin(), engine.begin());
+        writer.put(&one, &(KEYS + 5).to_be_bytes(), b"new").unwrap();
+        let range = |txn: &mut Transaction, from: u32, to: u32| {
+            (from..to).for_each(|n| assert!(txn.get(&one, &n.to_be_bytes()).unwrap().is_some()));
+            held(txn)
+        };
+        assert_eq!(range(&mut reader, 0, 30), 30, "a writer is in the table");
+        writer.commit().unwrap();
+        assert_eq!(range(&mut reader, 30, 42), 42, "asked again after 21 more");
+        assert_eq!(range(&mut reader, 42, KEYS), 42);
+    }
+}
