@@ -106,6 +106,8 @@ bugs! {
         "Who reads a whole table does not take the tag of those who wrote parts of it."
     AbsoluteStarved "absolute-starved"
         "Intent locks are granted while somebody waits for an absolute one."
+    InheritedNotFlushed "inherited-not-flushed"
+        "An absolute request leaves others' inherited intent locks in its way."
     EscalationUnasked "escalation-unasked"
         "Who may not lock the table instead of its keys goes on as if it did."
     FosterIgnored "foster-ignored"

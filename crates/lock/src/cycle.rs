@@ -142,7 +142,7 @@ mod tests {
         let expected = [
             member(&c, Awaited::Range(y), "NX", "IX"),
             member(&b, Awaited::Range(x), "XN", "XS"),
-            member(&a, Awaited::Intent(5), "X", "SN"),
+            member(&a, Awaited::Intent(table.entry_of(resource)), "X", "SN"),
         ];
         assert_eq!(c.take_cycle(), expected);
         assert!(c.take_cycle().is_empty(), "told once");

@@ -1,4 +1,13 @@
-//! Intent locks: the owner's side.
+//! Intent locks: the owner's side, and the choice among three ways to keep them.
+//!
+//! | method | an intent lock is | a transaction's end | absolute locks |
+//! | --- | --- | --- | --- |
+//! | [`Lightweight`](IntentMethod::Lightweight) | a count (`resource`) | lowers it | wait in a list |
+//! | [`MainTable`](IntentMethod::MainTable) | an entry in a bucket's queue | removes it | the same |
+//! | [`Inherited`](IntentMethod::Inherited) | the same | leaves it to the next | flush what was left |
+//!
+//! All three grant by the same rules (L2, L3), keep the same tags and stand in the same wait-for
+//! graph.
 //!
 //! Invariants:
 //! - L6. The private table is asked first: a mode already covered costs no shared memory.
@@ -20,6 +29,9 @@
 //! must not wait with one of them for any resource while the other holds a resource absolutely:
 //! nobody would see that he waits for himself.
 
+mod inherited;
+mod main_table;
+
 use std::task::{Context, Poll};
 
 use clearway_base::{Error, Lsn, Result};
@@ -31,6 +43,22 @@ use crate::{
     registry::Target,
     table::{LockTable, Outcome, WaitLimit},
 };
+
+pub(crate) use inherited::Inheritance;
+
+/// How intent locks are kept; see the module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IntentMethod {
+    /// Counters apart from the lock table: "Efficient Locking Techniques", section 3.2.
+    #[default]
+    Lightweight,
+    /// Requests in the lock table's queues like all others.
+    MainTable,
+    /// As `MainTable`, but an owner's next transaction inherits the intents of the one before:
+    /// Johnson, Pandis, Ailamaki, "Improving OLTP Scalability using Speculative Lock Inheritance"
+    /// (VLDB 2009).
+    Inherited,
+}
 
 impl LockTable {
     /// Takes an intent lock, waiting up to `limit`. It is held until
@@ -84,7 +112,8 @@ impl LockTable {
         }
         debug_assert!(matches!(
             owner.pending.map(|pending| pending.request),
-            Some(Request::Intent { entry, .. }) if entry == self.entry_of(resource)
+            Some(Request::Intent { entry, .. } | Request::Queued { entry, .. })
+                if entry == self.entry_of(resource)
         ));
         self.poll_pending(owner, cx)
     }
@@ -107,6 +136,9 @@ impl LockTable {
         if before == Some(wanted) {
             return true; // L6
         }
+        if self.shared.options.intent_locks != IntentMethod::Lightweight {
+            return self.start_queued(owner, entry, wanted, queue);
+        }
         let resource = self.resource(entry);
         let mut locks = resource.locks.lock();
         if locks.request(owner.slot, before, wanted, queue) {
@@ -126,9 +158,20 @@ impl LockTable {
         false
     }
 
+    /// Releases all intent locks of an owner, the newest first.
+    #[inline]
+    pub(crate) fn release_intents(&self, owner: &mut LockOwner, commit: Option<Lsn>) {
+        if self.shared.options.intent_locks != IntentMethod::Lightweight {
+            return self.release_queued(owner, commit);
+        }
+        while let Some(held) = owner.intents.pop() {
+            self.lower_count(owner, held, None, commit);
+        }
+    }
+
     /// Lowers an intent lock to `to`, or gives it up. The caller updates the private table.
     #[inline]
-    pub(crate) fn lower_intent(
+    fn lower_count(
         &self,
         owner: &mut LockOwner,
         held: HeldIntent,
@@ -152,7 +195,11 @@ impl LockTable {
                 IntentMode::SIX => Some(IntentMode::IX),
                 IntentMode::IX | IntentMode::X => return true,
             };
-            self.lower_intent(owner, *held, to, None);
+            if self.shared.options.intent_locks == IntentMethod::Lightweight {
+                self.lower_count(owner, *held, to, None);
+            } else {
+                self.lower_queued(owner, *held, to, None);
+            }
             held.mode = to.unwrap_or(held.mode);
             to.is_some()
         });
@@ -161,7 +208,9 @@ impl LockTable {
 
     /// The tags that a new holder of `mode` on `resource` meets now.
     pub fn intent_tag(&self, resource: ResourceId, mode: IntentMode) -> Lsn {
-        let resource = self.resource(self.entry_of(resource));
+        let entry = self.entry_of(resource);
+        self.flush_entry(entry);
+        let resource = self.resource(entry);
         let _latched = resource.locks.lock();
         resource.tag_for(mode)
     }

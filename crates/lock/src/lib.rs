@@ -16,6 +16,7 @@
 //! | `owner` | what a transaction knows of its own locks |
 //! | `table` | buckets and tags; what never waits |
 //! | `wait`, `intents` | what may wait, and how |
+//! | `intents::main_table`, `intents::inherited` | other ways to keep intent locks, for comparison |
 //! | `deadlock` | finding or preventing deadlocks: five methods |
 //! | `victims` | who dies, and who may not die again |
 //! | `cycle` | telling about deadlocks, and about who holds a lock |
@@ -60,6 +61,7 @@ pub use cycle::{Awaited, CycleMember};
 pub use deadlock::{DeadlockMethod, digest::Digests};
 pub use identity::{LockId, ResourceId};
 pub use intent::{AbsoluteMode, IntentMode};
+pub use intents::IntentMethod;
 pub use mode::{Part, RangeMode};
 pub use owner::LockOwner;
 pub use protocol::RangeProtocol;

@@ -11,9 +11,13 @@
 //! (prior-key locking). The paper prints a 9 × 9 table; here it is the test oracle of the rule and
 //! not the code.
 //!
-//! Room: the fourth code of a part, `10`, stays free for increment locks.
+//! The fourth code of a part, `10`, is a group mode: compatible with itself and with nothing else
+//! that is there. No range lock has it; with it the same algebra holds for intent locks that stand
+//! in the lock table ([`RangeMode::of_intent`]).
 
 use std::fmt;
+
+use crate::intent::IntentMode;
 
 /// What a mode says about one of the two parts of its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +68,30 @@ impl RangeMode {
     #[inline]
     pub const fn new(key: Part, gap: Part) -> RangeMode {
         RangeMode(key as u8 | (gap as u8) << 2)
+    }
+
+    /// The mode that stands for an intent lock in the lock table's queues: modes so coded are
+    /// compatible, and have suprema, exactly as the intent modes have. The first part says "here"
+    /// and, for X, "alone"; the second says whether all is read, parts are written, or both.
+    pub(crate) const fn of_intent(mode: IntentMode) -> RangeMode {
+        RangeMode(match mode {
+            IntentMode::IS => 0b00_01,
+            IntentMode::IX => 0b10_01,
+            IntentMode::S => 0b01_01,
+            IntentMode::SIX => 0b11_01,
+            IntentMode::X => 0b11_11,
+        })
+    }
+
+    /// Whether it has a bit of the code, from 0 to 3. A supremum has the bits that either has.
+    #[inline]
+    pub(crate) const fn has_bit(self, bit: usize) -> bool {
+        self.0 & 1 << bit != 0
+    }
+
+    /// The mode with these bits.
+    pub(crate) fn of_bits(has: impl Fn(usize) -> bool) -> RangeMode {
+        RangeMode((0..4).map(|bit| u8::from(has(bit)) << bit).sum())
     }
 
     /// What it says about the key.
@@ -211,6 +239,19 @@ mod tests {
                     // What conflicts with either conflicts with both together, and nothing else.
                     assert_eq!(c.compatible(sup), c.compatible(a) && c.compatible(b));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn intent_modes_keep_their_algebra_in_the_lock_table() {
+        let code = RangeMode::of_intent;
+        for a in IntentMode::ALL {
+            assert!(!code(a).is_none());
+            for b in IntentMode::ALL {
+                assert_eq!(code(a).compatible(code(b)), a.compatible(b), "{a:?} {b:?}");
+                assert_eq!(code(a).supremum(code(b)), code(a.supremum(b)), "{a:?} {b:?}");
+                assert_eq!(code(a).covers(code(b)), a.covers(b), "{a:?} {b:?}");
             }
         }
     }

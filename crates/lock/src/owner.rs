@@ -54,6 +54,13 @@ pub(crate) enum Request {
         before: Option<IntentMode>,
         wanted: IntentMode,
     },
+    /// An intent lock that stands in the lock table (see `intents::main_table`).
+    Queued {
+        /// Index of the resource's entry.
+        entry: u32,
+        before: Option<IntentMode>,
+        wanted: IntentMode,
+    },
 }
 
 /// The locks of one transaction, and after it of the next.
@@ -258,6 +265,7 @@ impl Drop for LockOwner {
         // A panic may have come between a grant and its end: nothing stays behind in any queue.
         let table = self.table.clone();
         table.release_all(self, None);
+        table.renounce(self);
         table.shared.registry.give_back(self.slot);
     }
 }

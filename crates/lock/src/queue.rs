@@ -39,7 +39,7 @@ use clearway_base::zoo::{self, Bug};
 use crate::{
     entries::{Entries, Entry},
     identity::LockId,
-    mode::{Part, RangeMode},
+    mode::RangeMode,
 };
 
 /// What became of a request.
@@ -294,34 +294,22 @@ impl Entries {
     }
 }
 
-/// How many owners have each part in each strength, so that one owner's share can be left out.
+/// How many owners have each bit of a mode, so that one owner's share can be left out.
 #[derive(Default)]
 struct Census {
-    shared: [u32; 2],
-    exclusive: [u32; 2],
+    bits: [u32; 4],
 }
 
 impl Census {
     fn count(&mut self, mode: RangeMode) {
-        for (at, part) in [mode.key(), mode.gap()].into_iter().enumerate() {
-            self.shared[at] += u32::from(part == Part::S);
-            self.exclusive[at] += u32::from(part == Part::X);
-        }
+        self.bits.iter_mut().enumerate().for_each(|(at, n)| *n += u32::from(mode.has_bit(at)));
     }
 
     fn discount(&mut self, mode: RangeMode) {
-        for (at, part) in [mode.key(), mode.gap()].into_iter().enumerate() {
-            self.shared[at] -= u32::from(part == Part::S);
-            self.exclusive[at] -= u32::from(part == Part::X);
-        }
+        self.bits.iter_mut().enumerate().for_each(|(at, n)| *n -= u32::from(mode.has_bit(at)));
     }
 
     fn supremum(&self) -> RangeMode {
-        let part = |at: usize| match (self.exclusive[at], self.shared[at]) {
-            (0, 0) => Part::N,
-            (0, _) => Part::S,
-            _ => Part::X,
-        };
-        RangeMode::new(part(0), part(1))
+        RangeMode::of_bits(|at| self.bits[at] != 0)
     }
 }

@@ -43,6 +43,7 @@ use crate::{
     deadlock::DeadlockMethod,
     entries::Entries,
     identity::{LockId, ResourceId},
+    intents::{Inheritance, IntentMethod},
     mode::{Part, RangeMode},
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
     queue::{Handover, Purpose, Verdict},
@@ -60,6 +61,8 @@ pub struct LockOptions {
     /// Entries for intent locks on tables, rounded up to a power of two; 128 bytes each. Tables
     /// beyond this number share entries: a false conflict at the worst. Default 1,024.
     pub intents: usize,
+    /// How intent locks are kept. The others than the default are for comparison.
+    pub intent_locks: IntentMethod,
     /// The limit meant by [`WaitLimit::Default`]; `None` waits for ever. Default 10 s.
     pub wait_limit: Option<Duration>,
     /// How blocking waiters wait. Default [`WaitPolicy::Hybrid`].
@@ -81,6 +84,7 @@ impl Default for LockOptions {
         LockOptions {
             buckets: 1 << 17,
             intents: 1 << 10,
+            intent_locks: IntentMethod::Lightweight,
             wait_limit: Some(Duration::from_secs(10)),
             waiting: WaitPolicy::default(),
             spins: 400,
@@ -183,6 +187,8 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// Held while a waiter makes sure that it is in a cycle and withdraws: one victim at a time.
     pub(crate) detector: Mutex<()>,
+    /// There if intent locks are inherited.
+    pub(crate) inheritance: Option<Box<Inheritance>>,
     /// Waiters that spin now.
     pub(crate) spinners: CachePadded<AtomicU32>,
     /// The next age (V3).
@@ -204,6 +210,7 @@ impl LockTable {
                 resources: (0..resources).map(|_| CachePadded::default()).collect(),
                 registry: Registry::new(),
                 detector: Mutex::new(()),
+                inheritance: Inheritance::of(options.intent_locks, resources),
                 spinners: CachePadded::new(AtomicU32::new(0)),
                 ages: CachePadded::new(AtomicU64::new(1)),
                 shows_beginnings: options.deadlocks.judges_by_age()
@@ -239,6 +246,11 @@ impl LockTable {
     #[inline]
     pub(crate) fn resource(&self, entry: u32) -> &Resource {
         &self.shared.resources[entry as usize]
+    }
+
+    /// How many entries for resources there are.
+    pub(crate) fn resource_count(&self) -> u32 {
+        self.shared.resources.len() as u32
     }
 
     /// Asks for a lock and never waits. If denied, nothing is left in the queue.
@@ -339,9 +351,7 @@ impl LockTable {
         while let Some(id) = owner.held.pop() {
             self.release_range(owner, id, RangeMode::NN, commit);
         }
-        while let Some(held) = owner.intents.pop() {
-            self.lower_intent(owner, held, None, commit);
-        }
+        self.release_intents(owner, commit);
         self.shared.registry.wake(&mut owner.granted);
         owner.max_tag = Lsn::ZERO;
         owner.last = NO_LOCK;
@@ -453,6 +463,7 @@ impl LockTable {
     /// Whether nobody holds or awaits anything: what must be true when no transaction is active.
     /// Visits every bucket; for tests.
     pub fn is_quiescent(&self) -> bool {
+        self.flush_all();
         self.shared.buckets.iter().all(|bucket| bucket.entries.lock().len() == 0)
             && self.shared.resources.iter().all(|resource| resource.locks.lock().is_idle())
     }

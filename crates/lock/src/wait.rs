@@ -340,6 +340,7 @@ impl LockTable {
                 owner.note_intent(place, HeldIntent { entry, mode: wanted });
                 self.resource(entry).tag_for(wanted)
             }
+            Request::Queued { entry, wanted, .. } => self.pick_up_queued(owner, entry, wanted),
         };
         owner.raise_tag(tag);
         self.slot(owner).end_wait();
@@ -355,7 +356,9 @@ impl LockTable {
         Counters::add(&counters.wait_us, waited.as_micros() as u64);
         match pending.request {
             Request::Range { .. } => Counters::add(&counters.waits, 1),
-            Request::Intent { .. } => Counters::add(&counters.intent_waits, 1),
+            Request::Intent { .. } | Request::Queued { .. } => {
+                Counters::add(&counters.intent_waits, 1);
+            }
         }
         owner.last_wait = Some(waited);
     }
@@ -387,7 +390,13 @@ impl LockTable {
                 }
                 mine.end_wait();
             }
+            Request::Queued { entry, before, wanted } => {
+                if !self.withdraw_queued(owner, entry, before, wanted, undo) {
+                    return Withdrawal::Granted;
+                }
+            }
         }
+        let mine = self.slot(owner);
         // Whatever the waker keeps alive, such as a task, is let go.
         mine.take_waker();
         self.end_pending(owner);

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use clearway_base::{Error, Lsn, Result, TreeId};
 use clearway_lock::{
-    DeadlockMethod, Digests, IntentMode, LockId, LockOptions, LockOwner, LockTable, Outcome, Part,
-    RangeMode, ResourceId, VictimPolicy, WaitLimit, WaitPolicy,
+    DeadlockMethod, Digests, IntentMethod, IntentMode, LockId, LockOptions, LockOwner, LockTable,
+    Outcome, Part, RangeMode, ResourceId, VictimPolicy, WaitLimit, WaitPolicy,
 };
 use clearway_sync::{
     schedules::{check, random},
@@ -44,27 +44,16 @@ fn is_exact(method: DeadlockMethod) -> bool {
 
 fn table_with(deadlocks: DeadlockMethod, victims: VictimPolicy) -> LockTable {
     let waiting = if random(2) == 0 { WaitPolicy::Spin } else { WaitPolicy::Hybrid };
-    LockTable::new(LockOptions {
-        buckets: 2,
-        intents: 1,
-        wait_limit: None,
-        spins: 1,
-        deadlocks,
-        victims,
-        waiting,
-        ..LockOptions::default()
-    })
+    LockTable::new(LockOptions { deadlocks, victims, waiting, ..options() })
 }
 
 /// Unrelated locks share buckets all the time.
 fn table() -> LockTable {
-    LockTable::new(LockOptions {
-        buckets: 2,
-        intents: 1,
-        wait_limit: None,
-        spins: 1,
-        ..LockOptions::default()
-    })
+    LockTable::new(options())
+}
+
+fn options() -> LockOptions {
+    LockOptions { buckets: 2, intents: 1, wait_limit: None, spins: 1, ..LockOptions::default() }
 }
 
 fn id(n: u64) -> LockId {
@@ -258,6 +247,53 @@ fn intents_and_keys_mixed_end() {
             Ok(())
         });
     });
+}
+
+/// Whether two owners use the resource that may not at the same time.
+fn share(users: &[AtomicI64; 5], mode: IntentMode, sign: i64) {
+    use IntentMode::{IS, IX, S, SIX, X};
+    let modes = [IS, IX, S, SIX, X];
+    users[mode as usize].fetch_add(sign, SeqCst);
+    for other in modes.into_iter().filter(|_| sign > 0) {
+        let own = i64::from(other == mode);
+        let met = users[other as usize].load(SeqCst) - own;
+        assert!(met == 0 || mode.compatible(other), "{mode:?} met {other:?}");
+    }
+}
+
+/// Transactions of the same owners one after the other, each way to keep intent locks: they exclude
+/// each other as the modes say, absolute lockers meet the tags of all who wrote, and nobody waits
+/// for a lock that was only left.
+#[test]
+fn intent_locks_hold_however_they_are_kept() {
+    use IntentMode::{IS, IX, S, SIX, X};
+    for method in [IntentMethod::Lightweight, IntentMethod::MainTable, IntentMethod::Inherited] {
+        check("ways to keep intent locks", 1_500, move || {
+            let table = LockTable::new(LockOptions { intent_locks: method, ..options() });
+            let users: Arc<[AtomicI64; 5]> = Arc::default();
+            let written = Arc::new(AtomicU64::new(0));
+            let owners = (0..3).map(|_| table.owner()).collect();
+            let shared = table.clone();
+            victims(&table, owners, move |_, owner| {
+                for _ in 0..3 {
+                    let mode = [IS, IX, IX, S, SIX, X][random(6) as usize];
+                    shared.acquire_intent(owner, TABLE, mode, WaitLimit::Forever)?;
+                    share(&users, mode, 1);
+                    if mode.is_absolute() {
+                        assert!(owner.max_tag().0 >= written.load(SeqCst), "a commit was missed");
+                    }
+                    let mut commit = None;
+                    if matches!(mode, IX | SIX | X) {
+                        commit = Some(Lsn(written.fetch_add(1, SeqCst) + 1));
+                    }
+                    thread::yield_now();
+                    share(&users, mode, -1);
+                    shared.release_all(owner, commit);
+                }
+                Ok(())
+            });
+        });
+    }
 }
 
 /// A limit of zero ends a wait at any of its steps; what it leaves must be nothing.

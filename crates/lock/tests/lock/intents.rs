@@ -1,177 +1,296 @@
-//! Intent locks: counters, upgrades, starvation, leaks.
+//! Intent locks, however they are kept: modes, upgrades, starvation, leaks, tags.
 
 use std::time::Duration;
 
 use clearway_base::{Error, Lsn};
 use clearway_lock::{
+    IntentMethod,
     IntentMode::{self, IS, IX, S, SIX, X},
-    ResourceId, WaitLimit,
+    LockOptions, LockOwner, LockTable, ResourceId, WaitLimit,
 };
 
-use crate::{Step, intend, owners, table};
+use crate::{METHODS, Step, intend, owners, table_with};
 
 const MODES: [IntentMode; 5] = [IS, IX, S, SIX, X];
 
 #[test]
 fn each_pair_of_modes_is_granted_exactly_if_compatible() {
-    let table = table();
-    for first in MODES {
-        for second in MODES {
-            let [mut a, mut b] = owners(&table);
-            assert_eq!(intend(&table, &mut a, 1, first), Step::Granted);
-            let expected = if first.compatible(second) { Step::Granted } else { Step::Waits };
-            assert_eq!(intend(&table, &mut b, 1, second), expected, "{first:?} {second:?}");
-            table.release_all(&mut a, None);
-            assert_eq!(intend(&table, &mut b, 1, second), Step::Granted);
+    for table in METHODS.map(table_with) {
+        for first in MODES {
+            for second in MODES {
+                let [mut a, mut b] = owners(&table);
+                assert_eq!(intend(&table, &mut a, 1, first), Step::Granted);
+                let expected = if first.compatible(second) { Step::Granted } else { Step::Waits };
+                assert_eq!(intend(&table, &mut b, 1, second), expected, "{first:?} {second:?}");
+                table.release_all(&mut a, None);
+                assert_eq!(intend(&table, &mut b, 1, second), Step::Granted);
+            }
         }
+        assert!(table.is_quiescent());
     }
-    assert!(table.is_quiescent());
 }
 
 #[test]
 fn upgrade_does_not_conflict_with_itself() {
-    let table = table();
-    for first in MODES {
-        for second in MODES {
-            let [mut a, mut b] = owners(&table);
-            assert_eq!(intend(&table, &mut a, 1, first), Step::Granted);
-            assert_eq!(intend(&table, &mut a, 1, second), Step::Granted);
-            assert_eq!(a.held_intents(), 1);
-            // It is counted once, and as the supremum.
-            let expected =
-                if first.supremum(second).compatible(IX) { Step::Granted } else { Step::Waits };
-            assert_eq!(intend(&table, &mut b, 1, IX), expected);
+    for table in METHODS.map(table_with) {
+        for first in MODES {
+            for second in MODES {
+                let [mut a, mut b] = owners(&table);
+                assert_eq!(intend(&table, &mut a, 1, first), Step::Granted);
+                assert_eq!(intend(&table, &mut a, 1, second), Step::Granted);
+                assert_eq!(a.held_intents(), 1);
+                // It is counted once, and as the supremum.
+                let expected =
+                    if first.supremum(second).compatible(IX) { Step::Granted } else { Step::Waits };
+                assert_eq!(intend(&table, &mut b, 1, IX), expected);
+            }
         }
+        assert!(table.is_quiescent());
     }
-    assert!(table.is_quiescent());
 }
 
 #[test]
 fn waiter_that_gives_up_takes_its_count_with_it() {
-    let table = table();
-    for absolute in [S, SIX, X] {
-        let [mut a, mut b, mut c] = owners(&table);
-        assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
-        let limit = WaitLimit::For(Duration::from_millis(2));
-        let end = table.acquire_intent(&mut b, ResourceId(1), absolute, limit);
-        assert!(matches!(end, Err(Error::LockTimeout { .. })));
-        assert_eq!(intend(&table, &mut c, 1, IX), Step::Granted);
-        assert_eq!(intend(&table, &mut b, 1, absolute), Step::Waits);
-        table.cancel(&mut b);
-        assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
+    for table in METHODS.map(table_with) {
+        for absolute in [S, SIX, X] {
+            let [mut a, mut b, mut c] = owners(&table);
+            assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
+            let limit = WaitLimit::For(Duration::from_millis(2));
+            let end = table.acquire_intent(&mut b, ResourceId(1), absolute, limit);
+            assert!(matches!(end, Err(Error::LockTimeout { .. })));
+            assert_eq!(intend(&table, &mut c, 1, IX), Step::Granted);
+            assert_eq!(intend(&table, &mut b, 1, absolute), Step::Waits);
+            table.cancel(&mut b);
+            assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
+        }
+        assert!(table.is_quiescent());
+        assert_eq!(table.stats().timeouts, 3);
     }
-    assert!(table.is_quiescent());
-    assert_eq!(table.stats().timeouts, 3);
 }
 
 #[test]
 fn upgrade_that_gives_up_keeps_what_it_had() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, X), Step::Waits);
-    table.cancel(&mut b);
-    assert_eq!(intend(&table, &mut a, 1, X), Step::Waits, "b still holds IS");
-    table.release_all(&mut b, None);
-    assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, X), Step::Waits);
+        table.cancel(&mut b);
+        assert_eq!(intend(&table, &mut a, 1, X), Step::Waits, "b still holds IS");
+        table.release_all(&mut b, None);
+        assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
+    }
 }
 
 #[test]
 fn grant_that_nobody_picked_up_is_given_back() {
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, X), Step::Waits);
-    assert_eq!(intend(&table, &mut c, 1, IS), Step::Waits);
-    table.release_all(&mut a, None);
-    table.cancel(&mut b);
-    assert_eq!(intend(&table, &mut c, 1, IS), Step::Granted);
-    drop((b, c));
-    assert!(table.is_quiescent());
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, X), Step::Waits);
+        assert_eq!(intend(&table, &mut c, 1, IS), Step::Waits);
+        table.release_all(&mut a, None);
+        table.cancel(&mut b);
+        assert_eq!(intend(&table, &mut c, 1, IS), Step::Granted);
+        drop((b, c));
+        assert!(table.is_quiescent());
+    }
 }
 
 #[test]
 fn intents_do_not_starve_an_absolute_locker_nor_it_them() {
-    let table = table();
-    let [mut a, mut absolute, mut b, mut c] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
-    assert_eq!(intend(&table, &mut absolute, 1, S), Step::Waits);
-    assert_eq!(intend(&table, &mut b, 1, IX), Step::Waits);
-    assert_eq!(intend(&table, &mut c, 1, IS), Step::Granted);
-    table.release_all(&mut a, None);
-    assert_eq!(intend(&table, &mut absolute, 1, S), Step::Granted);
-    assert_eq!(intend(&table, &mut a, 1, X), Step::Waits);
-    assert_eq!(intend(&table, &mut b, 1, IX), Step::Waits);
-    table.release_all(&mut absolute, None);
-    table.release_all(&mut c, None);
-    assert_eq!(intend(&table, &mut b, 1, IX), Step::Granted);
-    assert_eq!(intend(&table, &mut a, 1, X), Step::Waits);
+    for table in METHODS.map(table_with) {
+        let [mut a, mut absolute, mut b, mut c] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
+        assert_eq!(intend(&table, &mut absolute, 1, S), Step::Waits);
+        assert_eq!(intend(&table, &mut b, 1, IX), Step::Waits);
+        assert_eq!(intend(&table, &mut c, 1, IS), Step::Granted);
+        table.release_all(&mut a, None);
+        assert_eq!(intend(&table, &mut absolute, 1, S), Step::Granted);
+        assert_eq!(intend(&table, &mut a, 1, X), Step::Waits);
+        assert_eq!(intend(&table, &mut b, 1, IX), Step::Waits);
+        table.release_all(&mut absolute, None);
+        table.release_all(&mut c, None);
+        assert_eq!(intend(&table, &mut b, 1, IX), Step::Granted);
+        assert_eq!(intend(&table, &mut a, 1, X), Step::Waits);
+    }
 }
 
 #[test]
 fn no_wait_is_refused_and_leaves_nothing() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, S), Step::Granted);
-    let end = table.acquire_intent(&mut b, ResourceId(1), IX, WaitLimit::NoWait);
-    assert!(matches!(end, Err(Error::WouldBlock { .. })));
-    assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, S), Step::Granted);
+        let end = table.acquire_intent(&mut b, ResourceId(1), IX, WaitLimit::NoWait);
+        assert!(matches!(end, Err(Error::WouldBlock { .. })));
+        assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
+    }
 }
 
 #[test]
 fn resources_that_share_an_entry_are_one_resource() {
     // Four entries: resources 1 and 5 share one. Their owner does not block itself.
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
-    assert_eq!(intend(&table, &mut a, 5, X), Step::Granted);
-    assert_eq!(a.held_intents(), 1);
-    assert_eq!(intend(&table, &mut b, 1, IS), Step::Waits);
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
+        assert_eq!(intend(&table, &mut a, 5, X), Step::Granted);
+        assert_eq!(a.held_intents(), 1);
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Waits);
+    }
 }
 
 #[test]
 fn absolute_readers_meet_the_tag_of_part_writers() {
-    let table = table();
-    let [mut a, mut b] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
-    table.release_all(&mut a, Some(Lsn(40)));
-    // An intent reads parts, and meets their tags there.
-    assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
-    assert_eq!(b.max_tag(), Lsn::ZERO);
-    for absolute in [S, SIX, X] {
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
+        table.release_all(&mut a, Some(Lsn(40)));
+        // An intent reads parts, and meets their tags there.
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
+        assert_eq!(b.max_tag(), Lsn::ZERO);
+        for absolute in [S, SIX, X] {
+            table.release_all(&mut b, None);
+            assert_eq!(intend(&table, &mut b, 1, absolute), Step::Granted);
+            assert_eq!(b.max_tag(), Lsn(40));
+        }
+        // Also by an upgrade.
         table.release_all(&mut b, None);
-        assert_eq!(intend(&table, &mut b, 1, absolute), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, S), Step::Granted);
         assert_eq!(b.max_tag(), Lsn(40));
     }
-    // Also by an upgrade.
-    table.release_all(&mut b, None);
-    assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, S), Step::Granted);
-    assert_eq!(b.max_tag(), Lsn(40));
 }
 
 #[test]
 fn everybody_meets_the_tag_of_an_absolute_writer() {
-    let table = table();
-    let [mut a, mut b, mut c] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
-    assert_eq!(intend(&table, &mut b, 1, IS), Step::Waits);
-    table.release_all(&mut a, Some(Lsn(7)));
-    assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
-    assert_eq!(intend(&table, &mut c, 1, IX), Step::Granted);
-    assert_eq!((b.max_tag(), c.max_tag()), (Lsn(7), Lsn(7)));
-    assert_eq!(table.intent_tag(ResourceId(1), IS), Lsn(7));
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Waits);
+        table.release_all(&mut a, Some(Lsn(7)));
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
+        assert_eq!(intend(&table, &mut c, 1, IX), Step::Granted);
+        assert_eq!((b.max_tag(), c.max_tag()), (Lsn(7), Lsn(7)));
+        assert_eq!(table.intent_tag(ResourceId(1), IS), Lsn(7));
+    }
 }
 
 #[test]
 fn rollback_and_shared_release_leave_no_tag() {
-    let table = table();
-    let [mut a] = owners(&table);
-    assert_eq!(intend(&table, &mut a, 1, SIX), Step::Granted);
-    table.release_shared(&mut a);
-    assert_eq!(table.intent_tag(ResourceId(1), S), Lsn::ZERO);
-    assert_eq!(a.held_intents(), 1, "IX is left of SIX");
+    for table in METHODS.map(table_with) {
+        let [mut a] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, SIX), Step::Granted);
+        table.release_shared(&mut a);
+        assert_eq!(table.intent_tag(ResourceId(1), S), Lsn::ZERO);
+        assert_eq!(a.held_intents(), 1, "IX is left of SIX");
+        table.release_all(&mut a, None);
+        assert_eq!(table.intent_tag(ResourceId(1), S), Lsn::ZERO);
+    }
+}
+
+/// A transaction that takes one intent lock and commits at `commit`.
+fn pass(table: &LockTable, owner: &mut LockOwner, mode: IntentMode, commit: u64) {
+    assert_eq!(intend(table, owner, 1, mode), Step::Granted);
+    table.release_all(owner, Some(Lsn(commit)));
+}
+
+#[test]
+fn absolute_request_flushes_what_others_have_left() {
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b, mut c] = owners(&table);
+        for absolute in [S, SIX, X] {
+            pass(&table, &mut a, IX, 10);
+            pass(&table, &mut b, IS, 11);
+            assert_eq!(intend(&table, &mut c, 1, absolute), Step::Granted, "{absolute:?}");
+            assert_eq!(c.max_tag(), Lsn(10), "the tag was handed on");
+            assert_eq!(intend(&table, &mut a, 1, IX), Step::Waits, "nothing is left");
+            table.release_all(&mut c, None);
+            assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
+            table.release_all(&mut a, None);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_while_somebody_waits_for_all_of_it() {
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b, mut c] = owners(&table);
+        assert_eq!(intend(&table, &mut a, 1, IS), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, IX), Step::Granted);
+        assert_eq!(intend(&table, &mut c, 1, X), Step::Waits);
+        table.release_all(&mut a, Some(Lsn(3)));
+        table.release_all(&mut b, Some(Lsn(5)));
+        assert_eq!(intend(&table, &mut c, 1, X), Step::Granted);
+        assert_eq!(c.max_tag(), Lsn(5));
+        // One that gave up, or was refused at once, is in nobody's way.
+        table.release_all(&mut c, None);
+        assert_eq!(intend(&table, &mut a, 1, IS), Step::Granted);
+        assert_eq!(intend(&table, &mut c, 1, X), Step::Waits);
+        table.cancel(&mut c);
+        let refused = table.acquire_intent(&mut c, ResourceId(1), X, WaitLimit::NoWait);
+        assert!(matches!(refused, Err(Error::WouldBlock { .. })));
+        assert_eq!(intend(&table, &mut b, 1, IX), Step::Granted);
+    }
+}
+
+#[test]
+fn inherited_lock_is_left_again_by_who_has_used_it() {
+    let table = table_with(IntentMethod::Inherited);
+    let [mut a, mut b] = owners(&table);
+    // It is claimed, and left again …
+    pass(&table, &mut a, IX, 10);
+    pass(&table, &mut a, IX, 11);
+    // … but not by a transaction that has not used it, so the tag is where it belongs.
+    assert_eq!(intend(&table, &mut a, 2, IS), Step::Granted);
     table.release_all(&mut a, None);
-    assert_eq!(table.intent_tag(ResourceId(1), S), Lsn::ZERO);
+    assert_eq!(intend(&table, &mut b, 1, S), Step::Granted);
+    assert_eq!(b.max_tag(), Lsn(11));
+}
+
+#[test]
+fn inherited_ix_is_no_more_than_what_is_asked_for() {
+    let table = table_with(IntentMethod::Inherited);
+    for wanted in [IS, S] {
+        let [mut a, mut b] = owners(&table);
+        pass(&table, &mut a, IX, 10);
+        assert_eq!(intend(&table, &mut a, 1, wanted), Step::Granted);
+        assert_eq!(intend(&table, &mut b, 1, S), Step::Granted, "{wanted:?} is held, and no IX");
+        assert_eq!(b.max_tag(), Lsn(10));
+        assert_eq!(intend(&table, &mut a, 1, IX), Step::Waits, "an upgrade");
+    }
+}
+
+#[test]
+fn more_intents_than_a_will_has_cells_are_released() {
+    let options = LockOptions { intent_locks: IntentMethod::Inherited, ..LockOptions::default() };
+    let table = LockTable::new(options);
+    let [mut a, mut b] = owners(&table);
+    for round in 1..4 {
+        for resource in 0..20 {
+            assert_eq!(intend(&table, &mut a, resource, IX), Step::Granted);
+        }
+        table.release_all(&mut a, Some(Lsn(round)));
+    }
+    for resource in 0..20 {
+        assert_eq!(intend(&table, &mut b, resource, X), Step::Granted);
+        assert_eq!(table.intent_tag(ResourceId(resource), S), Lsn(3));
+    }
+}
+
+#[test]
+fn upgrade_of_an_inherited_lock_is_a_conversion() {
+    for table in METHODS.map(table_with) {
+        let [mut a, mut b] = owners(&table);
+        pass(&table, &mut a, IX, 1);
+        for wanted in [IS, IX, SIX, X] {
+            assert_eq!(intend(&table, &mut a, 1, wanted), Step::Granted);
+            assert_eq!(a.held_intents(), 1);
+            let met = if wanted.is_absolute() { Lsn(1) } else { Lsn::ZERO };
+            assert_eq!(a.max_tag(), met, "its own earlier commit is like everybody's");
+        }
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Waits);
+        table.release_all(&mut a, Some(Lsn(8)));
+        assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
+        assert_eq!(b.max_tag(), Lsn(8));
+    }
 }

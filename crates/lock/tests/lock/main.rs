@@ -18,8 +18,8 @@ use std::task::{Context, Poll, Waker};
 
 use clearway_base::{Error, Result, TreeId};
 use clearway_lock::{
-    DeadlockMethod, Digests, IntentMode, LockId, LockOptions, LockOwner, LockTable, RangeMode,
-    ResourceId,
+    DeadlockMethod, Digests, IntentMethod, IntentMode, LockId, LockOptions, LockOwner, LockTable,
+    RangeMode, ResourceId,
 };
 
 /// A small table, so that unrelated locks share buckets all the time.
@@ -44,6 +44,14 @@ fn under_each_exact_method(scenario: impl Fn(&dyn Fn() -> LockTable)) {
         let options = LockOptions { deadlocks, ..options() };
         scenario(&|| LockTable::new(options.clone()));
     }
+}
+
+const METHODS: [IntentMethod; 3] =
+    [IntentMethod::Lightweight, IntentMethod::MainTable, IntentMethod::Inherited];
+
+/// The same, with intent locks kept as chosen.
+fn table_with(intent_locks: IntentMethod) -> LockTable {
+    LockTable::new(LockOptions { intent_locks, ..options() })
 }
 
 fn owners<const N: usize>(table: &LockTable) -> [LockOwner; N] {

@@ -52,7 +52,8 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         Bug::UpgradeBlocksItself
         | Bug::WaiterLeftBehind
         | Bug::DescendantTagIgnored
-        | Bug::AbsoluteStarved => &[Intents, Specs],
+        | Bug::AbsoluteStarved
+        | Bug::InheritedNotFlushed => &[Intents, Specs],
         Bug::DamageTakenForTail | Bug::EpochLeftOut => &[Flips, Stepped, Images],
         Bug::DirectoryNotSynced | Bug::DoubleWriteSkipped => &[Stepped, Images, Flips],
         _ => &[Stepped, Specs, Images],

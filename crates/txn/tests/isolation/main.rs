@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use clearway_lock::{DeadlockMethod, Digests, VictimPolicy};
+use clearway_lock::{DeadlockMethod, Digests, IntentMethod, VictimPolicy};
 use run::Locking;
 use spec::Spec;
 
@@ -36,14 +36,24 @@ fn load(name: &str) -> (PathBuf, String, Spec) {
     (path, text, spec)
 }
 
-/// Runs one file, or writes it.
+/// Runs one file, or writes it. Intent locks may be kept in any way: nobody can tell.
 fn check(name: &str) {
-    let (path, text, spec) = load(name);
     let writing = std::env::var_os("CLEARWAY_SPEC_WRITE").is_some();
+    if !writing {
+        check_with(name, IntentMethod::MainTable, writing);
+        check_with(name, IntentMethod::Inherited, writing);
+    }
+    check_with(name, IntentMethod::Lightweight, writing);
+}
+
+fn check_with(name: &str, method: IntentMethod, writing: bool) {
+    let (path, text, spec) = load(name);
+    let mut locking = Locking::default();
+    locking.table.intent_locks = method;
     let mut outcomes = Vec::new();
     for permutation in &spec.permutations {
         let expected = (!writing).then_some(&permutation.expected[..]);
-        outcomes.push(run::permutation(&spec, permutation, expected, &Locking::default()).events);
+        outcomes.push(run::permutation(&spec, permutation, expected, &locking).events);
     }
     if writing {
         std::fs::write(&path, spec::with_outcomes(&text, &outcomes)).unwrap();
@@ -51,7 +61,7 @@ fn check(name: &str) {
     }
     for (permutation, outcome) in spec.permutations.iter().zip(outcomes) {
         let line = permutation.line;
-        assert_eq!(outcome, permutation.expected, "{}:{line}", path.display());
+        assert_eq!(outcome, permutation.expected, "{}:{line}, {method:?}", path.display());
     }
 }
 

@@ -1,0 +1,99 @@
+//! Models of inherited intent locks: who leaves a lock against who wants the resource.
+//!
+//! What was broken on purpose, and which model was seen to fail:
+//!
+//! - `left_lock_is_flushed_or_taken_back`: either of the two fences of I2 left out; no second look
+//!   at `absolutes` after a lock was left.
+//! - `lock_is_claimed_or_flushed_and_not_both`: a claim that stores instead of comparing (I1).
+//! - `absolute_reader_meets_the_tag_that_was_left`: a flush that does not hand the tag on (I4); the
+//!   tag stored after the word.
+
+use clearway_sync::{check, thread};
+
+use super::*;
+use crate::{LockOptions, ResourceId, WaitLimit};
+
+const TABLE: ResourceId = ResourceId(0);
+const COMMIT: Lsn = Lsn(33);
+
+fn table() -> LockTable {
+    LockTable::new(LockOptions {
+        buckets: 1,
+        intents: 1,
+        intent_locks: IntentMethod::Inherited,
+        wait_limit: None,
+        spins: 0,
+    })
+}
+
+fn intend(table: &LockTable, owner: &mut LockOwner, mode: IntentMode) {
+    table.acquire_intent(owner, TABLE, mode, WaitLimit::Forever).unwrap();
+}
+
+/// A lost flush is an absolute locker that waits for ever, which loom reports.
+#[test]
+fn left_lock_is_flushed_or_taken_back() {
+    check(3, || {
+        let table = table();
+        let (mut writer, mut reader) = (table.owner(), table.owner());
+        intend(&table, &mut writer, IntentMode::IX);
+        let leaver = {
+            let table = table.clone();
+            thread::spawn(move || {
+                table.release_all(&mut writer, None);
+                writer
+            })
+        };
+        intend(&table, &mut reader, IntentMode::S);
+        drop((leaver.join().unwrap(), reader));
+        assert!(table.is_quiescent());
+    });
+}
+
+#[test]
+fn lock_is_claimed_or_flushed_and_not_both() {
+    check(2, || {
+        let table = table();
+        let (mut first, mut second) = (table.owner(), table.owner());
+        intend(&table, &mut first, IntentMode::IX);
+        table.release_all(&mut first, None);
+        let claimer = {
+            let table = table.clone();
+            thread::spawn(move || {
+                let limit = WaitLimit::NoWait;
+                let has = table.acquire_intent(&mut first, TABLE, IntentMode::IX, limit).is_ok();
+                (first, has)
+            })
+        };
+        let limit = WaitLimit::NoWait;
+        let flushed = table.acquire_intent(&mut second, TABLE, IntentMode::X, limit).is_ok();
+        let (first, claimed) = claimer.join().unwrap();
+        assert!(!(claimed && flushed), "I1");
+        drop((first, second));
+        assert!(table.is_quiescent());
+    });
+}
+
+#[test]
+fn absolute_reader_meets_the_tag_that_was_left() {
+    check(3, || {
+        let table = table();
+        let (mut writer, mut reader) = (table.owner(), table.owner());
+        intend(&table, &mut writer, IntentMode::IX);
+        let leaver = {
+            let table = table.clone();
+            thread::spawn(move || {
+                table.release_all(&mut writer, Some(COMMIT));
+                // The next transaction takes it over and changes nothing.
+                let again =
+                    table.acquire_intent(&mut writer, TABLE, IntentMode::IX, WaitLimit::NoWait);
+                table.release_all(&mut writer, None);
+                (writer, again.is_ok())
+            })
+        };
+        intend(&table, &mut reader, IntentMode::S);
+        assert_eq!(reader.max_tag(), COMMIT, "I4");
+        drop((leaver.join().unwrap(), reader));
+        assert!(table.is_quiescent());
+    });
+}
