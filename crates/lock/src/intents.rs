@@ -2,11 +2,11 @@
 //!
 //! | method | an intent lock is | a transaction's end | absolute locks |
 //! | --- | --- | --- | --- |
-//! | [`Lightweight`](IntentMethod::Lightweight) | a count (`resource`) | lowers it | wait in a list |
-//! | [`MainTable`](IntentMethod::MainTable) | an entry in a bucket's queue | removes it | the same |
-//! | [`Inherited`](IntentMethod::Inherited) | the same | leaves it to the next | flush what was left |
+//! | `Lightweight` | a count (`resource`) | lowers it | wait in a list |
+//! | `MainTable` | an entry in a bucket's queue | removes it | the same |
+//! | `Inherited` | the same | leaves it to the next | flush what was left |
 //!
-//! All three grant by the same rules (L2, L3), keep the same tags and stand in the same wait-for
+//! The methods are those of [`IntentMethod`]. All three grant by the same rules (L2, L3), keep the same tags and stand in the same wait-for
 //! graph.
 //!
 //! Invariants:

@@ -16,7 +16,7 @@
 //! | `owner` | what a transaction knows of its own locks |
 //! | `table` | buckets and tags; what never waits |
 //! | `wait`, `intents` | what may wait, and how |
-//! | `intents::main_table`, `intents::inherited` | other ways to keep intent locks, for comparison |
+//! | `intents::main_table`, `intents::inherited` | intent locks kept otherwise, to compare |
 //! | `deadlock` | finding or preventing deadlocks: five methods |
 //! | `victims` | who dies, and who may not die again |
 //! | `cycle` | telling about deadlocks, and about who holds a lock |
