@@ -28,6 +28,9 @@
 //! from a digest is true however old it is. Measured (November 2026, `clearway-lab
 //! deadlock_methods`, 2 cores, 32 threads, every deadlock a false one): some 16 false alarms in
 //! half a second with the flag alone, none with turns.
+//!
+//! A lock that is given back alone, right after the wait for it, ends a wait without a turn; of
+//! that only the flag tells.
 
 #[cfg(all(test, loom))]
 mod models;
