@@ -6,8 +6,8 @@
 //! | `MainTable` | an entry in a bucket's queue | removes it | the same |
 //! | `Inherited` | the same | leaves it to the next | flush what was left |
 //!
-//! The methods are those of [`IntentMethod`]. All three grant by the same rules (L2, L3), keep the same tags and stand in the same wait-for
-//! graph.
+//! The methods are those of [`IntentMethod`]. All three grant by the same rules (L2, L3), keep the
+//! same tags and stand in the same wait-for graph.
 //!
 //! Invariants:
 //! - L6. The private table is asked first: a mode already covered costs no shared memory.

@@ -22,6 +22,9 @@
 //! - G3. `walk` goes on through waiters that nobody *attends*: those that are polled, and look for
 //!   themselves only when somebody polls them. Waiters that are attended look again and again, so
 //!   a method that refreshes leaves them to themselves.
+//! - G4. `find_cycle` goes round the owners that were named as victims: a named owner searches for
+//!   itself, under the detector's mutex, and finds every cycle that leads through it. What is found
+//!   is therefore a cycle that nobody else is about to break.
 //!
 //! All methods share this graph: it is the whole of `Search`, the dependencies of `Dreadlocks`, the
 //! edges that `WoundWait` and `WaitDie` judge, and the checker that says which deaths were false.
@@ -53,6 +56,8 @@ pub(crate) struct Graph {
     /// One bit for each slot that is in `nodes` (G1).
     visited: Vec<u64>,
     blockers: Vec<u32>,
+    /// Whom the searcher has named as victims, and is yet to wake.
+    pub(super) named: Vec<u32>,
 }
 
 impl LockTable {
@@ -78,18 +83,22 @@ impl LockTable {
 }
 
 impl Graph {
-    /// Whether `me` was seen to wait for itself; then `path` is the cycle.
+    /// Whether `me` was seen to wait for itself; then `path` is the cycle. Cycles through owners
+    /// that were named as victims are theirs to break (G4).
     pub(super) fn find_cycle(&mut self, table: &LockTable, me: u32) -> bool {
         self.begin(me);
         let mut at = 0;
         while at < self.nodes.len() {
             self.expand(table, at);
             for next in 0..self.blockers.len() {
-                if self.blockers[next] == me {
+                let blocker = self.blockers[next];
+                if blocker == me {
                     self.trace(at);
                     return true;
                 }
-                self.visit(self.blockers[next], at);
+                if !table.shared.registry.slot(blocker).is_doomed() {
+                    self.visit(blocker, at); // G4
+                }
             }
             at += 1;
         }

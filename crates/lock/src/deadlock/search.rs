@@ -35,12 +35,14 @@
 //! existed at the same time. It therefore walks the path again (G2). The withdrawal itself yields
 //! to a grant (W4). A victim that was named by another searches for itself before it dies.
 //!
-//! # Why naming a victim is enough (D1)
-//! Who is named, is woken (D8) and searches under `detector`. Nobody in a cycle moves, so it finds
-//! one, this or another, and dies; if it finds none, the cycle was broken by a time limit, and it
-//! takes the name off under the same mutex. A finder that meets a name in its cycle leaves the
-//! cycle to it: since the name was still there under the mutex, its owner is yet to search, and
-//! will find this cycle too.
+//! # Why naming victims is enough (D1)
+//! Who closes cycles may close several at once: when it dies it breaks them all, but each victim
+//! that it names breaks only its own. So it searches on, round those that are named (G4), until no
+//! cycle is left. Who is named, is woken (D8) and searches under `detector`. Nobody in a cycle
+//! moves, so it finds one and dies; if it finds none, the cycle was broken by a time limit, or is
+//! left to another one that is named, and it takes the name off under the same mutex. Of several
+//! named owners of one cycle the last to search finds it if it is still there: none of the others
+//! is named any more.
 //!
 //! Algorithm: the requirements of "Efficient Locking Techniques for Databases on Modern Hardware",
 //! section 4.2 (conversions, queue order, all holders), met by a search of the wait-for graph at
@@ -61,11 +63,9 @@ use crate::{
 
 /// What a search came to.
 enum Finding {
-    /// No cycle, or somebody else's to break.
+    /// No cycle, or others' to break.
     Lives,
     Dies,
-    /// The cycle's victim is in this slot.
-    Names(u32),
 }
 
 pub(super) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
@@ -82,19 +82,19 @@ pub(super) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
     let mut graph = std::mem::take(&mut owner.graph);
     let suspects = table.slot(owner).is_doomed() || graph.find_cycle(table, owner.slot);
     let finding = if suspects { confirm(table, &mut graph, owner) } else { Finding::Lives };
-    owner.graph = graph;
-    if alarmed && !suspects {
-        Counters::add(&table.slot(owner).counters.false_alarms, 1);
-    }
-    if let Finding::Names(slot) = finding {
+    for slot in graph.named.drain(..) {
         // D8: the name is there. No latch is held: a waker is anybody's code.
         let waker = table.shared.registry.slot(slot).take_waker();
         waker.into_iter().for_each(wake);
     }
+    owner.graph = graph;
+    if alarmed && !suspects {
+        Counters::add(&table.slot(owner).counters.false_alarms, 1);
+    }
     matches!(finding, Finding::Dies)
 }
 
-/// Makes sure of a cycle and chooses its victim, as the only one who does so (D3).
+/// Makes sure of cycles and chooses a victim for each, as the only one who does so (D3).
 fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Finding {
     if zoo::has(Bug::TwoVictims) {
         return withdraw(table, owner);
@@ -102,28 +102,23 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
     let _one_victim_at_a_time = table.shared.detector.lock();
     let is_named = table.slot(owner).is_doomed();
     // What was found may be gone, and another cycle be there. Each repetition means that somebody
-    // moved between a search and its second look.
+    // moved between a search and its second look, or was named (G4).
     while graph.find_cycle(table, owner.slot) {
         if !graph.is_certain(table, owner.slot) {
             Counters::add(&table.slot(owner).counters.false_alarms, 1);
             continue;
         }
-        let victim = if is_named { Some(owner.slot) } else { choose(table, graph, owner.slot) };
-        return match victim {
-            None => Finding::Lives,
-            Some(slot) if slot == owner.slot => {
-                let cycle = table.describe(&graph.owners());
-                let finding = withdraw(table, owner);
-                if matches!(finding, Finding::Dies) {
-                    owner.cycle = cycle;
-                }
-                finding
+        let victim = if is_named { owner.slot } else { choose(table, graph, owner.slot) };
+        if victim == owner.slot {
+            let cycle = table.describe(&graph.owners());
+            let finding = withdraw(table, owner);
+            if matches!(finding, Finding::Dies) {
+                owner.cycle = cycle;
             }
-            Some(slot) => {
-                Counters::add(&table.slot(owner).counters.named, 1);
-                Finding::Names(slot)
-            }
-        };
+            return finding;
+        }
+        Counters::add(&table.slot(owner).counters.named, 1);
+        graph.named.push(victim);
     }
     table.slot(owner).spare();
     Finding::Lives
@@ -137,16 +132,14 @@ fn withdraw(table: &LockTable, owner: &mut LockOwner) -> Finding {
     Finding::Dies
 }
 
-/// The victim of the cycle that was found, its name in its slot; `None` if there is one already.
-fn choose(table: &LockTable, graph: &Graph, me: u32) -> Option<u32> {
+/// The victim of the cycle that was found; its name is in its slot if it is another than `me`.
+fn choose(table: &LockTable, graph: &Graph, me: u32) -> u32 {
     let (registry, policy) = (&table.shared.registry, table.shared.options.victims);
-    if graph.members().any(|(slot, _)| registry.slot(slot).is_doomed()) {
-        return None;
-    }
     let rank = |slot| registry.slot(slot).shown.rank(policy, slot == me);
-    let (victim, state) = graph.members().min_by_key(|&(slot, _)| (rank(slot), slot))?;
+    let worst = graph.members().min_by_key(|&(slot, _)| (rank(slot), slot));
+    let (victim, state) = worst.expect("a cycle has members");
     if victim != me {
         registry.slot(victim).doom(state);
     }
-    Some(victim)
+    victim
 }

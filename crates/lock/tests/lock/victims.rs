@@ -89,6 +89,33 @@ fn cycle_with_a_named_victim_gets_no_second_one() {
     assert_eq!(table.stats().deadlocks, 1);
 }
 
+/// Two readers of one key wait for its last reader's lock, who then wants to write: two cycles at
+/// once, and each needs a victim.
+#[test]
+fn every_cycle_that_one_wait_closes_gets_a_victim() {
+    for policy in [KillLong, Closer] {
+        let table = table(policy);
+        let [mut closer, mut a, mut b] = owners(&table);
+        // The closer is spared under each: its pipeline is the shortest, and it has died before.
+        closer.resume(closer.standing().after_loss());
+        a.set_pipeline(10);
+        b.set_pipeline(11);
+        assert_eq!(ask(&table, &mut closer, id(0), M::XN), Step::Granted);
+        for reader in [&mut a, &mut b] {
+            assert_eq!(ask(&table, reader, id(1), M::SN), Step::Granted);
+            assert_eq!(ask(&table, reader, id(0), M::XN), Step::Waits);
+        }
+        assert_eq!(ask(&table, &mut closer, id(1), M::XN), Step::Waits);
+        assert_eq!(table.stats().named, 2, "{policy:?}");
+        for reader in [&mut a, &mut b] {
+            assert_eq!(ask(&table, reader, id(0), M::XN), Step::Dies, "{policy:?}");
+            table.release_all(reader, None);
+        }
+        assert_eq!(ask(&table, &mut closer, id(1), M::XN), Step::Granted);
+        assert_eq!(table.stats().deadlocks, 2);
+    }
+}
+
 #[test]
 fn former_victim_survives_who_closes_the_next_cycle() {
     for policy in [Closer, KillShort, KillLong, KillYoung] {
