@@ -23,6 +23,7 @@ fn table() -> LockTable {
         intent_locks: IntentMethod::Inherited,
         wait_limit: None,
         spins: 0,
+        ..LockOptions::default()
     })
 }
 
