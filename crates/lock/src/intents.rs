@@ -3,7 +3,7 @@
 //! | method | an intent lock is | a transaction's end | absolute locks |
 //! | --- | --- | --- | --- |
 //! | `Lightweight` | a count (`resource`) | lowers it | wait in a list |
-//! | `MainTable` | an entry in a bucket's queue | removes it | the same |
+//! | `MainTable` | an entry in a bucket's queue | removes it | wait in the queue |
 //! | `Inherited` | the same | leaves it to the next | flush what was left |
 //!
 //! The methods are those of [`IntentMethod`]. All three grant by the same rules (L2, L3), keep the

@@ -23,7 +23,9 @@
 //!
 //! Measured with `examples/lock_speed.rs` under callgrind (November 2026): 143 instructions to
 //! hash, take and release a range lock with a commit, 92 to hash and ask again for one that is
-//! held, 127 to take and release an intent lock.
+//! held; 142 to take and release an intent lock, 35 to ask for one that is held, 140 a transaction
+//! for the database's. Inherited intent locks cost 278 and those in the lock table 423, alone; the
+//! lab's `intent_locks` counts them among sixty owners.
 
 #[cfg(all(test, loom))]
 pub(crate) mod models;

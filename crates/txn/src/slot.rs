@@ -43,7 +43,7 @@ use table_use::TableUse;
 
 use crate::{
     claim::Claim,
-    contention::PassedWait,
+    contention::{PassedWait, Wanted},
     core::Core,
     frees::DeferredFrees,
     ghosts::GhostHint,
@@ -289,7 +289,7 @@ impl Slot {
             let resource = ResourceId(tree.0);
             let outcome = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
             if outcome == Outcome::Denied {
-                self.wait_for_table(tree, mode)?;
+                self.wait_for_whole(Wanted::Table(tree), resource, mode)?;
             }
         }
         // Whoever drops the table says so before it lets go of its absolute lock.
@@ -313,7 +313,10 @@ impl Slot {
             return Ok(());
         }
         let database = ResourceId::DATABASE;
-        self.core.locks.acquire_intent(&mut self.owner, database, mode, self.limit)?;
+        let outcome = self.core.locks.try_acquire_intent(&mut self.owner, database, mode);
+        if outcome == Outcome::Denied {
+            self.wait_for_whole(Wanted::DATABASE, database, mode)?;
+        }
         self.database = Some(self.database.map_or(mode, |held| held.supremum(mode)));
         Ok(())
     }

@@ -5,6 +5,7 @@ mod deadlock_methods;
 mod deadlock_victims;
 mod deadlock_wait;
 mod early_release_reads;
+mod intent_locks;
 mod noise;
 mod range_modes;
 
@@ -17,5 +18,6 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     deadlock_wait::EXPERIMENT,
     deadlock_methods::EXPERIMENT,
     deadlock_victims::EXPERIMENT,
+    intent_locks::EXPERIMENT,
     early_release_reads::EXPERIMENT,
 ];

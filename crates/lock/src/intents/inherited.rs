@@ -332,14 +332,16 @@ impl LockTable {
         granted: &mut Vec<u32>,
     ) {
         let Some(inheritance) = self.inheritance() else { return };
-        let meant = entries.holders(name_of(entry)).filter(|other| is_meant(other));
-        let slots: Vec<u32> = meant.map(|other| other.owner).collect();
-        for slot in slots {
-            let Some((cell, word)) = inheritance.will(slot).find(entry) else { continue };
-            if cell.take(word, 0) {
-                self.hand_on(entry, cell);
-                self.lower_entry(entries, slot, entry, None, granted);
-            }
+        // One at a time, since each removal moves the others, and nothing is allocated here (B4).
+        loop {
+            let meant = entries.holders(name_of(entry)).filter(|other| is_meant(other));
+            let taken = meant.map(|other| other.owner).find_map(|slot| {
+                let (cell, word) = inheritance.will(slot).find(entry)?;
+                cell.take(word, 0).then_some((slot, cell))
+            });
+            let Some((slot, cell)) = taken else { break };
+            self.hand_on(entry, cell);
+            self.lower_entry(entries, slot, entry, None, granted);
         }
     }
 

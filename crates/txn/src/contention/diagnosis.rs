@@ -110,6 +110,7 @@ impl Core {
         match tree {
             TreeId(0) => String::new(),
             TreeId::CATALOGUE => "(catalogue)".into(),
+            tree if tree == Wanted::DATABASE.tree() => "(database)".into(),
             tree => match self.tables.by_id(tree) {
                 Some(table) => table.name().into(),
                 None => format!("(dropped, {})", tree.0),

@@ -62,6 +62,9 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
+    /// The database as a whole, under a number that no tree has.
+    pub(crate) const DATABASE: Wanted = Wanted::Table(TreeId(u32::MAX));
+
     pub(crate) fn tree(&self) -> TreeId {
         match self {
             Wanted::Key(_, name) => name.tree,

@@ -30,7 +30,7 @@ use clearway_base::{
 };
 use clearway_lock::{
     IntentMode::{self, IS, IX, S, SIX, X},
-    ResourceId, WaitLimit,
+    Outcome, ResourceId,
 };
 
 use super::Slot;
@@ -62,9 +62,8 @@ impl Slot {
     fn escalate(&mut self, at: usize) {
         let resource = ResourceId(self.tables[at].tree.0);
         for &mode in wishes(self.tables[at].intent) {
-            let locks = &self.core.locks;
-            let asked = locks.acquire_intent(&mut self.owner, resource, mode, WaitLimit::NoWait);
-            if asked.is_ok() || zoo::has(Bug::EscalationUnasked) {
+            let asked = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
+            if asked == Outcome::Granted || zoo::has(Bug::EscalationUnasked) {
                 self.tables[at].hold(mode, self.database);
                 return;
             }
@@ -76,8 +75,9 @@ impl Slot {
 mod tests {
     use std::{ops::Bound, sync::Arc};
 
+    use clearway_base::Error;
     use clearway_disk::MemoryDisk;
-    use clearway_lock::AbsoluteMode;
+    use clearway_lock::{AbsoluteMode, WaitLimit};
     use clearway_tree::{Direction, ReadIntent};
 
     use crate::{Engine, EngineOptions, Table, Transaction};
@@ -181,5 +181,26 @@ mod tests {
         writer.commit().unwrap();
         assert_eq!(range(&mut reader, 30, 42), 42, "asked again after 21 more");
         assert_eq!(range(&mut reader, 42, KEYS), 42);
+    }
+
+    #[test]
+    fn who_is_refused_is_told_what_was_locked() {
+        let (engine, [one, _]) = engine(None);
+        let refusal = |lock: &dyn Fn(&mut Transaction)| {
+            let (mut holder, mut other) = (engine.begin(), engine.begin());
+            lock(&mut holder);
+            other.set_wait_limit(WaitLimit::NoWait);
+            match other.get(&one, b"key") {
+                Err(Error::WouldBlock { conflict: Some(conflict) }) => {
+                    (conflict.lock.table.clone(), conflict.wanted)
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        let exclusive = AbsoluteMode::Exclusive;
+        let table = refusal(&|txn| txn.lock_table(&one, exclusive).unwrap());
+        assert_eq!(table, ("one".into(), "IS"));
+        let database = refusal(&|txn| txn.lock_database(exclusive).unwrap());
+        assert_eq!(database, ("(database)".into(), "IS"));
     }
 }

@@ -43,13 +43,19 @@ impl TableUse {
     }
 
     /// The running transaction holds `mode` on the table now, and `database` on the database.
+    #[inline]
     pub(super) fn hold(&mut self, mode: IntentMode, database: Option<IntentMode>) {
         let mode = self.intent.map_or(mode, |held| held.supremum(mode));
         self.intent = Some(mode);
-        self.cover = mode.on_every_key();
-        if let Some(database) = database {
-            self.cover = self.cover.supremum(database.on_every_key());
+        if mode.is_absolute() || database.is_some_and(IntentMode::is_absolute) {
+            self.cover_keys(mode, database);
         }
+    }
+
+    #[cold]
+    fn cover_keys(&mut self, mode: IntentMode, database: Option<IntentMode>) {
+        let above = database.map_or(RangeMode::NN, IntentMode::on_every_key);
+        self.cover = mode.on_every_key().supremum(above);
     }
 
     /// An operation has ended in the leaf `hint`.

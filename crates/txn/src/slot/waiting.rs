@@ -3,7 +3,7 @@
 //! Nothing here runs for a lock that is granted at once: the tree asks under its latch first, and
 //! `enter_first` tries first.
 
-use clearway_base::{KeyName, Result, TreeId};
+use clearway_base::{KeyName, Result};
 use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
 
 use super::Slot;
@@ -24,10 +24,14 @@ impl Slot {
         self.after_wait(result, wanted, WantedMode::Key(mode))
     }
 
-    /// Takes a table's lock that was denied.
+    /// Takes a table's lock, or the database's, that was denied.
     #[cold]
-    pub(super) fn wait_for_table(&mut self, tree: TreeId, mode: IntentMode) -> Result<()> {
-        let (wanted, resource) = (Wanted::Table(tree), ResourceId(tree.0));
+    pub(super) fn wait_for_whole(
+        &mut self,
+        wanted: Wanted,
+        resource: ResourceId,
+        mode: IntentMode,
+    ) -> Result<()> {
         self.announce(wanted);
         let locks = &self.core.locks;
         let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);

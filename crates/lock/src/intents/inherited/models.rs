@@ -6,7 +6,7 @@
 //!   at `absolutes` after a lock was left.
 //! - `lock_is_claimed_or_flushed_and_not_both`: a claim that stores instead of comparing (I1).
 //! - `absolute_reader_meets_the_tag_that_was_left`: a flush that does not hand the tag on (I4); the
-//!   tag stored after the word.
+//!   tag stored after the word; the word stored, or taken, with `Relaxed`.
 
 use clearway_sync::{check, thread};
 
