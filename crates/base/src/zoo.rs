@@ -64,6 +64,8 @@ bugs! {
         "A checkpoint gives log back that a running transaction may still need."
     UndoNotReserved "undo-not-reserved"
         "No log space is kept for rollback."
+    CreationForgotten "creation-forgotten"
+        "Starting a creation over begins with giving up what says that it has not finished."
     CompensationWithoutNext "compensation-without-next"
         "A compensation does not say where undo goes on: a crash in a rollback undoes twice."
     PageBeforeLog "page-before-log"

@@ -23,12 +23,15 @@
 //!   While it cannot, no insert asks for a flush by itself (`is_tight`), so such groups are few and
 //!   large, or one for a batch of pages.
 //! - K5. Live segments occupy at most `capacity`, except for one that a flusher had to add because
-//!   unpaid seals ate the headroom.
+//!   unpaid seals ate the headroom, and for what recovery adds ([`Log::lift_capacity`]). A crash
+//!   leaves a log that may be full to its last byte, and an opening needs some: its epoch, its
+//!   reserve, the checkpoint that makes room again. Only the disk may refuse it that.
 //!
 //! Latch order: `growth` → the segments' latches; `news` → the segments' state. `claim` without
 //! growth is one compare-exchange.
 //!
 //! [`Log::insert_with_seal`]: crate::Log::insert_with_seal
+//! [`Log::lift_capacity`]: crate::Log::lift_capacity
 
 use std::{
     sync::{Arc, OnceLock},
@@ -38,7 +41,7 @@ use std::{
 use clearway_base::{Error, Lsn, Result};
 use clearway_sync::{
     CachePadded, Condvar, Mutex,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use crate::{health::Health, options::LogOptions, record::SEAL_BYTES_MAX, segments::Segments};
@@ -57,6 +60,8 @@ pub(crate) struct Claims {
     segments: Arc<Segments>,
     health: Arc<Health>,
     capacity_bytes: u64,
+    /// Whether segments may go beyond the capacity for now (K5).
+    is_lifted: AtomicBool,
     headroom_bytes: u64,
     /// How long a claim waits for a truncation before it fails.
     patience: Duration,
@@ -105,6 +110,7 @@ impl Claims {
     ) -> Result<Claims> {
         let claims = Claims {
             capacity_bytes: options.capacity_bytes,
+            is_lifted: AtomicBool::new(false),
             // 1 MiB pays for 2,000 seals that come while the preparer is busy with one segment.
             headroom_bytes: (options.segment_bytes / 4).min(1 << 20),
             patience: if options.background { TRUNCATION_WAIT } else { Duration::ZERO },
@@ -215,7 +221,7 @@ impl Claims {
 
     /// Whether no truncation can make room.
     fn is_hopeless(&self, bytes: u64) -> bool {
-        bytes.saturating_add(self.headroom_bytes) > self.capacity_bytes
+        !self.is_lifted() && bytes.saturating_add(self.headroom_bytes) > self.capacity_bytes
     }
 
     /// Adds a segment unless it would break K5 or another claimer has done it meanwhile.
@@ -249,13 +255,27 @@ impl Claims {
 
     /// The caller holds `growth`.
     fn grow(&self) -> Result<Growth> {
-        let end = self.segments.end().0 + self.segments.segment_bytes();
-        if end - self.segments.start().0 > self.capacity_bytes {
+        if !self.may_grow() {
             return Ok(Growth::OverCapacity);
         }
         self.segments.extend()?;
         self.raise_limit();
         Ok(Growth::Grown)
+    }
+
+    /// Whether there may be another segment (K5).
+    fn may_grow(&self) -> bool {
+        let end = self.segments.end().0 + self.segments.segment_bytes();
+        end - self.segments.start().0 <= self.capacity_bytes || self.is_lifted()
+    }
+
+    fn is_lifted(&self) -> bool {
+        self.is_lifted.load(Ordering::SeqCst)
+    }
+
+    /// Whether the capacity is to be exceeded rather than waited for.
+    pub(crate) fn lift_capacity(&self, is_lifted: bool) {
+        self.is_lifted.store(is_lifted, Ordering::SeqCst);
     }
 
     /// Asks for a checkpoint and waits until something has changed. `false` when time is up.
@@ -267,9 +287,7 @@ impl Claims {
         self.wake_checkpointer();
         let mut news = self.news.lock();
         self.waiting.fetch_add(1, Ordering::SeqCst);
-        let end = self.segments.end().0 + self.segments.segment_bytes();
-        let can_grow = end - self.segments.start().0 <= self.capacity_bytes;
-        let over = can_grow || self.fits(bytes) || self.health.check().is_err();
+        let over = self.may_grow() || self.fits(bytes) || self.health.check().is_err();
         let in_time = over || !self.room.wait_until(&mut news, deadline).timed_out();
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         in_time

@@ -395,6 +395,12 @@ impl Log {
         self.claims.capacity_bytes()
     }
 
+    /// From now on (`true`) claims add segments beyond the capacity instead of failing, or not any
+    /// more (`false`): for recovery, which cannot wait for room, since nobody else will make it.
+    pub fn lift_capacity(&self, is_lifted: bool) {
+        self.claims.lift_capacity(is_lifted);
+    }
+
     /// Sets what is called when the log is more than half full or a claim has to wait. It is called
     /// on a claimer's thread too, so it only leaves a note for whoever takes checkpoints.
     pub fn set_space_waker(&self, waker: Box<dyn Fn() + Send + Sync>) {

@@ -221,10 +221,11 @@ impl Reserve {
         *self.held.lock() += bytes;
     }
 
-    /// Brings the reserve back to its size, now that there is room again.
+    /// Brings the reserve back to its size, if there is room. Does not wait for it: checkpoints do
+    /// this, which bring it.
     pub(crate) fn refill(&self, log: &Log) {
         let missing = self.target.saturating_sub(*self.held.lock());
-        if missing > 0 && log.claim(missing).is_ok() {
+        if missing > 0 && log.try_claim(missing).is_ok() {
             self.put(missing);
         }
     }

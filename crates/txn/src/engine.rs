@@ -75,11 +75,12 @@ impl Engine {
                 let (path, detail) = (disk.path(), "it is empty".into());
                 return Err(Error::NotADatabase { path, detail });
             }
-            Found::Unfinished if options.create == Creation::Never => {
+            Found::Unfinished { .. } if options.create == Creation::Never => {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
             }
-            Found::Nothing | Found::Unfinished => create(disk, options)?,
+            Found::Nothing => create(disk, options, 1)?,
+            Found::Unfinished { sequence } => create(disk, options, sequence + 1)?,
         };
         opening.start_background()?;
         recovery.took = begun.elapsed();
@@ -289,8 +290,13 @@ fn taken(disk: &dyn Disk) -> Error {
     Error::io("create a database in", disk.path(), source)
 }
 
-/// Creates a database. Until the superblock says that it is complete, an opening starts over.
-fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<(Opening, RecoveryReport)> {
+/// Creates a database. Until the superblock says that it is complete, an opening starts over, with
+/// the next `sequence`.
+fn create(
+    disk: Arc<dyn Disk>,
+    options: EngineOptions,
+    sequence: u64,
+) -> Result<(Opening, RecoveryReport)> {
     // Of an interrupted creation: `find` has seen its superblock, or that there is nothing.
     for name in disk.list("log")?.iter().filter(|name| clearway_log::is_log_file(name)) {
         disk.remove(&format!("log/{name}"))?;
@@ -301,7 +307,7 @@ fn create(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<(Opening, Recov
     let first = Superblock {
         node_bytes: options.node_bytes as u32,
         epoch: Epoch(1),
-        sequence: 1,
+        sequence,
         checkpoint: Lsn::ZERO,
         redo: Lsn::ZERO,
         keep_from: Lsn::ZERO,
@@ -359,6 +365,8 @@ fn recover(
     let log = options.log.clone();
     let log = Log::start(disk.clone(), log, pass.tail, block.epoch, block.keep_from)?;
     failpoint::pass(Failpoint::EpochBegun);
+    // Whatever the crash has left of the log's capacity, an opening does not fail for it.
+    log.lift_capacity(true);
     gate.open(log.clone());
     // Not before: what the cleaner copies without a log would count as newer than everything.
     pool.set_redo_position(None);
@@ -381,6 +389,7 @@ fn recover(
     // Without a background nobody would clean later.
     let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
     checkpoint::take(&core, cleaning)?;
+    core.log.lift_capacity(false);
     let mut recovery = report(false, block.epoch, (block.redo, pass.tail), undone);
     (recovery.records, recovery.images) = (pass.records, pass.images);
     recovery.drops_resumed = drops_resumed;

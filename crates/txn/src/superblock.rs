@@ -30,6 +30,7 @@ use std::sync::Arc;
 use clearway_base::{
     Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, SECTOR_SIZE, crc32c,
     failpoint::{self, Failpoint},
+    zoo::{self, Bug},
 };
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_sync::Mutex;
@@ -72,10 +73,15 @@ pub(crate) struct Superblock {
 }
 
 impl Superblock {
-    /// Whether another opening would have no epoch, or a write no sequence: after four billion
-    /// openings, or by damage that the checksum does not show.
-    fn is_spent(&self) -> bool {
-        self.epoch.0 == u32::MAX || self.sequence > u64::MAX / 2
+    /// What keeps recovery from starting here, if anything: damage that the checksum does not show,
+    /// or four billion openings, after which there is no other epoch.
+    fn flaw(&self) -> Option<&'static str> {
+        let far = |counter: u64| counter > u64::MAX / 2;
+        if self.epoch.0 == u32::MAX || far(self.sequence) || far(self.checkpoint.0) {
+            return Some("its counters are at their end");
+        }
+        let in_order = self.keep_from <= self.redo && self.redo <= self.checkpoint;
+        (!in_order).then_some("its positions in the log are out of order")
     }
 
     fn encode(&self) -> AlignedBuf {
@@ -152,8 +158,8 @@ enum Slot {
 pub(crate) enum Found {
     /// No database, and nothing that a new one would overwrite.
     Nothing,
-    /// A creation that did not finish.
-    Unfinished,
+    /// A creation that did not finish, with the sequence of its superblock, or 0 if it has none.
+    Unfinished { sequence: u64 },
     /// A database.
     Database(Superblock),
 }
@@ -185,17 +191,19 @@ pub(crate) fn find(disk: &dyn Disk) -> Result<Found> {
             other => worst = Some(other),
         }
     }
+    if let Some(flaw) = best.as_ref().and_then(Superblock::flaw) {
+        return Err(Error::corrupt("superblock", flaw));
+    }
     match (best, worst) {
-        (Some(block), _) if block.creating => Ok(Found::Unfinished),
+        (Some(block), _) if block.creating => Ok(Found::Unfinished { sequence: block.sequence }),
         (Some(block), _) if block.copying => {
             let detail = "it is a backup that did not finish: remove it and back up again".into();
             Err(Error::NotADatabase { path: disk.path(), detail })
         }
-        (Some(block), _) if block.is_spent() => {
-            Err(Error::corrupt("superblock", "its counters are at their end"))
-        }
         (Some(block), _) => Ok(Found::Database(block)),
-        (None, None) if blank == 2 && is_first_step(disk, &*file)? => Ok(Found::Unfinished),
+        (None, None) if blank == 2 && is_first_step(disk, &*file)? => {
+            Ok(Found::Unfinished { sequence: 0 })
+        }
         (None, worst) => Err(refusal(disk, worst)),
     }
 }
@@ -257,11 +265,17 @@ impl SuperblockFile {
         Ok(SuperblockFile { file, current: Mutex::new(current) })
     }
 
-    /// Creates the file with `first` as its superblock, durable by name and contents.
+    /// Creates the file with `first` as its superblock, durable by name and contents. The one that
+    /// an interrupted creation has left, with the sequence before this one's, stays until then:
+    /// without either, what else it has left would be a directory without a superblock.
     pub(crate) fn create(disk: &dyn Disk, first: Superblock) -> Result<SuperblockFile> {
         let file = disk.open(DATA_FILE, OpenMode::Create)?;
-        file.set_len(0)?;
-        file.allocate(0, COPIES * PAGE_SIZE as u64)?;
+        let both = COPIES * PAGE_SIZE as u64;
+        let kept = if zoo::has(Bug::CreationForgotten) { 0 } else { both };
+        if file.len()? > kept {
+            file.set_len(kept)?;
+        }
+        file.allocate(0, both)?;
         failpoint::pass(Failpoint::CreationBlank);
         write_copy(&*file, &first)?;
         disk.sync_dir("")?;
@@ -333,6 +347,23 @@ mod tests {
     }
 
     #[test]
+    fn impossible_positions_and_spent_counters_are_refused() {
+        let none = block(1);
+        let impossible = [
+            Superblock { redo: Lsn(u64::MAX), ..none.clone() },
+            Superblock { keep_from: Lsn(1025), ..none.clone() },
+            Superblock { checkpoint: Lsn(u64::MAX), ..none.clone() },
+            Superblock { epoch: Epoch(u32::MAX), ..none.clone() },
+            Superblock { sequence: u64::MAX, ..none },
+        ];
+        for block in impossible {
+            let disk = MemoryDisk::new();
+            SuperblockFile::create(&disk, block.clone()).unwrap();
+            assert!(matches!(find(&disk), Err(Error::Corrupt { .. })), "{block:?}");
+        }
+    }
+
+    #[test]
     fn foreign_and_newer_files_are_refused() {
         let disk = MemoryDisk::new();
         let file = disk.open(DATA_FILE, OpenMode::Create).unwrap();
@@ -359,8 +390,16 @@ mod tests {
     fn unfinished_creation_starts_again() {
         let disk = MemoryDisk::new();
         disk.open(DATA_FILE, OpenMode::Create).unwrap();
-        assert!(matches!(find(&disk), Ok(Found::Unfinished)));
-        SuperblockFile::create(&disk, Superblock { creating: true, ..block(0) }).unwrap();
-        assert!(matches!(find(&disk), Ok(Found::Unfinished)));
+        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 0 })));
+        let first = Superblock { creating: true, ..block(1) };
+        SuperblockFile::create(&disk, first.clone()).unwrap();
+        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 1 })));
+
+        // Starting again does not begin with giving up what says that it is unfinished.
+        disk.open("doublewrite", OpenMode::Create).unwrap();
+        SuperblockFile::create(&disk, Superblock { sequence: 2, ..first }).unwrap();
+        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 2 })));
+        corrupt(&disk, 0, 0);
+        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 1 })));
     }
 }

@@ -111,6 +111,48 @@ fn long_transaction_that_fills_the_log_can_roll_back() {
 }
 
 #[test]
+fn a_log_without_a_byte_to_spare_is_recovered() {
+    let disk = MemoryDisk::new();
+    let log = LogOptions { capacity_bytes: 512 << 10, background: false, ..options().log };
+    let options = EngineOptions { log, ..options() };
+    let engine = open_with(disk.clone(), options.clone());
+    let table = engine.create_table("t").unwrap();
+    put(&engine, &table, "before", "v");
+    // Keeps the log from being truncated, while others fill it and checkpoints use up the reserve.
+    let mut long = engine.begin();
+    long.put(&table, b"long", b"v").unwrap();
+    let fill = (0..100_000u32).find_map(|n| {
+        let mut txn = engine.begin();
+        let put = txn.put(&table, format!("{n}").as_bytes(), &[7; 50]);
+        put.and_then(|_| txn.commit()).err()
+    });
+    assert!(matches!(fill, Some(Error::LogFull { .. })), "{fill:?}");
+    let full = (0..1_000).find_map(|_| engine.checkpoint().err());
+    assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
+    engine.log().wait_durable(engine.log().end()).unwrap();
+    let crashed = disk.fork();
+    std::mem::forget(long);
+    let engine = open_with(crashed.clone(), options.clone());
+    let table = engine.open_table("t").unwrap();
+    assert_eq!(get(&engine, &table, "before").as_deref(), Some("v"));
+    assert_eq!(get(&engine, &table, "long"), None);
+    check(&engine);
+    // From here on the capacity holds again.
+    let used = |disk: &MemoryDisk| -> u64 {
+        let names = disk.list("log").unwrap();
+        let len = |name| disk.open(&format!("log/{name}"), OpenMode::Existing).unwrap().len();
+        names.iter().map(|name| len(name).unwrap()).sum()
+    };
+    for n in 0..3_000 {
+        put(&engine, &table, &format!("{n}"), "after");
+        if n % 500 == 0 {
+            engine.checkpoint().unwrap();
+        }
+    }
+    assert!(used(&crashed) <= 512 << 10, "{} bytes of log", used(&crashed));
+}
+
+#[test]
 fn log_is_recycled_while_transactions_run() {
     let disk = MemoryDisk::new();
     let log = LogOptions { capacity_bytes: 512 << 10, ..options().log };

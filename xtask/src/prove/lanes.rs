@@ -119,11 +119,15 @@ fn flips(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 fn images(budget: Budget, seed: u64) -> Vec<Work> {
-    let much = match budget {
-        Budget::Minutes(minutes) if minutes >= 30.0 => "--all --recovery".to_string(),
-        budget => format!("--images {}", amount(budget, 12_000, 200_000)),
-    };
-    vec![Work::cargo(&format!("{PROVE} images --seed {seed:#x} {much}"))]
+    let run = |which: &str| Work::cargo(&format!("{PROVE} images --seed {seed:#x} {which}"));
+    match budget {
+        Budget::Minutes(minutes) if minutes >= 30.0 => vec![run("--all --recovery")],
+        budget => vec![
+            run(&format!("--images {}", amount(budget, 12_000, 200_000))),
+            // A second: power that fails in a creation, and again while that starts over.
+            run("--script create --all --recovery"),
+        ],
+    }
 }
 
 fn stepped(budget: Budget, seed: u64) -> Vec<Work> {

@@ -10,7 +10,7 @@ use super::{
     failing,
     seen::Seen,
     stage::{Performance, Stage},
-    tape::Moment,
+    tape::{Moment, Standing},
 };
 use crate::{
     cases::{Cases, Finding, catch_panics, caught},
@@ -230,18 +230,22 @@ impl Lane<'_> {
         let mut random = Random::new(self.seed_of(case.performance, case.cut));
         let recovery = expected.recovery(&cut.disk, first)?;
         for (at, again) in recovery.cuts.iter().enumerate() {
-            let seed = random.below(1_000_000);
-            let second = random.pick(&CrashImage::kinds(seed));
-            let disk = again.disk.crash(second);
-            looks.counts.add("interrupted", 1);
-            if !looks.interrupted.is_new(case.performance, expected.moment, &disk) {
-                continue;
+            let kinds = CrashImage::kinds(random.below(1_000_000));
+            let picked = [random.pick(&kinds)];
+            // A creation that starts over has few operations, and each changes what there is.
+            let is_creation = expected.moment.standing == Standing::Creating;
+            for &second in if is_creation { &kinds[..] } else { &picked } {
+                let disk = again.disk.crash(second);
+                looks.counts.add("interrupted", 1);
+                if !looks.interrupted.is_new(case.performance, expected.moment, &disk) {
+                    continue;
+                }
+                let verdict: Verdict = caught(|| expected.examine_again(disk, &recovery));
+                verdict.map_err(|violation| {
+                    let damage = Damage::CutTwice(first, at as u64, second);
+                    Finding { violation, command: Some(self.command(case, damage)) }
+                })?;
             }
-            let verdict: Verdict = caught(|| expected.examine_again(disk, &recovery));
-            verdict.map_err(|violation| {
-                let damage = Damage::CutTwice(first, at as u64, second);
-                Finding { violation, command: Some(self.command(case, damage)) }
-            })?;
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ use clearway_base::zoo::Bug;
 pub(super) enum Lane {
     Stepped,
     Images,
+    /// The images of one script, the creation of a database, and of all its recoveries.
+    Creations,
     Flips,
     Specs,
     /// The unit tests of the lock manager.
@@ -20,6 +22,7 @@ impl Lane {
         match self {
             Lane::Stepped => "stepped",
             Lane::Images => "images",
+            Lane::Creations => "creations",
             Lane::Flips => "flips",
             Lane::Specs => "specs",
             Lane::Locks => "locks",
@@ -34,14 +37,14 @@ impl Lane {
             // The other tests take seconds, and see no more of the bugs.
             Lane::Locks => Some("-p clearway-lock --lib"),
             Lane::Intents => Some("-p clearway-lock --test lock intents::"),
-            Lane::Stepped | Lane::Images | Lane::Flips => None,
+            Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }
 }
 
 /// The lanes for `bug`, in the order in which they are tried.
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
-    use Lane::{Flips, Images, Intents, Locks, Specs, Stepped};
+    use Lane::{Creations, Flips, Images, Intents, Locks, Specs, Stepped};
     match bug {
         Bug::DigestFlagClearedEarly | Bug::StaleDigestsNotMarked | Bug::TwoVictims => &[Locks],
         Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
@@ -49,6 +52,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
             &[Specs, Stepped]
         }
         Bug::EscalationUnasked => &[Specs],
+        Bug::CreationForgotten => &[Creations],
         Bug::UpgradeBlocksItself
         | Bug::WaiterLeftBehind
         | Bug::DescendantTagIgnored

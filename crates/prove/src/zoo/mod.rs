@@ -109,6 +109,9 @@ impl Lane {
         match self {
             Lane::Stepped => command.args(["stepped", "--minutes", &minutes, "--seed", &seed]),
             Lane::Images => command.args(["images", "--images", "4000", "--seed", &seed]),
+            Lane::Creations => {
+                command.args(["images", "--script", "create", "--all", "--recovery"])
+            }
             Lane::Flips => command.args(["flips", "--flips", "3000", "--seed", &seed]),
             Lane::Specs | Lane::Locks | Lane::Intents => unreachable!("returned above"),
         };

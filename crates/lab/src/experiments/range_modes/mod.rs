@@ -79,7 +79,7 @@ const ORTHOGONAL: usize = 1;
 const NEXT_KEY: usize = 2;
 
 /// What a median ratio may be off where nothing differs, as at P = 100.
-const NOISE: f64 = 0.1;
+const NOISE: f64 = 0.05;
 /// The same for waits.
 const SAME_WAITS: f64 = 0.05;
 
