@@ -190,7 +190,7 @@ mod tests {
         }
 
         fn end(&self) -> Lsn {
-            Lsn(1)
+            Lsn(0)
         }
     }
 

@@ -38,6 +38,20 @@ fn page_is_dirty_before_its_record_exists() {
     assert_eq!(pool.redo_start(), None);
 }
 
+#[test]
+fn what_was_announced_and_not_done_is_not_written() {
+    let wal = CountingWal::new();
+    let pool = open(&MemoryDisk::new(), &wal, small());
+    write(&wal, &mut pool.exclusive(PAGE).unwrap(), 1);
+    pool.clean_all().unwrap();
+    let written = pool.stats().pages_written;
+    // The record did not fit the log, say.
+    pool.exclusive(PAGE).unwrap().begin_change();
+    assert!(pool.redo_start().is_some());
+    pool.clean_all().unwrap();
+    assert_eq!((pool.stats().pages_written, pool.redo_start()), (written, None));
+}
+
 /// A disk whose first write to the data file waits for a word from the test.
 fn stalled_disk() -> (FaultyDisk<MemoryDisk>, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (faults, (arrived, arrival), (resume, resumed)) =

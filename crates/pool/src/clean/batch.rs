@@ -150,18 +150,17 @@ impl Pool {
             return None;
         }
         // Looked at before the latch was held; the page may have become clean, and gone.
-        let wanted = frame.rec_lsn().is_some_and(|rec_lsn| rec_lsn < limit);
-        if !wanted || !frame.begin_write() {
+        let wanted = frame.rec_lsn().filter(|rec_lsn| *rec_lsn < limit);
+        let Some(rec_lsn) = wanted.filter(|_| frame.begin_write()) else {
             frame.latch.release_shared();
             return None;
-        }
+        };
         let index = batch.entries.len();
         let copy = batch.copy_mut(index);
         // SAFETY: the shared latch is held until after the copy (P3).
         copy.copy_from_slice(unsafe { self.space.bytes(page).slice() });
-        if header::page_lsn(copy) == Lsn::ZERO {
-            // A change was announced and never logged: the page is what the disk has (X3), be it
-            // nothing, and no record would vouch for a copy.
+        if header::page_lsn(copy) <= rec_lsn {
+            // C6: a record that changed the page since would end behind recLSN, where it begins.
             frame.mark_clean();
             frame.cancel_write();
             frame.latch.release_shared();

@@ -43,6 +43,10 @@
 //! durable. After a *failed* sync even the system may take pages for written that the disk does not
 //! have, and no later sync would write them. Only pages of batches that were not through can be
 //! among them (C4, C5), so these are written in place again before the sync.
+//! That must keep to W1 too, and of a batch that was read here nobody knows whether it is durable:
+//! its write may have failed, and the system show it nevertheless. But once a page in place is
+//! damaged, or what its copy is, the batch has been written in place (C6), so it is durable. A
+//! page in place that is whole and something else was not reached, and stays alone.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -218,8 +222,8 @@ fn read_headers(file: &dyn File) -> Result<Vec<Header>> {
 }
 
 /// Brings the pages of batches that may not be through to rest: what is damaged in place and has a
-/// copy is repaired, what is whole is written again, and everything is made durable (W4). Answers
-/// how many pages were repaired. It may be interrupted and run again.
+/// copy is repaired, what is the copy is written again, and everything is made durable (W4).
+/// Answers how many pages were repaired. It may be interrupted and run again.
 fn repair(headers: &[Header], file: &dyn File, data: &DataFile) -> Result<u64> {
     let floor = headers.iter().map(|header| header.floor).max().unwrap_or(0);
     let mut open: Vec<&Header> = headers.iter().filter(|h| h.sequence >= floor).collect();
@@ -253,8 +257,9 @@ fn repair_from(
         data.read(*id, &mut page)?;
         let is_damaged = header::verify(*id, &page).is_err();
         repaired += u64::from(is_damaged);
-        let bytes = if is_damaged { &copy } else { &page };
-        data.file().write_at(bytes, data_file::offset(*id))?;
+        if is_damaged || page[..] == copy[..] {
+            data.file().write_at(&copy, data_file::offset(*id))?;
+        }
     }
     Ok(repaired)
 }
@@ -410,5 +415,26 @@ mod tests {
         let mut page = vec![0; PAGE_SIZE];
         DataFile::open(&durable).unwrap().read(PageId(5), &mut page).unwrap();
         assert_eq!(page, image[HEADER_BYTES..]);
+    }
+
+    /// The write of the copies may have failed, and the system show them nevertheless: then a torn
+    /// write in place would have no copy.
+    #[test]
+    fn pages_that_a_batch_has_not_reached_are_left_alone() {
+        use clearway_disk::{Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+        let faults = Faults::new();
+        let disk = FaultyDisk::new(MemoryDisk::new(), faults.clone());
+        let data = DataFile::open(&disk).unwrap();
+        data.ensure(PageId(9), 100).unwrap();
+        let (double_write, _) = DoubleWrite::open(&disk, &data, 1, 4).unwrap();
+        through(&double_write, &data, 0, PageId(5), 3);
+        let (checksum, mut image) = batch_of(PageId(5), 4);
+        let other = std::io::ErrorKind::Other;
+        faults.fail(Operation::Sync, DOUBLE_WRITE_FILE, 1, other, Lasting::Once);
+        let failed = double_write.write(0, [(PageId(5), checksum)].into_iter(), &mut image);
+        assert!(failed.is_err());
+        let before = faults.count(Operation::Write, "data");
+        drop(DoubleWrite::open(&disk, &data, 1, 4).unwrap());
+        assert_eq!(faults.count(Operation::Write, "data"), before);
     }
 }

@@ -24,7 +24,9 @@
 //!   log stops it too, and so does a panic on the way.
 //! - C5. Syncs of the data file come one after the other, and a failure is known before the next
 //!   begins.
-//! - C6. A page with page LSN 0 is not written: no record accounts for what it is.
+//! - C6. A page whose change was announced and has no record is not written: what the disk has is
+//!   the same, or nothing that a record accounts for. So a copy differs from what is in place
+//!   until it is written there, by which repair knows how far a batch got (W4).
 
 mod batch;
 mod checkpoint;
