@@ -153,7 +153,7 @@ fn claims_of_counts(samples: &Samples) -> Vec<Claim> {
         let ratio = samples.ratio(COUNTED_ABSOLUTE, below, above, "instructions").median;
         Claim::at_least(&what, bound, ratio)
     };
-    ORDER.map(claim).to_vec()
+    Vec::from(ORDER.map(claim))
 }
 
 fn claims_of_throughput(samples: &Samples) -> Vec<Claim> {
