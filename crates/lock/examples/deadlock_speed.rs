@@ -100,6 +100,29 @@ fn hand_over(waiting: WaitPolicy) -> f64 {
     each
 }
 
+/// The same between two threads that do nothing but wake each other and sleep: what a hand-over to
+/// a sleeper takes at least here.
+fn wake_up() -> f64 {
+    const ROUNDS: u32 = 10_000;
+    let turn = AtomicU32::new(0);
+    let take_turns = |me: u32, other: &thread::Thread| {
+        for _ in 0..ROUNDS {
+            while turn.load(Ordering::Acquire) != me {
+                thread::park();
+            }
+            turn.store(1 - me, Ordering::Release);
+            other.unpark();
+        }
+    };
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        let first = thread::current();
+        let second = scope.spawn(move || take_turns(1, &first));
+        take_turns(0, second.thread());
+    });
+    begun.elapsed().as_nanos() as f64 / f64::from(2 * ROUNDS)
+}
+
 /// The least of some measurements: what the machine does when nobody disturbs it.
 fn least(measure: impl Fn() -> f64) -> f64 {
     (0..7).map(|_| measure()).fold(f64::INFINITY, f64::min)
@@ -144,6 +167,7 @@ fn main() {
             println!("{name}: victim, the {who}, knows after {us:.1} µs (median)");
         }
     }
+    println!("wake-up of a thread, without a lock: {:.0} ns at best", least(wake_up));
     for waiting in [WaitPolicy::Spin, WaitPolicy::Hybrid, WaitPolicy::SleepBackoff] {
         println!("hand-over, {waiting:?}: {:.0} ns at best", least(|| hand_over(waiting)));
     }
