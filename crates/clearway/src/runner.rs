@@ -1,8 +1,9 @@
 //! Runs a closure as a transaction: again after a lost conflict, contained if it panics.
 //!
-//! Each attempt takes the standing of the one before along, so that a victim of deadlocks is not
-//! the victim of the next one, and gets through after a bounded number of attempts (see
-//! `crates/lock/src/victims.rs`).
+//! Each attempt takes along what the one before has lost with: its standing, so that a victim of
+//! deadlocks is not the victim of the next one, and gets through after a bounded number of attempts
+//! (see `crates/lock/src/victims.rs`); and the locks it needed, which it takes in canonical order
+//! first (see `crates/txn/src/slot/again.rs`).
 
 use std::{
     any::Any,
@@ -11,9 +12,8 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, Result};
-use clearway_lock::Standing;
 use clearway_sync::{atomic, thread};
-use clearway_txn::Kind;
+use clearway_txn::{Kind, Lost};
 
 use crate::{Pending, Transaction, database::Inner, statistics::Count};
 
@@ -25,7 +25,7 @@ const PAUSE_MAX_US: u64 = 10_000;
 /// How one attempt ended.
 enum Attempt<T> {
     Done(Pending<T>),
-    Conflict(Error, Standing),
+    Conflict(Error, Lost),
     Failed(Error),
 }
 
@@ -40,12 +40,12 @@ pub(crate) fn run<T>(
     let mut lost = None;
     for attempt in 1.. {
         let last = attempt >= database.attempts;
-        match run_once(database, kind, last, lost, &mut body) {
+        match run_once(database, kind, last, lost.take(), &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
             Attempt::Conflict(error, _) if last => return Err(error),
-            Attempt::Conflict(_, standing) => {
-                lost = Some(standing);
+            Attempt::Conflict(_, by_then) => {
+                lost = Some(by_then);
                 pause(attempt);
             }
         }
@@ -58,12 +58,14 @@ fn run_once<T>(
     database: &Inner,
     kind: Kind,
     last: bool,
-    lost: Option<Standing>,
+    lost: Option<Lost>,
     body: &mut impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Attempt<T> {
     let mut tx = Transaction::begin(database, kind);
-    if let Some(lost) = lost {
-        tx.inner.resume(lost);
+    if let Some(lost) = lost
+        && let Err(error) = tx.inner.resume(&lost)
+    {
+        return settle(database, tx, last, Err(error));
     }
     // The closure may leave its own captures half changed when it panics; that is between it and
     // its caller, who gets the error. The transaction itself is only rolled back afterwards.
@@ -94,10 +96,10 @@ fn settle<T>(database: &Inner, mut tx: Transaction, last: bool, result: Result<T
         (Err(error), None) => error,
     };
     let conflict = error.is_retryable();
-    let standing = tx.inner.standing();
+    let lost = tx.inner.take_lost();
     let count = if conflict && !last { Count::Retry } else { Count::Rollback };
     match tx.undo(count) {
-        Ok(_) if conflict => Attempt::Conflict(error, standing),
+        Ok(_) if conflict => Attempt::Conflict(error, lost),
         Ok(seen) => Attempt::Failed(told(database, seen, error)),
         // A rollback that fails has stopped the engine: that is what the caller must know.
         Err(failure) => Attempt::Failed(failure),

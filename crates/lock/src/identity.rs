@@ -13,7 +13,7 @@
 use clearway_base::TreeId;
 
 /// The identity of a range lock: the key it is on, in the tree it is in.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct LockId(pub u64);
 
 /// The identity of what intent locks protect: a table, or the whole database.

@@ -233,6 +233,15 @@ impl LockOwner {
         self.held.len()
     }
 
+    /// The range locks that are held, in no particular order.
+    pub fn range_locks(&self) -> Vec<(LockId, RangeMode)> {
+        let lock = |id: &LockId| {
+            let entries = self.table.bucket(*id).entries.lock();
+            entries.position(*id, self.slot).map(|at| (*id, entries.get(at).granted))
+        };
+        self.held.iter().filter_map(lock).collect()
+    }
+
     /// How many intent locks are held.
     pub fn held_intents(&self) -> usize {
         self.intents.len()

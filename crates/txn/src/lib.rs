@@ -76,5 +76,6 @@ pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};
 pub use options::{Creation, EarlyRelease, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
+pub use slot::Lost;
 pub use table::Table;
 pub use transaction::{Cursor, Savepoint, Transaction};

@@ -52,6 +52,9 @@ pub struct EngineOptions {
     /// A transaction that has taken more than so many range locks on one table tries to lock the
     /// table as a whole, without waiting, and then takes no more. Default: never.
     pub escalate_after: Option<usize>,
+    /// Whether a deadlock's victim takes the locks it needed in canonical order first when it is
+    /// run again (`slot::again`).
+    pub retries_lock_first: bool,
     /// Whether opening may create the database.
     pub create: Creation,
     /// A checkpoint starts after this many bytes of log. It is clipped to a quarter of the log's
@@ -76,6 +79,7 @@ impl Default for EngineOptions {
             node_bytes: PAGE_SIZE,
             early_release: EarlyRelease::All,
             escalate_after: None,
+            retries_lock_first: true,
             create: Creation::IfMissing,
             checkpoint_log_bytes: 256 << 20,
             background: true,

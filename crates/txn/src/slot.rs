@@ -20,6 +20,7 @@
 //! - T5. `tables` knows only tables of the slot's own opening: an id alone would also fit a table
 //!   of another database, so the opening is compared before the id is looked up.
 
+mod again;
 mod context;
 mod escalation;
 mod freeing;
@@ -33,11 +34,12 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_lock::{
-    IntentMode, LockOwner, Outcome, RangeMode, RangeProtocol, ResourceId, WaitLimit,
+    IntentMode, LockId, LockOwner, Outcome, RangeMode, RangeProtocol, ResourceId, WaitLimit,
 };
 use clearway_log::Record;
 use clearway_tree::LeafHint;
 
+pub use again::Lost;
 use freeing::Freeing;
 use table_use::TableUse;
 
@@ -85,6 +87,8 @@ pub(crate) struct Slot {
     pub(crate) limit: WaitLimit,
     /// Whether the transaction has said that it waits for a lock.
     has_announced: bool,
+    /// The lock of which it was refused in a deadlock.
+    refused: Option<(LockId, RangeMode)>,
     /// Its waits that are not counted yet.
     passed_waits: Vec<PassedWait>,
     tables: Vec<TableUse>,
@@ -184,6 +188,7 @@ impl Slot {
             undoing: false,
             limit: WaitLimit::Default,
             has_announced: false,
+            refused: None,
             passed_waits: Vec::new(),
             tables: Vec::new(),
             database: None,

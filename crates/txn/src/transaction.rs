@@ -6,13 +6,13 @@ use clearway_base::{
     Error, Lsn, Result, TxnId,
     zoo::{self, Bug},
 };
-use clearway_lock::{AbsoluteMode, IntentMode, Standing, WaitLimit};
+use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
 use clearway_tree::{Direction, LeafHint, ReadIntent};
 
 use crate::{
     finish::{self, Committed},
     registry::TRANSACTIONS_MAX,
-    slot::Slot,
+    slot::{Lost, Slot},
     table::Table,
 };
 
@@ -28,7 +28,7 @@ pub struct Transaction {
     /// Number of its engine's opening: ids tell apart the transactions of one database only.
     opening: u64,
     /// What a deadlock's victim takes along into its next attempt.
-    standing: Standing,
+    lost: Option<Box<Lost>>,
 }
 
 /// The ids of transactions that could not begin. A slot gives out neither: an epoch is at least 1.
@@ -57,12 +57,10 @@ pub struct Cursor {
 impl Transaction {
     #[inline]
     pub(crate) fn new(slot: Result<Box<Slot>>) -> Transaction {
-        let standing = Standing::default();
-        let refused = |id| Transaction { id, opening: NO_OPENING, slot: None, standing };
+        let lost = None;
+        let refused = |id| Transaction { id, opening: NO_OPENING, slot: None, lost: None };
         match slot {
-            Ok(slot) => {
-                Transaction { id: slot.id, opening: slot.opening, slot: Some(slot), standing }
-            }
+            Ok(slot) => Transaction { id: slot.id, opening: slot.opening, slot: Some(slot), lost },
             Err(Error::TooManyTransactions { .. }) => refused(REFUSED_FULL),
             Err(_) => refused(REFUSED_CLOSED),
         }
@@ -100,18 +98,28 @@ impl Transaction {
         std::mem::replace(&mut slot.limit, limit)
     }
 
-    /// What the next attempt of this transaction should [`resume`](Self::resume) with, if this one
-    /// loses a conflict.
-    pub fn standing(&self) -> Standing {
-        self.slot.as_ref().map_or(self.standing, |slot| slot.owner.standing())
+    /// What the next attempt of this transaction, which has lost a conflict, should
+    /// [`resume`](Self::resume) with.
+    #[cold]
+    pub fn take_lost(&mut self) -> Lost {
+        match (self.lost.take(), &self.slot) {
+            (Some(lost), _) => *lost,
+            (None, Some(slot)) => Lost::with(slot.owner.standing()),
+            (None, None) => Lost::default(),
+        }
     }
 
     /// Makes this transaction another attempt of one that lost a conflict: the more often it lost,
-    /// the less others win against it. To be called before its first operation.
-    pub fn resume(&mut self, lost: Standing) {
-        if let Some(slot) = &mut self.slot {
-            slot.owner.resume(lost.after_loss());
-        }
+    /// the less others win against it, and it locks first what it needed before. To be called
+    /// before its first operation.
+    ///
+    /// # Errors
+    /// [`Error::Deadlock`] if it has lost again; it is rolled back then.
+    #[cold]
+    pub fn resume(&mut self, lost: &Lost) -> Result<()> {
+        let Some(slot) = &mut self.slot else { return Err(self.ended()) };
+        let result = slot.begin_again(lost);
+        if result.is_err() { self.die(result) } else { result }
     }
 
     /// Says how many transactions the pipeline that this one belongs to has completed; see
@@ -141,8 +149,8 @@ impl Transaction {
     /// Rolls back a deadlock's victim, so that the others can go on.
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
-        if let Some(slot) = self.slot.take() {
-            self.standing = slot.owner.standing();
+        if let Some(mut slot) = self.slot.take() {
+            self.lost = Some(Box::new(slot.lose()));
             finish::rollback(slot)?;
         }
         result

@@ -5,20 +5,16 @@
 //! The paper's machine ran 64 threads at once. Here a transaction lets others run after each row,
 //! so that as many are under way.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use clearway::{Database, Options as DatabaseOptions, Table};
+use clearway::Options as DatabaseOptions;
 use clearway_lock::{DeadlockMethod, Digests};
-use clearway_sync::{
-    atomic::{AtomicBool, AtomicU64, Ordering},
-    thread,
-};
-use clearway_workloads::Rng;
 
+use super::few_rows::{FewRows, PER_TRANSACTION};
 use crate::{
     experiment::{Experiment, Lab, Outcome},
     report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
+    variants::Samples,
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -34,11 +30,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const LEVELS: [u64; 6] = [1, 2, 4, 8, 16, 32];
 const TELLERS: u64 = 50;
-const PER_TRANSACTION: usize = 5;
-/// Commits of a client in flight before it waits for one.
-const COMMITS_UNAWAITED: u64 = 64;
-/// What a transaction does between two locks, besides letting others run.
-const WORK: Duration = Duration::from_micros(2);
 const METHODS: [(&str, DeadlockMethod); 7] = [
     ("search", DeadlockMethod::Search),
     ("digests, exact", DeadlockMethod::Dreadlocks(EXACT)),
@@ -56,7 +47,10 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
     let points = LEVELS.map(|level| format!("{level} threads")).to_vec();
     let variants = METHODS.map(|(name, _)| name.to_string()).to_vec();
     let samples = Samples::take(points, variants, lab.repetitions, |point, variant, _| {
-        measure(LEVELS[point], METHODS[variant].1, lab.time)
+        let workload = FewRows { rows: TELLERS, threads: LEVELS[point], canonical: true };
+        let options = DatabaseOptions::in_memory();
+        let deadlocks = METHODS[variant].1;
+        workload.measure(options.locks(|locks| locks.deadlocks = deadlocks), lab.time)
     })?;
     let most = LEVELS.len() - 1;
     let total = |variant, measure| -> f64 {
@@ -80,78 +74,4 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
         claims,
         grids: vec![Grid { title: "five of fifty rows", samples, measure: "tps", baseline: 0 }],
     })
-}
-
-fn measure(threads: u64, deadlocks: DeadlockMethod, time: Duration) -> Outcome<Sample> {
-    let options = DatabaseOptions::in_memory().cache_size(64 << 20).log_capacity(256 << 20);
-    let db = options.locks(|options| options.deadlocks = deadlocks).open("lab")?;
-    let tellers = db.table("tellers")?;
-    db.transact("fill", |tx| {
-        (0..TELLERS).try_for_each(|row| tx.put(&tellers, row.to_be_bytes(), [0; 100]).map(drop))
-    })?;
-    let (ends, done) = (AtomicBool::new(false), AtomicU64::new(0));
-    let before = db.stats().engine.lock;
-    let failed = thread::scope(|scope| {
-        let client = |n| {
-            let (db, tellers, ends, done) = (&db, &tellers, &ends, &done);
-            scope.spawn(move || work(db, tellers, n, ends, done))
-        };
-        let clients: Vec<_> = (0..threads).map(client).collect();
-        thread::sleep(time);
-        ends.store(true, Ordering::Relaxed);
-        clients.into_iter().find_map(|client| client.join().unwrap_or(Ok(())).err())
-    });
-    if let Some(error) = failed {
-        return Err(error.into());
-    }
-    let after = db.stats().engine.lock;
-    Ok(vec![
-        ("tps", done.into_inner() as f64 / time.as_secs_f64()),
-        ("waits", (after.waits - before.waits) as f64),
-        ("deaths", (after.deadlocks - before.deadlocks) as f64),
-        ("false alarms", (after.false_alarms - before.false_alarms) as f64),
-    ])
-}
-
-/// One client: five rows in canonical order, time and again, with as many attempts as it takes.
-fn work(
-    db: &Database,
-    tellers: &Table,
-    client: u64,
-    ends: &AtomicBool,
-    done: &AtomicU64,
-) -> clearway::Result<()> {
-    let mut rng = Rng::stream(3, client);
-    let (mut last, mut committed) = (None, 0u64);
-    while !ends.load(Ordering::Relaxed) {
-        let mut rows: Vec<u64> = (0..PER_TRANSACTION).map(|_| rng.below(TELLERS)).collect();
-        rows.sort_unstable();
-        let pending = db.submit("five", |tx| {
-            rows.iter().try_for_each(|row| {
-                let key = row.to_be_bytes();
-                let value = tx.get_for_update(tellers, key)?.unwrap_or_default();
-                tx.put(tellers, key, value)?;
-                pass_time();
-                thread::yield_now();
-                Ok(())
-            })
-        })?;
-        committed += 1;
-        // Bounds what is in flight, without waiting for every commit.
-        if committed.is_multiple_of(COMMITS_UNAWAITED)
-            && let Some(last) = last.replace(pending)
-        {
-            last.wait()?;
-        }
-    }
-    // Relaxed: read after the join.
-    done.fetch_add(committed, Ordering::Relaxed);
-    Ok(())
-}
-
-fn pass_time() {
-    let begun = Instant::now();
-    while begun.elapsed() < WORK {
-        clearway_sync::spin_loop();
-    }
 }

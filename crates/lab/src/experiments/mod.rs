@@ -1,10 +1,12 @@
 //! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
-//! line in the list.
+//! line in the list. (`few_rows` is a workload that two of them share.)
 
 mod deadlock_methods;
+mod deadlock_retries;
 mod deadlock_victims;
 mod deadlock_wait;
 mod early_release_reads;
+mod few_rows;
 mod intent_locks;
 mod noise;
 mod range_modes;
@@ -18,6 +20,7 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     deadlock_wait::EXPERIMENT,
     deadlock_methods::EXPERIMENT,
     deadlock_victims::EXPERIMENT,
+    deadlock_retries::EXPERIMENT,
     intent_locks::EXPERIMENT,
     early_release_reads::EXPERIMENT,
 ];

@@ -21,6 +21,9 @@ impl Slot {
         let wanted = Wanted::Key(id, *name);
         self.announce(wanted);
         let result = self.core.locks.acquire(&mut self.owner, id, mode, self.limit);
+        if matches!(result, Err(clearway_base::Error::Deadlock { .. })) {
+            self.refused = Some((id, mode));
+        }
         self.after_wait(result, wanted, WantedMode::Key(mode))
     }
 
@@ -65,6 +68,7 @@ impl Slot {
     #[cold]
     pub(super) fn end_waits(&mut self) {
         self.has_announced = false;
+        self.refused = None;
         self.core.contention.withdraw(self.owner.number());
         if !self.passed_waits.is_empty() {
             self.core.contention.count(self.kind, &mut self.passed_waits);
