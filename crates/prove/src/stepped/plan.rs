@@ -1,5 +1,6 @@
 //! What a seed chooses before anything runs: options, workload, how often each step comes.
 
+use clearway_lock::{IntentMethod, RangeProtocol};
 use clearway_log::Strategy;
 use clearway_txn::{EarlyRelease, EngineOptions};
 
@@ -87,6 +88,11 @@ pub(super) struct Plan {
     segment_bytes: u64,
     capacity_bytes: u64,
     redo_check: bool,
+    /// Whether transactions lock whole tables now and then.
+    pub(super) locks_tables: bool,
+    escalate_after: Option<usize>,
+    range_protocol: RangeProtocol,
+    intent_locks: IntentMethod,
 }
 
 impl Plan {
@@ -110,10 +116,23 @@ impl Plan {
             segment_bytes,
             capacity_bytes: (segment_bytes * random.pick(&[2, 3, 4, 8, 64])).max(ROOM_FOR_ROWS),
             redo_check: false,
+            locks_tables: false,
+            escalate_after: None,
+            range_protocol: RangeProtocol::default(),
+            intent_locks: IntentMethod::default(),
         };
-        // From a stream of its own, so that nothing else is drawn differently. Images fill half of
-        // the log.
-        plan.redo_check = plan.capacity_bytes >= 2 * ROOM_FOR_ROWS && Random::new(!seed).one_in(3);
+        // From a stream of its own, so that nothing else is drawn differently.
+        let mut rare = Random::new(!seed);
+        // Images fill half of the log.
+        plan.redo_check = rare.one_in(3) && plan.capacity_bytes >= 2 * ROOM_FOR_ROWS;
+        plan.locks_tables = rare.one_in(3);
+        plan.escalate_after = rare.one_in(4).then(|| rare.between(1, 12) as usize);
+        if rare.one_in(4) {
+            plan.range_protocol = rare.pick(&[RangeProtocol::Lomet, RangeProtocol::NextKey]);
+        }
+        if rare.one_in(4) {
+            plan.intent_locks = rare.pick(&[IntentMethod::MainTable, IntentMethod::Inherited]);
+        }
         plan
     }
 
@@ -130,6 +149,9 @@ impl Plan {
         let mut options = EngineOptions::stepped();
         options.node_bytes = self.node_bytes;
         options.redo_check = self.redo_check;
+        options.escalate_after = self.escalate_after;
+        options.range_protocol = self.range_protocol;
+        options.lock.intent_locks = self.intent_locks;
         options.early_release = match random.below(10) {
             0 => EarlyRelease::Shared,
             1 => EarlyRelease::None,

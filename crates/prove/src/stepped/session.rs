@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use clearway_base::{Error, Result};
-use clearway_lock::WaitLimit;
+use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
 
@@ -52,6 +52,8 @@ pub(super) struct Surroundings<'a> {
 pub(super) struct Session {
     txn: Transaction,
     program: Box<dyn Program>,
+    /// The table that it locks before anything else.
+    whole: Option<(Table, AbsoluteMode)>,
     /// What it does now; `None` if the program has to be asked.
     operation: Option<Operation>,
     answer: Answer,
@@ -88,6 +90,7 @@ impl Session {
         Session {
             txn,
             program,
+            whole: None,
             operation: None,
             answer: Answer::Done,
             scan: None,
@@ -98,6 +101,11 @@ impl Session {
             refusals: 0,
             last: String::new(),
         }
+    }
+
+    /// It locks a whole table first.
+    pub(super) fn lock_first(&mut self, table: Table, mode: AbsoluteMode) {
+        self.whole = Some((table, mode));
     }
 
     /// For people.
@@ -116,6 +124,9 @@ impl Session {
         random: &mut Random,
         around: &Surroundings<'_>,
     ) -> Verdict<Progress> {
+        if let Some(progress) = self.lock_whole()? {
+            return Ok(progress);
+        }
         let operation = match self.operation.take() {
             Some(operation) => operation,
             None => self.program.next(random, &self.answer),
@@ -146,6 +157,22 @@ impl Session {
             _ => self.refusals = 0,
         }
         Ok(progress)
+    }
+
+    /// Locks the table that is to be locked; nothing if there is none, or none any more.
+    fn lock_whole(&mut self) -> Verdict<Option<Progress>> {
+        let Some((table, mode)) = &self.whole else { return Ok(None) };
+        let progress = match self.txn.lock_table(table, *mode) {
+            Ok(()) => Progress::Went,
+            Err(Error::UnknownTable { .. }) => Progress::Went,
+            Err(error) => trouble(error)?,
+        };
+        match progress {
+            Progress::Blocked => self.refusals += 1,
+            Progress::Went => (self.whole, self.refusals) = (None, 0),
+            _ => self.refusals = 0,
+        }
+        Ok(Some(progress))
     }
 
     /// Whether the operation is complete, or what the engine says.

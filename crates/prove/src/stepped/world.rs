@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use clearway_base::{Error, Lsn};
 use clearway_disk::{MetadataMode, SimDisk, SimOptions};
+use clearway_lock::AbsoluteMode;
 use clearway_txn::{Engine, Table};
 
 use super::{
@@ -169,7 +170,13 @@ impl World {
         let Some(at) = self.sessions.iter().position(Option::is_none) else { return };
         let state = self.history.state();
         let program = self.plan.workload.program(&mut self.random, state);
-        self.sessions[at] = Some(Session::begin(self.engine(), program));
+        let mut session = Session::begin(self.engine(), program);
+        if self.plan.locks_tables && !self.tables.is_empty() && self.random.one_in(6) {
+            let tables: Vec<Table> = self.tables.values().cloned().collect();
+            let mode = self.random.pick(&[AbsoluteMode::Shared, AbsoluteMode::Exclusive]);
+            session.lock_first(self.random.pick(&tables), mode);
+        }
+        self.sessions[at] = Some(session);
     }
 
     fn pick_session(&mut self) -> Option<usize> {
