@@ -13,7 +13,7 @@
 //! - K1. `claimed` is an LSN: the end of the log once every outstanding claim is used up. It is at
 //!   least the end of the log, if callers insert only what they have claimed.
 //! - K2. A claim is granted only if `claimed ≤ limit` afterwards; `limit` is `headroom` below the
-//!   end of the prepared segments and never falls.
+//!   end of the prepared segments. While the capacity is lifted it is that end itself.
 //! - K3. A group whose records claimed a seal ([`Log::insert_with_seal`]) pays its seal from these
 //!   claims, and what it did not need (a group has one seal, however many have paid) goes back. So
 //!   nobody's flush takes what others have claimed, whether a claim was made long before or not.
@@ -25,7 +25,8 @@
 //! - K5. Live segments occupy at most `capacity`, except for one that a flusher had to add because
 //!   unpaid seals ate the headroom, and for what recovery adds ([`Log::lift_capacity`]). A crash
 //!   leaves a log that may be full to its last byte, and an opening needs some: its epoch, its
-//!   reserve, the checkpoint that makes room again. Only the disk may refuse it that.
+//!   reserve, the checkpoint that makes room again. If the disk is full as well it makes do with
+//!   the headroom.
 //!
 //! Latch order: `growth` → the segments' latches; `news` → the segments' state. `claim` without
 //! growth is one compare-exchange.
@@ -129,16 +130,25 @@ impl Claims {
         };
         claims.raise_limit();
         while claims.limit.load(Ordering::SeqCst) < end.0 {
-            claims.segments.extend()?;
-            claims.raise_limit();
+            match claims.segments.extend() {
+                Ok(()) => claims.raise_limit(),
+                // The headroom is there for what comes unasked (K4).
+                Err(Error::DiskFull { .. }) if claims.segments.end() >= end => break,
+                Err(error) => return Err(error),
+            }
         }
         Ok(claims)
     }
 
     /// The limit follows the segments (K2).
     fn raise_limit(&self) {
-        let end = self.segments.end().0;
-        self.limit.fetch_max(end.saturating_sub(self.headroom_bytes), Ordering::SeqCst);
+        self.limit.fetch_max(self.prepared(), Ordering::SeqCst);
+    }
+
+    /// Up to where the segments that there are may be claimed.
+    fn prepared(&self) -> u64 {
+        let kept = if self.is_lifted() { 0 } else { self.headroom_bytes };
+        self.segments.end().0.saturating_sub(kept)
     }
 
     /// Promises `bytes` bytes of log.
@@ -276,6 +286,12 @@ impl Claims {
     /// Whether the capacity is to be exceeded rather than waited for.
     pub(crate) fn lift_capacity(&self, is_lifted: bool) {
         self.is_lifted.store(is_lifted, Ordering::SeqCst);
+        if !is_lifted {
+            // Claims that have gone beyond it are as seals that nobody paid for (K4).
+            self.limit.store(self.prepared(), Ordering::SeqCst);
+        }
+        // Also if the segments have grown meanwhile.
+        self.raise_limit();
     }
 
     /// Asks for a checkpoint and waits until something has changed. `false` when time is up.

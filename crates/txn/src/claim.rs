@@ -13,7 +13,7 @@
 //!   reserve, as do checkpoints, the only remedy when the log is full.
 
 use clearway_base::{
-    Result,
+    Error, Result,
     zoo::{self, Bug},
 };
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, SEAL_BYTES_MAX, record_bytes};
@@ -182,11 +182,16 @@ pub(crate) struct Reserve {
 const RESERVE_BYTES: u64 = 8 * clearway_base::RECORD_LEN_MAX as u64;
 
 impl Reserve {
-    /// Claims the reserve: a thirty-second of the log, or less if that is more than it needs.
+    /// Claims the reserve: a thirty-second of the log, or less if that is more than it needs. On a
+    /// full disk it begins with nothing: the opening's checkpoint makes room for it.
     pub(crate) fn open(log: &Log) -> Result<Reserve> {
         let target = RESERVE_BYTES.min(log.capacity_bytes() / 32);
-        log.claim(target)?;
-        Ok(Reserve { held: Mutex::new(target), target })
+        let held = match log.claim(target) {
+            Ok(()) => target,
+            Err(Error::DiskFull { .. }) => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(Reserve { held: Mutex::new(held), target })
     }
 
     /// Takes `bytes`, or what is left.

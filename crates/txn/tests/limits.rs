@@ -153,6 +153,41 @@ fn a_log_without_a_byte_to_spare_is_recovered() {
 }
 
 #[test]
+fn a_full_disk_is_opened_again_and_again() {
+    let (faults, mut memory) = (Faults::new(), MemoryDisk::new());
+    let full = std::io::ErrorKind::StorageFull;
+    let mut kept = 0;
+    for round in 0..40 {
+        // Of the opening before, nothing is left but what it wrote.
+        memory = memory.fork();
+        let disk = FaultyDisk::new(memory.clone(), faults.clone());
+        let log = LogOptions { background: false, ..options().log };
+        let engine = open_with(disk, EngineOptions { log, ..options() });
+        let table = match round {
+            0 => engine.create_table("t").unwrap(),
+            _ => engine.open_table("t").unwrap(),
+        };
+        assert_eq!(contents(&engine, &table).len(), kept, "round {round}");
+        // From the first round on there is no byte more than the files have.
+        faults.fail(Operation::Allocate, "", 1, full, Lasting::Forever);
+        let refused = (0..100_000).find_map(|n| {
+            let mut txn = engine.begin();
+            let put = txn.put(&table, format!("{round} {n}").as_bytes(), &[7; 50]);
+            let ack = put.and_then(|_| txn.commit());
+            let durable = ack.and_then(|committed| engine.log().wait_durable(committed.ack));
+            kept += usize::from(durable.is_ok());
+            durable.err()
+        });
+        let is_full = matches!(refused, Some(Error::DiskFull { .. } | Error::LogFull { .. }));
+        assert!(is_full, "round {round}: {refused:?}");
+        // Somebody who will not have ended when the process dies.
+        let mut loser = engine.begin();
+        let _ = loser.put(&table, b"0 0", b"never committed");
+        std::mem::forget(loser);
+    }
+}
+
+#[test]
 fn log_is_recycled_while_transactions_run() {
     let disk = MemoryDisk::new();
     let log = LogOptions { capacity_bytes: 512 << 10, ..options().log };

@@ -160,7 +160,7 @@ fn syscalls(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 fn power(budget: Budget, seed: u64) -> Vec<Work> {
-    let Some(cuts) = by_the_hour(budget, 200) else { return Vec::new() };
+    let Some(cuts) = by_the_hour(budget, 100) else { return Vec::new() };
     let line = "test --quiet --release -p clearway --test kill power -- --ignored --nocapture";
     let work = Work::cargo(line);
     vec![work.with("CLEARWAY_POWER_CUTS", cuts).with("CLEARWAY_KILL_SEED", seed)]
