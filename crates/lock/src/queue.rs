@@ -134,7 +134,9 @@ impl Entries {
                 debug_assert!(!self.get(at).is_waiting(), "an owner waits for one lock at a time");
                 // What it has stays granted while it waits for more.
                 let wanted = granted.supremum(mode);
-                if wanted == granted || held.compatible(wanted) {
+                let is_free = held.compatible(wanted)
+                    && (!zoo::has(Bug::WaitsForWaiters) || self.admits(id, owner, wanted));
+                if wanted == granted || is_free {
                     self.update(at, |entry| {
                         entry.granted = wanted;
                         entry.wanted = wanted;
@@ -265,6 +267,10 @@ impl Entries {
             let others = self.holders(id).filter(|entry| entry.owner != owner);
             let blocking = others.filter(|entry| !entry.granted.compatible(waiter.wanted));
             out.extend(blocking.map(|entry| entry.owner));
+            if zoo::has(Bug::WaitsForWaiters) {
+                let newcomers = self.of(id).filter(|entry| !entry.is_holder());
+                out.extend(newcomers.map(|entry| entry.owner));
+            }
             return true;
         }
         // Q3, and transitively: `needed` gathers what the waiter and the newcomers it waits for

@@ -169,10 +169,17 @@ impl Bucket {
         };
         let mode = entries.get(at).granted;
         let left = mode.exclusive_part().infimum(keep);
-        if let Some(commit) = commit.filter(|_| mode.is_exclusive()) {
+        let commit = commit.filter(|_| mode.is_exclusive());
+        if let Some(commit) = commit.filter(|_| !zoo::has(Bug::TagAfterGrant)) {
             self.raise_tag(commit);
         }
         entries.lower(at, left, handover);
+        if let Some(commit) = commit.filter(|_| zoo::has(Bug::TagAfterGrant)) {
+            self.raise_tag(commit);
+        }
+        if zoo::has(Bug::EmptyBucketForgets) && entries.len() == 0 {
+            self.tag.store(0, Ordering::Relaxed);
+        }
         left
     }
 }
@@ -480,6 +487,9 @@ pub(crate) struct Granting<'a> {
 impl Handover for Granting<'_> {
     #[inline]
     fn grant(&mut self, slot: u32) {
+        if zoo::has(Bug::WokenBeforeGrant) {
+            self.table.shared.registry.wake(&mut vec![slot]);
+        }
         // The tag is up already (B2, L5): the one who is granted reads it next.
         self.table.shared.registry.slot(slot).grant();
         self.granted.push(slot);
@@ -497,6 +507,8 @@ impl Handover for Granting<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Wake, Waker};
+
     use super::*;
 
     #[test]
@@ -515,5 +527,34 @@ mod tests {
             granted.push(owner);
         });
         assert_eq!(granted, [2, 3]);
+    }
+
+    /// Notes what its owner has when it is woken.
+    struct Witness {
+        table: LockTable,
+        slot: u32,
+        saw: AtomicU64,
+    }
+
+    impl Wake for Witness {
+        fn wake(self: Arc<Self>) {
+            let is_granted = self.table.shared.registry.slot(self.slot).is_granted();
+            self.saw.store(1 + u64::from(is_granted), Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn who_is_woken_has_its_lock() {
+        let (table, id) = (LockTable::new(LockOptions::default()), LockId(5));
+        let (mut holder, mut waiter) = (table.owner(), table.owner());
+        let (saw, slot) = (AtomicU64::new(0), waiter.slot);
+        let witness = Arc::new(Witness { table: table.clone(), slot, saw });
+        let waker = Waker::from(witness.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert_eq!(table.try_acquire(&mut holder, id, RangeMode::XN), Outcome::Granted);
+        assert!(table.poll_acquire(&mut waiter, id, RangeMode::SN, &mut cx).is_pending());
+        table.release_all(&mut holder, None);
+        assert_eq!(witness.saw.load(Ordering::SeqCst), 2, "woken once, and granted before (W2)");
+        assert!(table.poll_acquire(&mut waiter, id, RangeMode::SN, &mut cx).is_ready());
     }
 }

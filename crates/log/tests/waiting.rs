@@ -98,6 +98,23 @@ fn nothing_is_durable_while_the_device_stalls_and_all_of_it_afterwards() {
 }
 
 #[test]
+fn a_thread_that_has_waited_for_long_is_told_nothing_before_it_is_durable() {
+    let (_, faults, disk) = faulty();
+    let log = start_new(&disk);
+    let go = stall(&faults);
+    let lsn = insert(&log, 1, 60).unwrap().end;
+    std::thread::scope(|scope| {
+        // One writes by itself, and the others wait for it.
+        let waiters: Vec<_> = (0..3).map(|_| scope.spawn(|| log.wait_durable(lsn))).collect();
+        std::thread::sleep(Duration::from_millis(100));
+        let told = waiters.iter().filter(|waiter| waiter.is_finished()).count();
+        drop(go);
+        assert_eq!(told, 0);
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap().unwrap());
+    });
+}
+
+#[test]
 fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
     let (_, faults, disk) = faulty();
     let log = start_new(&disk);

@@ -3,6 +3,10 @@
 mod double;
 
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use clearway_base::{Error, TreeId};
 use clearway_lock::{LockId, Outcome, RangeMode as M, WaitLimit};
@@ -328,6 +332,37 @@ fn ghost_stays_while_its_lock_is_held() {
     assert_eq!(tree.verify().unwrap().ghosts, 1);
     reader.commit(&tree);
     tree.maintain(&mut db.begin(), b"d").unwrap();
+    assert_eq!(tree.verify().unwrap().ghosts, 0);
+}
+
+/// The answer is worth nothing unless the leaf stays latched until the ghost is gone.
+#[test]
+fn nobody_locks_a_ghost_between_the_question_and_its_end() {
+    let (db, tree) = small();
+    let mut deleter = no_wait(&db);
+    deleter.delete(&tree, b"d").unwrap();
+    deleter.commit(&tree);
+    let (db, tree) = (Arc::new(db), Arc::new(tree));
+    let (told, heard) = mpsc::channel();
+    let read = {
+        let (db, tree) = (db.clone(), tree.clone());
+        move || {
+            let found = db.begin().get(&tree, b"d");
+            told.send(found.unwrap().is_some()).unwrap();
+        }
+    };
+    let got_in = Arc::new(AtomicBool::new(false));
+    let mut reclaimer = db.begin();
+    reclaimer.after_ghost_is_free = Some(Box::new({
+        let (got_in, heard) = (got_in.clone(), Mutex::new(heard));
+        move || {
+            thread::spawn(read.clone());
+            let answer = heard.lock().unwrap().recv_timeout(Duration::from_millis(50));
+            got_in.fetch_or(answer.is_ok(), Ordering::SeqCst);
+        }
+    }));
+    tree.maintain(&mut reclaimer, b"d").unwrap();
+    assert!(!got_in.load(Ordering::SeqCst), "a reader came in between");
     assert_eq!(tree.verify().unwrap().ghosts, 0);
 }
 

@@ -52,13 +52,18 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
         return Err(error);
     }
     if !slot.wrote {
-        let skips = zoo::has(Bug::ReadOnlyWaitSkipped);
+        let forgets = zoo::has(Bug::SavepointForgetsTags) && !slot.savepoints.is_empty();
+        let skips = zoo::has(Bug::ReadOnlyWaitSkipped) || forgets;
         let ack = if skips { Lsn::ZERO } else { slot.owner.max_tag() };
         slot.public().finish();
         slot.public().read_only_commits.bump();
         release(&mut slot, None);
         slot.retire();
         return Ok(Committed { ack, wrote: false });
+    }
+    if zoo::has(Bug::LocksBeforeRecord) {
+        let before = slot.core.log.end();
+        release(&mut slot, Some(before));
     }
     let span = match slot.log_commit() {
         Ok(span) => span,

@@ -181,7 +181,9 @@ impl Graph {
         if word >= self.visited.len() {
             self.visited.resize(word + 1, 0);
         }
-        if self.visited[word] & bit == 0 {
+        // (A search without end would not fail the test that looks for this bug.)
+        let again = zoo::has(Bug::VisitedAgain) && self.nodes.len() < 1000;
+        if self.visited[word] & bit == 0 || again {
             self.visited[word] |= bit;
             self.nodes.push(Node { slot, state: WaitState::default(), parent });
         }

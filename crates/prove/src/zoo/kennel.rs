@@ -15,6 +15,10 @@ pub(super) enum Lane {
     Locks,
     /// The lock manager's tests of intent locks.
     Intents,
+    /// The log's unit tests, and its tests of those who wait for it.
+    Waiters,
+    /// The tree's tests of the locks that it asks for.
+    Borders,
 }
 
 impl Lane {
@@ -27,6 +31,8 @@ impl Lane {
             Lane::Specs => "specs",
             Lane::Locks => "locks",
             Lane::Intents => "intents",
+            Lane::Waiters => "waiters",
+            Lane::Borders => "borders",
         }
     }
 
@@ -37,6 +43,8 @@ impl Lane {
             // The other tests take seconds, and see no more of the bugs.
             Lane::Locks => Some("-p clearway-lock --lib"),
             Lane::Intents => Some("-p clearway-lock --test lock intents::"),
+            Lane::Borders => Some("-p clearway-tree --test locks"),
+            Lane::Waiters => Some("-p clearway-log --lib --test waiting"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }
@@ -44,14 +52,25 @@ impl Lane {
 
 /// The lanes for `bug`, in the order in which they are tried.
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
-    use Lane::{Creations, Flips, Images, Intents, Locks, Specs, Stepped};
+    use Lane::{Borders, Creations, Flips, Images, Intents, Locks, Specs, Stepped, Waiters};
     match bug {
-        Bug::DigestFlagClearedEarly | Bug::StaleDigestsNotMarked | Bug::TwoVictims => &[Locks],
+        Bug::DigestFlagClearedEarly
+        | Bug::StaleDigestsNotMarked
+        | Bug::TwoVictims
+        | Bug::TagAfterGrant
+        | Bug::VisitedAgain
+        | Bug::WokenBeforeGrant
+        | Bug::LookedTooEarly => &[Locks],
+        Bug::WakeUpLeaked | Bug::ImpatientAck => &[Waiters],
+        Bug::GhostPeeked => &[Borders],
         Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
         Bug::FirstHolderOnly | Bug::GhostTagDropped | Bug::SplitGapTagForgotten => {
             &[Specs, Stepped]
         }
-        Bug::EscalationUnasked => &[Specs],
+        Bug::EscalationUnasked
+        | Bug::SavepointForgetsTags
+        | Bug::NotAskedAgain
+        | Bug::WaitsForWaiters => &[Specs],
         Bug::CreationForgotten => &[Creations],
         Bug::UpgradeBlocksItself
         | Bug::WaiterLeftBehind

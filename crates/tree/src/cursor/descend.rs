@@ -6,7 +6,10 @@
 
 use std::ops::Bound;
 
-use clearway_base::Result;
+use clearway_base::{
+    Result,
+    zoo::{self, Bug},
+};
 use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
@@ -74,6 +77,8 @@ impl Cursor {
             Ok(slot) => slot + 1,
             Err(slot) => slot,
         };
+        let resumes = zoo::has(Bug::ResumedBySlot) && self.hint.slot > 0;
+        let below = if resumes { self.hint.slot.min(node.count()) } else { below };
         self.descend_to(tree, ctx, waited, leaf, below)
     }
 
@@ -104,7 +109,11 @@ impl Cursor {
             return Ok(Step::End);
         }
         let mode = self.mode_of(node, slot, Part::S);
-        self.take(tree, ctx, waited, leaf, (slot, mode))
+        let step = self.take(tree, ctx, waited, leaf, (slot, mode))?;
+        if zoo::has(Bug::ResumedBySlot) && !matches!(step, Step::Wait(..)) {
+            self.hint.slot = slot.unwrap_or(0);
+        }
+        Ok(step)
     }
 
     /// Whether nothing of the range is below `position`.

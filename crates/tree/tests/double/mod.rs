@@ -141,6 +141,7 @@ impl Database {
             acknowledged: Lsn::ZERO,
             undoing: false,
             refused_system: None,
+            after_ghost_is_free: None,
         }
     }
 
@@ -186,6 +187,8 @@ pub struct Txn {
     undoing: bool,
     /// The code of a system operation that the log refuses.
     pub refused_system: Option<u8>,
+    /// What happens when it is asked whether a ghost is free, after the answer.
+    pub after_ghost_is_free: Option<Box<dyn Fn() + Send>>,
 }
 
 impl Txn {
@@ -289,7 +292,9 @@ impl Context for Txn {
         self.owner.holds(id, mode)
     }
     fn ghost_is_free(&self, ghost: LockId) -> bool {
-        self.locks.is_idle(ghost)
+        let is_free = self.locks.is_idle(ghost);
+        self.after_ghost_is_free.iter().for_each(|happens| happens());
+        is_free
     }
     fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
         self.locks.inherit_tag(&mut self.owner, from, to, self.acknowledged)
