@@ -23,7 +23,7 @@ const RUN: Duration = Duration::from_millis(700);
 fn main() -> Result<()> {
     let default = || env::temp_dir().join(format!("clearway-log-speed-{}", std::process::id()));
     let dir = env::args().nth(1).map_or_else(default, PathBuf::from);
-    for strategy in [Strategy::Mutex, Strategy::Decoupled] {
+    for strategy in Strategy::ALL {
         println!("{strategy:?}");
         for threads in [1, 2] {
             let ns = insert_ns(strategy, threads)?;

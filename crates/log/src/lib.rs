@@ -55,7 +55,7 @@ mod segments;
 mod stats;
 
 pub use log::Log;
-pub use options::{GroupPolicy, LogOptions, Strategy};
+pub use options::{Consolidation, GroupPolicy, LogOptions, Strategy};
 pub use reader::LogReader;
 pub use record::{
     HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, SEAL_BYTES_MAX, record_bytes,

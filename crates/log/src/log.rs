@@ -86,7 +86,7 @@ impl Log {
         let claims = Arc::new(claims);
         let (ring, cursor) = Ring::new(options.ring_bytes, start)?;
         let ring = Arc::new(ring);
-        let insertion = strategy(options.strategy, ring.clone(), cursor);
+        let insertion = strategy(options.strategy, options.consolidation, ring.clone(), cursor);
         let completion = Arc::new(CompletionQueue::default());
         let parts = Parts {
             ring: ring.clone(),

@@ -9,9 +9,44 @@ use clearway_base::{Error, RECORD_LEN_MAX, Result, SECTOR_SIZE};
 pub enum Strategy {
     /// One mutex around reservation and fill: the baseline.
     Mutex,
+    /// As `Mutex`, but whoever finds it taken joins a group that takes it once.
+    Consolidated,
     /// A short latch around the reservation alone; fills run in parallel.
     #[default]
     Decoupled,
+    /// Groups that take a short latch once; fills run in parallel.
+    Hybrid,
+    /// As `Hybrid`; regions are released in the order of the log, by whoever comes first to it.
+    Delegated,
+    /// No latch: one compare-and-swap reserves; fills run in parallel.
+    LockFree,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Strategy; 6] = [
+        Strategy::Mutex,
+        Strategy::Consolidated,
+        Strategy::Decoupled,
+        Strategy::Hybrid,
+        Strategy::Delegated,
+        Strategy::LockFree,
+    ];
+}
+
+/// The sizes of the consolidation array, for the strategies that have one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Consolidation {
+    /// Places to meet at, 1 to 64. As many groups gather at a time.
+    pub places: usize,
+    /// Groups that may be under way, gathering or filling: at least `places`, at most 4096.
+    pub slots: usize,
+}
+
+impl Default for Consolidation {
+    fn default() -> Consolidation {
+        Consolidation { places: 4, slots: 64 }
+    }
 }
 
 /// When gathered records are written.
@@ -42,6 +77,8 @@ pub struct LogOptions {
     pub capacity_bytes: u64,
     /// How threads reserve.
     pub strategy: Strategy,
+    /// Where they meet, if they do it in groups.
+    pub consolidation: Consolidation,
     /// When groups are written.
     pub group: GroupPolicy,
     /// How many group writes may overlap, 1 to 16.
@@ -59,6 +96,7 @@ impl Default for LogOptions {
             segment_bytes: 16 << 20,
             capacity_bytes: 1 << 30,
             strategy: Strategy::default(),
+            consolidation: Consolidation::default(),
             group: GroupPolicy::default(),
             flushes_in_flight: 2,
             background: true,
@@ -82,6 +120,10 @@ impl LogOptions {
         }
         if !(1..=16).contains(&self.flushes_in_flight) {
             return bad("flushes_in_flight", format!("{} is not 1..=16", self.flushes_in_flight));
+        }
+        let Consolidation { places, slots } = self.consolidation;
+        if !(1..=64).contains(&places) || !(places..=4096).contains(&slots) {
+            return bad("consolidation", format!("{places} places and {slots} slots"));
         }
         Ok(())
     }

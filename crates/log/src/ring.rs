@@ -1,8 +1,8 @@
 //! The log buffer: a ring of bytes addressed by LSN.
 //!
 //! Invariants:
-//! - R1. There is one [`Cursor`] for each ring. The [`Region`]s it hands out are consecutive: no
-//!   two of them overlap as LSN ranges.
+//! - R1. There is one [`Cursor`] for each ring, or one word in its place. The [`Region`]s it hands
+//!   out are consecutive: no two of them overlap as LSN ranges.
 //! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` if it is no seal's. So
 //!   two regions that share memory lie a lap apart, and the older one was durable before the
 //!   younger one was handed out.
@@ -49,6 +49,20 @@ pub(crate) struct Region {
 }
 
 impl Region {
+    /// From `start` to `end`, which the caller has reserved (R1, R3).
+    #[inline]
+    pub(crate) fn between(start: u64, end: u64) -> Region {
+        Region { start, end }
+    }
+
+    /// The part of a group's region at `base` in which the member whose record begins at `offset`
+    /// fills it. Members' parts do not overlap (R1), and each takes its own once (R3).
+    #[inline]
+    pub(crate) fn of_member(base: Lsn, offset: u64, draft: &Draft<'_>) -> Region {
+        let start = base.0 + offset;
+        Region { start, end: start + draft.span_bytes() }
+    }
+
     /// Where the region stands.
     #[inline]
     pub(crate) fn span(&self) -> LsnSpan {
@@ -67,6 +81,14 @@ pub(crate) struct Cursor {
     is_closed: bool,
 }
 
+/// What a group of records needs.
+pub(crate) struct GroupSize {
+    pub(crate) bytes: u64,
+    pub(crate) records: u64,
+    /// Of its records.
+    pub(crate) seals_paid: u64,
+}
+
 /// The place of a seal, and for how many seals the records of its group have paid.
 pub(crate) struct SealRegion {
     pub(crate) region: Region,
@@ -79,19 +101,42 @@ impl Cursor {
     pub(crate) fn take(&mut self, draft: &Draft<'_>, ring: &Ring) -> Option<Region> {
         let start = self.next;
         let end = start + draft.span_bytes();
-        if end > self.limit {
-            // A closed cursor's limit is 0 and stays so (R5).
-            if self.is_closed {
-                return None;
-            }
-            self.limit = ring.limit();
-            if end > self.limit {
-                return None;
-            }
+        if !self.has_room(end, ring) {
+            return None;
         }
         self.seals_paid += u64::from(draft.pays_seal);
-        self.advance(end, ring);
+        self.advance(end, 1, ring);
         Some(Region { start, end })
+    }
+
+    /// Where the next region for a group of records stands, which its members fill in parts.
+    /// `None` as for one record.
+    pub(crate) fn take_group(&mut self, group: &GroupSize, ring: &Ring) -> Option<Lsn> {
+        let start = self.next;
+        let end = start + group.bytes;
+        if !self.has_room(end, ring) {
+            return None;
+        }
+        self.seals_paid += group.seals_paid;
+        self.advance(end, group.records, ring);
+        Some(Lsn(start))
+    }
+
+    #[inline]
+    fn has_room(&mut self, end: u64, ring: &Ring) -> bool {
+        if end <= self.limit {
+            return true;
+        }
+        // A closed cursor's limit is 0 and stays so (R5).
+        if !self.is_closed {
+            self.limit = ring.limit();
+        }
+        end <= self.limit
+    }
+
+    /// Where the log ends, for who reserves in another way from now on (R1).
+    pub(crate) fn into_end(self) -> Lsn {
+        Lsn(self.next)
     }
 
     /// Hands out no region any more but those of seals (R5).
@@ -116,15 +161,15 @@ impl Cursor {
         // Holds by R2: every region before it left room for one seal, and an empty group is only
         // forced when everything is durable.
         debug_assert!(end <= ring.limit() + SEAL_ROOM, "a seal fits");
-        self.advance(end, ring);
+        self.advance(end, 1, ring);
         let seals_paid = std::mem::take(&mut self.seals_paid);
         Some(SealRegion { region: Region { start, end }, seals_paid })
     }
 
     #[inline]
-    fn advance(&mut self, end: u64, ring: &Ring) {
+    fn advance(&mut self, end: u64, records: u64, ring: &Ring) {
         self.next = end;
-        self.records += 1;
+        self.records += records;
         // Release pairs with the Acquire in `Ring::end`.
         ring.end.store(end, Ordering::Release);
     }
@@ -181,8 +226,15 @@ impl Ring {
         Lsn(self.end.load(Ordering::Acquire))
     }
 
+    /// Publishes where the log ends, for who reserves without a cursor.
+    #[inline]
+    pub(crate) fn raise_end(&self, end: u64) {
+        // Release pairs with the Acquire in `end`.
+        self.end.fetch_max(end, Ordering::Release);
+    }
+
     /// How far the cursor may go (R2).
-    fn limit(&self) -> u64 {
+    pub(crate) fn limit(&self) -> u64 {
         self.durable().0 + self.bytes() - SEAL_ROOM
     }
 

@@ -15,7 +15,7 @@ fn memory() -> Arc<dyn Disk> {
 
 #[test]
 fn records_of_all_sizes_come_back_in_order() {
-    for strategy in BOTH {
+    for strategy in ALL {
         let disk = memory();
         let options = LogOptions { strategy, ..options() };
         let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
@@ -33,7 +33,7 @@ fn records_of_all_sizes_come_back_in_order() {
 fn concurrent_committers_find_all_their_records() {
     const THREADS: u64 = 6;
     const EACH: u64 = 400;
-    for strategy in BOTH {
+    for strategy in ALL {
         for flushes_in_flight in [1, 2, 4] {
             let disk = memory();
             let options = LogOptions { strategy, flushes_in_flight, ..options() };

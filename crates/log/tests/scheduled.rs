@@ -82,13 +82,10 @@ fn wraps_with(strategy: Strategy) {
 }
 
 #[test]
-fn ring_wraps_under_several_writers_decoupled() {
-    check("log wrap, decoupled", 700, || wraps_with(Strategy::Decoupled));
-}
-
-#[test]
-fn ring_wraps_under_several_writers_mutex() {
-    check("log wrap, mutex", 400, || wraps_with(Strategy::Mutex));
+fn ring_wraps_under_several_writers_with_every_strategy() {
+    for strategy in Strategy::ALL {
+        check(&format!("log wrap, {strategy:?}"), 250, move || wraps_with(strategy));
+    }
 }
 
 #[test]

@@ -311,7 +311,7 @@ fn eventually(is_so: impl Fn() -> bool) -> bool {
 
 #[test]
 fn a_record_that_waits_for_room_while_the_log_closes_is_durable_or_refused() {
-    for strategy in BOTH {
+    for strategy in ALL {
         for _ in 0..10 {
             let (memory, faults, disk) = faulty();
             let (segment_bytes, capacity_bytes) = (1 << 20, 8 << 20);

@@ -15,8 +15,8 @@ use clearway_sync::{CachePadded, SpinLatch};
 
 use super::{Insertion, Seal, SealWords, links::Links};
 use crate::{
-    record::{Draft, Padding},
-    ring::{Cursor, Ring, SealRegion},
+    record::Draft,
+    ring::{Cursor, Ring},
 };
 
 /// Insertion with decoupled fill.
@@ -44,13 +44,9 @@ impl Insertion for DecoupledInsertion {
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
         let taken = self.cursor.lock().take_seal(group_start, words.even_empty, &self.ring)?;
-        let SealRegion { region, seals_paid } = taken;
-        let span = region.span();
-        let padding = Padding::of(span.end.0 - span.start.0);
-        let draft = Draft::seal(words.epoch, words.durable, words.flags, &padding);
-        self.ring.fill(region, &draft);
-        self.links.mark(span);
-        Some(Seal { span, seals_paid })
+        let seal = words.fill(&self.ring, taken);
+        self.links.mark(seal.span);
+        Some(seal)
     }
 
     fn close(&self) {
@@ -58,7 +54,7 @@ impl Insertion for DecoupledInsertion {
     }
 
     fn await_released(&self, group: LsnSpan) {
-        self.links.walk(group);
+        let _records = self.links.walk(group);
     }
 
     fn records(&self) -> u64 {

@@ -52,12 +52,16 @@ impl Links {
     ///
     /// A missing link is a copier at work, for some nanoseconds unless it was descheduled; so spin
     /// a little and then give the processor away.
-    pub(super) fn walk(&self, group: LsnSpan) {
-        let mut at = group.start;
+    ///
+    /// Answers how many records there are.
+    pub(super) fn walk(&self, group: LsnSpan) -> u64 {
+        let (mut at, mut records) = (group.start, 0);
         while at < group.end {
             at = self.follow(at);
+            records += 1;
         }
         assert_eq!(at, group.end, "a group ends where a record ends");
+        records
     }
 
     #[inline]

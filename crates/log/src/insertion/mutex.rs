@@ -11,8 +11,8 @@ use clearway_sync::Mutex;
 
 use super::{Insertion, Seal, SealWords};
 use crate::{
-    record::{Draft, Padding},
-    ring::{Cursor, Ring, SealRegion},
+    record::Draft,
+    ring::{Cursor, Ring},
 };
 
 /// Insertion under one mutex.
@@ -37,12 +37,7 @@ impl Insertion for MutexInsertion {
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
         let mut cursor = self.cursor.lock();
         let taken = cursor.take_seal(group_start, words.even_empty, &self.ring)?;
-        let SealRegion { region, seals_paid } = taken;
-        let span = region.span();
-        let padding = Padding::of(span.end.0 - span.start.0);
-        let draft = Draft::seal(words.epoch, words.durable, words.flags, &padding);
-        let span = self.ring.fill(region, &draft);
-        Some(Seal { span, seals_paid })
+        Some(words.fill(&self.ring, taken))
     }
 
     fn close(&self) {

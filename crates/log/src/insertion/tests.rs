@@ -9,12 +9,11 @@ use crate::record::{HEADER_BYTES, Header, KIND_SEAL, Record};
 
 const EPOCH: Epoch = Epoch(9);
 const RING: usize = 4096;
-const BOTH: [Strategy; 2] = [Strategy::Mutex, Strategy::Decoupled];
 
 fn new(kind: Strategy, bytes: usize, start: u64) -> (Arc<Ring>, Arc<dyn Insertion>) {
     let (ring, cursor) = Ring::new(bytes, Lsn(start)).unwrap();
     let ring = Arc::new(ring);
-    (ring.clone(), strategy(kind, ring, cursor))
+    (ring.clone(), strategy(kind, Consolidation { places: 2, slots: 4 }, ring, cursor))
 }
 
 /// Inserts a record that takes `span` bytes in all.
@@ -61,7 +60,7 @@ fn check_group(ring: &Ring, group: LsnSpan) -> Vec<u64> {
 
 #[test]
 fn every_size_at_every_offset_of_the_ring_is_stored_whole() {
-    for kind in BOTH {
+    for kind in Strategy::ALL {
         let (ring, insertion) = new(kind, RING, 0);
         let mut start = Lsn(0);
         let mut txn = 0;
@@ -84,7 +83,7 @@ fn every_size_at_every_offset_of_the_ring_is_stored_whole() {
 
 #[test]
 fn a_full_ring_refuses_and_still_takes_the_seal() {
-    for kind in BOTH {
+    for kind in Strategy::ALL {
         // All starts within a sector, so that the last record ends anywhere before the limit.
         for size in (32..=512).step_by(8) {
             let (ring, insertion) = new(kind, RING, 512);
@@ -105,7 +104,7 @@ fn a_full_ring_refuses_and_still_takes_the_seal() {
 
 #[test]
 fn groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed() {
-    for kind in BOTH {
+    for kind in Strategy::ALL {
         let (ring, insertion) = new(kind, RING, 0);
         assert!(seal(&*insertion, Lsn(0), Lsn(0)).is_none());
         let mut start = Lsn(0);
@@ -123,7 +122,7 @@ fn groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed() {
 
 #[test]
 fn the_end_is_where_the_next_record_starts() {
-    for kind in BOTH {
+    for kind in Strategy::ALL {
         let (ring, insertion) = new(kind, RING, 1024);
         for size in [32, 40, 100usize.next_multiple_of(8)] {
             let end = ring.end();
@@ -136,7 +135,7 @@ fn the_end_is_where_the_next_record_starts() {
 fn concurrent_inserters_leave_no_hole_and_lose_no_record() {
     const THREADS: u64 = 4;
     const EACH: u64 = 3000;
-    for kind in BOTH {
+    for kind in Strategy::ALL {
         let (ring, insertion) = new(kind, 1 << 14, 0);
         let is_done = AtomicBool::new(false);
         let mut seen = Vec::new();

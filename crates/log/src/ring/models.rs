@@ -1,11 +1,17 @@
-//! Models of reservation, release and room in the ring, with decoupled insertion. Each 32 bytes of
-//! the ring have a witness, so loom fails if a flusher reads bytes whose fill it is not ordered
-//! after, or an inserter writes bytes whose flush it is not ordered after.
+//! Models of reservation, release and room in the ring, for each strategy of insertion. Each 32
+//! bytes of the ring have a witness, so loom fails if a flusher reads bytes whose fill it is not
+//! ordered after, or an inserter writes bytes whose flush it is not ordered after.
 //!
 //! What was broken on purpose, and which model was seen to fail:
 //!
 //! - `group_holds_only_filled_records`: `Relaxed` in `Links::mark`; `mark` before `fill`;
-//!   `Relaxed` in `Links::follow`; no `await_released`.
+//!   `Relaxed` in `Links::follow`; no `await_released`; `Relaxed` where `Releases` says how far all
+//!   is released, or in its exchanges.
+//! - `groups_of_two_and_one`: `Relaxed` in `Array::notify`; a group that is not closed; a slot that
+//!   is freed while somebody waits in it.
+//! - `groups_are_flown_while_others_fill`: `Relaxed` in `Array::release`.
+//! - `nothing_comes_behind_a_close`: a close without a latch that does not raise the ring's end, or
+//!   that inserters do not look at.
 //! - `room_is_handed_back_after_the_flush`: `Relaxed` in `set_durable`; `Relaxed` in `durable`;
 //!   a limit that is one record too high (R2).
 
@@ -17,7 +23,7 @@ use clearway_sync::{check, thread};
 use super::*;
 use crate::{
     insertion::{Insertion, SealWords, strategy},
-    options::Strategy,
+    options::{Consolidation, Strategy},
     record::{Header, Record},
 };
 
@@ -31,10 +37,12 @@ struct Log {
 }
 
 impl Log {
-    fn new() -> Arc<Log> {
+    fn new(kind: Strategy) -> Arc<Log> {
+        let sizes = Consolidation { places: 1, slots: 2 };
         let (ring, cursor) = Ring::new(RING, Lsn::ZERO).unwrap();
         let ring = Arc::new(ring);
-        Arc::new(Log { insertion: strategy(Strategy::Decoupled, ring.clone(), cursor), ring })
+        let insertion = strategy(kind, sizes, ring.clone(), cursor);
+        Arc::new(Log { insertion, ring })
     }
 
     /// Inserts a record that takes `bytes` bytes.
@@ -66,47 +74,125 @@ impl Log {
     }
 }
 
-#[test]
-fn group_holds_only_filled_records() {
-    check(4, || {
-        let log = Log::new();
-        let inserter = {
-            let log = log.clone();
-            thread::spawn(move || log.insert(1, 64).expect("room for both").end)
-        };
-        log.insert(2, 64).expect("room for both");
-        let (mut found, at) = log.fly(Lsn::ZERO).expect("one record at the least");
-        let end = inserter.join().unwrap();
-        assert_eq!(found.contains(&1), end <= log.ring.durable());
-        if let Some((rest, _)) = log.fly(at) {
-            found.extend(rest);
-        }
-        found.sort_unstable();
-        assert_eq!(found, [1, 2]);
-    });
+/// A test of each strategy; the number is how many preemptions loom tries.
+macro_rules! models {
+    ($($model:ident: $($kind:ident $preemptions:literal)*;)*) => {
+        $(mod $model {
+            use super::*;
+
+            $(#[test]
+            #[allow(non_snake_case)]
+            fn $kind() {
+                check($preemptions, || super::$model(Strategy::$kind));
+            })*
+        })*
+    };
 }
 
-#[test]
-fn room_is_handed_back_after_the_flush() {
-    check(4, || {
-        let log = Log::new();
-        // 3 × 1,152 of 4,096 − 536: a fourth does not fit before the first group is durable.
-        (0..3).for_each(|_| drop(log.insert(9, 1152).unwrap()));
-        let inserter = {
+models! {
+    group_holds_only_filled_records:
+        Mutex 3 Consolidated 2 Decoupled 4 Hybrid 2 Delegated 2 LockFree 4;
+    groups_of_two_and_one: Consolidated 2 Hybrid 2 Delegated 1;
+    groups_are_flown_while_others_fill: Consolidated 2 Hybrid 2 Delegated 2;
+    room_is_handed_back_after_the_flush:
+        Mutex 3 Consolidated 2 Decoupled 4 Hybrid 2 Delegated 2 LockFree 4;
+    nothing_comes_behind_a_close: Decoupled 3 Hybrid 2 LockFree 4;
+}
+
+fn group_holds_only_filled_records(kind: Strategy) {
+    let log = Log::new(kind);
+    let inserter = {
+        let log = log.clone();
+        thread::spawn(move || log.insert(1, 64).expect("room for both").end)
+    };
+    log.insert(2, 64).expect("room for both");
+    let (mut found, at) = log.fly(Lsn::ZERO).expect("one record at the least");
+    let end = inserter.join().unwrap();
+    assert_eq!(found.contains(&1), end <= log.ring.durable());
+    if let Some((rest, _)) = log.fly(at) {
+        found.extend(rest);
+    }
+    found.sort_unstable();
+    assert_eq!(found, [1, 2]);
+}
+
+/// Three inserters of records of different sizes, of which two may meet: there is one place.
+fn groups_of_two_and_one(kind: Strategy) {
+    let log = Log::new(kind);
+    let inserters: Vec<_> = [(1, 64), (2, 96)]
+        .map(|(txn, bytes)| {
             let log = log.clone();
-            thread::spawn(move || {
-                let first = log.insert(5, 1152);
-                first.or_else(|| {
-                    thread::yield_now();
-                    log.insert(5, 1152)
-                })
-            })
-        };
-        let (found, durable) = log.fly(Lsn::ZERO).unwrap();
-        assert_eq!(found, [9, 9, 9], "the fourth had no room before");
-        if let Some(span) = inserter.join().unwrap() {
-            let room = RING as u64 - SEAL_ROOM;
-            assert!(span.start >= durable && span.end.0 - durable.0 <= room, "R2");
-        }
+            thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
+        })
+        .into();
+    let mine = log.insert(3, 32).expect("room for all");
+    let mut spans: Vec<LsnSpan> = inserters.into_iter().map(|one| one.join().unwrap()).collect();
+    spans.push(mine);
+    spans.sort_unstable_by_key(|span| span.start);
+    assert!(spans.windows(2).all(|pair| pair[0].end == pair[1].start), "no hole, no overlap");
+    let (mut found, _) = log.fly(Lsn::ZERO).expect("there are records");
+    found.sort_unstable();
+    assert_eq!(found, [1, 2, 3]);
+}
+
+/// Two inserters that may meet while the flusher has the cursor, and a flight of what they insert
+/// before they are through.
+fn groups_are_flown_while_others_fill(kind: Strategy) {
+    let log = Log::new(kind);
+    let inserters = [(1, 64), (2, 96)].map(|(txn, bytes)| {
+        let log = log.clone();
+        thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
     });
+    let (mut found, mut at) = (Vec::new(), Lsn::ZERO);
+    let mut fly = || {
+        if let Some((more, end)) = log.fly(at) {
+            found.extend(more);
+            at = end;
+        }
+    };
+    fly();
+    fly();
+    inserters.into_iter().for_each(|one| {
+        one.join().unwrap();
+    });
+    fly();
+    found.sort_unstable();
+    assert_eq!(found, [1, 2]);
+}
+
+fn room_is_handed_back_after_the_flush(kind: Strategy) {
+    let log = Log::new(kind);
+    // 3 × 1,152 of 4,096 − 536: a fourth does not fit before the first group is durable.
+    for _ in 0..3 {
+        log.insert(9, 1152).unwrap();
+    }
+    let inserter = {
+        let log = log.clone();
+        thread::spawn(move || {
+            let first = log.insert(5, 1152);
+            first.or_else(|| {
+                thread::yield_now();
+                log.insert(5, 1152)
+            })
+        })
+    };
+    let (found, durable) = log.fly(Lsn::ZERO).unwrap();
+    assert_eq!(found, [9, 9, 9], "the fourth had no room before");
+    if let Some(span) = inserter.join().unwrap() {
+        let room = RING as u64 - SEAL_ROOM;
+        assert!(span.start >= durable && span.end.0 - durable.0 <= room, "R2");
+    }
+}
+
+fn nothing_comes_behind_a_close(kind: Strategy) {
+    let log = Log::new(kind);
+    let inserter = {
+        let log = log.clone();
+        thread::spawn(move || log.insert(1, 64))
+    };
+    log.insertion.close();
+    let end = log.ring.end();
+    let span = inserter.join().unwrap();
+    assert!(span.is_none_or(|span| span.end <= end), "R5");
+    assert_eq!(log.insert(2, 64), None);
 }

@@ -10,7 +10,7 @@ use clearway_log::{Log, LogOptions, LogReader, Record, Strategy, record_bytes};
 /// The segment size of all tests.
 pub(crate) const SEGMENT: u64 = 64 << 10;
 
-pub(crate) const BOTH: [Strategy; 2] = [Strategy::Mutex, Strategy::Decoupled];
+pub(crate) const ALL: [Strategy; 6] = Strategy::ALL;
 
 /// Small enough for a log to wrap its ring and to change segments within a test.
 pub(crate) fn options() -> LogOptions {

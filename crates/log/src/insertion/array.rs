@@ -1,0 +1,261 @@
+//! The consolidation array: where inserters that find the cursor taken meet, to take room for all
+//! of them at once.
+//!
+//! ```text
+//!      join: + mine      close: all      notify           release: − mine       the last
+//!  OPEN ───────────▶ OPEN ────▶ PENDING ──────▶ COPYING(n) ──────▶ COPYING(0) ────▶ FREE
+//!   ▲                                                                                │
+//!   └─────────────────── put into the array, or joined there ◀──────────────────────┘
+//! ```
+//!
+//! Invariants:
+//! - A1. A slot's word holds its phase and, while it is OPEN, the sum of what its members have
+//!   joined with; while it is COPYING, of what they have not released yet.
+//! - A2. Members' places do not overlap: each begins where those who joined before it end. Whoever
+//!   joins a slot of 0 bytes is its leader, so a slot that is OPEN has at most one.
+//! - A3. Only the leader closes a slot, once, and it does so while it has the cursor. Nobody joins
+//!   after that: the swap takes the phase that joining needs away.
+//! - A4. A slot becomes FREE after its last member has released it, so nobody who waits in it can
+//!   mistake another group for its own.
+//! - A5. Nobody waits for a slot that it is not a member of: who finds none to join goes alone.
+//! - A6. A group is at most `bytes_max` long, or has one member.
+//!
+//! Algorithm 5 of "Aether: A Scalable Approach to Logging" (appendix A.2), with its life cycle
+//! (figure 10). Differences: the word counts members and seals beside bytes. A slot that is FREE
+//! may stand in the array, and is opened by whoever joins it; so a leader that finds no free slot
+//! in the pool leaves its own behind and goes on, instead of looking for one while everybody
+//! waits for the cursor. Followers give the processor away after a while.
+
+use clearway_base::Lsn;
+use clearway_sync::{
+    Backoff, CachePadded,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+    thread_number,
+};
+
+use crate::{
+    options::Consolidation,
+    record::Draft,
+    ring::{GroupSize, Ring},
+};
+
+/// How many places are tried before an inserter goes alone (A5).
+const PROBES: usize = 4;
+
+/// A group takes at most this share of the ring (A6): one that waited for half of it to become
+/// durable would keep the cursor's place from others that fit.
+const GROUP_SHARE: u64 = 8;
+
+/// What members bring along, packed: bytes (bits 0..32), records (32..46), seals paid (46..60).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Sum(u64);
+
+const RECORDS_AT: u32 = 32;
+const SEALS_AT: u32 = 46;
+const PHASE_AT: u32 = 60;
+/// Of a count of 14 bits.
+const COUNT_MAX: u64 = (1 << 14) - 1;
+const SUM: u64 = (1 << PHASE_AT) - 1;
+
+impl Sum {
+    pub(super) fn of(draft: &Draft<'_>) -> Sum {
+        Sum(draft.span_bytes() | 1 << RECORDS_AT | u64::from(draft.pays_seal) << SEALS_AT)
+    }
+
+    pub(super) fn bytes(self) -> u64 {
+        self.0 & u64::from(u32::MAX)
+    }
+
+    fn records(self) -> u64 {
+        self.0 >> RECORDS_AT & COUNT_MAX
+    }
+
+    fn seals_paid(self) -> u64 {
+        self.0 >> SEALS_AT & COUNT_MAX
+    }
+}
+
+impl From<Sum> for GroupSize {
+    fn from(sum: Sum) -> GroupSize {
+        let (bytes, records, seals_paid) = (sum.bytes(), sum.records(), sum.seals_paid());
+        GroupSize { bytes, records, seals_paid }
+    }
+}
+
+impl Consolidation {
+    /// The array for inserters of `ring`.
+    pub(super) fn array(self, ring: &Ring) -> Array {
+        Array::new(self.places, self.slots, ring.bytes() / GROUP_SHARE)
+    }
+}
+
+/// A slot's phase; in the top four bits of its word.
+const FREE: u64 = 0;
+const OPEN: u64 = 1 << PHASE_AT;
+const PENDING: u64 = 2 << PHASE_AT;
+const COPYING: u64 = 3 << PHASE_AT;
+
+fn phase(word: u64) -> u64 {
+    word & !SUM
+}
+
+/// The base of a group for which there was no room.
+const NO_ROOM: u64 = u64::MAX;
+
+/// One group's meeting place.
+#[derive(Default)]
+struct Slot {
+    /// A1.
+    word: AtomicU64,
+    /// Where the group stands, and what the leader wants the last member to know; valid while the
+    /// slot is COPYING.
+    base: AtomicU64,
+    ticket: AtomicU64,
+}
+
+/// The array and the slots it is filled from.
+pub(super) struct Array {
+    /// For each place the slot in it.
+    places: Box<[CachePadded<AtomicUsize>]>,
+    slots: Box<[CachePadded<Slot>]>,
+    /// Where the search for a free slot begins.
+    next: AtomicUsize,
+    bytes_max: u64,
+}
+
+/// A member of a group.
+pub(super) struct Member {
+    slot: usize,
+    place: usize,
+    /// Where its record begins in the group.
+    pub(super) offset: u64,
+    sum: Sum,
+}
+
+impl Member {
+    /// A2.
+    pub(super) fn leads(&self) -> bool {
+        self.offset == 0
+    }
+}
+
+/// Where a group stands.
+#[derive(Clone, Copy)]
+pub(super) struct Base {
+    pub(super) lsn: Lsn,
+    /// What the leader left for the last member.
+    pub(super) ticket: u64,
+}
+
+impl Array {
+    /// `places` to meet in, filled from so many `slots`, for groups of at most `bytes_max` bytes.
+    pub(super) fn new(places: usize, slots: usize, bytes_max: u64) -> Array {
+        debug_assert!(0 < places && places <= slots, "a slot for each place");
+        Array {
+            places: (0..places).map(|at| CachePadded::new(AtomicUsize::new(at))).collect(),
+            slots: (0..slots).map(|_| CachePadded::default()).collect(),
+            next: AtomicUsize::new(places),
+            bytes_max,
+        }
+    }
+
+    /// Joins a group, or opens one. `None` if none takes the record.
+    pub(super) fn join(&self, draft: &Draft<'_>) -> Option<Member> {
+        let sum = Sum::of(draft);
+        let first = thread_number();
+        (0..PROBES).find_map(|probe| self.join_at((first + probe) % self.places.len(), sum))
+    }
+
+    fn join_at(&self, place: usize, sum: Sum) -> Option<Member> {
+        // Acquire pairs with the Release in `refill`: the slot was opened before it was put here.
+        let slot = self.places[place].load(Ordering::Acquire);
+        let word = &self.slots[slot].word;
+        let mut seen = word.load(Ordering::Relaxed);
+        loop {
+            let (before, joined) = match phase(seen) {
+                OPEN => (Sum(seen & SUM), seen + sum.0),
+                FREE => (Sum::default(), OPEN | sum.0),
+                _ => return None,
+            };
+            let fits = before.bytes() + sum.bytes() <= self.bytes_max || before == Sum::default();
+            if !fits || before.records() == COUNT_MAX {
+                return None;
+            }
+            // Acquire: if the slot was free, pairs with the Release in `free`.
+            match word.compare_exchange_weak(seen, joined, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(Member { slot, place, offset: before.bytes(), sum }),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Closes the group that `leader` leads (A3), and puts another slot in its place. Answers what
+    /// all its members need. The caller has the cursor.
+    pub(super) fn close(&self, leader: &Member) -> Sum {
+        debug_assert!(leader.leads(), "A3");
+        self.refill(leader.place);
+        Sum(self.slots[leader.slot].word.swap(PENDING, Ordering::Relaxed) & SUM)
+    }
+
+    /// Puts an open slot into a place. If none is free the old one stays, to be opened again when
+    /// its group has gone.
+    fn refill(&self, place: usize) {
+        let slots = self.slots.len();
+        for _ in 0..slots {
+            // Relaxed: only a hint where to look.
+            let slot = self.next.fetch_add(1, Ordering::Relaxed) % slots;
+            let word = &self.slots[slot].word;
+            // Acquire pairs with the Release in `free`.
+            let opened = word.compare_exchange(FREE, OPEN, Ordering::Acquire, Ordering::Relaxed);
+            if opened.is_ok() {
+                return self.places[place].store(slot, Ordering::Release);
+            }
+        }
+    }
+
+    /// Tells the members where their group stands; `None` if there was no room.
+    pub(super) fn notify(&self, leader: &Member, base: Option<Base>, group: Sum) {
+        let slot = &self.slots[leader.slot];
+        // Relaxed, both: published by the word.
+        slot.base.store(base.map_or(NO_ROOM, |base| base.lsn.0), Ordering::Relaxed);
+        slot.ticket.store(base.map_or(0, |base| base.ticket), Ordering::Relaxed);
+        // Release pairs with the Acquire in `wait`.
+        slot.word.store(COPYING | group.0, Ordering::Release);
+    }
+
+    /// Waits until the leader has notified its group.
+    pub(super) fn wait(&self, member: &Member) -> Option<Base> {
+        let slot = &self.slots[member.slot];
+        let backoff = Backoff::new();
+        // A4: the slot stays this group's until this member has released it.
+        while phase(slot.word.load(Ordering::Acquire)) != COPYING {
+            backoff.snooze();
+        }
+        let (lsn, ticket) =
+            (slot.base.load(Ordering::Relaxed), slot.ticket.load(Ordering::Relaxed));
+        (lsn != NO_ROOM).then_some(Base { lsn: Lsn(lsn), ticket })
+    }
+
+    /// A member has filled its place, or will not. Whether it is the last, which frees the slot.
+    pub(super) fn release(&self, member: &Member) -> bool {
+        let word = &self.slots[member.slot].word;
+        // AcqRel: the last one sees what all others have filled.
+        let left = word.fetch_sub(member.sum.0, Ordering::AcqRel) - member.sum.0;
+        left == COPYING
+    }
+
+    /// Waits until all members have released their places.
+    pub(super) fn wait_for_all(&self, leader: &Member) {
+        let backoff = Backoff::new();
+        // Acquire pairs with the releases of all members: a chain of read-modify-writes.
+        while self.slots[leader.slot].word.load(Ordering::Acquire) != COPYING {
+            backoff.snooze();
+        }
+    }
+
+    /// All members have gone: the slot can be used again (A4).
+    pub(super) fn free(&self, member: Member) {
+        // Release pairs with the Acquire in `join_at` and `refill`.
+        self.slots[member.slot].word.store(FREE, Ordering::Release);
+    }
+}

@@ -1,0 +1,99 @@
+//! Consolidation: who finds the mutex taken joins others, and one of them takes room for all.
+//!
+//! Algorithm 2 of "Aether: A Scalable Approach to Logging" (appendix A.1): contention for the mutex
+//! is bounded by the places of the array and not by the number of threads. Fills of one group run
+//! in parallel; groups are still serialised, each as long as its largest record.
+//!
+//! Differences: the mutex is the leader's until everybody in its group is done, where in the paper
+//! the last one frees it: a mutex belongs to a thread.
+
+use std::sync::Arc;
+
+use clearway_base::{Lsn, LsnSpan};
+use clearway_sync::Mutex;
+
+use super::{
+    Consolidation, Insertion, Seal, SealWords,
+    array::{Array, Base, Member},
+};
+use crate::{
+    record::Draft,
+    ring::{Cursor, Region, Ring},
+};
+
+/// Insertion in groups, under one mutex.
+pub(crate) struct ConsolidatedInsertion {
+    ring: Arc<Ring>,
+    array: Array,
+    cursor: Mutex<Cursor>,
+}
+
+impl ConsolidatedInsertion {
+    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor, sizes: Consolidation) -> Self {
+        let array = sizes.array(&ring);
+        ConsolidatedInsertion { ring, array, cursor: Mutex::new(cursor) }
+    }
+
+    fn fill(&self, base: Base, member: &Member, draft: &Draft<'_>) -> LsnSpan {
+        let region = Region::of_member(base.lsn, member.offset, draft);
+        self.ring.fill(region, draft)
+    }
+
+    /// Takes room for the whole group and keeps the mutex until all have filled theirs.
+    fn lead(&self, leader: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
+        let mut cursor = self.cursor.lock();
+        let group = self.array.close(&leader);
+        let base = cursor.take_group(&group.into(), &self.ring).map(|lsn| Base { lsn, ticket: 0 });
+        self.array.notify(&leader, base, group);
+        let span = base.map(|base| self.fill(base, &leader, draft));
+        if !self.array.release(&leader) {
+            self.array.wait_for_all(&leader);
+        }
+        self.array.free(leader);
+        span
+    }
+
+    fn follow(&self, member: &Member, draft: &Draft<'_>) -> Option<LsnSpan> {
+        let span = self.array.wait(member).map(|base| self.fill(base, member, draft));
+        self.array.release(member);
+        span
+    }
+}
+
+impl Insertion for ConsolidatedInsertion {
+    fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        // Without contention there is nothing to share.
+        let alone = self.cursor.try_lock();
+        let joined = if alone.is_none() { self.array.join(draft) } else { None };
+        match joined {
+            Some(leader) if leader.leads() => self.lead(leader, draft),
+            Some(member) => self.follow(&member, draft),
+            None => {
+                let mut cursor = alone.unwrap_or_else(|| self.cursor.lock());
+                let region = cursor.take(draft, &self.ring)?;
+                Some(self.ring.fill(region, draft))
+            }
+        }
+    }
+
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+        let mut cursor = self.cursor.lock();
+        let taken = cursor.take_seal(group_start, words.even_empty, &self.ring)?;
+        Some(words.fill(&self.ring, taken))
+    }
+
+    fn close(&self) {
+        self.cursor.lock().close();
+    }
+
+    /// Nothing to wait for: whoever sealed the group held the mutex after each fill in it (I2).
+    fn await_released(&self, _group: LsnSpan) {}
+
+    fn records(&self) -> u64 {
+        self.cursor.lock().records()
+    }
+
+    fn seals_paid(&self) -> u64 {
+        self.cursor.lock().seals_paid()
+    }
+}

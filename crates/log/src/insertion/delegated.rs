@@ -1,0 +1,138 @@
+//! Consolidation, decoupled fill, and release in the order of the log that nobody has to wait for.
+//!
+//! The design of "Aether: A Scalable Approach to Logging" (appendix A.3, "CDME") against long
+//! records that hold up all that come after them: whoever is done before its predecessors leaves
+//! its release to them (`releases.rs`).
+//!
+//! Here the flusher could walk links instead, and [`hybrid`](super::hybrid) does. What delegation
+//! has for it is that one word says how far the log is filled, at the price of one more contended
+//! word for each group.
+
+use std::sync::Arc;
+
+use clearway_base::{Lsn, LsnSpan};
+use clearway_sync::{CachePadded, SpinLatch};
+
+use super::{
+    Consolidation, Insertion, Seal, SealWords,
+    array::{Array, Base, Member},
+    releases::Releases,
+};
+use crate::{
+    record::Draft,
+    ring::{Cursor, Region, Ring},
+};
+
+/// Insertion in groups, with decoupled fill and delegated release.
+pub(crate) struct DelegatedInsertion {
+    ring: Arc<Ring>,
+    releases: Releases,
+    array: Array,
+    cursor: CachePadded<SpinLatch<Numbered>>,
+}
+
+/// The cursor, and the number of the next region.
+struct Numbered {
+    cursor: Cursor,
+    next: u64,
+}
+
+impl Numbered {
+    /// Numbers the region that ends at `end`.
+    fn number(&mut self, end: Lsn, releases: &Releases) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        releases.enter(number, end);
+        number
+    }
+}
+
+impl DelegatedInsertion {
+    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor, sizes: Consolidation) -> Self {
+        let releases = Releases::new(ring.bytes(), ring.end());
+        let array = sizes.array(&ring);
+        let cursor = CachePadded::new(SpinLatch::new(Numbered { cursor, next: 0 }));
+        DelegatedInsertion { ring, releases, array, cursor }
+    }
+
+    fn insert_alone(&self, taken: &mut Numbered, draft: &Draft<'_>) -> Option<(Region, u64)> {
+        let region = taken.cursor.take(draft, &self.ring)?;
+        let number = taken.number(region.span().end, &self.releases);
+        Some((region, number))
+    }
+
+    fn fill_alone(&self, (region, number): (Region, u64), draft: &Draft<'_>) -> LsnSpan {
+        let span = self.ring.fill(region, draft);
+        self.releases.release(number);
+        span
+    }
+
+    /// What a leader does while it has the cursor.
+    fn take_for_all(&self, leader: &Member) -> Option<Base> {
+        let mut taken = self.cursor.lock();
+        let group = self.array.close(leader);
+        let lsn = taken.cursor.take_group(&group.into(), &self.ring);
+        let base = lsn.map(|lsn| {
+            let ticket = taken.number(Lsn(lsn.0 + group.bytes()), &self.releases);
+            Base { lsn, ticket }
+        });
+        drop(taken);
+        self.array.notify(leader, base, group);
+        base
+    }
+
+    fn insert_with_others(&self, member: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
+        let base =
+            if member.leads() { self.take_for_all(&member) } else { self.array.wait(&member) };
+        let region = base.map(|base| Region::of_member(base.lsn, member.offset, draft));
+        let span = region.map(|region| self.ring.fill(region, draft));
+        if self.array.release(&member) {
+            self.array.free(member);
+            // All members have filled theirs: `Array::release` says so to the last of them.
+            base.into_iter().for_each(|base| self.releases.release(base.ticket));
+        }
+        span
+    }
+}
+
+impl Insertion for DelegatedInsertion {
+    fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        // Without contention there is nothing to share. The latch is free before the fill (I4).
+        if let Some(mut taken) = self.cursor.try_lock() {
+            let place = self.insert_alone(&mut taken, draft)?;
+            drop(taken);
+            return Some(self.fill_alone(place, draft));
+        }
+        if let Some(member) = self.array.join(draft) {
+            return self.insert_with_others(member, draft);
+        }
+        let place = self.insert_alone(&mut self.cursor.lock(), draft)?;
+        Some(self.fill_alone(place, draft))
+    }
+
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+        let mut taken = self.cursor.lock();
+        let place = taken.cursor.take_seal(group_start, words.even_empty, &self.ring)?;
+        let number = taken.number(place.region.span().end, &self.releases);
+        drop(taken);
+        let seal = words.fill(&self.ring, place);
+        self.releases.release(number);
+        Some(seal)
+    }
+
+    fn close(&self) {
+        self.cursor.lock().cursor.close();
+    }
+
+    fn await_released(&self, group: LsnSpan) {
+        self.releases.await_released(group.end);
+    }
+
+    fn records(&self) -> u64 {
+        self.cursor.lock().cursor.records()
+    }
+
+    fn seals_paid(&self) -> u64 {
+        self.cursor.lock().cursor.seals_paid()
+    }
+}

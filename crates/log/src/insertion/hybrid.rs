@@ -1,0 +1,104 @@
+//! Consolidation and decoupled fill together: groups take room under a short latch, and every
+//! member fills outside of it.
+//!
+//! The hybrid of "Aether: A Scalable Approach to Logging" (section 5.3, "CD"): the latch is taken
+//! once for each group, for a time that does not depend on the records' size.
+//!
+//! Differs from the paper in the release as [`decoupled`](super::decoupled) does: members mark
+//! their own regions as complete (`links.rs`), so nobody waits for the group before its own.
+
+use std::sync::Arc;
+
+use clearway_base::{Lsn, LsnSpan};
+use clearway_sync::{CachePadded, SpinLatch};
+
+use super::{
+    Consolidation, Insertion, Seal, SealWords,
+    array::{Array, Base, Member},
+    links::Links,
+};
+use crate::{
+    record::Draft,
+    ring::{Cursor, Region, Ring},
+};
+
+/// Insertion in groups, with decoupled fill.
+pub(crate) struct HybridInsertion {
+    ring: Arc<Ring>,
+    links: Links,
+    array: Array,
+    cursor: CachePadded<SpinLatch<Cursor>>,
+}
+
+impl HybridInsertion {
+    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor, sizes: Consolidation) -> Self {
+        let (links, array) = (Links::new(ring.bytes()), sizes.array(&ring));
+        HybridInsertion { ring, links, array, cursor: CachePadded::new(SpinLatch::new(cursor)) }
+    }
+
+    fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
+        let span = self.ring.fill(region, draft);
+        self.links.mark(span);
+        span
+    }
+
+    /// What a leader does while it has the cursor.
+    fn take_for_all(&self, leader: &Member) -> Option<Base> {
+        let mut cursor = self.cursor.lock();
+        let group = self.array.close(leader);
+        let base = cursor.take_group(&group.into(), &self.ring).map(|lsn| Base { lsn, ticket: 0 });
+        drop(cursor);
+        self.array.notify(leader, base, group);
+        base
+    }
+
+    fn insert_with_others(&self, member: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
+        let base =
+            if member.leads() { self.take_for_all(&member) } else { self.array.wait(&member) };
+        let region = base.map(|base| Region::of_member(base.lsn, member.offset, draft));
+        let span = region.map(|region| self.fill(region, draft));
+        if self.array.release(&member) {
+            self.array.free(member);
+        }
+        span
+    }
+}
+
+impl Insertion for HybridInsertion {
+    fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        // Without contention there is nothing to share. The latch is free before the fill (I4).
+        if let Some(mut cursor) = self.cursor.try_lock() {
+            let region = cursor.take(draft, &self.ring)?;
+            drop(cursor);
+            return Some(self.fill(region, draft));
+        }
+        if let Some(member) = self.array.join(draft) {
+            return self.insert_with_others(member, draft);
+        }
+        let region = self.cursor.lock().take(draft, &self.ring)?;
+        Some(self.fill(region, draft))
+    }
+
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+        let taken = self.cursor.lock().take_seal(group_start, words.even_empty, &self.ring)?;
+        let seal = words.fill(&self.ring, taken);
+        self.links.mark(seal.span);
+        Some(seal)
+    }
+
+    fn close(&self) {
+        self.cursor.lock().close();
+    }
+
+    fn await_released(&self, group: LsnSpan) {
+        let _records = self.links.walk(group);
+    }
+
+    fn records(&self) -> u64 {
+        self.cursor.lock().records()
+    }
+
+    fn seals_paid(&self) -> u64 {
+        self.cursor.lock().seals_paid()
+    }
+}

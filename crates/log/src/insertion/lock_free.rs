@@ -1,0 +1,181 @@
+//! Reservation by one compare-and-swap, without a latch; fills and their completion as in
+//! [`decoupled`](super::decoupled).
+//!
+//! Invariants:
+//! - N1. The log's end, whether it is closed, and how many records of the running group have paid
+//!   for its seal are one word: a seal knows exactly who stands before it, and no record comes
+//!   behind the end that a closer sees.
+//! - N2. A word names the end up to a multiple of 8 TiB. The ring is smaller, so together with the
+//!   durable LSN, which is never further away, it names one LSN.
+//! - N3. `Ring::end` follows the word and is raised before the record is filled: whoever has
+//!   inserted finds its record before the end.
+//!
+//! Algorithm: the log of MySQL 8 reserves with one atomic addition and finds the gap-free prefix by
+//! links between records. Differences: compare-and-swap in place of addition, since a record that
+//! finds no room must leave no trace; no thread that advances the prefix, for the flusher walks
+//! the links of its own group.
+
+use std::sync::Arc;
+
+use clearway_base::{Lsn, LsnSpan};
+use clearway_sync::{
+    CachePadded,
+    atomic::{AtomicU64, Ordering},
+};
+
+use super::{Insertion, Seal, SealWords, links::Links};
+use crate::{
+    record::{Draft, RECORD_ALIGN, sealed_end},
+    ring::{Cursor, Region, Ring, SealRegion},
+};
+
+/// Insertion without a latch.
+pub(crate) struct LockFreeInsertion {
+    ring: Arc<Ring>,
+    links: Links,
+    /// N1.
+    tail: CachePadded<AtomicU64>,
+    /// Records whose group was written.
+    records: AtomicU64,
+}
+
+/// The word of N1: bits 0..40 the end in units of 8 bytes (N2), 40..63 the seals paid, 63 closed.
+#[derive(Clone, Copy)]
+struct Tail(u64);
+
+const UNIT: u64 = RECORD_ALIGN as u64;
+const PAID_AT: u32 = 40;
+const END: u64 = (1 << PAID_AT) - 1;
+const CLOSED: u64 = 1 << 63;
+/// Of 23 bits.
+const PAID_MAX: u64 = (1 << 23) - 1;
+
+impl Tail {
+    fn new(end: u64, seals_paid: u64, closed: u64) -> Tail {
+        // A count that does not fit pays for less than it could: the seal needs one.
+        Tail((end / UNIT) & END | seals_paid.min(PAID_MAX) << PAID_AT | closed)
+    }
+
+    /// The end, which is at or behind `durable` (N2).
+    fn end(self, durable: Lsn) -> u64 {
+        let base = durable.0 / UNIT;
+        (base + ((self.0 & END).wrapping_sub(base) & END)) * UNIT
+    }
+
+    fn seals_paid(self) -> u64 {
+        self.0 >> PAID_AT & PAID_MAX
+    }
+
+    fn closed(self) -> u64 {
+        self.0 & CLOSED
+    }
+}
+
+impl LockFreeInsertion {
+    /// Takes over from a cursor that nobody has used.
+    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor) -> LockFreeInsertion {
+        let tail = Tail::new(cursor.into_end().0, 0, 0);
+        LockFreeInsertion {
+            links: Links::new(ring.bytes()),
+            tail: CachePadded::new(AtomicU64::new(tail.0)),
+            records: AtomicU64::new(0),
+            ring,
+        }
+    }
+
+    /// Moves the end. `next` says where to, from what the tail and its end are, or `None`.
+    #[inline]
+    fn reserve(&self, next: impl Fn(Tail, u64) -> Option<Tail>) -> Option<(Region, Tail)> {
+        // Read before the tail, so that no tail seen here ends before it (N2).
+        let durable = self.ring.durable();
+        let mut seen = self.tail.load(Ordering::Relaxed);
+        loop {
+            let start = Tail(seen).end(durable);
+            let tail = next(Tail(seen), start)?;
+            // Relaxed: links and the durable LSN order the fills; `next` reads the latter for the
+            // room, with Acquire.
+            match self.tail.compare_exchange_weak(
+                seen,
+                tail.0,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    let end = tail.end(durable);
+                    self.ring.raise_end(end);
+                    return Some((Region::between(start, end), Tail(seen)));
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+impl Insertion for LockFreeInsertion {
+    fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        let (bytes, paid) = (draft.span_bytes(), u64::from(draft.pays_seal));
+        let (region, _) = self.reserve(|tail, start| {
+            let end = start + bytes;
+            let has_room = tail.closed() == 0 && end <= self.ring.limit();
+            has_room.then(|| Tail::new(end, tail.seals_paid() + paid, 0))
+        })?;
+        let span = self.ring.fill(region, draft);
+        self.links.mark(span);
+        Some(span)
+    }
+
+    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+        let (region, before) = self.reserve(|tail, start| {
+            let is_wanted = start != group_start.0 || words.even_empty;
+            is_wanted.then(|| Tail::new(sealed_end(start), 0, tail.closed()))
+        })?;
+        let taken = SealRegion { region, seals_paid: before.seals_paid() };
+        let seal = words.fill(&self.ring, taken);
+        self.links.mark(seal.span);
+        Some(seal)
+    }
+
+    fn close(&self) {
+        let durable = self.ring.durable();
+        let tail = Tail(self.tail.fetch_or(CLOSED, Ordering::Relaxed));
+        // Whoever has reserved before may not have come to it.
+        self.ring.raise_end(tail.end(durable));
+    }
+
+    fn await_released(&self, group: LsnSpan) {
+        let records = self.links.walk(group);
+        // Relaxed: a statistic.
+        self.records.fetch_add(records, Ordering::Relaxed);
+    }
+
+    fn records(&self) -> u64 {
+        self.records.load(Ordering::Relaxed)
+    }
+
+    fn seals_paid(&self) -> u64 {
+        Tail(self.tail.load(Ordering::Relaxed)).seals_paid()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_names_one_end() {
+        let lap = (END + 1) * UNIT;
+        for durable in [0, 512, lap - 512, lap, 3 * lap - 1024, 5 * lap + 4096] {
+            for ahead in [0, 8, 504, 1 << 20, 1 << 32] {
+                let tail = Tail::new(durable + ahead, 7, CLOSED);
+                assert_eq!(tail.end(Lsn(durable)), durable + ahead);
+                assert_eq!((tail.seals_paid(), tail.closed()), (7, CLOSED));
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_seals_do_not_touch_the_end() {
+        let tail = Tail::new(4096, PAID_MAX + 9, 0);
+        assert_eq!((tail.end(Lsn(0)), tail.seals_paid(), tail.closed()), (4096, PAID_MAX, 0));
+    }
+}
