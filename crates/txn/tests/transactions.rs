@@ -178,6 +178,24 @@ fn a_victim_that_begins_again_has_the_locks_that_it_needed() {
 }
 
 #[test]
+fn a_victim_does_not_wait_long_for_what_it_needed() {
+    let (_, engine, table) = start();
+    for key in ["a", "b", "c"] {
+        put(&engine, &table, key, "0");
+    }
+    let lost = loser(&engine, &table);
+    let mut holder = engine.begin();
+    holder.update(&table, b"a", b"1").unwrap();
+    holder.update(&table, b"b", b"1").unwrap();
+    // It would wait for ever.
+    let mut again = engine.begin();
+    again.resume(&lost).unwrap();
+    again.update(&table, b"c", b"1").unwrap();
+    commit(&engine, again);
+    commit(&engine, holder);
+}
+
+#[test]
 fn a_victim_can_lose_while_it_begins_again() {
     let lock = LockOptions {
         deadlocks: DeadlockMethod::Timeout(Duration::from_millis(5)),

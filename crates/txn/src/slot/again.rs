@@ -9,12 +9,15 @@
 //! Invariants:
 //! - A1. The canonical order is that of lock identities, the same for all transactions.
 //! - A2. These locks are in addition: what a statement needs it asks for as always. So nothing
-//!   depends on them, and whatever keeps one from being granted but a deadlock is left at that.
+//!   depends on them. One that is not granted soon is left out, and all behind it: this time the
+//!   statements might do without, as those that skip what is locked do.
 //! - A3. Large transactions take nothing along: they would shut out everybody while they queue up.
 //!
 //! Source: the remedy of "Efficient Locking Techniques for Databases on Modern Hardware", section
 //! 4, for victims that lose again and again is left open there; measured by `clearway-lab
 //! deadlock_retries`.
+
+use std::time::Duration;
 
 use clearway_base::{Error, Result};
 use clearway_lock::{LockId, RangeMode, Standing, WaitLimit};
@@ -23,6 +26,9 @@ use super::Slot;
 
 /// More locks than these are not taken along (A3).
 const LOCKS_MAX: usize = 64;
+
+/// How long a lock is waited for (A2): far longer than a short transaction takes.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What a transaction that lost a conflict takes along into its next attempt.
 #[derive(Debug, Default)]
@@ -66,9 +72,10 @@ impl Slot {
     #[cold]
     pub(crate) fn begin_again(&mut self, lost: &Lost) -> Result<()> {
         self.owner.resume(lost.standing.after_loss());
+        let core = &self.core;
+        let limit = core.options.lock.wait_limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
         for &(id, mode) in &lost.locks {
-            let locks = &self.core.locks;
-            match locks.acquire(&mut self.owner, id, mode, WaitLimit::Default) {
+            match core.locks.acquire(&mut self.owner, id, mode, WaitLimit::For(limit)) {
                 Ok(()) => {}
                 Err(error @ Error::Deadlock { .. }) => {
                     self.refused = Some((id, mode));
