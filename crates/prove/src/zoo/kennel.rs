@@ -15,8 +15,8 @@ pub(super) enum Lane {
     Locks,
     /// The lock manager's tests of intent locks.
     Intents,
-    /// The log's unit tests, and its tests of those who wait for it.
-    Waiters,
+    /// The log's unit tests, and its tests of tails and of those who wait.
+    Log,
     /// The tree's tests of the locks that it asks for.
     Borders,
 }
@@ -31,7 +31,7 @@ impl Lane {
             Lane::Specs => "specs",
             Lane::Locks => "locks",
             Lane::Intents => "intents",
-            Lane::Waiters => "waiters",
+            Lane::Log => "log",
             Lane::Borders => "borders",
         }
     }
@@ -44,7 +44,7 @@ impl Lane {
             Lane::Locks => Some("-p clearway-lock --lib"),
             Lane::Intents => Some("-p clearway-lock --test lock intents::"),
             Lane::Borders => Some("-p clearway-tree --test locks"),
-            Lane::Waiters => Some("-p clearway-log --lib --test waiting"),
+            Lane::Log => Some("-p clearway-log --lib --test waiting --test tail"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }
@@ -52,7 +52,7 @@ impl Lane {
 
 /// The lanes for `bug`, in the order in which they are tried.
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
-    use Lane::{Borders, Creations, Flips, Images, Intents, Locks, Specs, Stepped, Waiters};
+    use Lane::{Borders, Creations, Flips, Images, Intents, Locks, Log, Specs, Stepped};
     match bug {
         Bug::DigestFlagClearedEarly
         | Bug::StaleDigestsNotMarked
@@ -61,12 +61,13 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::VisitedAgain
         | Bug::WokenBeforeGrant
         | Bug::LookedTooEarly => &[Locks],
-        Bug::WakeUpLeaked | Bug::ImpatientAck => &[Waiters],
+        Bug::WakeUpLeaked | Bug::ImpatientAck | Bug::EpochLeftOut => &[Log],
         Bug::GhostPeeked => &[Borders],
         Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
-        Bug::FirstHolderOnly | Bug::GhostTagDropped | Bug::SplitGapTagForgotten => {
-            &[Specs, Stepped]
-        }
+        Bug::FirstHolderOnly
+        | Bug::ConversionForgotten
+        | Bug::GhostTagDropped
+        | Bug::SplitGapTagForgotten => &[Specs, Stepped],
         Bug::EscalationUnasked
         | Bug::SavepointForgetsTags
         | Bug::NotAskedAgain
@@ -77,7 +78,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::DescendantTagIgnored
         | Bug::AbsoluteStarved
         | Bug::InheritedNotFlushed => &[Intents, Specs],
-        Bug::DamageTakenForTail | Bug::EpochLeftOut => &[Flips, Stepped, Images],
+        Bug::DamageTakenForTail => &[Flips, Stepped, Images],
         Bug::DirectoryNotSynced | Bug::DoubleWriteSkipped => &[Stepped, Images, Flips],
         _ => &[Stepped, Specs, Images],
     }
