@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lanes::{LANES, Lane, Work};
+use lanes::{FRESH, LANES, Lane, Work};
 
 /// How much to run.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,8 +30,8 @@ pub(crate) enum Budget {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Request {
     pub(crate) budget: Budget,
-    /// The seed from which all lanes that have one start.
-    pub(crate) seed: u64,
+    /// The seed from which all lanes that have one start; if none is given, each has its own.
+    pub(crate) seed: Option<u64>,
     /// Lanes by name; all if empty.
     pub(crate) lanes: Vec<String>,
 }
@@ -66,7 +66,7 @@ impl fmt::Display for Result {
 
 /// Reads `[--minutes M] [--seed S] [--lane L]...`.
 pub(crate) fn parse(arguments: &[&str]) -> std::result::Result<Request, String> {
-    let mut request = Request { budget: Budget::Ci, seed: 1, lanes: Vec::new() };
+    let mut request = Request { budget: Budget::Ci, seed: None, lanes: Vec::new() };
     let mut rest = arguments.iter();
     while let Some(&option) = rest.next() {
         let value = *rest.next().ok_or(format!("{option} needs a value"))?;
@@ -84,7 +84,7 @@ pub(crate) fn parse(arguments: &[&str]) -> std::result::Result<Request, String> 
                     Some(digits) => u64::from_str_radix(digits, 16),
                     None => value.parse(),
                 };
-                request.seed = parsed.map_err(|_| bad())?;
+                request.seed = Some(parsed.map_err(|_| bad())?);
             }
             "--lane" if LANES.iter().any(|lane| lane.name == value) => {
                 request.lanes.push(value.to_string());
@@ -122,7 +122,8 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request) -> Result {
         return done(Ending::Skipped, why);
     }
     let mut told = String::new();
-    let works = (lane.work)(request.budget, request.seed);
+    let seed = request.seed.unwrap_or_else(|| seed_of(root, lane));
+    let works = (lane.work)(request.budget, seed);
     if works.is_empty() {
         return done(Ending::Skipped, "left to `cargo test`, or to runs with --minutes".into());
     }
@@ -138,6 +139,21 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request) -> Result {
         }
     }
     done(Ending::Held, told)
+}
+
+/// The seed of a lane for which none was given.
+fn seed_of(root: &Path, lane: &Lane) -> u64 {
+    if FRESH.contains(&lane.name) { commit_number(root).unwrap_or(1) } else { 1 }
+}
+
+/// A number that follows from the commit: each commit meets seeds that no other has met, and meets
+/// the same when it is run again.
+fn commit_number(root: &Path) -> Option<u64> {
+    let mut git = Command::new("git");
+    let said = git.args(["rev-parse", "--short=8", "HEAD"]).current_dir(root).output().ok()?;
+    let digits = String::from_utf8(said.stdout).ok()?;
+    // Far enough from one another for as many seeds as a run takes.
+    u64::from_str_radix(digits.trim(), 16).ok().map(|number| number << 20)
 }
 
 /// How a test begins its line when the machine lacks what it needs.
@@ -174,7 +190,7 @@ mod tests {
     fn the_documented_options_are_read() {
         let request = parse(&["--minutes", "60", "--seed", "0x1f", "--lane", "kill"]).unwrap();
         let lanes = vec!["kill".to_string()];
-        assert_eq!(request, Request { budget: Budget::Minutes(60.0), seed: 31, lanes });
+        assert_eq!(request, Request { budget: Budget::Minutes(60.0), seed: Some(31), lanes });
         assert_eq!(parse(&[]).unwrap().budget, Budget::Ci);
     }
 

@@ -45,6 +45,10 @@ pub(crate) struct Lane {
     pub(crate) work: fn(Budget, u64) -> Vec<Work>,
 }
 
+/// Lanes that begin with another seed for each commit. The others begin with 1, the zoo above all:
+/// that its bugs are caught shall not depend on chance.
+pub(crate) const FRESH: &[&str] = &["stepped"];
+
 /// Built like a release, but with assertions and without the slow link: what the lanes run.
 const PROVE: &str = "run --quiet --profile prove -p clearway-prove --";
 const FUZZ: &str = "run --quiet --profile prove -p clearway-fuzz --";
