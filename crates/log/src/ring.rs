@@ -10,8 +10,9 @@
 //!   [`Ring::fill`], which consumes it.
 //! - R4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
 //!   and before they are durable; the durable LSN passes them only after the reader is done.
-//! - R5. A closed cursor hands out regions of seals alone. Closing happens under its latch, so
-//!   every record is either before the end that the closer sees then, or is refused.
+//! - R5. A closed cursor hands out regions of seals alone. Closing is one step under its latch, or
+//!   of its word, so every record is either before the end that the closer sees then, or is
+//!   refused.
 //!
 //! Who may touch which byte when: below `durable` nobody, between `durable` and the cursor the
 //! owner of the region until it has released it, then the flusher of its group.

@@ -189,10 +189,17 @@ fn a_victim_does_not_wait_long_for_what_it_needed() {
     holder.update(&table, b"b", b"1").unwrap();
     // It would wait for ever.
     let mut again = engine.begin();
+    let told = || engine.lock_waits().tables.iter().map(|table| table.counts.waits).sum::<u64>();
+    let before = told();
     again.resume(&lost).unwrap();
+    again.set_wait_limit(WaitLimit::NoWait);
+    assert!(matches!(again.get(&table, b"a"), Err(Error::WouldBlock { .. })));
+    again.set_wait_limit(WaitLimit::For(Duration::from_millis(1)));
+    assert!(matches!(again.get(&table, b"a"), Err(Error::LockTimeout { .. })));
     again.update(&table, b"c", b"1").unwrap();
     commit(&engine, again);
     commit(&engine, holder);
+    assert_eq!(told(), before + 1, "what was waited for in vain is no statement's wait");
 }
 
 #[test]

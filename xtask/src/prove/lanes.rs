@@ -204,7 +204,7 @@ fn loom(_: Budget, _: u64) -> Vec<Work> {
 fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
     let packages = "-p clearway-lock -p clearway-log -p clearway-txn";
     let work = Work::cargo(&format!("test --quiet {packages} --test scheduled"));
-    // Of the some 31,000 schedules that CI runs.
+    // Of the some 40,000 schedules that CI runs.
     let factor = match budget {
         Budget::Ci => 1.0,
         Budget::Minutes(minutes) => (minutes / 60.0 * 18.0).max(0.1),

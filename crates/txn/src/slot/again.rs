@@ -75,7 +75,11 @@ impl Slot {
         let core = &self.core;
         let limit = core.options.lock.wait_limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
         for &(id, mode) in &lost.locks {
-            match core.locks.acquire(&mut self.owner, id, mode, WaitLimit::For(limit)) {
+            let result = core.locks.acquire(&mut self.owner, id, mode, WaitLimit::For(limit));
+            // Nobody knows this lock's name, and the next statement's wait must not be taken for
+            // this one: it is not told of.
+            let _ = (self.owner.take_wait(), self.owner.take_cycle());
+            match result {
                 Ok(()) => {}
                 Err(error @ Error::Deadlock { .. }) => {
                     self.refused = Some((id, mode));
