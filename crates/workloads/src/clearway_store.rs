@@ -22,9 +22,20 @@ impl ClearwayStore {
     }
 }
 
+/// The reason that a rollback gives which the workload itself asked for.
+const ASKED_FOR: &str = "the workload asked for the rollback";
+
 impl StoreError for Error {
     fn failed(reason: String) -> Error {
         Error::Aborted { reason }
+    }
+
+    fn rollback() -> Error {
+        Error::Aborted { reason: ASKED_FOR.into() }
+    }
+
+    fn is_rollback(&self) -> bool {
+        matches!(self, Error::Aborted { reason } if reason == ASKED_FOR)
     }
 
     fn is_conflict(&self) -> bool {

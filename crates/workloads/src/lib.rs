@@ -36,7 +36,7 @@ mod driver;
 mod tpcb;
 
 pub use clearway_store::{ClearwayStore, ClearwayTransaction};
-pub use driver::{Commit, Outcome, Plan, Tick, Workload, drive};
+pub use driver::{Commit, Outcome, Plan, Tick, TypeOutcome, Workload, drive};
 pub use histogram::Histogram;
 pub use rng::Rng;
 pub use skew::{Sampler, Skew};

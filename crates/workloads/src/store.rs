@@ -12,6 +12,13 @@ pub trait StoreError: std::error::Error + Send + Sync + 'static {
     /// An error that ends the transaction and says `reason`: a row that must exist is missing.
     fn failed(reason: String) -> Self;
 
+    /// An error that rolls the transaction back because the workload says so: an order of an item
+    /// that nobody sells.
+    fn rollback() -> Self;
+
+    /// Whether this is [`rollback`](StoreError::rollback)'s: the driver counts it and goes on.
+    fn is_rollback(&self) -> bool;
+
     /// Whether this is a conflict that outlasted the store's own retries: the driver counts it
     /// and goes on, where any other error ends the run.
     fn is_conflict(&self) -> bool;

@@ -22,10 +22,12 @@ fn the_json_report_has_the_promised_fields() {
     assert_eq!(plan.commit, Commit::Pipelined);
     let run = Run {
         commits: 10,
+        rollbacks: 0,
         aborts: 1,
         failures: 0,
         elapsed: Duration::from_secs(1),
         latency: Histogram::new(),
+        types: Vec::new(),
         threads: 2,
         interrupted: false,
     };

@@ -94,7 +94,8 @@ fn transfers(rounds: u64) -> Outcome<()> {
     let (store, bank) = bank()?;
     let mut client = bank.client(1);
     for _ in 0..rounds {
-        bank.run(&store, &mut client)?;
+        let (_, work) = bank.draw(&mut client);
+        bank.run(&store, &mut client, &work)?;
     }
     Ok(())
 }

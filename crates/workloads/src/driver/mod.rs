@@ -10,6 +10,7 @@
 //! counter is one padded word per thread.
 
 mod blocking;
+mod outcome;
 mod pipelined;
 
 use std::{
@@ -22,29 +23,39 @@ use clearway_sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
-use crate::{
-    Histogram,
-    store::{Store, StoreError},
-};
+use crate::store::{Store, StoreError};
+
+use outcome::Measured;
+pub use outcome::{Outcome, TypeOutcome};
 
 /// A workload that the driver can run.
 pub trait Workload<S: Store>: Sync {
     /// The private state of a logical client.
     type Client: Send;
+    /// What a transaction is to do.
+    type Work;
     /// What a transaction gives back.
     type Output: Send;
+
+    /// The names of its transaction types.
+    fn types(&self) -> &'static [&'static str];
 
     /// A new client; called once for each, in order.
     fn client(&self, seed: u64) -> Self::Client;
 
-    /// Runs one transaction and returns once it is durable.
-    fn run(&self, store: &S, client: &mut Self::Client) -> Result<(), S::Error>;
+    /// Draws what the client does next, so that a retry does the same; with the transaction's type
+    /// as an index into [`types`](Workload::types).
+    fn draw(&self, client: &mut Self::Client) -> (usize, Self::Work);
 
-    /// Runs one transaction; its durability is awaited on the result.
+    /// Does it and returns once it is durable.
+    fn run(&self, store: &S, client: &mut Self::Client, work: &Self::Work) -> Result<(), S::Error>;
+
+    /// Does it; its durability is awaited on the result.
     fn submit(
         &self,
         store: &S,
         client: &mut Self::Client,
+        work: &Self::Work,
     ) -> Result<S::Pending<Self::Output>, S::Error>;
 }
 
@@ -96,43 +107,10 @@ pub struct Tick {
     pub aborts: u64,
 }
 
-/// What a run measured.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Transactions that became durable.
-    pub commits: u64,
-    /// Attempts that were rolled back over a conflict and run again.
-    pub aborts: u64,
-    /// Transactions given up because conflicts outlasted the store's retries.
-    pub failures: u64,
-    /// From the first submission to the last acknowledgement.
-    pub elapsed: Duration,
-    /// Nanoseconds from submission to acknowledgement.
-    pub latency: Histogram,
-    /// Agent threads that ran.
-    pub threads: usize,
-    /// Whether it was ended before its time was up.
-    pub interrupted: bool,
-}
-
-impl Outcome {
-    /// Commits per second.
-    pub fn tps(&self) -> f64 {
-        self.commits as f64 / self.elapsed.as_secs_f64().max(1e-9)
-    }
-}
-
 /// What all threads of a run share.
 struct Shared {
     stop: AtomicBool,
     commits: Box<[CachePadded<AtomicU64>]>,
-}
-
-/// What one agent measured.
-struct Measured {
-    latency: Histogram,
-    failures: u64,
-    commits: u64,
 }
 
 /// One agent's view of the run.
@@ -161,27 +139,34 @@ impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Sorts a transaction's outcome; an error that is no conflict ends the run.
+    /// Nothing measured yet.
+    fn measured(&self) -> Measured {
+        Measured::new(self.workload.types())
+    }
+
+    /// Counts the outcome of a transaction of type `kind`; an error that is neither a conflict nor
+    /// a rollback that the workload asked for ends the run.
     fn settle(
         &self,
         measured: &mut Measured,
+        kind: usize,
         started: Instant,
         result: Result<(), S::Error>,
     ) -> Result<(), S::Error> {
+        let counts = &mut measured.types[kind];
         match result {
             Ok(()) => {
-                measured.latency.record(started.elapsed().as_nanos() as u64);
+                counts.latency.record(started.elapsed().as_nanos() as u64);
+                counts.commits += 1;
                 measured.commits += 1;
                 // Relaxed: read for the live line only; this thread is the only writer.
                 self.shared.commits[self.number].store(measured.commits, Ordering::Relaxed);
-                Ok(())
             }
-            Err(error) if error.is_conflict() => {
-                measured.failures += 1;
-                Ok(())
-            }
-            Err(error) => Err(error),
+            Err(error) if error.is_rollback() => counts.rollbacks += 1,
+            Err(error) if error.is_conflict() => counts.failures += 1,
+            Err(error) => return Err(error),
         }
+        Ok(())
     }
 }
 
@@ -240,22 +225,11 @@ pub fn drive<S: Store, W: Workload<S>>(
     });
     let elapsed = started.elapsed();
     let aborts = store.aborts() - aborts_before;
-    let mut outcome = Outcome {
-        commits: 0,
-        aborts,
-        failures: 0,
-        elapsed,
-        latency: Histogram::new(),
-        threads: agents,
-        interrupted: elapsed < plan.duration,
-    };
+    let mut measured = Measured::new(workload.types());
     for result in results {
-        let measured = result?;
-        outcome.commits += measured.commits;
-        outcome.failures += measured.failures;
-        outcome.latency.merge(&measured.latency);
+        measured.merge(&result?);
     }
-    Ok(outcome)
+    Ok(measured.outcome(aborts, elapsed, agents, elapsed < plan.duration))
 }
 
 /// Sleeps through the run, telling its state once a second and at the end.
@@ -283,3 +257,6 @@ fn watch<S: Store>(
         thread::sleep(STEP.min(plan.duration.saturating_sub(elapsed)));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,14 +3,12 @@
 use std::{collections::VecDeque, time::Instant};
 
 use super::{Agent, Measured, Workload};
-use crate::{
-    Histogram,
-    store::{Outstanding, Store, StoreError},
-};
+use crate::store::{Outstanding, Store};
 
 /// A client whose transaction is not durable yet.
 struct InFlight<S: Store, W: Workload<S>> {
     client: W::Client,
+    kind: usize,
     started: Instant,
     pending: S::Pending<W::Output>,
 }
@@ -35,7 +33,7 @@ pub(super) fn run<S: Store, W: Workload<S>>(
         agent,
         in_flight: VecDeque::with_capacity(clients.len()),
         free: clients,
-        measured: Measured { latency: Histogram::new(), failures: 0, commits: 0 },
+        measured: agent.measured(),
     };
     while !agent.stopped() {
         match pipeline.free.pop() {
@@ -54,14 +52,14 @@ pub(super) fn run<S: Store, W: Workload<S>>(
 
 impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
     fn submit(&mut self, mut client: W::Client) -> Result<(), S::Error> {
+        let (kind, work) = self.agent.workload.draw(&mut client);
         let started = Instant::now();
-        match self.agent.workload.submit(self.agent.store, &mut client) {
-            Ok(pending) => self.in_flight.push_back(InFlight { client, started, pending }),
-            Err(error) if error.is_conflict() => {
-                self.measured.failures += 1;
+        match self.agent.workload.submit(self.agent.store, &mut client, &work) {
+            Ok(pending) => self.in_flight.push_back(InFlight { client, kind, started, pending }),
+            Err(error) => {
+                self.agent.settle(&mut self.measured, kind, started, Err(error))?;
                 self.free.push(client);
             }
-            Err(error) => return Err(error),
         }
         Ok(())
     }
@@ -70,7 +68,7 @@ impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
     fn reap(&mut self) -> Result<(), S::Error> {
         let Some(oldest) = self.in_flight.pop_front() else { return Ok(()) };
         let result = oldest.pending.wait().map(drop);
-        self.agent.settle(&mut self.measured, oldest.started, result)?;
+        self.agent.settle(&mut self.measured, oldest.kind, oldest.started, result)?;
         self.free.push(oldest.client);
         Ok(())
     }

@@ -99,7 +99,7 @@ pub struct TpcbClient {
 }
 
 /// What one transaction does, drawn before it starts so that a retry does the same.
-struct Transfer {
+pub struct Transfer {
     account: u64,
     teller: u64,
     branch: u64,
@@ -144,7 +144,7 @@ impl<S: Store> Tpcb<S> {
         self.scale
     }
 
-    fn draw(&self, client: &mut TpcbClient) -> Transfer {
+    fn transfer(&self, client: &mut TpcbClient) -> Transfer {
         let rng = &mut client.rng;
         let branches = u64::from(self.scale.branches);
         let per_branch = u64::from(self.scale.accounts_per_branch);
@@ -205,6 +205,8 @@ fn add<S: Store>(
 
 impl<S: Store> Workload<S> for Tpcb<S> {
     type Client = TpcbClient;
+    type Work = Transfer;
+    type Output = i64;
 
     fn client(&self, seed: u64) -> TpcbClient {
         // Relaxed: only the uniqueness of the number matters.
@@ -217,19 +219,28 @@ impl<S: Store> Workload<S> for Tpcb<S> {
         }
     }
 
-    fn run(&self, store: &S, client: &mut TpcbClient) -> Result<(), S::Error> {
-        let what = self.draw(client);
+    fn types(&self) -> &'static [&'static str] {
+        &["tpcb"]
+    }
+
+    fn draw(&self, client: &mut TpcbClient) -> (usize, Transfer) {
+        (0, self.transfer(client))
+    }
+
+    fn run(&self, store: &S, client: &mut TpcbClient, what: &Transfer) -> Result<(), S::Error> {
         let row = &mut client.row;
-        store.run("tpcb", |tx| transfer::<S>(&self.tables, tx, &what, row))?;
+        store.run("tpcb", |tx| transfer::<S>(&self.tables, tx, what, row))?;
         Ok(())
     }
 
-    type Output = i64;
-
-    fn submit(&self, store: &S, client: &mut TpcbClient) -> Result<S::Pending<i64>, S::Error> {
-        let what = self.draw(client);
+    fn submit(
+        &self,
+        store: &S,
+        client: &mut TpcbClient,
+        what: &Transfer,
+    ) -> Result<S::Pending<i64>, S::Error> {
         let row = &mut client.row;
-        store.submit("tpcb", |tx| transfer::<S>(&self.tables, tx, &what, row))
+        store.submit("tpcb", |tx| transfer::<S>(&self.tables, tx, what, row))
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Client {
 }
 
 /// What one transaction does, drawn before it starts so that a retry does the same.
-struct Work {
+pub(super) struct Work {
     account: u64,
     teller: u64,
     branch: u64,
@@ -88,7 +88,7 @@ impl Bank {
         Ok(bank)
     }
 
-    fn draw(&self, client: &mut Client) -> Work {
+    fn work(&self, client: &mut Client) -> Work {
         let rng = &mut client.rng;
         let branch = self.branches.pick(rng);
         let account = branch * u64::from(self.shape.accounts) + self.accounts.pick(rng);
@@ -139,7 +139,12 @@ fn query<T: Operations<Table = Table, Error = Error>>(
 
 impl Workload<ClearwayStore> for Bank {
     type Client = Client;
+    type Work = Work;
     type Output = ();
+
+    fn types(&self) -> &'static [&'static str] {
+        &["tpcb"]
+    }
 
     fn client(&self, seed: u64) -> Client {
         // Relaxed: only that each number comes once matters.
@@ -147,13 +152,20 @@ impl Workload<ClearwayStore> for Bank {
         Client { rng: Rng::stream(seed, number), history: number << 32, row: Vec::new() }
     }
 
-    fn run(&self, store: &ClearwayStore, client: &mut Client) -> Result<()> {
-        let work = self.draw(client);
-        store.run("tpcb", |tx| self.perform(tx, &work, &mut client.row))
+    fn draw(&self, client: &mut Client) -> (usize, Work) {
+        (0, self.work(client))
     }
 
-    fn submit(&self, store: &ClearwayStore, client: &mut Client) -> Result<Pending<()>> {
-        let work = self.draw(client);
-        store.submit("tpcb", |tx| self.perform(tx, &work, &mut client.row))
+    fn run(&self, store: &ClearwayStore, client: &mut Client, work: &Work) -> Result<()> {
+        store.run("tpcb", |tx| self.perform(tx, work, &mut client.row))
+    }
+
+    fn submit(
+        &self,
+        store: &ClearwayStore,
+        client: &mut Client,
+        work: &Work,
+    ) -> Result<Pending<()>> {
+        store.submit("tpcb", |tx| self.perform(tx, work, &mut client.row))
     }
 }

@@ -215,7 +215,8 @@ fn readers(rounds: u64, early_release: EarlyRelease) -> Outcome<()> {
     let bank = Bank::load(&store, shape)?;
     let mut client = bank.client(1);
     for _ in 0..rounds {
-        bank.run(&store, &mut client)?;
+        let (_, work) = bank.draw(&mut client);
+        bank.run(&store, &mut client, &work)?;
     }
     Ok(())
 }

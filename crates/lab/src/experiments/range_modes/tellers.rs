@@ -39,7 +39,7 @@ pub(super) struct Tellers {
 }
 
 /// What one transaction does, drawn before it starts so that a retry does the same.
-struct Work {
+pub(super) struct Work {
     searches: [(u64, u64); SEARCHES],
     write: u64,
 }
@@ -74,7 +74,7 @@ impl Tellers {
         (key_of(first) + offset, key_of(first + gaps) + offset)
     }
 
-    fn draw(&self, rng: &mut Rng) -> Work {
+    fn work(&self, rng: &mut Rng) -> Work {
         let searches = std::array::from_fn(|_| self.search(rng));
         let teller = key_of(rng.below(self.tellers));
         let write = match self.write {
@@ -120,20 +120,27 @@ impl Tellers {
 
 impl Workload<ClearwayStore> for Tellers {
     type Client = Rng;
+    type Work = Work;
     type Output = ();
+
+    fn types(&self) -> &'static [&'static str] {
+        &["search"]
+    }
 
     fn client(&self, seed: u64) -> Rng {
         // Relaxed: only that each number comes once matters.
         Rng::stream(seed, self.clients.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn run(&self, store: &ClearwayStore, rng: &mut Rng) -> Result<()> {
-        let work = self.draw(rng);
-        store.run("search", |tx| self.perform(tx, &work))
+    fn draw(&self, rng: &mut Rng) -> (usize, Work) {
+        (0, self.work(rng))
     }
 
-    fn submit(&self, store: &ClearwayStore, rng: &mut Rng) -> Result<Pending<()>> {
-        let work = self.draw(rng);
-        store.submit("search", |tx| self.perform(tx, &work))
+    fn run(&self, store: &ClearwayStore, _rng: &mut Rng, work: &Work) -> Result<()> {
+        store.run("search", |tx| self.perform(tx, work))
+    }
+
+    fn submit(&self, store: &ClearwayStore, _rng: &mut Rng, work: &Work) -> Result<Pending<()>> {
+        store.submit("search", |tx| self.perform(tx, work))
     }
 }
