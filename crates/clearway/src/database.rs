@@ -43,11 +43,11 @@ impl Database {
     pub(crate) fn start(disk: Arc<dyn Disk>, options: Options) -> Result<Database> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let path = disk.path();
-        let attempts = options.attempts;
+        let (attempts, mode) = (options.attempts, options.mode);
         let engine = Engine::open(disk, options.engine)?;
         // Relaxed: only uniqueness matters.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let statistics = Statistics::new(id, engine.log(), engine.kinds());
+        let statistics = Statistics::new(id, engine.log(), engine.kinds(), mode);
         Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path }) })
     }
 
@@ -152,7 +152,9 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As for [`transact`](Database::transact); a failure of the log shows on the [`Pending`].
+    /// As for [`transact`](Database::transact), with two exceptions: a failure of the log shows on
+    /// the [`Pending`]; and so does the error of a closure that has read what is not durable yet,
+    /// for it may tell of it.
     pub fn submit<T>(
         &self,
         name: &'static str,
@@ -161,6 +163,18 @@ impl Database {
         let pending = runner::run(&self.inner, name, body)?;
         pending.request_flush();
         Ok(pending)
+    }
+
+    /// Waits until every transaction that was committed before this call is durable: the end of the
+    /// loss window of [`CommitMode::Lazy`](crate::CommitMode::Lazy). Without that mode nobody who
+    /// awaits results needs it.
+    ///
+    /// # Errors
+    /// [`Error::OutcomeUnknown`] or [`Error::Poisoned`] if the log has failed: the last of them may
+    /// be lost.
+    pub fn sync(&self) -> Result<()> {
+        let log = self.inner.engine.log();
+        log.wait_durable(log.end())
     }
 
     /// Begins a transaction that the caller ends: with [`commit`](Transaction::commit),

@@ -161,7 +161,7 @@ pub use clearway_base::{
     LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
-pub use clearway_log::{GroupPolicy, LogStats, Strategy as LogStrategy};
+pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};
 pub use clearway_pool::PoolStats;
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
@@ -169,7 +169,7 @@ pub use clearway_txn::{
     Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
 };
 pub use database::Database;
-pub use options::{LockWait, Options};
+pub use options::{CommitMode, LockWait, Options};
 pub use pending::Pending;
 pub use range::{KeyRange, Prefix, prefix};
 pub use scan::{Cursor, Entry, Scan};

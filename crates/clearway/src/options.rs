@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use clearway_base::{Error, Result};
 use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
 use clearway_lock::{LockOptions, RangeProtocol, WaitLimit};
-use clearway_log::{GroupPolicy, Strategy};
+use clearway_log::{Consolidation, GroupPolicy, Strategy};
 use clearway_txn::{Creation, EarlyRelease, EngineOptions};
 
 use crate::Database;
@@ -42,6 +42,24 @@ pub struct Options {
     storage: Storage,
     log_delay: Option<Duration>,
     pub(crate) attempts: u32,
+    pub(crate) mode: CommitMode,
+}
+
+/// When a commit is acknowledged. `docs/commit-modes.md` in the repository has the whole table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CommitMode {
+    /// When it, and everything that it has read, is on the disk.
+    #[default]
+    Durable,
+    /// At once, and it is written soon after: **what was acknowledged last can be lost** in a crash
+    /// of the process, of the system, or when the disk fails. What is lost are always the last
+    /// commits, and with each one everything that came after it, so the database is as consistent
+    /// as ever.
+    ///
+    /// The loss window: what was committed since the flush before last began, which is less than a
+    /// millisecond on a good disk; with a fixed [`GroupPolicy`], that policy's limits and one
+    /// flush. It is never more than the log's buffer, 16 MiB. [`Database::sync`] ends it.
+    Lazy,
 }
 
 /// Where the files are.
@@ -92,7 +110,13 @@ impl Options {
     pub fn new() -> Options {
         let mut engine = EngineOptions::default();
         engine.lock.wait_limit = None;
-        Options { engine, storage: Storage::Directory, log_delay: None, attempts: ATTEMPTS_DEFAULT }
+        Options {
+            engine,
+            storage: Storage::Directory,
+            log_delay: None,
+            attempts: ATTEMPTS_DEFAULT,
+            mode: CommitMode::default(),
+        }
     }
 
     /// A database in memory, for tests. The path given to [`open`](Options::open) is ignored.
@@ -136,9 +160,24 @@ impl Options {
         self
     }
 
-    /// How threads reserve room in the log buffer.
+    /// When commits are acknowledged. Default: when they are durable. Read
+    /// [`CommitMode::Lazy`] before you choose it.
+    pub fn commit_mode(mut self, mode: CommitMode) -> Options {
+        self.mode = mode;
+        self
+    }
+
+    /// For experts: how threads reserve room in the log buffer.
     pub fn log_strategy(mut self, strategy: Strategy) -> Options {
         self.engine.log.strategy = strategy;
+        self
+    }
+
+    /// For experts: where threads meet that reserve room in groups, for the strategies
+    /// [`Consolidated`](Strategy::Consolidated), [`Hybrid`](Strategy::Hybrid) and
+    /// [`Delegated`](Strategy::Delegated).
+    pub fn log_consolidation(mut self, sizes: Consolidation) -> Options {
+        self.engine.log.consolidation = sizes;
         self
     }
 

@@ -1,4 +1,9 @@
 //! A result that is held back until it is durable.
+//!
+//! Invariants:
+//! - H1. Neither a value nor an error leaves before the log is durable up to `ack`: an error, too,
+//!   may tell what was read ("the key is there").
+//! - H2. Under [`CommitMode::Lazy`](crate::CommitMode) `ack` is zero, and nothing is held back.
 
 use std::{
     future::Future,
@@ -13,7 +18,7 @@ use clearway_txn::Committed;
 use crate::statistics::Shard;
 
 /// The value of a committed transaction, which nobody can read before a crash can no longer take
-/// the transaction back.
+/// the transaction back; or the error with which its closure ended, as soon as it may be told.
 ///
 /// Wait for it with [`wait`](Pending::wait), or `.await` it, or look now and then with
 /// [`try_take`](Pending::try_take). Dropping it gives up the value, not the transaction.
@@ -29,7 +34,7 @@ use crate::statistics::Shard;
 #[must_use = "the transaction's outcome is known only from its Pending"]
 pub struct Pending<T> {
     /// `None` once it was handed out.
-    value: Option<T>,
+    outcome: Option<Result<T, Box<Error>>>,
     /// What must be durable first: the commit record, and every tag the transaction met.
     ack: Lsn,
     /// Whether the transaction wrote: if it did not and the log fails, its outcome is known, and
@@ -45,7 +50,14 @@ impl<T> Unpin for Pending<T> {}
 impl<T> Pending<T> {
     #[inline]
     pub(crate) fn new(value: T, committed: Committed, shard: Arc<Shard>) -> Pending<T> {
-        Pending { value: Some(value), ack: committed.ack, wrote: committed.wrote, shard }
+        Pending { outcome: Some(Ok(value)), ack: committed.ack, wrote: committed.wrote, shard }
+    }
+
+    /// The error of a transaction that was rolled back and had read what is in the log before
+    /// `seen`.
+    #[cold]
+    pub(crate) fn failed(error: Error, seen: Lsn, shard: Arc<Shard>) -> Pending<T> {
+        Pending { outcome: Some(Err(Box::new(error))), ack: seen, wrote: false, shard }
     }
 
     #[inline]
@@ -77,9 +89,9 @@ impl<T> Pending<T> {
     /// Waits until the transaction is durable and gives its value.
     ///
     /// # Errors
-    /// [`Error::OutcomeUnknown`] if the log failed first: whether the transaction took place is
-    /// known after the database is opened again. [`Error::Poisoned`] in the same case if the
-    /// transaction only read.
+    /// What the closure returned, if it was rolled back. [`Error::OutcomeUnknown`] if the log
+    /// failed first: whether the transaction took place is known after the database is opened
+    /// again. [`Error::Poisoned`] in the same case if the transaction only read.
     ///
     /// # Panics
     /// If the value was taken already.
@@ -87,26 +99,28 @@ impl<T> Pending<T> {
         if !self.is_durable() {
             self.shard.log().wait_durable(self.ack).map_err(|error| self.explain(error))?;
         }
-        Ok(self.take())
+        self.take()
     }
 
     /// The outcome if it is known by now, else `None`; `None` too after it was taken.
     pub fn try_take(&mut self) -> Option<Result<T>> {
-        self.value.as_ref()?;
+        self.outcome.as_ref()?;
         if self.is_durable() {
-            return Some(Ok(self.take()));
+            return Some(self.take());
         }
         let failure = self.failure()?;
         // Failing and becoming durable can race: a commit that made it is not reported as lost.
         if self.is_durable() {
-            return Some(Ok(self.take()));
+            return Some(self.take());
         }
-        self.value = None;
+        self.outcome = None;
         Some(Err(self.explain(failure)))
     }
 
-    fn take(&mut self) -> T {
-        self.value.take().expect("the value of a Pending is taken once")
+    #[inline]
+    fn take(&mut self) -> Result<T> {
+        let outcome = self.outcome.take().expect("the outcome of a Pending is taken once");
+        outcome.map_err(|error| *error)
     }
 
     /// What a failed log means for this transaction.
@@ -129,7 +143,7 @@ impl<T> Future for Pending<T> {
                 return Poll::Ready(Err(self.explain(error)));
             }
         }
-        Poll::Ready(Ok(self.take()))
+        Poll::Ready(self.take())
     }
 }
 
@@ -149,7 +163,7 @@ mod tests {
     use clearway_sync::thread;
 
     use super::*;
-    use crate::statistics::Statistics;
+    use crate::{CommitMode, statistics::Statistics};
 
     #[test]
     fn a_commit_in_a_log_that_is_being_closed_has_not_failed() {
@@ -158,7 +172,7 @@ mod tests {
         log.claim(record_bytes(0)).unwrap();
         let record = Record { kind: 20, txn: TxnId(1), prev: Lsn::ZERO, body: &[] };
         let ack = log.insert(&record).unwrap().end;
-        let shard = Statistics::new(u64::MAX, &log, &Arc::default()).shard();
+        let shard = Statistics::new(u64::MAX, &log, &Arc::default(), CommitMode::Durable).shard();
         let mut pending = Pending::new((), Committed { ack, wrote: true }, shard);
         thread::scope(|scope| {
             scope.spawn(|| log.close().unwrap());

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use clearway_base::{Error, Lsn, Result};
+use clearway_base::{Error, Result};
 use clearway_sync::{atomic, thread};
 use clearway_txn::{Kind, Lost};
 
@@ -65,18 +65,15 @@ fn run_once<T>(
     if let Some(lost) = lost
         && let Err(error) = tx.inner.resume(&lost)
     {
-        return settle(database, tx, last, Err(error));
+        return settle(tx, last, Err(error));
     }
     // The closure may leave its own captures half changed when it panics; that is between it and
     // its caller, who gets the error. The transaction itself is only rolled back afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
-        Ok(result) => settle(database, tx, last, result),
+        Ok(result) => settle(tx, last, result),
         Err(panic) => {
             let message = message_of(&*panic);
-            match tx.undo(Count::Panic) {
-                Ok(seen) => Attempt::Failed(told(database, seen, Error::Panicked { message })),
-                Err(error) => Attempt::Failed(error),
-            }
+            ended(tx.fail(Count::Panic, Error::Panicked { message }))
         }
     }
 }
@@ -84,37 +81,28 @@ fn run_once<T>(
 /// Commits or rolls back after the closure has returned. A closure that was a deadlock's victim is
 /// run again even if it hid the error.
 #[inline]
-fn settle<T>(database: &Inner, mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
+fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
     let error = match (result, tx.take_lost()) {
-        (Ok(value), None) => {
-            return match tx.finish(value) {
-                Ok(pending) => Attempt::Done(pending),
-                Err(error) => Attempt::Failed(error),
-            };
-        }
+        (Ok(value), None) => return ended(tx.finish(value)),
         (_, Some(conflict)) => conflict,
         (Err(error), None) => error,
     };
-    let conflict = error.is_retryable();
+    if !error.is_retryable() {
+        return ended(tx.fail(Count::Rollback, error));
+    }
     let lost = tx.inner.take_lost();
-    let count = if conflict && !last { Count::Retry } else { Count::Rollback };
-    match tx.undo(count) {
-        Ok(_) if conflict => Attempt::Conflict(error, lost),
-        Ok(seen) => Attempt::Failed(told(database, seen, error)),
+    match tx.undo(if last { Count::Rollback } else { Count::Retry }) {
+        Ok(_) => Attempt::Conflict(error, lost),
         // A rollback that fails has stopped the engine: that is what the caller must know.
         Err(failure) => Attempt::Failed(failure),
     }
 }
 
-/// An error says something about what the transaction has read ("duplicate key", or whatever the
-/// closure put into it), so it is held back like a value until that is durable.
-#[cold]
-fn told(database: &Inner, seen: Lsn, error: Error) -> Error {
-    match database.engine.log().wait_durable(seen) {
-        Ok(()) => error,
-        // The transaction itself is rolled back; what is unknown is the fate of what it read.
-        Err(Error::OutcomeUnknown { cause }) => Error::Poisoned { cause },
-        Err(failure) => failure,
+#[inline]
+fn ended<T>(outcome: Result<Pending<T>>) -> Attempt<T> {
+    match outcome {
+        Ok(pending) => Attempt::Done(pending),
+        Err(error) => Attempt::Failed(error),
     }
 }
 

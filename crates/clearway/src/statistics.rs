@@ -6,7 +6,7 @@
 //! - T2. A thread uses one shard for all it does; only when there are more threads than shards do
 //!   two threads share one. No word of a shard is written by every transaction of the database.
 //!
-//! A shard also carries the handle on the log that each [`Pending`](crate::Pending) needs: the
+//! A shard also carries what each [`Pending`](crate::Pending) needs, a handle on the log: the
 //! reference count of the log itself would be one cache line that every commit of every thread
 //! writes, the shard's is its thread's own.
 
@@ -18,6 +18,8 @@ use clearway_sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
+
+use crate::CommitMode;
 
 /// Shards, a power of two: more than a machine runs agent threads.
 const SHARDS: usize = 64;
@@ -72,6 +74,7 @@ struct Counters([AtomicU64; 4]);
 /// One thread's counters, and its way to the log.
 pub(crate) struct Shard {
     log: Arc<Log>,
+    mode: CommitMode,
     /// By type number (T1).
     counters: CachePadded<[Counters; KINDS_MAX]>,
 }
@@ -80,6 +83,12 @@ impl Shard {
     #[inline]
     pub(crate) fn log(&self) -> &Log {
         &self.log
+    }
+
+    /// How commits of this database are acknowledged.
+    #[inline]
+    pub(crate) fn mode(&self) -> CommitMode {
+        self.mode
     }
 
     #[inline]
@@ -121,10 +130,15 @@ fn next_thread() -> usize {
 }
 
 impl Statistics {
-    pub(crate) fn new(database: u64, log: &Arc<Log>, kinds: &Arc<Kinds>) -> Statistics {
+    pub(crate) fn new(
+        database: u64,
+        log: &Arc<Log>,
+        kinds: &Arc<Kinds>,
+        mode: CommitMode,
+    ) -> Statistics {
         let shard = |_| {
             let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
-            Arc::new(Shard { log: Arc::clone(log), counters })
+            Arc::new(Shard { log: Arc::clone(log), mode, counters })
         };
         Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
     }

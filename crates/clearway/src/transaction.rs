@@ -8,7 +8,7 @@ use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Kind, Savepoint};
 
 use crate::{
-    Cursor, KeyRange, LockWait, Pending, Scan, Table,
+    CommitMode, Cursor, KeyRange, LockWait, Pending, Scan, Table,
     database::Inner,
     statistics::{Count, Shard},
 };
@@ -363,9 +363,26 @@ impl Transaction {
     /// Commits and counts it under its type; the value is held back until the commit is durable.
     #[inline]
     pub(crate) fn finish<T>(self, value: T) -> Result<Pending<T>> {
-        let committed = self.inner.commit()?;
+        let mut committed = self.inner.commit()?;
         self.shard.count(self.kind, Count::Commit);
+        if self.shard.mode() == CommitMode::Lazy {
+            self.shard.log().request_flush(committed.ack);
+            committed.ack = Lsn::ZERO;
+        }
         Ok(Pending::new(value, committed, self.shard))
+    }
+
+    /// Rolls back and counts it under its type; the error that it ends with is held back until what
+    /// the transaction has read is durable.
+    #[cold]
+    pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
+        let shard = Arc::clone(&self.shard);
+        let seen = self.undo(count)?;
+        let is_lazy = shard.mode() == CommitMode::Lazy;
+        if is_lazy || shard.log().durable() >= seen {
+            return Err(error);
+        }
+        Ok(Pending::failed(error, seen, shard))
     }
 
     /// Rolls back and counts it under its type. One that has ended is no error. Answers up

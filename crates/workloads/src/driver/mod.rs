@@ -4,6 +4,7 @@
 //! its clients in turn; when all of them are outstanding it waits for the oldest. It never spins.
 //! *Blocking*: a thread runs one transaction at a time and waits for each; with fewer threads
 //! than clients a thread serves its clients in turn, so that `threads` transactions are in flight.
+//! *Unawaited*: the same, and it waits for nothing.
 //!
 //! A transaction's latency runs from its submission to the moment its agent sees that it is
 //! durable. Counters and histograms are private to a thread and merged at the end; the live
@@ -66,6 +67,9 @@ pub enum Commit {
     Pipelined,
     /// A thread waits for each commit.
     Blocking,
+    /// Nobody waits: a transaction counts as soon as its locks are free. For experiments: it is the
+    /// bound of what a log could cost ("log-agnostic" in "Early Lock Release", figure 2).
+    Unawaited,
 }
 
 /// What to run.
@@ -90,7 +94,9 @@ impl Plan {
         let clients = self.clients.max(1) as usize;
         let wanted = self.threads.unwrap_or_else(|| match self.commit {
             Commit::Blocking => clients,
-            Commit::Pipelined => thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            Commit::Pipelined | Commit::Unawaited => {
+                thread::available_parallelism().map_or(1, std::num::NonZero::get)
+            }
         });
         wanted.clamp(1, clients)
     }
@@ -126,7 +132,10 @@ impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
     fn run(&self, commit: Commit, clients: Vec<W::Client>) -> Result<Measured, S::Error> {
         let result = match commit {
             Commit::Pipelined => pipelined::run(self, clients),
-            Commit::Blocking => blocking::run(self, clients),
+            Commit::Blocking => blocking::run(self, clients, Workload::run),
+            Commit::Unawaited => blocking::run(self, clients, |workload, store, client, work| {
+                workload.submit(store, client, work).map(drop)
+            }),
         };
         if result.is_err() {
             self.shared.stop.store(true, Ordering::Relaxed);

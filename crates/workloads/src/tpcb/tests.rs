@@ -62,6 +62,7 @@ fn pipelined_and_blocking_runs_balance_and_count_alike() {
         (8, 2, Commit::Pipelined, Skew::Uniform),
         (4, 4, Commit::Blocking, Skew::Zipf(1.0)),
         (1, 1, Commit::Blocking, Skew::SelfSimilar(0.2)),
+        (4, 2, Commit::Unawaited, Skew::Uniform),
     ] {
         let bank = Tpcb::prepare(&store, SCALE, skew, 2, &|_| true).unwrap();
         let outcome = drive(&store, &bank, &plan(clients, threads, commit), &mut |_| true).unwrap();

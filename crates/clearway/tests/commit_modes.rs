@@ -1,0 +1,98 @@
+//! When results are shown: durable commits, lazy ones, and errors that tell what was read.
+
+use std::{sync::Arc, time::Duration};
+
+use clearway::{CommitMode, Database, Error, Options, Table};
+use clearway_disk::{CrashImage, SimDisk, SimOptions};
+
+/// Row `n`, and the number of rows in the row `last`, in one transaction.
+fn append(db: &Database, table: &Table, n: u64) {
+    let appended = db.transact("append", |tx| {
+        tx.put(table, b"last", n.to_be_bytes())?;
+        tx.insert(table, [b"row".as_slice(), &n.to_be_bytes()].concat(), b"")
+    });
+    appended.unwrap();
+}
+
+fn options(disk: &SimDisk) -> Options {
+    Options::in_memory().on_disk(Arc::new(disk.clone())).cache_size(8 << 20).log_capacity(4 << 20)
+}
+
+/// How many rows there are, which must be a prefix of what was appended, and told by `last`.
+fn rows(disk: &SimDisk) -> u64 {
+    let db = options(disk).open("after the crash").unwrap();
+    let table = db.table("t").unwrap();
+    let (last, rows) = db
+        .transact("count", |tx| {
+            let last = tx.get(&table, b"last")?;
+            let rows = tx.scan(&table, clearway::prefix(b"row")).collect::<Result<Vec<_>, _>>()?;
+            Ok((last, rows))
+        })
+        .unwrap();
+    let last = last.map_or(0, |bytes| u64::from_be_bytes(bytes.try_into().unwrap()));
+    let numbers = rows.iter().map(|(key, _)| u64::from_be_bytes(key[3..].try_into().unwrap()));
+    assert!(numbers.eq(1..=last), "{} rows, and the last is said to be {last}", rows.len());
+    last
+}
+
+#[test]
+fn a_crash_takes_the_last_lazy_commits_and_none_before_the_last_sync() {
+    let mut lost = 0;
+    for seed in 0..20 {
+        let disk = SimDisk::new(seed, SimOptions::default());
+        let db = options(&disk).commit_mode(CommitMode::Lazy).open("lazy").unwrap();
+        let table = db.table("t").unwrap();
+        (1..=50 + seed).for_each(|n| append(&db, &table, n));
+        db.sync().unwrap();
+        (51 + seed..=100).for_each(|n| append(&db, &table, n));
+        let crashed = disk.crash(CrashImage::DropAll);
+        drop(db);
+        let kept = rows(&crashed);
+        assert!((50 + seed..=100).contains(&kept), "{kept} of 100, {} were synced", 50 + seed);
+        lost += 100 - kept;
+    }
+    assert!(lost > 0, "acknowledged as durable, and hence not lazy");
+}
+
+#[test]
+fn lazy_commits_become_durable_though_nobody_waits() {
+    let disk = SimDisk::new(1, SimOptions::default());
+    let db = options(&disk).commit_mode(CommitMode::Lazy).open("lazy").unwrap();
+    let table = db.table("t").unwrap();
+    append(&db, &table, 1);
+    while rows(&disk.crash(CrashImage::DropAll)) < 1 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_durable_commit_is_kept_whatever_follows() {
+    for seed in 0..5 {
+        let disk = SimDisk::new(seed, SimOptions::default());
+        let db = options(&disk).open("durable").unwrap();
+        let table = db.table("t").unwrap();
+        (1..=40).for_each(|n| append(&db, &table, n));
+        let crashed = disk.crash(CrashImage::DropAll);
+        drop(db);
+        assert_eq!(rows(&crashed), 40);
+    }
+}
+
+#[test]
+fn an_error_that_tells_what_was_read_is_held_back_and_holds_up_nobody() {
+    let slow = Options::in_memory().cache_size(8 << 20).log_delay(Duration::from_millis(100));
+    let db = slow.open("slow").unwrap();
+    let table = db.table("t").unwrap();
+    let first = db.submit("insert", |tx| tx.insert(&table, b"key", b"")).unwrap();
+    match db.submit("again", |tx| tx.insert(&table, b"key", b"")) {
+        Ok(second) => {
+            assert!(matches!(second.wait(), Err(Error::DuplicateKey)));
+            assert!(first.is_ready(), "the error told of a commit that could still be lost");
+        }
+        // So slow a machine that the flush is over.
+        Err(error) => assert!(first.is_ready() && matches!(error, Error::DuplicateKey)),
+    }
+    // Nothing was read that is not durable: the error needs no Pending.
+    let refused = db.submit("refuse", |tx| tx.abort::<()>("no"));
+    assert!(matches!(refused, Err(Error::Aborted { .. })));
+}
