@@ -141,13 +141,15 @@
 //! # Waiting and async
 //! [`Pending`] is a `Future` and needs no particular runtime. Operations inside a transaction block
 //! the thread while they wait for a lock or a page; from async code, call them where blocking is
-//! allowed.
+//! allowed. A [`Pipeline`] is such a place: its agents run the closures, its [`Ticket`]s are
+//! `Future`s, and thousands of clients cost no thread each.
 
 mod database;
 mod options;
 mod table;
 
 mod pending;
+mod pipeline;
 mod transaction;
 
 mod range;
@@ -171,6 +173,7 @@ pub use clearway_txn::{
 pub use database::Database;
 pub use options::{CommitMode, LockWait, Options};
 pub use pending::Pending;
+pub use pipeline::{Pipeline, PipelineOptions, PipelineStats, Ticket};
 pub use range::{KeyRange, Prefix, prefix};
 pub use scan::{Cursor, Entry, Scan};
 pub use statistics::{Stats, TypeStats};

@@ -80,6 +80,11 @@ impl<T> Pending<T> {
         self.is_durable() || self.failure().is_some()
     }
 
+    /// As [`is_ready`](Pending::is_ready); if it is not, the waker is called when it is.
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> bool {
+        self.is_durable() || self.shard.log().poll_durable(self.ack, cx).is_ready()
+    }
+
     /// The failure of the log, if it has failed. A log that was closed has not: all that stands in
     /// it becomes durable.
     fn failure(&self) -> Option<Error> {

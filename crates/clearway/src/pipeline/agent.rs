@@ -1,0 +1,145 @@
+//! A thread that runs the transactions of others.
+
+use std::{cell::Cell, collections::VecDeque, sync::Arc, task::Context};
+
+use clearway_sync::{
+    ThreadWaker,
+    atomic::{AtomicU64, Ordering},
+    thread,
+};
+
+use super::{Inbox, Job, PipelineStats, Shared, inbox::Rest};
+
+/// What an agent has done. It alone writes.
+#[derive(Default)]
+pub(super) struct Figures([AtomicU64; 4]);
+
+/// The places in [`Figures`].
+#[derive(Clone, Copy)]
+enum Figure {
+    Results,
+    Batches,
+    Rests,
+    Stolen,
+}
+
+impl Figures {
+    fn add(&self, figure: Figure, count: u64) {
+        // Relaxed: a statistic, with one writer.
+        let figure = &self.0[figure as usize];
+        figure.store(figure.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_to(&self, sum: PipelineStats) -> PipelineStats {
+        let figure = |figure: Figure| self.0[figure as usize].load(Ordering::Relaxed);
+        PipelineStats {
+            results: sum.results + figure(Figure::Results),
+            batches: sum.batches + figure(Figure::Batches),
+            rests: sum.rests + figure(Figure::Rests),
+            stolen: sum.stolen + figure(Figure::Stolen),
+        }
+    }
+}
+
+thread_local! {
+    /// The pipeline (by address) and the number of the agent that this thread is.
+    static CURRENT: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+fn address(shared: &Shared) -> usize {
+    std::ptr::from_ref(shared) as usize
+}
+
+/// The agent of this pipeline that the calling thread is, if it is one.
+pub(super) fn current(shared: &Shared) -> Option<usize> {
+    CURRENT.with(Cell::get).0.eq(&address(shared)).then(|| CURRENT.with(Cell::get).1)
+}
+
+/// An agent and what is its alone.
+pub(super) struct Agent {
+    shared: Arc<Shared>,
+    number: usize,
+    /// Run, in that order, and not told yet.
+    waiting: VecDeque<Box<dyn Job>>,
+}
+
+impl Agent {
+    pub(super) fn new(shared: Arc<Shared>, number: usize) -> Agent {
+        Agent { shared, number, waiting: VecDeque::new() }
+    }
+
+    /// Works until the inbox is closed and all that was in it is told (P2).
+    pub(super) fn run(mut self) {
+        CURRENT.with(|current| current.set((address(&self.shared), self.number)));
+        loop {
+            self.tell_ready();
+            match self.next() {
+                Some(job) => self.perform(job),
+                None if self.rest() => return,
+                None => {}
+            }
+        }
+    }
+
+    fn figures(&self) -> &super::Figures {
+        &self.shared.figures[self.number]
+    }
+
+    fn perform(&mut self, mut job: Box<dyn Job>) {
+        job.run(&self.shared.database);
+        self.waiting.push_back(job);
+    }
+
+    /// Tells the results that may be told, in the order of the runs (P5).
+    fn tell_ready(&mut self) {
+        let mut told = 0;
+        while self.waiting.front().is_some_and(|job| job.is_ready()) {
+            let Some(job) = self.waiting.pop_front() else { break };
+            told += 1;
+            // Before the listener hears of it: who has its result finds it counted.
+            self.figures().add(Figure::Results, 1);
+            job.tell();
+        }
+        if told > 0 {
+            self.figures().add(Figure::Batches, 1);
+        }
+    }
+
+    /// The next transaction to run: from its own inbox, or from another's (P3). One at a time: what
+    /// an agent took along no other could take.
+    fn next(&mut self) -> Option<Box<dyn Job>> {
+        self.shared.inboxes[self.number].pop().or_else(|| {
+            let stolen = self.others().find_map(super::Jobs::pop)?;
+            self.figures().add(Figure::Stolen, 1);
+            Some(stolen)
+        })
+    }
+
+    /// The other agents' inboxes, beginning with the neighbour's.
+    fn others(&self) -> impl Iterator<Item = &super::Jobs> {
+        let (inboxes, number) = (&self.shared.inboxes, self.number);
+        (1..inboxes.len()).map(move |step| &*inboxes[(number + step) % inboxes.len()])
+    }
+
+    /// Sleeps until there is a job or a result (P4). Whether all is done.
+    fn rest(&self) -> bool {
+        let shared = &*self.shared;
+        let inbox = &shared.inboxes[self.number];
+        let waker = ThreadWaker::current();
+        // Relaxed: the inboxes' mutexes order it (A4).
+        shared.asleep.fetch_add(1, Ordering::Relaxed);
+        let rest = inbox.sleep(&waker);
+        let is_over = rest == Rest::Closed && self.waiting.is_empty();
+        // A closed inbox keeps no waker, and others see to their own.
+        let is_idle =
+            rest == Rest::Closed || rest == Rest::Sleep && self.others().all(Inbox::is_empty);
+        let mut context = Context::from_waker(&waker);
+        if !is_over && is_idle && !self.waiting.front().is_some_and(|job| job.poll(&mut context)) {
+            self.figures().add(Figure::Rests, 1);
+            thread::park();
+        }
+        inbox.awake();
+        shared.asleep.fetch_sub(1, Ordering::Relaxed);
+        is_over
+    }
+}

@@ -1,0 +1,142 @@
+//! What is brought to an agent, and the agent's sleep.
+//!
+//! Invariants:
+//! - A1. No lost wake-up: an agent leaves its waker in the mutex under which it has found nothing;
+//!   who brings something does so in that mutex and takes the waker out. So either the agent sees
+//!   the job or its bringer sees the waker.
+//! - A2. Nothing is accepted after the close, and an agent that is told so finds all that was.
+//! - A3. Wakers are called after the mutex is free.
+//! - A4. No job is left to an agent that is busy while another sleeps: an agent leaves its waker,
+//!   then looks into the others' inboxes, and then sleeps; who brings a job puts it in, then looks for a
+//!   waker if the job's own agent left none. The inboxes' mutexes order the two.
+
+#[cfg(all(test, loom))]
+mod models;
+
+use std::{collections::VecDeque, task::Waker};
+
+use clearway_sync::{Mutex, wake};
+
+/// The jobs of one agent. Others put in and may take out.
+pub(super) struct Inbox<J> {
+    state: Mutex<State<J>>,
+}
+
+struct State<J> {
+    jobs: VecDeque<J>,
+    sleeper: Option<Waker>,
+    is_closed: bool,
+}
+
+/// Why a job was not taken.
+pub(super) enum Refused<J> {
+    Full(#[allow(dead_code)] J),
+    Closed(#[allow(dead_code)] J),
+}
+
+/// What an agent found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rest {
+    /// Its waker is in: it may sleep.
+    Sleep,
+    /// There are jobs.
+    Jobs,
+    /// There are none, and there will be none.
+    Closed,
+}
+
+impl<J> Inbox<J> {
+    pub(super) fn new() -> Inbox<J> {
+        let state = State { jobs: VecDeque::new(), sleeper: None, is_closed: false };
+        Inbox { state: Mutex::new(state) }
+    }
+
+    /// Puts a job in; whether that woke the agent. `room` jobs fit.
+    pub(super) fn push(&self, job: J, room: usize) -> Result<bool, Refused<J>> {
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return Err(Refused::Closed(job));
+        }
+        if state.jobs.len() >= room {
+            return Err(Refused::Full(job));
+        }
+        state.jobs.push_back(job);
+        Ok(rouse(state))
+    }
+
+    /// Takes the oldest job out.
+    pub(super) fn pop(&self) -> Option<J> {
+        self.state.lock().jobs.pop_front()
+    }
+
+    /// Whether there is no job.
+    pub(super) fn is_empty(&self) -> bool {
+        self.state.lock().jobs.is_empty()
+    }
+
+    /// Leaves the agent's waker if there is nothing (A1).
+    pub(super) fn sleep(&self, waker: &Waker) -> Rest {
+        let mut state = self.state.lock();
+        match () {
+            () if !state.jobs.is_empty() => Rest::Jobs,
+            () if state.is_closed => Rest::Closed,
+            () => {
+                state.sleeper = Some(waker.clone());
+                Rest::Sleep
+            }
+        }
+    }
+
+    /// The agent is awake again, whoever woke it.
+    pub(super) fn awake(&self) {
+        self.state.lock().sleeper = None;
+    }
+
+    /// Wakes the agent if it sleeps; whether it did.
+    pub(super) fn wake(&self) -> bool {
+        rouse(self.state.lock())
+    }
+
+    /// Takes no more jobs (A2).
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        rouse(state);
+    }
+}
+
+/// Takes the waker out and calls it (A3).
+fn rouse<J>(mut state: clearway_sync::MutexGuard<'_, State<J>>) -> bool {
+    let sleeper = state.sleeper.take();
+    drop(state);
+    sleeper.map(wake).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_come_out_in_order_and_none_after_the_close() {
+        let inbox = Inbox::new();
+        (0..5).for_each(|n| assert!(matches!(inbox.push(n, 5), Ok(false))));
+        assert!(matches!(inbox.push(5, 5), Err(Refused::Full(5))));
+        assert!((0..3).all(|n| inbox.pop() == Some(n)));
+        assert_eq!(inbox.sleep(Waker::noop()), Rest::Jobs);
+        inbox.close();
+        assert!(matches!(inbox.push(6, 5), Err(Refused::Closed(6))));
+        assert_eq!(inbox.sleep(Waker::noop()), Rest::Jobs, "what was accepted is still there");
+        assert!(!inbox.is_empty());
+        assert_eq!([inbox.pop(), inbox.pop(), inbox.pop()], [Some(3), Some(4), None]);
+        assert_eq!(inbox.sleep(Waker::noop()), Rest::Closed);
+    }
+
+    #[test]
+    fn a_sleeper_is_woken_once() {
+        let inbox = Inbox::new();
+        assert_eq!(inbox.sleep(Waker::noop()), Rest::Sleep);
+        assert!(matches!(inbox.push(1, 5), Ok(true)));
+        assert!(matches!(inbox.push(2, 5), Ok(false)));
+        assert!(!inbox.wake());
+    }
+}

@@ -1,0 +1,75 @@
+//! Models of an agent's sleep.
+//!
+//! What was broken on purpose, and which model was seen to fail:
+//!
+//! - `an_agent_sees_every_job_and_the_close`: the waker left after the mutex is free again (A1).
+//! - `a_job_for_a_busy_agent_is_taken_by_one_that_sleeps`: the look at the other inbox before the
+//!   waker is left (A4).
+
+use std::sync::Arc;
+
+use clearway_sync::{ThreadWaker, check, thread};
+
+use super::*;
+
+/// As an agent: takes jobs until the inbox is closed; how many.
+fn work(inbox: &Inbox<u32>) -> usize {
+    let mut jobs = 0;
+    loop {
+        if inbox.pop().is_some() {
+            jobs += 1;
+            continue;
+        }
+        match inbox.sleep(&ThreadWaker::current()) {
+            Rest::Sleep => thread::park(),
+            Rest::Jobs => {}
+            Rest::Closed => return jobs,
+        }
+        inbox.awake();
+    }
+}
+
+/// A lost wake-up is a deadlock, which loom reports.
+#[test]
+fn an_agent_sees_every_job_and_the_close() {
+    check(3, || {
+        let inbox = Arc::new(Inbox::new());
+        let agent = {
+            let inbox = inbox.clone();
+            thread::spawn(move || work(&inbox))
+        };
+        assert!(inbox.push(1, 9).is_ok());
+        assert!(inbox.push(2, 9).is_ok());
+        inbox.close();
+        assert_eq!(agent.join().unwrap(), 2);
+    });
+}
+
+/// The first inbox's agent never comes; the second one's takes the job (A4).
+#[test]
+fn a_job_for_a_busy_agent_is_taken_by_one_that_sleeps() {
+    check(3, || {
+        let inboxes = Arc::new([Inbox::new(), Inbox::new()]);
+        let helper = {
+            let inboxes = inboxes.clone();
+            thread::spawn(move || {
+                loop {
+                    if inboxes[0].pop().is_some() {
+                        return;
+                    }
+                    // As `Agent::rest`.
+                    if inboxes[1].sleep(&ThreadWaker::current()) == Rest::Sleep
+                        && inboxes[0].is_empty()
+                    {
+                        thread::park();
+                    }
+                    inboxes[1].awake();
+                }
+            })
+        };
+        // As `Pipeline::give`.
+        assert!(matches!(inboxes[0].push(1, 9), Ok(false)));
+        inboxes[1].wake();
+        helper.join().unwrap();
+    });
+}

@@ -1,0 +1,241 @@
+//! Many clients, few agents.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use clearway_disk::{CrashImage, Fault, SimDisk, SimOptions};
+
+use super::*;
+use crate::{Options, Table};
+
+fn open() -> (Database, Table) {
+    let db = Options::in_memory().cache_size(8 << 20).open("pipeline").unwrap();
+    let table = db.table("t").unwrap();
+    (db, table)
+}
+
+fn start(db: &Database, agents: usize) -> Pipeline {
+    PipelineOptions::new().agents(agents).start(db).unwrap()
+}
+
+/// Adds one to a row and answers what it is then.
+fn add_one(tx: &mut Transaction, table: &Table, key: &[u8]) -> Result<u64> {
+    let old = tx
+        .get_for_update(table, key)?
+        .map_or(0, |row| u64::from_le_bytes(row.try_into().expect("a row is eight bytes")));
+    tx.put(table, key, (old + 1).to_le_bytes())?;
+    Ok(old + 1)
+}
+
+fn count(db: &Database, table: &Table, key: &'static [u8]) -> u64 {
+    let row = db.transact("count", |tx| tx.get(table, key)).unwrap();
+    row.map_or(0, |row| u64::from_le_bytes(row.try_into().unwrap()))
+}
+
+#[test]
+fn every_client_is_told_its_own_result() {
+    let (db, table) = open();
+    let pipeline = start(&db, 3);
+    let tickets: Vec<_> = (0..2_000u32)
+        .map(|_| {
+            let table = table.clone();
+            pipeline.submit("add", move |tx| add_one(tx, &table, b"n")).unwrap()
+        })
+        .collect();
+    let mut seen: Vec<u64> = tickets.into_iter().map(|ticket| ticket.wait().unwrap()).collect();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(1..=2_000));
+    assert_eq!(pipeline.stats().results, 2_000);
+}
+
+#[test]
+fn results_of_one_agent_come_in_order_and_in_batches() {
+    let options = Options::in_memory().cache_size(8 << 20).log_delay(Duration::from_millis(5));
+    let db = options.open("slow").unwrap();
+    let table = db.table("t").unwrap();
+    let pipeline = start(&db, 1);
+    let (sender, results) = mpsc::channel();
+    for _ in 0..1_000 {
+        let (table, sender) = (table.clone(), sender.clone());
+        let body = move |tx: &mut Transaction| add_one(tx, &table, b"n");
+        pipeline.submit_then("add", body, move |n| sender.send(n.unwrap()).unwrap()).unwrap();
+    }
+    drop(sender);
+    assert!(results.iter().eq(1..=1_000));
+    let stats = pipeline.stats();
+    assert!(stats.batches <= stats.results / 2, "{stats:?}");
+    assert!(stats.rests <= stats.results / 2, "{stats:?}");
+}
+
+/// A client that submits its next transaction when it has the result of the last one.
+fn go_on(pipeline: &Arc<Pipeline>, table: &Table, left: u32, over: mpsc::Sender<()>) {
+    let (again, body_table, table) = (Arc::clone(pipeline), table.clone(), table.clone());
+    let body = move |tx: &mut Transaction| add_one(tx, &body_table, b"n");
+    let done = move |result: Result<u64>| {
+        result.unwrap();
+        match left {
+            0 => over.send(()).unwrap(),
+            left => go_on(&again, &table, left - 1, over),
+        }
+    };
+    pipeline.submit_then("add", body, done).unwrap();
+}
+
+#[test]
+fn listeners_go_on_and_the_last_of_them_may_hold_the_pipeline() {
+    let (db, table) = open();
+    let pipeline = Arc::new(start(&db, 2));
+    let (sender, over) = mpsc::channel();
+    (0..20).for_each(|_| go_on(&pipeline, &table, 49, sender.clone()));
+    drop((pipeline, sender));
+    assert_eq!(over.iter().count(), 20);
+    assert_eq!(count(&db, &table, b"n"), 1_000);
+}
+
+#[test]
+fn what_was_accepted_before_the_close_is_run_and_told() {
+    let (db, table) = open();
+    let told = Arc::new(AtomicU64::new(0));
+    let pipeline = start(&db, 2);
+    for _ in 0..500 {
+        let (table, told) = (table.clone(), Arc::clone(&told));
+        let body = move |tx: &mut Transaction| add_one(tx, &table, b"n");
+        let done = move |result: Result<u64>| {
+            result.unwrap();
+            told.fetch_add(1, Ordering::SeqCst);
+        };
+        pipeline.submit_then("add", body, done).unwrap();
+    }
+    pipeline.close();
+    assert_eq!(told.load(Ordering::SeqCst), 500);
+    assert_eq!(count(&db, &table, b"n"), 500);
+}
+
+#[test]
+fn panics_harm_nobody_else() {
+    let (db, table) = open();
+    let pipeline = start(&db, 1);
+    let broken = pipeline.submit::<(), _>("panic", |_| panic!("as it should")).unwrap();
+    let body_table = table.clone();
+    pipeline
+        .submit_then(
+            "add",
+            move |tx| add_one(tx, &body_table, b"n"),
+            |_| panic!("a listener that panics, as it should"),
+        )
+        .unwrap();
+    let next = table.clone();
+    let sound = pipeline.submit("add", move |tx| add_one(tx, &next, b"n")).unwrap();
+    assert!(matches!(broken.wait(), Err(Error::Panicked { .. })));
+    assert_eq!(sound.wait().unwrap(), 2);
+}
+
+#[test]
+fn a_full_backlog_refuses_and_serves_what_it_has() {
+    let (db, table) = open();
+    let pipeline = PipelineOptions::new().agents(1).backlog(4).start(&db).unwrap();
+    let mut held = db.begin();
+    held.put(&table, b"n", 0u64.to_le_bytes()).unwrap();
+    let mut accepted = Vec::new();
+    let refused = loop {
+        let table = table.clone();
+        match pipeline.submit("add", move |tx| add_one(tx, &table, b"n")) {
+            Ok(ticket) => accepted.push(ticket),
+            Err(error) => break error,
+        }
+        assert!(accepted.len() <= 64, "no limit");
+    };
+    assert!(matches!(refused, Error::TooManyTransactions { max: 4 }), "{refused}");
+    held.commit().unwrap();
+    assert!(accepted.len() >= 4);
+    assert!(accepted.into_iter().all(|ticket| ticket.wait().is_ok()));
+    for agents in [0, 5_000] {
+        let refused = PipelineOptions::new().agents(agents).start(&db);
+        assert!(matches!(refused, Err(Error::BadOption { option: "agents", .. })));
+    }
+}
+
+#[test]
+fn an_agent_that_waits_for_a_lock_holds_up_nobody_elses_inbox() {
+    let (db, table) = open();
+    let pipeline = start(&db, 2);
+    let mut held = db.begin();
+    held.put(&table, b"held", b"").unwrap();
+    let (sender, begun) = mpsc::channel();
+    let stuck = {
+        let table = table.clone();
+        let body = move |tx: &mut Transaction| {
+            sender.send(()).unwrap();
+            tx.put(&table, b"held", b"mine")
+        };
+        pipeline.submit("stuck", body).unwrap()
+    };
+    begun.recv().unwrap();
+    let others: Vec<_> = (0..100u8)
+        .map(|n| {
+            let table = table.clone();
+            pipeline.submit("free", move |tx| tx.put(&table, [n], b"")).unwrap()
+        })
+        .collect();
+    // Half of them were given to the agent that sits in the lock wait.
+    assert!(others.into_iter().all(|ticket| ticket.wait().is_ok()));
+    assert!(!stuck.is_ready());
+    assert!(pipeline.stats().stolen > 0);
+    held.commit().unwrap();
+    assert!(stuck.wait().unwrap());
+}
+
+#[test]
+fn what_is_told_survives_a_crash() {
+    let disk = SimDisk::new(3, SimOptions::default());
+    let options = || Options::in_memory().on_disk(Arc::new(disk.clone())).cache_size(8 << 20);
+    let db = options().open("sim").unwrap();
+    let table = db.table("t").unwrap();
+    let pipeline = start(&db, 2);
+    for n in 0..50u8 {
+        let body_table = table.clone();
+        let ticket = pipeline.submit("put", move |tx| tx.put(&body_table, [n], b"")).unwrap();
+        ticket.wait().unwrap();
+        let crashed = Arc::new(disk.crash(CrashImage::DropAll));
+        let again = Options::in_memory().on_disk(crashed).cache_size(8 << 20).open("").unwrap();
+        let table = again.table("t").unwrap();
+        assert!(again.transact("get", |tx| tx.get(&table, [n])).unwrap().is_some(), "{n}");
+    }
+}
+
+#[test]
+fn when_the_log_fails_everybody_is_told() {
+    let disk = SimDisk::new(4, SimOptions::default());
+    let options = Options::in_memory().on_disk(Arc::new(disk.clone())).cache_size(8 << 20);
+    let db = options.open("sim").unwrap();
+    let table = db.table("t").unwrap();
+    let pipeline = start(&db, 2);
+    disk.plan(Fault::PowerCut { at: disk.operations() + 1 });
+    let tickets: Vec<_> = (0..200u8)
+        .map(|n| {
+            let table = table.clone();
+            let ticket = pipeline.submit("put", move |tx| tx.put(&table, [n], b"")).unwrap();
+            // So that there are two flushes at least.
+            while n == 0 && !ticket.is_ready() {
+                thread::yield_now();
+            }
+            ticket
+        })
+        .collect();
+    let mut failed = 0;
+    for ticket in tickets {
+        match ticket.wait() {
+            Ok(_) => {}
+            Err(Error::OutcomeUnknown { .. } | Error::Poisoned { .. }) => failed += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(failed > 0);
+    pipeline.close();
+}

@@ -1,0 +1,102 @@
+//! Where a client finds its result.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use clearway_base::{Error, Result};
+use clearway_sync::{Mutex, block_on, wake};
+
+/// The result of a transaction that was given to a [`Pipeline`](super::Pipeline): a `Future`, or
+/// [`wait`](Ticket::wait). Dropping it gives up the result, not the transaction.
+#[must_use = "the transaction's outcome is known only from its Ticket"]
+pub struct Ticket<T> {
+    place: Arc<Place<T>>,
+}
+
+/// The other end: whoever has it owes the result.
+pub(super) struct Promise<T> {
+    place: Arc<Place<T>>,
+}
+
+type Place<T> = Mutex<State<T>>;
+
+enum State<T> {
+    Empty(Option<Waker>),
+    Told(Result<T>),
+    Taken,
+}
+
+/// A ticket and the promise of its result.
+pub(super) fn new<T>() -> (Ticket<T>, Promise<T>) {
+    let place = Arc::new(Mutex::new(State::Empty(None)));
+    (Ticket { place: Arc::clone(&place) }, Promise { place })
+}
+
+impl<T> Promise<T> {
+    /// Tells the result.
+    pub(super) fn keep(self, result: Result<T>) {
+        self.tell(result);
+    }
+
+    fn tell(&self, result: Result<T>) {
+        let mut state = self.place.lock();
+        let State::Empty(waker) = &mut *state else { return };
+        let waker = waker.take();
+        *state = State::Told(result);
+        drop(state);
+        if let Some(waker) = waker {
+            wake(waker);
+        }
+    }
+}
+
+/// A promise that is dropped was not run: nobody waits for ever.
+impl<T> Drop for Promise<T> {
+    fn drop(&mut self) {
+        self.tell(Err(Error::Closed));
+    }
+}
+
+impl<T> Ticket<T> {
+    /// Whether [`wait`](Ticket::wait) would return at once.
+    pub fn is_ready(&self) -> bool {
+        !matches!(*self.place.lock(), State::Empty(_))
+    }
+
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// Those of [`transact`](crate::Database::transact).
+    ///
+    /// # Panics
+    /// If the result was taken already, by polling.
+    pub fn wait(self) -> Result<T> {
+        block_on(self)
+    }
+}
+
+impl<T> Future for Ticket<T> {
+    type Output = Result<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let mut state = self.place.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Told(result) => Poll::Ready(result),
+            State::Empty(_) => {
+                *state = State::Empty(Some(context.waker().clone()));
+                Poll::Pending
+            }
+            State::Taken => panic!("the result of a Ticket is taken once"),
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for Ticket<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ticket").field("is_ready", &self.is_ready()).finish()
+    }
+}

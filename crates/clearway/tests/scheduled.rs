@@ -1,0 +1,65 @@
+//! Pipelines under many schedules, on shuttle's threads and over a disk in memory: see
+//! `docs/testing-models.md`. A hang is a failure.
+#![cfg(shuttle)]
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use clearway::{Database, Error, Options, PipelineOptions, Result, Table, Transaction};
+use clearway_sync::schedules::check;
+
+fn open() -> (Database, Table) {
+    let options = Options::in_memory().cache_size(1 << 20).log_capacity(1 << 20).background(false);
+    let db = options.open("scheduled").unwrap();
+    let table = db.table("t").unwrap();
+    (db, table)
+}
+
+fn add_one(tx: &mut Transaction, table: &Table) -> Result<u8> {
+    let old = tx.get_for_update(table, b"n")?.map_or(0, |row| row[0]);
+    tx.put(table, b"n", [old + 1])?;
+    Ok(old + 1)
+}
+
+/// Everybody is told its own number, by whichever agent, and the close waits for all.
+#[test]
+fn each_result_is_told_once_and_the_close_waits() {
+    check("pipeline", 300, || {
+        let (db, table) = open();
+        let pipeline = PipelineOptions::new().agents(2).start(&db).unwrap();
+        let told = Arc::new(AtomicU64::new(0));
+        for _ in 0..3 {
+            let (table, told) = (table.clone(), told.clone());
+            let done = move |result: Result<u8>| {
+                // Plain atomics are no point of a schedule, and need none.
+                told.fetch_add(1 << (8 * (result.unwrap() - 1)), Ordering::SeqCst);
+            };
+            pipeline.submit_then("add", move |tx| add_one(tx, &table), done).unwrap();
+        }
+        pipeline.close();
+        assert_eq!(told.load(Ordering::SeqCst), 0x01_01_01);
+        db.close().unwrap();
+    });
+}
+
+/// A client that waits for its ticket is woken, and one whose database closes first is told so.
+#[test]
+fn tickets_are_answered_though_the_database_closes() {
+    check("pipeline and close", 300, || {
+        let (db, table) = open();
+        let pipeline = PipelineOptions::new().agents(1).start(&db).unwrap();
+        let ticket = pipeline.submit("add", move |tx| add_one(tx, &table)).unwrap();
+        let closer = {
+            let db = db.clone();
+            clearway_sync::thread::spawn(move || db.close().unwrap())
+        };
+        match ticket.wait() {
+            Ok(1) | Err(Error::Closed) => {}
+            other => panic!("{other:?}"),
+        }
+        closer.join().unwrap();
+        pipeline.close();
+    });
+}
