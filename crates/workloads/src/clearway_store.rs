@@ -1,6 +1,6 @@
 //! Clearway as a [`Store`].
 
-use clearway::{Database, Error, Pending, Result, Table, Transaction};
+use clearway::{Database, Error, Pending, Result, Scan, Table, Transaction};
 
 use crate::store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
 
@@ -120,17 +120,31 @@ impl Operations for ClearwayTransaction<'_> {
         order: Order,
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
-        let mut scan = match order {
+        let scan = match order {
             Order::Ascending => self.tx.scan(table, bounds),
             Order::Descending => self.tx.scan_descending(table, bounds),
         };
-        while let Some((key, row)) = scan.next().transpose()? {
-            if !visit(&key, &row) {
-                break;
-            }
-        }
-        Ok(())
+        walk(scan, visit)
     }
+
+    fn scan_for_update(
+        &mut self,
+        table: &Table,
+        bounds: KeyBounds<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<()> {
+        walk(self.tx.scan_for_update(table, bounds), visit)
+    }
+}
+
+fn walk(scan: Scan<'_>, visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+    for entry in scan {
+        let (key, row) = entry?;
+        if !visit(&key, &row) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 impl<T: Send> Outstanding<T, Error> for Pending<T> {

@@ -113,6 +113,17 @@ pub trait Operations {
         order: Order,
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<(), Self::Error>;
+
+    /// Like an ascending [`scan`](Operations::scan), with the intention to write the rows visited.
+    /// An engine that has no such thing scans as ever.
+    fn scan_for_update(
+        &mut self,
+        table: &Self::Table,
+        bounds: KeyBounds<'_>,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Self::Error> {
+        self.scan(table, bounds, Order::Ascending, visit)
+    }
 }
 
 /// A commit under way.
