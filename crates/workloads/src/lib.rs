@@ -4,6 +4,7 @@
 //! - [`Store`], [`Operations`], [`Outstanding`]: what a workload needs of an engine, and
 //!   [`ClearwayStore`], the implementation over this project's engine.
 //! - [`Tpcb`]: the TPC-B transaction, its loader and the consistency check of its data.
+//! - [`Tpcc`]: TPC-C in full, its loader and the specification's twelve consistency conditions.
 //! - [`drive`]: runs a [`Workload`] with many clients over few threads, pipelined or blocking,
 //!   and measures throughput and latency.
 //! - [`Rng`], [`Skew`], [`Histogram`]: the small tools these stand on.
@@ -34,6 +35,7 @@ mod store;
 
 mod driver;
 mod tpcb;
+mod tpcc;
 
 pub use clearway_store::{ClearwayStore, ClearwayTransaction};
 pub use driver::{Commit, Outcome, Plan, Tick, TypeOutcome, Workload, drive};
@@ -42,3 +44,4 @@ pub use rng::Rng;
 pub use skew::{Sampler, Skew};
 pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
 pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbScale};
+pub use tpcc::{Tpcc, TpccClient, TpccMix, TpccReport, TpccScale, TpccTransaction};

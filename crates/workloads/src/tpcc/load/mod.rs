@@ -1,0 +1,208 @@
+//! Loading the data (clause 4.3.3): units of work that any thread may take, each with random
+//! numbers of its own, so that the same rows are written with any number of threads.
+
+mod batch;
+mod orders;
+mod people;
+mod wares;
+
+use std::thread;
+
+use clearway_sync::atomic::{AtomicU64, Ordering};
+
+use super::{DISTRICTS, Tables, TpccScale, random::load_constant, terminal::now};
+use crate::{
+    Rng,
+    driver::{join, start},
+    store::{Operations, Store, StoreError},
+};
+use batch::Loader;
+
+/// Told how many rows were added since its last call; answers whether to go on.
+pub(super) type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// The key of the one row that says what was loaded.
+const SCALE_KEY: &[u8] = b"scale";
+/// Parts that the items, and each warehouse's stock, are loaded in.
+const PARTS: u32 = 10;
+/// The loaders' random numbers are the same each time.
+const SEED: u64 = 0x7043_4C4F_4144;
+
+/// Loads the data if the store has none; checks their scale if it has. Returns the constant with
+/// which last names were drawn.
+pub(super) fn load_if_absent<S: Store>(
+    store: &S,
+    tables: &Tables<S>,
+    scale: TpccScale,
+    threads: usize,
+    progress: &Progress<'_>,
+) -> Result<u32, S::Error> {
+    let mut found = Vec::new();
+    if store.run("scale", |tx| tx.get(&tables.scale, SCALE_KEY, &mut found))? {
+        return read_scale::<S>(&found, scale);
+    }
+    let constant = load_constant(&mut Rng::stream(SEED, u64::MAX));
+    write_scale(store, tables, scale, constant, 0)?;
+    load(store, tables, &Plan { scale, constant, date: now() }, threads, progress)?;
+    write_scale(store, tables, scale, constant, 1)?;
+    Ok(constant)
+}
+
+/// The scale row: the scale, the constant of last names (4 bytes), 1 once all is loaded.
+fn read_scale<S: Store>(row: &[u8], wanted: TpccScale) -> Result<u32, S::Error> {
+    let wanted = wanted.to_bytes();
+    match (row.get(..wanted.len()), row.get(wanted.len()..)) {
+        (Some(found), Some(&[a, b, c, d, 1])) if found == wanted => {
+            Ok(u32::from_le_bytes([a, b, c, d]))
+        }
+        (Some(_), Some([.., 1])) => Err(S::Error::failed(
+            "the directory holds TPC-C data of another scale; use another directory".into(),
+        )),
+        _ => Err(S::Error::failed(
+            "loading this TPC-C database was interrupted; use another directory".into(),
+        )),
+    }
+}
+
+fn write_scale<S: Store>(
+    store: &S,
+    tables: &Tables<S>,
+    scale: TpccScale,
+    constant: u32,
+    complete: u8,
+) -> Result<(), S::Error> {
+    let row = [&scale.to_bytes()[..], &constant.to_le_bytes(), &[complete]].concat();
+    store.run("scale", |tx| tx.put(&tables.scale, SCALE_KEY, &row))
+}
+
+/// What is loaded.
+struct Plan {
+    scale: TpccScale,
+    /// Of the distribution of last names.
+    constant: u32,
+    /// When all of it happened.
+    date: i64,
+}
+
+/// What a thread loads at a time.
+enum Unit {
+    Items { part: u32 },
+    Warehouse { warehouse: u32 },
+    Stock { warehouse: u32, part: u32 },
+    Customers { warehouse: u32, district: u8 },
+    Orders { warehouse: u32, district: u8 },
+}
+
+/// Units of a warehouse: itself, its stock, and twice its districts.
+const WAREHOUSE_UNITS: u64 = 1 + PARTS as u64 + 2 * DISTRICTS as u64;
+
+/// The unit of a number, if there are so many.
+fn unit(scale: &TpccScale, number: u64) -> Option<Unit> {
+    let Some(rest) = number.checked_sub(u64::from(PARTS)) else {
+        return Some(Unit::Items { part: number as u32 });
+    };
+    let (before, place) = (rest / WAREHOUSE_UNITS, (rest % WAREHOUSE_UNITS) as u32);
+    if before >= u64::from(scale.warehouses) {
+        return None;
+    }
+    let warehouse = before as u32 + 1;
+    let stock = 1..1 + PARTS;
+    let customers = stock.end..stock.end + u32::from(DISTRICTS);
+    Some(if place == 0 {
+        Unit::Warehouse { warehouse }
+    } else if stock.contains(&place) {
+        Unit::Stock { warehouse, part: place - stock.start }
+    } else if customers.contains(&place) {
+        Unit::Customers { warehouse, district: (place - customers.start) as u8 + 1 }
+    } else {
+        Unit::Orders { warehouse, district: (place - customers.end) as u8 + 1 }
+    })
+}
+
+/// The items of a part.
+fn part_of_items(scale: &TpccScale, part: u32) -> std::ops::RangeInclusive<u32> {
+    let bound = |part: u32| (u64::from(scale.items) * u64::from(part) / u64::from(PARTS)) as u32;
+    bound(part) + 1..=bound(part + 1)
+}
+
+fn load<S: Store>(
+    store: &S,
+    tables: &Tables<S>,
+    plan: &Plan,
+    threads: usize,
+    progress: &Progress<'_>,
+) -> Result<(), S::Error> {
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut loader = Loader::new(store, progress);
+        loop {
+            // Relaxed: hands out numbers and nothing else.
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(unit) = unit(&plan.scale, number) else { return loader.finish() };
+            let loaded = plan.load(tables, &unit, &mut Rng::stream(SEED, number), &mut loader);
+            if loaded.is_err() {
+                // The others stop as well.
+                next.store(u64::MAX / 2, Ordering::Relaxed);
+                return loaded;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| start::<S, _>(scope, work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.and_then(join::<S, _>))
+    })
+}
+
+impl Plan {
+    fn load<'a, S: Store>(
+        &self,
+        tables: &'a Tables<S>,
+        unit: &Unit,
+        rng: &mut Rng,
+        loader: &mut Loader<'a, S>,
+    ) -> Result<(), S::Error> {
+        match *unit {
+            Unit::Items { part } => self.items(tables, part, rng, loader),
+            Unit::Warehouse { warehouse } => self.warehouse(tables, warehouse, rng, loader),
+            Unit::Stock { warehouse, part } => self.stock(tables, warehouse, part, rng, loader),
+            Unit::Customers { warehouse, district } => {
+                self.customers(tables, (warehouse, district), rng, loader)
+            }
+            Unit::Orders { warehouse, district } => {
+                self.orders(tables, (warehouse, district), rng, loader)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_cover_everything_once() {
+        let scale = TpccScale { items: 123, ..TpccScale::small(3) };
+        let mut units = Vec::new();
+        while let Some(unit) = unit(&scale, units.len() as u64) {
+            units.push(match unit {
+                Unit::Items { part } => (0, 0, part),
+                Unit::Warehouse { warehouse } => (1, warehouse, 0),
+                Unit::Stock { warehouse, part } => (2, warehouse, part),
+                Unit::Customers { warehouse, district } => (3, warehouse, district.into()),
+                Unit::Orders { warehouse, district } => (4, warehouse, district.into()),
+            });
+        }
+        units.sort_unstable();
+        let parts = (0..PARTS).map(|part| (0, 0, part));
+        let per_warehouse = |kind, range: std::ops::Range<u32>| {
+            (1..=3).flat_map(move |w| range.clone().map(move |place| (kind, w, place)))
+        };
+        let wanted = parts
+            .chain(per_warehouse(1, 0..1))
+            .chain(per_warehouse(2, 0..PARTS))
+            .chain(per_warehouse(3, 1..11))
+            .chain(per_warehouse(4, 1..11));
+        assert!(units.iter().copied().eq(wanted));
+        assert!((0..PARTS).flat_map(|part| part_of_items(&scale, part)).eq(1..=123));
+    }
+}
