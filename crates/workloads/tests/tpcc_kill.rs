@@ -1,0 +1,203 @@
+//! A process that runs TPC-C is killed (`SIGKILL`) in the middle; afterwards all consistency
+//! conditions hold, everything that was acknowledged is there, and hardly anything else.
+//!
+//! The child is this very test binary, started again with a directory in its environment. It tells
+//! on standard output what was acknowledged, and only then goes on with the client whose
+//! transaction that was: so each client has at most one transaction that nobody was told of.
+//!
+//! `CLEARWAY_KILLS=100 cargo test --test tpcc_kill` kills more often.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use clearway::{Database, Options, Pending};
+use clearway_workloads::{
+    ClearwayStore, Rng, StoreError, Tpcc, TpccClient, TpccMix, TpccScale, TpccTransaction, Workload,
+};
+
+const DIRECTORY: &str = "CLEARWAY_TPCC_KILL_DIRECTORY";
+const ROUND: &str = "CLEARWAY_TPCC_KILL_ROUND";
+/// Kills, unless the environment says otherwise.
+const KILLS: u64 = 8;
+/// Agent threads of the child, and clients of each.
+const AGENTS: u64 = 2;
+const CLIENTS: u64 = 8;
+/// Longest life under load after the database is open.
+const LIFE_MAX_MS: u64 = 250;
+
+/// Two warehouses with few undelivered orders, so that deliveries come upon empty districts.
+fn scale() -> TpccScale {
+    TpccScale { new_orders_per_district: 3, ..TpccScale::small(2) }
+}
+
+/// Caches from tight to ample, checkpoints from frequent to rare.
+fn open(path: &Path, round: u64) -> Database {
+    let (cache, checkpoint) = ([2, 4, 32][(round % 3) as usize], [1, 8][(round % 2) as usize]);
+    let options = Options::new().cache_size(cache << 20).log_capacity(128 << 20);
+    options.checkpoint_every(checkpoint << 20).open(path).unwrap()
+}
+
+fn prepare(db: &Database) -> (ClearwayStore, Tpcc<ClearwayStore>) {
+    let store = ClearwayStore::new(db.clone());
+    let tpcc = Tpcc::prepare(&store, scale(), TpccMix::Standard, 2, &|_rows| true).unwrap();
+    (store, tpcc)
+}
+
+/// What the child acknowledged, over all its lives.
+#[derive(Clone, Copy, Default, Debug)]
+struct Acknowledged {
+    orders: u64,
+    payments: u64,
+    deliveries: u64,
+}
+
+impl Acknowledged {
+    /// Adds a line of the child: the transaction's type and its figure.
+    fn add(&mut self, kind: usize, figure: i64) {
+        match TpccTransaction::ALL[kind] {
+            TpccTransaction::NewOrder => self.orders += 1,
+            TpccTransaction::Payment => self.payments += 1,
+            TpccTransaction::Delivery => self.deliveries += figure as u64,
+            TpccTransaction::OrderStatus | TpccTransaction::StockLevel => {}
+        }
+    }
+}
+
+/// Starts a child and returns it once it has begun, with what reads its output to the end.
+fn start(path: &Path, round: u64) -> (Child, thread::JoinHandle<Vec<(usize, i64)>>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_process", "--nocapture", "--test-threads=1"])
+        .env(DIRECTORY, path)
+        .env(ROUND, round.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (sender, opened) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        let (mut acknowledged, mut line) = (Vec::new(), String::new());
+        // A line without its end was cut by the kill and counts for nothing.
+        while output.read_line(&mut line).unwrap_or(0) > 0 && line.ends_with('\n') {
+            match line.split_whitespace().collect::<Vec<_>>()[..] {
+                ["open"] => drop(sender.send(())),
+                ["ack", kind, figure] => {
+                    acknowledged.push((kind.parse().unwrap(), figure.parse().unwrap()));
+                }
+                _ => {}
+            }
+            line.clear();
+        }
+        acknowledged
+    });
+    if opened.recv_timeout(Duration::from_secs(60)).is_err() {
+        let _ = child.kill();
+        panic!("the child did not open the database: {:?}", child.wait());
+    }
+    (child, reader)
+}
+
+/// Compares what is there with what was acknowledged in `kills` lives.
+fn check(path: &Path, round: u64, kills: u64, acknowledged: &Acknowledged) {
+    let db = open(path, round);
+    let (store, tpcc) = prepare(&db);
+    let report = tpcc.check(&store, 2).unwrap();
+    assert!(report.is_consistent(), "after kill {kills}:\n{report}");
+    let untold = kills * AGENTS * CLIENTS;
+    for (what, told, found, each) in [
+        ("orders", acknowledged.orders, report.orders, 1),
+        ("payments", acknowledged.payments, report.payments, 1),
+        ("deliveries", acknowledged.deliveries, report.deliveries, 10),
+    ] {
+        assert!(
+            (told..=told + untold * each).contains(&found),
+            "after kill {kills}: {told} {what} were acknowledged, {found} are there"
+        );
+    }
+    db.verify().unwrap();
+    db.close().unwrap();
+}
+
+#[test]
+fn killed_in_the_middle_all_conditions_hold_and_nothing_acknowledged_is_lost() {
+    let kills = std::env::var("CLEARWAY_KILLS").ok().and_then(|kills| kills.parse().ok());
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = place.path().join("db");
+    let mut acknowledged = Acknowledged::default();
+    check(&path, 2, 0, &acknowledged);
+    let mut rng = Rng::new(1);
+    for kill in 1..=kills.unwrap_or(KILLS) {
+        let (mut child, reader) = start(&path, kill);
+        thread::sleep(Duration::from_millis(rng.below(LIFE_MAX_MS)));
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        assert!(status.code().is_none(), "the child ended by itself: {status}");
+        reader
+            .join()
+            .unwrap()
+            .into_iter()
+            .for_each(|(kind, figure)| acknowledged.add(kind, figure));
+        check(&path, kill, kill, &acknowledged);
+    }
+    println!("{acknowledged:?}");
+    let Acknowledged { orders, payments, deliveries } = acknowledged;
+    assert!(orders > 0 && payments > 0 && deliveries > 0, "{acknowledged:?}");
+}
+
+/// Not a test of its own: what the children of the test above run.
+#[test]
+fn child_process() {
+    let Some(path) = std::env::var_os(DIRECTORY) else { return };
+    let round = std::env::var(ROUND).unwrap().parse().unwrap();
+    let db = open(&PathBuf::from(path), round);
+    let (store, tpcc) = prepare(&db);
+    say("\nopen\n");
+    thread::scope(|scope| {
+        for _ in 0..AGENTS {
+            scope.spawn(|| {
+                let clients = (0..CLIENTS).map(|_| tpcc.client(round)).collect();
+                let error = serve(&store, &tpcc, clients).unwrap_err();
+                eprintln!("the child's load failed: {error}");
+                std::process::exit(4);
+            });
+        }
+    });
+}
+
+/// Keeps a transaction of each client under way, and tells which were acknowledged.
+fn serve(
+    store: &ClearwayStore,
+    tpcc: &Tpcc<ClearwayStore>,
+    mut free: Vec<TpccClient>,
+) -> clearway::Result<()> {
+    let mut under_way: VecDeque<(TpccClient, usize, Pending<i64>)> = VecDeque::new();
+    loop {
+        if let Some(mut client) = free.pop() {
+            let (kind, work) = tpcc.draw(&mut client);
+            match tpcc.submit(store, &mut client, &work) {
+                Ok(pending) => under_way.push_back((client, kind, pending)),
+                Err(error) if error.is_rollback() => free.push(client),
+                Err(error) => return Err(error),
+            }
+        } else if let Some((client, kind, pending)) = under_way.pop_front() {
+            match pending.wait() {
+                Ok(figure) => say(&format!("ack {kind} {figure}\n")),
+                Err(error) if error.is_rollback() => {}
+                Err(error) => return Err(error),
+            }
+            free.push(client);
+        }
+    }
+}
+
+/// One write of whole lines.
+fn say(lines: &str) {
+    let mut output = std::io::stdout().lock();
+    output.write_all(lines.as_bytes()).and_then(|()| output.flush()).unwrap();
+}
