@@ -5,6 +5,7 @@
 //!   [`ClearwayStore`], the implementation over this project's engine.
 //! - [`Tpcb`]: the TPC-B transaction, its loader and the consistency check of its data.
 //! - [`Tpcc`]: TPC-C in full, its loader and the specification's twelve consistency conditions.
+//! - [`Tatp`]: the seven transactions of TATP on a mobile network's subscribers, with the same.
 //! - [`drive`]: runs a [`Workload`] with many clients over few threads, pipelined or blocking,
 //!   and measures throughput and latency.
 //! - [`Rng`], [`Skew`], [`Histogram`]: the small tools these stand on.
@@ -34,6 +35,7 @@ mod clearway_store;
 mod store;
 
 mod driver;
+mod tatp;
 mod tpcb;
 mod tpcc;
 
@@ -43,5 +45,6 @@ pub use histogram::Histogram;
 pub use rng::Rng;
 pub use skew::{Sampler, Skew};
 pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
+pub use tatp::{Tatp, TatpAudit, TatpClient, TatpScale, TatpTransaction};
 pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbScale};
 pub use tpcc::{Tpcc, TpccClient, TpccMix, TpccReport, TpccScale, TpccTransaction};
