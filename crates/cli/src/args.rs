@@ -4,8 +4,9 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use clearway::EarlyRelease;
-use clearway_workloads::{Commit, Skew};
+use clearway_workloads::Commit;
 
+use crate::bench::{TatpArgs, TpcbArgs};
 use crate::units::{parse_duration, parse_seconds, parse_size};
 
 const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 the data is inconsistent or damaged; \
@@ -42,30 +43,28 @@ pub(crate) enum Command {
 #[derive(Group, Debug)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
-    pub(crate) workload: Bench,
+    pub(crate) workload: BenchWorkload,
 }
 
 #[derive(Subcommand, Debug)]
-pub(crate) enum Bench {
+pub(crate) enum BenchWorkload {
     /// TPC-B: debit and credit on accounts, tellers, branches and a history
     #[command(after_help = "Example, one hot row in every transaction:\n  \
                             clearway bench tpcb --branches 1 --clients 256")]
     Tpcb(TpcbArgs),
+    /// TATP: seven very short transactions on a mobile network's subscribers
+    #[command(after_help = "Example, updates only:\n  \
+                            clearway bench tatp --only update-location")]
+    Tatp(TatpArgs),
 }
 
+/// What all benchmarks are told alike.
 #[derive(Group, Debug)]
-pub(crate) struct TpcbArgs {
-    /// Directory of the database; a bank that is there already is used again
+pub(crate) struct RunArgs {
+    /// Directory of the database; data that are there already are used again
     /// [default: a temporary one, removed afterwards]
     #[arg(long, value_name = "D")]
     pub(crate) dir: Option<PathBuf>,
-    /// Branches, each with 10 tellers
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) branches: u32,
-    /// Accounts of each branch
-    #[arg(long, value_name = "N", default_value_t = 100_000,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) accounts: u32,
     /// Clients: transactions in flight, spread over the threads
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
     pub(crate) clients: u32,
@@ -75,9 +74,6 @@ pub(crate) struct TpcbArgs {
     /// How long to run, in seconds
     #[arg(long, default_value = "10", value_parser = parse_seconds)]
     pub(crate) seconds: Duration,
-    /// Choice of branches and accounts: uniform, zipf=S or self-similar=H
-    #[arg(long, default_value_t = Skew::Uniform)]
-    pub(crate) skew: Skew,
     /// How commits are awaited
     #[arg(long, value_enum, default_value_t = CommitArg::Pipelined)]
     pub(crate) commit: CommitArg,
@@ -195,6 +191,7 @@ impl OpenArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use clearway_workloads::{Skew, TatpTransaction};
 
     use super::*;
 
@@ -211,13 +208,25 @@ mod tests {
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
-        let Bench::Tpcb(tpcb) = bench.workload;
-        assert_eq!((tpcb.branches, tpcb.clients, tpcb.threads), (2, 8, Some(2)));
-        assert_eq!(tpcb.seconds, Duration::from_millis(500));
-        assert_eq!(tpcb.skew, Skew::Zipf(0.9));
-        assert_eq!(tpcb.log_delay, Duration::from_millis(1));
-        assert_eq!(tpcb.cache, 64 << 20);
-        assert!(tpcb.json);
+        let BenchWorkload::Tpcb(tpcb) = bench.workload else { panic!("not TPC-B") };
+        assert_eq!((tpcb.branches, tpcb.skew), (2, Skew::Zipf(0.9)));
+        let run = tpcb.run;
+        assert_eq!((run.clients, run.threads), (8, Some(2)));
+        assert_eq!(run.seconds, Duration::from_millis(500));
+        assert_eq!(run.log_delay, Duration::from_millis(1));
+        assert_eq!(run.cache, 64 << 20);
+        assert!(run.json);
+    }
+
+    #[test]
+    fn the_other_benchmarks_take_the_same_options_and_their_own() {
+        let line = "clearway bench tatp --subscribers 500 --only update-location --clients 8";
+        let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
+            panic!("not bench")
+        };
+        let BenchWorkload::Tatp(tatp) = bench.workload else { panic!("not TATP") };
+        assert_eq!((tatp.subscribers, tatp.run.clients), (500, 8));
+        assert_eq!(tatp.only, Some(TatpTransaction::UpdateLocation));
     }
 
     #[test]
@@ -227,6 +236,9 @@ mod tests {
             "clearway bench tpcb --skew hot",
             "clearway bench tpcb --cache lots",
             "clearway bench tpcb --log-delay 5",
+            "clearway bench tatp --subscribers 0",
+            "clearway bench tatp --only something",
+            "clearway bench tatp --branches 2",
             "clearway verify",
         ] {
             assert!(Args::try_parse_from(line.split(' ')).is_err(), "{line}");

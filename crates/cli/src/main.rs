@@ -26,13 +26,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Bench, Command};
+use args::{Args, Command};
 
 fn main() -> ExitCode {
     let result = match Args::parse().command {
-        Command::Bench(bench) => match bench.workload {
-            Bench::Tpcb(args) => bench::run(&args),
-        },
+        Command::Bench(args) => bench::run(&args.workload),
         Command::Verify(args) => verify::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Dump(args) => dump::run(&args),

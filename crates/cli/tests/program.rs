@@ -71,6 +71,44 @@ fn a_bank_is_benchmarked_verified_dumped_and_copied() {
 }
 
 #[test]
+fn subscribers_are_benchmarked_in_the_mix_and_with_one_transaction_type() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let network = place.path().join("network");
+    let network = network.to_str().unwrap();
+    let bench = ["bench", "tatp", "--dir", network, "--json", "--log-capacity", "64MiB"];
+    let small = ["--subscribers", "300", "--seconds", "0.3", "--clients", "8", "--cache", "16MiB"];
+    let run = |more: &[&str]| clearway(&[&bench[..], &small, more].concat());
+
+    let mixed = run(&[]);
+    assert!(mixed.status.success(), "{}", String::from_utf8_lossy(&mixed.stderr));
+    let mixed = json(&mixed);
+    assert_eq!(mixed["consistent"], Value::Bool(true));
+    assert!(mixed["load"]["rows"].as_u64().unwrap() > 300 * 9);
+    assert_eq!(mixed["audit"]["subscriber_rows"], 300);
+    let types = mixed["types"].as_array().unwrap();
+    let total = |field: &str| types.iter().map(|kind| kind[field].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(types.len(), 7);
+    assert_eq!(total("commits"), mixed["commits"].as_u64().unwrap());
+    assert_eq!(total("rollbacks"), mixed["rollbacks"].as_u64().unwrap());
+    let successful = mixed["successful_share"].as_f64().unwrap();
+    assert!((0.5..0.95).contains(&successful), "{successful}");
+
+    // The subscribers that are there are used again.
+    let one = json(&run(&["--only", "update-location", "--commit", "blocking"]));
+    assert_eq!((&one["load"]["rows"], &one["consistent"]), (&0.into(), &Value::Bool(true)));
+    let of_type = |kind: &Value| kind["commits"].as_u64().unwrap() > 0;
+    let ran: Vec<_> = one["types"].as_array().unwrap().iter().filter(|k| of_type(k)).collect();
+    assert_eq!(ran.len(), 1);
+    assert_eq!(ran[0]["name"], "update-location");
+    assert_eq!((&one["rollbacks"], &one["successful_share"]), (&0.into(), &1.0.into()));
+
+    let other = clearway(&[&bench[..], &["--subscribers", "301"]].concat());
+    assert_eq!(other.status.code(), Some(3));
+    let message = String::from_utf8(other.stderr).unwrap();
+    assert!(message.contains("cannot load the subscribers: "), "{message}");
+}
+
+#[test]
 fn failures_have_their_exit_codes_and_one_line() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let absent = place.path().join("absent");

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    args::TpcbArgs,
+    args::RunArgs,
     failure::{Doing, Outcome},
 };
 
@@ -22,7 +22,7 @@ pub(crate) enum Place {
 
 impl Place {
     /// What the options ask for.
-    pub(crate) fn choose(args: &TpcbArgs) -> Outcome<Place> {
+    pub(crate) fn choose(args: &RunArgs) -> Outcome<Place> {
         if args.memory {
             return Ok(Place::Memory);
         }

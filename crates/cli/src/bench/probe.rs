@@ -18,8 +18,16 @@ use rustix::{
     io::{Errno, ReadWriteFlags, pwritev2},
 };
 
-use super::{Probe, Work};
+use super::work::Work;
 use crate::output::tell;
+
+/// Times of raw flushes, for comparison.
+pub(crate) struct Probe {
+    /// Bytes of each.
+    pub(crate) bytes: u64,
+    /// Nanoseconds of each.
+    pub(crate) times: Histogram,
+}
 
 /// Flushes that are measured.
 const FLUSHES: u64 = 400;

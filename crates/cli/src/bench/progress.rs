@@ -22,7 +22,7 @@ pub(crate) struct Loading {
 const LINES: u64 = 5;
 
 impl Loading {
-    /// Begins with nothing on the screen: a bank that is there already needs no bar.
+    /// Begins with nothing on the screen: data that are there already need no bar.
     pub(crate) fn start(total: u64) -> Loading {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style = "loading {bar:40} {human_pos}/{human_len} rows, {per_sec}, {eta} left";

@@ -2,51 +2,33 @@
 
 use std::fmt::{self, Write as _};
 
-use clearway_workloads::{Outcome as Run, Plan, TpcbBalance};
-use serde_json::{Value, json};
+use clearway_workloads::{Outcome as Run, Plan};
+use serde_json::{Map, Value, json};
 
-use super::{Load, Probe, Usage, Work};
+use super::{Books, Figure, probe::Probe, run::Load, types, usage::Usage, work::Work};
 use crate::{
-    args::TpcbArgs,
+    args::RunArgs,
     contention,
     units::{grouped, size, time},
 };
 
 /// Everything a run measured. Latencies are nanoseconds.
 pub(crate) struct Report<'a> {
-    args: &'a TpcbArgs,
-    plan: &'a Plan,
-    load: &'a Load,
-    run: &'a Run,
-    work: &'a Work,
-    usage: &'a Usage,
-    probe: Option<Probe>,
-    balance: TpcbBalance,
+    pub(crate) workload: &'static str,
+    /// The workload's own options.
+    pub(crate) options: Map<String, Value>,
+    pub(crate) args: &'a RunArgs,
+    pub(crate) plan: &'a Plan,
+    pub(crate) load: &'a Load,
+    pub(crate) run: &'a Run,
+    pub(crate) work: &'a Work,
+    pub(crate) usage: &'a Usage,
+    pub(crate) probe: Option<Probe>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) books: Books,
 }
 
-impl<'a> Report<'a> {
-    /// Gathers the parts.
-    #[allow(clippy::too_many_arguments)] // one for each part of a run; a builder would hide that
-    pub(crate) fn new(
-        args: &'a TpcbArgs,
-        plan: &'a Plan,
-        load: &'a Load,
-        run: &'a Run,
-        work: &'a Work,
-        usage: &'a Usage,
-        probe: Option<Probe>,
-        balance: TpcbBalance,
-    ) -> Report<'a> {
-        Report { args, plan, load, run, work, usage, probe, balance }
-    }
-
-    /// Whether the books balance and every acknowledged transaction, and no other, has its history
-    /// row.
-    pub(crate) fn is_consistent(&self) -> bool {
-        let counted = self.balance.history_rows == self.load.history_rows + self.run.commits;
-        counted && self.balance.is_consistent()
-    }
-
+impl Report<'_> {
     fn per_commit(&self, count: u64) -> f64 {
         count as f64 / self.run.commits.max(1) as f64
     }
@@ -84,7 +66,10 @@ impl<'a> Report<'a> {
                 size(probe.bytes)
             )?;
         }
-        Ok(())
+        for Figure { label, text, .. } in &self.figures {
+            writeln!(out, "{label:<18}{text}")?;
+        }
+        types::write(run, out)
     }
 
     fn write_work(&self, out: &mut String) -> fmt::Result {
@@ -141,36 +126,42 @@ impl<'a> Report<'a> {
     }
 
     fn write_books(&self, out: &mut String) -> fmt::Result {
-        let books = &self.balance;
-        writeln!(
-            out,
-            "books             accounts {}, tellers {}, branches {}, history {}",
-            books.accounts, books.tellers, books.branches, books.history
-        )?;
+        for (label, text) in &self.books.lines {
+            writeln!(out, "{label:<18}{text}")?;
+        }
         if self.run.interrupted {
             writeln!(out, "interrupted       yes, before its time was up")?;
         }
-        if self.is_consistent() {
-            writeln!(out, "consistent        yes ({} history rows)", grouped(books.history_rows))
+        let verdict = &self.books.verdict;
+        if self.books.is_consistent {
+            writeln!(out, "consistent        yes ({verdict})")
         } else {
-            writeln!(
-                out,
-                "consistent        NO: {} branches off, {} rows missing or too many, {} history \
-                 rows for {} commits",
-                books.branches_off,
-                books.rows_off,
-                books.history_rows - self.load.history_rows.min(books.history_rows),
-                self.run.commits
-            )
+            writeln!(out, "consistent        NO: {verdict}")
         }
     }
 
     /// The report for programs: one object.
     pub(crate) fn to_json(&self) -> Value {
-        let (run, work, usage, args) = (self.run, self.work, self.usage, self.args);
+        let mut report = self.common_json();
+        if self.run.types.len() > 1 {
+            report["rollbacks"] = self.run.rollbacks.into();
+            report["types"] = types::to_json(self.run);
+        }
+        for Figure { field, value, .. } in &self.figures {
+            report[*field] = value.clone();
+        }
+        let (field, books) = &self.books.json;
+        report[*field] = books.clone();
+        report["options"] = self.options_json();
+        report
+    }
+
+    /// What is the same for all workloads.
+    fn common_json(&self) -> Value {
+        let (run, work, usage) = (self.run, self.work, self.usage);
         let us = |nanos: u64| nanos as f64 / 1e3;
         json!({
-            "workload": "tpcb",
+            "workload": self.workload,
             "version": env!("CARGO_PKG_VERSION"),
             "tps": run.tps(),
             "commits": run.commits,
@@ -210,28 +201,26 @@ impl<'a> Report<'a> {
                 "rows": self.load.rows,
                 "seconds": self.load.took.as_secs_f64(),
             },
-            "options": {
-                "branches": args.branches,
-                "accounts_per_branch": args.accounts,
-                "clients": args.clients,
-                "threads": self.plan.agents(),
-                "skew": args.skew.to_string(),
-                "commit": format!("{:?}", args.commit).to_lowercase(),
-                "early_release": format!("{:?}", args.early_release).to_lowercase(),
-                "log_delay_us": args.log_delay.as_micros() as u64,
-                "cache_bytes": args.cache,
-                "log_capacity_bytes": args.log_capacity,
-                "memory": args.memory,
-                "seed": args.seed,
-            },
-            "balance": {
-                "accounts": self.balance.accounts,
-                "tellers": self.balance.tellers,
-                "branches": self.balance.branches,
-                "history": self.balance.history,
-                "history_rows": self.balance.history_rows,
-            },
-            "consistent": self.is_consistent(),
+            "consistent": self.books.is_consistent,
         })
+    }
+
+    fn options_json(&self) -> Value {
+        let args = self.args;
+        let mut options = json!({
+            "clients": args.clients,
+            "threads": self.plan.agents(),
+            "commit": format!("{:?}", args.commit).to_lowercase(),
+            "early_release": format!("{:?}", args.early_release).to_lowercase(),
+            "log_delay_us": args.log_delay.as_micros() as u64,
+            "cache_bytes": args.cache,
+            "log_capacity_bytes": args.log_capacity,
+            "memory": args.memory,
+            "seed": args.seed,
+        });
+        for (name, value) in &self.options {
+            options[name] = value.clone();
+        }
+        options
     }
 }

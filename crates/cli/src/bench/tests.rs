@@ -1,44 +1,72 @@
 //! The report has what its readers rely on.
 
+use std::time::Duration;
+
 use clap::Parser;
-use clearway_workloads::{Commit, Outcome as Run, TpcbBalance};
+use clearway_workloads::{Commit, Histogram, Outcome as Run, TatpAudit, TpcbBalance, TypeOutcome};
 use serde_json::Value;
 
-use super::*;
-use crate::args::{Args, Bench, Command};
+use super::{
+    report::Report,
+    run::{Load, plan},
+    usage::Usage,
+    work::Work,
+    *,
+};
+use crate::args::{Args, Command};
 
-fn args(line: &str) -> TpcbArgs {
+fn workload(line: &str) -> BenchWorkload {
     let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
         panic!("not bench")
     };
-    let Bench::Tpcb(args) = bench.workload;
-    args
+    bench.workload
 }
 
-#[test]
-fn the_json_report_has_the_promised_fields() {
-    let args = args("clearway bench tpcb --memory --json");
-    let plan = plan(&args);
-    assert_eq!(plan.commit, Commit::Pipelined);
-    let run = Run {
+/// A run of ten commits, of these types.
+fn a_run(types: Vec<TypeOutcome>) -> Run {
+    Run {
         commits: 10,
-        rollbacks: 0,
+        rollbacks: types.iter().map(|kind| kind.rollbacks).sum(),
         aborts: 1,
         failures: 0,
-        elapsed: Duration::from_secs(1),
+        elapsed: Duration::from_secs(2),
         latency: Histogram::new(),
-        types: Vec::new(),
+        types,
         threads: 2,
         interrupted: false,
-    };
-    let load = Load { rows: 5, history_rows: 0, took: Duration::from_secs(1) };
+    }
+}
+
+fn of_type(name: &'static str, commits: u64, rollbacks: u64) -> TypeOutcome {
+    TypeOutcome { name, commits, rollbacks, failures: 0, latency: Histogram::new() }
+}
+
+/// The text and the object of a report.
+fn report<B: Bench>(bench: &B, run: &Run, figures: Vec<Figure>, books: Books) -> (String, Value) {
+    let args = bench.run_args();
+    let plan = plan(args);
+    assert_eq!(plan.commit, Commit::Pipelined);
+    let load = Load { rows: 5, took: Duration::from_secs(1) };
     let stats = clearway::Options::in_memory().cache_size(8 << 20).open("t").unwrap().stats();
-    let work = Work::between(&stats, &stats);
-    let usage = Usage::now();
+    let (work, usage) = (Work::between(&stats, &stats), Usage::now());
     assert!(usage.memory_max_bytes > 0);
-    let balance = TpcbBalance { history_rows: 10, ..TpcbBalance::default() };
-    let report = Report::new(&args, &plan, &load, &run, &work, &usage, None, balance);
-    let json = report.to_json();
+    let report = Report {
+        workload: B::NAME,
+        options: bench.options(),
+        args,
+        plan: &plan,
+        load: &load,
+        run,
+        work: &work,
+        usage: &usage,
+        probe: None,
+        figures,
+        books,
+    };
+    (report.to_text(), report.to_json())
+}
+
+fn assert_has_the_promised_fields(json: &Value) {
     for field in ["tps", "aborts", "flushes", "log_bytes", "context_switches"] {
         assert!(json[field].is_number(), "{field}");
     }
@@ -48,10 +76,80 @@ fn the_json_report_has_the_promised_fields() {
     for field in ["tables", "types", "hot_keys", "deadlocks"] {
         assert!(json["contention"][field].is_array(), "{field}");
     }
+    for field in ["clients", "threads", "log_delay_us", "cache_bytes", "seed"] {
+        assert!(json["options"][field].is_number(), "{field}");
+    }
+    assert_eq!(json["load"]["rows"], 5);
+}
+
+#[test]
+fn the_report_of_tpcb_has_the_promised_fields() {
+    let BenchWorkload::Tpcb(args) = workload("clearway bench tpcb --memory --json") else {
+        panic!("not TPC-B")
+    };
+    let run = a_run(vec![of_type("tpcb", 10, 0)]);
+    let balance = TpcbBalance { history_rows: 13, ..TpcbBalance::default() };
+    let (text, json) = report(&args, &run, Vec::new(), tpcb::books(&balance, 3, 10));
+    assert_has_the_promised_fields(&json);
+    assert_eq!((&json["workload"], &json["tps"]), (&"tpcb".into(), &5.0.into()));
+    assert_eq!(
+        (&json["options"]["branches"], &json["options"]["skew"]),
+        (&20.into(), &"uniform".into())
+    );
+    assert_eq!(json["balance"]["history_rows"], 13);
     assert_eq!(json["consistent"], Value::Bool(true));
+    assert!(text.contains("\nconsistent        yes (13 history rows)\n"), "{text}");
+    // There is one type only, which is what the rest of the report is about.
+    assert!(json["types"].is_null() && !text.contains("by type  "), "{text}");
 
     // One acknowledged transaction without its history row is no consistent run.
-    let balance = TpcbBalance { history_rows: 9, ..TpcbBalance::default() };
-    let report = Report::new(&args, &plan, &load, &run, &work, &usage, None, balance);
-    assert_eq!(report.to_json()["consistent"], Value::Bool(false));
+    let (text, json) = report(&args, &run, Vec::new(), tpcb::books(&balance, 4, 10));
+    assert_eq!(json["consistent"], Value::Bool(false));
+    assert!(text.contains("\nconsistent        NO: 0 branches off, "), "{text}");
+    assert!(text.contains("9 history rows for 10 commits"), "{text}");
+}
+
+#[test]
+fn the_report_of_tatp_tells_of_each_type() {
+    let line = "clearway bench tatp --memory --json --subscribers 7";
+    let BenchWorkload::Tatp(args) = workload(line) else { panic!("not TATP") };
+    let run =
+        a_run(vec![of_type("get-access-data", 6, 0), of_type("insert-call-forwarding", 4, 10)]);
+    let figure =
+        Figure { label: "share", text: "half".into(), field: "a_share", value: 0.5.into() };
+    let audit = TatpAudit { call_forwarding_rows: 3, ..TatpAudit::default() };
+    let (text, json) = report(&args, &run, vec![figure], tatp::books(&audit, 3));
+    assert_has_the_promised_fields(&json);
+    assert_eq!((&json["workload"], &json["options"]["subscribers"]), (&"tatp".into(), &7.into()));
+    assert_eq!((&json["rollbacks"], &json["a_share"]), (&10.into(), &0.5.into()));
+    let insert = &json["types"][1];
+    assert_eq!(
+        (&insert["name"], &insert["commits"]),
+        (&"insert-call-forwarding".into(), &4.into())
+    );
+    assert_eq!((&insert["rollbacks"], &insert["tps"]), (&10.into(), &2.0.into()));
+    assert_eq!(insert["share"], 0.7);
+    assert!(insert["latency_us"]["p99"].is_number());
+    assert_eq!(json["consistent"], Value::Bool(true));
+    assert!(
+        text.contains("\nshare             half\nby type           get-access-data "),
+        "{text}"
+    );
+    assert!(text.contains("10 rolled back  70.00 %, p50"), "{text}");
+
+    // An acknowledged insert without its row, and a table that is wrong in itself.
+    for (audit, expected) in [(&audit, 4), (&TatpAudit { index_off: 1, ..audit.clone() }, 3)] {
+        let (text, json) = report(&args, &run, Vec::new(), tatp::books(audit, expected));
+        assert_eq!(json["consistent"], Value::Bool(false));
+        assert!(text.contains("\nconsistent        NO: "), "{text}");
+    }
+}
+
+#[test]
+fn forwardings_are_those_inserted_without_those_that_deletes_have_found() {
+    let names = clearway_workloads::TatpTransaction::NAMES;
+    let mut types: Vec<_> = names.into_iter().map(|name| of_type(name, 100, 0)).collect();
+    types[5] = of_type(names[5], 20, 30);
+    types[6] = of_type(names[6], 15, 0);
+    assert_eq!(tatp::forwardings(40, &a_run(types), &[1, 2, 3, 0, 0, 0, 9]), 40 + 20 - (15 - 9));
 }

@@ -48,13 +48,13 @@ impl TatpTransaction {
 
     /// Their names, in the order of [`ALL`](TatpTransaction::ALL).
     pub const NAMES: [&'static str; KINDS] = [
-        "get_subscriber_data",
-        "get_new_destination",
-        "get_access_data",
-        "update_subscriber_data",
-        "update_location",
-        "insert_call_forwarding",
-        "delete_call_forwarding",
+        "get-subscriber-data",
+        "get-new-destination",
+        "get-access-data",
+        "update-subscriber-data",
+        "update-location",
+        "insert-call-forwarding",
+        "delete-call-forwarding",
     ];
 
     /// How many of 100 transactions are of this type.

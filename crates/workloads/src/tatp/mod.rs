@@ -8,7 +8,7 @@
 //!
 //! About a quarter of the transactions is *unsuccessful* by the rules, as the row that was drawn at
 //! random does not exist, or does. Those that have something to undo, or broke a key's rule, are
-//! rolled back (`update_subscriber_data`, `insert_call_forwarding`); those that found nothing to
+//! rolled back (`update-subscriber-data`, `insert-call-forwarding`); those that found nothing to
 //! read or to delete commit, as in SQL, and [`Tatp::unsuccessful`] counts them.
 //!
 //! Differences: the key's columns are not repeated in the row; which facilities and forwardings a

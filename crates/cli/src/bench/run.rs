@@ -1,0 +1,124 @@
+//! The course of every benchmark: open, load, run, probe the disk, check, report.
+
+use std::time::{Duration, Instant};
+
+use clearway::{Database, Options};
+use clearway_workloads::{ClearwayStore, Plan, drive};
+
+use super::{
+    Bench, interrupt,
+    place::Place,
+    probe,
+    progress::{self, Loading},
+    report::Report,
+    usage::Usage,
+    work::Work,
+};
+use crate::{
+    args::RunArgs,
+    failure::{Doing, Failure, Outcome},
+    output::{print, tell},
+    units::grouped,
+};
+
+/// What loading took.
+pub(crate) struct Load {
+    /// Rows written; none if the data were there.
+    pub(crate) rows: u64,
+    /// How long it took.
+    pub(crate) took: Duration,
+}
+
+/// Runs a benchmark and prints its report.
+pub(crate) fn run<B: Bench>(bench: &B) -> Outcome {
+    interrupt::install();
+    let args = bench.run_args();
+    let place = Place::choose(args)?;
+    tell(format_args!("database: {place}"));
+    let db = open(args, &place)?;
+    let store = ClearwayStore::new(db.clone());
+    let (loaded, load) = prepare(&store, bench)?;
+    let before = bench.before(&store, &loaded, load.rows > 0)?;
+    let plan = plan(args);
+
+    tell(format_args!("running: {} clients on {} threads", args.clients, plan.agents()));
+    let (stats, usage) = (db.stats(), Usage::now());
+    let run = drive(&store, &loaded, &plan, &mut |tick| {
+        progress::live(tick);
+        !interrupt::came()
+    });
+    progress::live_end();
+    let run = run.doing(|| "the run failed".into())?;
+    let usage = Usage::now().since(&usage);
+    let work = Work::between(&stats, &db.stats());
+
+    let probe = if args.memory { None } else { probe::flush_times(place.path(), &work, &run) };
+    tell(format_args!("checking the books"));
+    let books = bench.check(&store, &loaded, &before, &run, processors());
+    let report = Report {
+        workload: B::NAME,
+        options: bench.options(),
+        args,
+        plan: &plan,
+        load: &load,
+        run: &run,
+        work: &work,
+        usage: &usage,
+        probe,
+        figures: bench.figures(&loaded, &run),
+        books: books.doing(|| "the check failed".into())?,
+    };
+    // A database that is thrown away need not be closed in good order, but that is worth a test.
+    db.close().doing(|| format!("cannot close {place}"))?;
+    drop(place);
+    print(if args.json { format!("{}\n", report.to_json()) } else { report.to_text() })?;
+    if report.books.is_consistent { Ok(()) } else { Err(Failure::Unsound(B::UNSOUND.into())) }
+}
+
+fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
+    let options = if args.memory { Options::in_memory() } else { Options::new() };
+    options
+        .cache_size(args.cache)
+        .log_capacity(args.log_capacity)
+        .early_release(args.early_release.into())
+        .log_delay(args.log_delay)
+        .open(place.path())
+        .doing(|| format!("cannot open {place}"))
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+pub(super) fn plan(args: &RunArgs) -> Plan {
+    Plan {
+        clients: args.clients,
+        threads: args.threads.map(usize::from),
+        commit: args.commit.into(),
+        duration: args.seconds,
+        seed: args.seed,
+    }
+}
+
+/// Loads the data if they are not there, and writes them out so that the run starts from a clean
+/// cache.
+fn prepare<B: Bench>(store: &ClearwayStore, bench: &B) -> Outcome<(B::Loaded, Load)> {
+    let loading = Loading::start(bench.rows());
+    let started = Instant::now();
+    let count = |rows| {
+        loading.add(rows);
+        !interrupt::came()
+    };
+    let loaded = bench.prepare(store, processors(), &count);
+    let (rows, took) = (loading.finish(), started.elapsed());
+    if interrupt::came() {
+        return Err(Failure::Interrupted);
+    }
+    let loaded = loaded.doing(|| format!("cannot load the {}", B::DATA))?;
+    if rows > 0 {
+        let rate = rows as f64 / took.as_secs_f64().max(1e-9);
+        tell(format_args!("loaded: {} rows, {} rows/s", grouped(rows), grouped(rate as u64)));
+        store.database().checkpoint().doing(|| "cannot write a checkpoint".into())?;
+    }
+    Ok((loaded, Load { rows, took }))
+}

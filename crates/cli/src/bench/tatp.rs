@@ -1,0 +1,151 @@
+//! `clearway bench tatp`.
+
+use clap::Args as Group;
+use clearway_workloads::{
+    ClearwayStore, Outcome as Run, Tatp, TatpAudit, TatpScale, TatpTransaction,
+};
+use serde_json::{Map, Value, json};
+
+use super::{Bench, Books, Figure};
+use crate::{
+    args::RunArgs,
+    failure::{Doing, Outcome},
+    units::grouped,
+};
+
+#[derive(Group, Debug)]
+pub(crate) struct TatpArgs {
+    /// Subscribers, each with some eleven rows
+    #[arg(long, value_name = "N", default_value_t = 100_000,
+          value_parser = clap::value_parser!(u32).range(1..i64::from(u32::MAX)))]
+    pub(crate) subscribers: u32,
+    /// Transactions of this type only: get-subscriber-data, get-new-destination, get-access-data,
+    /// update-subscriber-data, update-location, insert-call-forwarding or delete-call-forwarding
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) only: Option<TatpTransaction>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+impl TatpArgs {
+    fn scale(&self) -> TatpScale {
+        TatpScale { subscribers: self.subscribers }
+    }
+}
+
+impl Bench for TatpArgs {
+    type Loaded = Tatp<ClearwayStore>;
+    /// Rows of CALL_FORWARDING.
+    type Before = u64;
+
+    const NAME: &'static str = "tatp";
+    const DATA: &'static str = "subscribers";
+    const UNSOUND: &'static str = "the subscribers' tables do not agree";
+
+    fn run_args(&self) -> &RunArgs {
+        &self.run
+    }
+
+    fn rows(&self) -> u64 {
+        self.scale().rows()
+    }
+
+    fn prepare(
+        &self,
+        store: &ClearwayStore,
+        threads: usize,
+        progress: &(dyn Fn(u64) -> bool + Sync),
+    ) -> clearway::Result<Self::Loaded> {
+        Tatp::prepare(store, self.scale(), self.only, threads, progress)
+    }
+
+    fn before(&self, store: &ClearwayStore, network: &Self::Loaded, _: bool) -> Outcome<u64> {
+        network.call_forwarding_rows(store).doing(|| "cannot read the forwardings".into())
+    }
+
+    fn check(
+        &self,
+        store: &ClearwayStore,
+        network: &Self::Loaded,
+        before: &u64,
+        run: &Run,
+        threads: usize,
+    ) -> clearway::Result<Books> {
+        let expected = forwardings(*before, run, &network.unsuccessful());
+        Ok(books(&network.check(store, threads)?, expected))
+    }
+
+    fn figures(&self, network: &Self::Loaded, run: &Run) -> Vec<Figure> {
+        let found_nothing: u64 = network.unsuccessful().iter().sum();
+        let all = (run.commits + run.rollbacks + run.failures).max(1);
+        let share = (run.commits - found_nothing.min(run.commits)) as f64 / all as f64;
+        let text = format!(
+            "{:.2} % of all; {} found nothing, {} were rolled back",
+            share * 100.0,
+            grouped(found_nothing),
+            grouped(run.rollbacks)
+        );
+        vec![Figure { label: "successful", text, field: "successful_share", value: share.into() }]
+    }
+
+    fn options(&self) -> Map<String, Value> {
+        let mut options = Map::new();
+        options.insert("subscribers".into(), self.subscribers.into());
+        options.insert("only".into(), self.only.map(TatpTransaction::name).into());
+        options
+    }
+}
+
+/// Rows of CALL_FORWARDING that must be there after the run: those from before, those of
+/// acknowledged inserts, and without those of acknowledged deletes that found theirs.
+pub(super) fn forwardings(before: u64, run: &Run, found_nothing: &[u64]) -> u64 {
+    let commits =
+        |kind: TatpTransaction| run.types.get(kind as usize).map_or(0, |of_kind| of_kind.commits);
+    let delete = TatpTransaction::DeleteCallForwarding;
+    let nothing = found_nothing.get(delete as usize).copied().unwrap_or(0);
+    (before + commits(TatpTransaction::InsertCallForwarding) + nothing)
+        .saturating_sub(commits(delete))
+}
+
+/// The tables agree if nothing is off and CALL_FORWARDING has `expected` rows.
+pub(super) fn books(audit: &TatpAudit, expected: u64) -> Books {
+    let is_consistent = audit.is_consistent() && audit.call_forwarding_rows == expected;
+    let verdict = if is_consistent {
+        let rows = audit.subscriber_rows
+            + audit.index_rows
+            + audit.access_info_rows
+            + audit.special_facility_rows
+            + audit.call_forwarding_rows;
+        format!("{} rows", grouped(rows))
+    } else {
+        format!(
+            "{} rows missing or too many, {} entries of the index off, {} references without \
+             their row, {} rows with wrong values, {} forwardings instead of {expected}",
+            audit.rows_off,
+            audit.index_off,
+            audit.references_off,
+            audit.values_off,
+            audit.call_forwarding_rows,
+        )
+    };
+    let rows = format!(
+        "{} subscribers, {} access rows, {} facilities, {} forwardings",
+        grouped(audit.subscriber_rows),
+        grouped(audit.access_info_rows),
+        grouped(audit.special_facility_rows),
+        grouped(audit.call_forwarding_rows)
+    );
+    let json = json!({
+        "subscriber_rows": audit.subscriber_rows,
+        "index_rows": audit.index_rows,
+        "access_info_rows": audit.access_info_rows,
+        "special_facility_rows": audit.special_facility_rows,
+        "call_forwarding_rows": audit.call_forwarding_rows,
+        "call_forwarding_rows_expected": expected,
+        "rows_off": audit.rows_off,
+        "index_off": audit.index_off,
+        "references_off": audit.references_off,
+        "values_off": audit.values_off,
+    });
+    Books { lines: vec![("books", rows)], json: ("audit", json), is_consistent, verdict }
+}

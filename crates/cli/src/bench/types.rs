@@ -1,0 +1,66 @@
+//! What a run measured of each transaction type, for people and for programs.
+
+use std::fmt::{self, Write as _};
+
+use clearway_workloads::{Outcome as Run, TypeOutcome};
+use serde_json::{Value, json};
+
+use crate::units::{grouped, time};
+
+/// A line for each type; none if there is only one, of which the rest of the report speaks.
+pub(crate) fn write(run: &Run, out: &mut String) -> fmt::Result {
+    if run.types.len() < 2 {
+        return Ok(());
+    }
+    let width = run.types.iter().map(|kind| kind.name.len()).max().unwrap_or(0);
+    for (at, kind) in run.types.iter().enumerate() {
+        let (lead, latency) = (if at == 0 { "by type" } else { "" }, &kind.latency);
+        writeln!(
+            out,
+            "{lead:<18}{:<width$} {:>12} commits {:>11} tps {:>11} rolled back {:>6.2} %, \
+             p50 {}, p99 {}",
+            kind.name,
+            grouped(kind.commits),
+            grouped(per_second(run, kind) as u64),
+            grouped(kind.rollbacks),
+            share(run, kind) * 100.0,
+            time(latency.quantile(0.5)),
+            time(latency.quantile(0.99)),
+        )?;
+    }
+    Ok(())
+}
+
+/// An object for each type.
+pub(crate) fn to_json(run: &Run) -> Value {
+    let us = |nanos: u64| nanos as f64 / 1e3;
+    let types = run.types.iter().map(|kind| {
+        json!({
+            "name": kind.name,
+            "commits": kind.commits,
+            "rollbacks": kind.rollbacks,
+            "failures": kind.failures,
+            "share": share(run, kind),
+            "tps": per_second(run, kind),
+            "latency_us": {
+                "mean": kind.latency.mean() / 1e3,
+                "p50": us(kind.latency.quantile(0.5)),
+                "p90": us(kind.latency.quantile(0.9)),
+                "p99": us(kind.latency.quantile(0.99)),
+                "p999": us(kind.latency.quantile(0.999)),
+                "max": us(kind.latency.max()),
+            },
+        })
+    });
+    types.collect()
+}
+
+/// The part of all transactions that were of this type, whatever became of them.
+fn share(run: &Run, kind: &TypeOutcome) -> f64 {
+    let all = run.commits + run.rollbacks + run.failures;
+    (kind.commits + kind.rollbacks + kind.failures) as f64 / all.max(1) as f64
+}
+
+fn per_second(run: &Run, kind: &TypeOutcome) -> f64 {
+    kind.commits as f64 / run.elapsed.as_secs_f64().max(1e-9)
+}
