@@ -113,8 +113,11 @@ fn the_report_of_tpcb_has_the_promised_fields() {
 fn the_report_of_tatp_tells_of_each_type() {
     let line = "clearway bench tatp --memory --json --subscribers 7";
     let BenchWorkload::Tatp(args) = workload(line) else { panic!("not TATP") };
-    let run =
-        a_run(vec![of_type("get-access-data", 6, 0), of_type("insert-call-forwarding", 4, 10)]);
+    let run = a_run(vec![
+        of_type("get-subscriber-data", 0, 0),
+        of_type("get-access-data", 6, 0),
+        of_type("insert-call-forwarding", 4, 10),
+    ]);
     let figure =
         Figure { label: "share", text: "half".into(), field: "a_share", value: 0.5.into() };
     let audit = TatpAudit { call_forwarding_rows: 3, ..TatpAudit::default() };
@@ -122,7 +125,7 @@ fn the_report_of_tatp_tells_of_each_type() {
     assert_has_the_promised_fields(&json);
     assert_eq!((&json["workload"], &json["options"]["subscribers"]), (&"tatp".into(), &7.into()));
     assert_eq!((&json["rollbacks"], &json["a_share"]), (&10.into(), &0.5.into()));
-    let insert = &json["types"][1];
+    let insert = &json["types"][2];
     assert_eq!(
         (&insert["name"], &insert["commits"]),
         (&"insert-call-forwarding".into(), &4.into())
@@ -135,6 +138,7 @@ fn the_report_of_tatp_tells_of_each_type() {
         text.contains("\nshare             half\nby type           get-access-data "),
         "{text}"
     );
+    assert!(!text.contains("get-subscriber-data"), "none of them ran: {text}");
     assert!(text.contains("10 rolled back  70.00 %, p50"), "{text}");
 
     // An acknowledged insert without its row, and a table that is wrong in itself.

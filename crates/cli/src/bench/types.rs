@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 
 use crate::units::{grouped, time};
 
-/// A line for each type; none if there is only one, of which the rest of the report speaks.
+/// A line for each type that ran; none if the workload has only one, of which the rest of the
+/// report speaks.
 pub(crate) fn write(run: &Run, out: &mut String) -> fmt::Result {
     if run.types.len() < 2 {
         return Ok(());
     }
-    let width = run.types.iter().map(|kind| kind.name.len()).max().unwrap_or(0);
-    for (at, kind) in run.types.iter().enumerate() {
+    let ran: Vec<_> = run.types.iter().filter(|kind| transactions(kind) > 0).collect();
+    let width = ran.iter().map(|kind| kind.name.len()).max().unwrap_or(0);
+    for (at, kind) in ran.into_iter().enumerate() {
         let (lead, latency) = (if at == 0 { "by type" } else { "" }, &kind.latency);
         writeln!(
             out,
@@ -58,7 +60,11 @@ pub(crate) fn to_json(run: &Run) -> Value {
 /// The part of all transactions that were of this type, whatever became of them.
 fn share(run: &Run, kind: &TypeOutcome) -> f64 {
     let all = run.commits + run.rollbacks + run.failures;
-    (kind.commits + kind.rollbacks + kind.failures) as f64 / all.max(1) as f64
+    transactions(kind) as f64 / all.max(1) as f64
+}
+
+fn transactions(kind: &TypeOutcome) -> u64 {
+    kind.commits + kind.rollbacks + kind.failures
 }
 
 fn per_second(run: &Run, kind: &TypeOutcome) -> f64 {
