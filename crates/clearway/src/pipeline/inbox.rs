@@ -7,8 +7,8 @@
 //! - A2. Nothing is accepted after the close, and an agent that is told so finds all that was.
 //! - A3. Wakers are called after the mutex is free.
 //! - A4. No job is left to an agent that is busy while another sleeps: an agent leaves its waker,
-//!   then looks into the others' inboxes, and then sleeps; who brings a job puts it in, then looks for a
-//!   waker if the job's own agent left none. The inboxes' mutexes order the two.
+//!   then looks into the others' inboxes, and then sleeps; who brings a job puts it in, then looks
+//!   for a waker if the job's own agent left none. The inboxes' mutexes order the two.
 
 #[cfg(all(test, loom))]
 mod models;
