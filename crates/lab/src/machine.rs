@@ -1,6 +1,9 @@
 //! What there is to know of the machine, beside every number.
 
-use std::{fs, thread, time::Instant};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use clearway_disk::{Disk, OpenMode};
 use serde_json::Value;
@@ -28,14 +31,10 @@ fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// Processor time that this process has used so far, in seconds; 0 where nobody says.
-pub(crate) fn cpu_seconds() -> f64 {
-    /// Clock ticks of a second, as Linux reports them on every machine.
-    const TICKS: f64 = 100.0;
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // User and system time are the 14th and 15th field; the second, the name, ends with ')'.
-    let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-    fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS
+/// Processor time that this process has used so far, all its threads together.
+pub(crate) fn cpu_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 /// The name of the file that is flushed: of the log, so that delaying disks delay it.

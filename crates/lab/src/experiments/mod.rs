@@ -1,6 +1,8 @@
 //! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
-//! line in the list. (`few_rows` is a workload that two of them share.)
+//! line in the list. (`clients` runs what several of them have clients do, and `few_rows` is
+//! a workload that two share.)
 
+mod clients;
 mod deadlock_methods;
 mod deadlock_retries;
 mod deadlock_victims;
