@@ -152,7 +152,16 @@ impl LockOwner {
     #[inline]
     pub fn set_txn(&mut self, txn: TxnId) {
         self.txn = txn;
+        self.slot_of_mine().rest(false);
         self.begin_age();
+    }
+
+    /// Says that no transaction runs with this owner until [`set_txn`](Self::set_txn): it holds
+    /// nothing, and its thread has nothing to do here. Waiters spin only while there are no more
+    /// owners with a transaction than processors.
+    #[inline]
+    pub fn rest(&self) {
+        self.slot_of_mine().rest(true);
     }
 
     /// What the transaction should take along if it has to start over. To be asked before

@@ -13,6 +13,8 @@
 //! - R5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
 //! - R6. What a waiting owner shows of its standing, and its empty digest, are there before its
 //!   wait. Nobody attends a wait (`attended`) before its thread blocks in it.
+//! - R7. `rests` is written by the slot's owner alone, and is but a hint: an owner that never says
+//!   that it rests counts as one with a transaction.
 //!
 //! ```text
 //!            publish_wait                 grant
@@ -43,6 +45,9 @@ const CHUNK_SLOTS: usize = 256;
 #[cfg(any(loom, shuttle))]
 const CHUNK_SLOTS: usize = 4;
 const CHUNKS: usize = 256;
+/// So many slots are looked at to see who has a transaction: some microseconds if all are in other
+/// processors' caches, as long as a sleep takes.
+const CROWD_LOOKED_AT: u32 = 128;
 const OWNERS_MAX: u32 = (CHUNK_SLOTS * CHUNKS - 1) as u32;
 
 /// What an owner waits for.
@@ -83,6 +88,8 @@ pub(crate) struct Slot {
     doom: AtomicU64,
     /// The age of the transaction that is to die when it waits; 0 is none.
     wound: AtomicU64,
+    /// Whether no transaction runs in it now, as far as its owner has said (R7).
+    rests: AtomicBool,
     pub(crate) shown: Shown,
     pub(crate) digest: Published,
     pub(crate) counters: Counters,
@@ -183,6 +190,13 @@ impl Slot {
         self.state().is_waiting() && self.attended.load(Ordering::Relaxed)
     }
 
+    /// Says whether the owner is between two transactions (R7).
+    #[inline]
+    pub(crate) fn rest(&self, rests: bool) {
+        // Relaxed, as is the load: a hint.
+        self.rests.store(rests, Ordering::Relaxed);
+    }
+
     /// Names the owner as the victim of a cycle that it is in with this very wait. Under the
     /// detector's mutex.
     pub(crate) fn doom(&self, wait: WaitState) {
@@ -262,8 +276,6 @@ pub(crate) struct Registry {
     free: Mutex<Vec<u32>>,
     /// Slots ever given out: every slot number in use is below.
     count: AtomicU32,
-    /// Slots that are given out now. Read as a rough number only, so Relaxed throughout.
-    in_use: AtomicU32,
 }
 
 impl Registry {
@@ -272,15 +284,14 @@ impl Registry {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             free: Mutex::new(Vec::new()),
             count: AtomicU32::new(0),
-            in_use: AtomicU32::new(0),
         }
     }
 
     /// Gives out a slot (R1).
     pub(crate) fn claim(&self) -> u32 {
         let mut free = self.free.lock();
-        self.in_use.fetch_add(1, Ordering::Relaxed);
         if let Some(slot) = free.pop() {
+            self.slot(slot).rest(false);
             return slot;
         }
         // Relaxed load: changes only under the mutex.
@@ -294,13 +305,18 @@ impl Registry {
 
     /// Takes a slot back (R1).
     pub(crate) fn give_back(&self, slot: u32) {
+        self.slot(slot).rest(true);
         self.free.lock().push(slot);
-        self.in_use.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// How many owners there are now, about.
-    pub(crate) fn owners(&self) -> u32 {
-        self.in_use.load(Ordering::Relaxed)
+    /// Whether more than `most` owners have a transaction, about. Where there are more slots than
+    /// it is worth to look at, they have.
+    pub(crate) fn is_crowded(&self, most: u32) -> bool {
+        // Relaxed throughout: a rough answer.
+        let slots = self.count.load(Ordering::Relaxed);
+        let runs = |slot: &u32| !self.slot(*slot).rests.load(Ordering::Relaxed);
+        slots > most
+            && (slots > CROWD_LOOKED_AT || (0..slots).filter(runs).nth(most as usize).is_some())
     }
 
     /// How many slots exist; they are numbered from 0.
@@ -485,6 +501,21 @@ mod tests {
             slot.end_wait();
             assert!(!slot.is_granted() && slot.target(slot.state()).is_none());
         }
+    }
+
+    #[test]
+    fn a_crowd_is_of_those_that_have_a_transaction() {
+        let registry = Registry::new();
+        let slots: Vec<u32> = (0..6).map(|_| registry.claim()).collect();
+        assert!(registry.is_crowded(5) && !registry.is_crowded(6));
+        slots[..4].iter().for_each(|&slot| registry.slot(slot).rest(true));
+        assert!(registry.is_crowded(1) && !registry.is_crowded(2));
+        registry.slot(slots[3]).rest(false);
+        assert!(registry.is_crowded(2) && !registry.is_crowded(3));
+        slots[3..].iter().for_each(|&slot| registry.give_back(slot));
+        assert!(!registry.is_crowded(0), "those that are given back have none");
+        registry.claim();
+        assert!(registry.is_crowded(0), "and it counts who is given one of them");
     }
 
     #[test]

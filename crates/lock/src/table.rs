@@ -69,9 +69,9 @@ pub struct LockOptions {
     pub wait_limit: Option<Duration>,
     /// How blocking waiters wait. Default [`WaitPolicy::Hybrid`].
     pub waiting: WaitPolicy,
-    /// How many times a blocking waiter looks for its grant before it goes to sleep, with
-    /// [`WaitPolicy::Hybrid`]. Default 400, a few microseconds: about what it costs to put a thread
-    /// to sleep and to wake it.
+    /// How many times a blocking waiter looks for its grant before it looks for a deadlock, with
+    /// [`WaitPolicy::Hybrid`], and a few times as often before it goes to sleep. Default 400, a few
+    /// microseconds: about what it costs to put a thread to sleep and to wake it.
     pub spins: u32,
     /// How long a waiter sleeps before it looks again, with methods that need it. Default 10 ms.
     pub refresh: Duration,

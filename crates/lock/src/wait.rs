@@ -10,13 +10,14 @@
 //! - W4. A grant that comes before the withdrawal wins: a waiter at its time limit, or about to
 //!   die, that was granted in the meantime has its lock and no error.
 //! - W5. Every wait looks for a deadlock after its announcement, and again as its method asks (see
-//!   `deadlock`). A waiter leaves its waker before it looks, so that nothing it is told is lost.
+//!   `deadlock`). Before it sleeps a waiter leaves its waker and looks afterwards, so that nothing
+//!   it is told is lost.
 //!
 //! ```text
 //!   acquire ─▶ start ──granted──────────────────────────────▶ lock held
 //!                │ queued, announced (W1)                       ▲
 //!                ▼                                              │ pick_up
-//!              spin ──────────────granted──────────────────────▶┤
+//!              spin, look ────────granted──────────────────────▶┤
 //!                ▼                                              │
 //!          ┌▶ look ──dies──▶ withdraw ──▶ Deadlock              │
 //!          │     ▼                                              │
@@ -29,11 +30,9 @@
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2, figure
 //! 5: spinning, sleeping between looks, sleeping with backoff, and a hybrid of the first and the
-//! last, which is the default. The hybrid spins only while two things hold: there are no more
-//! owners than processors, and fewer waiters spin than there are other processors. An owner stands
-//! for a thread that is active, or was when others were: the engine keeps owners, as many as ever
-//! ran at a time. Whoever may not spin, or has spun for as long as it takes to put a thread to
-//! sleep and to wake it, sleeps.
+//! last, which is the default. The hybrid spins only while there are no more running transactions
+//! than processors, and fewer waiters spin than there are other processors; how long, and who
+//! counts as running, is told in `spin`. Whoever may not spin, or has spun in vain, sleeps.
 //!
 //! Differences: the paper's sleepers wake up every 10 ms to refresh their digests. Here a grant is
 //! handed over, so a waiter sleeps until it has the lock, it gives up, or it never will; it wakes
@@ -45,17 +44,18 @@
 //! threads on 2 processors a quarter of what sleeping at once gives (`clearway-lab deadlock_wait`,
 //! November 2026).
 
+mod spin;
+
 #[cfg(all(test, loom))]
 mod models;
 
 use std::{
-    sync::OnceLock,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use clearway_base::{Error, Result};
-use clearway_sync::{ThreadWaker, atomic::Ordering, spin_loop, thread};
+use clearway_sync::{ThreadWaker, spin_loop, thread};
 
 use crate::{
     identity::LockId,
@@ -66,6 +66,8 @@ use crate::{
     registry::{Counters, Slot, Target},
     table::{LockTable, Outcome, WaitLimit},
 };
+
+use spin::Spun;
 
 /// How blocking waiters wait. Polled waiters have no choice.
 ///
@@ -78,7 +80,7 @@ pub enum WaitPolicy {
     Sleep,
     /// Sleeps between looks, and leaves marked digests out.
     SleepBackoff,
-    /// Spins for a moment if a processor can be spared, then as `SleepBackoff`.
+    /// Spins for a while if a processor can be spared, then as `SleepBackoff`.
     #[default]
     Hybrid,
 }
@@ -212,8 +214,11 @@ impl LockTable {
         let deadline = Deadline::new(owner, limit);
         match self.shared.options.waiting {
             WaitPolicy::Spin => self.spin_on(owner, deadline)?,
-            WaitPolicy::Hybrid if self.spin(owner) => {}
-            _ => self.sleep(owner, deadline)?,
+            WaitPolicy::Hybrid => match self.spin_a_while(owner, deadline)? {
+                Spun::Granted => {}
+                Spun::InVain { looked } => self.sleep(owner, deadline, looked)?,
+            },
+            WaitPolicy::Sleep | WaitPolicy::SleepBackoff => self.sleep(owner, deadline, false)?,
         }
         self.pick_up(owner);
         Ok(())
@@ -234,35 +239,18 @@ impl LockTable {
             if self.look(owner, first) {
                 return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
-            if deadline.left() == Some(Duration::ZERO) {
+            if deadline.is_over() {
                 return self.give_up(owner, deadline);
             }
             first = false;
         }
     }
 
-    /// Looks for the grant for a few microseconds, if a processor can be spared.
-    fn spin(&self, owner: &LockOwner) -> bool {
-        let slot = self.slot(owner);
-        let spinners = &self.shared.spinners;
-        let processors = processors();
-        // Relaxed: a rough count; more or fewer spinners for a moment harm nobody.
-        let is_room = spinners.fetch_add(1, Ordering::Relaxed) + 1 < processors;
-        let admitted = is_room && self.shared.registry.owners() <= processors;
-        // Who is not admitted goes on to the search and to sleep at once.
-        let spins = if admitted { self.shared.options.spins } else { 0 };
-        let granted = (0..spins).any(|_| {
-            spin_loop();
-            slot.is_granted()
-        });
-        spinners.fetch_sub(1, Ordering::Relaxed);
-        granted
-    }
-
-    /// Sleeps until granted (W2) or, at the limit, withdraws.
-    fn sleep(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
+    /// Sleeps until granted (W2) or, at the limit, withdraws. Who has looked already need not
+    /// search again, but may have been told something since.
+    fn sleep(&self, owner: &mut LockOwner, deadline: Deadline, looked: bool) -> Result<()> {
         let waker: Waker = ThreadWaker::current();
-        let mut first = true;
+        let mut first = !looked;
         loop {
             // Each time round: whoever has woken this thread has used the waker up.
             if self.slot(owner).is_granted_or_wakes(&waker) {
@@ -422,10 +410,8 @@ impl Deadline {
     fn left(self) -> Option<Duration> {
         self.at.map(|at| at.saturating_duration_since(Instant::now()))
     }
-}
 
-fn processors() -> u32 {
-    static PROCESSORS: OnceLock<u32> = OnceLock::new();
-    let count = || thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    *PROCESSORS.get_or_init(count)
+    fn is_over(self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
 }

@@ -252,6 +252,7 @@ impl Slot {
         self.tables.iter_mut().for_each(TableUse::end);
         self.database = None;
         self.cover = RangeMode::NN;
+        self.owner.rest();
         let anchor = self.anchor.clone();
         let refused = anchor.0.registry.give_back(self);
         if let Some(refused) = refused {

@@ -36,7 +36,7 @@
 //! | `Spin` | after 256 spins | 256 spins | digests are hardly ever old |
 //! | `Sleep` | at once | sleeps | old digests pass for new ones: the paper's false alarms |
 //! | `SleepBackoff` | at once | sleeps | old digests are left out until their owners look |
-//! | `Hybrid` | after a short spin, if admitted | sleeps | as `SleepBackoff` |
+//! | `Hybrid` | after a short spin, if admitted | spins, sleeps | as `SleepBackoff` |
 //!
 //! "Sleeps" is until the lock is handed over, the owner is marked, its time is up, or, with a
 //! method that refreshes, for `refresh` at the most. `Search` needs no refreshing: its sleepers

@@ -4,6 +4,7 @@
 //!
 //! - `sleeper_wakes_at_the_hand_over`: the grant looked for before the waker is left (W2); a
 //!   release that grants nobody.
+//! - `spinner_sees_the_hand_over_or_sleeps_until_it`: the same.
 //! - `cancelled_request_is_gone_or_given_back`: a withdrawal that keeps what was granted and not
 //!   picked up.
 //! - `queue_goes_on_after_a_withdrawal`: a release that grants nobody (W3).
@@ -17,7 +18,7 @@ use clearway_base::Lsn;
 use clearway_sync::{check, thread};
 
 use super::*;
-use crate::table::models::table;
+use crate::{LockOptions, table::models::table};
 
 const KEY: LockId = LockId(1);
 
@@ -46,6 +47,26 @@ fn sleeper_wakes_at_the_hand_over() {
         let releaser = release(&table, holder);
         table.acquire(&mut waiter, KEY, RangeMode::XN, WaitLimit::Forever).unwrap();
         assert!(waiter.holds(KEY, RangeMode::XN));
+        drop((releaser.join().unwrap(), waiter));
+        assert!(table.is_quiescent());
+    });
+}
+
+#[test]
+fn spinner_sees_the_hand_over_or_sleeps_until_it() {
+    check(3, || {
+        let table = LockTable::new(LockOptions {
+            buckets: 1,
+            intents: 1,
+            wait_limit: None,
+            spins: 1,
+            ..LockOptions::default()
+        });
+        let (mut holder, mut waiter) = (table.owner(), table.owner());
+        assert_eq!(table.try_acquire(&mut holder, KEY, RangeMode::XN), Outcome::Granted);
+        let releaser = release(&table, holder);
+        table.acquire(&mut waiter, KEY, RangeMode::XN, WaitLimit::Forever).unwrap();
+        assert_eq!(waiter.max_tag(), Lsn(5), "the commit's tag is there with the grant");
         drop((releaser.join().unwrap(), waiter));
         assert!(table.is_quiescent());
     });

@@ -1,0 +1,88 @@
+//! When a waiter spins before it sleeps, and for how long: the hybrid of the wait policies.
+//!
+//! Invariants:
+//! - S1. Nobody spins while there are more running transactions than processors, or no processor
+//!   is left that no other waiter spins on. That is asked before each round of spins, so a spinner
+//!   outlives the moment by a round at the most.
+//! - S2. A waiter that spins looks for a deadlock after its first round, like one that sleeps.
+//!
+//! A transaction stands for a thread that is active. One that sleeps in a wait counts as well:
+//! whoever hands it the lock makes it active, and a spinner must be out of its way by then. What
+//! does not count are owners that rest between two transactions.
+//!
+//! # How long
+//! Under S1 a spinner takes nothing from anybody but the machine's other programs, and a sleeper
+//! costs twice: itself, and whoever comes next, since the lock is handed over and nobody has it
+//! while its new holder wakes up. If waiters give up after one such time, that next one gives up
+//! as well, and the one after it: they sleep in turns for ever. So a waiter spins for several times
+//! as long as it takes to wake a thread.
+
+use std::sync::OnceLock;
+
+use clearway_base::{Error, Result};
+use clearway_sync::{atomic::Ordering, spin_loop, thread};
+
+use super::Deadline;
+use crate::{owner::LockOwner, table::LockTable};
+
+/// Rounds of [`LockOptions::spins`](crate::LockOptions::spins) that a waiter spins at the most.
+#[cfg(not(any(loom, shuttle)))]
+const ROUNDS: u32 = 8;
+#[cfg(any(loom, shuttle))]
+const ROUNDS: u32 = 2;
+
+/// How a waiter's spinning ended.
+pub(super) enum Spun {
+    Granted,
+    /// Without a grant; whether it has looked for a deadlock.
+    InVain {
+        looked: bool,
+    },
+}
+
+impl LockTable {
+    /// Spins while a processor can be spared, for some wake-ups' time at the most.
+    pub(super) fn spin_a_while(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<Spun> {
+        let mut looked = false;
+        for _ in 0..ROUNDS {
+            match self.spin_if_room(owner) {
+                Some(true) => return Ok(Spun::Granted),
+                Some(false) if !deadline.is_over() => {}
+                _ => break,
+            }
+            if !looked && self.look(owner, true) {
+                return Err(Error::Deadlock { txn: owner.txn, cycle: None });
+            }
+            looked = true;
+        }
+        Ok(Spun::InVain { looked })
+    }
+
+    /// One round of spins, if there is room for it (S1): whether the lock was granted.
+    fn spin_if_room(&self, owner: &LockOwner) -> Option<bool> {
+        let spinners = &self.shared.spinners;
+        let processors = processors();
+        // Relaxed: a rough count; more or fewer spinners for a moment harm nobody.
+        let is_room = spinners.fetch_add(1, Ordering::Relaxed) + 1 < processors
+            && !self.shared.registry.is_crowded(processors);
+        let granted = is_room.then(|| {
+            let slot = self.slot(owner);
+            (0..self.shared.options.spins).any(|_| {
+                spin_loop();
+                slot.is_granted()
+            })
+        });
+        spinners.fetch_sub(1, Ordering::Relaxed);
+        granted
+    }
+}
+
+/// Processors of the machine; in a model there are always a few.
+fn processors() -> u32 {
+    static PROCESSORS: OnceLock<u32> = OnceLock::new();
+    if cfg!(any(loom, shuttle)) {
+        return 4;
+    }
+    let count = || thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    *PROCESSORS.get_or_init(count)
+}
