@@ -230,6 +230,41 @@ fn a_deadlock_is_resolved_and_its_victim_runs_again() {
     assert_eq!(type_stats(&db, "cross").retries, u64::from(attempts) - 2);
 }
 
+/// Whoever closes a cycle dies of it, unless it has lost before: then the other one does.
+#[test]
+fn a_victim_keeps_its_standing_in_its_next_attempt() {
+    let options = Options::in_memory().cache_size(8 << 20).attempts(3);
+    let db = options.retries_lock_first(false).open("standing").unwrap();
+    let t = db.table("t").unwrap();
+    let mut others = Vec::new();
+    let ran = db.transact("closer", |tx| {
+        thread::scope(|scope| {
+            let (holds, held) = std::sync::mpsc::channel();
+            let (go, went) = std::sync::mpsc::channel();
+            let (db, t) = (&db, &t);
+            let other = scope.spawn(move || {
+                let mut other = db.begin();
+                other.put(t, "b", "other")?;
+                holds.send(()).unwrap();
+                went.recv().unwrap();
+                other.put(t, "a", "other")?;
+                other.commit()
+            });
+            held.recv().unwrap();
+            tx.put(t, "a", "closer")?;
+            go.send(()).unwrap();
+            while db.stats().engine.lock.waiting == 0 {
+                thread::yield_now();
+            }
+            let closed = tx.put(t, "b", "closer").map(drop);
+            others.push(other.join().unwrap().is_ok());
+            closed
+        })
+    });
+    assert!(ran.is_ok(), "{ran:?}");
+    assert_eq!(others, [true, false], "the former victim wins");
+}
+
 #[test]
 fn a_victim_that_hides_its_error_runs_again() {
     let (db, t) = with_table();
