@@ -14,7 +14,8 @@
 //! cycle, in order, calls [`LockTable::describe`].
 
 use crate::{
-    identity::LockId, mode::RangeMode, owner::LockOwner, registry::Target, table::LockTable,
+    entries::Entry, identity::LockId, intent::IntentMode, mode::RangeMode, owner::LockOwner,
+    registry::Target, table::LockTable,
 };
 
 /// Holders that are named at most.
@@ -42,6 +43,12 @@ pub struct CycleMember {
     pub holds: &'static str,
 }
 
+/// The name of an intent mode that is coded as one of a range ([`RangeMode::of_intent`]).
+fn intent_name(mode: RangeMode) -> &'static str {
+    let is_it = |intent: &&IntentMode| RangeMode::of_intent(**intent) == mode;
+    IntentMode::ALL.iter().find(is_it).map_or(NOTHING, |intent| intent.name())
+}
+
 /// No lock, in words.
 const NOTHING: &str = RangeMode::NN.name();
 
@@ -63,7 +70,9 @@ impl LockTable {
             let Some(target) = awaited else { continue };
             let wanted = self.modes_on(owner, target).1;
             let lock = match target {
-                Target::Range(id) => Awaited::Range(id),
+                Target::Range(id) => {
+                    self.entry_named(id).map_or(Awaited::Range(id), Awaited::Intent)
+                }
                 Target::Intent(entry) => Awaited::Intent(entry),
             };
             members.push(CycleMember { owner, lock, wanted, holds });
@@ -75,11 +84,15 @@ impl LockTable {
     fn modes_on(&self, owner: u32, target: Target) -> (&'static str, &'static str) {
         match target {
             Target::Range(id) => {
+                let name_of = match self.entry_named(id) {
+                    Some(_) => intent_name,
+                    None => RangeMode::name,
+                };
                 let entries = self.bucket(id).entries.lock();
                 let at = entries.position(id, owner);
                 at.map_or((NOTHING, NOTHING), |at| {
-                    let entry = entries.get(at);
-                    (entry.granted.name(), entry.wanted.name())
+                    let &Entry { granted, wanted, .. } = entries.get(at);
+                    (name_of(granted), name_of(wanted))
                 })
             }
             Target::Intent(entry) => {
@@ -117,11 +130,17 @@ mod tests {
     use std::task::{Context, Waker};
 
     use super::*;
-    use crate::{IntentMode, LockOptions, Outcome, ResourceId};
+    use crate::{IntentMethod, LockOptions, Outcome, ResourceId};
 
     #[test]
     fn victim_is_told_who_waited_for_what() {
-        let table = LockTable::new(LockOptions { buckets: 2, ..LockOptions::default() });
+        use IntentMethod::{Inherited, Lightweight, MainTable};
+        [Lightweight, MainTable, Inherited].into_iter().for_each(tells_who_waited_for_what);
+    }
+
+    fn tells_who_waited_for_what(intent_locks: IntentMethod) {
+        let options = LockOptions { buckets: 2, intent_locks, ..LockOptions::default() };
+        let table = LockTable::new(options);
         let [mut a, mut b, mut c] = std::array::from_fn(|_| table.owner());
         let (x, y, resource) = (LockId(11), LockId(22), ResourceId(5));
         assert_eq!(table.try_acquire(&mut a, x, RangeMode::SN), Outcome::Granted);
@@ -147,6 +166,31 @@ mod tests {
         assert_eq!(c.take_cycle(), expected);
         assert!(c.take_cycle().is_empty(), "told once");
         assert!(a.take_cycle().is_empty() && b.take_cycle().is_empty());
+    }
+
+    #[test]
+    fn conversions_of_intents_are_told_with_what_they_have() {
+        for intent_locks in
+            [IntentMethod::Lightweight, IntentMethod::MainTable, IntentMethod::Inherited]
+        {
+            let table = LockTable::new(LockOptions { intent_locks, ..LockOptions::default() });
+            let [mut a, mut b] = std::array::from_fn(|_| table.owner());
+            let (resource, mut cx) = (ResourceId(5), Context::from_waker(Waker::noop()));
+            assert_eq!(
+                table.try_acquire_intent(&mut a, resource, IntentMode::IX),
+                Outcome::Granted
+            );
+            assert_eq!(
+                table.try_acquire_intent(&mut b, resource, IntentMode::IS),
+                Outcome::Granted
+            );
+            let [first, second] = [(&mut a, IntentMode::X), (&mut b, IntentMode::SIX)]
+                .map(|(owner, mode)| table.poll_acquire_intent(owner, resource, mode, &mut cx));
+            assert!(first.is_pending() && second.is_ready());
+            let lock = Awaited::Intent(table.entry_of(resource));
+            let told: Vec<_> = b.take_cycle().iter().map(|m| (m.lock, m.wanted, m.holds)).collect();
+            assert_eq!(told, [(lock, "SIX", "IS"), (lock, "X", "IX")], "{intent_locks:?}");
+        }
     }
 
     #[test]

@@ -85,7 +85,6 @@ impl ModeSet {
 
 impl IntentMode {
     /// All modes, in the order of their codes.
-    #[cfg(test)]
     pub(crate) const ALL: [IntentMode; 5] = [IS, IX, S, SIX, X];
 
     /// Its name.

@@ -55,7 +55,7 @@ mod verify;
 pub use context::Context;
 pub use cursor::{Cursor, Direction};
 pub use descend::LeafHint;
-pub use op::{check_redo, for_each_page, redo, tree_of_body};
+pub use op::{check_redo, for_each_page, key_of_body, redo, tree_of_body};
 pub use space::{SPACE_SPAN, SpaceMap};
 pub use tree::{ReadIntent, Tree, TreeConfig};
 pub use verify::{LevelReport, TreeReport};

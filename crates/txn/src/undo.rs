@@ -54,6 +54,16 @@ impl UndoList {
         self.arena.extend_from_slice(body);
     }
 
+    /// The bodies of the newest changes, the newest first, at most so many.
+    pub(crate) fn newest(&self, most: usize) -> impl Iterator<Item = &[u8]> {
+        let mut end = self.arena.len();
+        self.entries.iter().rev().take(most).map(move |entry| {
+            let body = &self.arena[entry.at..end];
+            end = entry.at;
+            body
+        })
+    }
+
     /// Copies the newest change's body to `body`.
     pub(crate) fn copy_newest(&self, body: &mut Vec<u8>) {
         body.clear();

@@ -4,9 +4,9 @@ mod rig;
 
 use std::{ops::Bound, sync::Arc, time::Duration};
 
-use clearway_base::Error;
+use clearway_base::{Error, KeySample, LockName};
 use clearway_disk::MemoryDisk;
-use clearway_lock::{DeadlockMethod, LockOptions, WaitLimit};
+use clearway_lock::{DeadlockMethod, LockId, LockOptions, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Lost, Table};
 
@@ -130,6 +130,101 @@ fn lock_timeout_leaves_the_transaction_alive() {
     assert_eq!(waiter.get(&table, b"a").unwrap().unwrap(), b"1");
     commit(&engine, waiter);
     assert_eq!(contents(&engine, &table).len(), 2);
+}
+
+/// Waits until somebody waits for a lock, or `otherwise` is the case.
+fn until_somebody_waits(engine: &Engine, otherwise: impl Fn() -> bool) {
+    while engine.stats().lock.waiting == 0 && !otherwise() {
+        std::thread::yield_now();
+    }
+}
+
+/// A transaction that wrote `had`, has lost a deadlock for `refused`, and has been rolled back.
+fn loser_for(engine: &Arc<Engine>, table: &Table, had: &[u8], refused: &[u8]) -> Lost {
+    let (mut loser, mut other) = (engine.begin(), engine.begin());
+    // (An update that changes nothing is not logged, and names nothing.)
+    loser.update(table, had, b"lost").unwrap();
+    other.update(table, refused, b"1").unwrap();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            other.update(table, had, b"1").unwrap();
+            commit(engine, other);
+        });
+        until_somebody_waits(engine, || false);
+        assert!(matches!(loser.update(table, refused, b"1"), Err(Error::Deadlock { .. })));
+        waiter.join().unwrap();
+    });
+    loser.take_lost()
+}
+
+/// Lets a transaction begin again that waits for the second of its locks, and another one close a
+/// cycle with it. What is told of the lock that it waits for.
+fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &Lost) -> LockName {
+    let [first, second] = in_canonical_order(table);
+    // It waits for a while only: on a slow machine this takes more than one try.
+    loop {
+        let mut other = engine.begin();
+        other.update(table, second, b"2").unwrap();
+        let again = std::thread::scope(|scope| {
+            let again = scope.spawn(|| {
+                let mut again = engine.begin();
+                again.resume(lost).unwrap();
+                drop(again);
+            });
+            until_somebody_waits(engine, || again.is_finished());
+            let closed = other.update(table, first, b"2");
+            drop(other);
+            closed
+        });
+        if let Err(Error::Deadlock { cycle: Some(cycle), .. }) = again {
+            assert_eq!(cycle.members.len(), 2);
+            return cycle.members[1].lock.clone();
+        }
+    }
+}
+
+/// "a" and "b" in the order in which a victim locks them first.
+fn in_canonical_order(table: &Table) -> [&'static [u8]; 2] {
+    let mut keys: [&[u8]; 2] = [b"a", b"b"];
+    keys.sort_by_key(|key| LockId::of(table.id(), key));
+    keys
+}
+
+#[test]
+fn locks_of_a_victim_that_begins_again_have_names_in_deadlocks() {
+    let (_, engine, table) = start();
+    put(&engine, &table, "a", "0");
+    put(&engine, &table, "b", "0");
+    let [first, second] = in_canonical_order(&table);
+    // What it waits for is what it was refused, and then what it had.
+    for (had, refused) in [(first, second), (second, first)] {
+        let lost = loser_for(&engine, &table, had, refused);
+        let named = LockName { table: "t".into(), key: Some(KeySample::of(second)) };
+        assert_eq!(lock_in_a_cycle_with(&engine, &table, &lost), named);
+    }
+}
+
+#[test]
+fn a_lock_that_was_only_read_is_told_without_its_name() {
+    let (_, engine, table) = start();
+    put(&engine, &table, "a", "0");
+    put(&engine, &table, "b", "0");
+    let [first, second] = in_canonical_order(&table);
+    let (mut loser, mut other) = (engine.begin(), engine.begin());
+    loser.get(&table, second).unwrap();
+    other.update(&table, first, b"1").unwrap();
+    let lost = std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            other.update(&table, second, b"1").unwrap();
+            commit(&engine, other);
+        });
+        until_somebody_waits(&engine, || false);
+        assert!(matches!(loser.get(&table, first), Err(Error::Deadlock { .. })));
+        waiter.join().unwrap();
+        loser.take_lost()
+    });
+    let told = lock_in_a_cycle_with(&engine, &table, &lost);
+    assert_eq!(told, LockName { table: "(of an earlier attempt)".into(), key: None });
 }
 
 /// A transaction that has lost a deadlock for "a" and "b", and has been rolled back.

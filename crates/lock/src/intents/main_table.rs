@@ -25,6 +25,7 @@ use crate::{
     entries::Entries,
     identity::LockId,
     intent::{HeldIntent, IntentMode},
+    intents::IntentMethod,
     mode::RangeMode,
     owner::{LockOwner, Request},
     queue::{Purpose, Verdict},
@@ -38,6 +39,13 @@ pub(super) fn name_of(entry: u32) -> LockId {
 }
 
 impl LockTable {
+    /// The entry of the resource whose name in the lock table this is (N3), if intent locks are
+    /// kept there. Looks through them all: for diagnosis.
+    pub(crate) fn entry_named(&self, id: LockId) -> Option<u32> {
+        let is_there = self.shared.options.intent_locks != IntentMethod::Lightweight;
+        (0..self.resource_count()).find(|&entry| is_there && name_of(entry) == id)
+    }
+
     /// Asks for `wanted`, which the owner does not have; true if granted. Otherwise, if `queue`,
     /// the request waits.
     #[inline(never)]

@@ -1,12 +1,13 @@
 //! Doing a logged operation for the first time, and doing it again.
 
 use clearway_base::{
-    LsnSpan, PageId, Result, TreeId,
+    KeyName, KeySample, LsnSpan, PageId, Result, TreeId,
     zoo::{self, Bug},
 };
+use clearway_lock::LockId;
 use clearway_pool::{ExclusivePage, Pool};
 
-use super::{Op, redo_check};
+use super::{Op, redo_check, user::UndoOf};
 use crate::Context;
 
 /// Logs the operation in `body` with `log`, one of the context's, and applies it to its pages,
@@ -101,6 +102,14 @@ pub fn for_each_page(body: &[u8], mut visit: impl FnMut(PageId)) {
 /// bodies that cannot be read.
 pub fn tree_of_body(body: &[u8]) -> Option<TreeId> {
     Op::decode(body).ok()?.tree()
+}
+
+/// The lock of the key that a user operation with this body has changed, and its name; `None` for
+/// other bodies.
+pub fn key_of_body(body: &[u8]) -> Option<(LockId, KeyName)> {
+    let Op::User(user) = Op::decode(body).ok()? else { return None };
+    let UndoOf { tree, key, .. } = user.undo();
+    Some((LockId::of(tree, key), KeyName { tree, key: KeySample::of(key) }))
 }
 
 #[cfg(test)]

@@ -111,6 +111,7 @@ impl Core {
             TreeId(0) => String::new(),
             TreeId::CATALOGUE => "(catalogue)".into(),
             tree if tree == Wanted::DATABASE.tree() => "(database)".into(),
+            Wanted::NAMELESS => "(of an earlier attempt)".into(),
             tree => match self.tables.by_id(tree) {
                 Some(table) => table.name().into(),
                 None => format!("(dropped, {})", tree.0),

@@ -65,6 +65,14 @@ impl Wanted {
     /// The database as a whole, under a number that no tree has.
     pub(crate) const DATABASE: Wanted = Wanted::Table(TreeId(u32::MAX));
 
+    /// Under a number that no tree has, either.
+    const NAMELESS: TreeId = TreeId(u32::MAX - 1);
+
+    /// A key of which the identity alone is known.
+    pub(crate) fn nameless(id: LockId) -> Wanted {
+        Wanted::Key(id, KeyName { tree: Wanted::NAMELESS, key: KeySample::of(&[]) })
+    }
+
     pub(crate) fn tree(&self) -> TreeId {
         match self {
             Wanted::Key(_, name) => name.tree,
@@ -74,7 +82,7 @@ impl Wanted {
 
     pub(crate) fn key(&self) -> Option<KeySample> {
         match self {
-            Wanted::Key(_, name) => Some(name.key),
+            Wanted::Key(_, name) => Some(name.key).filter(|_| name.tree != Wanted::NAMELESS),
             Wanted::Table(_) => None,
         }
     }

@@ -12,6 +12,9 @@
 //!   depends on them. One that is not granted soon is left out, and all behind it: this time the
 //!   statements might do without, as those that skip what is locked do.
 //! - A3. Large transactions take nothing along: they would shut out everybody while they queue up.
+//! - A4. What is waited for here is announced like every wait, under the key's name if the lost
+//!   attempt wrote the key or waited for it. The lock table keeps identities only, so of what was
+//!   just read at once no name is known.
 //!
 //! Source: the remedy of "Efficient Locking Techniques for Databases on Modern Hardware", section
 //! 4, for victims that lose again and again is left open there; measured by `clearway-lab
@@ -19,13 +22,18 @@
 
 use std::time::Duration;
 
-use clearway_base::{Error, Result};
+use clearway_base::{Error, KeyName, Result};
 use clearway_lock::{LockId, RangeMode, Standing, WaitLimit};
+use clearway_tree::key_of_body;
 
 use super::Slot;
+use crate::contention::{Wanted, WantedMode};
 
 /// More locks than these are not taken along (A3).
 const LOCKS_MAX: usize = 64;
+
+/// Changes among which names of locks are looked for (A4), the newest.
+const CHANGES_MAX: usize = 256;
 
 /// How long a lock is waited for (A2): far longer than a short transaction takes.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -35,7 +43,15 @@ const PATIENCE: Duration = Duration::from_millis(20);
 pub struct Lost {
     pub(crate) standing: Standing,
     /// In canonical order (A1), each identity once.
-    locks: Vec<(LockId, RangeMode)>,
+    locks: Vec<Needed>,
+}
+
+/// A lock that the lost attempt had or was refused.
+#[derive(Debug)]
+struct Needed {
+    id: LockId,
+    mode: RangeMode,
+    name: Option<KeyName>,
 }
 
 impl Lost {
@@ -62,7 +78,30 @@ impl Slot {
             }
             locks.sort_unstable_by_key(|(id, _)| *id);
         }
+        let mut locks: Vec<Needed> =
+            locks.into_iter().map(|(id, mode)| Needed { id, mode, name: None }).collect();
+        self.name(&mut locks);
         Lost { standing: self.owner.standing(), locks }
+    }
+
+    /// Names the locks whose keys this transaction wrote or waited for (A4).
+    fn name(&self, locks: &mut [Needed]) {
+        let mut note = |id: LockId, name: KeyName| {
+            // They are sorted (A1).
+            if let Ok(at) = locks.binary_search_by_key(&id, |needed| needed.id) {
+                locks[at].name = Some(name);
+            }
+        };
+        for body in self.undo.newest(CHANGES_MAX) {
+            if let Some(name) = key_of_body(body) {
+                note(name.0, name.1);
+            }
+        }
+        for wait in &self.passed_waits {
+            if let Wanted::Key(id, name) = wait.wanted {
+                note(id, name);
+            }
+        }
     }
 
     /// Begins another attempt of a transaction that lost.
@@ -74,20 +113,31 @@ impl Slot {
         self.owner.resume(lost.standing.after_loss());
         let core = &self.core;
         let limit = core.options.lock.wait_limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
-        for &(id, mode) in &lost.locks {
-            let result = core.locks.acquire(&mut self.owner, id, mode, WaitLimit::For(limit));
-            // Nobody knows this lock's name, and the next statement's wait must not be taken for
-            // this one: it is not told of.
-            let _ = (self.owner.take_wait(), self.owner.take_cycle());
-            match result {
+        for needed in &lost.locks {
+            match self.lock_again(needed, WaitLimit::For(limit)) {
                 Ok(()) => {}
                 Err(error @ Error::Deadlock { .. }) => {
-                    self.refused = Some((id, mode));
+                    self.refused = Some((needed.id, needed.mode));
                     return Err(error);
                 }
                 Err(_) => break, // A2
             }
         }
         Ok(())
+    }
+
+    /// Takes one of the locks; a wait for it is announced (A4), and not counted as a statement's.
+    fn lock_again(&mut self, needed: &Needed, limit: WaitLimit) -> Result<()> {
+        let &Needed { id, mode, name } = needed;
+        let core = self.core.clone();
+        if core.locks.acquire(&mut self.owner, id, mode, WaitLimit::NoWait).is_ok() {
+            return Ok(());
+        }
+        let wanted = name.map_or(Wanted::nameless(id), |name| Wanted::Key(id, name));
+        self.announce(wanted);
+        let result = core.locks.acquire(&mut self.owner, id, mode, limit);
+        // The next statement's wait must not be taken for this one.
+        let _ = self.owner.take_wait();
+        result.map_err(|error| core.explain(error, &mut self.owner, &wanted, WantedMode::Key(mode)))
     }
 }

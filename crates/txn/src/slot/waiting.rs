@@ -41,7 +41,7 @@ impl Slot {
         self.after_wait(result, wanted, WantedMode::Table(mode))
     }
 
-    fn announce(&mut self, wanted: Wanted) {
+    pub(super) fn announce(&mut self, wanted: Wanted) {
         if self.limit != WaitLimit::NoWait {
             self.has_announced = true;
             self.core.contention.announce(self.owner.number(), wanted);
