@@ -12,6 +12,7 @@
 //! | 3 | it could not run |
 
 mod callgrind;
+mod discard;
 mod experiment;
 mod experiments;
 mod machine;

@@ -1,6 +1,6 @@
 //! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
-//! line in the list. (`clients` runs what several of them have clients do, and `few_rows` is
-//! a workload that two share.)
+//! line in the list. (`clients` runs what several of them have clients do, `few_rows` and `log_insert`
+//! are workloads that several share, and `log_read_back` is a check.)
 
 mod clients;
 mod deadlock_methods;
@@ -10,6 +10,12 @@ mod deadlock_wait;
 mod early_release_reads;
 mod few_rows;
 mod intent_locks;
+mod log_insert;
+mod log_insert_outliers;
+mod log_insert_sizes;
+mod log_insert_slots;
+mod log_insert_threads;
+mod log_read_back;
 mod noise;
 mod range_modes;
 
@@ -25,4 +31,8 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     deadlock_retries::EXPERIMENT,
     intent_locks::EXPERIMENT,
     early_release_reads::EXPERIMENT,
+    log_insert_threads::EXPERIMENT,
+    log_insert_sizes::EXPERIMENT,
+    log_insert_outliers::EXPERIMENT,
+    log_insert_slots::EXPERIMENT,
 ];

@@ -1,0 +1,260 @@
+//! Inserting records into the log's buffer, and nothing else: what the experiments after
+//! "Aether: A Scalable Approach to Logging" share.
+//!
+//! The log runs as in the engine, with its daemons, its checksums and its default buffer, over a
+//! disk that forgets. Nobody waits for durability, so what is measured is the way into the buffer
+//! and the release of groups by the daemons, which share the processors with the inserters. Room
+//! is claimed for a batch of records at a time, as a transaction does it.
+
+use std::{hint::black_box, sync::Arc, sync::Barrier, thread, time::Instant};
+
+use clearway_base::{Epoch, Lsn, TxnId};
+use clearway_log::{HEADER_BYTES, Log, LogOptions, Record, Strategy, record_bytes};
+use clearway_sync::atomic::{AtomicBool, Ordering};
+
+use crate::{
+    callgrind::{self, Case},
+    discard::DiscardingDisk,
+    experiment::{Lab, Outcome},
+    machine,
+    variants::{Sample, Samples, Spread},
+};
+
+/// The strategies, by the letters that the paper has for them.
+pub(super) const STRATEGIES: [(&str, Strategy); 6] = [
+    ("mutex", Strategy::Mutex),
+    ("consolidated (C)", Strategy::Consolidated),
+    ("decoupled (D)", Strategy::Decoupled),
+    ("hybrid (CD)", Strategy::Hybrid),
+    ("delegated (CDME)", Strategy::Delegated),
+    ("lock-free", Strategy::LockFree),
+];
+pub(super) const MUTEX: usize = 0;
+pub(super) const CONSOLIDATED: usize = 1;
+pub(super) const DECOUPLED: usize = 2;
+pub(super) const HYBRID: usize = 3;
+pub(super) const DELEGATED: usize = 4;
+pub(super) const LOCK_FREE: usize = 5;
+
+/// What is inserted in a second, and what it costs: of the time that passes, and of the inserters'
+/// time on a processor, which others on the machine do not lengthen so much.
+pub(super) const RATE: &str = "MB/s";
+pub(super) const EACH_NS: &str = "ns each";
+const EACH_CPU_NS: &str = "cpu ns each";
+
+/// For the reports: how it is done here.
+pub(super) const SETTING: &str = "the whole log with its daemons, checksums, claims and the \
+    default buffer, over a disk that forgets; daemons and inserters share the processors";
+
+/// The length of the paper's average record.
+pub(super) const RECORD: usize = 120;
+/// Records between two claims and two looks at the clock's flag: one outlier among them.
+const BATCH: u64 = 61;
+/// More than an experiment can fill; segments that nobody writes cost nothing.
+const SEGMENT_BYTES: u64 = 64 << 30;
+const CAPACITY_BYTES: u64 = 1 << 50;
+/// Thread-local memory that stays in the first cache, beside a record's source.
+const LOCAL_BYTES: usize = 16 << 10;
+
+/// The lengths of the records, headers included.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mix {
+    pub(super) common: usize,
+    /// Of one record after each sixty common ones.
+    pub(super) outlier: usize,
+}
+
+impl Mix {
+    pub(super) fn of(bytes: usize) -> Mix {
+        Mix { common: bytes, outlier: bytes }
+    }
+
+    pub(super) fn length(self, n: u64) -> usize {
+        if n % BATCH == BATCH - 1 { self.outlier } else { self.common }
+    }
+
+    fn batch_bytes(self) -> u64 {
+        (0..BATCH).map(|n| record_bytes(self.length(n) - HEADER_BYTES)).sum()
+    }
+}
+
+/// One run's load.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) threads: usize,
+    pub(super) mix: Mix,
+}
+
+/// What one thread did.
+struct Done {
+    batches: u64,
+    cpu_seconds: f64,
+}
+
+pub(super) fn names() -> Vec<String> {
+    STRATEGIES.map(|(name, _)| name.to_string()).to_vec()
+}
+
+/// The place of the engine's default among the strategies.
+pub(super) fn default_strategy() -> usize {
+    let is_default = |(_, strategy): &(&str, Strategy)| *strategy == Strategy::default();
+    STRATEGIES.iter().position(is_default).unwrap_or(MUTEX)
+}
+
+pub(super) fn options(strategy: usize) -> LogOptions {
+    LogOptions {
+        strategy: STRATEGIES[strategy].1,
+        segment_bytes: SEGMENT_BYTES,
+        capacity_bytes: CAPACITY_BYTES,
+        ..LogOptions::default()
+    }
+}
+
+fn start(options: LogOptions) -> Outcome<Arc<Log>> {
+    let disk = Arc::new(DiscardingDisk);
+    Ok(Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO)?)
+}
+
+/// Inserts a batch, claimed in advance.
+fn insert_batch(log: &Log, txn: u64, mix: Mix, body: &[u8]) -> Outcome<()> {
+    log.claim(mix.batch_bytes())?;
+    let mut prev = Lsn::ZERO;
+    for n in 0..BATCH {
+        let body = &[&body[..mix.length(n) - HEADER_BYTES]];
+        prev = log.insert(&Record { kind: 1, txn: TxnId(txn), prev, body })?.start;
+    }
+    Ok(())
+}
+
+fn body_of(mix: Mix) -> Vec<u8> {
+    vec![7; mix.common.max(mix.outlier)]
+}
+
+/// Threads that insert into one log for `lab.time`.
+pub(super) fn insert(lab: &Lab<'_>, options: LogOptions, load: Load) -> Outcome<Sample> {
+    let lap = options.ring_bytes as u64;
+    let log = start(options)?;
+    // The first lap touches the buffer's memory for the first time.
+    let (longest, body) = (Mix::of(16 << 10), vec![7; 16 << 10]);
+    while log.end().0 < lap {
+        insert_batch(&log, 1, longest, &body)?;
+    }
+    log.wait_durable(log.end())?;
+    let sample = run(lab, load, |thread| {
+        let (log, body) = (&log, body_of(load.mix));
+        move || insert_batch(log, thread, load.mix, &body)
+    })?;
+    log.close()?;
+    Ok(sample)
+}
+
+/// The same without a log: each thread copies records into memory of its own, one after the other
+/// until it is full, and then from its beginning.
+pub(super) fn copy(lab: &Lab<'_>, bytes: usize, load: Load) -> Outcome<Sample> {
+    run(lab, load, |_| {
+        let (body, mut memory, mut at) = (body_of(load.mix), vec![1; bytes], 0);
+        move || {
+            for n in 0..BATCH {
+                let length = load.mix.length(n);
+                at = if at + length <= memory.len() { at } else { 0 };
+                memory[at..at + length].copy_from_slice(black_box(&body[..length]));
+                at += length;
+            }
+            black_box(&mut memory);
+            Ok(())
+        }
+    })
+}
+
+/// The same into as much memory as the log's buffer has, shared out among the threads.
+pub(super) fn copy_as_buffer(lab: &Lab<'_>, load: Load) -> Outcome<Sample> {
+    copy(lab, LogOptions::default().ring_bytes / load.threads, load)
+}
+
+/// The same into memory that the first cache holds.
+pub(super) fn copy_locally(lab: &Lab<'_>, load: Load) -> Outcome<Sample> {
+    copy(lab, LOCAL_BYTES.max(load.mix.outlier), load)
+}
+
+/// Runs batches on each thread for `lab.time`. `make` gives a thread its batch.
+fn run<B>(lab: &Lab<'_>, load: Load, make: impl Fn(u64) -> B + Sync) -> Outcome<Sample>
+where
+    B: FnMut() -> Outcome<()>,
+{
+    let (stop, ready) = (AtomicBool::new(false), Barrier::new(load.threads + 1));
+    let work = |thread: usize| -> Outcome<Done> {
+        let mut batch = make(thread as u64 + 1);
+        let mut batches = 0;
+        ready.wait();
+        let cpu_before = machine::thread_cpu_seconds();
+        // Relaxed: only the number of batches depends on when it is seen.
+        while !stop.load(Ordering::Relaxed) {
+            batch()?;
+            batches += 1;
+        }
+        Ok(Done { batches, cpu_seconds: machine::thread_cpu_seconds() - cpu_before })
+    };
+    let (seconds, all) = thread::scope(|scope| {
+        let work = &work;
+        let spawn = |thread| scope.spawn(move || work(thread));
+        let threads: Vec<_> = (0..load.threads).map(spawn).collect();
+        ready.wait();
+        let begun = Instant::now();
+        thread::sleep(lab.time);
+        stop.store(true, Ordering::Relaxed);
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().expect("no panic");
+        let all: Outcome<Vec<Done>> = threads.into_iter().map(join).collect();
+        (begun.elapsed().as_secs_f64(), all)
+    });
+    let all = all?;
+    let batches: u64 = all.iter().map(|done| done.batches).sum();
+    let cpu: f64 = all.iter().map(|done| done.cpu_seconds).sum();
+    let (records, bytes) = (batches * BATCH, batches * load.mix.batch_bytes());
+    Ok(vec![
+        (RATE, bytes as f64 / seconds / 1e6),
+        (EACH_NS, seconds * 1e9 / records as f64),
+        (EACH_CPU_NS, cpu * 1e9 / records as f64),
+    ])
+}
+
+/// The least of the median ratios of one variant to each of the first `among`, itself included.
+pub(super) fn over_best(samples: &Samples, point: usize, variant: usize, among: usize) -> f64 {
+    let over = |other| samples.ratio(point, variant, other, RATE).median;
+    (0..among).map(over).fold(f64::INFINITY, f64::min)
+}
+
+/// The median ratio of one variant's rates at two points, taken within each repetition.
+pub(super) fn between(samples: &Samples, variant: usize, above: usize, below: usize) -> f64 {
+    let (above, below) =
+        (samples.values(above, variant, RATE), samples.values(below, variant, RATE));
+    let ratios: Vec<f64> = above.iter().zip(below).map(|(above, below)| above / below).collect();
+    Spread::of(&ratios).median
+}
+
+/// Instructions of the strategies' cases, as a grid of one point; `None` if nothing is counted.
+pub(super) fn count(lab: &Lab<'_>, point: &str, cases: &[Case; 6]) -> Outcome<Option<Samples>> {
+    if callgrind::per_round(lab, &cases[0], 1)?.is_none() {
+        return Ok(None);
+    }
+    let samples = Samples::take(vec![point.into()], names(), 1, |_, variant, _| {
+        let count = callgrind::per_round(lab, &cases[variant], COUNTED)?;
+        Ok(vec![("instructions", count.unwrap_or(f64::NAN))])
+    })?;
+    Ok(Some(samples))
+}
+
+/// Records that are counted: twice as many fit into the buffer, so that no group is among them.
+const COUNTED: u64 = 20_000;
+
+/// One thread's inserts, for counting: of records of [`RECORD`] bytes, claimed in advance, without
+/// daemons and without a group.
+pub(super) fn insert_alone(strategy: usize, rounds: u64) -> Outcome<()> {
+    let log = start(LogOptions { background: false, ..options(strategy) })?;
+    let body = body_of(Mix::of(RECORD));
+    log.claim(rounds * RECORD as u64)?;
+    let body: &[&[u8]] = &[&body[..RECORD - HEADER_BYTES]];
+    for _ in 0..rounds {
+        black_box(log.insert(&Record { kind: 1, txn: TxnId(1), prev: Lsn::ZERO, body })?);
+    }
+    Ok(())
+}
