@@ -5,7 +5,7 @@
 //!      join: + mine      close: all      notify           release: − mine       the last
 //!  OPEN ───────────▶ OPEN ────▶ PENDING ──────▶ COPYING(n) ──────▶ COPYING(0) ────▶ FREE
 //!   ▲                                                                                │
-//!   └─────────────────── put into the array, or joined there ◀──────────────────────┘
+//!   └──────────── put into a place by whoever closes the slot that is there ◀─────────┘
 //! ```
 //!
 //! Invariants:
@@ -19,12 +19,17 @@
 //!   mistake another group for its own.
 //! - A5. Nobody waits for a slot that it is not a member of: who finds none to join goes alone.
 //! - A6. A group is at most `bytes_max` long, or has one member.
+//! - A7. An OPEN slot is in one place, which it names itself; a FREE one is in none. So when nobody
+//!   inserts each place has an OPEN slot of its own, and all others are FREE.
+//!
+//! A slot may have gone round since somebody found it in a place, and stand in another one when it
+//! is joined. That is as good: what a member goes by is the slot, and never where it was found.
 //!
 //! Algorithm 5 of "Aether: A Scalable Approach to Logging" (appendix A.2), with its life cycle
-//! (figure 10). Differences: the word counts members and seals beside bytes. A slot that is FREE
-//! may stand in the array, and is opened by whoever joins it; so a leader that finds no free slot
-//! in the pool leaves its own behind and goes on, instead of looking for one while everybody
-//! waits for the cursor. Followers give the processor away after a while.
+//! (figure 10). Differences: the word counts members and seals beside bytes. A leader that finds no
+//! FREE slot in the pool leaves its own where it is, to be opened again when its group has gone,
+//! and goes on, instead of looking for one while everybody waits for the cursor. Followers give
+//! the processor away after a while.
 
 use clearway_base::Lsn;
 use clearway_sync::{
@@ -111,6 +116,8 @@ struct Slot {
     /// slot is COPYING.
     base: AtomicU64,
     ticket: AtomicU64,
+    /// A7; written before the slot is OPEN.
+    place: AtomicUsize,
 }
 
 /// The array and the slots it is filled from.
@@ -126,7 +133,6 @@ pub(super) struct Array {
 /// A member of a group.
 pub(super) struct Member {
     slot: usize,
-    place: usize,
     /// Where its record begins in the group.
     pub(super) offset: u64,
     sum: Sum,
@@ -151,12 +157,14 @@ impl Array {
     /// `places` to meet in, filled from so many `slots`, for groups of at most `bytes_max` bytes.
     pub(super) fn new(places: usize, slots: usize, bytes_max: u64) -> Array {
         debug_assert!(0 < places && places <= slots, "a slot for each place");
-        Array {
+        let array = Array {
             places: (0..places).map(|at| CachePadded::new(AtomicUsize::new(at))).collect(),
             slots: (0..slots).map(|_| CachePadded::default()).collect(),
             next: AtomicUsize::new(places),
             bytes_max,
-        }
+        };
+        (0..places).for_each(|at| array.open(at, at));
+        array
     }
 
     /// Joins a group, or opens one. `None` if none takes the record.
@@ -167,23 +175,23 @@ impl Array {
     }
 
     fn join_at(&self, place: usize, sum: Sum) -> Option<Member> {
-        // Acquire pairs with the Release in `refill`: the slot was opened before it was put here.
-        let slot = self.places[place].load(Ordering::Acquire);
+        // Relaxed: whatever stood here once is a slot; its word says whether it can be joined.
+        self.join_slot(self.places[place].load(Ordering::Relaxed), sum)
+    }
+
+    fn join_slot(&self, slot: usize, sum: Sum) -> Option<Member> {
         let word = &self.slots[slot].word;
         let mut seen = word.load(Ordering::Relaxed);
         loop {
-            let (before, joined) = match phase(seen) {
-                OPEN => (Sum(seen & SUM), seen + sum.0),
-                FREE => (Sum::default(), OPEN | sum.0),
-                _ => return None,
-            };
+            let before = Sum(seen & SUM);
             let fits = before.bytes() + sum.bytes() <= self.bytes_max || before == Sum::default();
-            if !fits || before.records() == COUNT_MAX {
+            if phase(seen) != OPEN || !fits || before.records() == COUNT_MAX {
                 return None;
             }
-            // Acquire: if the slot was free, pairs with the Release in `free`.
+            let joined = seen + sum.0;
+            // Acquire pairs with the Release in `open`: a leader sees the slot's place.
             match word.compare_exchange_weak(seen, joined, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Some(Member { slot, place, offset: before.bytes(), sum }),
+                Ok(_) => return Some(Member { slot, offset: before.bytes(), sum }),
                 Err(now) => seen = now,
             }
         }
@@ -193,24 +201,32 @@ impl Array {
     /// all its members need. The caller has the cursor.
     pub(super) fn close(&self, leader: &Member) -> Sum {
         debug_assert!(leader.leads(), "A3");
-        self.refill(leader.place);
+        self.replace(leader.slot);
         Sum(self.slots[leader.slot].word.swap(PENDING, Ordering::Relaxed) & SUM)
     }
 
-    /// Puts an open slot into a place. If none is free the old one stays, to be opened again when
-    /// its group has gone.
-    fn refill(&self, place: usize) {
+    /// Puts a free slot where `slot` is. If there is none, `slot` stays. The caller has the cursor,
+    /// so nobody else takes free slots.
+    fn replace(&self, slot: usize) {
+        let place = self.slots[slot].place.load(Ordering::Relaxed);
         let slots = self.slots.len();
         for _ in 0..slots {
             // Relaxed: only a hint where to look.
-            let slot = self.next.fetch_add(1, Ordering::Relaxed) % slots;
-            let word = &self.slots[slot].word;
-            // Acquire pairs with the Release in `free`.
-            let opened = word.compare_exchange(FREE, OPEN, Ordering::Acquire, Ordering::Relaxed);
-            if opened.is_ok() {
-                return self.places[place].store(slot, Ordering::Release);
+            let free = self.next.fetch_add(1, Ordering::Relaxed) % slots;
+            // Acquire pairs with the Release in `free`: its members are through with the slot.
+            if self.slots[free].word.load(Ordering::Acquire) == FREE {
+                self.places[place].store(free, Ordering::Relaxed);
+                return self.open(free, place);
             }
         }
+    }
+
+    /// A slot can be joined, and is in `place`.
+    fn open(&self, slot: usize, place: usize) {
+        let slot = &self.slots[slot];
+        slot.place.store(place, Ordering::Relaxed);
+        // Release pairs with the Acquire in `join_slot`.
+        slot.word.store(OPEN, Ordering::Release);
     }
 
     /// Tells the members where their group stands; `None` if there was no room.
@@ -253,9 +269,19 @@ impl Array {
         }
     }
 
-    /// All members have gone: the slot can be used again (A4).
+    /// All members have gone: the slot can be used again (A4). It is free, unless there was no
+    /// other for its place (A7): then it is still there, since only its leader could replace it.
     pub(super) fn free(&self, member: Member) {
-        // Release pairs with the Acquire in `join_at` and `refill`.
-        self.slots[member.slot].word.store(FREE, Ordering::Release);
+        let slot = &self.slots[member.slot];
+        // Relaxed, both: the leader, who may have replaced it, has released the slot before.
+        let place = slot.place.load(Ordering::Relaxed);
+        if self.places[place].load(Ordering::Relaxed) == member.slot {
+            return self.open(member.slot, place);
+        }
+        // Release pairs with the Acquire in `replace`.
+        slot.word.store(FREE, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests;
