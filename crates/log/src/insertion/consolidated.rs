@@ -97,3 +97,13 @@ impl Insertion for ConsolidatedInsertion {
         self.cursor.lock().seals_paid()
     }
 }
+
+#[cfg(test)]
+impl ConsolidatedInsertion {
+    /// Inserts in a group, each record in one of its own: a leader waits for its members, so one
+    /// thread cannot be two of them.
+    pub(super) fn insert_in_groups(&self, drafts: [&Draft<'_>; 2]) -> Option<[LsnSpan; 2]> {
+        let insert = |draft| self.lead(self.array.join(draft).expect("nobody is here"), draft);
+        Some([insert(drafts[0])?, insert(drafts[1])?])
+    }
+}

@@ -136,3 +136,13 @@ impl Insertion for DelegatedInsertion {
         self.cursor.lock().cursor.seals_paid()
     }
 }
+
+#[cfg(test)]
+impl DelegatedInsertion {
+    /// Inserts two records as two who have met: in one group, if they fit into one.
+    pub(super) fn insert_in_groups(&self, drafts: [&Draft<'_>; 2]) -> Option<[LsnSpan; 2]> {
+        let [first, second] = drafts.map(|draft| self.array.join(draft).expect("there is room"));
+        let first = self.insert_with_others(first, drafts[0])?;
+        Some([first, self.insert_with_others(second, drafts[1])?])
+    }
+}

@@ -1,5 +1,7 @@
 //! The same tests for each strategy, on rings so small that everything wraps.
 
+mod every_place;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clearway_base::{SECTOR_SIZE, TxnId};
@@ -59,7 +61,7 @@ fn check_group(ring: &Ring, group: LsnSpan) -> Vec<u64> {
 }
 
 #[test]
-fn every_size_at_every_offset_of_the_ring_is_stored_whole() {
+fn groups_are_stored_whole_wherever_their_records_stand() {
     for kind in Strategy::ALL {
         let (ring, insertion) = new(kind, RING, 0);
         let mut start = Lsn(0);
