@@ -22,7 +22,7 @@ pub(crate) struct Experiment {
     /// What it must show, in a sentence.
     pub(crate) shows: &'static str,
     /// How long each variant runs in each repetition, in seconds, unless told otherwise. Chosen so
-    /// that the whole experiment ends within two minutes.
+    /// that the whole experiment ends within three minutes.
     pub(crate) seconds: f64,
     /// How often each variant runs, unless told otherwise.
     pub(crate) repetitions: u32,

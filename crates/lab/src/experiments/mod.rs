@@ -1,6 +1,5 @@
 //! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
-//! line in the list. (`clients` runs what several of them have clients do, `few_rows` and `log_insert`
-//! are workloads that several share, and `log_read_back` is a check.)
+//! line in the list. (Files without one are what several of them share.)
 
 mod clients;
 mod deadlock_methods;
@@ -8,6 +7,7 @@ mod deadlock_retries;
 mod deadlock_victims;
 mod deadlock_wait;
 mod early_release_reads;
+mod elr_skew_latency;
 mod few_rows;
 mod intent_locks;
 mod log_insert;
@@ -18,6 +18,7 @@ mod log_insert_threads;
 mod log_read_back;
 mod noise;
 mod range_modes;
+mod runs;
 
 use crate::experiment::Experiment;
 
@@ -35,4 +36,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     log_insert_sizes::EXPERIMENT,
     log_insert_outliers::EXPERIMENT,
     log_insert_slots::EXPERIMENT,
+    elr_skew_latency::EXPERIMENT,
 ];

@@ -1,0 +1,95 @@
+//! What the experiments on commits share: the ways to end a transaction, a bank of TPC-B in memory
+//! behind a log of some delay, and one run of it.
+//!
+//! With locks kept until a commit is durable, the thread that commits waits. So that the baseline
+//! is not held back by a lack of threads, it has one for each client; early release is shown with
+//! just as many (what the locks alone are worth), and with commits pipelined, where a thread for
+//! each processor serves all clients.
+
+use std::time::Duration;
+
+use clearway::{EarlyRelease, Options as DatabaseOptions};
+use clearway_disk::{DelayedDisk, MemoryDisk};
+use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, Workload, drive};
+
+use crate::{
+    experiment::{Lab, Outcome},
+    machine,
+    variants::Sample,
+};
+
+/// How transactions end.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) name: &'static str,
+    pub(super) release: EarlyRelease,
+    pub(super) commit: Commit,
+}
+
+/// The baseline of the papers: a thread for each client, which waits for its commits with all its
+/// locks.
+pub(super) const KEPT: Way =
+    Way { name: "locks kept", release: EarlyRelease::None, commit: Commit::Blocking };
+/// The same threads; only the locks go early.
+pub(super) const EARLY: Way =
+    Way { name: "early release", release: EarlyRelease::All, commit: Commit::Blocking };
+/// Locks go early, and threads go on to other clients.
+pub(super) const PIPELINED: Way =
+    Way { name: "early, pipelined", release: EarlyRelease::All, commit: Commit::Pipelined };
+/// The names of some ways.
+pub(super) fn names(ways: &[Way]) -> Vec<String> {
+    ways.iter().map(|way| way.name.to_string()).collect()
+}
+
+impl Way {
+    /// A database in memory whose log takes so long.
+    pub(super) fn options(&self, flush: Duration) -> DatabaseOptions {
+        DatabaseOptions::in_memory()
+            .cache_size(64 << 20)
+            .log_capacity(256 << 20)
+            .early_release(self.release)
+            .log_delay(flush)
+    }
+
+    /// So many clients for the lab's time, with the same draws for all variants of a repetition.
+    pub(super) fn plan(&self, lab: &Lab<'_>, clients: u32, repetition: u32) -> Plan {
+        let (commit, seed) = (self.commit, u64::from(repetition));
+        Plan { clients, threads: None, commit, duration: lab.time, seed }
+    }
+}
+
+/// How long a flush takes that is asked to take so long, for the settings.
+pub(super) fn flush_in_truth(flush: Duration) -> Outcome<String> {
+    let p50 = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), flush))?;
+    Ok(format!("{p50:.0} (asked for: {})", flush.as_micros()))
+}
+
+/// A new bank on a database with these options.
+pub(super) fn bank(
+    options: DatabaseOptions,
+    scale: TpcbScale,
+    skew: Skew,
+) -> Outcome<(ClearwayStore, Tpcb<ClearwayStore>)> {
+    let store = ClearwayStore::new(options.open("lab")?);
+    let bank = Tpcb::prepare(&store, scale, skew, 1, &|_| true)?;
+    Ok((store, bank))
+}
+
+/// Runs a workload: its throughput, what was waited for locks, and the flushes that it took.
+pub(super) fn measure<W: Workload<ClearwayStore>>(
+    store: &ClearwayStore,
+    workload: &W,
+    plan: &Plan,
+) -> Outcome<Sample> {
+    let before = store.database().stats().engine;
+    let outcome = drive(store, workload, plan, &mut |_| true)?;
+    let after = store.database().stats().engine;
+    let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
+    let seconds = outcome.elapsed.as_secs_f64().max(1e-9);
+    Ok(vec![
+        ("tps", outcome.tps()),
+        ("waits/tx", each(after.lock.waits - before.lock.waits)),
+        ("wait µs/tx", each(after.lock.wait_us - before.lock.wait_us)),
+        ("flushes/s", (after.log.flushes - before.log.flushes) as f64 / seconds),
+    ])
+}
