@@ -128,6 +128,20 @@ impl Samples {
         }
         Spread::of(&ratios)
     }
+
+    /// A variant at one point over the same variant at another, ratio by ratio (V3).
+    pub(crate) fn ratio_of_points(
+        &self,
+        variant: usize,
+        point: usize,
+        baseline: usize,
+        measure: &str,
+    ) -> Spread {
+        let (above, below) =
+            (self.values(point, variant, measure), self.values(baseline, variant, measure));
+        let ratios: Vec<f64> = above.iter().zip(&below).map(|(a, b)| ratio(*a, *b)).collect();
+        Spread::of(&ratios)
+    }
 }
 
 /// `above / below`; of two zeros 1, since they are alike.
@@ -191,6 +205,21 @@ mod tests {
         });
         let ratio = samples.unwrap().ratio_at(&[0, 1], 1, 0, "x");
         assert_eq!(ratio, Spread { median: 2.5, min: 1.0, max: 4.0 });
+    }
+
+    #[test]
+    fn points_are_compared_within_a_repetition_too() {
+        let points = names(&["p", "q"]);
+        let samples = Samples::take(points, names(&["a", "b"]), 3, |point, variant, repetition| {
+            let machine = 10f64.powi(repetition as i32);
+            Ok(vec![("x", machine * (3 * point + variant + 1) as f64)]) // 1, 2 and 4, 5
+        });
+        let samples = samples.unwrap();
+        assert_eq!(samples.ratio_of_points(0, 1, 0, "x").median, 4.0);
+        assert_eq!(
+            samples.ratio_of_points(1, 1, 0, "x"),
+            Spread { median: 2.5, min: 2.5, max: 2.5 }
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod deadlock_victims;
 mod deadlock_wait;
 mod early_release_reads;
 mod elr_skew_latency;
+mod elr_tpcb_self_similar;
 mod few_rows;
 mod intent_locks;
 mod log_insert;
@@ -37,4 +38,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     log_insert_outliers::EXPERIMENT,
     log_insert_slots::EXPERIMENT,
     elr_skew_latency::EXPERIMENT,
+    elr_tpcb_self_similar::EXPERIMENT,
 ];
