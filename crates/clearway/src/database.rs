@@ -8,7 +8,7 @@ use std::{
 
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, OsDisk};
-use clearway_sync::atomic::{AtomicU64, Ordering};
+use clearway_sync::plain::{AtomicU64, Ordering};
 use clearway_txn::{Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{

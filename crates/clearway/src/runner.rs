@@ -12,7 +12,10 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_sync::{atomic, thread};
+use clearway_sync::{
+    plain::{AtomicU64, Ordering},
+    thread,
+};
 use clearway_txn::{Kind, Lost};
 
 use crate::{Pending, Transaction, database::Inner, statistics::Count};
@@ -116,9 +119,9 @@ fn pause(attempt: u32) {
 
 /// Numbers that differ between threads and calls; nothing more is asked of them.
 fn jitter() -> u64 {
-    static SEED: atomic::AtomicU64 = atomic::AtomicU64::new(0x9E37_79B9_7F4A_7C15);
+    static SEED: AtomicU64 = AtomicU64::new(0x9E37_79B9_7F4A_7C15);
     // Relaxed: any order of the draws will do. (A step of SplitMix64.)
-    let mut z = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, atomic::Ordering::Relaxed);
+    let mut z = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)

@@ -15,7 +15,8 @@ use std::{cell::Cell, sync::Arc};
 use clearway_log::Log;
 use clearway_sync::{
     CachePadded,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+    atomic::{AtomicU64, Ordering},
+    thread_number,
 };
 use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
 
@@ -120,13 +121,6 @@ const NOTHING: Remembered = Remembered { database: 0, address: 0, len: 0, kind: 
 thread_local! {
     static TYPES: [Cell<Remembered>; REMEMBERED] =
         const { [const { Cell::new(NOTHING) }; REMEMBERED] };
-    static THREAD: usize = next_thread();
-}
-
-fn next_thread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    // Relaxed: only the spread matters.
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Statistics {
@@ -146,7 +140,7 @@ impl Statistics {
     /// The calling thread's shard (T2).
     #[inline]
     pub(crate) fn shard(&self) -> Arc<Shard> {
-        Arc::clone(&self.shards[THREAD.with(|&thread| thread) % SHARDS])
+        Arc::clone(&self.shards[thread_number() % SHARDS])
     }
 
     /// The type `name`.
