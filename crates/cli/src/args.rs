@@ -6,7 +6,7 @@ use clap::{Args as Group, Parser, Subcommand, ValueEnum};
 use clearway::EarlyRelease;
 use clearway_workloads::Commit;
 
-use crate::bench::{TatpArgs, TpcbArgs};
+use crate::bench::{TatpArgs, TpcbArgs, TpccArgs};
 use crate::units::{parse_duration, parse_seconds, parse_size};
 
 const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 the data is inconsistent or damaged; \
@@ -56,6 +56,10 @@ pub(crate) enum BenchWorkload {
     #[command(after_help = "Example, updates only:\n  \
                             clearway bench tatp --only update-location")]
     Tatp(TatpArgs),
+    /// TPC-C: orders, payments and deliveries of a wholesale supplier
+    #[command(after_help = "Example, one warehouse that all pay at:\n  \
+                            clearway bench tpcc --warehouses 1 --only payment")]
+    Tpcc(TpccArgs),
 }
 
 /// What all benchmarks are told alike.
@@ -191,7 +195,7 @@ impl OpenArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use clearway_workloads::{Skew, TatpTransaction};
+    use clearway_workloads::{Skew, TatpTransaction, TpccTransaction};
 
     use super::*;
 
@@ -227,6 +231,13 @@ mod tests {
         let BenchWorkload::Tatp(tatp) = bench.workload else { panic!("not TATP") };
         assert_eq!((tatp.subscribers, tatp.run.clients), (500, 8));
         assert_eq!(tatp.only, Some(TatpTransaction::UpdateLocation));
+        let line = "clearway bench tpcc --warehouses 3 --small --only payment --commit blocking";
+        let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
+            panic!("not bench")
+        };
+        let BenchWorkload::Tpcc(tpcc) = bench.workload else { panic!("not TPC-C") };
+        assert_eq!((tpcc.warehouses, tpcc.small), (3, true));
+        assert_eq!(tpcc.only, Some(TpccTransaction::Payment));
     }
 
     #[test]
@@ -239,6 +250,8 @@ mod tests {
             "clearway bench tatp --subscribers 0",
             "clearway bench tatp --only something",
             "clearway bench tatp --branches 2",
+            "clearway bench tpcc --warehouses 0",
+            "clearway bench tpcc --only update-location",
             "clearway verify",
         ] {
             assert!(Args::try_parse_from(line.split(' ')).is_err(), "{line}");

@@ -109,6 +109,32 @@ fn subscribers_are_benchmarked_in_the_mix_and_with_one_transaction_type() {
 }
 
 #[test]
+fn warehouses_are_benchmarked_and_what_was_done_before_is_taken_into_account() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let supplier = place.path().join("supplier");
+    let supplier = supplier.to_str().unwrap();
+    let bench = ["bench", "tpcc", "--dir", supplier, "--json", "--log-capacity", "128MiB"];
+    let small = ["--small", "--warehouses", "1", "--seconds", "0.3", "--clients", "4"];
+    let run = |more: &[&str]| clearway(&[&bench[..], &small, &["--cache", "32MiB"], more].concat());
+
+    let mixed = run(&[]);
+    assert!(mixed.status.success(), "{}", String::from_utf8_lossy(&mixed.stderr));
+    let mixed = json(&mixed);
+    assert_eq!(mixed["consistent"], Value::Bool(true));
+    assert!(mixed["load"]["rows"].as_u64().unwrap() > 10_000);
+    assert_eq!(mixed["audit"]["orders"], mixed["types"][0]["commits"]);
+    assert!(mixed["tpmc"].as_f64().unwrap() > 0.0);
+
+    let payments = json(&run(&["--only", "payment", "--commit", "blocking"]));
+    assert_eq!(payments["consistent"], Value::Bool(true));
+    let count = |report: &Value| report["audit"]["payments"].as_u64().unwrap();
+    let commits = payments["commits"].as_u64().unwrap();
+    assert_eq!(payments["types"][1]["commits"], commits);
+    assert_eq!(count(&payments), count(&mixed) + commits);
+    assert_eq!((&payments["tpmc"], &payments["load"]["rows"]), (&0.0.into(), &0.into()));
+}
+
+#[test]
 fn failures_have_their_exit_codes_and_one_line() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let absent = place.path().join("absent");

@@ -16,6 +16,7 @@ mod types;
 
 mod tatp;
 mod tpcb;
+mod tpcc;
 
 use clearway_workloads::{ClearwayStore, Outcome as Run, Workload};
 use serde_json::{Map, Value};
@@ -26,12 +27,14 @@ use crate::{
 };
 pub(crate) use tatp::TatpArgs;
 pub(crate) use tpcb::TpcbArgs;
+pub(crate) use tpcc::TpccArgs;
 
 /// Runs the benchmark that the command line asks for.
 pub(crate) fn run(workload: &BenchWorkload) -> Outcome {
     match workload {
         BenchWorkload::Tpcb(args) => run::run(args),
         BenchWorkload::Tatp(args) => run::run(args),
+        BenchWorkload::Tpcc(args) => run::run(args),
     }
 }
 

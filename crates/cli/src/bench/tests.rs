@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use clap::Parser;
-use clearway_workloads::{Commit, Histogram, Outcome as Run, TatpAudit, TpcbBalance, TypeOutcome};
+use clearway_workloads::{
+    Commit, Histogram, Outcome as Run, TatpAudit, TpcbBalance, TpccReport, TypeOutcome,
+};
 use serde_json::Value;
 
 use super::{
@@ -147,6 +149,38 @@ fn the_report_of_tatp_tells_of_each_type() {
         assert_eq!(json["consistent"], Value::Bool(false));
         assert!(text.contains("\nconsistent        NO: "), "{text}");
     }
+}
+
+#[test]
+fn the_report_of_tpcc_counts_orders_and_payments() {
+    let BenchWorkload::Tpcc(args) = workload("clearway bench tpcc --memory --only payment") else {
+        panic!("not TPC-C")
+    };
+    let names = clearway_workloads::TpccTransaction::ALL.map(|kind| kind.name());
+    let types = names.into_iter().zip([7, 2, 1, 0, 0]);
+    let run = a_run(types.map(|(name, commits)| of_type(name, commits, 0)).collect());
+    let earlier = tpcc::Done { orders: 3, payments: 1 };
+    assert_eq!(earlier.after(&run), tpcc::Done { orders: 10, payments: 3 });
+
+    let figures = tpcc::figures(&run);
+    let found = |orders| {
+        let mut report = TpccReport::default();
+        (report.orders, report.payments) = (orders, 3);
+        report
+    };
+    let (text, json) = report(&args, &run, figures, tpcc::books(&found(10), earlier.after(&run)));
+    assert_has_the_promised_fields(&json);
+    // Seven in two seconds.
+    assert_eq!((&json["workload"], &json["tpmc"]), (&"tpcc".into(), &210.0.into()));
+    assert_eq!((&json["options"]["only"], &json["consistent"]), (&"payment".into(), &true.into()));
+    assert_eq!((&json["audit"]["orders"], &json["audit"]["payments"]), (&10.into(), &3.into()));
+    assert!(text.contains("\ntpmC              210 new orders a minute"), "{text}");
+
+    // An acknowledged order that is not there.
+    let books = tpcc::books(&found(9), earlier.after(&run));
+    let (text, json) = report(&args, &run, Vec::new(), books);
+    assert_eq!(json["consistent"], Value::Bool(false));
+    assert!(text.contains("NO: 9 orders and 3 payments for 10 and 3 commits; "), "{text}");
 }
 
 #[test]

@@ -1,0 +1,175 @@
+//! `clearway bench tpcc`.
+
+use clap::Args as Group;
+use clearway_workloads::{
+    ClearwayStore, Outcome as Run, Tpcc, TpccMix, TpccReport, TpccScale, TpccTransaction,
+};
+use serde_json::{Map, Value, json};
+
+use super::{Bench, Books, Figure};
+use crate::{
+    args::RunArgs,
+    failure::{Doing, Outcome},
+    units::grouped,
+};
+
+#[derive(Group, Debug)]
+pub(crate) struct TpccArgs {
+    /// Warehouses, each with some 630,000 rows
+    #[arg(long, value_name = "W", default_value_t = 2,
+          value_parser = clap::value_parser!(u32).range(1..=200_000_000))]
+    pub(crate) warehouses: u32,
+    /// A fiftieth of the rows of everything but warehouses and districts, to try it out
+    #[arg(long)]
+    pub(crate) small: bool,
+    /// Transactions of this type only: new-order, payment, order-status, delivery or stock-level
+    #[arg(long, value_name = "TYPE", value_parser = parse_type)]
+    pub(crate) only: Option<TpccTransaction>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+fn parse_type(text: &str) -> Result<TpccTransaction, String> {
+    let found = TpccTransaction::ALL.into_iter().find(|kind| kind.name() == text);
+    let names = || TpccTransaction::ALL.map(TpccTransaction::name).join(", ");
+    found.ok_or_else(|| format!("{text:?} is none of {}", names()))
+}
+
+impl TpccArgs {
+    fn scale(&self) -> TpccScale {
+        match self.small {
+            true => TpccScale::small(self.warehouses),
+            false => TpccScale::standard(self.warehouses),
+        }
+    }
+}
+
+/// What has been done since the data were loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Done {
+    /// Orders entered.
+    pub(super) orders: u64,
+    /// Payments made.
+    pub(super) payments: u64,
+}
+
+impl Done {
+    fn of(report: &TpccReport) -> Done {
+        Done { orders: report.orders, payments: report.payments }
+    }
+
+    /// The same after a run whose commits were these.
+    pub(super) fn after(self, run: &Run) -> Done {
+        Done {
+            orders: self.orders + commits(run, TpccTransaction::NewOrder),
+            payments: self.payments + commits(run, TpccTransaction::Payment),
+        }
+    }
+}
+
+fn commits(run: &Run, kind: TpccTransaction) -> u64 {
+    run.types.get(kind as usize).map_or(0, |of_kind| of_kind.commits)
+}
+
+impl Bench for TpccArgs {
+    type Loaded = Tpcc<ClearwayStore>;
+    type Before = Done;
+
+    const NAME: &'static str = "tpcc";
+    const DATA: &'static str = "warehouses";
+    const UNSOUND: &'static str = "the warehouses' data are not consistent";
+
+    fn run_args(&self) -> &RunArgs {
+        &self.run
+    }
+
+    fn rows(&self) -> u64 {
+        self.scale().rows()
+    }
+
+    fn prepare(
+        &self,
+        store: &ClearwayStore,
+        threads: usize,
+        progress: &(dyn Fn(u64) -> bool + Sync),
+    ) -> clearway::Result<Self::Loaded> {
+        let mix = self.only.map_or(TpccMix::Standard, TpccMix::Only);
+        Tpcc::prepare(store, self.scale(), mix, threads, progress)
+    }
+
+    fn before(
+        &self,
+        store: &ClearwayStore,
+        supplier: &Self::Loaded,
+        is_new: bool,
+    ) -> Outcome<Done> {
+        if is_new {
+            return Ok(Done::default());
+        }
+        // What was done in earlier runs is only known from all the rows.
+        let report = supplier.check(store, 1).doing(|| "cannot read the warehouses".into())?;
+        Ok(Done::of(&report))
+    }
+
+    fn check(
+        &self,
+        store: &ClearwayStore,
+        supplier: &Self::Loaded,
+        before: &Done,
+        run: &Run,
+        threads: usize,
+    ) -> clearway::Result<Books> {
+        Ok(books(&supplier.check(store, threads)?, before.after(run)))
+    }
+
+    fn figures(&self, _: &Self::Loaded, run: &Run) -> Vec<Figure> {
+        figures(run)
+    }
+
+    fn options(&self) -> Map<String, Value> {
+        let mut options = Map::new();
+        options.insert("warehouses".into(), self.warehouses.into());
+        options.insert("small".into(), self.small.into());
+        options.insert("only".into(), self.only.map(TpccTransaction::name).into());
+        options
+    }
+}
+
+/// New orders a minute. Clients do not think, so this is no tpmC that the specification would let
+/// be published, for which the terminals of a warehouse yield 12.86 at most.
+pub(super) fn figures(run: &Run) -> Vec<Figure> {
+    let minutes = run.elapsed.as_secs_f64().max(1e-9) / 60.0;
+    let tpmc = commits(run, TpccTransaction::NewOrder) as f64 / minutes;
+    let text = format!("{} new orders a minute, without think times", grouped(tpmc as u64));
+    vec![Figure { label: "tpmC", text, field: "tpmc", value: tpmc.into() }]
+}
+
+/// The data are consistent if all conditions hold and every acknowledged order and payment, and no
+/// other, is there.
+pub(super) fn books(report: &TpccReport, expected: Done) -> Books {
+    let done = Done::of(report);
+    let is_consistent = report.is_consistent() && done == expected;
+    let verdict = if is_consistent {
+        "all conditions hold".into()
+    } else {
+        format!(
+            "{} orders and {} payments for {} and {} commits; {report}",
+            done.orders, done.payments, expected.orders, expected.payments
+        )
+    };
+    let counts = format!(
+        "{} orders, {} deliveries, {} payments since loading",
+        grouped(report.orders),
+        grouped(report.deliveries),
+        grouped(report.payments)
+    );
+    let json = json!({
+        "orders": report.orders,
+        "orders_expected": expected.orders,
+        "deliveries": report.deliveries,
+        "payments": report.payments,
+        "payments_expected": expected.payments,
+        "conditions_failed": report.failed(),
+    });
+    Books { lines: vec![("books", counts)], json: ("audit", json), is_consistent, verdict }
+}
