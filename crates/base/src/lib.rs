@@ -7,6 +7,7 @@ mod checksum;
 mod conflict;
 mod error;
 pub mod failpoint;
+mod histogram;
 mod ids;
 mod limits;
 pub mod zoo;
@@ -17,6 +18,7 @@ pub use conflict::{
     TxnName,
 };
 pub use error::{Error, Result};
+pub use histogram::Histogram;
 pub use ids::{Epoch, Lsn, LsnSpan, PageId, TreeId, TxnId};
 pub use limits::{
     KEY_LEN_MAX, PAGE_SIZE, RECORD_LEN_MAX, SECTOR_SIZE, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,

@@ -12,7 +12,8 @@ use clearway_sync::plain::{AtomicU64, Ordering};
 use clearway_txn::{Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{
-    Options, Pending, Stats, Table, Transaction, TypeStats, runner, statistics::Statistics,
+    Options, Pending, Stats, Table, Transaction, TypeStats, TypeTimings, runner,
+    statistics::Statistics, timings::Timings,
 };
 
 /// An open database: cheap to clone, usable from every thread.
@@ -44,10 +45,11 @@ impl Database {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let path = disk.path();
         let (attempts, mode) = (options.attempts, options.mode);
+        let timings = Timings::new(options.time_one_in);
         let engine = Engine::open(disk, options.engine)?;
         // Relaxed: only uniqueness matters.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let statistics = Statistics::new(id, engine.log(), engine.kinds(), mode);
+        let statistics = Statistics::new(id, engine.log(), engine.kinds(), mode, timings);
         Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path }) })
     }
 
@@ -200,6 +202,7 @@ impl Database {
             engine: self.inner.engine.stats(),
             types: self.type_stats(),
             lock_waits: self.lock_waits(),
+            timings: self.timings(),
         }
     }
 
@@ -231,6 +234,25 @@ impl Database {
     /// ```
     pub fn lock_waits(&self) -> LockWaits {
         self.inner.engine.lock_waits()
+    }
+
+    /// How long transactions of each type held their locks and how long their results then waited
+    /// for the log, since the database was opened. One transaction of 16 is timed, or as
+    /// [`Options::time_one_in`] says; one whose result was never looked at is not counted.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let words = db.table("words")?;
+    /// for n in 0..100u8 {
+    ///     db.transact("learn", |tx| tx.put(&words, [n], b""))?;
+    /// }
+    /// let timings = db.timings();
+    /// let learn = timings.iter().find(|timings| timings.name == "learn").unwrap();
+    /// assert!(learn.lock_hold.quantile(0.5) <= learn.latency.quantile(0.5));
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    pub fn timings(&self) -> Vec<TypeTimings> {
+        self.inner.statistics.timings()
     }
 
     /// Counters of each type of transaction, by name.

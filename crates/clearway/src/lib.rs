@@ -119,6 +119,12 @@
 //! [`Error::LockTimeout`] and [`Error::WouldBlock`] name the key, the mode, and the transactions
 //! in the way. (A name is a diagnosis: the key may be one that somebody has not committed yet.)
 //!
+//! # Where the time goes
+//! [`Database::timings`], also a part of [`Database::stats`], has three histograms for each type of
+//! transaction: how long it held its locks, how long its result then waited for the log, and both
+//! together. Without early release the third is what the first would be. One transaction of 16 is
+//! timed ([`Options::time_one_in`]).
+//!
 //! # Limits
 //! | | |
 //! | --- | --- |
@@ -157,10 +163,11 @@ mod scan;
 
 mod runner;
 mod statistics;
+mod timings;
 
 pub use clearway_base::{
-    DeadlockCycle, DeadlockMember, Error, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample, LockConflict,
-    LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
+    DeadlockCycle, DeadlockMember, Error, Histogram, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample,
+    LockConflict, LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
 pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};
@@ -178,6 +185,7 @@ pub use range::{KeyRange, Prefix, prefix};
 pub use scan::{Cursor, Entry, Scan};
 pub use statistics::{Stats, TypeStats};
 pub use table::Table;
+pub use timings::TypeTimings;
 pub use transaction::Transaction;
 
 /// The README's example is compiled like every other; the one above, which is run, is its twin.

@@ -15,7 +15,7 @@ use std::{
 use clearway_base::{Error, Lsn, Result};
 use clearway_txn::Committed;
 
-use crate::statistics::Shard;
+use crate::{statistics::Shard, timings::Timed};
 
 /// The value of a committed transaction, which nobody can read before a crash can no longer take
 /// the transaction back; or the error with which its closure ended, as soon as it may be told.
@@ -40,6 +40,8 @@ pub struct Pending<T> {
     /// Whether the transaction wrote: if it did not and the log fails, its outcome is known, and
     /// yet what it read may be taken back.
     wrote: bool,
+    /// Told with the result, if the transaction is one that is timed.
+    timed: Option<Box<Timed>>,
     /// Reaches the log by a reference count that few threads share.
     shard: Arc<Shard>,
 }
@@ -49,15 +51,22 @@ impl<T> Unpin for Pending<T> {}
 
 impl<T> Pending<T> {
     #[inline]
-    pub(crate) fn new(value: T, committed: Committed, shard: Arc<Shard>) -> Pending<T> {
-        Pending { outcome: Some(Ok(value)), ack: committed.ack, wrote: committed.wrote, shard }
+    pub(crate) fn new(
+        value: T,
+        committed: Committed,
+        timed: Option<Box<Timed>>,
+        shard: Arc<Shard>,
+    ) -> Pending<T> {
+        let Committed { ack, wrote } = committed;
+        Pending { outcome: Some(Ok(value)), ack, wrote, timed, shard }
     }
 
     /// The error of a transaction that was rolled back and had read what is in the log before
     /// `seen`.
     #[cold]
     pub(crate) fn failed(error: Error, seen: Lsn, shard: Arc<Shard>) -> Pending<T> {
-        Pending { outcome: Some(Err(Box::new(error))), ack: seen, wrote: false, shard }
+        let outcome = Some(Err(Box::new(error)));
+        Pending { outcome, ack: seen, wrote: false, timed: None, shard }
     }
 
     #[inline]
@@ -124,6 +133,9 @@ impl<T> Pending<T> {
 
     #[inline]
     fn take(&mut self) -> Result<T> {
+        if let Some(timed) = self.timed.take() {
+            self.shard.timings().told(&timed);
+        }
         let outcome = self.outcome.take().expect("the outcome of a Pending is taken once");
         outcome.map_err(|error| *error)
     }
@@ -168,7 +180,7 @@ mod tests {
     use clearway_sync::thread;
 
     use super::*;
-    use crate::{CommitMode, statistics::Statistics};
+    use crate::{CommitMode, statistics::Statistics, timings::Timings};
 
     #[test]
     fn a_commit_in_a_log_that_is_being_closed_has_not_failed() {
@@ -177,8 +189,10 @@ mod tests {
         log.claim(record_bytes(0)).unwrap();
         let record = Record { kind: 20, txn: TxnId(1), prev: Lsn::ZERO, body: &[] };
         let ack = log.insert(&record).unwrap().end;
-        let shard = Statistics::new(u64::MAX, &log, &Arc::default(), CommitMode::Durable).shard();
-        let mut pending = Pending::new((), Committed { ack, wrote: true }, shard);
+        let shard =
+            Statistics::new(u64::MAX, &log, &Arc::default(), CommitMode::Durable, Timings::new(0))
+                .shard();
+        let mut pending = Pending::new((), Committed { ack, wrote: true }, None, shard);
         thread::scope(|scope| {
             scope.spawn(|| log.close().unwrap());
             while log.health().is_ok() {

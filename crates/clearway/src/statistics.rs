@@ -20,7 +20,7 @@ use clearway_sync::{
 };
 use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
 
-use crate::CommitMode;
+use crate::{CommitMode, TypeTimings, timings::Timings};
 
 /// Shards, a power of two: more than a machine runs agent threads.
 const SHARDS: usize = 64;
@@ -37,6 +37,8 @@ pub struct Stats {
     pub types: Vec<TypeStats>,
     /// Lock waits by table and by type, the hottest keys, the last deadlocks.
     pub lock_waits: LockWaits,
+    /// Times that locks were held and results waited for the log, by type.
+    pub timings: Vec<TypeTimings>,
 }
 
 /// Counters of one type of transaction: the name given to
@@ -76,6 +78,7 @@ struct Counters([AtomicU64; 4]);
 pub(crate) struct Shard {
     log: Arc<Log>,
     mode: CommitMode,
+    timings: Arc<Timings>,
     /// By type number (T1).
     counters: CachePadded<[Counters; KINDS_MAX]>,
 }
@@ -90,6 +93,11 @@ impl Shard {
     #[inline]
     pub(crate) fn mode(&self) -> CommitMode {
         self.mode
+    }
+
+    #[inline]
+    pub(crate) fn timings(&self) -> &Timings {
+        &self.timings
     }
 
     #[inline]
@@ -129,10 +137,13 @@ impl Statistics {
         log: &Arc<Log>,
         kinds: &Arc<Kinds>,
         mode: CommitMode,
+        timings: Timings,
     ) -> Statistics {
+        let timings = Arc::new(timings);
         let shard = |_| {
             let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
-            Arc::new(Shard { log: Arc::clone(log), mode, counters })
+            let timings = Arc::clone(&timings);
+            Arc::new(Shard { log: Arc::clone(log), mode, timings, counters })
         };
         Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
     }
@@ -157,6 +168,11 @@ impl Statistics {
             types[slot].set(Remembered { database: self.database, address, len, kind });
             kind
         })
+    }
+
+    /// The times of each type, by name.
+    pub(crate) fn timings(&self) -> Vec<TypeTimings> {
+        self.shards.first().map_or_else(Vec::new, |shard| shard.timings.types(&self.kinds))
     }
 
     /// The sums over all shards, by name; types without any event are left out.

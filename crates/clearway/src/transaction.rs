@@ -11,6 +11,7 @@ use crate::{
     CommitMode, Cursor, KeyRange, LockWait, Pending, Scan, Table,
     database::Inner,
     statistics::{Count, Shard},
+    timings::{Began, Timings},
 };
 
 /// A transaction: serializable, with strict two-phase locking on keys and on the gaps between
@@ -38,6 +39,7 @@ pub struct Transaction {
     pub(crate) inner: clearway_txn::Transaction,
     shard: Arc<Shard>,
     kind: Kind,
+    began: Began,
     /// The conflict that ended this transaction, whatever the closure made of the error.
     lost: Option<Error>,
 }
@@ -45,12 +47,9 @@ pub struct Transaction {
 impl Transaction {
     #[inline]
     pub(crate) fn begin(database: &Inner, kind: Kind) -> Transaction {
-        Transaction {
-            inner: database.engine.begin_as(kind),
-            shard: database.statistics.shard(),
-            kind,
-            lost: None,
-        }
+        let shard = database.statistics.shard();
+        let began = shard.timings().begin();
+        Transaction { inner: database.engine.begin_as(kind), shard, kind, began, lost: None }
     }
 
     /// Remembers that a result ended the transaction.
@@ -364,12 +363,13 @@ impl Transaction {
     #[inline]
     pub(crate) fn finish<T>(self, value: T) -> Result<Pending<T>> {
         let mut committed = self.inner.commit()?;
+        let timed = Timings::released(self.kind, self.began);
         self.shard.count(self.kind, Count::Commit);
         if self.shard.mode() == CommitMode::Lazy {
             self.shard.log().request_flush(committed.ack);
             committed.ack = Lsn::ZERO;
         }
-        Ok(Pending::new(value, committed, self.shard))
+        Ok(Pending::new(value, committed, timed, self.shard))
     }
 
     /// Rolls back and counts it under its type; the error that it ends with is held back until what

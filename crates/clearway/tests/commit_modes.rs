@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use clearway::{CommitMode, Database, Error, Options, Table};
+use clearway::{CommitMode, Database, EarlyRelease, Error, Options, Table};
 use clearway_disk::{CrashImage, SimDisk, SimOptions};
 
 /// Row `n`, and the number of rows in the row `last`, in one transaction.
@@ -95,4 +95,35 @@ fn an_error_that_tells_what_was_read_is_held_back_and_holds_up_nobody() {
     // Nothing was read that is not durable: the error needs no Pending.
     let refused = db.submit("refuse", |tx| tx.abort::<()>("no"));
     assert!(matches!(refused, Err(Error::Aborted { .. })));
+}
+
+/// The times of type `name`: locks held, flush awaited, both.
+fn medians(db: &Database, name: &str) -> [Duration; 3] {
+    let timings = db.timings();
+    let of = timings.iter().find(|timings| timings.name == name).unwrap();
+    [&of.lock_hold, &of.flush_wait, &of.latency].map(|h| Duration::from_nanos(h.quantile(0.5)))
+}
+
+#[test]
+fn timings_tell_the_flush_from_the_locks() {
+    const DELAY: Duration = Duration::from_millis(5);
+    for early_release in [EarlyRelease::All, EarlyRelease::None] {
+        let slow = Options::in_memory().cache_size(8 << 20).log_delay(DELAY).time_one_in(1);
+        let db = slow.early_release(early_release).open("slow").unwrap();
+        let table = db.table("t").unwrap();
+        (1..=20).for_each(|n| append(&db, &table, n));
+        let [lock_hold, flush_wait, latency] = medians(&db, "append");
+        assert!(latency >= DELAY, "{latency:?}");
+        match early_release {
+            EarlyRelease::All => assert!(flush_wait > lock_hold, "{flush_wait:?} {lock_hold:?}"),
+            _ => assert!(lock_hold >= DELAY, "{lock_hold:?}"),
+        }
+        let timings = db.timings();
+        let counted = timings.iter().find(|timings| timings.name == "append").unwrap();
+        assert_eq!(counted.latency.count(), 20);
+    }
+    let db = Options::in_memory().cache_size(8 << 20).time_one_in(0).open("untimed").unwrap();
+    let table = db.table("t").unwrap();
+    (1..=20).for_each(|n| append(&db, &table, n));
+    assert!(db.timings().is_empty());
 }

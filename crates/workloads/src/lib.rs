@@ -29,8 +29,6 @@
 mod rng;
 mod skew;
 
-mod histogram;
-
 mod clearway_store;
 mod store;
 
@@ -39,9 +37,9 @@ mod tatp;
 mod tpcb;
 mod tpcc;
 
+pub use clearway::Histogram;
 pub use clearway_store::{ClearwayStore, ClearwayTransaction};
 pub use driver::{Commit, Outcome, Plan, Tick, TypeOutcome, Workload, drive};
-pub use histogram::Histogram;
 pub use rng::Rng;
 pub use skew::{Sampler, Skew};
 pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};

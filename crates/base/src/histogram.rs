@@ -7,8 +7,8 @@ const SUBS: u64 = 1 << SUB_BITS;
 /// Values below `SUBS` have a bucket each; each of the 59 powers above has `SUBS`.
 const BUCKETS: usize = ((64 - SUB_BITS as usize) + 1) * SUBS as usize;
 
-/// Counts of values, for percentiles. Values are of any unit; the driver records nanoseconds.
-#[derive(Clone, Debug)]
+/// Counts of values, for percentiles. Values are of any unit; times are recorded in nanoseconds.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
     counts: Box<[u64]>,
     total: u64,
@@ -71,6 +71,18 @@ impl Histogram {
         self.max
     }
 
+    /// The standard deviation, from the middles of the buckets; 0 if nothing was recorded.
+    pub fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        let squares = |(index, &count): (usize, &u64)| {
+            let lower = if index == 0 { 0 } else { upper(index - 1) + 1 };
+            let middle = lower as f64 + (upper(index) - lower) as f64 / 2.0;
+            count as f64 * (middle - mean).powi(2)
+        };
+        let sum: f64 = self.counts.iter().enumerate().filter(|(_, c)| **c > 0).map(squares).sum();
+        (sum / self.total.max(1) as f64).sqrt()
+    }
+
     /// The mean; 0 if nothing was recorded.
     pub fn mean(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
@@ -124,6 +136,8 @@ mod tests {
         }
         assert_eq!((histogram.max(), histogram.count()), (10_000, 10_000));
         assert!((histogram.mean() - 5_000.5).abs() < 0.01);
+        assert!((histogram.deviation() - 2_886.75).abs() < 10.0, "{}", histogram.deviation());
+        assert_eq!(Histogram::new().deviation(), 0.0);
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! How long transactions hold locks and wait for the log, by type.
+//!
+//! Invariants:
+//! - G1. A transaction that is not timed costs a decrement in its thread's memory and nothing more;
+//!   one that is takes two clock readings, a third with its result, and one mutex.
+//! - G2. Which transactions are timed does not depend on what they do: each `every`th of a thread.
+
+use std::{cell::Cell, time::Instant};
+
+use clearway_base::Histogram;
+use clearway_sync::{CachePadded, Mutex, thread_number};
+use clearway_txn::{KINDS_MAX, Kind, Kinds};
+
+/// Shards, by thread. Few: a shard has up to [`KINDS_MAX`] times 45 KiB.
+const SHARDS: usize = 4;
+
+/// Times of one type of transaction, in nanoseconds: see [`Database::timings`].
+///
+/// [`Database::timings`]: crate::Database::timings
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct TypeTimings {
+    /// The type; empty for transactions that were begun without a name.
+    pub name: String,
+    /// From the transaction's begin until its locks were free: how long it could be in somebody's
+    /// way.
+    pub lock_hold: Histogram,
+    /// From then until its result could be told: the flush. A result that nobody looked at for a
+    /// while counts until somebody did.
+    pub flush_wait: Histogram,
+    /// Both together: the commit latency; and how long the locks would be held without early
+    /// release.
+    pub latency: Histogram,
+}
+
+/// A transaction that is timed and has not ended.
+pub(crate) type Began = Option<Instant>;
+
+/// A committed transaction that is timed.
+#[derive(Clone, Copy)]
+pub(crate) struct Timed {
+    kind: Kind,
+    began: Instant,
+    released: Instant,
+}
+
+/// The times of one type in one shard.
+type Times = [Histogram; 3];
+
+/// The times of all types, by number; none for those that were not timed yet.
+type Shard = Vec<Option<Box<Times>>>;
+
+/// The times of all types.
+pub(crate) struct Timings {
+    every: u32,
+    shards: [CachePadded<Mutex<Shard>>; SHARDS],
+}
+
+impl Timings {
+    /// Of one transaction in `every`; of none if that is 0.
+    pub(crate) fn new(every: u32) -> Timings {
+        let shard = |_| CachePadded::new(Mutex::new(vec![None; KINDS_MAX]));
+        Timings { every, shards: std::array::from_fn(shard) }
+    }
+
+    /// Whether the transaction that begins now is timed, and if so the time (G2).
+    #[inline]
+    pub(crate) fn begin(&self) -> Began {
+        thread_local! {
+            static LEFT: Cell<u32> = const { Cell::new(0) };
+        }
+        LEFT.with(|left| match left.get() {
+            0 => self.begin_timed(left),
+            more => {
+                left.set(more - 1);
+                None
+            }
+        })
+    }
+
+    #[cold]
+    fn begin_timed(&self, left: &Cell<u32>) -> Began {
+        left.set(self.every.saturating_sub(1));
+        (self.every > 0).then(Instant::now)
+    }
+
+    /// A transaction of type `kind` has released its locks.
+    #[inline]
+    pub(crate) fn released(kind: Kind, began: Began) -> Option<Box<Timed>> {
+        began.map(|began| Box::new(Timed { kind, began, released: Instant::now() }))
+    }
+
+    /// Its result is told.
+    #[cold]
+    pub(crate) fn told(&self, timed: &Timed) {
+        let Timed { kind, began, released } = *timed;
+        let nanos = |from: Instant, to: Instant| to.duration_since(from).as_nanos() as u64;
+        let now = Instant::now();
+        let values = [nanos(began, released), nanos(released, now), nanos(began, now)];
+        let mut shard = self.shards[thread_number() % SHARDS].lock();
+        let times = shard[kind.index()].get_or_insert_with(Box::default);
+        times.iter_mut().zip(values).for_each(|(histogram, value)| histogram.record(value));
+    }
+
+    /// The sums over all shards, by name; types without any are left out.
+    pub(crate) fn types(&self, kinds: &Kinds) -> Vec<TypeTimings> {
+        let mut types: Vec<_> = kinds
+            .names()
+            .into_iter()
+            .enumerate()
+            .map(|(number, name)| {
+                let mut sum = Times::default();
+                for shard in &self.shards {
+                    if let Some(times) = &shard.lock()[number] {
+                        sum.iter_mut().zip(&**times).for_each(|(sum, part)| sum.merge(part));
+                    }
+                }
+                let [lock_hold, flush_wait, latency] = sum;
+                TypeTimings { name: name.to_owned(), lock_hold, flush_wait, latency }
+            })
+            .filter(|timings| timings.latency.count() > 0)
+            .collect();
+        types.sort_by(|a, b| a.name.cmp(&b.name));
+        types
+    }
+}
