@@ -157,3 +157,33 @@ impl<T: Send> Outstanding<T, Error> for Pending<T> {
         Pending::wait(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Bound::Unbounded;
+
+    use super::*;
+
+    #[test]
+    fn a_scan_for_update_locks_what_it_visits_as_a_write_does() {
+        let options = clearway::Options::in_memory().cache_size(16 << 20);
+        let store = ClearwayStore::new(options.open("scan").unwrap());
+        let table = store.table("rows").unwrap();
+        for row in [b"a", b"b"] {
+            store.run("fill", |tx| tx.insert(&table, row, b"")).unwrap();
+        }
+        // What another transaction can read while the first row has been visited.
+        let readable = || {
+            let mut other = store.database().begin();
+            other.lock_wait(clearway::LockWait::Never);
+            [b"a", b"b"].map(|row| other.get(&table, row).is_ok())
+        };
+        let seen = store.run("scan", |tx| {
+            tx.scan(&table, (Unbounded, Unbounded), Order::Ascending, &mut |_, _| false)?;
+            let after_scan = readable();
+            tx.scan_for_update(&table, (Unbounded, Unbounded), &mut |_, _| false)?;
+            Ok([after_scan, readable()])
+        });
+        assert_eq!(seen.unwrap(), [[true, true], [false, true]]);
+    }
+}
