@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
-use clearway::EarlyRelease;
+use clearway::{CommitMode, EarlyRelease};
 use clearway_workloads::Commit;
 
 use crate::bench::{TatpArgs, TpcbArgs, TpccArgs};
@@ -111,12 +111,24 @@ pub(crate) enum CommitArg {
     Pipelined,
     /// A thread waits for each commit
     Blocking,
+    /// Nobody waits: what was told last can be lost in a crash
+    Lazy,
+}
+
+impl From<CommitArg> for CommitMode {
+    fn from(arg: CommitArg) -> CommitMode {
+        match arg {
+            CommitArg::Pipelined | CommitArg::Blocking => CommitMode::Durable,
+            CommitArg::Lazy => CommitMode::Lazy,
+        }
+    }
 }
 
 impl From<CommitArg> for Commit {
     fn from(arg: CommitArg) -> Commit {
         match arg {
-            CommitArg::Pipelined => Commit::Pipelined,
+            // A lazy commit is acknowledged at once: there is nothing to wait for.
+            CommitArg::Pipelined | CommitArg::Lazy => Commit::Pipelined,
             CommitArg::Blocking => Commit::Blocking,
         }
     }

@@ -132,6 +132,12 @@ fn warehouses_are_benchmarked_and_what_was_done_before_is_taken_into_account() {
     assert_eq!(payments["types"][1]["commits"], commits);
     assert_eq!(count(&payments), count(&mixed) + commits);
     assert_eq!((&payments["tpmc"], &payments["load"]["rows"]), (&0.0.into(), &0.into()));
+    let timings = payments["timings_us"].as_array().unwrap();
+    assert_eq!((timings.len(), &timings[0]["name"]), (1, &"payment".into()));
+    assert!(timings[0]["flush_wait"]["count"].as_u64().unwrap() > 0);
+
+    let lazy = json(&run(&["--commit", "lazy"]));
+    assert_eq!(lazy["consistent"], Value::Bool(true));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod run;
 mod types;
 
 mod tatp;
+mod timings;
 mod tpcb;
 mod tpcc;
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use clearway_workloads::{Outcome as Run, Plan};
 use serde_json::{Map, Value, json};
 
-use super::{Books, Figure, probe::Probe, run::Load, types, usage::Usage, work::Work};
+use super::{Books, Figure, probe::Probe, run::Load, timings, types, usage::Usage, work::Work};
 use crate::{
     args::RunArgs,
     contention,
@@ -69,7 +69,8 @@ impl Report<'_> {
         for Figure { label, text, .. } in &self.figures {
             writeln!(out, "{label:<18}{text}")?;
         }
-        types::write(run, out)
+        types::write(run, out)?;
+        timings::write(run, &self.work.timings, out)
     }
 
     fn write_work(&self, out: &mut String) -> fmt::Result {
@@ -147,6 +148,7 @@ impl Report<'_> {
             report["rollbacks"] = self.run.rollbacks.into();
             report["types"] = types::to_json(self.run);
         }
+        report["timings_us"] = timings::to_json(self.run, &self.work.timings);
         for Figure { field, value, .. } in &self.figures {
             report[*field] = value.clone();
         }

@@ -80,6 +80,7 @@ fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
     options
         .cache_size(args.cache)
         .log_capacity(args.log_capacity)
+        .commit_mode(args.commit.into())
         .early_release(args.early_release.into())
         .log_delay(args.log_delay)
         .open(place.path())

@@ -1,6 +1,6 @@
 //! What the engine did during a run.
 
-use clearway::{LockWaits, Stats};
+use clearway::{LockWaits, Stats, TypeTimings};
 
 /// Counters of the engine, the run's part of them.
 pub(crate) struct Work {
@@ -11,6 +11,8 @@ pub(crate) struct Work {
     pub(crate) deadlocks: u64,
     /// Where the waits were, since the database was opened.
     pub(crate) contention: LockWaits,
+    /// How long locks were held and results waited for the log, since the database was opened.
+    pub(crate) timings: Vec<TypeTimings>,
     pub(crate) checkpoints: u64,
     pub(crate) page_reads: u64,
     pub(crate) page_writes: u64,
@@ -29,6 +31,7 @@ impl Work {
             lock_wait_us: b.lock.wait_us - a.lock.wait_us,
             deadlocks: b.lock.deadlocks - a.lock.deadlocks,
             contention: after.lock_waits.clone(),
+            timings: after.timings.clone(),
             checkpoints: b.checkpoints - a.checkpoints,
             page_reads: b.pool.reads - a.pool.reads,
             page_writes: b.pool.pages_written - a.pool.pages_written,

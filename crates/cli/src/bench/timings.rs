@@ -1,0 +1,57 @@
+//! How long each transaction type held its locks and waited for the log, for people and programs.
+
+use std::fmt::{self, Write as _};
+
+use clearway::{Histogram, TypeTimings};
+use clearway_workloads::Outcome as Run;
+use serde_json::{Value, json};
+
+use crate::units::time;
+
+/// The types that the run ran; loading and checking have types of their own.
+fn of_run<'a>(run: &Run, timings: &'a [TypeTimings]) -> impl Iterator<Item = &'a TypeTimings> {
+    let names: Vec<_> = run.types.iter().map(|kind| kind.name).collect();
+    timings.iter().filter(move |timings| names.contains(&&*timings.name))
+}
+
+/// A line for each type.
+pub(crate) fn write(run: &Run, timings: &[TypeTimings], out: &mut String) -> fmt::Result {
+    let both =
+        |h: &Histogram| format!("p50 {}, p99 {}", time(h.quantile(0.5)), time(h.quantile(0.99)));
+    for (at, of) in of_run(run, timings).enumerate() {
+        let lead = if at == 0 { "locks held" } else { "" };
+        writeln!(
+            out,
+            "{lead:<18}{}: {}; then flush {}, deviation {}",
+            of.name,
+            both(&of.lock_hold),
+            both(&of.flush_wait),
+            time(of.flush_wait.deviation() as u64),
+        )?;
+    }
+    Ok(())
+}
+
+/// An object for each type: its three histograms.
+pub(crate) fn to_json(run: &Run, timings: &[TypeTimings]) -> Value {
+    let us = |nanos: u64| nanos as f64 / 1e3;
+    let histogram = |h: &Histogram| {
+        json!({
+            "count": h.count(),
+            "mean": h.mean() / 1e3,
+            "deviation": h.deviation() / 1e3,
+            "p50": us(h.quantile(0.5)),
+            "p99": us(h.quantile(0.99)),
+            "max": us(h.max()),
+        })
+    };
+    let types = of_run(run, timings).map(|of| {
+        json!({
+            "name": of.name,
+            "lock_hold": histogram(&of.lock_hold),
+            "flush_wait": histogram(&of.flush_wait),
+            "until_durable": histogram(&of.latency),
+        })
+    });
+    types.collect()
+}
