@@ -246,7 +246,11 @@ impl Flusher {
         // this group before it lands (W2), which is after the last use of the bytes.
         let bytes = unsafe { self.parts.ring.released(group) };
         failpoint::pass(Failpoint::GroupSealed);
-        landing.result = Some(self.parts.segments.write_durable(group, bytes));
+        let mut written = self.parts.segments.write_durable(group, bytes);
+        if written.is_err() && zoo::has(Bug::FailedWriteRepeated) {
+            written = self.parts.segments.write_durable(group, bytes);
+        }
+        landing.result = Some(written);
         failpoint::pass(Failpoint::GroupWritten);
         drop(landing);
         failpoint::pass(Failpoint::GroupLanded);

@@ -21,7 +21,10 @@ mod mapping;
 #[cfg(all(test, loom))]
 mod models;
 
-use clearway_base::{Lsn, LsnSpan, Result};
+use clearway_base::{
+    Lsn, LsnSpan, Result,
+    zoo::{self, Bug},
+};
 use clearway_sync::{
     CachePadded, Trace,
     atomic::{AtomicU64, Ordering},
@@ -236,7 +239,8 @@ impl Ring {
 
     /// How far the cursor may go (R2).
     pub(crate) fn limit(&self) -> u64 {
-        self.durable().0 + self.bytes() - SEAL_ROOM
+        let kept = if zoo::has(Bug::SealRoomForgotten) { 0 } else { SEAL_ROOM };
+        self.durable().0 + self.bytes() - kept
     }
 
     /// The durable LSN at which a record of `bytes` bytes will fit, if nobody else inserts.

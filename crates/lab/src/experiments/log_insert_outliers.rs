@@ -4,7 +4,8 @@
 //! After "Aether: A Scalable Approach to Logging", appendix A.3, figure 11. There the hybrid waits
 //! with each release for all that stand before it, and stops to scale at outliers of 8 KiB; with
 //! delegated release nobody waits. The hybrid of this log marks its records as complete and waits
-//! for nobody either, so the two must not differ; both must go on where the paper's hybrid stops.
+//! for nobody either, so delegation has nothing to win; and all that fill outside of the latch must
+//! go on where the paper's hybrid stops.
 
 use clap::Args;
 
@@ -51,7 +52,7 @@ const POINTS: [(usize, usize); 10] = [
 ];
 /// Where the paper's hybrid stops to scale, and the end, for each number of threads.
 const STOPS: [(usize, usize); 2] = [(2, 4), (7, 9)];
-/// How far apart equals may be.
+/// How far ahead an equal may be.
 const TOLERANCE: f64 = 0.1;
 
 fn run(lab: &Lab<'_>) -> Outcome<Findings> {
@@ -92,7 +93,6 @@ fn claims(samples: &Samples) -> Vec<Claim> {
         }
         let what = format!("delegated over hybrid, 32 KiB outliers, {threads} threads");
         let seen = samples.ratio(end, DELEGATED, HYBRID, RATE).median;
-        claims.push(Claim::at_least(&what, 1.0 - TOLERANCE, seen));
         claims.push(Claim::at_most(&what, 1.0 + TOLERANCE, seen));
     }
     claims

@@ -31,7 +31,10 @@
 //! and goes on, instead of looking for one while everybody waits for the cursor. Followers give
 //! the processor away after a while.
 
-use clearway_base::Lsn;
+use clearway_base::{
+    Lsn,
+    zoo::{self, Bug},
+};
 use clearway_sync::{
     Backoff, CachePadded,
     atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -68,7 +71,8 @@ impl Sum {
     }
 
     pub(super) fn bytes(self) -> u64 {
-        self.0 & u64::from(u32::MAX)
+        let cut = if zoo::has(Bug::SlotBytesCut) { 16 } else { 0 };
+        self.0 & u64::from(u32::MAX >> cut)
     }
 
     fn records(self) -> u64 {
@@ -224,7 +228,9 @@ impl Array {
     /// A slot can be joined, and is in `place`.
     fn open(&self, slot: usize, place: usize) {
         let slot = &self.slots[slot];
-        slot.place.store(place, Ordering::Relaxed);
+        if !zoo::has(Bug::SlotPlaceForgotten) {
+            slot.place.store(place, Ordering::Relaxed);
+        }
         // Release pairs with the Acquire in `join_slot`.
         slot.word.store(OPEN, Ordering::Release);
     }
@@ -232,6 +238,10 @@ impl Array {
     /// Tells the members where their group stands; `None` if there was no room.
     pub(super) fn notify(&self, leader: &Member, base: Option<Base>, group: Sum) {
         let slot = &self.slots[leader.slot];
+        if zoo::has(Bug::BaseToldLate) {
+            slot.word.store(COPYING | group.0, Ordering::Release);
+            clearway_sync::thread::yield_now();
+        }
         // Relaxed, both: published by the word.
         slot.base.store(base.map_or(NO_ROOM, |base| base.lsn.0), Ordering::Relaxed);
         slot.ticket.store(base.map_or(0, |base| base.ticket), Ordering::Relaxed);
@@ -257,7 +267,7 @@ impl Array {
         let word = &self.slots[member.slot].word;
         // AcqRel: the last one sees what all others have filled.
         let left = word.fetch_sub(member.sum.0, Ordering::AcqRel) - member.sum.0;
-        left == COPYING
+        left == COPYING || zoo::has(Bug::SlotFreedEarly)
     }
 
     /// Waits until all members have released their places.

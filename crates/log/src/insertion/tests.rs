@@ -133,21 +133,31 @@ fn the_end_is_where_the_next_record_starts() {
     }
 }
 
+/// Says that a thread is over, in a panic too, so that nobody waits for it any more.
+struct RaisedAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for RaisedAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn concurrent_inserters_leave_no_hole_and_lose_no_record() {
     const THREADS: u64 = 4;
     const EACH: u64 = 3000;
     for kind in Strategy::ALL {
         let (ring, insertion) = new(kind, 1 << 14, 0);
-        let is_done = AtomicBool::new(false);
+        let (is_done, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         let mut seen = Vec::new();
         std::thread::scope(|scope| {
             let inserter = |thread: u64| {
-                let insertion = &insertion;
+                let (insertion, is_over) = (&insertion, &is_over);
                 move || {
                     for i in 0..EACH {
                         let size = (32 + (i * 56 + thread * 8) % 1000).next_multiple_of(8);
                         while insert(&**insertion, thread << 32 | i, size as usize).is_none() {
+                            assert!(!is_over.load(Ordering::SeqCst), "there is no flusher");
                             std::thread::yield_now();
                         }
                     }
@@ -155,6 +165,7 @@ fn concurrent_inserters_leave_no_hole_and_lose_no_record() {
             };
             let threads: Vec<_> = (0..THREADS).map(|i| scope.spawn(inserter(i))).collect();
             let flusher = scope.spawn(|| {
+                let _tell = RaisedAtEnd(&is_over);
                 let mut seen = Vec::new();
                 let mut start = Lsn(0);
                 loop {
@@ -171,9 +182,10 @@ fn concurrent_inserters_leave_no_hole_and_lose_no_record() {
                     }
                 }
             });
-            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
             is_done.store(true, Ordering::SeqCst);
             seen = flusher.join().unwrap();
+            ends.into_iter().for_each(|end| end.unwrap());
         });
         for thread in 0..THREADS {
             let own: Vec<u64> = seen.iter().copied().filter(|txn| txn >> 32 == thread).collect();

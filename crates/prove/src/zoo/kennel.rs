@@ -17,6 +17,9 @@ pub(super) enum Lane {
     Intents,
     /// The log's unit tests, and its tests of tails and of those who wait.
     Log,
+    /// The unit tests of the array in which the log's inserters meet: other tests hang when a slot
+    /// is taken from somebody who waits in it.
+    Slots,
     /// The tree's tests of the locks that it asks for.
     Borders,
 }
@@ -32,6 +35,7 @@ impl Lane {
             Lane::Locks => "locks",
             Lane::Intents => "intents",
             Lane::Log => "log",
+            Lane::Slots => "slots",
             Lane::Borders => "borders",
         }
     }
@@ -45,6 +49,7 @@ impl Lane {
             Lane::Intents => Some("-p clearway-lock --test lock intents::"),
             Lane::Borders => Some("-p clearway-tree --test locks"),
             Lane::Log => Some("-p clearway-log --lib --test waiting --test tail"),
+            Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }
@@ -52,7 +57,7 @@ impl Lane {
 
 /// The lanes for `bug`, in the order in which they are tried.
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
-    use Lane::{Borders, Creations, Flips, Images, Intents, Locks, Log, Specs, Stepped};
+    use Lane::{Borders, Creations, Flips, Images, Intents, Locks, Log, Slots, Specs, Stepped};
     match bug {
         Bug::DigestFlagClearedEarly
         | Bug::StaleDigestsNotMarked
@@ -61,7 +66,18 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::VisitedAgain
         | Bug::WokenBeforeGrant
         | Bug::LookedTooEarly => &[Locks],
-        Bug::WakeUpLeaked | Bug::ImpatientAck | Bug::EpochLeftOut => &[Log],
+        Bug::WakeUpLeaked
+        | Bug::ImpatientAck
+        | Bug::EpochLeftOut
+        | Bug::LeftAtClosing
+        | Bug::HoleFlown
+        | Bug::StaleLinkFollowed
+        | Bug::StaleDelegation
+        | Bug::SealRoomForgotten => &[Log],
+        Bug::SlotBytesCut | Bug::SlotFreedEarly | Bug::SlotPlaceForgotten | Bug::BaseToldLate => {
+            &[Slots]
+        }
+        Bug::FailedWriteRepeated | Bug::EpochStartPassedBy => &[Stepped, Log],
         Bug::GhostPeeked => &[Borders],
         Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
         Bug::FirstHolderOnly

@@ -38,7 +38,7 @@ pub fn run(choice: &Choice) -> bool {
         return false;
     }
     // Builds them, too: these lanes are test programs, and cargo runs them.
-    let tests = [Lane::Specs, Lane::Locks, Lane::Intents, Lane::Log, Lane::Borders];
+    let tests = [Lane::Specs, Lane::Locks, Lane::Intents, Lane::Log, Lane::Slots, Lane::Borders];
     for lane in tests {
         if !lane.command(choice).status().is_ok_and(|status| status.success()) {
             println!("zoo: the lane `{}` fails without a bug", lane.name());
@@ -114,7 +114,7 @@ impl Lane {
                 command.args(["images", "--script", "create", "--all", "--recovery"])
             }
             Lane::Flips => command.args(["flips", "--flips", "3000", "--seed", &seed]),
-            Lane::Specs | Lane::Locks | Lane::Intents | Lane::Log | Lane::Borders => {
+            Lane::Specs | Lane::Locks | Lane::Intents | Lane::Log | Lane::Slots | Lane::Borders => {
                 unreachable!("returned above")
             }
         };

@@ -1,6 +1,7 @@
 //! The array by itself, its members' steps taken one by one on one thread.
 
 use clearway_base::{Epoch, TxnId};
+use clearway_sync::atomic::AtomicBool;
 
 use super::*;
 use crate::record::{HEADER_BYTES, Record};
@@ -79,6 +80,32 @@ fn a_group_without_room_tells_everybody() {
     array.notify(&leader, None, group);
     assert!(array.wait(&follower).is_none() && array.wait(&leader).is_none());
     assert!(!array.release(&follower) && array.release(&leader));
+}
+
+#[test]
+fn who_waits_is_told_where_its_own_group_stands() {
+    let array = Array::new(1, 2, BYTES_MAX);
+    // Slots are used again and again, so an earlier group's place is there to be mistaken.
+    for round in 1..=300 {
+        let leader = array.join_at(0, sum(48)).unwrap();
+        let follower = array.join_at(0, sum(64)).unwrap();
+        let group = array.close(&leader);
+        let waits = AtomicBool::new(false);
+        let told = clearway_sync::thread::scope(|scope| {
+            let told = scope.spawn(|| {
+                waits.store(true, Ordering::Relaxed);
+                array.wait(&follower).expect("there is room")
+            });
+            while !waits.load(Ordering::Relaxed) {
+                clearway_sync::thread::yield_now();
+            }
+            array.notify(&leader, Some(base(round * 4096)), group);
+            told.join().unwrap()
+        });
+        assert_eq!((told.lsn, told.ticket), (Lsn(round * 4096), round * 4096 + 1));
+        assert!(!array.release(&leader) && array.release(&follower));
+        array.free(follower);
+    }
 }
 
 #[test]
