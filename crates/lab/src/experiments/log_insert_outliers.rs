@@ -23,7 +23,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "log_insert_outliers",
     source: "\"Aether: A Scalable Approach to Logging\", figure 11",
     shows: "nobody waits for a long record: delegated release is no better than links",
-    seconds: 0.25,
+    seconds: 0.2,
     repetitions: 7,
     options: Options::augment_args,
     run,

@@ -21,7 +21,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "log_insert_sizes",
     source: "\"Aether: A Scalable Approach to Logging\", figure 8 (right)",
     shows: "the longer the records, the more bytes a second, up to what memory takes",
-    seconds: 0.25,
+    seconds: 0.2,
     repetitions: 7,
     options: Options::augment_args,
     run,

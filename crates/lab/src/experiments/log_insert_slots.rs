@@ -17,7 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "log_insert_slots",
     source: "\"Aether: A Scalable Approach to Logging\", figure 12",
     shows: "the default number of places is as good as the best at every number of threads",
-    seconds: 0.25,
+    seconds: 0.2,
     repetitions: 7,
     options: |command| command,
     run,

@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "log_insert_threads",
     source: "\"Aether: A Scalable Approach to Logging\", figure 8 (left)",
     shows: "the default strategy inserts as much as the best one, from 1 to 64 threads",
-    seconds: 0.25,
+    seconds: 0.2,
     repetitions: 7,
     options: Options::augment_args,
     run,
