@@ -81,6 +81,16 @@ impl DelegatedInsertion {
         base
     }
 
+    /// Apart from the way of those who find the latch free, which is to stay short.
+    #[inline(never)]
+    fn insert_contended(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        if let Some(member) = self.array.join(draft) {
+            return self.insert_with_others(member, draft);
+        }
+        let place = self.insert_alone(&mut self.cursor.lock(), draft)?;
+        Some(self.fill_alone(place, draft))
+    }
+
     fn insert_with_others(&self, member: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
         let base =
             if member.leads() { self.take_for_all(&member) } else { self.array.wait(&member) };
@@ -103,11 +113,7 @@ impl Insertion for DelegatedInsertion {
             drop(taken);
             return Some(self.fill_alone(place, draft));
         }
-        if let Some(member) = self.array.join(draft) {
-            return self.insert_with_others(member, draft);
-        }
-        let place = self.insert_alone(&mut self.cursor.lock(), draft)?;
-        Some(self.fill_alone(place, draft))
+        self.insert_contended(draft)
     }
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {

@@ -52,6 +52,16 @@ impl HybridInsertion {
         base
     }
 
+    /// Apart from the way of those who find the latch free, which is to stay short.
+    #[inline(never)]
+    fn insert_contended(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
+        if let Some(member) = self.array.join(draft) {
+            return self.insert_with_others(member, draft);
+        }
+        let region = self.cursor.lock().take(draft, &self.ring)?;
+        Some(self.fill(region, draft))
+    }
+
     fn insert_with_others(&self, member: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
         let base =
             if member.leads() { self.take_for_all(&member) } else { self.array.wait(&member) };
@@ -72,11 +82,7 @@ impl Insertion for HybridInsertion {
             drop(cursor);
             return Some(self.fill(region, draft));
         }
-        if let Some(member) = self.array.join(draft) {
-            return self.insert_with_others(member, draft);
-        }
-        let region = self.cursor.lock().take(draft, &self.ring)?;
-        Some(self.fill(region, draft))
+        self.insert_contended(draft)
     }
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
