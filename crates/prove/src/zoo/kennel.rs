@@ -86,6 +86,8 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::SplitGapTagForgotten => &[Specs, Stepped],
         Bug::EscalationUnasked
         | Bug::SavepointForgetsTags
+        | Bug::ClaimNotLocked
+        | Bug::SkippedTagForgotten
         | Bug::NotAskedAgain
         | Bug::WaitsForWaiters => &[Specs],
         Bug::CreationForgotten => &[Creations],
