@@ -200,6 +200,20 @@ impl Entries {
         self.overflow.as_ref()?.entries.iter().position(is_it).map(|at| at + INLINE)
     }
 
+    /// What an owner has of an identity. It stops at the first newcomer (E2): who is about to wait
+    /// asks this, with the whole queue of a hot row before it.
+    #[inline]
+    pub(crate) fn held_by(&self, id: LockId, owner: u32) -> RangeMode {
+        let mut held = RangeMode::NN;
+        self.survey(id, |_, entry| {
+            if entry.owner == owner {
+                held = entry.granted;
+            }
+            entry.owner != owner && entry.is_holder()
+        });
+        held
+    }
+
     /// The place of a waiter's entry, looked for from the back, where late arrivals are.
     pub(crate) fn position_from_back(&self, id: LockId, owner: u32) -> Option<usize> {
         (0..self.len()).rev().find(|&at| self.get(at).id == id && self.get(at).owner == owner)
@@ -368,6 +382,23 @@ mod tests {
         entries.update(at, |entry| entry.granted = RangeMode::XX);
         assert_eq!(entries.waiting(), 1);
         assert_eq!(entries.of(LockId(1)).count(), 2);
+    }
+
+    #[test]
+    fn what_an_owner_has_is_found_among_the_holders() {
+        let mut entries = Entries::new();
+        for owner in 0..4 {
+            entries.push(entry(1, owner, RangeMode::SN));
+            entries.push(entry(2, owner, RangeMode::NS));
+        }
+        entries.push(entry(1, 4, RangeMode::NN));
+        for owner in 0..4 {
+            assert_eq!(entries.held_by(LockId(1), owner), RangeMode::SN);
+            assert_eq!(entries.held_by(LockId(2), owner), RangeMode::NS);
+        }
+        for (id, owner) in [(1, 4), (1, 5), (2, 4), (3, 0)] {
+            assert_eq!(entries.held_by(LockId(id), owner), RangeMode::NN, "{id}, {owner}");
+        }
     }
 
     #[test]

@@ -259,7 +259,7 @@ impl LockOwner {
     /// Whether `id` is held in `mode` or a stronger one.
     pub fn holds(&self, id: LockId, mode: RangeMode) -> bool {
         let entries = self.table.bucket(id).entries.lock();
-        entries.position(id, self.slot).is_some_and(|at| entries.get(at).granted.covers(mode))
+        entries.held_by(id, self.slot).covers(mode)
     }
 
     /// The private table's place for a resource.

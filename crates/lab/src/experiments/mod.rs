@@ -10,6 +10,7 @@ mod early_release_reads;
 mod elr_skew_latency;
 mod elr_tpcb_self_similar;
 mod few_rows;
+mod hot_row;
 mod intent_locks;
 mod log_insert;
 mod log_insert_outliers;
@@ -39,4 +40,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     log_insert_slots::EXPERIMENT,
     elr_skew_latency::EXPERIMENT,
     elr_tpcb_self_similar::EXPERIMENT,
+    hot_row::EXPERIMENT,
 ];
