@@ -96,7 +96,9 @@ impl Graph {
                     self.trace(at);
                     return true;
                 }
-                if !table.shared.registry.slot(blocker).is_doomed() {
+                // Who does not wait leads nowhere: on a hot row the holder, most often.
+                let shown = table.shared.registry.slot(blocker);
+                if shown.state().is_waiting() && !shown.is_doomed() {
                     self.visit(blocker, at); // G4
                 }
             }

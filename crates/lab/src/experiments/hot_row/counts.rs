@@ -37,7 +37,7 @@ const CROWD: u64 = 1_024;
 const CROWD_ROUNDS: u64 = 8 * CROWD;
 /// The share that looking for deadlocks may have.
 const SHARE: f64 = 0.05;
-/// What a transaction that waits may cost over one that does not: a walk along the queue costs more.
+/// What a transaction that waits may cost over one that does not; a walk along the queue is more.
 const CROWDED: f64 = 3.0;
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 
