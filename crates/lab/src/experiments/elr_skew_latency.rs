@@ -117,7 +117,8 @@ fn measure(
     let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
     let skew = if point.zipf > 0.0 { Skew::Zipf(point.zipf) } else { Skew::Uniform };
     let (store, bank) = runs::bank(way.options(point.flush()), scale, skew)?;
-    runs::measure(&store, &bank, &way.plan(lab, options.clients, repetition))
+    let (sample, _) = runs::measure(&store, &bank, &way.plan(lab, options.clients, repetition))?;
+    Ok(sample)
 }
 
 /// Of early release alone, with as many threads as the baseline has.

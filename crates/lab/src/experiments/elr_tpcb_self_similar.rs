@@ -114,7 +114,8 @@ fn measure(
     let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
     let database = way.options(Duration::from_micros(options.flush));
     let (store, bank) = runs::bank(database, scale, Skew::SelfSimilar(point.h))?;
-    runs::measure(&store, &bank, &way.plan(lab, point.clients, repetition))
+    let (sample, _) = runs::measure(&store, &bank, &way.plan(lab, point.clients, repetition))?;
+    Ok(sample)
 }
 
 /// `skews` points that follow one another are of the same clients.

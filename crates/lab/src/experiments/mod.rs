@@ -12,6 +12,7 @@ mod elr_tpcb_self_similar;
 mod few_rows;
 mod hot_row;
 mod intent_locks;
+mod log_agnostic_bound;
 mod log_insert;
 mod log_insert_outliers;
 mod log_insert_sizes;
@@ -41,4 +42,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     elr_skew_latency::EXPERIMENT,
     elr_tpcb_self_similar::EXPERIMENT,
     hot_row::EXPERIMENT,
+    log_agnostic_bound::EXPERIMENT,
 ];

@@ -1,12 +1,12 @@
-//! What the experiments on commits share: the ways to end a transaction, a bank of TPC-B in memory
-//! behind a log of some delay, and one run of it.
+//! What the experiments on commits share: the ways to end a transaction, loaded databases in memory
+//! behind a log of some delay, and one run of a workload.
 //!
 //! With locks kept until a commit is durable, the thread that commits waits. So that the baseline
 //! is not held back by a lack of threads, it has one for each client; early release is shown with
 //! just as many (what the locks alone are worth), and with commits pipelined, where a thread for
 //! each processor serves all clients.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use clearway::{EarlyRelease, Options as DatabaseOptions};
 use clearway_disk::{DelayedDisk, MemoryDisk};
@@ -36,6 +36,10 @@ pub(super) const EARLY: Way =
 /// Locks go early, and threads go on to other clients.
 pub(super) const PIPELINED: Way =
     Way { name: "early, pipelined", release: EarlyRelease::All, commit: Commit::Pipelined };
+/// Nobody waits for the log at all: what no safe system can do better.
+pub(super) const AGNOSTIC: Way =
+    Way { name: "log-agnostic", release: EarlyRelease::All, commit: Commit::Unawaited };
+
 /// The time of a flush of the disk in "Early Lock Release", table 1: 170 of them in a second.
 pub(super) const PAPER_DISK_US: u64 = 5_882;
 /// What an experiment with this disk says of it.
@@ -70,35 +74,61 @@ pub(super) fn flush_in_truth(flush: Duration) -> Outcome<String> {
     Ok(format!("{p50:.0} (asked for: {})", flush.as_micros()))
 }
 
+/// A loaded database. Each run has a copy, so that none finds what another one left.
+pub(super) struct Image(MemoryDisk);
+
+impl Image {
+    /// What `load` makes of an empty database with these options, whose log takes no time.
+    pub(super) fn load(
+        options: DatabaseOptions,
+        load: impl FnOnce(&ClearwayStore) -> clearway::Result<()>,
+    ) -> Outcome<Image> {
+        let disk = MemoryDisk::new();
+        let options = options.log_delay(Duration::ZERO).on_disk(Arc::new(disk.clone()));
+        let store = ClearwayStore::new(options.open("lab")?);
+        load(&store)?;
+        store.database().close()?;
+        Ok(Image(disk))
+    }
+
+    /// A database of its own with these contents and options.
+    pub(super) fn open(&self, options: DatabaseOptions) -> Outcome<ClearwayStore> {
+        Ok(ClearwayStore::new(options.on_disk(Arc::new(self.0.fork())).open("lab")?))
+    }
+}
+
 /// A new bank on a database with these options. It is loaded before the log becomes slow.
 pub(super) fn bank(
     options: DatabaseOptions,
     scale: TpcbScale,
     skew: Skew,
 ) -> Outcome<(ClearwayStore, Tpcb<ClearwayStore>)> {
-    let fast = ClearwayStore::new(options.clone().log_delay(Duration::ZERO).open("lab")?);
-    Tpcb::prepare(&fast, scale, skew, 1, &|_| true)?;
-    fast.database().close()?;
-    let store = ClearwayStore::new(options.open("lab")?);
+    let image = Image::load(options.clone(), |store| {
+        Tpcb::prepare(store, scale, skew, 1, &|_| true).map(drop)
+    })?;
+    let store = image.open(options)?;
     let bank = Tpcb::prepare(&store, scale, skew, 1, &|_| true)?;
     Ok((store, bank))
 }
 
-/// Runs a workload: its throughput, what was waited for locks, and the flushes that it took.
+/// Runs a workload: its throughput, what was waited for locks, and the flushes that it took; and
+/// its commits.
 pub(super) fn measure<W: Workload<ClearwayStore>>(
     store: &ClearwayStore,
     workload: &W,
     plan: &Plan,
-) -> Outcome<Sample> {
+) -> Outcome<(Sample, u64)> {
     let before = store.database().stats().engine;
     let outcome = drive(store, workload, plan, &mut |_| true)?;
     let after = store.database().stats().engine;
     let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
     let seconds = outcome.elapsed.as_secs_f64().max(1e-9);
-    Ok(vec![
+    let sample = vec![
         ("tps", outcome.tps()),
+        ("aborts/tx", each(outcome.aborts)),
         ("waits/tx", each(after.lock.waits - before.lock.waits)),
         ("wait µs/tx", each(after.lock.wait_us - before.lock.wait_us)),
         ("flushes/s", (after.log.flushes - before.log.flushes) as f64 / seconds),
-    ])
+    ];
+    Ok((sample, outcome.commits))
 }
