@@ -11,6 +11,7 @@ mod elr_skew_latency;
 mod elr_tpcb_self_similar;
 mod few_rows;
 mod hot_row;
+mod flush_pipelining;
 mod flush_wait;
 mod intent_locks;
 mod log_agnostic_bound;
@@ -45,4 +46,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     hot_row::EXPERIMENT,
     log_agnostic_bound::EXPERIMENT,
     flush_wait::EXPERIMENT,
+    flush_pipelining::EXPERIMENT,
 ];
