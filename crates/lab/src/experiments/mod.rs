@@ -9,6 +9,7 @@ mod deadlock_wait;
 mod early_release_reads;
 mod elr_skew_latency;
 mod elr_tpcb_self_similar;
+mod elr_tpcc;
 mod few_rows;
 mod hot_row;
 mod flush_pipelining;
@@ -47,4 +48,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     log_agnostic_bound::EXPERIMENT,
     flush_wait::EXPERIMENT,
     flush_pipelining::EXPERIMENT,
+    elr_tpcc::EXPERIMENT,
 ];
