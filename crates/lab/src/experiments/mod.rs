@@ -25,6 +25,7 @@ mod log_read_back;
 mod noise;
 mod range_modes;
 mod runs;
+mod tatp_components;
 
 use crate::experiment::Experiment;
 
@@ -49,4 +50,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     flush_wait::EXPERIMENT,
     flush_pipelining::EXPERIMENT,
     elr_tpcc::EXPERIMENT,
+    tatp_components::EXPERIMENT,
 ];
