@@ -38,20 +38,10 @@ struct Options {
 }
 
 /// The length of outliers, and how many threads insert.
-const POINTS: [(usize, usize); 10] = [
-    (48, 2),
-    (1 << 10, 2),
-    (8 << 10, 2),
-    (16 << 10, 2),
-    (32 << 10, 2),
-    (48, 16),
-    (1 << 10, 16),
-    (8 << 10, 16),
-    (16 << 10, 16),
-    (32 << 10, 16),
-];
+const POINTS: [(usize, usize); 6] =
+    [(48, 2), (8 << 10, 2), (32 << 10, 2), (48, 16), (8 << 10, 16), (32 << 10, 16)];
 /// Where the paper's hybrid stops to scale, and the end, for each number of threads.
-const STOPS: [(usize, usize); 2] = [(2, 4), (7, 9)];
+const STOPS: [(usize, usize); 2] = [(1, 2), (4, 5)];
 /// How far ahead an equal may be.
 const TOLERANCE: f64 = 0.1;
 

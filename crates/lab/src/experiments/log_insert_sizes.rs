@@ -35,7 +35,7 @@ struct Options {
     threads: u32,
 }
 
-const SIZES: [usize; 7] = [48, 120, 264, 1 << 10, 4 << 10, 8 << 10, 12 << 10];
+const SIZES: [usize; 5] = [48, 120, 1 << 10, 4 << 10, 12 << 10];
 const COPY_AS_BUFFER: usize = STRATEGIES.len();
 const COPY: usize = COPY_AS_BUFFER + 1;
 /// How far the default may be behind the best.

@@ -24,8 +24,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     cases: &[],
 };
 
-const LEVELS: [usize; 5] = [1, 2, 8, 32, 64];
-const PLACES: [usize; 6] = [1, 2, 3, 4, 6, 10];
+const LEVELS: [usize; 4] = [1, 2, 8, 64];
+const PLACES: [usize; 4] = [1, 2, 4, 8];
 /// How far the default may be behind the best.
 const TOLERANCE: f64 = 0.1;
 
