@@ -56,7 +56,7 @@ fn pipelined(rounds: u64) -> Outcome<()> {
     let (store, row) = open(DeadlockMethod::Search)?;
     let mut last = None;
     for round in 0..rounds {
-        let pending = row.submit(&store, &mut ())?;
+        let pending = row.submit(&store, &mut (), &())?;
         if round % UNAWAITED == 0
             && let Some(last) = last.replace(pending)
         {

@@ -46,15 +46,24 @@ fn number(row: &[u8]) -> Option<u64> {
 
 impl Workload<ClearwayStore> for HotRow {
     type Client = ();
+    type Work = ();
     type Output = ();
+
+    fn types(&self) -> &'static [&'static str] {
+        &["increment"]
+    }
 
     fn client(&self, _seed: u64) {}
 
-    fn run(&self, store: &ClearwayStore, (): &mut ()) -> Result<()> {
+    fn draw(&self, (): &mut ()) -> (usize, ()) {
+        (0, ())
+    }
+
+    fn run(&self, store: &ClearwayStore, (): &mut (), (): &()) -> Result<()> {
         store.run("increment", |tx| self.increment(tx, || ()))
     }
 
-    fn submit(&self, store: &ClearwayStore, (): &mut ()) -> Result<Pending<()>> {
+    fn submit(&self, store: &ClearwayStore, (): &mut (), (): &()) -> Result<Pending<()>> {
         store.submit("increment", |tx| self.increment(tx, || ()))
     }
 }
