@@ -10,9 +10,11 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Instant,
 };
 
 use clearway_base::{Error, Lsn, Result};
+use clearway_sync::{ThreadWaker, thread};
 use clearway_txn::Committed;
 
 use crate::{statistics::Shard, timings::Timed};
@@ -116,6 +118,23 @@ impl<T> Pending<T> {
         self.take()
     }
 
+    /// Waits until the outcome is known, but no longer than until `deadline`. Returns whether it is
+    /// known, as [`is_ready`](Pending::is_ready) does; [`wait`](Pending::wait) gives it then.
+    ///
+    /// Unlike `wait` it leaves the writing of the log to others, so that it can return in time.
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        let waker = ThreadWaker::current();
+        let mut context = Context::from_waker(&waker);
+        while !self.poll_ready(&mut context) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            thread::park_timeout(left);
+        }
+        true
+    }
+
     /// The outcome if it is known by now, else `None`; `None` too after it was taken.
     pub fn try_take(&mut self) -> Option<Result<T>> {
         self.outcome.as_ref()?;
@@ -177,13 +196,12 @@ mod tests {
     use clearway_base::{Epoch, TxnId};
     use clearway_disk::{DelayedDisk, MemoryDisk};
     use clearway_log::{Log, LogOptions, Record, record_bytes};
-    use clearway_sync::thread;
 
     use super::*;
     use crate::{CommitMode, statistics::Statistics, timings::Timings};
 
-    #[test]
-    fn a_commit_in_a_log_that_is_being_closed_has_not_failed() {
+    /// A commit in a log that takes a tenth of a second to write and was not asked to yet.
+    fn commit() -> (Arc<Log>, Pending<()>) {
         let disk = Arc::new(DelayedDisk::new(MemoryDisk::new(), Duration::from_millis(100)));
         let log = Log::start(disk, LogOptions::default(), Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
         log.claim(record_bytes(0)).unwrap();
@@ -192,7 +210,24 @@ mod tests {
         let shard =
             Statistics::new(u64::MAX, &log, &Arc::default(), CommitMode::Durable, Timings::new(0))
                 .shard();
-        let mut pending = Pending::new((), Committed { ack, wrote: true }, None, shard);
+        let pending = Pending::new((), Committed { ack, wrote: true }, None, shard);
+        (log, pending)
+    }
+
+    #[test]
+    fn a_wait_with_a_deadline_ends_with_the_first_of_the_two() {
+        let (log, pending) = commit();
+        assert!(!pending.wait_until(Instant::now()), "it is only just being written");
+        assert!(pending.wait_until(Instant::now() + Duration::from_secs(3_600)));
+        assert!(pending.is_ready());
+        assert!(pending.wait_until(Instant::now()), "what is known needs no time");
+        pending.wait().unwrap();
+        log.close().unwrap();
+    }
+
+    #[test]
+    fn a_commit_in_a_log_that_is_being_closed_has_not_failed() {
+        let (log, mut pending) = commit();
         thread::scope(|scope| {
             scope.spawn(|| log.close().unwrap());
             while log.health().is_ok() {

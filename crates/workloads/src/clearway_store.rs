@@ -1,5 +1,7 @@
 //! Clearway as a [`Store`].
 
+use std::time::Instant;
+
 use clearway::{Database, Error, Pending, Result, Scan, Table, Transaction};
 
 use crate::store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
@@ -151,6 +153,10 @@ impl<T: Send> Outstanding<T, Error> for Pending<T> {
     #[inline]
     fn is_ready(&self) -> bool {
         Pending::is_ready(self)
+    }
+
+    fn wait_until(&self, deadline: Instant) -> bool {
+        Pending::wait_until(self, deadline)
     }
 
     fn wait(self) -> Result<T> {

@@ -5,7 +5,7 @@
 //! pipelined commits commits in `submit` and returns the result itself:
 //! `Result<T, E>` itself implements [`Outstanding`] for that.
 
-use std::ops::Bound;
+use std::{ops::Bound, time::Instant};
 
 /// An error of a [`Store`].
 pub trait StoreError: std::error::Error + Send + Sync + 'static {
@@ -131,6 +131,9 @@ pub trait Outstanding<T, E> {
     /// Whether [`wait`](Outstanding::wait) would return at once. Cheap: called often.
     fn is_ready(&self) -> bool;
 
+    /// Waits until it is ready, but no longer than until `deadline`; whether it is.
+    fn wait_until(&self, deadline: Instant) -> bool;
+
     /// Waits until the commit is durable.
     fn wait(self) -> Result<T, E>;
 }
@@ -138,6 +141,10 @@ pub trait Outstanding<T, E> {
 /// For engines whose `submit` returns only when all is done.
 impl<T, E> Outstanding<T, E> for Result<T, E> {
     fn is_ready(&self) -> bool {
+        true
+    }
+
+    fn wait_until(&self, _deadline: Instant) -> bool {
         true
     }
 

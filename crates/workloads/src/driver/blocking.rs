@@ -2,25 +2,31 @@
 
 use std::time::Instant;
 
-use super::{Agent, Measured, Workload};
+use super::{
+    Agent, Measured, Workload,
+    clients::{Clients, Next},
+};
 use crate::store::Store;
 
 /// Runs `clients` in turn until the run stops; `perform` does a transaction.
 pub(super) fn run<S: Store, W: Workload<S>>(
     agent: &Agent<'_, S, W>,
-    mut clients: Vec<W::Client>,
+    clients: Vec<W::Client>,
     perform: impl Fn(&W, &S, &mut W::Client, &W::Work) -> Result<(), S::Error>,
 ) -> Result<Measured, S::Error> {
     let mut measured = agent.measured();
-    loop {
-        for client in &mut clients {
-            if agent.stopped() {
-                return Ok(measured);
+    let mut clients = Clients::<S, W>::new(clients);
+    while !agent.stopped() {
+        match clients.next(agent.workload) {
+            Next::Turn(turn) => {
+                let started = Instant::now();
+                let client = clients.get(turn.client);
+                let result = perform(agent.workload, agent.store, client, &turn.work);
+                agent.settle(&mut measured, turn.kind, started, result)?;
+                clients.free_last(turn.client);
             }
-            let (kind, work) = agent.workload.draw(client);
-            let started = Instant::now();
-            let result = perform(agent.workload, agent.store, client, &work);
-            agent.settle(&mut measured, kind, started, result)?;
+            Next::Nobody(until) => agent.sleep(until),
         }
     }
+    Ok(measured)
 }

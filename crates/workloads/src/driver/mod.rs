@@ -6,11 +6,16 @@
 //! than clients a thread serves its clients in turn, so that `threads` transactions are in flight.
 //! *Unawaited*: the same, and it waits for nothing.
 //!
+//! A client may pause before it submits ([`Workload::pause`]); meanwhile its agent serves others,
+//! and who was due first comes first. An agent sleeps if there is nothing to do, and the end of the
+//! run wakes it.
+//!
 //! A transaction's latency runs from its submission to the moment its agent sees that it is
 //! durable. Counters and histograms are private to a thread and merged at the end; the live
 //! counter is one padded word per thread.
 
 mod blocking;
+mod clients;
 mod outcome;
 mod pipelined;
 
@@ -48,6 +53,17 @@ pub trait Workload<S: Store>: Sync {
     /// as an index into [`types`](Workload::types).
     fn draw(&self, client: &mut Self::Client) -> (usize, Self::Work);
 
+    /// For how long the client pauses before it submits what it has just drawn, which is of type
+    /// `kind`. Called once after each [`draw`](Workload::draw), by the driver only; what passes for
+    /// a pause is the time to think about the last result and the time to key this transaction in.
+    ///
+    /// The pause begins when the agent draws: after it has seen the client's last result, and at
+    /// the start of the run for the first transaction. It is the least that passes; an agent that
+    /// is busy with others when the client is due submits later. No latency contains any of it.
+    fn pause(&self, _client: &mut Self::Client, _kind: usize) -> Duration {
+        Duration::ZERO
+    }
+
     /// Does it and returns once it is durable.
     fn run(&self, store: &S, client: &mut Self::Client, work: &Self::Work) -> Result<(), S::Error>;
 
@@ -68,14 +84,16 @@ pub enum Commit {
     /// A thread waits for each commit.
     Blocking,
     /// Nobody waits: a transaction counts as soon as its locks are free. For experiments: it is the
-    /// bound of what a log could cost ("log-agnostic" in "Early Lock Release", figure 2).
+    /// bound of what a log could cost ("log-agnostic" in "Early Lock Release", figure 2). Nobody
+    /// looks at the outcome either: a rollback whose error is held back, because it has read what
+    /// is not durable yet, counts as a commit.
     Unawaited,
 }
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Logical clients: transactions in flight when pipelined.
+    /// Logical clients: when pipelined and without pauses, transactions in flight.
     pub clients: u32,
     /// Agent threads; `None`: as many as the machine has processors when pipelined, one for each
     /// client when blocking. Never more than clients.
@@ -146,6 +164,17 @@ impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
     fn stopped(&self) -> bool {
         // Relaxed: the flag carries no data; a late view costs one more transaction.
         self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps until then, or until the run is over, whose end unparks all agents; may return early.
+    /// The caller has looked whether the run is over and has not parked since.
+    fn sleep(&self, until: Option<Instant>) {
+        match until {
+            Some(until) => {
+                thread::park_timeout(until.saturating_duration_since(Instant::now()));
+            }
+            None => thread::park(),
+        }
     }
 
     /// Nothing measured yet.
@@ -229,7 +258,9 @@ pub fn drive<S: Store, W: Workload<S>>(
         if workers.iter().all(Result::is_ok) {
             watch(store, plan, &shared, started, aborts_before, on_tick);
         }
+        // Relaxed: who is woken sees it, because unparking happens before being unparked.
         shared.stop.store(true, Ordering::Relaxed);
+        workers.iter().flatten().for_each(|worker| worker.thread().unpark());
         workers.into_iter().map(|worker| worker.and_then(join::<S, _>)).collect()
     });
     let elapsed = started.elapsed();

@@ -1,25 +1,29 @@
-//! The pipelined agent: submit for a free client, reap what is durable, wait when all are out.
+//! The pipelined agent: submit for whoever's turn it is, reap what is durable, and wait when
+//! nobody's turn has come: for the oldest commit, or for the first client to have thought enough.
 
 use std::{collections::VecDeque, time::Instant};
 
-use super::{Agent, Measured, Workload};
+use super::{
+    Agent, Measured, Workload,
+    clients::{Clients, Next, Turn},
+};
 use crate::store::{Outstanding, Store};
 
 /// A client whose transaction is not durable yet.
 struct InFlight<S: Store, W: Workload<S>> {
-    client: W::Client,
+    client: usize,
     kind: usize,
     started: Instant,
     pending: S::Pending<W::Output>,
 }
 
-/// An agent's clients: each is either free or in flight.
+/// An agent's clients and which of them are in flight.
 ///
 /// Submissions of one agent become durable about in the order of submission, so one queue serves:
 /// only its front is looked at.
 struct Pipeline<'a, S: Store, W: Workload<S>> {
     agent: &'a Agent<'a, S, W>,
-    free: Vec<W::Client>,
+    clients: Clients<S, W>,
     in_flight: VecDeque<InFlight<S, W>>,
     measured: Measured,
 }
@@ -32,13 +36,13 @@ pub(super) fn run<S: Store, W: Workload<S>>(
     let mut pipeline = Pipeline {
         agent,
         in_flight: VecDeque::with_capacity(clients.len()),
-        free: clients,
+        clients: Clients::new(clients),
         measured: agent.measured(),
     };
     while !agent.stopped() {
-        match pipeline.free.pop() {
-            Some(client) => pipeline.submit(client)?,
-            None => pipeline.reap()?,
+        match pipeline.clients.next(agent.workload) {
+            Next::Turn(turn) => pipeline.submit(turn)?,
+            Next::Nobody(until) => pipeline.wait(until)?,
         }
         while pipeline.in_flight.front().is_some_and(|first| first.pending.is_ready()) {
             pipeline.reap()?;
@@ -51,17 +55,31 @@ pub(super) fn run<S: Store, W: Workload<S>>(
 }
 
 impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
-    fn submit(&mut self, mut client: W::Client) -> Result<(), S::Error> {
-        let (kind, work) = self.agent.workload.draw(&mut client);
+    fn submit(&mut self, turn: Turn<W::Work>) -> Result<(), S::Error> {
+        let Turn { client, kind, work } = turn;
         let started = Instant::now();
-        match self.agent.workload.submit(self.agent.store, &mut client, &work) {
+        let its = self.clients.get(client);
+        match self.agent.workload.submit(self.agent.store, its, &work) {
             Ok(pending) => self.in_flight.push_back(InFlight { client, kind, started, pending }),
             Err(error) => {
                 self.agent.settle(&mut self.measured, kind, started, Err(error))?;
-                self.free.push(client);
+                self.clients.free_first(client);
             }
         }
         Ok(())
+    }
+
+    /// Waits for the oldest transaction, but not beyond the time when a client is due, and frees
+    /// its client if it is durable.
+    fn wait(&mut self, until: Option<Instant>) -> Result<(), S::Error> {
+        match (self.in_flight.front(), until) {
+            (Some(oldest), Some(due)) if !oldest.pending.wait_until(due) => Ok(()),
+            (Some(_), _) => self.reap(),
+            (None, until) => {
+                self.agent.sleep(until);
+                Ok(())
+            }
+        }
     }
 
     /// Waits for the oldest transaction and frees its client.
@@ -69,7 +87,7 @@ impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
         let Some(oldest) = self.in_flight.pop_front() else { return Ok(()) };
         let result = oldest.pending.wait().map(drop);
         self.agent.settle(&mut self.measured, oldest.kind, oldest.started, result)?;
-        self.free.push(oldest.client);
+        self.clients.free_first(oldest.client);
         Ok(())
     }
 }

@@ -1,4 +1,6 @@
-//! The driver's counts, over Clearway in memory.
+//! The driver's counts, over Clearway in memory. What clients that pause do is in `pauses`.
+
+mod pauses;
 
 use std::time::Duration;
 
