@@ -69,7 +69,7 @@ pub(crate) struct RunArgs {
     /// [default: a temporary one, removed afterwards]
     #[arg(long, value_name = "D")]
     pub(crate) dir: Option<PathBuf>,
-    /// Clients: transactions in flight, spread over the threads
+    /// Clients: transactions in flight (unless clients think), spread over the threads
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
     pub(crate) clients: u32,
     /// Agent threads [default: one for each processor if pipelined, for each client if blocking]
@@ -207,7 +207,7 @@ impl OpenArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use clearway_workloads::{Skew, TatpTransaction, TpccTransaction};
+    use clearway_workloads::{Skew, TatpTransaction, TpccThink, TpccTransaction};
 
     use super::*;
 
@@ -243,13 +243,14 @@ mod tests {
         let BenchWorkload::Tatp(tatp) = bench.workload else { panic!("not TATP") };
         assert_eq!((tatp.subscribers, tatp.run.clients), (500, 8));
         assert_eq!(tatp.only, Some(TatpTransaction::UpdateLocation));
-        let line = "clearway bench tpcc --warehouses 3 --small --only payment --commit blocking";
+        let line = "clearway bench tpcc --warehouses 3 --small --only payment --think spec";
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
         let BenchWorkload::Tpcc(tpcc) = bench.workload else { panic!("not TPC-C") };
         assert_eq!((tpcc.warehouses, tpcc.small), (3, true));
         assert_eq!(tpcc.only, Some(TpccTransaction::Payment));
+        assert_eq!(TpccThink::from(tpcc.think), TpccThink::Spec);
     }
 
     #[test]
@@ -264,6 +265,7 @@ mod tests {
             "clearway bench tatp --branches 2",
             "clearway bench tpcc --warehouses 0",
             "clearway bench tpcc --only update-location",
+            "clearway bench tpcc --think hard",
             "clearway verify",
         ] {
             assert!(Args::try_parse_from(line.split(' ')).is_err(), "{line}");

@@ -45,4 +45,4 @@ pub use skew::{Sampler, Skew};
 pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
 pub use tatp::{Tatp, TatpAudit, TatpClient, TatpScale, TatpTransaction};
 pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbScale};
-pub use tpcc::{Tpcc, TpccClient, TpccMix, TpccReport, TpccScale, TpccTransaction};
+pub use tpcc::{Tpcc, TpccClient, TpccMix, TpccReport, TpccScale, TpccThink, TpccTransaction};

@@ -89,6 +89,11 @@ pub(crate) trait Bench {
     /// What the report says of the run beyond what it says of every run.
     fn figures(&self, loaded: &Self::Loaded, run: &Run) -> Vec<Figure>;
 
+    /// Whether clients pause between transactions, so that not all of them are in flight.
+    fn thinks(&self) -> bool {
+        false
+    }
+
     /// Its own options, for the report.
     fn options(&self) -> Map<String, Value>;
 }

@@ -17,6 +17,8 @@ pub(crate) struct Report<'a> {
     pub(crate) workload: &'static str,
     /// The workload's own options.
     pub(crate) options: Map<String, Value>,
+    /// Whether clients pause between transactions.
+    pub(crate) thinks: bool,
     pub(crate) args: &'a RunArgs,
     pub(crate) plan: &'a Plan,
     pub(crate) load: &'a Load,
@@ -48,10 +50,11 @@ impl Report<'_> {
         writeln!(out, "throughput        {} tps", grouped(run.tps() as u64))?;
         writeln!(
             out,
-            "commits           {} in {:.2} s, {} in flight on {} threads",
+            "commits           {} in {:.2} s, {} {} on {} threads",
             grouped(run.commits),
             run.elapsed.as_secs_f64(),
             grouped(u64::from(self.args.clients)),
+            if self.thinks { "clients that think" } else { "in flight" },
             run.threads
         )?;
         let quantiles = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];

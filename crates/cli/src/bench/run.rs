@@ -58,6 +58,7 @@ pub(crate) fn run<B: Bench>(bench: &B) -> Outcome {
     let report = Report {
         workload: B::NAME,
         options: bench.options(),
+        thinks: bench.thinks(),
         args,
         plan: &plan,
         load: &load,

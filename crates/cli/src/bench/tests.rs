@@ -55,6 +55,7 @@ fn report<B: Bench>(bench: &B, run: &Run, figures: Vec<Figure>, books: Books) ->
     let report = Report {
         workload: B::NAME,
         options: bench.options(),
+        thinks: bench.thinks(),
         args,
         plan: &plan,
         load: &load,
@@ -162,7 +163,7 @@ fn the_report_of_tpcc_counts_orders_and_payments() {
     let earlier = tpcc::Done { orders: 3, payments: 1 };
     assert_eq!(earlier.after(&run), tpcc::Done { orders: 10, payments: 3 });
 
-    let figures = tpcc::figures(&run);
+    let figures = args.throughput(&run);
     let found = |orders| {
         let mut report = TpccReport::default();
         (report.orders, report.payments) = (orders, 3);
@@ -174,13 +175,47 @@ fn the_report_of_tpcc_counts_orders_and_payments() {
     assert_eq!((&json["workload"], &json["tpmc"]), (&"tpcc".into(), &210.0.into()));
     assert_eq!((&json["options"]["only"], &json["consistent"]), (&"payment".into(), &true.into()));
     assert_eq!((&json["audit"]["orders"], &json["audit"]["payments"]), (&10.into(), &3.into()));
-    assert!(text.contains("\ntpmC              210 new orders a minute"), "{text}");
+    assert!(text.contains("\ntpmC              210 new orders a minute, without think"), "{text}");
+    assert!(text.contains("64 in flight on") && json["tpmc_share"].is_null(), "{text}");
+    assert_eq!(json["options"]["think"], "none");
 
     // An acknowledged order that is not there.
     let books = tpcc::books(&found(9), earlier.after(&run));
     let (text, json) = report(&args, &run, Vec::new(), books);
     assert_eq!(json["consistent"], Value::Bool(false));
     assert!(text.contains("NO: 9 orders and 3 payments for 10 and 3 commits; "), "{text}");
+}
+
+#[test]
+fn the_share_of_the_most_is_told_of_terminals_that_think() {
+    let names = clearway_workloads::TpccTransaction::ALL.map(|kind| kind.name());
+    let types = names.into_iter().zip([3, 4, 1, 1, 1]);
+    let run = a_run(types.map(|(name, commits)| of_type(name, commits, 0)).collect());
+    let told = |more: &str| {
+        let line = format!("clearway bench tpcc --memory --warehouses 7 {more}");
+        let BenchWorkload::Tpcc(args) = workload(&line) else { panic!("not TPC-C") };
+        let books = tpcc::books(&TpccReport::default(), tpcc::Done::default());
+        report(&args, &run, args.throughput(&run), books)
+    };
+    // Three in two seconds; seven times 12.86 were possible.
+    let (text, json) = told("--think spec --clients 70");
+    assert_eq!(json["options"]["think"], "spec");
+    assert!((json["tpmc_share"].as_f64().unwrap() - 90.0 / 90.02).abs() < 1e-9, "{json}");
+    assert!(text.contains("70 clients that think on 2 threads"), "{text}");
+    let lines = "\ntpmC              90 new orders a minute, with think times\n\
+                 tpmC share        100.0 % of 12.86 a warehouse, the most there can be\n";
+    assert!(text.contains(lines), "{text}");
+
+    for more in [
+        "--clients 70",
+        "--think none --clients 70",
+        "--think spec --clients 69",
+        "--think spec --clients 70 --only new-order",
+    ] {
+        let (text, json) = told(more);
+        assert!(json["tpmc_share"].is_null() && !text.contains("tpmC share"), "{more}: {text}");
+        assert_eq!(text.contains("with think times"), more.contains("spec"), "{more}: {text}");
+    }
 }
 
 #[test]

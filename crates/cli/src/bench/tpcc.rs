@@ -1,8 +1,8 @@
 //! `clearway bench tpcc`.
 
-use clap::Args as Group;
+use clap::{Args as Group, ValueEnum};
 use clearway_workloads::{
-    ClearwayStore, Outcome as Run, Tpcc, TpccMix, TpccReport, TpccScale, TpccTransaction,
+    ClearwayStore, Outcome as Run, Tpcc, TpccMix, TpccReport, TpccScale, TpccThink, TpccTransaction,
 };
 use serde_json::{Map, Value, json};
 
@@ -25,8 +25,30 @@ pub(crate) struct TpccArgs {
     /// Transactions of this type only: new-order, payment, order-status, delivery or stock-level
     #[arg(long, value_name = "TYPE", value_parser = parse_type)]
     pub(crate) only: Option<TpccTransaction>,
+    /// Keying and think times between a client's transactions. A warehouse has ten terminals, so
+    /// that 2 warehouses want 20 clients; and some 20 s pass between two transactions, so that a
+    /// run wants minutes
+    #[arg(long, value_enum, default_value_t = ThinkArg::None)]
+    pub(crate) think: ThinkArg,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum ThinkArg {
+    /// No times: as fast as it goes
+    None,
+    /// The specification's
+    Spec,
+}
+
+impl From<ThinkArg> for TpccThink {
+    fn from(arg: ThinkArg) -> TpccThink {
+        match arg {
+            ThinkArg::None => TpccThink::None,
+            ThinkArg::Spec => TpccThink::Spec,
+        }
+    }
 }
 
 fn parse_type(text: &str) -> Result<TpccTransaction, String> {
@@ -41,6 +63,30 @@ impl TpccArgs {
             true => TpccScale::small(self.warehouses),
             false => TpccScale::standard(self.warehouses),
         }
+    }
+
+    /// New orders a minute, which without think times are no tpmC that the specification would let
+    /// be published; with them and its terminals, also the share of the most that is possible.
+    pub(super) fn throughput(&self, run: &Run) -> Vec<Figure> {
+        let minutes = run.elapsed.as_secs_f64().max(1e-9) / 60.0;
+        let tpmc = commits(run, TpccTransaction::NewOrder) as f64 / minutes;
+        let how = if self.thinks() { "with" } else { "without" };
+        let text = format!("{} new orders a minute, {how} think times", grouped(tpmc as u64));
+        let mut figures = vec![Figure { label: "tpmC", text, field: "tpmc", value: tpmc.into() }];
+        if self.thinks() && self.only.is_none() && self.has_all_terminals() {
+            let most = TpccThink::MAXIMUM_TPMC;
+            let share = tpmc / (most * f64::from(self.warehouses));
+            let percent = share * 100.0;
+            let text = format!("{percent:.1} % of {most} a warehouse, the most there can be");
+            let (label, field) = ("tpmC share", "tpmc_share");
+            figures.push(Figure { label, text, field, value: share.into() });
+        }
+        figures
+    }
+
+    /// Whether there are as many clients as the specification's ten terminals for each warehouse.
+    fn has_all_terminals(&self) -> bool {
+        u64::from(self.run.clients) == 10 * u64::from(self.warehouses)
     }
 }
 
@@ -94,7 +140,8 @@ impl Bench for TpccArgs {
         progress: &(dyn Fn(u64) -> bool + Sync),
     ) -> clearway::Result<Self::Loaded> {
         let mix = self.only.map_or(TpccMix::Standard, TpccMix::Only);
-        Tpcc::prepare(store, self.scale(), mix, threads, progress)
+        let supplier = Tpcc::prepare(store, self.scale(), mix, threads, progress)?;
+        Ok(supplier.thinking(self.think.into()))
     }
 
     fn before(
@@ -123,7 +170,11 @@ impl Bench for TpccArgs {
     }
 
     fn figures(&self, _: &Self::Loaded, run: &Run) -> Vec<Figure> {
-        figures(run)
+        self.throughput(run)
+    }
+
+    fn thinks(&self) -> bool {
+        self.think == ThinkArg::Spec
     }
 
     fn options(&self) -> Map<String, Value> {
@@ -131,17 +182,9 @@ impl Bench for TpccArgs {
         options.insert("warehouses".into(), self.warehouses.into());
         options.insert("small".into(), self.small.into());
         options.insert("only".into(), self.only.map(TpccTransaction::name).into());
+        options.insert("think".into(), if self.thinks() { "spec" } else { "none" }.into());
         options
     }
-}
-
-/// New orders a minute. Clients do not think, so this is no tpmC that the specification would let
-/// be published, for which the terminals of a warehouse yield 12.86 at most.
-pub(super) fn figures(run: &Run) -> Vec<Figure> {
-    let minutes = run.elapsed.as_secs_f64().max(1e-9) / 60.0;
-    let tpmc = commits(run, TpccTransaction::NewOrder) as f64 / minutes;
-    let text = format!("{} new orders a minute, without think times", grouped(tpmc as u64));
-    vec![Figure { label: "tpmC", text, field: "tpmc", value: tpmc.into() }]
 }
 
 /// The data are consistent if all conditions hold and every acknowledged order and payment, and no

@@ -12,7 +12,9 @@
 //!
 //! Differences from the specification:
 //! - No terminals: what one would ask for is drawn, and of what it would show one figure is given
-//!   back. Clients do not think; a run's throughput is therefore no tpmC.
+//!   back.
+//! - Clients think only if they are told to ([`Tpcc::thinking`]): without, a run's throughput is no
+//!   tpmC. With it, what is keyed in is drawn before, its date included.
 //! - The types are drawn with the weights 45, 43, 4, 4 and 4, and not dealt from a deck.
 //! - Delivery is one transaction for all ten districts, as clause 2.7.2 allows, and runs like the
 //!   others instead of from a queue.
@@ -26,6 +28,7 @@ mod scale;
 
 mod mix;
 mod terminal;
+mod think;
 
 mod delivery;
 mod new_order;
@@ -36,6 +39,8 @@ mod stock_level;
 mod access;
 mod check;
 mod load;
+
+use std::time::Duration;
 
 use clearway_sync::atomic::{AtomicU32, Ordering};
 
@@ -50,6 +55,7 @@ pub use mix::{TpccMix, TpccTransaction};
 pub use scale::TpccScale;
 use terminal::Terminal;
 pub use terminal::TpccClient;
+pub use think::TpccThink;
 
 /// Districts of a warehouse.
 const DISTRICTS: u8 = 10;
@@ -64,6 +70,7 @@ pub struct Tpcc<S: Store> {
     tables: Tables<S>,
     scale: TpccScale,
     mix: TpccMix,
+    think: TpccThink,
     /// With which last names were drawn for loading.
     load_constant: u32,
     /// Highest history sequence that any client used before this run.
@@ -141,7 +148,13 @@ impl<S: Store> Tpcc<S> {
         let load_constant = load::load_if_absent(store, &tables, scale, threads, progress)?;
         let sequence_base = last_sequence(store, &tables.history)?;
         let clients = AtomicU32::new(0);
-        Ok(Tpcc { tables, scale, mix, load_constant, sequence_base, clients })
+        let think = TpccThink::None;
+        Ok(Tpcc { tables, scale, mix, think, load_constant, sequence_base, clients })
+    }
+
+    /// The same with clients that wait like this between their transactions; without, they do not.
+    pub fn thinking(self, think: TpccThink) -> Tpcc<S> {
+        Tpcc { think, ..self }
     }
 
     /// How large the data were when they were loaded.
@@ -194,6 +207,7 @@ impl<S: Store> Workload<S> for Tpcc<S> {
         TpccClient {
             terminal: Terminal::new(self.scale, self.load_constant, seed, number),
             sequence: self.sequence_base,
+            last: None,
             scratch: Scratch::default(),
         }
     }
@@ -215,6 +229,12 @@ impl<S: Store> Workload<S> for Tpcc<S> {
             }
         };
         (work.kind() as usize, work)
+    }
+
+    fn pause(&self, client: &mut TpccClient, kind: usize) -> Duration {
+        let next = TpccTransaction::ALL[kind];
+        let last = client.last.replace(next);
+        self.think.pause(&mut client.terminal.rng, last, next)
     }
 
     fn run(&self, store: &S, client: &mut TpccClient, work: &Work) -> Result<(), S::Error> {

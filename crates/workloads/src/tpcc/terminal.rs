@@ -6,7 +6,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{
-    DISTRICTS, TpccScale,
+    DISTRICTS, TpccScale, TpccTransaction,
     access::{Scratch, Who},
     random::{Distributions, between, chance, last_name},
 };
@@ -16,6 +16,8 @@ use crate::Rng;
 pub struct TpccClient {
     pub(super) terminal: Terminal,
     pub(super) sequence: u32,
+    /// The type of what it did last.
+    pub(super) last: Option<TpccTransaction>,
     pub(super) scratch: Scratch,
 }
 

@@ -152,6 +152,24 @@ fn runs_of_the_standard_mix_are_consistent_and_counted() {
 }
 
 #[test]
+fn clients_wait_if_they_are_told_to() {
+    let (_store, tpcc) = loaded(TpccScale::small(1), TpccMix::Standard);
+    let pauses = |tpcc: &Tpcc<ClearwayStore>| {
+        let mut client = tpcc.client(1);
+        [(); 30].map(|()| {
+            let (kind, _) = tpcc.draw(&mut client);
+            (kind, tpcc.pause(&mut client, kind))
+        })
+    };
+    assert!(pauses(&tpcc).iter().all(|(_, pause)| pause.is_zero()));
+    let tpcc = tpcc.thinking(TpccThink::Spec);
+    for (kind, pause) in pauses(&tpcc) {
+        let keying = if kind == TpccTransaction::NewOrder as usize { 18 } else { 2 };
+        assert!(pause > Duration::from_secs(keying), "{kind} {pause:?}");
+    }
+}
+
+#[test]
 fn a_second_run_with_the_same_seed_goes_on_from_the_first() {
     let (store, first) = loaded(TpccScale::small(1), TpccMix::Standard);
     run(&store, &first, Commit::Pipelined, 1);
