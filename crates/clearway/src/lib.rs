@@ -182,7 +182,7 @@ pub use options::{CommitMode, LockWait, Options};
 pub use pending::Pending;
 pub use pipeline::{Pipeline, PipelineOptions, PipelineStats, Ticket};
 pub use range::{KeyRange, Prefix, prefix};
-pub use scan::{Cursor, Entry, Scan};
+pub use scan::{Cursor, Entry, EntryRef, Scan};
 pub use statistics::{Stats, TypeStats};
 pub use table::Table;
 pub use timings::TypeTimings;

@@ -1,4 +1,7 @@
 //! Reading a range of keys in order.
+//!
+//! Each step exists twice: one gives the entry away, in two vectors of its own, and one lends it
+//! from the cursor's buffers until the next step. They lock the same and can be mixed.
 
 use clearway_base::{Error, Result};
 use clearway_tree::{Direction, ReadIntent};
@@ -7,6 +10,9 @@ use crate::{KeyRange, Table, Transaction};
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
+
+/// A key and its value, on loan until the next step.
+pub type EntryRef<'a> = (&'a [u8], &'a [u8]);
 
 /// A position in a key range that does not borrow its transaction, so that other operations can
 /// come between two steps. Made by [`Transaction::cursor`].
@@ -37,6 +43,43 @@ impl Cursor {
     /// every read, [`Error::Deadlock`] and [`Error::LockTimeout`] among them.
     pub fn next(&mut self, tx: &mut Transaction) -> Result<Option<Entry>> {
         let step = self.inner.next(&mut tx.inner);
+        tx.note(step)
+    }
+
+    /// As [`next`](Cursor::next), but the entry is lent: it stays in the cursor's memory, which
+    /// the next step uses again, so that a long scan allocates nothing for its entries. It borrows
+    /// the cursor and not the transaction, which can write meanwhile.
+    ///
+    /// ```
+    /// use clearway::Direction;
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let (stock, orders) = (db.table("stock")?, db.table("orders")?);
+    /// db.transact("reorder", |tx| {
+    ///     tx.put(&stock, "nails", b"3")?;
+    ///     tx.put(&stock, "nuts", b"80")?;
+    ///     let mut cursor = tx.cursor(&stock, "n"..="o", Direction::Ascending)?;
+    ///     while let Some((name, count)) = cursor.next_ref(tx)? {
+    ///         if count.len() < 2 {
+    ///             tx.put(&orders, name, b"100")?;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(db.begin().get(&orders, "nails")?.as_deref(), Some(&b"100"[..]));
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `next`.
+    #[inline]
+    pub fn next_ref(&mut self, tx: &mut Transaction) -> Result<Option<EntryRef<'_>>> {
+        let found = self.advance(tx)?;
+        Ok(found.then(|| self.inner.entry()))
+    }
+
+    #[inline]
+    fn advance(&mut self, tx: &mut Transaction) -> Result<bool> {
+        let step = self.inner.advance(&mut tx.inner);
         tx.note(step)
     }
 }
@@ -99,24 +142,64 @@ impl<'tx> Scan<'tx> {
         }
         self
     }
+
+    /// The next entry, lent: it stays in the scan's memory, which the next step uses again, so
+    /// that a long scan allocates nothing for its entries. `None` at the end of the range, and
+    /// after an error. Steps of this kind and the iterator's can be mixed.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let words = db.table("words")?;
+    /// let longest = db.transact("longest", |tx| {
+    ///     ["so", "such", "some"].iter().try_for_each(|word| tx.insert(&words, word, ""))?;
+    ///     let (mut longest, mut scan) = (0, tx.scan(&words, ..));
+    ///     while let Some((word, _)) = scan.next_ref()? {
+    ///         longest = longest.max(word.len());
+    ///     }
+    ///     Ok(longest)
+    /// })?;
+    /// assert_eq!(longest, 4);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of every read, as the iterator's.
+    #[inline]
+    pub fn next_ref(&mut self) -> Result<Option<EntryRef<'_>>> {
+        let found = self.step(Cursor::advance, |found| *found)?;
+        Ok(match &self.state {
+            State::Open(cursor) if found == Some(true) => Some(cursor.inner.entry()),
+            _ => None,
+        })
+    }
+
+    /// Takes a step with the cursor, and ends the scan unless it `goes_on`. `None` after the end.
+    #[inline]
+    fn step<T>(
+        &mut self,
+        step: impl FnOnce(&mut Cursor, &mut Transaction) -> Result<T>,
+        goes_on: impl FnOnce(&T) -> bool,
+    ) -> Result<Option<T>> {
+        // The cursor stays where it is: it is large, and an entry may be on loan from it.
+        if let State::Open(cursor) = &mut self.state {
+            let found = step(cursor, self.tx);
+            if !found.as_ref().is_ok_and(goes_on) {
+                self.state = State::Done;
+            }
+            return found.map(Some);
+        }
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Failed(error) => Err(error),
+            State::Open(_) | State::Done => Ok(None),
+        }
+    }
 }
 
 impl Iterator for Scan<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Result<Entry>> {
-        let step = match std::mem::replace(&mut self.state, State::Done) {
-            State::Open(mut cursor) => {
-                let step = cursor.next(self.tx);
-                if matches!(step, Ok(Some(_))) {
-                    self.state = State::Open(cursor);
-                }
-                step
-            }
-            State::Failed(error) => Err(error),
-            State::Done => Ok(None),
-        };
-        step.transpose()
+        self.step(Cursor::next, Option::is_some).map(Option::flatten).transpose()
     }
 }
 

@@ -128,6 +128,60 @@ fn scans_honour_every_kind_of_bound_in_both_directions() {
 }
 
 #[test]
+fn entries_on_loan_are_those_of_the_iterator() {
+    let (db, t) = with_table();
+    let large = [3; 20_000]; // In pages of its own.
+    db.transact("fill", |tx| {
+        (0..200u8).try_for_each(|k| tx.insert(&t, [k], &large[..usize::from(k % 50) * 400]))
+    })
+    .unwrap();
+    let mut tx = db.begin();
+    for descending in [false, true] {
+        let scan = |tx: &mut clearway::Transaction| match descending {
+            true => tx.scan_descending(&t, [1]..[190]).collect::<Result<Vec<_>, _>>(),
+            false => tx.scan(&t, [1]..[190]).collect(),
+        };
+        let expected = scan(&mut tx).unwrap();
+        let mut lending = match descending {
+            true => tx.scan_descending(&t, [1]..[190]),
+            false => tx.scan(&t, [1]..[190]),
+        };
+        for (at, (key, value)) in expected.iter().enumerate() {
+            // Mixed with the other kind of step.
+            if at % 7 == 0 {
+                assert_eq!(lending.next().unwrap().unwrap(), (key.clone(), value.clone()));
+            } else {
+                assert_eq!(lending.next_ref().unwrap(), Some((&key[..], &value[..])));
+            }
+        }
+        assert_eq!(lending.next_ref().unwrap(), None);
+        assert!(lending.next().is_none());
+    }
+}
+
+#[test]
+fn a_scan_that_lends_tells_its_error_once_and_ends() {
+    let (db, t) = with_table();
+    db.transact("fill", |tx| (0..3u8).try_for_each(|k| tx.insert(&t, [k], b"row"))).unwrap();
+    let (mut holder, mut tx) = (db.begin(), db.begin());
+    holder.put(&t, [1], b"mine").unwrap();
+    tx.lock_wait(clearway::LockWait::Never);
+    let mut scan = tx.scan(&t, ..);
+    assert_eq!(scan.next_ref().unwrap(), Some((&[0][..], &b"row"[..])));
+    assert!(matches!(scan.next_ref(), Err(Error::WouldBlock { .. })));
+    assert_eq!(scan.next_ref().unwrap(), None);
+    drop(scan);
+    // A cursor goes on from where it was.
+    let mut cursor = tx.cursor(&t, [0].., Direction::Ascending).unwrap();
+    assert_eq!(cursor.next_ref(&mut tx).unwrap(), Some((&[0][..], &b"row"[..])));
+    assert!(matches!(cursor.next_ref(&mut tx), Err(Error::WouldBlock { .. })));
+    holder.commit().unwrap();
+    assert_eq!(cursor.next_ref(&mut tx).unwrap(), Some((&[1][..], &b"mine"[..])));
+    let mut other = db.begin();
+    assert!(matches!(cursor.next_ref(&mut other), Err(Error::TransactionEnded)));
+}
+
+#[test]
 fn a_cursor_lets_writes_come_between_its_steps() {
     let (db, t) = with_table();
     db.transact("fill", |tx| (0..5u8).try_for_each(|k| tx.insert(&t, [k], b"old"))).unwrap();

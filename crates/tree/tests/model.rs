@@ -109,17 +109,59 @@ impl Run {
         assert_eq!(txn.scan(tree, range.clone(), direction).unwrap(), expected, "{range:02x?}");
     }
 
+    /// A cursor between whose steps the transaction itself writes: slots move, and leaves split and
+    /// merge, under the place that the cursor remembers.
+    fn walk(&mut self, tree: &Tree, txn: &mut Txn, model: &mut Model) {
+        let is_up = self.random.below(2) == 0;
+        let direction = if is_up { Direction::Ascending } else { Direction::Descending };
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let mut cursor = tree.cursor(all.0, all.1, direction, ReadIntent::Read);
+        if self.random.below(4) == 0 {
+            cursor.skip_locked();
+        }
+        let mut at: Option<Vec<u8>> = None;
+        loop {
+            let expected = match &at {
+                None if is_up => model.iter().next(),
+                None => model.iter().next_back(),
+                Some(at) if is_up => {
+                    model.range((Bound::Excluded(at.clone()), Bound::Unbounded)).next()
+                }
+                Some(at) => model.range(..at.clone()).next_back(),
+            };
+            // A record of one's own, or one on loan.
+            let found = match self.random.below(2) {
+                0 => cursor.next(tree, txn).unwrap(),
+                _ => {
+                    let found = cursor.advance(tree, txn).unwrap();
+                    found.then(|| (cursor.entry().0.to_vec(), cursor.entry().1.to_vec()))
+                }
+            };
+            assert_eq!(found.as_ref().map(|(key, value)| (key, value)), expected, "after {at:?}");
+            let Some((key, _)) = found else { return };
+            if self.random.below(4) == 0 {
+                tree.delete(txn, &mut self.hint, &key).unwrap();
+                model.remove(&key);
+            }
+            at = Some(key);
+            for _ in 0..self.random.below(3) {
+                self.write(tree, txn, model);
+            }
+        }
+    }
+
     /// One transaction.
     fn transaction(&mut self, db: &Database, tree: &Tree, committed: &mut Model) {
         let (mut txn, mut model) = (db.begin(), committed.clone());
         txn.latches_are_checked = self.random.below(20) == 0;
         let mut savepoint = (0, model.clone());
         for _ in 0..1 + self.random.below(12) {
-            match self.random.below(16) {
+            match self.random.below(17) {
                 0..11 => self.write(tree, &mut txn, &mut model),
                 11 | 12 => self.read(tree, &mut txn, &model),
                 13 => self.scan(tree, &mut txn, &model),
-                14 => savepoint = (txn.undo.len(), model.clone()),
+                14 if self.random.below(4) == 0 => self.walk(tree, &mut txn, &mut model),
+                14 | 15 => savepoint = (txn.undo.len(), model.clone()),
                 _ => {
                     txn.rollback_to(tree, savepoint.0);
                     model = savepoint.1.clone();

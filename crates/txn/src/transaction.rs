@@ -7,7 +7,7 @@ use clearway_base::{
     zoo::{self, Bug},
 };
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
-use clearway_tree::{Direction, LeafHint, ReadIntent};
+use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
 use crate::{
     finish::{self, Committed},
@@ -349,15 +349,39 @@ impl Cursor {
     /// of every read.
     #[allow(clippy::should_implement_trait)] // It needs the transaction.
     pub fn next(&mut self, txn: &mut Transaction) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.step(txn, |inner, tree, slot| inner.next(tree, slot))
+    }
+
+    /// As [`next`](Self::next), but the entry stays in the cursor, in memory that the next step
+    /// uses again: whether there is one, which is then [`entry`](Self::entry).
+    ///
+    /// # Errors
+    /// Those of `next`.
+    #[inline]
+    pub fn advance(&mut self, txn: &mut Transaction) -> Result<bool> {
+        self.step(txn, |inner, tree, slot| inner.advance(tree, slot))
+    }
+
+    /// Key and value of the entry that the last [`advance`](Self::advance) came to. Means nothing
+    /// if that answered anything but `true`.
+    #[inline]
+    pub fn entry(&self) -> (&[u8], &[u8]) {
+        self.inner.entry()
+    }
+
+    #[inline]
+    fn step<R>(
+        &mut self,
+        txn: &mut Transaction,
+        step: impl FnOnce(&mut clearway_tree::Cursor, &Tree, &mut Slot) -> Result<R>,
+    ) -> Result<R> {
         if (txn.opening, txn.id) != (self.opening, self.txn) {
             return Err(Error::TransactionEnded);
         }
         let Cursor { table, mode, inner, .. } = self;
-        txn.run(table, *mode, |slot, _| inner.next(table.tree(), slot))
+        txn.run(table, *mode, |slot, _| step(inner, table.tree(), slot))
     }
-}
 
-impl Cursor {
     /// From here on the cursor returns only records whose locks are free or the transaction's own,
     /// passes over the others instead of waiting, and locks what it returns and nothing else.
     /// Only the table's intent lock may be waited for.

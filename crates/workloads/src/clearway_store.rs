@@ -139,10 +139,9 @@ impl Operations for ClearwayTransaction<'_> {
     }
 }
 
-fn walk(scan: Scan<'_>, visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
-    for entry in scan {
-        let (key, row) = entry?;
-        if !visit(&key, &row) {
+fn walk(mut scan: Scan<'_>, visit: &mut dyn FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+    while let Some((key, row)) = scan.next_ref()? {
+        if !visit(key, row) {
             break;
         }
     }

@@ -45,9 +45,8 @@ impl Cursor {
             // The first key there can be.
             Bound::Unbounded => (&[][..], true),
         };
-        let leaf = Cursor::leaf(&mut self.hint, tree, key)?;
+        let (leaf, found) = Cursor::find(&mut self.hint, tree, key)?;
         let node = Node::new(&*leaf);
-        let found = node.find(key);
         let is_boundary = found.is_ok() || node.low_fence() == key;
         self.candidate.clear();
         self.candidate.extend_from_slice(key);
@@ -79,9 +78,9 @@ impl Cursor {
         ctx: &mut C,
         waited: &mut Waited,
     ) -> Result<Step> {
-        let leaf = Cursor::leaf(&mut self.hint, tree, &self.position)?;
+        let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.position)?;
         let node = Node::new(&*leaf);
-        let slot = match node.find(&self.position) {
+        let slot = match found {
             Ok(slot) => slot + 1,
             Err(slot) => slot,
         };
@@ -97,9 +96,8 @@ impl Cursor {
         // The boundary is the low fence of the next leaf, and is locked under that leaf's latch.
         // Nobody can put a key before it meanwhile: the gap is locked (invariant 1).
         drop(leaf);
-        let leaf = Cursor::leaf(&mut self.hint, tree, &self.candidate)?;
+        let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.candidate)?;
         let node = Node::new(&*leaf);
-        let found = node.find(&self.candidate);
         if found.is_err() && node.low_fence() != self.candidate {
             return Ok(Step::Moved); // Merged away, no record: look again from the position.
         }

@@ -3,6 +3,8 @@
 //! A leaf owns its low fence and everything above, so the leaf *before* a position cannot be asked
 //! for by that position itself. It is asked for by a key that lies between the position and every
 //! valid key below it ([`probe_below`]); then descents, hints and searches work as for any key.
+//! Where the hint still names the position's slot, and that is not the leaf's first, the boundary
+//! before it is in the slot before.
 
 use std::ops::Bound;
 
@@ -44,9 +46,8 @@ impl Cursor {
         waited: &mut Waited,
     ) -> Result<Step> {
         let Bound::Included(key) = &self.upper else { return Ok(Step::Moved) };
-        let leaf = Cursor::leaf(&mut self.hint, tree, key)?;
+        let (leaf, found) = Cursor::find(&mut self.hint, tree, key)?;
         let node = Node::new(&*leaf);
-        let found = node.find(key);
         if let Err(below) = found
             && node.low_fence() != *key
         {
@@ -69,11 +70,18 @@ impl Cursor {
         if !self.at_infinity && self.is_at_lower_end() {
             return Ok(Step::End);
         }
+        if !self.at_infinity
+            && self.hint.slot > 0
+            && let Some(leaf) = tree.leaf_with(&self.position, &self.hint)
+        {
+            let below = self.hint.slot;
+            return self.descend_to(tree, ctx, waited, leaf, below);
+        }
         let position = (!self.at_infinity).then_some(&self.position[..]);
         probe_below(position, tree.limits.key_len_max, &mut self.probe);
-        let leaf = Cursor::leaf(&mut self.hint, tree, &self.probe)?;
+        let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.probe)?;
         let node = Node::new(&*leaf);
-        let below = match node.find(&self.probe) {
+        let below = match found {
             Ok(slot) => slot + 1,
             Err(slot) => slot,
         };
@@ -109,11 +117,7 @@ impl Cursor {
             return Ok(Step::End);
         }
         let mode = self.mode_of(node, slot, Part::S);
-        let step = self.take(tree, ctx, waited, leaf, (slot, mode))?;
-        if zoo::has(Bug::ResumedBySlot) && !matches!(step, Step::Wait(..)) {
-            self.hint.slot = slot.unwrap_or(0);
-        }
-        Ok(step)
+        self.take(tree, ctx, waited, leaf, (slot, mode))
     }
 
     /// Whether nothing of the range is below `position`.

@@ -3,8 +3,9 @@
 //! What it is
 //! : A cursor is a position, not a copy: each step latches a leaf, looks up the position by key,
 //!   locks what the protocol asks for, copies one record out and lets the latch go. Between steps
-//!   it holds no latch, and remembers a leaf only as a hint. So splits, merges, adoptions,
-//!   evictions and the transaction's own writes in between are harmless.
+//!   it holds no latch, and remembers leaf and slot only as a hint: a slot counts if it still has
+//!   the position's key, and then no search is needed. So splits, merges, adoptions, evictions and
+//!   the transaction's own writes in between are harmless.
 //!
 //! Invariants
 //! 1. *Ascending.* Once started, the gap from `position` to the next boundary is locked, so nobody
@@ -19,7 +20,9 @@
 //!    rule that makes an insert of that key ask for the same lock).
 //! 5. A cursor that skips what is locked ([`Cursor::skip_locked`]) keeps none of 1 to 4 but
 //!    "nothing is returned that was read before its lock was granted": see `skip`.
-//! 6. After a wait the step starts over from `position`; the lock is kept if it is still the one to
+//! 6. *Buffers stay.* Keys and values are copied into vectors that the cursor keeps, so that a step
+//!    allocates nothing; who wants a record of its own takes or copies them.
+//! 7. After a wait the step starts over from `position`; the lock is kept if it is still the one to
 //!    take.
 //!
 //! What is locked (key part, then gap part; with update intent `X` takes the place of the key's `S`
@@ -94,6 +97,8 @@ pub struct Cursor {
     /// The boundary that a step looks at, and the key that a descending step searches for.
     candidate: Vec<u8>,
     probe: Vec<u8>,
+    /// The value of the record at `position`, if the last step came to one.
+    value: Vec<u8>,
     /// Looks since the position moved.
     looks: u32,
     /// Whether records that others have locked are passed over; see `skip`.
@@ -108,8 +113,8 @@ const LOOKS_MAX: u32 = 1_000;
 
 /// What one look came to.
 enum Step {
-    /// A record.
-    Record(Vec<u8>, Vec<u8>),
+    /// A record: its key is the position.
+    Record,
     /// The position moved over a ghost or a border, or has to be looked up anew.
     Moved,
     /// Wait for this lock first.
@@ -140,6 +145,7 @@ impl Tree {
             hint: LeafHint::default(),
             candidate: Vec::new(),
             probe: Vec::new(),
+            value: Vec::new(),
             looks: 0,
             skips: false,
             includes: false,
@@ -170,8 +176,18 @@ impl Cursor {
         tree: &Tree,
         ctx: &mut C,
     ) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let found = self.advance(tree, ctx)?;
+        Ok(found.then(|| (self.position.clone(), std::mem::take(&mut self.value))))
+    }
+
+    /// As [`next`](Cursor::next), but the record stays in the cursor, whose buffers the next step
+    /// uses again: `true` if there is one, and then [`entry`](Cursor::entry) is it.
+    ///
+    /// # Errors
+    /// Those of `next`.
+    pub fn advance<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
         if self.skips {
-            return self.next_free(tree, ctx);
+            return self.advance_free(tree, ctx);
         }
         let mut waited = Waited::default();
         while self.state != State::End {
@@ -180,7 +196,7 @@ impl Cursor {
                 Direction::Descending => self.descend(tree, ctx, &mut waited)?,
             };
             match step {
-                Step::Record(key, value) => return Ok(Some((key, value))),
+                Step::Record => return Ok(true),
                 Step::Moved if self.looks < LOOKS_MAX => self.looks += 1,
                 Step::Moved => {
                     let detail = "a cursor finds no way on from its position".into();
@@ -193,7 +209,14 @@ impl Cursor {
                 }
             }
         }
-        Ok(None)
+        Ok(false)
+    }
+
+    /// Key and value of the record that the last [`advance`](Cursor::advance) came to. Means
+    /// nothing if that answered anything but `true`.
+    #[inline]
+    pub fn entry(&self) -> (&[u8], &[u8]) {
+        (&self.position, &self.value)
     }
 
     /// Whether `candidate` lies beyond the position, as it does in every sound tree: a damaged one
@@ -207,9 +230,16 @@ impl Cursor {
             }
     }
 
-    /// Latches the leaf of `key`.
-    fn leaf<'t>(hint: &mut LeafHint, tree: &'t Tree, key: &[u8]) -> Result<SharedPage<'t>> {
-        tree.leaf(key, hint, &mut None)
+    /// Latches the leaf of `key`, and says where in it the key is or would be.
+    #[inline]
+    fn find<'t>(
+        hint: &mut LeafHint,
+        tree: &'t Tree,
+        key: &[u8],
+    ) -> Result<(SharedPage<'t>, std::result::Result<usize, usize>)> {
+        let (leaf, known): (SharedPage<'t>, _) = tree.leaf_and_slot(key, hint, &mut None)?;
+        let found = known.map_or_else(|| Node::new(&*leaf).find(key), Ok);
+        Ok((leaf, found))
     }
 
     /// The mode for `candidate`, a boundary inside the range: `slot` is its record, if it has one.
@@ -240,23 +270,30 @@ impl Cursor {
         }
         waited.settle(ctx, id);
         let node = Node::new(&*leaf);
-        let slot = slot.filter(|&slot| !node.is_ghost(slot));
-        let mut value = Vec::new();
-        if let Some(slot) = slot {
-            value.extend_from_slice(node.value(slot));
-            if node.is_overflow(slot) {
-                drop(leaf);
-                // Before the position moves, so that an error leaves it where it was.
-                tree.load_value(&mut value)?;
-            }
+        let at = slot.unwrap_or(0);
+        let is_record = slot.is_some_and(|slot| !node.is_ghost(slot));
+        if is_record {
+            self.copy_value(tree, leaf, at)?;
         }
+        self.hint.slot = at;
         self.state = State::Between;
         self.at_infinity = false;
         self.looks = 0;
-        self.position.clone_from(&self.candidate);
-        match slot {
-            Some(_) => Ok(Step::Record(self.candidate.clone(), value)),
-            None => Ok(Step::Moved),
+        std::mem::swap(&mut self.position, &mut self.candidate);
+        Ok(if is_record { Step::Record } else { Step::Moved })
+    }
+
+    /// Copies the value of the record at `slot`, which is locked. Done before the position moves,
+    /// so that an error leaves it where it was.
+    #[inline]
+    fn copy_value(&mut self, tree: &Tree, leaf: SharedPage<'_>, slot: usize) -> Result<()> {
+        let node = Node::new(&*leaf);
+        self.value.clear();
+        self.value.extend_from_slice(node.value(slot));
+        if node.is_overflow(slot) {
+            drop(leaf);
+            tree.load_value(&mut self.value)?;
         }
+        Ok(())
     }
 }

@@ -34,8 +34,6 @@ use super::{Cursor, Direction, State};
 use crate::node::Node;
 use crate::{Context, Tree};
 
-type Entry = (Vec<u8>, Vec<u8>);
-
 impl Cursor {
     /// From here on the cursor returns only records whose locks are free, or the transaction's own,
     /// and locks nothing but them: see the head of this module.
@@ -43,26 +41,22 @@ impl Cursor {
         self.skips = true;
     }
 
-    /// The next record that can be locked at once.
-    pub(super) fn next_free<C: Context>(
-        &mut self,
-        tree: &Tree,
-        ctx: &mut C,
-    ) -> Result<Option<Entry>> {
+    /// Goes to the next record that can be locked at once; whether there is one.
+    pub(super) fn advance_free<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
         while self.state != State::End {
             let found = match self.direction {
                 Direction::Ascending => self.pass_up(tree, ctx)?,
                 Direction::Descending => self.pass_down(tree, ctx)?,
             };
-            if found.is_some() {
-                return Ok(found);
+            if found {
+                return Ok(true);
             }
         }
-        Ok(None)
+        Ok(false)
     }
 
     /// Looks through what is left of one leaf, upwards.
-    fn pass_up<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<Option<Entry>> {
+    fn pass_up<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
         if self.state == State::Start {
             let (key, included) = match &self.lower {
                 Bound::Included(key) => (&key[..], true),
@@ -72,9 +66,9 @@ impl Cursor {
             self.position.extend_from_slice(key);
             (self.includes, self.state) = (included, State::Between);
         }
-        let leaf = Cursor::leaf(&mut self.hint, tree, &self.position)?;
+        let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.position)?;
         let node = Node::new(&*leaf);
-        let first = match node.find(&self.position) {
+        let first = match found {
             Ok(slot) => slot + usize::from(!self.includes),
             Err(slot) => slot,
         };
@@ -83,26 +77,26 @@ impl Cursor {
             node.key_into(slot, &mut self.candidate);
             if self.is_above(&self.candidate) {
                 self.state = State::End;
-                return Ok(None);
+                return Ok(false);
             }
             if self.locks(tree, ctx, node, slot) {
-                return self.copy(tree, leaf, slot).map(Some);
+                return self.copy(tree, leaf, slot);
             }
         }
         if !node.end_into(&mut self.candidate) || self.is_above(&self.candidate) {
             self.state = State::End;
-            return Ok(None);
+            return Ok(false);
         }
         if self.candidate <= self.position {
             return Err(tree.misplaced(leaf.id(), "a leaf ends before it begins".into()));
         }
         self.position.clone_from(&self.candidate);
         self.includes = true;
-        Ok(None)
+        Ok(false)
     }
 
     /// Looks through what is left of one leaf, downwards.
-    fn pass_down<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<Option<Entry>> {
+    fn pass_down<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
         if self.state == State::Start {
             match &self.upper {
                 Bound::Included(key) => {
@@ -116,7 +110,7 @@ impl Cursor {
         }
         if !self.includes && !self.at_infinity && self.ends_below(&self.position) {
             self.state = State::End;
-            return Ok(None);
+            return Ok(false);
         }
         if self.includes {
             self.probe.clone_from(&self.position);
@@ -124,9 +118,9 @@ impl Cursor {
             let position = (!self.at_infinity).then_some(&self.position[..]);
             probe_below(position, tree.limits.key_len_max, &mut self.probe);
         }
-        let leaf = Cursor::leaf(&mut self.hint, tree, &self.probe)?;
+        let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.probe)?;
         let node = Node::new(&*leaf);
-        let below = match node.find(&self.probe) {
+        let below = match found {
             Ok(slot) => slot + 1,
             Err(slot) => slot,
         };
@@ -136,10 +130,10 @@ impl Cursor {
                 // The gap behind it reaches into the range.
                 ctx.check(tree.lock_of(&self.candidate), RangeMode::NN);
                 self.state = State::End;
-                return Ok(None);
+                return Ok(false);
             }
             if self.locks(tree, ctx, node, slot) {
-                return self.copy(tree, leaf, slot).map(Some);
+                return self.copy(tree, leaf, slot);
             }
         }
         node.low_fence_into(&mut self.candidate);
@@ -150,7 +144,7 @@ impl Cursor {
         }
         self.position.clone_from(&self.candidate);
         (self.includes, self.at_infinity) = (false, false);
-        Ok(None)
+        Ok(false)
     }
 
     /// Tries to lock `candidate`, the record at `slot`. Its tag counts in any case (invariant 4).
@@ -179,17 +173,12 @@ impl Cursor {
     }
 
     /// Moves to `candidate`, the record at `slot`, which is locked, and copies it.
-    fn copy(&mut self, tree: &Tree, leaf: SharedPage<'_>, slot: usize) -> Result<Entry> {
-        let node = Node::new(&*leaf);
-        let mut value = node.value(slot).to_vec();
-        if node.is_overflow(slot) {
-            drop(leaf);
-            // Before the position moves, so that an error leaves it where it was.
-            tree.load_value(&mut value)?;
-        }
-        self.position.clone_from(&self.candidate);
+    fn copy(&mut self, tree: &Tree, leaf: SharedPage<'_>, slot: usize) -> Result<bool> {
+        self.copy_value(tree, leaf, slot)?;
+        self.hint.slot = slot;
+        std::mem::swap(&mut self.position, &mut self.candidate);
         (self.includes, self.at_infinity) = (false, false);
-        Ok((self.candidate.clone(), value))
+        Ok(true)
     }
 
     /// Whether no key of the range is below `key`.

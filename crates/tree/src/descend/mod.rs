@@ -160,6 +160,18 @@ impl Tree {
         self.descend(key, hint, debt).map(|leaf| (leaf, None))
     }
 
+    /// The leaf that `hint` names, if `key` is in the very slot that it names too.
+    #[inline]
+    pub(crate) fn leaf_with(&self, key: &[u8], hint: &LeafHint) -> Option<SharedPage<'_>> {
+        if hint.page == PageId::NONE {
+            return None;
+        }
+        let leaf = self.pool.shared(hint.page).ok()?;
+        let node = Node::new(&*leaf);
+        let has_key = node.is_leaf() && node.tree() == self.id && node.has_key_at(hint.slot, key);
+        has_key.then_some(leaf)
+    }
+
     /// Where `key` belongs, if the page is a leaf of this tree.
     #[inline]
     pub(crate) fn leaf_place(&self, page: &[u8], key: &[u8]) -> Option<Place> {
