@@ -8,7 +8,7 @@ use clearway_base::{Error, KeySample, LockName};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{DeadlockMethod, LockId, LockOptions, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, EngineOptions, Lost, Table};
+use clearway_txn::{Engine, EngineOptions, Lost, Table, Transaction};
 
 use rig::{check, commit, contents, get, open_with, options, put, start};
 
@@ -139,22 +139,45 @@ fn until_somebody_waits(engine: &Engine, otherwise: impl Fn() -> bool) {
     }
 }
 
+/// A transaction that did `first`, has lost a deadlock in `then`, and has been rolled back. The other
+/// one of the deadlock holds `theirs`, and waits for `ours`, which `first` has locked.
+fn loser_of(
+    engine: &Arc<Engine>,
+    table: &Table,
+    [ours, theirs]: [&[u8]; 2],
+    first: impl Fn(&mut Transaction),
+    then: impl Fn(&mut Transaction) -> Result<(), Error>,
+) -> Lost {
+    // Who waits looks once more before it sleeps, so either of the two may be the victim.
+    loop {
+        let (mut loser, mut other) = (engine.begin(), engine.begin());
+        first(&mut loser);
+        other.update(table, theirs, b"1").unwrap();
+        let has_lost = std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                if other.update(table, ours, b"1").is_ok() {
+                    commit(engine, other);
+                }
+            });
+            until_somebody_waits(engine, || waiter.is_finished());
+            let has_lost = matches!(then(&mut loser), Err(Error::Deadlock { .. }));
+            let lost = has_lost.then(|| loser.take_lost());
+            drop(loser);
+            waiter.join().unwrap();
+            lost
+        });
+        if let Some(lost) = has_lost {
+            return lost;
+        }
+    }
+}
+
 /// A transaction that wrote `had`, has lost a deadlock for `refused`, and has been rolled back.
 fn loser_for(engine: &Arc<Engine>, table: &Table, had: &[u8], refused: &[u8]) -> Lost {
-    let (mut loser, mut other) = (engine.begin(), engine.begin());
     // (An update that changes nothing is not logged, and names nothing.)
-    loser.update(table, had, b"lost").unwrap();
-    other.update(table, refused, b"1").unwrap();
-    std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| {
-            other.update(table, had, b"1").unwrap();
-            commit(engine, other);
-        });
-        until_somebody_waits(engine, || false);
-        assert!(matches!(loser.update(table, refused, b"1"), Err(Error::Deadlock { .. })));
-        waiter.join().unwrap();
-    });
-    loser.take_lost()
+    let first = |loser: &mut Transaction| loser.update(table, had, b"lost").unwrap();
+    let then = |loser: &mut Transaction| loser.update(table, refused, b"lost");
+    loser_of(engine, table, [had, refused], first, then)
 }
 
 /// Lets a transaction begin again that waits for the second of its locks, and another one close a
@@ -168,7 +191,8 @@ fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &Lost) -> Loc
         let again = std::thread::scope(|scope| {
             let again = scope.spawn(|| {
                 let mut again = engine.begin();
-                again.resume(lost).unwrap();
+                // It, too, may be the victim.
+                let _ = again.resume(lost);
                 drop(again);
             });
             until_somebody_waits(engine, || again.is_finished());
@@ -210,19 +234,14 @@ fn a_lock_that_was_only_read_is_told_without_its_name() {
     put(&engine, &table, "a", "0");
     put(&engine, &table, "b", "0");
     let [first, second] = in_canonical_order(&table);
-    let (mut loser, mut other) = (engine.begin(), engine.begin());
-    loser.get(&table, second).unwrap();
-    other.update(&table, first, b"1").unwrap();
-    let lost = std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| {
-            other.update(&table, second, b"1").unwrap();
-            commit(&engine, other);
-        });
-        until_somebody_waits(&engine, || false);
-        assert!(matches!(loser.get(&table, first), Err(Error::Deadlock { .. })));
-        waiter.join().unwrap();
-        loser.take_lost()
-    });
+    let read = |loser: &mut Transaction, key| loser.get(&table, key).map(drop);
+    let lost = loser_of(
+        &engine,
+        &table,
+        [second, first],
+        |loser| read(loser, second).unwrap(),
+        |loser| read(loser, first),
+    );
     let told = lock_in_a_cycle_with(&engine, &table, &lost);
     assert_eq!(told, LockName { table: "(of an earlier attempt)".into(), key: None });
 }
