@@ -139,8 +139,8 @@ fn until_somebody_waits(engine: &Engine, otherwise: impl Fn() -> bool) {
     }
 }
 
-/// A transaction that did `first`, has lost a deadlock in `then`, and has been rolled back. The other
-/// one of the deadlock holds `theirs`, and waits for `ours`, which `first` has locked.
+/// A transaction that did `first`, has lost a deadlock in `then`, and has been rolled back. The
+/// other one of the deadlock holds `theirs`, and waits for `ours`, which `first` has locked.
 fn loser_of(
     engine: &Arc<Engine>,
     table: &Table,
