@@ -286,6 +286,13 @@ impl Options {
         self
     }
 
+    /// For tests: whatever else the engine below can be told.
+    #[doc(hidden)]
+    pub fn engine(mut self, change: impl FnOnce(&mut EngineOptions)) -> Options {
+        change(&mut self.engine);
+        self
+    }
+
     /// Usable bytes of a page, so that tests get deep trees from few keys.
     #[doc(hidden)]
     pub fn node_bytes(mut self, bytes: usize) -> Options {
