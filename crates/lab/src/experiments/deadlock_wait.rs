@@ -26,7 +26,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 5",
     shows: "the hybrid waits as well as the best policy, from one transaction at a time to many",
     seconds: 0.1,
-    repetitions: 21,
+    repetitions: 18,
     options: Options::augment_args,
     run,
     cases: &[],
