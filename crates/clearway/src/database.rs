@@ -13,7 +13,7 @@ use clearway_txn::{Engine, Kind, LockWaits, RecoveryReport, VerifyReport};
 
 use crate::{
     Options, Pending, Stats, Table, Transaction, TypeStats, TypeTimings, runner,
-    statistics::Statistics, timings::Timings,
+    statistics::Statistics,
 };
 
 /// An open database: cheap to clone, usable from every thread.
@@ -45,11 +45,11 @@ impl Database {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let path = disk.path();
         let (attempts, mode) = (options.attempts, options.mode);
-        let timings = Timings::new(options.time_one_in);
         let engine = Engine::open(disk, options.engine)?;
         // Relaxed: only uniqueness matters.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let statistics = Statistics::new(id, engine.log(), engine.kinds(), mode, timings);
+        let statistics =
+            Statistics::new(id, engine.log(), engine.kinds(), mode, options.time_one_in);
         Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path }) })
     }
 
@@ -176,7 +176,7 @@ impl Database {
     /// be lost.
     pub fn sync(&self) -> Result<()> {
         let log = self.inner.engine.log();
-        log.wait_durable(log.end())
+        log.force(log.end())
     }
 
     /// Begins a transaction that the caller ends: with [`commit`](Transaction::commit),

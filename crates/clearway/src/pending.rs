@@ -198,7 +198,7 @@ mod tests {
     use clearway_log::{Log, LogOptions, Record, record_bytes};
 
     use super::*;
-    use crate::{CommitMode, statistics::Statistics, timings::Timings};
+    use crate::{CommitMode, statistics::Statistics};
 
     /// A commit in a log that takes a tenth of a second to write and was not asked to yet.
     fn commit() -> (Arc<Log>, Pending<()>) {
@@ -208,8 +208,7 @@ mod tests {
         let record = Record { kind: 20, txn: TxnId(1), prev: Lsn::ZERO, body: &[] };
         let ack = log.insert(&record).unwrap().end;
         let shard =
-            Statistics::new(u64::MAX, &log, &Arc::default(), CommitMode::Durable, Timings::new(0))
-                .shard();
+            Statistics::new(u64::MAX, &log, &Arc::default(), CommitMode::Durable, 0).shard();
         let pending = Pending::new((), Committed { ack, wrote: true }, None, shard);
         (log, pending)
     }

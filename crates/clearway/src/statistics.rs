@@ -20,7 +20,10 @@ use clearway_sync::{
 };
 use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
 
-use crate::{CommitMode, TypeTimings, timings::Timings};
+use crate::{
+    CommitMode, TypeTimings,
+    timings::{Began, Countdown, Timings},
+};
 
 /// Shards, a power of two: more than a machine runs agent threads.
 const SHARDS: usize = 64;
@@ -79,6 +82,7 @@ pub(crate) struct Shard {
     log: Arc<Log>,
     mode: CommitMode,
     timings: Arc<Timings>,
+    countdown: CachePadded<Countdown>,
     /// By type number (T1).
     counters: CachePadded<[Counters; KINDS_MAX]>,
 }
@@ -93,6 +97,12 @@ impl Shard {
     #[inline]
     pub(crate) fn mode(&self) -> CommitMode {
         self.mode
+    }
+
+    /// What the times of a transaction that begins now begin with.
+    #[inline]
+    pub(crate) fn begin(&self) -> Began {
+        self.countdown.begin()
     }
 
     #[inline]
@@ -137,13 +147,14 @@ impl Statistics {
         log: &Arc<Log>,
         kinds: &Arc<Kinds>,
         mode: CommitMode,
-        timings: Timings,
+        time_one_in: u32,
     ) -> Statistics {
-        let timings = Arc::new(timings);
+        let timings = Arc::new(Timings::new());
         let shard = |_| {
             let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
             let timings = Arc::clone(&timings);
-            Arc::new(Shard { log: Arc::clone(log), mode, timings, counters })
+            let countdown = CachePadded::new(Countdown::new(time_one_in));
+            Arc::new(Shard { log: Arc::clone(log), mode, timings, countdown, counters })
         };
         Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
     }

@@ -1,14 +1,19 @@
 //! How long transactions hold locks and wait for the log, by type.
 //!
 //! Invariants:
-//! - G1. A transaction that is not timed costs a decrement in its thread's memory and nothing more;
-//!   one that is takes two clock readings, a third with its result, and one mutex.
-//! - G2. Which transactions are timed does not depend on what they do: each `every`th of a thread.
+//! - G1. A transaction that is not timed costs a decrement in memory that is its thread's own and
+//!   nothing more; one that is takes two clock readings, a third with its result, and one mutex.
+//! - G2. Which transactions are timed does not depend on what they do, nor on other databases: each
+//!   `every`th of a [`Countdown`].
 
-use std::{cell::Cell, time::Instant};
+use std::time::Instant;
 
 use clearway_base::Histogram;
-use clearway_sync::{CachePadded, Mutex, thread_number};
+use clearway_sync::{
+    CachePadded, Mutex,
+    atomic::{AtomicU32, Ordering},
+    thread_number,
+};
 use clearway_txn::{KINDS_MAX, Kind, Kinds};
 
 /// Shards, by thread. Few: a shard has up to [`KINDS_MAX`] times 45 KiB.
@@ -44,6 +49,38 @@ pub(crate) struct Timed {
     released: Instant,
 }
 
+/// Transactions until the next that is timed. One for each thread, or few threads, of a database.
+pub(crate) struct Countdown {
+    every: u32,
+    left: AtomicU32,
+}
+
+impl Countdown {
+    /// For one transaction in `every`, the first of them among those; for none if that is 0.
+    pub(crate) fn new(every: u32) -> Countdown {
+        Countdown { every, left: AtomicU32::new(0) }
+    }
+
+    /// Whether the transaction that begins now is timed, and if so the time (G2).
+    #[inline]
+    pub(crate) fn begin(&self) -> Began {
+        // Relaxed, and not one step: when two threads share it, one more or less is timed.
+        match self.left.load(Ordering::Relaxed) {
+            0 => self.begin_timed(),
+            more => {
+                self.left.store(more - 1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn begin_timed(&self) -> Began {
+        self.left.store(self.every.saturating_sub(1), Ordering::Relaxed);
+        (self.every > 0).then(Instant::now)
+    }
+}
+
 /// The times of one type in one shard.
 type Times = [Histogram; 3];
 
@@ -52,36 +89,13 @@ type Shard = Vec<Option<Box<Times>>>;
 
 /// The times of all types.
 pub(crate) struct Timings {
-    every: u32,
     shards: [CachePadded<Mutex<Shard>>; SHARDS],
 }
 
 impl Timings {
-    /// Of one transaction in `every`; of none if that is 0.
-    pub(crate) fn new(every: u32) -> Timings {
+    pub(crate) fn new() -> Timings {
         let shard = |_| CachePadded::new(Mutex::new(vec![None; KINDS_MAX]));
-        Timings { every, shards: std::array::from_fn(shard) }
-    }
-
-    /// Whether the transaction that begins now is timed, and if so the time (G2).
-    #[inline]
-    pub(crate) fn begin(&self) -> Began {
-        thread_local! {
-            static LEFT: Cell<u32> = const { Cell::new(0) };
-        }
-        LEFT.with(|left| match left.get() {
-            0 => self.begin_timed(left),
-            more => {
-                left.set(more - 1);
-                None
-            }
-        })
-    }
-
-    #[cold]
-    fn begin_timed(&self, left: &Cell<u32>) -> Began {
-        left.set(self.every.saturating_sub(1));
-        (self.every > 0).then(Instant::now)
+        Timings { shards: std::array::from_fn(shard) }
     }
 
     /// A transaction of type `kind` has released its locks.

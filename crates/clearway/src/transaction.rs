@@ -48,7 +48,7 @@ impl Transaction {
     #[inline]
     pub(crate) fn begin(database: &Inner, kind: Kind) -> Transaction {
         let shard = database.statistics.shard();
-        let began = shard.timings().begin();
+        let began = shard.begin();
         Transaction { inner: database.engine.begin_as(kind), shard, kind, began, lost: None }
     }
 

@@ -209,9 +209,8 @@ impl Log {
             // Relaxed: a plain counter.
             self.ring_waits.fetch_add(1, Ordering::Relaxed);
             let room_at = self.ring.durable_for_room(draft.span_bytes());
-            self.flusher.press(room_at);
             // If that fails, the log has failed, and the next round says so.
-            let _ = self.wait_durable(room_at);
+            let _ = self.force(room_at);
             if let Some(span) = self.insertion.insert(draft) {
                 return Ok(span);
             }
@@ -266,6 +265,21 @@ impl Log {
     #[inline]
     pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
         if self.ring.durable() >= lsn { Ok(()) } else { self.wait_slowly(lsn) }
+    }
+
+    /// [`wait_durable`](Log::wait_durable) for whoever must not wait until a group is complete: the
+    /// limits of [`GroupPolicy::Fixed`](crate::GroupPolicy::Fixed) do not count.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait_durable`](Log::wait_durable).
+    pub fn force(&self, lsn: Lsn) -> Result<()> {
+        if self.ring.durable() >= lsn {
+            return Ok(());
+        }
+        self.check_reached(lsn)?;
+        self.flusher.press(lsn);
+        self.wait_durable(lsn)
     }
 
     fn wait_slowly(&self, lsn: Lsn) -> Result<()> {
@@ -449,10 +463,9 @@ impl Log {
             self.health.close();
             self.insertion.close();
             let end = self.end();
-            self.flusher.press(end);
             if zoo::has(Bug::LeftAtClosing) {
                 self.end_threads();
-            } else if self.wait_durable(end).is_ok() {
+            } else if self.force(end).is_ok() {
                 self.flusher.write_closing();
             }
             self.end_threads();

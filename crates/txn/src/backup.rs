@@ -59,7 +59,7 @@ pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     let block = core.superblock.get();
     let data = begin(to, &block)?;
     copy_pages(core, &*data)?;
-    core.log.wait_durable(core.log.end())?;
+    core.log.force(core.log.end())?;
     copy_log(core, to, hold.from, core.log.durable())?;
     core.check_open()?; // B5
     finish(to, &*data, block)

@@ -153,7 +153,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     failpoint::pass(Failpoint::CheckpointListed);
     let body = record::encode_checkpoint_end(begin, redo, active.len());
     let end = insert_last(core, record::CHECKPOINT_END, &body)?.end;
-    core.log.wait_durable(end)?;
+    core.log.force(end)?;
     failpoint::pass(Failpoint::CheckpointEnded);
     // The pool was asked before; if it has failed since, its answer is not to be relied on.
     core.pool.health()?;

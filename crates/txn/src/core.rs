@@ -122,7 +122,7 @@ impl Wal for WalGate {
     }
 
     fn make_durable(&self, lsn: Lsn) -> Result<()> {
-        self.log.get().map_or(Ok(()), |log| log.wait_durable(lsn))
+        self.log.get().map_or(Ok(()), |log| log.force(lsn))
     }
 
     fn end(&self) -> Lsn {

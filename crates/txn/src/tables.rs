@@ -321,7 +321,7 @@ fn change_catalogue(
 fn commit_durably(slot: Box<Slot>) -> Result<()> {
     let core = slot.core.clone();
     let committed = finish::commit(slot)?;
-    core.log.wait_durable(committed.ack)
+    core.log.force(committed.ack)
 }
 
 /// Fills the maps from the catalogue.
