@@ -6,10 +6,6 @@ use std::{
 };
 
 use clearway_disk::{Disk, OpenMode};
-use nix::sys::{
-    resource::{UsageWho, getrusage},
-    time::TimeVal,
-};
 use serde_json::Value;
 
 use crate::experiment::Outcome;
@@ -33,48 +29,6 @@ fn processor() -> Option<String> {
 /// Threads that ran or wanted to, on average over the last minute. The experiment is among them.
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
-}
-
-/// What the operating system counted for this process, all its threads included.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Usage {
-    /// Context switches because a thread waited.
-    pub(crate) switches_voluntary: u64,
-    /// Context switches because its time was up.
-    pub(crate) switches_involuntary: u64,
-    /// Processor time in user mode, microseconds.
-    pub(crate) user_us: u64,
-    /// Processor time in the kernel, microseconds.
-    pub(crate) system_us: u64,
-}
-
-impl Usage {
-    /// The counters now; zeros if the system does not tell.
-    pub(crate) fn now() -> Usage {
-        let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
-        let micros = |time: TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
-        Usage {
-            switches_voluntary: usage.voluntary_context_switches() as u64,
-            switches_involuntary: usage.involuntary_context_switches() as u64,
-            user_us: micros(usage.user_time()),
-            system_us: micros(usage.system_time()),
-        }
-    }
-
-    /// What was added since `before`.
-    pub(crate) fn since(self, before: &Usage) -> Usage {
-        Usage {
-            switches_voluntary: self.switches_voluntary - before.switches_voluntary,
-            switches_involuntary: self.switches_involuntary - before.switches_involuntary,
-            user_us: self.user_us - before.user_us,
-            system_us: self.system_us - before.system_us,
-        }
-    }
-
-    /// All context switches.
-    pub(crate) fn switches(&self) -> u64 {
-        self.switches_voluntary + self.switches_involuntary
-    }
 }
 
 /// Processor time that this process has used so far, all its threads together.

@@ -8,7 +8,7 @@
 //! - [`Tatp`]: the seven transactions of TATP on a mobile network's subscribers, with the same.
 //! - [`drive`]: runs a [`Workload`] with many clients over few threads, pipelined or blocking,
 //!   and measures throughput and latency.
-//! - [`Rng`], [`Skew`], [`Histogram`]: the small tools these stand on.
+//! - [`Rng`], [`Skew`], [`Histogram`], [`Usage`]: the small tools these stand on.
 //!
 //! ```
 //! use std::time::Duration;
@@ -28,11 +28,13 @@
 
 mod rng;
 mod skew;
+mod usage;
 
 mod clearway_store;
 mod store;
 
 mod driver;
+mod loading;
 mod tatp;
 mod tpcb;
 mod tpcc;
@@ -46,3 +48,4 @@ pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
 pub use tatp::{Tatp, TatpAudit, TatpClient, TatpScale, TatpTransaction};
 pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbScale};
 pub use tpcc::{Tpcc, TpccClient, TpccMix, TpccReport, TpccScale, TpccThink, TpccTransaction};
+pub use usage::Usage;

@@ -1,18 +1,104 @@
-//! Rows on their way into the store: many to a transaction, several transactions in flight.
+//! Loading a store: many rows to a transaction, several transactions in flight on each thread, and
+//! one row that says what was loaded.
+//!
+//! Invariant: the mark says "complete" only after every row of the loading is durable. A store
+//! whose loading was interrupted is refused ever after, for nobody knows what it holds.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, thread};
 
-use super::Progress;
-use crate::store::{Operations, Outstanding, Store, StoreError};
+use crate::{
+    driver::{join, start},
+    store::{Operations, Outstanding, Store, StoreError},
+};
+
+/// Told how many rows were added since its last call; answers whether to go on.
+pub(crate) type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 /// Rows of a loading transaction: large enough that commits cost nothing, small enough for the
 /// lock table.
 const ROWS_PER_TRANSACTION: usize = 1_000;
 /// Loading transactions each thread keeps in flight.
 const IN_FLIGHT: usize = 4;
+/// The key of the one row that says what was loaded.
+const MARK_KEY: &[u8] = b"scale";
+
+/// What a store's mark has to say: the scale, then what only a loaded store knows, then 1 once
+/// all is loaded.
+pub(crate) struct Mark<'a, S: Store> {
+    pub(crate) store: &'a S,
+    /// The table of this one row.
+    pub(crate) table: &'a S::Table,
+    /// What is loaded, for errors: "a TPC-B bank".
+    pub(crate) what: &'static str,
+    /// The scale that is wanted.
+    pub(crate) scale: &'a [u8],
+}
+
+impl<S: Store> Mark<'_, S> {
+    /// Loads with `load` if the store has nothing, and checks its scale if it has something.
+    /// Returns `note`, or what a former loading noted in its place.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store and of `load`; that another scale is there; that a former loading was
+    /// interrupted.
+    pub(crate) fn load_once(
+        &self,
+        note: &[u8],
+        load: impl FnOnce() -> Result<(), S::Error>,
+    ) -> Result<Vec<u8>, S::Error> {
+        let mut found = Vec::new();
+        if self.store.run("scale", |tx| tx.get(self.table, MARK_KEY, &mut found))? {
+            return self.note_of(&found);
+        }
+        self.write(note, 0)?;
+        load()?;
+        self.write(note, 1)?;
+        Ok(note.to_vec())
+    }
+
+    fn note_of(&self, mark: &[u8]) -> Result<Vec<u8>, S::Error> {
+        let what = self.what;
+        let refused = match mark.split_last() {
+            Some((1, rest)) => match rest.strip_prefix(self.scale) {
+                Some(note) => return Ok(note.to_vec()),
+                None => format!("the directory holds {what} of another scale"),
+            },
+            _ => format!("the loading of {what} into this directory was interrupted"),
+        };
+        Err(S::Error::failed(format!("{refused}; use another directory")))
+    }
+
+    fn write(&self, note: &[u8], complete: u8) -> Result<(), S::Error> {
+        let row = [self.scale, note, &[complete]].concat();
+        self.store.run("scale", |tx| tx.put(self.table, MARK_KEY, &row))
+    }
+}
+
+/// Runs `load` for each of `parts` on a thread of its own; the first error of all.
+pub(crate) fn in_parallel<'a, S: Store, P: Send>(
+    store: &'a S,
+    progress: &'a Progress<'a>,
+    parts: impl Iterator<Item = P>,
+    load: impl Fn(P, &mut Loader<'a, S>) -> Result<(), S::Error> + Sync,
+) -> Result<(), S::Error> {
+    let load = &load;
+    thread::scope(|scope| {
+        let workers: Vec<_> = parts
+            .map(|part| {
+                start::<S, _>(scope, move || {
+                    let mut loader = Loader::new(store, progress);
+                    load(part, &mut loader)?;
+                    loader.finish()
+                })
+            })
+            .collect();
+        workers.into_iter().try_for_each(|worker| worker.and_then(join::<S, _>))
+    })
+}
 
 /// One thread's way into the store.
-pub(super) struct Loader<'a, S: Store> {
+pub(crate) struct Loader<'a, S: Store> {
     store: &'a S,
     progress: &'a Progress<'a>,
     in_flight: VecDeque<S::Pending<u64>>,
@@ -29,12 +115,12 @@ struct Row<'a, S: Store> {
 }
 
 impl<'a, S: Store> Loader<'a, S> {
-    pub(super) fn new(store: &'a S, progress: &'a Progress<'a>) -> Loader<'a, S> {
+    pub(crate) fn new(store: &'a S, progress: &'a Progress<'a>) -> Loader<'a, S> {
         let in_flight = VecDeque::with_capacity(IN_FLIGHT);
         Loader { store, progress, in_flight, rows: Vec::new(), bytes: Vec::new() }
     }
 
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         table: &'a S::Table,
         key: &[u8],
@@ -48,7 +134,7 @@ impl<'a, S: Store> Loader<'a, S> {
     }
 
     /// Waits until all rows are there.
-    pub(super) fn finish(mut self) -> Result<(), S::Error> {
+    pub(crate) fn finish(mut self) -> Result<(), S::Error> {
         self.submit()?;
         while !self.in_flight.is_empty() {
             self.reap()?;

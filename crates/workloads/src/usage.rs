@@ -1,4 +1,4 @@
-//! What the operating system counted for this process.
+//! What the operating system counted for this process, beside what a run measures.
 
 use nix::sys::{
     resource::{UsageWho, getrusage},
@@ -6,23 +6,23 @@ use nix::sys::{
 };
 
 /// Counters of the process, all its threads included.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Usage {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
     /// Context switches because a thread waited.
-    pub(crate) switches_voluntary: u64,
+    pub switches_voluntary: u64,
     /// Context switches because its time was up.
-    pub(crate) switches_involuntary: u64,
+    pub switches_involuntary: u64,
     /// Processor time in user mode, microseconds.
-    pub(crate) user_us: u64,
+    pub user_us: u64,
     /// Processor time in the kernel, microseconds.
-    pub(crate) system_us: u64,
+    pub system_us: u64,
     /// The largest resident memory so far, bytes.
-    pub(crate) memory_max_bytes: u64,
+    pub memory_max_bytes: u64,
 }
 
 impl Usage {
     /// The counters now; zeros if the system does not tell.
-    pub(crate) fn now() -> Usage {
+    pub fn now() -> Usage {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
         let micros = |time: TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
         Usage {
@@ -35,7 +35,8 @@ impl Usage {
     }
 
     /// What was added since `before`; memory is the largest so far.
-    pub(crate) fn since(self, before: &Usage) -> Usage {
+    #[must_use]
+    pub fn since(self, before: &Usage) -> Usage {
         Usage {
             switches_voluntary: self.switches_voluntary - before.switches_voluntary,
             switches_involuntary: self.switches_involuntary - before.switches_involuntary,
@@ -46,7 +47,7 @@ impl Usage {
     }
 
     /// All context switches.
-    pub(crate) fn switches(&self) -> u64 {
+    pub fn switches(&self) -> u64 {
         self.switches_voluntary + self.switches_involuntary
     }
 }

@@ -7,7 +7,6 @@ mod interrupt;
 mod place;
 mod probe;
 mod progress;
-mod usage;
 mod work;
 
 mod report;

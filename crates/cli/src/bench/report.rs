@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
-use clearway_workloads::{Outcome as Run, Plan};
+use clearway_workloads::{Outcome as Run, Plan, Usage};
 use serde_json::{Map, Value, json};
 
-use super::{Books, Figure, probe::Probe, run::Load, timings, types, usage::Usage, work::Work};
+use super::{Books, Figure, probe::Probe, run::Load, timings, types, work::Work};
 use crate::{
     args::RunArgs,
     contention,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clearway::{Database, Options};
-use clearway_workloads::{ClearwayStore, Plan, drive};
+use clearway_workloads::{ClearwayStore, Plan, Usage, drive};
 
 use super::{
     Bench, interrupt,
@@ -11,7 +11,6 @@ use super::{
     probe,
     progress::{self, Loading},
     report::Report,
-    usage::Usage,
     work::Work,
 };
 use crate::{

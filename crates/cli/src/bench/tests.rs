@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use clap::Parser;
 use clearway_workloads::{
-    Commit, Histogram, Outcome as Run, TatpAudit, TpcbBalance, TpccReport, TypeOutcome,
+    Commit, Histogram, Outcome as Run, TatpAudit, TpcbBalance, TpccReport, TypeOutcome, Usage,
 };
 use serde_json::Value;
 
 use super::{
     report::Report,
     run::{Load, plan},
-    usage::Usage,
     work::Work,
     *,
 };

@@ -18,13 +18,12 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::CommitMode;
-use clearway_workloads::{Commit, Skew, TpcbScale};
+use clearway_workloads::{Commit, Skew, TpcbScale, Usage};
 use serde_json::Value;
 
 use super::runs::{self, EARLY, KEPT, PIPELINED, Way};
 use crate::{
     experiment::{Experiment, Lab, Outcome},
-    machine::Usage,
     report::{Claim, Findings, Grid},
     variants::{Sample, Samples},
 };

@@ -85,11 +85,6 @@ impl Subscriber {
         }
     }
 
-    /// Rows of all tables.
-    pub(super) fn rows(&self) -> u64 {
-        self.shape.rows()
-    }
-
     /// The rows of ACCESS_INFO, with their types.
     pub(super) fn access(&self) -> impl Iterator<Item = (u8, &[u8; ACCESS_LEN])> {
         members(self.shape.access, TYPES).map(|slot| (slot + 1, &self.access[usize::from(slot)]))
@@ -181,7 +176,7 @@ mod tests {
             let (one, two) = (Subscriber::draw(id), Subscriber::draw(id));
             assert_eq!((one.row, one.access), (two.row, two.access));
             let rows = 2 + one.access().count() + one.facilities().count();
-            assert_eq!(one.rows(), (rows + one.forwardings().count()) as u64);
+            assert_eq!(one.shape.rows(), (rows + one.forwardings().count()) as u64);
             assert!((1..=4).contains(&one.access().count()));
             assert!((1..=4).contains(&one.facilities().count()));
             for (kind, _, _) in one.forwardings() {

@@ -74,7 +74,7 @@ fn loading_reports_every_row_and_happens_once() {
     Tatp::prepare(&store, SCALE, None, 2, &count).unwrap();
     assert_eq!(rows.load(Ordering::SeqCst), SCALE.rows());
     let refused = Tatp::prepare(&store, TatpScale { subscribers: 501 }, None, 2, &count);
-    assert!(refused.err().unwrap().to_string().contains("another number"));
+    assert!(refused.err().unwrap().to_string().contains("another scale"));
 }
 
 #[test]

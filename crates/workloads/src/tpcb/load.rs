@@ -1,27 +1,13 @@
-//! Loading the bank: many rows to a transaction, several transactions in flight, each thread on
-//! its own part of the account range.
-
-use std::{collections::VecDeque, thread};
+//! Loading the bank, each thread on its own part of the account range.
 
 use super::{
     TELLERS, Tables, TpcbScale,
     rows::{key, new_row},
 };
 use crate::{
-    driver::{join, start},
-    store::{Operations, Outstanding, Store, StoreError},
+    loading::{Loader, Mark, Progress, in_parallel},
+    store::Store,
 };
-
-/// Told how many rows were added since its last call; answers whether to go on.
-pub(super) type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
-
-/// Rows of a loading transaction: large enough that commits cost nothing, small enough for the
-/// lock table.
-const ROWS_PER_TRANSACTION: u64 = 1_000;
-/// Loading transactions each thread keeps in flight.
-const IN_FLIGHT: usize = 4;
-/// The key of the one row that says what was loaded.
-const SCALE_KEY: &[u8] = b"scale";
 
 /// Loads the bank if the store has none; checks its scale if it has.
 pub(super) fn load_if_absent<S: Store>(
@@ -31,40 +17,9 @@ pub(super) fn load_if_absent<S: Store>(
     threads: usize,
     progress: &Progress<'_>,
 ) -> Result<(), S::Error> {
-    let mut found = Vec::new();
-    let exists = store.run("scale", |tx| tx.get(&tables.scale, SCALE_KEY, &mut found))?;
-    if exists {
-        return match found.split_last() {
-            Some((1, rest)) if rest == scale_bytes(scale) => Ok(()),
-            Some((1, _)) => Err(S::Error::failed(
-                "the directory holds a TPC-B bank of another scale; use another directory".into(),
-            )),
-            _ => Err(S::Error::failed(
-                "loading this TPC-B bank was interrupted; use another directory".into(),
-            )),
-        };
-    }
-    write_scale(store, tables, scale, 0)?;
-    load(store, tables, scale, threads, progress)?;
-    write_scale(store, tables, scale, 1)
-}
-
-fn scale_bytes(scale: TpcbScale) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    bytes[..4].copy_from_slice(&scale.branches.to_le_bytes());
-    bytes[4..].copy_from_slice(&scale.accounts_per_branch.to_le_bytes());
-    bytes
-}
-
-fn write_scale<S: Store>(
-    store: &S,
-    tables: &Tables<S>,
-    scale: TpcbScale,
-    complete: u8,
-) -> Result<(), S::Error> {
-    let mut row = scale_bytes(scale).to_vec();
-    row.push(complete);
-    store.run("scale", |tx| tx.put(&tables.scale, SCALE_KEY, &row))
+    let bytes = [scale.branches.to_le_bytes(), scale.accounts_per_branch.to_le_bytes()].concat();
+    let mark = Mark { store, table: &tables.scale, what: "a TPC-B bank", scale: &bytes };
+    mark.load_once(&[], || load(store, tables, scale, threads, progress)).map(drop)
 }
 
 fn load<S: Store>(
@@ -74,59 +29,19 @@ fn load<S: Store>(
     threads: usize,
     progress: &Progress<'_>,
 ) -> Result<(), S::Error> {
-    let (branches, tellers) = (u64::from(scale.branches), u64::from(scale.branches) * TELLERS);
-    load_range(store, &tables.branch, 0, branches, progress)?;
-    load_range(store, &tables.teller, 0, tellers, progress)?;
+    let branches = u64::from(scale.branches);
     let (accounts, parts) = (scale.accounts(), threads.max(1) as u64);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..parts)
-            .map(|part| {
-                let (from, to) = (accounts * part / parts, accounts * (part + 1) / parts);
-                let work = move || load_range(store, &tables.account, from, to, progress);
-                start::<S, _>(scope, work)
-            })
-            .collect();
-        workers.into_iter().try_for_each(|worker| worker.and_then(join::<S, _>))
-    })
+    let small = [(&tables.branch, 0, branches), (&tables.teller, 0, branches * TELLERS)];
+    let ranges = (0..parts)
+        .map(|part| (&tables.account, accounts * part / parts, accounts * (part + 1) / parts));
+    in_parallel(store, progress, small.into_iter(), load_range)?;
+    in_parallel(store, progress, ranges, load_range)
 }
 
-fn load_range<S: Store>(
-    store: &S,
-    table: &S::Table,
-    from: u64,
-    to: u64,
-    progress: &Progress<'_>,
+/// Loads the rows of a table from one number up to another.
+fn load_range<'a, S: Store>(
+    (table, from, to): (&'a S::Table, u64, u64),
+    loader: &mut Loader<'a, S>,
 ) -> Result<(), S::Error> {
-    let mut in_flight = VecDeque::with_capacity(IN_FLIGHT);
-    let mut first = from;
-    while first < to {
-        let end = to.min(first + ROWS_PER_TRANSACTION);
-        if in_flight.len() == IN_FLIGHT {
-            finish::<S>(&mut in_flight, progress)?;
-        }
-        let pending = store.submit("load", |tx| {
-            for id in first..end {
-                tx.insert(table, &key(id), &new_row(id))?;
-            }
-            Ok(end - first)
-        })?;
-        in_flight.push_back(pending);
-        first = end;
-    }
-    while !in_flight.is_empty() {
-        finish::<S>(&mut in_flight, progress)?;
-    }
-    Ok(())
-}
-
-fn finish<S: Store>(
-    in_flight: &mut VecDeque<S::Pending<u64>>,
-    progress: &Progress<'_>,
-) -> Result<(), S::Error> {
-    let Some(oldest) = in_flight.pop_front() else { return Ok(()) };
-    if progress(oldest.wait()?) {
-        Ok(())
-    } else {
-        Err(S::Error::failed("loading was interrupted".into()))
-    }
+    (from..to).try_for_each(|id| loader.insert(table, &key(id), &new_row(id)))
 }

@@ -1,28 +1,19 @@
 //! Loading the data (clause 4.3.3): units of work that any thread may take, each with random
 //! numbers of its own, so that the same rows are written with any number of threads.
 
-mod batch;
 mod orders;
 mod people;
 mod wares;
-
-use std::thread;
 
 use clearway_sync::atomic::{AtomicU64, Ordering};
 
 use super::{DISTRICTS, Tables, TpccScale, random::load_constant, terminal::now};
 use crate::{
     Rng,
-    driver::{join, start},
-    store::{Operations, Store, StoreError},
+    loading::{Loader, Mark, Progress, in_parallel},
+    store::{Store, StoreError},
 };
-use batch::Loader;
 
-/// Told how many rows were added since its last call; answers whether to go on.
-pub(super) type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
-
-/// The key of the one row that says what was loaded.
-const SCALE_KEY: &[u8] = b"scale";
 /// Parts that the items, and each warehouse's stock, are loaded in.
 const PARTS: u32 = 10;
 /// The loaders' random numbers are the same each time.
@@ -37,42 +28,13 @@ pub(super) fn load_if_absent<S: Store>(
     threads: usize,
     progress: &Progress<'_>,
 ) -> Result<u32, S::Error> {
-    let mut found = Vec::new();
-    if store.run("scale", |tx| tx.get(&tables.scale, SCALE_KEY, &mut found))? {
-        return read_scale::<S>(&found, scale);
-    }
     let constant = load_constant(&mut Rng::stream(SEED, u64::MAX));
-    write_scale(store, tables, scale, constant, 0)?;
-    load(store, tables, &Plan { scale, constant, date: now() }, threads, progress)?;
-    write_scale(store, tables, scale, constant, 1)?;
-    Ok(constant)
-}
-
-/// The scale row: the scale, the constant of last names (4 bytes), 1 once all is loaded.
-fn read_scale<S: Store>(row: &[u8], wanted: TpccScale) -> Result<u32, S::Error> {
-    let wanted = wanted.to_bytes();
-    match (row.get(..wanted.len()), row.get(wanted.len()..)) {
-        (Some(found), Some(&[a, b, c, d, 1])) if found == wanted => {
-            Ok(u32::from_le_bytes([a, b, c, d]))
-        }
-        (Some(_), Some([.., 1])) => Err(S::Error::failed(
-            "the directory holds TPC-C data of another scale; use another directory".into(),
-        )),
-        _ => Err(S::Error::failed(
-            "loading this TPC-C database was interrupted; use another directory".into(),
-        )),
-    }
-}
-
-fn write_scale<S: Store>(
-    store: &S,
-    tables: &Tables<S>,
-    scale: TpccScale,
-    constant: u32,
-    complete: u8,
-) -> Result<(), S::Error> {
-    let row = [&scale.to_bytes()[..], &constant.to_le_bytes(), &[complete]].concat();
-    store.run("scale", |tx| tx.put(&tables.scale, SCALE_KEY, &row))
+    let bytes = scale.to_bytes();
+    let mark = Mark { store, table: &tables.scale, what: "TPC-C data", scale: &bytes };
+    let load = || load(store, tables, &Plan { scale, constant, date: now() }, threads, progress);
+    let note = mark.load_once(&constant.to_le_bytes(), load)?;
+    let damaged = |_| S::Error::failed("the row that says what was loaded is damaged".into());
+    note.try_into().map(u32::from_le_bytes).map_err(damaged)
 }
 
 /// What is loaded.
@@ -133,23 +95,18 @@ fn load<S: Store>(
     progress: &Progress<'_>,
 ) -> Result<(), S::Error> {
     let next = AtomicU64::new(0);
-    let work = || {
-        let mut loader = Loader::new(store, progress);
+    in_parallel(store, progress, 0..threads.max(1), |_, loader| {
         loop {
             // Relaxed: hands out numbers and nothing else.
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(unit) = unit(&plan.scale, number) else { return loader.finish() };
-            let loaded = plan.load(tables, &unit, &mut Rng::stream(SEED, number), &mut loader);
+            let Some(unit) = unit(&plan.scale, number) else { return Ok(()) };
+            let loaded = plan.load(tables, &unit, &mut Rng::stream(SEED, number), loader);
             if loaded.is_err() {
                 // The others stop as well.
                 next.store(u64::MAX / 2, Ordering::Relaxed);
                 return loaded;
             }
         }
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| start::<S, _>(scope, work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.and_then(join::<S, _>))
     })
 }
 

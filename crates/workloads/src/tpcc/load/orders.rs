@@ -1,9 +1,10 @@
 //! Loading a district's orders: their lines, the index by customer, and new-order rows for those
 //! that are not delivered yet, which are the last.
 
-use super::{Plan, batch::Loader};
+use super::Plan;
 use crate::{
     Rng,
+    loading::Loader,
     store::Store,
     tpcc::{
         LINES_MAX, LINES_MIN, Tables, keys,

@@ -1,8 +1,9 @@
 //! Loading a district's customers, with their first payments and the index of their last names.
 
-use super::{Plan, batch::Loader, wares::set_address};
+use super::{Plan, wares::set_address};
 use crate::{
     Rng,
+    loading::Loader,
     store::Store,
     tpcc::{
         FIRST_PAYMENT, Tables, keys,

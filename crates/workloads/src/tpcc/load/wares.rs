@@ -1,8 +1,9 @@
 //! Loading the items, the warehouses with their districts, and the stock.
 
-use super::{Plan, batch::Loader, part_of_items};
+use super::{Plan, part_of_items};
 use crate::{
     Rng,
+    loading::Loader,
     store::Store,
     tpcc::{
         DISTRICTS, Tables, keys,
