@@ -19,13 +19,14 @@
 //!   every group has landed, and never once the log is poisoned.
 //! - W3. A group is written once. A failed write or sync is never tried again.
 //! - W4. At most `in_flight_max` flights at a time.
-//! - W5. No lost request. A requester raises `requested`, then reads `attention`; a flusher writes
-//!   `attention`, then reads `requested` (in `decide`). All four are SeqCst, so if the requester
-//!   read an attention that let it go, the flusher that wrote a lower one sees the request. A
-//!   requester that does not go decides and signals under the mutex, under which daemons decide
-//!   and go to sleep.
+//! - W5. No lost request. A requester raises `requested` (and `awaited`, if it waits), then reads
+//!   the attention of its kind; a flusher writes both attentions, then reads both of those (in
+//!   `decide`). All of it is SeqCst, so if the requester read an attention that let it go, the
+//!   flusher that wrote a lower one sees the request. A requester that does not go decides and
+//!   signals under the mutex, under which daemons decide and go to sleep.
 //! - W6. Whoever changes the schedule so that a group may start either starts it or signals a
 //!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps.
+//!   For what may start at a later time a daemon will be awake by then: the *timekeeper*.
 //! - W7. A daemon ends only when it is told to. One that panics stops the log, and a waker's panic
 //!   ends no daemon.
 //! - W8. After the closing seal nothing is written: the cursor is closed, so nothing can gather.
@@ -35,11 +36,16 @@
 //!
 //! The group commit is that of "Aether", section 4 (flush pipelining), with three differences:
 //! overlapping flights; the lone committer as its own flusher; and requests that are signalled
-//! under the mutex, so that no time-out is needed for progress.
+//! under the mutex, so that no time-out is needed for progress of what somebody waits for.
 
+mod daemon;
 mod policy;
 
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clearway_base::{
     Epoch, Error, Lsn, LsnSpan, Result,
@@ -80,14 +86,24 @@ pub(crate) struct Flusher {
     epoch: Epoch,
     policy: GroupPolicy,
     in_flight_max: usize,
+    linger: Duration,
     /// The highest LSN that anybody wants to be durable.
     requested: CachePadded<AtomicU64>,
-    /// Requests below this LSN need not look at the schedule (W5).
-    attention: CachePadded<AtomicU64>,
+    /// The highest LSN that was requested when last somebody began to wait.
+    awaited: CachePadded<AtomicU64>,
+    attention: CachePadded<Attention>,
     /// Requests since the last group; counted under a fixed policy alone.
     requests: AtomicU64,
     schedule: Mutex<Schedule>,
     changed: Condvar,
+}
+
+/// Requests below these LSNs need not look at the schedule (W5).
+struct Attention {
+    /// Those that somebody waits for.
+    awaited: AtomicU64,
+    /// The others.
+    lingering: AtomicU64,
 }
 
 /// Who flies what. All of it under the mutex.
@@ -97,18 +113,24 @@ struct Schedule {
     /// In LSN order; the first has not landed.
     flights: VecDeque<Flight>,
     last_bytes: u64,
+    /// When the last group was started, and how long the flight took that landed last.
+    last_start: Option<Instant>,
+    last_flight: Duration,
     /// Start whatever the policy says, up to here.
     urgent: Lsn,
     first_request: Option<Instant>,
     daemons_asleep: usize,
     /// A sleeping daemon was signalled and is on its way.
     is_signalled: bool,
+    /// One of those asleep will be awake when a group may start that may not yet (W6).
+    has_timekeeper: bool,
     stopping: bool,
     figures: FlushFigures,
 }
 
 struct Flight {
     end: Lsn,
+    started: Instant,
     has_landed: bool,
 }
 
@@ -129,17 +151,25 @@ impl Flusher {
             // Without daemons nobody would watch the clock.
             policy: if options.background { options.group } else { GroupPolicy::Adaptive },
             in_flight_max: options.flushes_in_flight,
+            linger: options.linger,
             requested: CachePadded::new(AtomicU64::new(0)),
-            attention: CachePadded::new(AtomicU64::new(0)),
+            awaited: CachePadded::new(AtomicU64::new(0)),
+            attention: CachePadded::new(Attention {
+                awaited: AtomicU64::new(0),
+                lingering: AtomicU64::new(0),
+            }),
             requests: AtomicU64::new(0),
             schedule: Mutex::new(Schedule {
                 sealed: start,
                 flights: VecDeque::new(),
                 last_bytes: 0,
+                last_start: None,
+                last_flight: Duration::ZERO,
                 urgent: Lsn::ZERO,
                 first_request: None,
                 daemons_asleep: 0,
                 is_signalled: false,
+                has_timekeeper: false,
                 stopping: false,
                 figures: FlushFigures::default(),
             }),
@@ -147,7 +177,7 @@ impl Flusher {
         }
     }
 
-    /// Asks for durability up to `lsn`, which is at most the end of the log. Does not wait.
+    /// Asks for durability up to `lsn`, which is at most the end of the log. Nobody waits for it.
     #[inline]
     pub(crate) fn request(&self, lsn: Lsn) {
         if self.is_news(lsn) {
@@ -165,24 +195,43 @@ impl Flusher {
             return false;
         }
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        lsn.0 >= self.attention.load(Ordering::SeqCst)
+        lsn.0 >= self.attention.lingering.load(Ordering::SeqCst)
     }
 
-    /// Wakes a daemon if a group can start (W6).
+    /// Asks for durability up to `lsn` for somebody who waits for it.
+    pub(crate) fn await_soon(&self, lsn: Lsn) {
+        if self.policy != GroupPolicy::Adaptive {
+            self.request(lsn);
+        } else if self.is_awaited_news(lsn) {
+            self.nudge();
+        }
+    }
+
+    /// Raises the request and ends the linger: a thread that waits has no other work to do, and
+    /// what others have requested may as well go. Whether the schedule has to be looked at.
+    fn is_awaited_news(&self, lsn: Lsn) -> bool {
+        let requested = self.requested.fetch_max(lsn.0, Ordering::SeqCst).max(lsn.0);
+        if self.awaited.load(Ordering::SeqCst) < requested {
+            self.awaited.fetch_max(requested, Ordering::SeqCst);
+        }
+        requested >= self.attention.awaited.load(Ordering::SeqCst)
+    }
+
+    /// Wakes a daemon if a group can start, or if there is no timekeeper for when it can (W6).
     #[cold]
     fn nudge(&self) {
         let mut schedule = self.schedule.lock();
-        let is_first = self.note_first_request(&mut schedule);
+        self.note_first_request(&mut schedule);
         match self.decide(&schedule) {
             Decision::Start => self.signal(&mut schedule),
-            Decision::At(_) if is_first => self.signal(&mut schedule),
+            Decision::At(_) if !schedule.has_timekeeper => self.signal(&mut schedule),
             Decision::At(_) | Decision::Rest => {}
         }
     }
 
-    /// As [`request`](Flusher::request), and the limits of a fixed policy do not count.
+    /// As [`await_soon`](Flusher::await_soon), and the limits of a fixed policy do not count.
     pub(crate) fn press(&self, lsn: Lsn) {
-        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        self.is_awaited_news(lsn);
         let mut schedule = self.schedule.lock();
         schedule.urgent = schedule.urgent.max(lsn);
         if self.decide(&schedule) == Decision::Start {
@@ -190,21 +239,23 @@ impl Flusher {
         }
     }
 
-    /// Requests `lsn`, and flies the group on this thread if it can start now.
+    /// Requests `lsn` for the calling thread, which will wait, and flies the group on it if that
+    /// can start now.
     pub(crate) fn lead(&self, lsn: Lsn) {
         if self.policy != GroupPolicy::Adaptive {
             return self.request(lsn);
         }
-        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        if lsn.0 < self.attention.load(Ordering::SeqCst) {
+        if !self.is_awaited_news(lsn) {
             return;
         }
         loop {
             let mut schedule = self.schedule.lock();
-            // Once the daemons are gone, whoever lands last carries on.
-            let is_mine = schedule.sealed < lsn || schedule.stopping;
-            if !is_mine || self.decide(&schedule) != Decision::Start {
+            if self.decide(&schedule) != Decision::Start {
                 return;
+            }
+            // Once the daemons are gone, whoever lands last carries on.
+            if schedule.sealed >= lsn && !schedule.stopping {
+                return self.signal(&mut schedule);
             }
             let Some(group) = self.begin(&mut schedule, 0) else { return };
             drop(schedule);
@@ -226,7 +277,9 @@ impl Flusher {
         let group = LsnSpan { start: schedule.sealed, end: seal.span.end };
         schedule.sealed = group.end;
         schedule.last_bytes = seal.span.start.0 - group.start.0;
-        schedule.flights.push_back(Flight { end: group.end, has_landed: false });
+        let started = Instant::now();
+        schedule.last_start = Some(started);
+        schedule.flights.push_back(Flight { end: group.end, started, has_landed: false });
         schedule.is_signalled = false;
         schedule.first_request = None;
         schedule.figures.flushes += 1;
@@ -273,8 +326,9 @@ impl Flusher {
         {
             self.parts.health.poison(cause);
         }
-        for flight in &mut schedule.flights {
-            flight.has_landed |= flight.end == group.end;
+        if let Some(flight) = schedule.flights.iter_mut().find(|flight| flight.end == group.end) {
+            flight.has_landed = true;
+            schedule.last_flight = flight.started.elapsed();
         }
         let mut durable = None;
         while schedule.flights.front().is_some_and(|flight| flight.has_landed) {
@@ -302,55 +356,6 @@ impl Flusher {
     fn tell_failure(&self) {
         self.parts.completion.wake_all();
         self.parts.claims.tell_waiters();
-    }
-
-    /// The daemons' thread.
-    pub(crate) fn run_daemon(&self) {
-        self.watched(|| {
-            while let Some(group) = self.next_group() {
-                self.fly(group, false);
-            }
-        });
-    }
-
-    /// Runs a thread of the log: if it dies, the log stops (W7).
-    pub(crate) fn watched(&self, run: impl FnOnce()) {
-        let _watch = Watch { flusher: self };
-        run();
-    }
-
-    /// Sleeps until a group can start and seals it; `None` when the daemon shall end.
-    fn next_group(&self) -> Option<LsnSpan> {
-        let mut schedule = self.schedule.lock();
-        loop {
-            if schedule.stopping {
-                return None;
-            }
-            let until = match self.decide(&schedule) {
-                Decision::Start => match self.begin(&mut schedule, 0) {
-                    Some(group) => return Some(group),
-                    None => None,
-                },
-                Decision::Rest => None,
-                Decision::At(time) => Some(time),
-            };
-            schedule.daemons_asleep += 1;
-            match until {
-                None => self.changed.wait(&mut schedule),
-                Some(time) => {
-                    self.changed.wait_until(&mut schedule, time);
-                }
-            }
-            schedule.daemons_asleep -= 1;
-            schedule.is_signalled = false;
-            self.publish_attention(&mut schedule);
-        }
-    }
-
-    /// Ends the daemons' threads once they have landed.
-    pub(crate) fn stop(&self) {
-        self.schedule.lock().stopping = true;
-        self.changed.notify_all();
     }
 
     /// Writes the epoch's first group on this thread, before there are others.
@@ -383,11 +388,15 @@ impl Flusher {
 
     fn situation(&self, schedule: &Schedule) -> Situation {
         let requested = self.requested.load(Ordering::SeqCst);
+        let is_awaited = self.awaited.load(Ordering::SeqCst) > schedule.sealed.0;
         Situation {
             in_flight: schedule.flights.len(),
             in_flight_max: self.in_flight_max,
             last_bytes: schedule.last_bytes,
             gathered: requested.saturating_sub(schedule.sealed.0),
+            is_awaited,
+            linger_until: self.linger_until(schedule),
+            is_slow: schedule.last_flight >= 2 * self.linger,
             requests: self.requests.load(Ordering::SeqCst),
             first_request: schedule.first_request,
             is_urgent: schedule.urgent > schedule.sealed,
@@ -410,39 +419,39 @@ impl Flusher {
         }
     }
 
-    /// Under a fixed policy the first request of a group starts the clock; whether this was it.
-    fn note_first_request(&self, schedule: &mut Schedule) -> bool {
-        let is_first = self.policy != GroupPolicy::Adaptive
-            && schedule.first_request.is_none()
-            && self.situation(schedule).gathered > 0;
-        if is_first {
-            schedule.first_request = Some(Instant::now());
-        }
-        is_first
+    /// Until when what nobody waits for lingers; `None` without a linger.
+    fn linger_until(&self, schedule: &Schedule) -> Option<Instant> {
+        let lingers = self.policy == GroupPolicy::Adaptive && !self.linger.is_zero();
+        schedule.last_start.filter(|_| lingers)?.checked_add(self.linger)
     }
 
-    /// Tells requesters from where on they have to look (W5).
+    /// Under a fixed policy the first request of a group starts the clock.
+    fn note_first_request(&self, schedule: &mut Schedule) {
+        if self.policy != GroupPolicy::Adaptive
+            && schedule.first_request.is_none()
+            && self.situation(schedule).gathered > 0
+        {
+            schedule.first_request = Some(Instant::now());
+        }
+    }
+
+    /// Tells requesters from where on they have to look (W5). A daemon that is signalled will
+    /// decide for all of them, a timekeeper for those that nobody waits for.
     fn publish_attention(&self, schedule: &mut Schedule) {
-        let from = match attention(self.policy, &self.situation(schedule)) {
-            Some(bytes) if !schedule.is_signalled => schedule.sealed.0.saturating_add(bytes),
+        let situation = self.situation(schedule);
+        let from = |is_awaited: bool, is_seen_to: bool| match attention(
+            self.policy,
+            &situation,
+            is_awaited,
+        ) {
+            Some(bytes) if !is_seen_to => schedule.sealed.0.saturating_add(bytes),
             Some(0) => 0,
             _ => u64::MAX,
         };
-        self.attention.store(from, Ordering::SeqCst);
-    }
-}
-
-/// Stops the log if its thread dies (W7).
-struct Watch<'a> {
-    flusher: &'a Flusher,
-}
-
-impl Drop for Watch<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let message = "a thread of the log died".to_string();
-            self.flusher.poison(Error::Panicked { message });
-        }
+        let awaited = from(true, schedule.is_signalled);
+        let lingering = from(false, schedule.is_signalled || schedule.has_timekeeper);
+        self.attention.awaited.store(awaited, Ordering::SeqCst);
+        self.attention.lingering.store(lingering, Ordering::SeqCst);
     }
 }
 

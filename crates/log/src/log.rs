@@ -234,7 +234,8 @@ impl Log {
         self.epoch
     }
 
-    /// Asks for durability up to `lsn` and returns at once.
+    /// Asks for durability up to `lsn` and returns at once. As nobody waits for it, the writing may
+    /// begin somewhat later: see [`LogOptions::linger`].
     #[inline]
     pub fn request_flush(&self, lsn: Lsn) {
         if self.ring.durable() < lsn {
@@ -330,7 +331,7 @@ impl Log {
             if self.completion.register(lsn, waker, || self.outcome(lsn).is_some()) {
                 // Relaxed: a plain counter.
                 self.waits.fetch_add(1, Ordering::Relaxed);
-                self.flusher.request(lsn);
+                self.flusher.await_soon(lsn);
                 return Poll::Pending;
             }
             if let Some(outcome) = self.outcome(lsn) {

@@ -81,6 +81,9 @@ pub struct LogOptions {
     pub consolidation: Consolidation,
     /// When groups are written.
     pub group: GroupPolicy,
+    /// Under [`GroupPolicy::Adaptive`], how long after the start of a group the next one may start if
+    /// nobody waits for it: at most a second. Default 100 µs; zero: at once.
+    pub linger: Duration,
     /// How many group writes may overlap, 1 to 16.
     pub flushes_in_flight: usize,
     /// Whether threads write groups and prepare segments. Default true. Without them whoever waits
@@ -98,11 +101,18 @@ impl Default for LogOptions {
             strategy: Strategy::default(),
             consolidation: Consolidation::default(),
             group: GroupPolicy::default(),
+            linger: LINGER,
             flushes_in_flight: 2,
             background: true,
         }
     }
 }
+
+/// As long as a flush of a fast device takes; in a model no time passes.
+const LINGER: Duration =
+    if cfg!(any(loom, shuttle)) { Duration::ZERO } else { Duration::from_micros(100) };
+/// The longest linger.
+const LINGER_MAX: Duration = Duration::from_secs(1);
 
 /// The unit of memory mapping and of direct I/O; ring and segments are multiples of it.
 const UNIT: u64 = 4096;
@@ -120,6 +130,9 @@ impl LogOptions {
         }
         if !(1..=16).contains(&self.flushes_in_flight) {
             return bad("flushes_in_flight", format!("{} is not 1..=16", self.flushes_in_flight));
+        }
+        if self.linger > LINGER_MAX {
+            return bad("linger", format!("{:?} is longer than {LINGER_MAX:?}", self.linger));
         }
         let Consolidation { places, slots } = self.consolidation;
         if !(1..=64).contains(&places) || !(places..=4096).contains(&slots) {

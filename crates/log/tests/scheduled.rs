@@ -12,6 +12,7 @@ use std::{
         atomic::{AtomicU64, Ordering::SeqCst},
     },
     task::{Context, Wake, Waker},
+    time::Duration,
 };
 
 use clearway_base::{Epoch, Error, Lsn};
@@ -118,6 +119,38 @@ fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
         }
         assert_eq!(log.stats().waiting, 0);
         assert_eq!(read_all(&disk).len(), 5);
+    });
+}
+
+/// The daemons alone write: what nobody waits for starts when its linger is over, which somebody
+/// has to be awake for, and who waits in the end ends it.
+#[test]
+fn what_nobody_waits_for_is_written_all_the_same() {
+    check("linger", 1_500, || {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let linger = Duration::from_secs(1);
+        let log = start(&disk, LogOptions { linger, ..options(Strategy::Decoupled) });
+        let threads: Vec<_> = (0..2)
+            .map(|thread| {
+                let log = log.clone();
+                thread::spawn(move || {
+                    for n in 0..3 {
+                        let end = insert(&log, thread * 10 + n, 50).unwrap().end;
+                        log.request_flush(end);
+                        if n == thread {
+                            log.wait_durable(end).unwrap();
+                        }
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let end = log.end();
+        while log.durable() < end {
+            thread::yield_now();
+        }
+        log.close().unwrap();
+        assert_eq!(read_all(&disk).len(), 6);
     });
 }
 

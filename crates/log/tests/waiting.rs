@@ -433,3 +433,44 @@ fn without_threads_whoever_waits_writes_whatever_the_policy() {
     insert(&log, 2, 100).unwrap();
     log.close().unwrap();
 }
+
+const LONG: Duration = Duration::from_secs(1);
+
+#[test]
+fn requests_that_nobody_waits_for_share_groups() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let options = LogOptions { linger: LONG, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let (begun, before) = (Instant::now(), log.stats().flushes);
+    let mut end = Lsn::ZERO;
+    for i in 0..100 {
+        end = insert(&log, i, 100).unwrap().end;
+        log.request_flush(end);
+    }
+    assert!(eventually(|| log.durable() >= end));
+    // The first may start one at once; after that there is one for each linger.
+    let groups = 2 + begun.elapsed().as_secs();
+    assert!(log.stats().flushes - before <= groups, "{} groups", log.stats().flushes - before);
+    log.close().unwrap();
+}
+
+#[test]
+fn whoever_waits_ends_the_linger_of_all() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let options = LogOptions { linger: LONG, ..options() };
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let begun = Instant::now();
+    for i in 0..40 {
+        let first = insert(&log, 2 * i, 100).unwrap().end;
+        log.request_flush(first);
+        let second = insert(&log, 2 * i + 1, 100).unwrap().end;
+        if i % 2 == 0 {
+            log.wait_durable(second).unwrap();
+        } else {
+            assert!(is_pending(&log, second) || log.durable() >= second);
+            assert!(eventually(|| log.durable() >= second));
+        }
+    }
+    assert!(begun.elapsed() < 10 * LONG, "forty rounds of less than a linger each");
+    log.close().unwrap();
+}
