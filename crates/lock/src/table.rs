@@ -39,6 +39,7 @@ use clearway_base::{
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicU32, AtomicU64, Ordering},
+    prefetch_to_write,
 };
 
 use crate::{
@@ -260,6 +261,12 @@ impl LockTable {
     /// How many entries for resources there are.
     pub(crate) fn resource_count(&self) -> u32 {
         self.shared.resources.len() as u32
+    }
+
+    /// The lock `id` will be asked for soon: has its bucket fetched meanwhile.
+    #[inline]
+    pub fn prefetch(&self, id: LockId) {
+        prefetch_to_write(self.bucket(id));
     }
 
     /// Asks for a lock and never waits. If denied, nothing is left in the queue.

@@ -25,7 +25,13 @@
 use std::{cmp::Ordering as Compare, ptr::NonNull, slice};
 
 use clearway_base::PAGE_SIZE;
-use clearway_sync::plain::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use clearway_sync::{
+    plain::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
+    prefetch,
+};
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// See the module's invariants.
 #[derive(Clone, Copy)]
@@ -37,6 +43,16 @@ impl PageBytes {
     #[inline]
     pub(crate) unsafe fn new(start: NonNull<u8>) -> PageBytes {
         PageBytes(start)
+    }
+
+    /// Has the page's first and last bytes fetched, where its owner is most likely to look first.
+    /// Before a latch is taken: what is loaded after that atomic step waits for it.
+    #[inline]
+    pub(crate) fn prefetch(self) {
+        let start = self.0.as_ptr();
+        prefetch(start);
+        prefetch(start.wrapping_add(LINE));
+        prefetch(start.wrapping_add(PAGE_SIZE - LINE));
     }
 
     /// # Safety

@@ -114,6 +114,7 @@ impl Pool {
     #[inline]
     pub fn shared(&self, page: PageId) -> Result<SharedPage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
+        bytes.prefetch();
         if !frame.latch.shared_at_once() {
             self.shared_slow(page, frame)?;
         }
@@ -128,6 +129,7 @@ impl Pool {
     #[inline]
     pub fn exclusive(&self, page: PageId) -> Result<ExclusivePage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
+        bytes.prefetch();
         if !frame.latch.exclusive_at_once() {
             self.exclusive_slow(page, frame)?;
         }

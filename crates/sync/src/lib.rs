@@ -13,6 +13,7 @@
 
 #[cfg(any(loom, shuttle))]
 mod model;
+mod prefetch;
 #[cfg(not(any(loom, shuttle)))]
 mod real;
 mod spin_latch;
@@ -29,6 +30,7 @@ pub use real::{
 };
 
 pub use crossbeam_utils::CachePadded;
+pub use prefetch::{prefetch, prefetch_to_write};
 pub use spin_latch::{SpinLatch, SpinLatchGuard};
 pub use trace::Trace;
 pub use waker::{ThreadWaker, block_on, wake};

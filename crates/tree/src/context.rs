@@ -19,6 +19,10 @@ pub trait Context {
     /// ends, and its tag has been taken into account.
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome;
 
+    /// A lock that will be asked for soon, most likely: a hint, given before the way to its leaf.
+    #[inline]
+    fn expect(&self, _id: LockId) {}
+
     /// Whether `mode` is compatible with what others hold or await; takes nothing. The tag is
     /// taken into account as for [`request`](Context::request). [`RangeMode::NN`] is compatible
     /// with everything: it asks for nothing and takes the tag into account.

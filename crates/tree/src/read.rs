@@ -63,14 +63,16 @@ impl Tree {
     ) -> Result<bool> {
         self.check_key(key)?;
         out.clear();
+        let own = self.lock_of(key);
+        ctx.expect(own);
         let mut waited = Waited::default();
         loop {
             let (leaf, known): (SharedPage<'_>, _) = self.leaf_and_slot(key, hint, &mut None)?;
             let node = Node::new(&*leaf);
             let found = known.map_or_else(|| node.find(key), Ok);
             let (id, mode) = match found {
-                Ok(_) => (self.lock_of(key), intent.key_mode()),
-                Err(0) if node.low_fence() == key => (self.lock_of(key), intent.key_mode()),
+                Ok(_) => (own, intent.key_mode()),
+                Err(0) if node.low_fence() == key => (own, intent.key_mode()),
                 Err(slot) => (self.lock_before(node, slot), intent.gap_mode()),
             };
             if ctx.request(id, mode) == Outcome::Denied {

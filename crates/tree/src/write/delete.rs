@@ -22,6 +22,7 @@ impl Tree {
     /// `KeyTooLarge`; whatever waiting, logging or reading a page can fail with.
     pub fn delete<C: Context>(&self, ctx: &mut C, hint: &mut LeafHint, key: &[u8]) -> Result<()> {
         self.check_key(key)?;
+        ctx.expect(self.lock_of(key));
         let mut waited = Waited::default();
         let mut debt = None;
         loop {

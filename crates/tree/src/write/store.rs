@@ -104,6 +104,7 @@ impl Tree {
         stored: Option<Stored<'_>>,
         goal: Goal,
     ) -> Result<Option<bool>> {
+        ctx.expect(self.lock_of(key));
         let mut waited = Waited::default();
         let mut debt = None;
         // The old value's length is not known yet; it is at most the longest inline record. Twice,

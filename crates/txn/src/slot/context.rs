@@ -28,6 +28,11 @@ impl Context for Slot {
     }
 
     #[inline]
+    fn expect(&self, id: LockId) {
+        self.core.locks.prefetch(id);
+    }
+
+    #[inline]
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         if zoo::has(Bug::GapNotChecked) {
             return Outcome::Granted;
