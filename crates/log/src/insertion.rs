@@ -87,6 +87,10 @@ pub(crate) trait Insertion: Send + Sync {
     /// by one thread at a time.
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal>;
 
+    /// No record inserted from now on starts before this, and whoever has inserted one, or has
+    /// heard of it, finds it before this.
+    fn end(&self) -> Lsn;
+
     /// No record is inserted once this has returned.
     fn close(&self);
 

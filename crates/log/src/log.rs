@@ -208,7 +208,7 @@ impl Log {
             self.health.check()?;
             // Relaxed: a plain counter.
             self.ring_waits.fetch_add(1, Ordering::Relaxed);
-            let room_at = self.ring.durable_for_room(draft.span_bytes());
+            let room_at = self.ring.durable_for_room(self.end(), draft.span_bytes());
             // If that fails, the log has failed, and the next round says so.
             let _ = self.force(room_at);
             if let Some(span) = self.insertion.insert(draft) {
@@ -220,7 +220,7 @@ impl Log {
     /// No record inserted from now on starts before this LSN.
     #[inline]
     pub fn end(&self) -> Lsn {
-        self.ring.end()
+        self.insertion.end()
     }
 
     /// Every record that ends here or before is durable.
@@ -239,7 +239,7 @@ impl Log {
     #[inline]
     pub fn request_flush(&self, lsn: Lsn) {
         if self.ring.durable() < lsn {
-            self.flusher.request(lsn.min(self.ring.end()));
+            self.flusher.request(lsn.min(self.end()));
         }
     }
 
@@ -308,7 +308,7 @@ impl Log {
 
     /// An LSN beyond the end would never become durable: it comes from damaged data.
     fn check_reached(&self, lsn: Lsn) -> Result<()> {
-        let end = self.ring.end();
+        let end = self.end();
         if lsn <= end {
             return Ok(());
         }

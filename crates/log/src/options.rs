@@ -12,13 +12,13 @@ pub enum Strategy {
     /// As `Mutex`, but whoever finds it taken joins a group that takes it once.
     Consolidated,
     /// A short latch around the reservation alone; fills run in parallel.
-    #[default]
     Decoupled,
     /// Groups that take a short latch once; fills run in parallel.
     Hybrid,
     /// As `Hybrid`; regions are released in the order of the log, by whoever comes first to it.
     Delegated,
     /// No latch: one compare-and-swap reserves; fills run in parallel.
+    #[default]
     LockFree,
 }
 

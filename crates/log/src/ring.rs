@@ -223,18 +223,12 @@ impl Ring {
         self.durable.store(lsn.0, Ordering::Release);
     }
 
-    /// A position no later record starts before.
+    /// Where the cursor stands: a position no later record starts before. A strategy without a
+    /// cursor never moves it.
     #[inline]
     pub(crate) fn end(&self) -> Lsn {
         // Acquire pairs with the Release in `Cursor::advance`.
         Lsn(self.end.load(Ordering::Acquire))
-    }
-
-    /// Publishes where the log ends, for who reserves without a cursor.
-    #[inline]
-    pub(crate) fn raise_end(&self, end: u64) {
-        // Release pairs with the Acquire in `end`.
-        self.end.fetch_max(end, Ordering::Release);
     }
 
     /// How far the cursor may go (R2).
@@ -243,9 +237,9 @@ impl Ring {
         self.durable().0 + self.bytes() - kept
     }
 
-    /// The durable LSN at which a record of `bytes` bytes will fit, if nobody else inserts.
-    pub(crate) fn durable_for_room(&self, bytes: u64) -> Lsn {
-        Lsn((self.end().0 + bytes + SEAL_ROOM).saturating_sub(self.bytes()))
+    /// The durable LSN at which a record of `bytes` bytes will fit behind `end`.
+    pub(crate) fn durable_for_room(&self, end: Lsn, bytes: u64) -> Lsn {
+        Lsn((end.0 + bytes + SEAL_ROOM).saturating_sub(self.bytes()))
     }
 
     /// Writes a record into its region: padding, body, header.

@@ -82,6 +82,11 @@ impl Insertion for ConsolidatedInsertion {
         Some(words.fill(&self.ring, taken))
     }
 
+    #[inline]
+    fn end(&self) -> Lsn {
+        self.ring.end()
+    }
+
     fn close(&self) {
         self.cursor.lock().close();
     }

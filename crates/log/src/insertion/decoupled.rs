@@ -49,6 +49,11 @@ impl Insertion for DecoupledInsertion {
         Some(seal)
     }
 
+    #[inline]
+    fn end(&self) -> Lsn {
+        self.ring.end()
+    }
+
     fn close(&self) {
         self.cursor.lock().close();
     }

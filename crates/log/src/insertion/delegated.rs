@@ -126,6 +126,11 @@ impl Insertion for DelegatedInsertion {
         Some(seal)
     }
 
+    #[inline]
+    fn end(&self) -> Lsn {
+        self.ring.end()
+    }
+
     fn close(&self) {
         self.cursor.lock().cursor.close();
     }

@@ -92,6 +92,11 @@ impl Insertion for HybridInsertion {
         Some(seal)
     }
 
+    #[inline]
+    fn end(&self) -> Lsn {
+        self.ring.end()
+    }
+
     fn close(&self) {
         self.cursor.lock().close();
     }

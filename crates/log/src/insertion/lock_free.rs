@@ -7,8 +7,6 @@
 //!   behind the end that a closer sees.
 //! - N2. A word names the end up to a multiple of 8 TiB. The ring is smaller, so together with the
 //!   durable LSN, which is never further away, it names one LSN.
-//! - N3. `Ring::end` follows the word and is raised before the record is filled: whoever has
-//!   inserted finds its record before the end.
 //!
 //! Algorithm: the log of MySQL 8 reserves with one atomic addition and finds the gap-free prefix by
 //! links between records. Differences: compare-and-swap in place of addition, since a record that
@@ -92,18 +90,16 @@ impl LockFreeInsertion {
         loop {
             let start = Tail(seen).end(durable);
             let tail = next(Tail(seen), start)?;
-            // Relaxed: links and the durable LSN order the fills; `next` reads the latter for the
-            // room, with Acquire.
+            // Release pairs with the Acquire in `end`. Links and the durable LSN order the fills;
+            // `next` reads the latter for the room, with Acquire.
             match self.tail.compare_exchange_weak(
                 seen,
                 tail.0,
-                Ordering::Relaxed,
+                Ordering::Release,
                 Ordering::Relaxed,
             ) {
                 Ok(_) => {
-                    let end = tail.end(durable);
-                    self.ring.raise_end(end);
-                    return Some((Region::between(start, end), Tail(seen)));
+                    return Some((Region::between(start, tail.end(durable)), Tail(seen)));
                 }
                 Err(now) => seen = now,
             }
@@ -135,11 +131,16 @@ impl Insertion for LockFreeInsertion {
         Some(seal)
     }
 
-    fn close(&self) {
+    #[inline]
+    fn end(&self) -> Lsn {
+        // In this order (N2). Acquire pairs with the Release in `reserve`.
         let durable = self.ring.durable();
-        let tail = Tail(self.tail.fetch_or(CLOSED, Ordering::Relaxed));
-        // Whoever has reserved before may not have come to it.
-        self.ring.raise_end(tail.end(durable));
+        Lsn(Tail(self.tail.load(Ordering::Acquire)).end(durable))
+    }
+
+    fn close(&self) {
+        // Relaxed: a reservation either comes before it, or finds it.
+        self.tail.fetch_or(CLOSED, Ordering::Relaxed);
     }
 
     fn await_released(&self, group: LsnSpan) {

@@ -40,6 +40,11 @@ impl Insertion for MutexInsertion {
         Some(words.fill(&self.ring, taken))
     }
 
+    #[inline]
+    fn end(&self) -> Lsn {
+        self.ring.end()
+    }
+
     fn close(&self) {
         self.cursor.lock().close();
     }

@@ -191,7 +191,7 @@ fn nothing_comes_behind_a_close(kind: Strategy) {
         thread::spawn(move || log.insert(1, 64))
     };
     log.insertion.close();
-    let end = log.ring.end();
+    let end = log.insertion.end();
     let span = inserter.join().unwrap();
     assert!(span.is_none_or(|span| span.end <= end), "R5");
     assert_eq!(log.insert(2, 64), None);

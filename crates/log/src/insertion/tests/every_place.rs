@@ -65,7 +65,7 @@ fn at_every_place(ring: &Ring, insertion: &dyn Insertion, pair: Pair<'_>) {
                 with_draft(txn + 1, &[head, tail], &|long| pair(short, long))
             });
             let [short, long] = spans.expect("what was before is durable");
-            assert_eq!((short.end, long.end), (long.start, ring.end()));
+            assert_eq!((short.end, long.end), (long.start, insertion.end()));
             assert_eq!((long.end.0 - long.start.0) as usize, span);
             insertion.await_released(LsnSpan { start: short.start, end: long.end });
             assert_eq!([check(ring, short, &bodies), check(ring, long, &bodies)], [txn, txn + 1]);
