@@ -193,6 +193,15 @@ impl Options {
         self
     }
 
+    /// For experts: how long after the start of a flush the next one may start if nobody waits for
+    /// it, at most a second. Default 100 µs. A longer time makes fewer, larger flushes of results
+    /// that come by [`Pending`](crate::Pending) to threads which are busy; who waits for a result,
+    /// by thread or by future, never waits for this.
+    pub fn linger(mut self, linger: Duration) -> Options {
+        self.engine.log.linger = linger;
+        self
+    }
+
     /// When the log is flushed: by default as soon as a flush may start and somebody waits.
     pub fn group_policy(mut self, policy: GroupPolicy) -> Options {
         self.engine.log.group = policy;

@@ -52,10 +52,10 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommands([list, count]);
     for experiment in EXPERIMENTS {
-        let own = Command::new(experiment.name)
-            .about(experiment.shows)
-            .after_help(format!("After: {}", experiment.source));
-        command = command.subcommand((experiment.options)(Common::augment_args(own)));
+        let own = Command::new(experiment.name).after_help(format!("After: {}", experiment.source));
+        // Last: the types of the options describe themselves.
+        let own = (experiment.options)(Common::augment_args(own)).about(experiment.shows);
+        command = command.subcommand(own);
     }
     command
 }

@@ -8,6 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
@@ -250,6 +251,7 @@ fn bad_options_are_refused_by_name() {
         LogOptions { capacity_bytes: SEGMENT, ..options() },
         LogOptions { segment_bytes: 1 << 63, ..options() },
         LogOptions { flushes_in_flight: 0, ..options() },
+        LogOptions { linger: Duration::from_secs(2), ..options() },
     ];
     for options in bad {
         let started = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO);

@@ -4,7 +4,7 @@
 //! wants, by number of clients. The baseline has a thread for each client, which waits for its
 //! commits with its locks, and a log buffer under one mutex; then locks go early, then commits are
 //! pipelined, then the buffer is the paper's hybrid one (groups of threads, fills in parallel), or
-//! the decoupled one that is this engine's default.
+//! the lock-free one that is this engine's default.
 //!
 //! Differences:
 //! - There are fewer subscribers, so that each run can begin with a copy of the same data.
@@ -63,13 +63,13 @@ const VARIANTS: [(&str, Way, LogStrategy); 5] = [
     ("+ early release", EARLY, LogStrategy::Mutex),
     ("+ pipelining", PIPELINED, LogStrategy::Mutex),
     ("+ hybrid buffer", PIPELINED, LogStrategy::Hybrid),
-    ("+ decoupled buffer", PIPELINED, LogStrategy::Decoupled),
+    ("+ lock-free buffer", PIPELINED, LogStrategy::LockFree),
 ];
 const BASELINE: usize = 0;
 const RELEASED: usize = 1;
 const PIPELINED_AT: usize = 2;
 const HYBRID: usize = 3;
-const DECOUPLED: usize = 4;
+const LOCK_FREE: usize = 4;
 
 /// What a component may cost at most where it is worth nothing.
 const FREE: f64 = 0.97;
@@ -138,6 +138,6 @@ fn claims(samples: &Samples) -> Vec<Claim> {
         free("early release over baseline", RELEASED, BASELINE),
         Claim::at_least(&what, SPEEDUP, ratio),
         free("hybrid buffer over mutex (paper: 1.07)", HYBRID, PIPELINED_AT),
-        free("decoupled buffer over mutex", DECOUPLED, PIPELINED_AT),
+        free("lock-free buffer over mutex", LOCK_FREE, PIPELINED_AT),
     ]
 }
