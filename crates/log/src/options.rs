@@ -81,8 +81,8 @@ pub struct LogOptions {
     pub consolidation: Consolidation,
     /// When groups are written.
     pub group: GroupPolicy,
-    /// Under [`GroupPolicy::Adaptive`], how long after the start of a group the next one may start if
-    /// nobody waits for it: at most a second. Default 100 µs; zero: at once.
+    /// Under [`GroupPolicy::Adaptive`], how long after the start of a group the next one may start
+    /// if nobody waits for it: at most a second. Default 100 µs; zero: at once.
     pub linger: Duration,
     /// How many group writes may overlap, 1 to 16.
     pub flushes_in_flight: usize,
