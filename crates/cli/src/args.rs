@@ -88,6 +88,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "T", default_value = "0", hide_default_value = true,
           value_parser = parse_duration)]
     pub(crate) log_delay: Duration,
+    /// Time after the start of a flush in which commits that nobody waits for start no other
+    #[arg(long, value_name = "T", default_value = "100us", value_parser = parse_duration)]
+    pub(crate) linger: Duration,
     /// Memory for pages
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
     pub(crate) cache: u64,
@@ -230,6 +233,7 @@ mod tests {
         assert_eq!((run.clients, run.threads), (8, Some(2)));
         assert_eq!(run.seconds, Duration::from_millis(500));
         assert_eq!(run.log_delay, Duration::from_millis(1));
+        assert_eq!(run.linger, Duration::from_micros(100));
         assert_eq!(run.cache, 64 << 20);
         assert!(run.json);
     }

@@ -45,7 +45,7 @@ pub struct Consolidation {
 
 impl Default for Consolidation {
     fn default() -> Consolidation {
-        Consolidation { places: 4, slots: 64 }
+        Consolidation { places: 2, slots: 64 }
     }
 }
 

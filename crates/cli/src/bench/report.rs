@@ -218,6 +218,7 @@ impl Report<'_> {
             "commit": format!("{:?}", args.commit).to_lowercase(),
             "early_release": format!("{:?}", args.early_release).to_lowercase(),
             "log_delay_us": args.log_delay.as_micros() as u64,
+            "linger_us": args.linger.as_micros() as u64,
             "cache_bytes": args.cache,
             "log_capacity_bytes": args.log_capacity,
             "memory": args.memory,

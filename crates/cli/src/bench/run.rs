@@ -83,6 +83,7 @@ fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
         .commit_mode(args.commit.into())
         .early_release(args.early_release.into())
         .log_delay(args.log_delay)
+        .linger(args.linger)
         .open(place.path())
         .doing(|| format!("cannot open {place}"))
 }

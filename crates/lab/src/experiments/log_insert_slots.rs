@@ -42,8 +42,8 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
         }
         grids.push(Grid { title, samples, measure: RATE, baseline: default });
     }
-    let paper = "64 hardware contexts. With few processors few threads can meet at a time, so the \
-                 number of places matters little; that 4 are no harm is all that can be seen";
+    let paper = "64 hardware contexts. With few processors few threads can meet at a time, so \
+                 few places are enough; the paper has three or four";
     Ok(Findings {
         settings: vec![
             ("bytes of a record", RECORD.into()),

@@ -23,7 +23,7 @@ pub(super) fn run<S: Store, W: Workload<S>>(
                 let client = clients.get(turn.client);
                 let result = perform(agent.workload, agent.store, client, &turn.work);
                 agent.settle(&mut measured, turn.kind, started, result)?;
-                clients.free_last(turn.client);
+                clients.freed(turn.client);
             }
             Next::Nobody(until) => agent.sleep(until),
         }

@@ -55,13 +55,9 @@ impl<S: Store, W: Workload<S>> Clients<S, W> {
         &mut self.all[client]
     }
 
-    /// The client has no transaction any more, and is the next of the free ones.
-    pub(super) fn free_first(&mut self, client: usize) {
-        self.free.push_front(client);
-    }
-
-    /// The client has no transaction any more, and is the last of the free ones.
-    pub(super) fn free_last(&mut self, client: usize) {
+    /// The client has no transaction any more, and is the last of the free ones: each has its turn,
+    /// however few it takes to keep the agent busy.
+    pub(super) fn freed(&mut self, client: usize) {
         self.free.push_back(client);
     }
 

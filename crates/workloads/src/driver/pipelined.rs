@@ -63,7 +63,7 @@ impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
             Ok(pending) => self.in_flight.push_back(InFlight { client, kind, started, pending }),
             Err(error) => {
                 self.agent.settle(&mut self.measured, kind, started, Err(error))?;
-                self.clients.free_first(client);
+                self.clients.freed(client);
             }
         }
         Ok(())
@@ -87,7 +87,7 @@ impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
         let Some(oldest) = self.in_flight.pop_front() else { return Ok(()) };
         let result = oldest.pending.wait().map(drop);
         self.agent.settle(&mut self.measured, oldest.kind, oldest.started, result)?;
-        self.clients.free_first(oldest.client);
+        self.clients.freed(oldest.client);
         Ok(())
     }
 }

@@ -243,11 +243,9 @@ fn clients_that_do_not_pause_take_turns() {
     let mut three = clients(&paused);
     let turns = [(); 4].map(|()| next(&mut three, &paused));
     assert_eq!(turns, [Ok(0), Ok(1), Ok(2), Err(None)]);
-    three.free_last(1);
-    three.free_last(0);
-    three.free_first(2);
+    [1, 0, 2].into_iter().for_each(|client| three.freed(client));
     let turns = [(); 4].map(|()| next(&mut three, &paused));
-    assert_eq!(turns, [Ok(2), Ok(1), Ok(0), Err(None)]);
+    assert_eq!(turns, [Ok(1), Ok(0), Ok(2), Err(None)]);
 }
 
 #[test]
