@@ -60,9 +60,10 @@ pub enum CommitMode {
     /// commits, and with each one everything that came after it, so the database is as consistent
     /// as ever.
     ///
-    /// The loss window: what was committed since the flush before last began, which is less than a
-    /// millisecond on a good disk; with a fixed [`GroupPolicy`], that policy's limits and one
-    /// flush. It is never more than the log's buffer, 16 MiB. [`Database::sync`] ends it.
+    /// The loss window: what was committed since the flush before last began: two flushes' time
+    /// and twice the [linger](Options::linger), less than a millisecond on a good disk; with a
+    /// fixed [`GroupPolicy`], that policy's limits and one flush. It is never more than the log's
+    /// buffer, 16 MiB. [`Database::sync`] ends it.
     Lazy,
 }
 
@@ -194,9 +195,11 @@ impl Options {
     }
 
     /// For experts: how long after the start of a flush the next one may start if nobody waits for
-    /// it, at most a second. Default 100 µs. A longer time makes fewer, larger flushes of results
-    /// that come by [`Pending`](crate::Pending) to threads which are busy; who waits for a result,
-    /// by thread or by future, never waits for this.
+    /// it, at most a second. Default 100 µs. A longer time makes fewer, larger flushes for threads
+    /// that are busy. Who waits for a [`Pending`](crate::Pending), by thread or by future, ends it
+    /// for all. Who only looks now and then, and who waits for the
+    /// [`Ticket`](crate::Ticket) of a pipeline whose agents have more to run, may wait for it, and
+    /// so do commits of [`CommitMode::Lazy`].
     pub fn linger(mut self, linger: Duration) -> Options {
         self.engine.log.linger = linger;
         self

@@ -1,8 +1,8 @@
 //! How long transactions hold locks and wait for the log, by type.
 //!
 //! Invariants:
-//! - G1. A transaction that is not timed costs a decrement in memory that is its thread's own and
-//!   nothing more; one that is takes two clock readings, a third with its result, and one mutex.
+//! - G1. A transaction that is not timed costs a decrement in its thread's shard and nothing
+//!   more; one that is takes two clock readings, a third with its result, and one mutex.
 //! - G2. Which transactions are timed does not depend on what they do, nor on other databases: each
 //!   `every`th of a [`Countdown`].
 

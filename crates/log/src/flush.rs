@@ -87,6 +87,7 @@ pub(crate) struct Flusher {
     policy: GroupPolicy,
     in_flight_max: usize,
     linger: Duration,
+    has_daemons: bool,
     /// The highest LSN that anybody wants to be durable.
     requested: CachePadded<AtomicU64>,
     /// The highest LSN that was requested when last somebody began to wait.
@@ -102,8 +103,10 @@ pub(crate) struct Flusher {
 struct Attention {
     /// Those that somebody waits for.
     awaited: AtomicU64,
-    /// The others.
+    /// The others; but once somebody waits for something behind `sealed`, they are as those.
     lingering: AtomicU64,
+    /// The end of the last group.
+    sealed: AtomicU64,
 }
 
 /// Who flies what. All of it under the mutex.
@@ -152,11 +155,13 @@ impl Flusher {
             policy: if options.background { options.group } else { GroupPolicy::Adaptive },
             in_flight_max: options.flushes_in_flight,
             linger: options.linger,
+            has_daemons: options.background,
             requested: CachePadded::new(AtomicU64::new(0)),
             awaited: CachePadded::new(AtomicU64::new(0)),
             attention: CachePadded::new(Attention {
                 awaited: AtomicU64::new(0),
                 lingering: AtomicU64::new(0),
+                sealed: AtomicU64::new(start.0),
             }),
             requests: AtomicU64::new(0),
             schedule: Mutex::new(Schedule {
@@ -195,7 +200,10 @@ impl Flusher {
             return false;
         }
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        lsn.0 >= self.attention.lingering.load(Ordering::SeqCst)
+        let attention = &*self.attention;
+        lsn.0 >= attention.lingering.load(Ordering::SeqCst)
+            || lsn.0 >= attention.awaited.load(Ordering::SeqCst)
+                && self.awaited.load(Ordering::SeqCst) > attention.sealed.load(Ordering::SeqCst)
     }
 
     /// Asks for durability up to `lsn` for somebody who waits for it.
@@ -229,9 +237,12 @@ impl Flusher {
         }
     }
 
-    /// As [`await_soon`](Flusher::await_soon), and the limits of a fixed policy do not count.
+    /// For somebody who is about to wait for `lsn`: the limits of a fixed policy do not count.
     pub(crate) fn press(&self, lsn: Lsn) {
-        self.is_awaited_news(lsn);
+        if self.policy == GroupPolicy::Adaptive {
+            return;
+        }
+        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
         let mut schedule = self.schedule.lock();
         schedule.urgent = schedule.urgent.max(lsn);
         if self.decide(&schedule) == Decision::Start {
@@ -253,8 +264,8 @@ impl Flusher {
             if self.decide(&schedule) != Decision::Start {
                 return;
             }
-            // Once the daemons are gone, whoever lands last carries on.
-            if schedule.sealed >= lsn && !schedule.stopping {
+            // Without daemons, or once they are gone, whoever lands last carries on.
+            if schedule.sealed >= lsn && self.has_daemons && !schedule.stopping {
                 return self.signal(&mut schedule);
             }
             let Some(group) = self.begin(&mut schedule, 0) else { return };
@@ -452,6 +463,7 @@ impl Flusher {
         let lingering = from(false, schedule.is_signalled || schedule.has_timekeeper);
         self.attention.awaited.store(awaited, Ordering::SeqCst);
         self.attention.lingering.store(lingering, Ordering::SeqCst);
+        self.attention.sealed.store(schedule.sealed.0, Ordering::SeqCst);
     }
 }
 

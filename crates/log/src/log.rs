@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - O1. A record that is inserted while the log is closed stands before the closing seal and is
-//!   made durable by the closer, or it is refused: the cursor is closed under its latch, and what
+//!   made durable by the closer, or it is refused: the cursor is closed in one step (R5), and what
 //!   it has handed out until then lies before the end that the closer then flushes. After the
 //!   closing seal nothing is inserted and nothing is written. A record that slips in while the log
 //!   is poisoned is not made durable, and its waiter is told.
@@ -460,7 +460,8 @@ impl Log {
     /// The failure that kept the log from becoming durable.
     pub fn close(&self) -> Result<()> {
         if !self.is_closing.swap(true, Ordering::SeqCst) {
-            // In this order: whoever finds the cursor closed finds the log closed (O1).
+            // In this order: whoever is refused by the cursor finds the log closed, then or when it
+            // tries again (O1).
             self.health.close();
             self.insertion.close();
             let end = self.end();

@@ -87,8 +87,8 @@ pub struct LogOptions {
     /// How many group writes may overlap, 1 to 16.
     pub flushes_in_flight: usize,
     /// Whether threads write groups and prepare segments. Default true. Without them whoever waits
-    /// for durability writes for itself, requests that nobody waits for are not acted on, and a
-    /// claim that finds no room fails at once.
+    /// for durability with a thread writes for itself, requests that nobody waits for are not acted
+    /// on, polling does not write, and a claim that finds no room fails at once.
     pub background: bool,
 }
 

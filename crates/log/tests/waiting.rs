@@ -142,7 +142,8 @@ fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
         };
         flushed(2);
         let second = insert(&log, 2, 60).unwrap().end;
-        log.request_flush(second);
+        // Somebody waits for it: otherwise it would not overlap.
+        assert!(is_pending(&log, second));
         flushed(3);
         while faults.count(Operation::Sync, "log/") < 3 {
             std::thread::yield_now();
@@ -155,14 +156,14 @@ fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
     });
 }
 
-#[test]
-fn requests_made_during_a_leaders_flight_are_served_when_it_lands() {
+/// A leader whose large flight stalls, and somebody who waits for a small record behind it, which
+/// does not overlap. Then `meanwhile` happens, and then the flight goes on.
+fn wait_behind_a_stalled_flight(options: LogOptions, meanwhile: impl FnOnce(&Log)) {
     let (_, faults, disk) = faulty();
-    let log = start_new(&disk);
+    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let go = stall(&faults);
     std::thread::scope(|scope| {
-        let log = &log;
-        // Large, so that what comes meanwhile does not overlap with it.
+        let log = &*log;
         let large = insert(log, 1, 2000).unwrap().end;
         let leader = scope.spawn(move || log.wait_durable(large));
         while log.stats().flushes < 2 {
@@ -175,9 +176,27 @@ fn requests_made_during_a_leaders_flight_are_served_when_it_lands() {
             std::thread::yield_now();
         }
         assert_eq!(log.stats().flushes, 2, "it gathers");
+        meanwhile(log);
         drop(go);
         leader.join().unwrap().unwrap();
         waiter.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn requests_made_during_a_leaders_flight_are_served_when_it_lands() {
+    for background in [true, false] {
+        wait_behind_a_stalled_flight(LogOptions { background, ..options() }, |_| ());
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_overlaps_if_it_completes_a_group_that_somebody_waits_for() {
+    // So long that no flight is slow, and the request lingers if nothing ends it.
+    let options = LogOptions { linger: LONG, ..options() };
+    wait_behind_a_stalled_flight(options, |log| {
+        log.request_flush(insert(log, 3, 2000).unwrap().end);
+        assert!(eventually(|| log.stats().flushes == 3), "it waits for the flight before it");
     });
 }
 

@@ -20,8 +20,8 @@ pub fn prefetch<T>(place: *const T) {
 #[inline(always)]
 pub fn prefetch_to_write<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch of any address is allowed, has no effect on memory or registers, and is a
-    // no-operation on processors that do not know it.
+    // SAFETY: a prefetch of any address is allowed and has no effect on memory or registers. The
+    // processors that 64-bit systems run on know the instruction, or do nothing on it.
     unsafe {
         std::arch::asm!("prefetchw [{}]", in(reg) place,
             options(nostack, preserves_flags, readonly));

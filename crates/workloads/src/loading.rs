@@ -49,7 +49,7 @@ impl<S: Store> Mark<'_, S> {
     ) -> Result<Vec<u8>, S::Error> {
         let mut found = Vec::new();
         if self.store.run("scale", |tx| tx.get(self.table, MARK_KEY, &mut found))? {
-            return self.note_of(&found);
+            return self.note_of(&found, note.len());
         }
         self.write(note, 0)?;
         load()?;
@@ -57,12 +57,12 @@ impl<S: Store> Mark<'_, S> {
         Ok(note.to_vec())
     }
 
-    fn note_of(&self, mark: &[u8]) -> Result<Vec<u8>, S::Error> {
+    fn note_of(&self, mark: &[u8], len: usize) -> Result<Vec<u8>, S::Error> {
         let what = self.what;
         let refused = match mark.split_last() {
             Some((1, rest)) => match rest.strip_prefix(self.scale) {
-                Some(note) => return Ok(note.to_vec()),
-                None => format!("the directory holds {what} of another scale"),
+                Some(note) if note.len() == len => return Ok(note.to_vec()),
+                _ => format!("the directory holds {what} of another scale"),
             },
             _ => format!("the loading of {what} into this directory was interrupted"),
         };
@@ -143,6 +143,9 @@ impl<'a, S: Store> Loader<'a, S> {
     }
 
     fn submit(&mut self) -> Result<(), S::Error> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
         if self.in_flight.len() == IN_FLIGHT {
             self.reap()?;
         }

@@ -6,7 +6,8 @@
 //!   for its seal are one word: a seal knows exactly who stands before it, and no record comes
 //!   behind the end that a closer sees.
 //! - N2. A word names the end up to a multiple of 8 TiB. The ring is smaller, so together with the
-//!   durable LSN, which is never further away, it names one LSN.
+//!   durable LSN, which is never further away, it names one LSN. (A thread that was stopped between
+//!   reading the two while 8 TiB were written would be wrong; nothing stops one for so long.)
 //!
 //! Algorithm: the log of MySQL 8 reserves with one atomic addition and finds the gap-free prefix by
 //! links between records. Differences: compare-and-swap in place of addition, since a record that
@@ -90,14 +91,12 @@ impl LockFreeInsertion {
         loop {
             let start = Tail(seen).end(durable);
             let tail = next(Tail(seen), start)?;
-            // Release pairs with the Acquire in `end`. Links and the durable LSN order the fills;
-            // `next` reads the latter for the room, with Acquire.
-            match self.tail.compare_exchange_weak(
-                seen,
-                tail.0,
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
+            // AcqRel: an earlier reservation happens before a later one, as under a latch, on which
+            // the transactions' registry relies (its R3); Release pairs with the Acquire in `end`
+            // too. Links and the durable LSN order the fills; `next` reads the latter for the room,
+            // with Acquire.
+            match self.tail.compare_exchange_weak(seen, tail.0, Ordering::AcqRel, Ordering::Relaxed)
+            {
                 Ok(_) => {
                     return Some((Region::between(start, tail.end(durable)), Tail(seen)));
                 }

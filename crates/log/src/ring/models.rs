@@ -10,8 +10,9 @@
 //! - `groups_of_two_and_one`: `Relaxed` in `Array::notify`; a group that is not closed; a slot that
 //!   is freed while somebody waits in it.
 //! - `groups_are_flown_while_others_fill`: `Relaxed` in `Array::release`.
-//! - `nothing_comes_behind_a_close`: a close without a latch that does not raise the ring's end, or
-//!   that inserters do not look at.
+//! - `nothing_comes_behind_a_close`: a close without a latch that inserters do not look at.
+//! - `an_earlier_record_happens_before_a_later_one`: `Release` alone in the reservation without a
+//!   latch.
 //! - `room_is_handed_back_after_the_flush`: `Relaxed` in `set_durable`; `Relaxed` in `durable`;
 //!   a limit that is one record too high (R2).
 
@@ -97,6 +98,8 @@ models! {
     room_is_handed_back_after_the_flush:
         Mutex 3 Consolidated 2 Decoupled 4 Hybrid 2 Delegated 2 LockFree 4;
     nothing_comes_behind_a_close: Decoupled 3 Hybrid 2 LockFree 4;
+    an_earlier_record_happens_before_a_later_one:
+        Mutex 3 Consolidated 2 Decoupled 3 Hybrid 2 Delegated 2 LockFree 4;
 }
 
 fn group_holds_only_filled_records(kind: Strategy) {
@@ -182,6 +185,23 @@ fn room_is_handed_back_after_the_flush(kind: Strategy) {
         let room = RING as u64 - SEAL_ROOM;
         assert!(span.start >= durable && span.end.0 - durable.0 <= room, "R2");
     }
+}
+
+/// Whoever inserts behind a record sees what its inserter did before.
+fn an_earlier_record_happens_before_a_later_one(kind: Strategy) {
+    let log = Log::new(kind);
+    let flag = Arc::new(AtomicU64::new(0));
+    let inserter = {
+        let (log, flag) = (log.clone(), flag.clone());
+        thread::spawn(move || {
+            flag.store(1, Ordering::Relaxed);
+            log.insert(1, 64).expect("room for both").start
+        })
+    };
+    let mine = log.insert(2, 64).expect("room for both").start;
+    let was_set = flag.load(Ordering::Relaxed) == 1;
+    let others = inserter.join().unwrap();
+    assert!(others > mine || was_set);
 }
 
 fn nothing_comes_behind_a_close(kind: Strategy) {

@@ -29,7 +29,9 @@ impl Context for Slot {
 
     #[inline]
     fn expect(&self, id: LockId) {
-        self.core.locks.prefetch(id);
+        if self.cover.is_none() {
+            self.core.locks.prefetch(id);
+        }
     }
 
     #[inline]

@@ -34,7 +34,9 @@ fn load<S: Store>(
     let small = [(&tables.branch, 0, branches), (&tables.teller, 0, branches * TELLERS)];
     let ranges = (0..parts)
         .map(|part| (&tables.account, accounts * part / parts, accounts * (part + 1) / parts));
-    in_parallel(store, progress, small.into_iter(), load_range)?;
+    in_parallel(store, progress, [small].into_iter(), |ranges, loader| {
+        ranges.into_iter().try_for_each(|range| load_range(range, loader))
+    })?;
     in_parallel(store, progress, ranges, load_range)
 }
 
