@@ -30,7 +30,7 @@ use bank::{Books, Rng};
 use child::{Role, options};
 
 /// Kills under load, unless the environment says otherwise.
-const KILLS: u64 = 104;
+const KILLS: u64 = 52;
 /// Kills between two looks at the directory.
 const KILLS_BETWEEN_CHECKS: u64 = 4;
 /// Kills before a new directory is begun, so that checks stay short.
@@ -42,7 +42,7 @@ const NO_CLIENT: u64 = 1 << 32;
 /// Longest life under load after the database is open.
 const LIFE_MAX_MS: u64 = 160;
 /// Rounds of the recovery test, and kills of recovery in each.
-const RECOVERY_ROUNDS: u64 = 6;
+const RECOVERY_ROUNDS: u64 = 4;
 const RECOVERY_KILLS: u64 = 6;
 
 fn setting(name: &str, default: u64) -> u64 {
