@@ -13,7 +13,8 @@
 //! - K1. `claimed` is an LSN: the end of the log once every outstanding claim is used up. It is at
 //!   least the end of the log, if callers insert only what they have claimed.
 //! - K2. A claim is granted only if `claimed ≤ limit` afterwards; `limit` is `headroom` below the
-//!   end of the prepared segments. While the capacity is lifted it is that end itself.
+//!   end of the prepared segments, those beyond the capacity left out. While the capacity is lifted
+//!   it is the end of all of them.
 //! - K3. A group whose records claimed a seal ([`Log::insert_with_seal`]) pays its seal from these
 //!   claims, and what it did not need (a group has one seal, however many have paid) goes back. So
 //!   nobody's flush takes what others have claimed, whether a claim was made long before or not.
@@ -23,15 +24,16 @@
 //!   While it cannot, no insert asks for a flush by itself (`is_tight`), so such groups are few and
 //!   large, or one for a batch of pages.
 //! - K5. Live segments occupy at most `capacity`, except for one that a flusher had to add because
-//!   unpaid seals ate the headroom, and for what recovery adds ([`Log::lift_capacity`]). A crash
-//!   leaves a log that may be full to its last byte, and an opening needs some: its epoch, its
-//!   reserve, the checkpoint that makes room again. If the disk is full as well it makes do with
-//!   the headroom.
+//!   unpaid seals ate the headroom, for what rollbacks and the checkpoints that make room add
+//!   ([`Log::claim_beyond`]), and for what recovery adds ([`Log::lift_capacity`]). A crash leaves a
+//!   log that may be full to its last byte, and an opening needs some: its epoch, its reserve, the
+//!   checkpoint that makes room again. If the disk is full as well it makes do with the headroom.
 //!
 //! Latch order: `growth` → the segments' latches; `news` → the segments' state. `claim` without
 //! growth is one compare-exchange.
 //!
 //! [`Log::insert_with_seal`]: crate::Log::insert_with_seal
+//! [`Log::claim_beyond`]: crate::Log::claim_beyond
 //! [`Log::lift_capacity`]: crate::Log::lift_capacity
 
 use std::{
@@ -66,6 +68,8 @@ pub(crate) struct Claims {
     headroom_bytes: u64,
     /// How long a claim waits for a truncation before it fails.
     patience: Duration,
+    /// What was claimed beyond the capacity since the start.
+    beyond_bytes: AtomicU64,
     claimed: CachePadded<AtomicU64>,
     limit: CachePadded<AtomicU64>,
     keep_from: AtomicU64,
@@ -115,6 +119,7 @@ impl Claims {
             // 1 MiB pays for 2,000 seals that come while the preparer is busy with one segment.
             headroom_bytes: (options.segment_bytes / 4).min(1 << 20),
             patience: if options.background { TRUNCATION_WAIT } else { Duration::ZERO },
+            beyond_bytes: AtomicU64::new(0),
             claimed: CachePadded::new(AtomicU64::new(end.0)),
             limit: CachePadded::new(AtomicU64::new(0)),
             keep_from: AtomicU64::new(keep_from.0),
@@ -128,15 +133,13 @@ impl Claims {
             segments,
             health,
         };
-        claims.raise_limit();
-        while claims.limit.load(Ordering::SeqCst) < end.0 {
-            match claims.segments.extend() {
-                Ok(()) => claims.raise_limit(),
-                // The headroom is there for what comes unasked (K4).
-                Err(Error::DiskFull { .. }) if claims.segments.end() >= end => break,
-                Err(error) => return Err(error),
-            }
+        match claims.extend_to(end.0 + claims.headroom_bytes) {
+            Ok(()) => {}
+            // The headroom is there for what comes unasked (K4).
+            Err(Error::DiskFull { .. }) if claims.segments.end() >= end => {}
+            Err(error) => return Err(error),
         }
+        claims.raise_limit();
         Ok(claims)
     }
 
@@ -147,8 +150,12 @@ impl Claims {
 
     /// Up to where the segments that there are may be claimed.
     fn prepared(&self) -> u64 {
-        let kept = if self.is_lifted() { 0 } else { self.headroom_bytes };
-        self.segments.end().0.saturating_sub(kept)
+        let end = self.segments.end().0;
+        if self.is_lifted() {
+            return end;
+        }
+        let full = self.segments.start().0 + self.capacity_bytes;
+        end.min(full).saturating_sub(self.headroom_bytes)
     }
 
     /// Promises `bytes` bytes of log.
@@ -160,6 +167,32 @@ impl Claims {
     /// As [`claim`](Claims::claim), but does not wait for a truncation.
     pub(crate) fn try_claim(&self, bytes: u64) -> Result<()> {
         if self.claim_or_grow(bytes)? { Ok(()) } else { Err(self.full(bytes)) }
+    }
+
+    /// As [`claim`](Claims::claim), but goes beyond the capacity rather than wait or fail (K5).
+    pub(crate) fn claim_beyond(&self, bytes: u64) -> Result<()> {
+        if self.claim_or_grow(bytes)? {
+            return Ok(());
+        }
+        self.wake_checkpointer();
+        let claimed = self.claimed.fetch_add(bytes, Ordering::SeqCst) + bytes;
+        let extended = {
+            let _growing = self.growth.lock();
+            self.extend_to(claimed + self.headroom_bytes)
+        };
+        self.stopping_if_broken(extended).inspect_err(|_| self.unclaim(bytes))?;
+        // Relaxed: a plain counter.
+        self.beyond_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Prepares segments up to `end`, whatever the capacity. The caller holds `growth`, or has the
+    /// log for itself.
+    fn extend_to(&self, end: u64) -> Result<()> {
+        while self.segments.end().0 < end {
+            self.segments.extend()?;
+        }
+        Ok(())
     }
 
     /// Promises `bytes` bytes if the log has them to spare: it stays at most half full, and they
@@ -339,6 +372,8 @@ impl Claims {
     pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<()> {
         self.keep_from.fetch_max(keep_from.0, Ordering::SeqCst);
         let truncated = self.segments.truncate(keep_from);
+        // Segments beyond the capacity may be within it now (K2).
+        self.raise_limit();
         // Otherwise there is nothing new, and what asks for checkpoints would ask for ever.
         if !matches!(truncated, Ok(false)) {
             self.preparer.kick();
@@ -351,6 +386,12 @@ impl Claims {
     pub(crate) fn used_bytes(&self) -> u64 {
         let keep_from = self.keep_from.load(Ordering::SeqCst);
         self.claimed.load(Ordering::SeqCst).saturating_sub(keep_from)
+    }
+
+    /// What was claimed beyond the capacity since the start.
+    pub(crate) fn beyond_bytes(&self) -> u64 {
+        // Relaxed: a plain counter.
+        self.beyond_bytes.load(Ordering::Relaxed)
     }
 
     /// Where the log would end once every outstanding claim is used up.

@@ -375,6 +375,17 @@ impl Log {
         self.claims.try_claim(bytes)
     }
 
+    /// As [`claim`](Log::claim), but goes beyond the capacity rather than wait or fail: for a
+    /// rollback, whose locks others wait for and which cannot be refused, and for a checkpoint that
+    /// makes room.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DiskFull`] if the disk has no room either; nothing is claimed then.
+    pub fn claim_beyond(&self, bytes: u64) -> Result<()> {
+        self.claims.claim_beyond(bytes)
+    }
+
     /// As [`claim`](Log::claim), for what can be left out: room that nobody will miss soon, or
     /// none. Waits for nothing, touches no file and may be called under latches.
     pub fn claim_spare(&self, bytes: u64) -> bool {
@@ -446,6 +457,7 @@ impl Log {
             waits: self.waits.load(Ordering::Relaxed),
             ring_waits: self.ring_waits.load(Ordering::Relaxed),
             waiting: self.completion.len() as u64,
+            beyond_bytes: self.claims.beyond_bytes(),
             segments: segments.live,
             segments_created: segments.created,
             segments_recycled: segments.recycled,

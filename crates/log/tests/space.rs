@@ -35,6 +35,53 @@ fn a_claim_beyond_the_capacity_fails_and_leaves_nothing_claimed() {
 }
 
 #[test]
+fn what_goes_beyond_the_capacity_is_nobody_elses() {
+    let memory = MemoryDisk::new();
+    let disk: Arc<dyn Disk> = Arc::new(memory.clone());
+    let log = start_small(&disk, Lsn::ZERO);
+    while log.claim(100).is_ok() {}
+    let used = log.used_bytes();
+    memory.set_capacity(memory.used_bytes());
+    assert!(matches!(log.claim_beyond(2 * SEGMENT), Err(Error::DiskFull { .. })), "nor the disk");
+    assert_eq!((log.used_bytes(), log.stats().beyond_bytes), (used, 0), "nothing is claimed");
+    memory.set_capacity(u64::MAX);
+    log.claim_beyond(SEGMENT / 2).unwrap();
+    assert_eq!((log.used_bytes(), log.stats().beyond_bytes), (used + SEGMENT / 2, SEGMENT / 2));
+    assert!(log.stats().segments > 4);
+    assert!(matches!(log.claim(1), Err(Error::LogFull { .. })), "the rest of its segment is free");
+}
+
+#[test]
+fn a_log_beyond_its_capacity_is_opened_and_comes_back() {
+    let memory = MemoryDisk::new();
+    let disk: Arc<dyn Disk> = Arc::new(memory.clone());
+    let log = start_small(&disk, Lsn::ZERO);
+    log.claim_beyond(7 * SEGMENT).unwrap();
+    let (body, mut last) = (body(1, 900), Lsn::ZERO);
+    while log.end().0 < 5 * SEGMENT {
+        let record = Record { kind: 1, txn: TxnId(1), prev: Lsn(1), body: &[&body] };
+        last = log.insert(&record).unwrap().start;
+        log.wait_durable(log.end()).unwrap();
+    }
+    log.unclaim(log.claimed_bytes());
+    let crashed: Arc<dyn Disk> = Arc::new(memory.fork());
+    let reopened = start_small(&crashed, log.end());
+    for log in [log, reopened] {
+        assert!(matches!(log.claim(1), Err(Error::LogFull { .. })), "it is too long");
+        log.truncate(last).unwrap();
+        log.claim(2 * SEGMENT).expect("what was beyond the capacity is within it now");
+        assert!(matches!(log.claim(2 * SEGMENT), Err(Error::LogFull { .. })), "that still holds");
+    }
+}
+
+/// A log of four segments.
+fn start_small(disk: &Arc<dyn Disk>, end: Lsn) -> Arc<Log> {
+    let options = LogOptions { capacity_bytes: 4 * SEGMENT, background: false, ..options() };
+    Log::start(disk.clone(), options, end, Epoch(1 + u32::from(end > Lsn::ZERO)), Lsn::ZERO)
+        .unwrap()
+}
+
+#[test]
 fn what_can_be_left_out_gets_half_of_the_log_and_no_file() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = LogOptions { background: false, ..options() };

@@ -27,7 +27,7 @@
 //! reduced to its minimum, because redo compares page LSNs anyway.
 
 use clearway_base::{
-    Error, Lsn, Result, TxnId,
+    Error, Lsn, LsnSpan, Result, TxnId,
     failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
@@ -142,17 +142,18 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
         Cleaning::Nothing => {}
     }
 
-    let begin = insert(core, record::CHECKPOINT_BEGIN, &[])?.start;
+    let log = Paid { core, goes_beyond: gives_back(core) };
+    let begin = log.insert(record::CHECKPOINT_BEGIN, &[])?.start;
     failpoint::pass(Failpoint::CheckpointBegun);
     let forgets = zoo::has(Bug::TruncatedTooFar);
     let oldest = if forgets { None } else { core.registry.oldest_first() };
     let active = core.registry.snapshot();
     let old = core.superblock.get();
     let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin)).max(old.redo);
-    list(core, begin, &active)?;
+    log.insert_list(begin, &active)?;
     failpoint::pass(Failpoint::CheckpointListed);
     let body = record::encode_checkpoint_end(begin, redo, active.len());
-    let end = insert_last(core, record::CHECKPOINT_END, &body)?.end;
+    let end = log.insert_last(record::CHECKPOINT_END, &body)?.end;
     core.log.force(end)?;
     failpoint::pass(Failpoint::CheckpointEnded);
     // The pool was asked before; if it has failed since, its answer is not to be relied on.
@@ -174,26 +175,47 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     Ok(())
 }
 
-/// Writes the list of running transactions, in as many records as it takes.
-fn list(core: &Core, begin: Lsn, active: &[ActiveEntry]) -> Result<()> {
-    for entries in active.chunks(ACTIVE_ENTRIES_MAX) {
-        insert(core, record::CHECKPOINT_ACTIVE, &record::encode_active(begin, entries))?;
+/// Whether a checkpoint now would give back a segment of the log, more than it can take.
+fn gives_back(core: &Core) -> bool {
+    let end = core.log.end();
+    let oldest = core.registry.oldest_first().unwrap_or(end);
+    let redo = core.pool.redo_start().unwrap_or(end);
+    let gained = oldest.min(redo).0.saturating_sub(core.superblock.get().keep_from.0);
+    gained >= core.options.log.segment_bytes
+}
+
+/// The log, to which a checkpoint's records go, and the reserve, which pays for them.
+struct Paid<'a> {
+    core: &'a Core,
+    /// Whether the log's capacity may be exceeded (C3).
+    goes_beyond: bool,
+}
+
+impl Paid<'_> {
+    /// Inserts the list of running transactions, as many records as it takes.
+    fn insert_list(&self, begin: Lsn, active: &[ActiveEntry]) -> Result<()> {
+        for entries in active.chunks(ACTIVE_ENTRIES_MAX) {
+            self.insert(record::CHECKPOINT_ACTIVE, &record::encode_active(begin, entries))?;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Inserts a record that the engine's own reserve pays for.
-fn insert(core: &Core, kind: u8, body: &[u8]) -> Result<clearway_base::LsnSpan> {
-    core.reserve.take_all(record_bytes(body.len()), &core.log)?;
-    let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
-    core.log.insert(&record)
-}
+    fn insert(&self, kind: u8, body: &[u8]) -> Result<LsnSpan> {
+        self.pay(record_bytes(body.len()))?;
+        let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
+        self.core.log.insert(&record)
+    }
 
-/// As [`insert`], for the record that is waited for.
-fn insert_last(core: &Core, kind: u8, body: &[u8]) -> Result<clearway_base::LsnSpan> {
-    core.reserve.take_all(record_bytes(body.len()) + SEAL_BYTES_MAX, &core.log)?;
-    let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
-    core.log.insert_with_seal(&record)
+    /// As [`insert`](Paid::insert), for the record that is waited for.
+    fn insert_last(&self, kind: u8, body: &[u8]) -> Result<LsnSpan> {
+        self.pay(record_bytes(body.len()) + SEAL_BYTES_MAX)?;
+        let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
+        self.core.log.insert_with_seal(&record)
+    }
+
+    fn pay(&self, bytes: u64) -> Result<()> {
+        self.core.reserve.take_all(bytes, &self.core.log, self.goes_beyond)
+    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@
 //!   logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES` records and
 //!   `END`; and the record that ends the transaction either way. A rollback therefore never runs
 //!   out of log. What is rolled back takes back exactly what it was owed.
-//! - C3. What C2 cannot foresee, page splits that an undo needs, comes out of the engine's
-//!   reserve, as do checkpoints, the only remedy when the log is full.
+//! - C3. What C2 cannot foresee, page splits that an undo needs, comes out of the engine's reserve,
+//!   as do checkpoints, the only remedy when the log is full. When the reserve is gone, and no
+//!   reserve pays for any number of splits, undos go beyond the log's capacity, and so do
+//!   checkpoints that will give back a segment.
 
 use clearway_base::{
     Error, Result,
@@ -76,7 +78,7 @@ impl Claim {
         Ok(())
     }
 
-    /// Makes room for an undo and its restructuring, without waiting if that is possible at all.
+    /// Makes room for an undo and its restructuring. Waits only if both log and disk are full.
     pub(crate) fn reserve_undo(&mut self, log: &Log, reserve: &Reserve, bytes: u64) -> Result<()> {
         let wanted = self.wanted(bytes);
         // What is owed covers the compensation itself; only what comes on top may be missing.
@@ -84,10 +86,17 @@ impl Claim {
             return Ok(());
         }
         self.held += reserve.take((wanted - self.held) as u64) as i64;
-        // A debt to the log counts as used bytes, so the log stays honest either way; only when
-        // the reserve is gone as well does a rollback wait for a checkpoint.
         let promised = (self.owed + self.frees) as i64;
-        if self.held >= promised { Ok(()) } else { self.fetch(log, promised) }
+        let missing = promised - self.held;
+        if missing > 0 {
+            // If the disk is full as well, a truncation may bring room.
+            match log.claim_beyond(missing as u64) {
+                Err(Error::DiskFull { .. }) => log.claim(missing as u64)?,
+                claimed => claimed?,
+            }
+            self.held = promised;
+        }
+        Ok(())
     }
 
     /// A record of `bytes` was inserted.
@@ -206,14 +215,17 @@ impl Reserve {
     /// for space, because space waits for it. `refill` makes the books right.
     ///
     /// # Errors
-    /// [`Error::LogFull`](clearway_base::Error::LogFull), and what the disk says; nothing is taken
-    /// then.
-    pub(crate) fn take_all(&self, bytes: u64, log: &Log) -> Result<()> {
+    /// [`Error::LogFull`](clearway_base::Error::LogFull) unless it `goes_beyond`, and what the disk
+    /// says; nothing is taken then.
+    pub(crate) fn take_all(&self, bytes: u64, log: &Log, goes_beyond: bool) -> Result<()> {
         let taken = self.take(bytes);
-        if taken == bytes {
-            return Ok(());
-        }
-        log.try_claim(bytes - taken).inspect_err(|_| self.put(taken))
+        let missing = bytes - taken;
+        let claimed = match missing {
+            0 => Ok(()),
+            _ if goes_beyond => log.claim_beyond(missing),
+            _ => log.try_claim(missing),
+        };
+        claimed.inspect_err(|_| self.put(taken))
     }
 
     /// What is there now.

@@ -102,11 +102,52 @@ fn long_transaction_that_fills_the_log_can_roll_back() {
     assert!(long.is_active());
     long.rollback().unwrap();
     assert_eq!(contents(&engine, &table), before);
+    assert_eq!(engine.stats().log.beyond_bytes, 0, "its room was kept (C2)");
     // And the service goes on.
     for n in 0..500 {
         put(&engine, &table, &format!("{n}"), "after");
     }
     assert_eq!(contents(&engine, &table).len(), 501);
+    check(&engine);
+}
+
+#[test]
+fn rollback_that_has_to_split_pages_goes_beyond_a_full_log() {
+    let disk = MemoryDisk::new();
+    let log = LogOptions { capacity_bytes: 512 << 10, background: false, ..options().log };
+    let engine = open_with(disk, EngineOptions { log, node_bytes: 4096, ..options() });
+    let table = engine.create_table("t").unwrap();
+    let key = |n: u32, suffix: &str| format!("{n:03}{suffix}");
+    for n in 0..120 {
+        put(&engine, &table, &key(n, ""), &"long".repeat(125));
+    }
+    engine.checkpoint().unwrap();
+    // Others take the room that its shorter values have left in the pages, and then all of the log.
+    let mut txn = engine.begin();
+    for n in 0..120 {
+        txn.put(&table, key(n, "").as_bytes(), b"short").unwrap();
+    }
+    for n in 0..120 {
+        put(&engine, &table, &key(n, "x"), &"other".repeat(100));
+    }
+    let full = (0..100_000u32).find_map(|n| {
+        let mut filler = engine.begin();
+        let put = filler.put(&table, b"filler", &n.to_be_bytes().repeat(2));
+        let ack = put.and_then(|_| filler.commit());
+        ack.and_then(|committed| engine.log().wait_durable(committed.ack)).err()
+    });
+    assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
+    let drained = (0..1_000).find_map(|_| engine.checkpoint().err());
+    assert!(matches!(drained, Some(Error::LogFull { .. })), "{drained:?}");
+    txn.rollback().unwrap();
+    let rows = contents(&engine, &table);
+    assert_eq!(rows.len(), 241);
+    assert_eq!(rows[b"042".as_slice()], "long".repeat(125).into_bytes());
+    assert!(engine.stats().log.beyond_bytes > 0, "or it shows nothing");
+    // The reserve is gone as well, and a checkpoint brings the log back below its capacity.
+    engine.checkpoint().unwrap();
+    assert!(engine.log().used_bytes() < 256 << 10);
+    put(&engine, &table, "after", "v");
     check(&engine);
 }
 
