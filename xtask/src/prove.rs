@@ -6,16 +6,11 @@
 //! A lane that cannot run on this machine counts as skipped, and the summary says so.
 
 mod lanes;
+mod running;
 
-use std::{
-    fmt,
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Command, ExitCode, Stdio},
-    time::{Duration, Instant},
-};
+use std::{fmt, path::Path, process::ExitCode, time::Duration};
 
-use lanes::{FRESH, LANES, Lane, Work};
+use lanes::{LANES, Lane};
 
 /// How much to run.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -104,8 +99,7 @@ pub(crate) fn run(root: &Path, request: &Request) -> ExitCode {
     let wanted = |lane: &&Lane| {
         request.lanes.is_empty() || request.lanes.iter().any(|name| name == lane.name)
     };
-    let results: Vec<Result> =
-        LANES.iter().filter(wanted).map(|lane| run_lane(root, lane, request)).collect();
+    let results = running::run_lanes(root, LANES.iter().filter(wanted).collect(), request);
     println!("\n{:<10} {:<8} {:>9}", "lane", "", "took");
     results.iter().for_each(|result| println!("{result}"));
     let count = |which: fn(&Ending) -> bool| results.iter().filter(|r| which(&r.ending)).count();
@@ -113,73 +107,6 @@ pub(crate) fn run(root: &Path, request: &Request) -> ExitCode {
     let skipped = count(|ending| matches!(ending, Ending::Skipped));
     println!("prove: {} lanes, {skipped} skipped, {found} with findings", results.len());
     if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn run_lane(root: &Path, lane: &'static Lane, request: &Request) -> Result {
-    let begun = Instant::now();
-    let done = |ending, told| Result { lane: lane.name, ending, took: begun.elapsed(), told };
-    if let Some(why) = (lane.cannot)() {
-        return done(Ending::Skipped, why);
-    }
-    let mut told = String::new();
-    let seed = request.seed.unwrap_or_else(|| seed_of(root, lane));
-    let works = (lane.work)(request.budget, seed);
-    if works.is_empty() {
-        return done(Ending::Skipped, "left to `cargo test`, or to runs with --minutes".into());
-    }
-    for work in works {
-        println!("\n== {}: {work}", lane.name);
-        match run_work(root, &work) {
-            Ok(last) if last.starts_with(SKIPPED) => return done(Ending::Skipped, last),
-            Ok(last) => told = last,
-            Err(last) => {
-                println!("== {} found something; to repeat it: {work}", lane.name);
-                return done(Ending::Found, last);
-            }
-        }
-    }
-    done(Ending::Held, told)
-}
-
-/// The seed of a lane for which none was given.
-fn seed_of(root: &Path, lane: &Lane) -> u64 {
-    if FRESH.contains(&lane.name) { commit_number(root).unwrap_or(1) } else { 1 }
-}
-
-/// A number that follows from the commit: each commit meets seeds that no other has met, and meets
-/// the same when it is run again.
-fn commit_number(root: &Path) -> Option<u64> {
-    let mut git = Command::new("git");
-    let said = git.args(["rev-parse", "--short=8", "HEAD"]).current_dir(root).output().ok()?;
-    let digits = String::from_utf8(said.stdout).ok()?;
-    // Far enough from one another for as many seeds as a run takes.
-    u64::from_str_radix(digits.trim(), 16).ok().map(|number| number << 20)
-}
-
-/// How a test begins its line when the machine lacks what it needs.
-const SKIPPED: &str = "SKIPPED";
-
-/// Runs one command, passing its output on; its last line on standard output, or the one that says
-/// that it was skipped.
-fn run_work(root: &Path, work: &Work) -> std::result::Result<String, String> {
-    let mut command = Command::new(&work.program);
-    command.args(&work.arguments).envs(work.environment.iter().cloned()).current_dir(root);
-    let started = command.stdout(Stdio::piped()).spawn();
-    let mut child = started.map_err(|error| format!("cannot start {}: {error}", work.program))?;
-    let mut last = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines().map_while(std::result::Result::ok) {
-            println!("{line}");
-            if !line.trim().is_empty() && !last.starts_with(SKIPPED) {
-                last = line;
-            }
-        }
-    }
-    match child.wait() {
-        Ok(status) if status.success() => Ok(last),
-        Ok(status) => Err(format!("{status}: {last}")),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 #[cfg(test)]

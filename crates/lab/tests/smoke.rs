@@ -1,6 +1,11 @@
 //! Every experiment runs, however short, and writes a report that programs can read.
 
-use std::process::{Command, Output};
+use std::{
+    path::Path,
+    process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
 
 use serde_json::Value;
 
@@ -56,38 +61,49 @@ fn check_grid(grid: &Value, repetitions: usize) {
     }
 }
 
+/// Runs an experiment and checks its report.
+fn check_experiment(name: &str, place: &Path) {
+    let file = place.join(name);
+    let tiny = ["--seconds", "0.03", "--repetitions", "1", "--json", file.to_str().unwrap()];
+    // Counting is the same for all: one does it.
+    let count: &[&str] = if name == "noise" { &[] } else { &["--no-count"] };
+    let own: Vec<&str> = smaller(name).split_whitespace().collect();
+    let output = lab(&[&[name], &tiny[..], count, &own[..]].concat());
+    let told = String::from_utf8_lossy(&output.stderr);
+    // 0 or 1: runs as short as these need not show anything.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{name}: {told}");
+    let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(report["experiment"], name);
+    assert!(report["machine"]["cores"].as_u64() > Some(0));
+    assert_eq!(report["repetitions"], 1);
+    let grids = report["grids"].as_array().unwrap();
+    assert!(!grids.is_empty(), "{name} measures nothing");
+    grids.iter().for_each(|grid| check_grid(grid, 1));
+    let claims = report["claims"].as_array().unwrap();
+    assert!(!claims.is_empty(), "{name} shows nothing");
+    let all_shown = claims.iter().all(|claim| claim["holds"] == true);
+    assert_eq!(output.status.code() == Some(0), all_shown, "{name}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.matches("shown: ").count() + text.matches("NOT SHOWN: ").count();
+    assert_eq!(lines, claims.len());
+}
+
 #[test]
 fn every_experiment_runs_and_writes_its_report() {
     let names = names();
     assert!(!names.is_empty());
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for name in &names {
-        let file = place.path().join(name);
-        let tiny = ["--seconds", "0.03", "--repetitions", "1", "--json", file.to_str().unwrap()];
-        // Counting is the same for all: one does it.
-        let count: &[&str] = if name == "noise" { &[] } else { &["--no-count"] };
-        let own: Vec<&str> = smaller(name).split_whitespace().collect();
-        let output = lab(&[&[name.as_str()], &tiny[..], count, &own[..]].concat());
-        let told = String::from_utf8_lossy(&output.stderr);
-        // 0 or 1: runs as short as these need not show anything.
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{name}: {told}");
-        let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        assert_eq!(report["experiment"], name.as_str());
-        assert!(report["machine"]["cores"].as_u64() > Some(0));
-        assert_eq!(report["repetitions"], 1);
-        let grids = report["grids"].as_array().unwrap();
-        assert!(!grids.is_empty(), "{name} measures nothing");
-        grids.iter().for_each(|grid| check_grid(grid, 1));
-        let claims = report["claims"].as_array().unwrap();
-        assert!(!claims.is_empty(), "{name} shows nothing");
-        let all_shown = claims.iter().all(|claim| claim["holds"] == true);
-        assert_eq!(output.status.code() == Some(0), all_shown, "{name}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(
-            text.matches("shown: ").count() + text.matches("NOT SHOWN: ").count(),
-            claims.len()
-        );
-    }
+    // Two at a time: as short as they are, they measure nothing that another could disturb.
+    let next = AtomicUsize::new(0);
+    let turn = || {
+        while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check_experiment(name, place.path());
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(turn);
+        scope.spawn(turn);
+    });
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn always() -> Option<String> {
     None
 }
 
-/// All lanes, the quick ones first.
+/// All lanes, the quick ones first, the longest last.
 pub(crate) const LANES: &[Lane] = &[
     Lane { name: "specs", cannot: always, work: specs },
     Lane { name: "fuzz", cannot: always, work: fuzz },
@@ -127,7 +127,7 @@ fn images(budget: Budget, seed: u64) -> Vec<Work> {
     match budget {
         Budget::Minutes(minutes) if minutes >= 30.0 => vec![run("--all --recovery")],
         budget => vec![
-            run(&format!("--images {}", amount(budget, 8_000, 200_000))),
+            run(&format!("--images {}", amount(budget, 12_000, 200_000))),
             // A second: power that fails in a creation, and again while that starts over.
             run("--script create --all --recovery"),
         ],
@@ -135,7 +135,7 @@ fn images(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 fn stepped(budget: Budget, seed: u64) -> Vec<Work> {
-    let seeds = amount(budget, 14_000, 260_000);
+    let seeds = amount(budget, 20_000, 260_000);
     vec![Work::cargo(&format!("{PROVE} stepped --seed {seed:#x} --seeds {seeds}"))]
 }
 
@@ -171,7 +171,7 @@ fn power(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 /// Kills at failpoints, and at random moments; the two tests of these share the number. In CI
-/// `cargo test` has just killed 76 times at random moments.
+/// `cargo test` has just killed 140 times at random moments.
 fn kill(budget: Budget, seed: u64) -> Vec<Work> {
     let line = "test --quiet --profile prove -p clearway --features zoo --test kill failpoints \
                 -- --ignored --nocapture";

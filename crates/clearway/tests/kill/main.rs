@@ -18,9 +18,11 @@ mod traced;
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader},
+    ops::Range,
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -30,7 +32,7 @@ use bank::{Books, Rng};
 use child::{Role, options};
 
 /// Kills under load, unless the environment says otherwise.
-const KILLS: u64 = 52;
+const KILLS: u64 = 104;
 /// Kills between two looks at the directory.
 const KILLS_BETWEEN_CHECKS: u64 = 4;
 /// Kills before a new directory is begun, so that checks stay short.
@@ -42,7 +44,7 @@ const NO_CLIENT: u64 = 1 << 32;
 /// Longest life under load after the database is open.
 const LIFE_MAX_MS: u64 = 160;
 /// Rounds of the recovery test, and kills of recovery in each.
-const RECOVERY_ROUNDS: u64 = 4;
+const RECOVERY_ROUNDS: u64 = 6;
 const RECOVERY_KILLS: u64 = 6;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -170,26 +172,41 @@ fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) {
     db.close().unwrap();
 }
 
-#[test]
-fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
-    let (kills, seed) = (setting("CLEARWAY_KILLS", KILLS), setting("CLEARWAY_KILL_SEED", 1));
-    let mut rng = Rng::new(seed);
-    let (mut place, mut acknowledged) = (directory(), Acknowledged::new());
-    let mut total = 0;
-    for kill in 1..=kills {
-        let path = place.path().join("db");
+/// Kills in a directory of their own; how many transactions were acknowledged there.
+fn kill_under_load(kills: Range<u64>, seed: u64) -> u64 {
+    let mut rng = Rng::new(seed + kills.start);
+    let (place, mut acknowledged) = (directory(), Acknowledged::new());
+    let path = place.path().join("db");
+    for kill in kills.clone() {
         let mut victim = Victim::start(&path, Role::Load, seed + kill);
         victim.wait_open();
         thread::sleep(Duration::from_micros(rng.below(LIFE_MAX_MS * 1_000)));
         victim.kill(&mut acknowledged);
-        if kill % KILLS_BETWEEN_CHECKS == 0 || kill == kills {
+        if (kill + 1) % KILLS_BETWEEN_CHECKS == 0 || kill + 1 == kills.end {
             check(&path, &acknowledged, Role::Load, seed + kill);
         }
-        if kill % KILLS_PER_DIRECTORY == 0 || kill == kills {
-            total += acknowledged.values().sum::<u64>();
-            (place, acknowledged) = (directory(), Acknowledged::new());
-        }
     }
+    acknowledged.values().sum()
+}
+
+#[test]
+fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
+    let (kills, seed) = (setting("CLEARWAY_KILLS", KILLS), setting("CLEARWAY_KILL_SEED", 1));
+    let (next, total) = (AtomicU64::new(0), AtomicU64::new(0));
+    // Two directories at a time: most of a kill is waiting for its moment.
+    let turn = || loop {
+        let first = next.fetch_add(KILLS_PER_DIRECTORY, Ordering::Relaxed);
+        if first >= kills {
+            break;
+        }
+        let last = kills.min(first + KILLS_PER_DIRECTORY);
+        total.fetch_add(kill_under_load(first..last, seed), Ordering::Relaxed);
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(turn);
+        scope.spawn(turn);
+    });
+    let total = total.into_inner();
     println!("{kills} kills, {total} acknowledged transactions, all found");
     assert!(total > kills, "the load acknowledged next to nothing");
 }

@@ -6,9 +6,9 @@
 mod kennel;
 
 use std::{
-    io::Write,
+    io::{BufRead, BufReader, Read, Write},
     os::unix::process::CommandExt,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -76,21 +76,38 @@ fn hunt(bug: Bug, choice: &Choice) -> (Option<Lane>, Duration) {
 fn catches(lane: Lane, bug: Bug, choice: &Choice) -> bool {
     let mut command = lane.command(choice);
     command.env("CLEARWAY_BUG", bug.name()).process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
+    let Some(output) = child.stdout.take() else { return false };
+    // Ends by itself when the lane does.
+    let failure = thread::spawn(move || says_failed(output));
     let deadline = Instant::now() + HANG;
-    loop {
+    while Instant::now() < deadline && !failure.is_finished() {
         match child.try_wait() {
             Ok(Some(status)) => return !status.success(),
-            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
-            Ok(None) | Err(_) => break,
+            Ok(None) => thread::sleep(Duration::from_millis(20)),
+            Err(_) => break,
         }
     }
+    if failure.is_finished() && !failure.join().unwrap_or(false) {
+        // It has closed its output, and is about to end.
+        return child.wait().is_ok_and(|status| !status.success());
+    }
+    kill(&mut child);
+    true
+}
+
+/// Reads a lane's output to its end, or to the first test that failed: the others need not run.
+fn says_failed(output: impl Read) -> bool {
+    let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+    lines.any(|line| line.ends_with("FAILED"))
+}
+
+fn kill(child: &mut Child) {
     // The group: a test program is the child of cargo.
     let group = format!("-{}", child.id());
     let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
     let _ = child.wait();
-    true
 }
 
 impl Lane {
