@@ -206,7 +206,8 @@ impl Options {
         self
     }
 
-    /// When the log is flushed: by default as soon as a flush may start and somebody waits.
+    /// When the log is flushed: by default as soon as a flush may start, and somebody waits or the
+    /// [linger](Options::linger) is over.
     pub fn group_policy(mut self, policy: GroupPolicy) -> Options {
         self.engine.log.group = policy;
         self

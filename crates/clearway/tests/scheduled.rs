@@ -17,7 +17,6 @@ fn open() -> (Database, Table) {
         engine.log.ring_bytes = 64 << 10;
         engine.log.segment_bytes = 32 << 10;
         engine.log.capacity_bytes = 1 << 20;
-        engine.log.flushes_in_flight = 1;
         engine.pool.max_bytes = 2 << 20;
         engine.pool.batches_in_flight = 1;
         engine.pool.writers = 1;
@@ -38,7 +37,7 @@ fn add_one(tx: &mut Transaction, table: &Table) -> Result<u8> {
 /// Everybody is told its own number, by whichever agent, and the close waits for all.
 #[test]
 fn each_result_is_told_once_and_the_close_waits() {
-    check("pipeline", 200, || {
+    check("pipeline", 300, || {
         let (db, table) = open();
         let pipeline = PipelineOptions::new().agents(2).start(&db).unwrap();
         let told = Arc::new(AtomicU64::new(0));
@@ -59,7 +58,7 @@ fn each_result_is_told_once_and_the_close_waits() {
 /// A client that waits for its ticket is woken, and one whose database closes first is told so.
 #[test]
 fn tickets_are_answered_though_the_database_closes() {
-    check("pipeline and close", 200, || {
+    check("pipeline and close", 300, || {
         let (db, table) = open();
         let pipeline = PipelineOptions::new().agents(1).start(&db).unwrap();
         let ticket = pipeline.submit("add", move |tx| add_one(tx, &table)).unwrap();

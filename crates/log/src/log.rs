@@ -196,7 +196,8 @@ impl Log {
         };
         // Not if its seal would be taken from what others need more.
         if (span.start.0 ^ span.end.0) >= self.flush_trigger_bytes && !self.claims.is_tight() {
-            self.request_flush(span.end);
+            // As if somebody waited: so large a group has nothing to linger for.
+            self.flusher.await_soon(span.end);
         }
         Ok(span)
     }

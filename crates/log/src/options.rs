@@ -52,7 +52,8 @@ impl Default for Consolidation {
 /// When gathered records are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
-    /// At once if the device is idle; while writes are in flight the next group gathers.
+    /// At once if the device is idle and somebody waits, or after the
+    /// [linger](LogOptions::linger); while writes are in flight the next group gathers.
     #[default]
     Adaptive,
     /// When the first of three limits is reached.
@@ -108,11 +109,17 @@ impl Default for LogOptions {
     }
 }
 
-/// As long as a flush of a fast device takes; in a model no time passes.
-const LINGER: Duration =
-    if cfg!(any(loom, shuttle)) { Duration::ZERO } else { Duration::from_micros(100) };
 /// The longest linger.
 const LINGER_MAX: Duration = Duration::from_secs(1);
+/// As long as a flush of a fast device takes. Under shuttle, where no time passes, it is over when
+/// the scheduler says so; loom's models are of smaller things.
+const LINGER: Duration = if cfg!(loom) {
+    Duration::ZERO
+} else if cfg!(shuttle) {
+    LINGER_MAX
+} else {
+    Duration::from_micros(100)
+};
 
 /// The unit of memory mapping and of direct I/O; ring and segments are multiples of it.
 const UNIT: u64 = 4096;
@@ -148,7 +155,7 @@ impl LogOptions {
 
     /// An insert that passes a multiple of this, a power of two, asks for a flush by itself, so
     /// that a load without commits keeps the device busy and does not run into the end of the
-    /// ring. A fixed policy is not interfered with.
+    /// ring. That does not linger. A fixed policy is not interfered with.
     pub(crate) fn flush_trigger_bytes(&self) -> u64 {
         match self.group {
             GroupPolicy::Adaptive => {

@@ -12,7 +12,6 @@ use std::{
         atomic::{AtomicU64, Ordering::SeqCst},
     },
     task::{Context, Wake, Waker},
-    time::Duration,
 };
 
 use clearway_base::{Epoch, Error, Lsn};
@@ -93,7 +92,7 @@ fn ring_wraps_under_several_writers_with_every_strategy() {
 fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
     check("completions", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let log = start(&disk, options(Strategy::Decoupled));
+        let log = start(&disk, options(Strategy::default()));
         let threads: Vec<_> = (0..3)
             .map(|thread| {
                 let log = log.clone();
@@ -128,8 +127,7 @@ fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
 fn what_nobody_waits_for_is_written_all_the_same() {
     check("linger", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let linger = Duration::from_secs(1);
-        let log = start(&disk, LogOptions { linger, ..options(Strategy::Decoupled) });
+        let log = start(&disk, options(Strategy::default()));
         let threads: Vec<_> = (0..2)
             .map(|thread| {
                 let log = log.clone();
@@ -154,11 +152,55 @@ fn what_nobody_waits_for_is_written_all_the_same() {
     });
 }
 
+/// A flight that does not land before another one has begun: lets the first write pass when there
+/// is a second.
+fn until_another_flies(faults: &Faults) {
+    let writes = AtomicU64::new(0);
+    let writes = Arc::new(writes);
+    faults.watch(move |event| {
+        if event.operation == Operation::Write && event.name.starts_with("log/") {
+            let is_first = writes.fetch_add(1, SeqCst) == 0;
+            while is_first && writes.load(SeqCst) < 2 {
+                thread::yield_now();
+            }
+        }
+        None
+    });
+}
+
+/// Neither of the two behind the flight makes a group that may overlap with it, both together do,
+/// and whoever comes second starts it (W5).
+#[test]
+fn a_group_overlaps_whoever_completes_it() {
+    check("overlap", 1_500, || {
+        let (memory, faults) = (MemoryDisk::new(), Faults::new());
+        let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
+        let log = start(&disk, options(Strategy::default()));
+        until_another_flies(&faults);
+        let first = insert(&log, 1, 900).unwrap().end;
+        let leader = thread::spawn({
+            let log = log.clone();
+            move || log.wait_durable(first).unwrap()
+        });
+        while log.stats().flushes < 2 {
+            thread::yield_now();
+        }
+        let small = insert(&log, 2, 10).unwrap().end;
+        let waiter = thread::spawn({
+            let log = log.clone();
+            move || log.wait_durable(small).unwrap()
+        });
+        log.request_flush(insert(&log, 3, 900).unwrap().end);
+        [leader, waiter].into_iter().for_each(|thread| thread.join().unwrap());
+        log.close().unwrap();
+    });
+}
+
 #[test]
 fn close_completes_or_refuses_every_commit() {
     check("close", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let log = start(&disk, options(Strategy::Decoupled));
+        let log = start(&disk, options(Strategy::default()));
         let threads: Vec<_> = (0..2)
             .map(|thread| {
                 let log = log.clone();
@@ -188,7 +230,7 @@ fn failed_sync_is_told_to_everybody_who_waits() {
     check("failure", 1_500, || {
         let (memory, faults) = (MemoryDisk::new(), Faults::new());
         let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
-        let log = start(&disk, options(Strategy::Decoupled));
+        let log = start(&disk, options(Strategy::default()));
         // For ever: the first to sync may be the preparer of segments, which tries again.
         faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
         let threads: Vec<_> = (0..3)
@@ -213,7 +255,7 @@ fn failed_sync_is_told_to_everybody_who_waits() {
 fn claims_that_wait_for_room_get_it() {
     check("claims", 1_000, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options(Strategy::Decoupled) };
+        let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options(Strategy::default()) };
         let log = start(&disk, small);
         let threads: Vec<_> = (0..2)
             .map(|_| {

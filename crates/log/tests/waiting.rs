@@ -201,6 +201,30 @@ fn what_nobody_waits_for_overlaps_if_it_completes_a_group_that_somebody_waits_fo
 }
 
 #[test]
+fn a_long_stretch_of_records_does_not_linger() {
+    let (_, faults, disk) = faulty();
+    let log =
+        Log::start(disk, LogOptions { linger: LONG, ..options() }, Lsn::ZERO, Epoch(1), Lsn::ZERO);
+    let log = log.unwrap();
+    let go = stall(&faults);
+    std::thread::scope(|scope| {
+        let log = &*log;
+        let first = insert(log, 1, 100).unwrap().end;
+        let leader = scope.spawn(move || log.wait_durable(first));
+        while log.stats().flushes < 2 {
+            std::thread::yield_now();
+        }
+        // An eighth of the ring, which nobody has asked for; it overlaps only if it is awaited.
+        for n in 2..6 {
+            insert(log, n, 2000).unwrap();
+        }
+        assert!(eventually(|| log.stats().flushes == 3), "it lingers");
+        drop(go);
+        leader.join().unwrap().unwrap();
+    });
+}
+
+#[test]
 fn a_failed_sync_stops_the_log_for_good() {
     for operation in [Operation::Write, Operation::Sync] {
         let (memory, faults, disk) = faulty();

@@ -142,7 +142,8 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
         Cleaning::Nothing => {}
     }
 
-    let log = Paid { core, goes_beyond: gives_back(core) };
+    let held = state.holds.iter().map(|(_, from)| *from).min();
+    let log = Paid { core, held };
     let begin = log.insert(record::CHECKPOINT_BEGIN, &[])?.start;
     failpoint::pass(Failpoint::CheckpointBegun);
     let forgets = zoo::has(Bug::TruncatedTooFar);
@@ -169,26 +170,16 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     core.checkpoints.latest.store(begin.0, Ordering::Relaxed);
     core.checkpoints.count.fetch_add(1, Ordering::Relaxed);
     failpoint::pass(Failpoint::LogNotTruncated);
-    let held = state.holds.iter().map(|(_, from)| *from).min();
     core.log.truncate(held.map_or(keep_from, |held| held.min(keep_from)))?;
     core.reserve.refill(&core.log);
     Ok(())
 }
 
-/// Whether a checkpoint now would give back a segment of the log, more than it can take.
-fn gives_back(core: &Core) -> bool {
-    let end = core.log.end();
-    let oldest = core.registry.oldest_first().unwrap_or(end);
-    let redo = core.pool.redo_start().unwrap_or(end);
-    let gained = oldest.min(redo).0.saturating_sub(core.superblock.get().keep_from.0);
-    gained >= core.options.log.segment_bytes
-}
-
 /// The log, to which a checkpoint's records go, and the reserve, which pays for them.
 struct Paid<'a> {
     core: &'a Core,
-    /// Whether the log's capacity may be exceeded (C3).
-    goes_beyond: bool,
+    /// From where on backups hold the log.
+    held: Option<Lsn>,
 }
 
 impl Paid<'_> {
@@ -213,8 +204,23 @@ impl Paid<'_> {
         self.core.log.insert_with_seal(&record)
     }
 
+    /// If neither the reserve nor the log has so much, the checkpoint goes beyond the log's
+    /// capacity, provided that it makes up for it (C3).
     fn pay(&self, bytes: u64) -> Result<()> {
-        self.core.reserve.take_all(bytes, &self.core.log, self.goes_beyond)
+        let Core { reserve, log, .. } = self.core;
+        match reserve.take_all(bytes, log) {
+            Err(Error::LogFull { .. }) if self.gives_back() => log.claim_beyond(bytes),
+            paid => paid,
+        }
+    }
+
+    /// Whether the checkpoint will give back a segment.
+    fn gives_back(&self) -> bool {
+        let Core { registry, pool, log, options, .. } = self.core;
+        let needed = [registry.oldest_first(), pool.redo_start(), self.held];
+        let keep_from = needed.into_iter().flatten().min().unwrap_or(log.end());
+        let segment = |lsn: Lsn| lsn.0 / options.log.segment_bytes;
+        segment(keep_from) > segment(log.keep_from())
     }
 }
 
@@ -251,5 +257,31 @@ mod tests {
         assert!(after.checkpoint > before.checkpoint);
         assert!(after.redo >= before.redo, "{} after {}", after.redo, before.redo);
         assert!(after.keep_from >= before.keep_from);
+    }
+
+    #[test]
+    fn a_full_log_is_emptied_once_a_backup_lets_it_go() {
+        let mut options = EngineOptions::stepped();
+        options.log.segment_bytes = 64 << 10;
+        options.log.capacity_bytes = 256 << 10;
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let core = engine.core();
+        let table = engine.create_table("t").unwrap();
+        let put = |n: u32| {
+            let mut txn = engine.begin();
+            txn.put(&table, &n.to_be_bytes(), &[7; 100])?;
+            core.log.wait_durable(txn.commit()?.ack)
+        };
+        let hold = hold_log(core);
+        let full = (0..100_000).find_map(|n| put(n).err());
+        assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
+        // They use up the reserve, and move the superblock's keep-from for which nothing is freed.
+        let full = (0..1_000).find_map(|_| take(core, Cleaning::All).err());
+        assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
+        assert_eq!(core.log.stats().beyond_bytes, 0, "it would have brought nothing");
+        drop(hold);
+        take(core, Cleaning::All).unwrap();
+        assert!(core.log.stats().beyond_bytes > 0, "or it shows nothing");
+        put(0).unwrap();
     }
 }

@@ -80,23 +80,31 @@ impl Claim {
 
     /// Makes room for an undo and its restructuring. Waits only if both log and disk are full.
     pub(crate) fn reserve_undo(&mut self, log: &Log, reserve: &Reserve, bytes: u64) -> Result<()> {
+        // What is owed covers the compensation itself; only what comes on top may be missing (C3).
         let wanted = self.wanted(bytes);
-        // What is owed covers the compensation itself; only what comes on top may be missing.
-        if self.held >= wanted {
-            return Ok(());
+        if self.held < wanted {
+            self.held += reserve.take((wanted - self.held) as u64) as i64;
         }
-        self.held += reserve.take((wanted - self.held) as u64) as i64;
-        let promised = (self.owed + self.frees) as i64;
-        let missing = promised - self.held;
+        let missing = wanted - self.held;
         if missing > 0 {
             // If the disk is full as well, a truncation may bring room.
             match log.claim_beyond(missing as u64) {
                 Err(Error::DiskFull { .. }) => log.claim(missing as u64)?,
                 claimed => claimed?,
             }
-            self.held = promised;
+            self.held = wanted;
         }
         Ok(())
+    }
+
+    /// Whether it pays for the undo of changes with bodies of these lengths, by what is there
+    /// rather than by its own count (C2).
+    pub(crate) fn covers(&self, mut bodies: impl Iterator<Item = usize>) -> bool {
+        let mut left = self.held;
+        bodies.all(|len| {
+            left -= undo_bytes(len) as i64;
+            left >= 0
+        })
     }
 
     /// A record of `bytes` was inserted.
@@ -215,17 +223,14 @@ impl Reserve {
     /// for space, because space waits for it. `refill` makes the books right.
     ///
     /// # Errors
-    /// [`Error::LogFull`](clearway_base::Error::LogFull) unless it `goes_beyond`, and what the disk
-    /// says; nothing is taken then.
-    pub(crate) fn take_all(&self, bytes: u64, log: &Log, goes_beyond: bool) -> Result<()> {
+    /// [`Error::LogFull`](clearway_base::Error::LogFull), and what the disk says; nothing is taken
+    /// then.
+    pub(crate) fn take_all(&self, bytes: u64, log: &Log) -> Result<()> {
         let taken = self.take(bytes);
-        let missing = bytes - taken;
-        let claimed = match missing {
-            0 => Ok(()),
-            _ if goes_beyond => log.claim_beyond(missing),
-            _ => log.try_claim(missing),
-        };
-        claimed.inspect_err(|_| self.put(taken))
+        if taken == bytes {
+            return Ok(());
+        }
+        log.try_claim(bytes - taken).inspect_err(|_| self.put(taken))
     }
 
     /// What is there now.

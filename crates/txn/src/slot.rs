@@ -367,6 +367,7 @@ impl Slot {
         // First, for what they were promised is not owed any more.
         self.frees.forget_from(keep);
         self.claim.owe_frees(self.frees.log_bytes());
+        debug_assert!(self.can_pay_undo(), "C2");
         let mut body = std::mem::take(&mut self.body);
         self.undoing = true;
         let mut result = Ok(());
@@ -389,6 +390,11 @@ impl Slot {
         let used = self.tables.iter().find(|used| used.tree == tree.id());
         self.cover = used.map_or(RangeMode::NN, |used| used.cover); // T6
         tree.undo(self, body)
+    }
+
+    /// Whether the claim pays for the whole rollback. A loser's died with its process.
+    fn can_pay_undo(&self) -> bool {
+        self.recovering || self.claim.covers(self.undo.newest(usize::MAX).map(<[u8]>::len))
     }
 
     /// Undoes the change that recovery read from the log, and nothing else.

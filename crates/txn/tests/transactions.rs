@@ -149,18 +149,18 @@ fn loser_of(
     then: impl Fn(&mut Transaction) -> Result<(), Error>,
 ) -> Lost {
     // Who waits looks once more before it sleeps, so either of the two may be the victim.
-    loop {
+    for _ in 0..ROUNDS {
         let (mut loser, mut other) = (engine.begin(), engine.begin());
         first(&mut loser);
         other.update(table, theirs, b"1").unwrap();
         let has_lost = std::thread::scope(|scope| {
             let waiter = scope.spawn(|| {
-                if other.update(table, ours, b"1").is_ok() {
+                if !is_victim(other.update(table, ours, b"1")) {
                     commit(engine, other);
                 }
             });
             until_somebody_waits(engine, || waiter.is_finished());
-            let has_lost = matches!(then(&mut loser), Err(Error::Deadlock { .. }));
+            let has_lost = is_victim(then(&mut loser));
             let lost = has_lost.then(|| loser.take_lost());
             drop(loser);
             waiter.join().unwrap();
@@ -169,6 +169,19 @@ fn loser_of(
         if let Some(lost) = has_lost {
             return lost;
         }
+    }
+    panic!("it never lost");
+}
+
+/// Far more rounds than it takes until the right one of two is the victim.
+const ROUNDS: usize = 1_000;
+
+/// Whether an operation was refused because of a deadlock; nothing else may refuse it.
+fn is_victim(result: Result<(), Error>) -> bool {
+    match result {
+        Ok(()) => false,
+        Err(Error::Deadlock { .. }) => true,
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -185,14 +198,14 @@ fn loser_for(engine: &Arc<Engine>, table: &Table, had: &[u8], refused: &[u8]) ->
 fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &Lost) -> LockName {
     let [first, second] = in_canonical_order(table);
     // It waits for a while only: on a slow machine this takes more than one try.
-    loop {
+    for _ in 0..ROUNDS {
         let mut other = engine.begin();
         other.update(table, second, b"2").unwrap();
         let again = std::thread::scope(|scope| {
             let again = scope.spawn(|| {
                 let mut again = engine.begin();
                 // It, too, may be the victim.
-                let _ = again.resume(lost);
+                is_victim(again.resume(lost));
                 drop(again);
             });
             until_somebody_waits(engine, || again.is_finished());
@@ -204,7 +217,9 @@ fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &Lost) -> Loc
             assert_eq!(cycle.members.len(), 2);
             return cycle.members[1].lock.clone();
         }
+        is_victim(again);
     }
+    panic!("it never lost");
 }
 
 /// "a" and "b" in the order in which a victim locks them first.

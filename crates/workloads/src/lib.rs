@@ -8,7 +8,8 @@
 //! - [`Tatp`]: the seven transactions of TATP on a mobile network's subscribers, with the same.
 //! - [`drive`]: runs a [`Workload`] with many clients over few threads, pipelined or blocking,
 //!   and measures throughput and latency.
-//! - [`Rng`], [`Skew`], [`Histogram`], [`Usage`]: the small tools these stand on.
+//! - [`Rng`], [`Skew`], [`Histogram`]: the small tools these stand on; [`Usage`], what the system
+//!   counted beside a run.
 //!
 //! ```
 //! use std::time::Duration;

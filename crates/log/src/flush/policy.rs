@@ -41,7 +41,8 @@ pub(super) struct Situation {
     /// Requests since the last group, and when the first of them came.
     pub(super) requests: u64,
     pub(super) first_request: Option<Instant>,
-    /// Somebody waits for room in the ring: the limits of `Fixed` do not count.
+    /// Somebody must not wait for a group (room in the ring, a sync, a checkpoint): the limits of
+    /// `Fixed` do not count.
     pub(super) is_urgent: bool,
 }
 

@@ -90,7 +90,6 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::SkippedTagForgotten
         | Bug::NotAskedAgain
         | Bug::WaitsForWaiters => &[Specs],
-        Bug::UndoNotReserved => &[Images],
         Bug::CreationForgotten => &[Creations],
         Bug::UpgradeBlocksItself
         | Bug::WaiterLeftBehind
