@@ -324,7 +324,9 @@ fn an_lsn_that_the_log_never_reached_is_damage_and_no_endless_wait() {
 #[test]
 fn close_makes_everything_durable_and_refuses_more() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let log = start_new(&disk);
+    // So large a ring that no insert asks for a flush by itself.
+    let options = LogOptions { ring_bytes: 1 << 20, ..options() };
+    let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let ends: Vec<_> = (0..50).map(|i| insert(&log, i, 200).unwrap().end).collect();
     assert!(is_pending(&log, ends[49]));
     log.close().unwrap();
@@ -482,7 +484,8 @@ const LONG: Duration = Duration::from_secs(1);
 #[test]
 fn requests_that_nobody_waits_for_share_groups() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let options = LogOptions { linger: LONG, ..options() };
+    // So large a ring that no insert asks for a flush by itself.
+    let options = LogOptions { linger: LONG, ring_bytes: 1 << 20, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let (begun, before) = (Instant::now(), log.stats().flushes);
     let mut end = Lsn::ZERO;
