@@ -156,8 +156,8 @@ impl Options {
 
     /// Bytes the log may occupy on disk. Default 1 GiB. Checkpoints keep it well below; a
     /// transaction that stays open while others write this much fails with
-    /// [`Error::LogFull`](crate::Error::LogFull). Only recovery, rollbacks that have to split pages
-    /// and the checkpoints that make room may exceed it, by little and for a while.
+    /// [`Error::LogFull`](crate::Error::LogFull). Only recovery, rollbacks and the checkpoints that
+    /// make room may exceed it, by little and for a while.
     ///
     /// A database created with a small capacity gets smaller log files, which it keeps for life.
     pub fn log_capacity(mut self, bytes: u64) -> Options {

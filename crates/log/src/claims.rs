@@ -174,12 +174,15 @@ impl Claims {
         if self.claim_or_grow(bytes)? {
             return Ok(());
         }
-        self.wake_checkpointer();
         let claimed = self.claimed.fetch_add(bytes, Ordering::SeqCst) + bytes;
         let extended = {
             let _growing = self.growth.lock();
-            self.extend_to(claimed + self.headroom_bytes)
+            let extended = self.extend_to(claimed + self.headroom_bytes);
+            // A truncation may have moved the capacity's end meanwhile (K2).
+            self.raise_limit();
+            extended
         };
+        self.tell_waiters();
         self.stopping_if_broken(extended).inspect_err(|_| self.unclaim(bytes))?;
         // Relaxed: a plain counter.
         self.beyond_bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -19,9 +19,9 @@
 //!   every group has landed, and never once the log is poisoned.
 //! - W3. A group is written once. A failed write or sync is never tried again.
 //! - W4. At most `in_flight_max` flights at a time.
-//! - W5. No lost request. A requester raises `requested` (and `awaited`, if it waits), then reads
-//!   the attention of its kind; a flusher writes both attentions, then reads both of those (in
-//!   `decide`). All of it is SeqCst, so if the requester read an attention that let it go, the
+//! - W5. No lost request. A requester raises `requested` (and `awaited`, if it must not linger),
+//!   then reads the attention of its kind; a flusher writes both attentions, then reads both of
+//!   those (in `decide`). All of it is SeqCst, so if the requester read an attention that let it go, the
 //!   flusher that wrote a lower one sees the request. One that waits reads `requested` again after
 //!   it has raised `awaited`: a request that nobody waits for either sees it or is seen by it. A
 //!   requester that does not go decides and signals under the mutex, under which daemons decide
@@ -92,7 +92,8 @@ pub(crate) struct Flusher {
     has_daemons: bool,
     /// The highest LSN that anybody wants to be durable.
     requested: CachePadded<AtomicU64>,
-    /// The highest LSN that was requested when last somebody began to wait.
+    /// The highest LSN that was requested when last somebody began to wait, or inserts had passed
+    /// an eighth of the ring: up to here nothing lingers.
     awaited: CachePadded<AtomicU64>,
     attention: CachePadded<Attention>,
     /// Requests since the last group; counted under a fixed policy alone.
@@ -208,7 +209,8 @@ impl Flusher {
                 && self.awaited.load(Ordering::SeqCst) > attention.sealed.load(Ordering::SeqCst)
     }
 
-    /// Asks for durability up to `lsn` for somebody who waits for it.
+    /// Asks for durability up to `lsn` for somebody who waits for it, or for so much that it needs
+    /// no linger.
     pub(crate) fn await_soon(&self, lsn: Lsn) {
         if self.policy != GroupPolicy::Adaptive {
             self.request(lsn);

@@ -404,6 +404,11 @@ impl Log {
         self.claims.truncate(keep_from.min(self.durable()))
     }
 
+    /// Where the oldest segment begins: what is kept, and what could not be given back.
+    pub fn oldest_segment(&self) -> Lsn {
+        self.segments.start()
+    }
+
     /// The oldest LSN that is kept.
     pub fn keep_from(&self) -> Lsn {
         self.claims.keep_from()

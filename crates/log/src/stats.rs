@@ -17,8 +17,7 @@ pub struct LogStats {
     pub ring_waits: u64,
     /// Wakers in the completion queue now.
     pub waiting: u64,
-    /// Bytes claimed beyond the capacity: for page splits in rollbacks, and for checkpoints, when
-    /// the log was full.
+    /// Bytes claimed beyond the capacity, for rollbacks and for checkpoints, when the log was full.
     pub beyond_bytes: u64,
     /// Live segment files.
     pub segments: u64,

@@ -219,8 +219,7 @@ impl Paid<'_> {
         let Core { registry, pool, log, options, .. } = self.core;
         let needed = [registry.oldest_first(), pool.redo_start(), self.held];
         let keep_from = needed.into_iter().flatten().min().unwrap_or(log.end());
-        let segment = |lsn: Lsn| lsn.0 / options.log.segment_bytes;
-        segment(keep_from) > segment(log.keep_from())
+        keep_from.0 >= log.oldest_segment().0 + options.log.segment_bytes
     }
 }
 

@@ -9,10 +9,11 @@
 //!   logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES` records and
 //!   `END`; and the record that ends the transaction either way. A rollback therefore never runs
 //!   out of log. What is rolled back takes back exactly what it was owed.
-//! - C3. What C2 cannot foresee, page splits that an undo needs, comes out of the engine's reserve,
-//!   as do checkpoints, the only remedy when the log is full. When the reserve is gone, and no
-//!   reserve pays for any number of splits, undos go beyond the log's capacity, and so do
-//!   checkpoints that will give back a segment.
+//! - C3. What C2 cannot foresee, page splits and freed pages that an undo needs, comes out of the
+//!   engine's reserve, as do checkpoints, the only remedy when the log is full. When the reserve is
+//!   gone, and none pays for any number of splits, undos go beyond the log's capacity, and so do
+//!   checkpoints that will give back a segment. If the disk is full as well, undos make do with
+//!   what C2 has kept.
 
 use clearway_base::{
     Error, Result,
@@ -52,6 +53,8 @@ pub(crate) struct Claim {
     owed: u64,
     /// What the deferred frees add to a commit (C2).
     frees: u64,
+    /// Some of it lies beyond the log's capacity (C3), and is not kept for the next transaction.
+    has_gone_beyond: bool,
 }
 
 impl Claim {
@@ -78,7 +81,8 @@ impl Claim {
         Ok(())
     }
 
-    /// Makes room for an undo and its restructuring. Waits only if both log and disk are full.
+    /// Makes room for an undo and its restructuring. Waits only if log and disk are full and not
+    /// even the compensations are paid for.
     pub(crate) fn reserve_undo(&mut self, log: &Log, reserve: &Reserve, bytes: u64) -> Result<()> {
         // What is owed covers the compensation itself; only what comes on top may be missing (C3).
         let wanted = self.wanted(bytes);
@@ -86,15 +90,27 @@ impl Claim {
             self.held += reserve.take((wanted - self.held) as u64) as i64;
         }
         let missing = wanted - self.held;
-        if missing > 0 {
-            // If the disk is full as well, a truncation may bring room.
-            match log.claim_beyond(missing as u64) {
-                Err(Error::DiskFull { .. }) => log.claim(missing as u64)?,
-                claimed => claimed?,
-            }
-            self.held = wanted;
+        if missing <= 0 {
+            return Ok(());
         }
-        Ok(())
+        match log.claim_beyond(missing as u64) {
+            Ok(()) => {
+                self.held = wanted;
+                self.has_gone_beyond = true;
+                Ok(())
+            }
+            Err(Error::DiskFull { .. }) => self.make_do(log),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// With a full disk: the compensations are paid for, and most undos need no more. What one
+    /// takes all the same is a debt, which counts as used bytes; the next one has it paid, when a
+    /// truncation may have brought room.
+    #[cold]
+    fn make_do(&mut self, log: &Log) -> Result<()> {
+        let promised = (self.owed + self.frees) as i64;
+        if self.held >= promised { Ok(()) } else { self.fetch(log, promised) }
     }
 
     /// Whether it pays for the undo of changes with bodies of these lengths, by what is there
@@ -161,8 +177,9 @@ impl Claim {
     #[inline]
     pub(crate) fn end(&mut self, log: &Log) {
         self.commit();
+        let beyond = std::mem::take(&mut self.has_gone_beyond);
         let small = log.capacity_bytes() < SMALL_LOG_BYTES;
-        let keep = if small { 0 } else { KEEP_BYTES as i64 };
+        let keep = if small || beyond { 0 } else { KEEP_BYTES as i64 };
         if self.held > keep {
             log.unclaim((self.held - keep) as u64);
             self.held = keep;

@@ -152,6 +152,39 @@ fn rollback_that_has_to_split_pages_goes_beyond_a_full_log() {
 }
 
 #[test]
+fn rollback_on_a_full_disk_makes_do_with_what_was_kept_for_it() {
+    let (faults, memory) = (Faults::new(), MemoryDisk::new());
+    let log = LogOptions { background: false, ..options().log };
+    let roomy = EngineOptions { log, node_bytes: PAGE_SIZE, ..options() };
+    let engine = open_with(FaultyDisk::new(memory, faults.clone()), roomy);
+    let table = engine.create_table("t").unwrap();
+    for n in 0..60u8 {
+        put(&engine, &table, &format!("{n:02}"), &"long".repeat(250));
+    }
+    engine.checkpoint().unwrap();
+    faults.fail(Operation::Allocate, "", 1, std::io::ErrorKind::StorageFull, Lasting::Forever);
+    // Others take what is prepared of the log, while a transaction keeps it from being given back.
+    let mut txn = engine.begin();
+    for n in 0..20u8 {
+        txn.put(&table, format!("{n:02}").as_bytes(), b"short").unwrap();
+    }
+    let full = (0..100_000u32).find_map(|n| {
+        let mut filler = engine.begin();
+        let put = filler.put(&table, b"filler", &n.to_be_bytes().repeat(2));
+        let ack = put.and_then(|_| filler.commit());
+        ack.and_then(|committed| engine.log().wait_durable(committed.ack)).err()
+    });
+    assert!(matches!(full, Some(Error::DiskFull { .. })), "{full:?}");
+    let drained = (0..1_000).find_map(|_| engine.checkpoint().err());
+    assert!(matches!(drained, Some(Error::DiskFull { .. })), "{drained:?}");
+    txn.rollback().unwrap();
+    engine.checkpoint().unwrap();
+    put(&engine, &table, "after", "v");
+    assert_eq!(get(&engine, &table, "07"), Some("long".repeat(250)));
+    check(&engine);
+}
+
+#[test]
 fn a_log_without_a_byte_to_spare_is_recovered() {
     let disk = MemoryDisk::new();
     let log = LogOptions { capacity_bytes: 512 << 10, background: false, ..options().log };

@@ -2,8 +2,8 @@
 //!
 //! Many lanes leave a core idle for a good part of their time: they build, wait for processes, or
 //! end with one long test. So one turn takes them from the front of the list, where the quick ones
-//! stand, and one from the back. What two lanes say is not mixed: a lane's lines are printed when
-//! it ends, or at once if it is the only one.
+//! stand, and one from the back. Each line that a lane says bears its name, unless it is the only
+//! one.
 
 use std::{
     collections::VecDeque,
@@ -33,9 +33,8 @@ pub(super) fn run_lanes(root: &Path, lanes: Vec<&'static Lane>, request: &Reques
             let Some((place, lane)) = next(&mut waiting.lock().expect("no turn panics")) else {
                 return;
             };
-            let said = Said::new(lane.name, is_alone);
-            let result = run_lane(root, lane, request, &said);
-            said.end();
+            let teller = Teller { lane: lane.name, is_alone };
+            let result = run_lane(root, lane, request, &teller);
             results.lock().expect("no turn panics").push((place, result));
         }
     };
@@ -48,37 +47,23 @@ pub(super) fn run_lanes(root: &Path, lanes: Vec<&'static Lane>, request: &Reques
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What a lane has said and nobody has seen yet.
-struct Said {
+/// Prints what a lane says.
+struct Teller {
     lane: &'static str,
-    is_live: bool,
-    lines: Mutex<String>,
+    is_alone: bool,
 }
 
-impl Said {
-    fn new(lane: &'static str, is_live: bool) -> Said {
-        if !is_live {
-            println!("== {lane}: begins");
-        }
-        Said { lane, is_live, lines: Mutex::new(String::new()) }
-    }
-
+impl Teller {
     fn line(&self, line: &str) {
-        if self.is_live {
+        if self.is_alone {
             println!("{line}");
         } else {
-            let mut lines = self.lines.lock().expect("no reader panics");
-            lines.push_str(line);
-            lines.push('\n');
+            println!("{:<9} | {line}", self.lane);
         }
-    }
-
-    fn end(&self) {
-        print!("{}", self.lines.lock().expect("no reader panics"));
     }
 }
 
-fn run_lane(root: &Path, lane: &'static Lane, request: &Request, said: &Said) -> Result {
+fn run_lane(root: &Path, lane: &'static Lane, request: &Request, teller: &Teller) -> Result {
     let begun = Instant::now();
     let done = |ending, told| Result { lane: lane.name, ending, took: begun.elapsed(), told };
     if let Some(why) = (lane.cannot)() {
@@ -91,12 +76,12 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request, said: &Said) ->
         return done(Ending::Skipped, "left to `cargo test`, or to runs with --minutes".into());
     }
     for work in works {
-        said.line(&format!("\n== {}: {work}", said.lane));
-        match run_work(root, &work, said) {
+        teller.line(&format!("== {}: {work}", teller.lane));
+        match run_work(root, &work, teller) {
             Ok(last) if last.starts_with(SKIPPED) => return done(Ending::Skipped, last),
             Ok(last) => told = last,
             Err(last) => {
-                said.line(&format!("== {} found something; to repeat it: {work}", said.lane));
+                teller.line(&format!("== {} found something; to repeat it: {work}", teller.lane));
                 return done(Ending::Found, last);
             }
         }
@@ -124,12 +109,12 @@ const SKIPPED: &str = "SKIPPED";
 
 /// Runs one command, passing its output on; its last line on standard output, or the one that says
 /// that it was skipped.
-fn run_work(root: &Path, work: &Work, said: &Said) -> std::result::Result<String, String> {
+fn run_work(root: &Path, work: &Work, teller: &Teller) -> std::result::Result<String, String> {
     let mut command = Command::new(&work.program);
     command.args(&work.arguments).envs(work.environment.iter().cloned()).current_dir(root);
     let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|error| format!("cannot start {}: {error}", work.program))?;
-    let last = pass_on(&mut child, said);
+    let last = pass_on(&mut child, teller);
     match child.wait() {
         Ok(status) if status.success() => Ok(last),
         Ok(status) => Err(format!("{status}: {last}")),
@@ -138,13 +123,13 @@ fn run_work(root: &Path, work: &Work, said: &Said) -> std::result::Result<String
 }
 
 /// Passes on what the child says until it ends; the line that stands for it.
-fn pass_on(child: &mut Child, said: &Said) -> String {
+fn pass_on(child: &mut Child, teller: &Teller) -> String {
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let mut last = String::new();
     thread::scope(|scope| {
-        scope.spawn(|| lines_of(errors).for_each(|line| said.line(&line)));
+        scope.spawn(|| lines_of(errors).for_each(|line| teller.line(&line)));
         for line in lines_of(output) {
-            said.line(&line);
+            teller.line(&line);
             if !line.trim().is_empty() && !last.starts_with(SKIPPED) {
                 last = line;
             }

@@ -28,8 +28,8 @@ pub struct Choice {
 }
 
 /// A lane that has not ended by now hangs, which is noticing something as well. Far more than any
-/// takes on a slow machine: being slow must not pass for a catch.
-const HANG: Duration = Duration::from_secs(180);
+/// takes on a slow machine, or waits for another build: being slow must not pass for a catch.
+const HANG: Duration = Duration::from_secs(900);
 
 /// Runs the zoo; true if every bug was caught.
 pub fn run(choice: &Choice) -> bool {
