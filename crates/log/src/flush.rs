@@ -21,11 +21,11 @@
 //! - W4. At most `in_flight_max` flights at a time.
 //! - W5. No lost request. A requester raises `requested` (and `awaited`, if it must not linger),
 //!   then reads the attention of its kind; a flusher writes both attentions, then reads both of
-//!   those (in `decide`). All of it is SeqCst, so if the requester read an attention that let it go, the
-//!   flusher that wrote a lower one sees the request. One that waits reads `requested` again after
-//!   it has raised `awaited`: a request that nobody waits for either sees it or is seen by it. A
-//!   requester that does not go decides and signals under the mutex, under which daemons decide
-//!   and go to sleep.
+//!   those (in `decide`). All of it is SeqCst, so if the requester read an attention that let it
+//!   go, the flusher that wrote a lower one sees the request. One that waits reads `requested`
+//!   again after it has raised `awaited`: a request that nobody waits for either sees it or is
+//!   seen by it. A requester that does not go decides and signals under the mutex, under which
+//!   daemons decide and go to sleep.
 //! - W6. Whoever changes the schedule so that a group may start either starts it or signals a
 //!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps.
 //!   For what may start at a later time a daemon will be awake by then: the *timekeeper*.
