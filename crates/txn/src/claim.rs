@@ -53,7 +53,7 @@ pub(crate) struct Claim {
     owed: u64,
     /// What the deferred frees add to a commit (C2).
     frees: u64,
-    /// Some of it lies beyond the log's capacity (C3), and is not kept for the next transaction.
+    /// Some of it may lie beyond the log's capacity (C3), and is not kept for the next transaction.
     has_gone_beyond: bool,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clearway_base::{Error, PAGE_SIZE};
 use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, OpenMode, Operation};
 use clearway_log::LogOptions;
-use clearway_txn::{Creation, Engine, EngineOptions};
+use clearway_txn::{Creation, Engine, EngineOptions, Table};
 
 use rig::{check, commit, contents, get, open, open_with, options, put, start};
 
@@ -111,6 +111,16 @@ fn long_transaction_that_fills_the_log_can_roll_back() {
     check(&engine);
 }
 
+/// Small durable commits until one is refused, and why.
+fn fill_the_log(engine: &Arc<Engine>, table: &Table) -> Option<Error> {
+    (0..100_000u32).find_map(|n| {
+        let mut filler = engine.begin();
+        let put = filler.put(table, b"filler", &n.to_be_bytes().repeat(2));
+        let ack = put.and_then(|_| filler.commit());
+        ack.and_then(|committed| engine.log().wait_durable(committed.ack)).err()
+    })
+}
+
 #[test]
 fn rollback_that_has_to_split_pages_goes_beyond_a_full_log() {
     let disk = MemoryDisk::new();
@@ -130,12 +140,7 @@ fn rollback_that_has_to_split_pages_goes_beyond_a_full_log() {
     for n in 0..120 {
         put(&engine, &table, &key(n, "x"), &"other".repeat(100));
     }
-    let full = (0..100_000u32).find_map(|n| {
-        let mut filler = engine.begin();
-        let put = filler.put(&table, b"filler", &n.to_be_bytes().repeat(2));
-        let ack = put.and_then(|_| filler.commit());
-        ack.and_then(|committed| engine.log().wait_durable(committed.ack)).err()
-    });
+    let full = fill_the_log(&engine, &table);
     assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
     let drained = (0..1_000).find_map(|_| engine.checkpoint().err());
     assert!(matches!(drained, Some(Error::LogFull { .. })), "{drained:?}");
@@ -168,12 +173,7 @@ fn rollback_on_a_full_disk_makes_do_with_what_was_kept_for_it() {
     for n in 0..20u8 {
         txn.put(&table, format!("{n:02}").as_bytes(), b"short").unwrap();
     }
-    let full = (0..100_000u32).find_map(|n| {
-        let mut filler = engine.begin();
-        let put = filler.put(&table, b"filler", &n.to_be_bytes().repeat(2));
-        let ack = put.and_then(|_| filler.commit());
-        ack.and_then(|committed| engine.log().wait_durable(committed.ack)).err()
-    });
+    let full = fill_the_log(&engine, &table);
     assert!(matches!(full, Some(Error::DiskFull { .. })), "{full:?}");
     let drained = (0..1_000).find_map(|_| engine.checkpoint().err());
     assert!(matches!(drained, Some(Error::DiskFull { .. })), "{drained:?}");
