@@ -81,7 +81,9 @@ impl Tree {
     /// What the pool and the log return.
     pub fn maintain<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
         let mut hint = LeafHint::default();
-        self.settle_path(ctx, key)?;
+        if !self.try_adopt_path(ctx, key)? {
+            ctx.defer_maintenance(self.id, key);
+        }
         if !self.reclaim_at(ctx, &mut hint, key)? {
             return Ok(());
         }
