@@ -114,13 +114,12 @@ fn branches_are_full_after_a_load_in_any_order() {
 
 #[test]
 fn no_mixture_of_lengths_is_refused_in_any_order() {
-    let lens: [(&str, fn(u64) -> usize); 4] = [
-        ("all longest", |_| 1024),
-        ("one in sixteen longest", |n| if n % 16 == 0 { 1024 } else { 12 }),
-        ("alternating", |n| if n % 2 == 0 { 1024 } else { 8 }),
-        ("20 to 300", |n| 20 + (n * 7919 % 281) as usize),
-    ];
-    for (_, len) in lens {
+    let all_longest = |_| 1024;
+    let some_longest = |n: u64| if n.is_multiple_of(16) { 1024 } else { 12 };
+    let alternating = |n: u64| if n.is_multiple_of(2) { 1024 } else { 8 };
+    let any = |n: u64| 20 + (n * 7919 % 281) as usize;
+    let lens: [fn(u64) -> usize; 4] = [all_longest, some_longest, alternating, any];
+    for len in lens {
         for (_, numbers) in orders(1_200) {
             let long = move |n: u64| {
                 let mut key = key(n);
@@ -155,4 +154,41 @@ fn undo_finds_room_where_the_upper_half_would_not_fit() {
     let report = db.verify_only(&tree);
     assert_eq!((report.records, report.levels.len()), (8, 2));
     assert_eq!(db.begin().get(&tree, b"A").unwrap().map(|value| value.len()), Some(1000));
+}
+
+#[test]
+fn emptied_tree_comes_back_to_few_pages() {
+    let db = Database::new();
+    let tree = db.tree(7, PAGE_SIZE);
+    for cycle in 0..3u64 {
+        // A window of the longest keys slides on, and is empty after each cycle.
+        let long = |n: u64| [key(cycle * 2_000 + n), vec![b'.'; 1016]].concat();
+        load(&db, &tree, (0..500).map(|n| (long(n), 0)));
+        for batch in (0..500).collect::<Vec<u64>>().chunks(100) {
+            let mut txn = db.begin();
+            batch.iter().for_each(|&n| txn.delete(&tree, &long(n)).unwrap());
+            txn.commit(&tree);
+        }
+        let report = db.verify_only(&tree);
+        assert_eq!((report.records, report.ghosts), (0, 0));
+        assert!(report.pages.len() <= 8, "cycle {cycle}: {:?}", report.levels);
+    }
+}
+
+#[test]
+fn values_that_shrink_give_their_pages_back() {
+    let db = Database::new();
+    let tree = db.tree(7, PAGE_SIZE);
+    load(&db, &tree, (0..2_000).map(|n| (key(n), 1000)));
+    let before = db.verify_only(&tree).pages.len();
+    for batch in (0..2_000).collect::<Vec<u64>>().chunks(100) {
+        let mut txn = db.begin();
+        let mut hint = LeafHint::default();
+        for &n in batch {
+            tree.update(&mut txn, &mut hint, &key(n), &[1; 10]).unwrap();
+        }
+        txn.commit(&tree);
+    }
+    let after = db.verify_only(&tree).pages.len();
+    assert!(after * 8 < before, "{after} of {before} pages");
 }

@@ -192,11 +192,15 @@ impl Node<'_, [u8]> {
         self.pack(Shape::of(*self), 0, image)
     }
 
-    /// Whether this node has room for everything in `right`, its foster child or right neighbour.
-    /// Costs as much as doing it; a cheap estimate is the sum of both
-    /// [`used_bytes`](Node::used_bytes).
-    pub(crate) fn fits_absorbed(&self, right: Node<'_, [u8]>, keep_fence: bool) -> bool {
-        absorbed(*self, right, keep_fence).is_some()
+    /// The bytes in use in the node that this one becomes by absorbing `right`, its foster child
+    /// or right neighbour; `None` if that has no room for both. Costs as much as doing it.
+    pub(crate) fn used_absorbed(&self, right: Node<'_, [u8]>, keep_fence: bool) -> Option<usize> {
+        absorbed(*self, right, keep_fence).map(|built| built.used_bytes())
+    }
+
+    /// Bytes of the node's fences.
+    pub(crate) fn fence_bytes(&self) -> usize {
+        Shape::of(*self).fence_bytes()
     }
 
     fn pack(&self, shape: Shape<'_>, from: usize, image: &mut Vec<u8>) -> bool {

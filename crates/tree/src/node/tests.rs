@@ -182,7 +182,7 @@ proptest! {
 
         // Back again, as a foster child.
         let mut again = left;
-        prop_assert!(Node::new(&again[..]).fits_absorbed(r, true));
+        prop_assert!(Node::new(&again[..]).used_absorbed(r, true).is_some());
         prop_assert!(NodeMut::new(&mut again).absorb(r, true));
         let mut expected = before;
         NodeMut::new(&mut expected).compact();
@@ -282,7 +282,7 @@ fn exercise(page: &mut Page, key: &[u8]) {
     );
     if node.image_into(&mut out) {
         let copy = Image::parse(&out).map(|image| image.to_page());
-        let _ = copy.map(|copy| node.fits_absorbed(Node::new(&copy[..]), true));
+        let _ = copy.map(|copy| node.used_absorbed(Node::new(&copy[..]), true));
     }
     let count = node.count();
     for change in 0..12 {

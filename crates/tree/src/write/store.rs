@@ -178,6 +178,7 @@ impl Tree {
             },
         };
         let (Ok(slot) | Err(slot)) = found;
+        let shrinks = live && stored.bytes.len() < node.value_len(slot) && !Tree::is_sparse(node);
         let op = UserOp { page: leaf.id(), tree: self.id, slot, key, change };
         if matches!(op.change, Change::Delta { new: [], .. }) {
             return Ok(Look::Done(true)); // The value is what it was.
@@ -190,6 +191,9 @@ impl Tree {
         op::perform_decoded(ctx, Context::log_user, &op, &scratch.body, &mut [&mut leaf])?;
         if let Some(reference) = dropped {
             ctx.defer_free(self.id, &reference);
+        }
+        if shrinks && Tree::is_sparse(Node::new(&*leaf)) {
+            ctx.defer_maintenance(self.id, key);
         }
         Ok(Look::Done(live))
     }

@@ -230,7 +230,7 @@ fn sequence_before_or_behind_other_rows_gets_a_leaf_of_its_own() {
 
 #[test]
 fn sequences_that_meet_leave_the_larger_side_behind() {
-    let both_ways = |n: u64| if n % 2 == 0 { 1000 + n } else { 4000 - n };
+    let both_ways = |n: u64| if n.is_multiple_of(2) { 1000 + n } else { 4000 - n };
     assert_eq!(split_after(0..40, (0..).map(both_ways)), (71, 72));
     assert_eq!(split_after(5000..5040, (0..).map(both_ways)), (32, 32));
 }

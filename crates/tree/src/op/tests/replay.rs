@@ -201,7 +201,7 @@ impl Mini {
             return;
         }
         let (parent, right) = (ROOT, self.node(ROOT).child(slot + 1));
-        if self.node(left).fits_absorbed(self.node(right), keep_fence) {
+        if self.node(left).used_absorbed(self.node(right), keep_fence).is_some() {
             let image = self.image(right);
             let image = Image::parse(&image).unwrap();
             let tree = TREE;
