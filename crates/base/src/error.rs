@@ -50,7 +50,8 @@ pub enum Error {
         /// Newest version this program reads.
         supported: u32,
     },
-    /// Another process (or another handle of this one) has the directory open.
+    /// Another process (or another handle of this one) has the directory open. So has a child that
+    /// was forked while it was open, until the child ends or calls `exec`: see `Database`.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
@@ -172,6 +173,9 @@ pub enum Error {
     },
     /// The database was closed.
     Closed,
+    /// The database was opened before a `fork` of which this process is the child: only the process
+    /// that opened it may use it. Open databases after the fork, or let the child call `exec`.
+    Forked,
 }
 
 impl Error {
@@ -221,7 +225,12 @@ impl fmt::Display for Error {
                 f,
                 "format version {found} is newer than the newest this program reads, {supported}"
             ),
-            AlreadyOpen { path } => write!(f, "{} is open elsewhere", path.display()),
+            AlreadyOpen { path } => write!(
+                f,
+                "{} is open elsewhere (or a child that was forked while it was open still lives: \
+                 its copy of the lock ends with it, or when it calls exec)",
+                path.display()
+            ),
             Corrupt { what, detail } => write!(f, "damaged {what}: {detail}"),
             CorruptPage { page, detail } => write!(f, "damaged page {page}: {detail}"),
             Deadlock { cycle, .. } => {
@@ -260,6 +269,11 @@ impl fmt::Display for Error {
                 write!(f, "the outcome is unknown until the database is opened again: {cause}")
             }
             Closed => write!(f, "the database is closed"),
+            Forked => write!(
+                f,
+                "this process is a fork of the one that opened the database, which alone may use \
+                 it: open databases after the fork, or exec in the child"
+            ),
         }
     }
 }

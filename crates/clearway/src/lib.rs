@@ -132,7 +132,7 @@
 //! | value | [`VALUE_LEN_MAX`] bytes (16 MiB); large values go to pages of their own |
 //! | table name | [`TABLE_NAME_LEN_MAX`] bytes of UTF-8, not empty |
 //! | database | 2³² pages of 8 KiB: 32 TiB |
-//! | one process | a directory is open in one process at a time |
+//! | one process | a directory is open in one process at a time; [forks](Database#after-a-fork) |
 //!
 //! # Sizing
 //! - [`Options::cache_size`]: what is read often should fit. A database far larger works; memory
