@@ -4,6 +4,9 @@ use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use crate::{DeadlockCycle, LockConflict, PageId, TxnId};
 
+/// `ENFILE` and `EMFILE` of Linux: the system's file table, or the process's, is full.
+const NO_FILE_DESCRIPTOR: [i32; 2] = [23, 24];
+
 /// `Result` with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -27,6 +30,12 @@ pub enum Error {
     /// The file system or the quota is full. Free space and try again; nothing is lost.
     DiskFull {
         /// The file that could not grow.
+        path: PathBuf,
+    },
+    /// The process, or the system, has no free file descriptor, so a file could not be opened.
+    /// Close files, or raise the limit (`ulimit -n`), and try again; nothing is lost.
+    NoFileDescriptor {
+        /// The file that could not be opened.
         path: PathBuf,
     },
     /// The log has no room: the oldest active transaction keeps it from being truncated.
@@ -179,8 +188,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`].
+    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`], and a full file table
+    /// [`Error::NoFileDescriptor`].
     pub fn io(operation: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Error {
+        if source.raw_os_error().is_some_and(|code| NO_FILE_DESCRIPTOR.contains(&code)) {
+            return Error::NoFileDescriptor { path: path.into() };
+        }
         match source.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
@@ -213,6 +226,11 @@ impl fmt::Display for Error {
                 write!(f, "cannot {operation} {}: {source}", path.display())
             }
             DiskFull { path } => write!(f, "no space left for {}", path.display()),
+            NoFileDescriptor { path } => write!(
+                f,
+                "no file descriptor is free to open {}: close files or raise the limit (ulimit -n)",
+                path.display()
+            ),
             LogFull { wanted_bytes, capacity_bytes } => write!(
                 f,
                 "the log is full ({wanted_bytes} bytes wanted, capacity {capacity_bytes}): \

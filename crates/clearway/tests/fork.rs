@@ -216,7 +216,7 @@ fn rows(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_call_in_a_child_use_in_child_and_its_drops_touch_nothing() {
+fn every_call_in_a_child_is_refused_and_its_drops_touch_nothing() {
     let (_alone, root) = (alone(), tempfile::tempdir().unwrap());
     let directory = root.path().join("db");
     let mut everything = Some(Everything::of(&directory).unwrap());
