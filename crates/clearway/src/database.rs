@@ -113,6 +113,10 @@ impl Database {
     /// back and the error returned. If it panics the transaction is rolled back, its locks are
     /// freed, and the panic is returned as [`Error::Panicked`]; the database goes on.
     ///
+    /// An error, a panic's included, can take as long as a commit: it may tell what the closure
+    /// has read ("the key is there"), and that may come from a commit that is not durable yet. So
+    /// every result is returned only when all that any of the attempts has read is durable.
+    ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
     /// ```
@@ -155,8 +159,9 @@ impl Database {
     ///
     /// # Errors
     /// As for [`transact`](Database::transact), with two exceptions: a failure of the log shows on
-    /// the [`Pending`]; and so does the error of a closure that has read what is not durable yet,
-    /// for it may tell of it.
+    /// the [`Pending`]; and so does an error, the conflict of the last attempt and a panic among
+    /// them, if the closure has read what is not durable yet, for it may tell of that. Such a
+    /// `Pending` is ready after the next flush, like a commit's.
     pub fn submit<T>(
         &self,
         name: &'static str,

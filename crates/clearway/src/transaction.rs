@@ -385,12 +385,14 @@ impl Transaction {
         Ok(Pending::failed(error, seen, shard))
     }
 
-    /// Rolls back and counts it under its type. One that has ended is no error. Answers up
-    /// to where the log must be durable before anything that was read may be told.
+    /// Rolls back and counts it under its type. One that has ended is no error. Returns up to
+    /// where the log must be durable before anything that was read may be told.
     pub(crate) fn undo(self, count: Count) -> Result<Lsn> {
         self.shard.count(self.kind, count);
+        let seen = self.inner.seen();
         match self.inner.rollback() {
-            Err(Error::TransactionEnded) => Ok(Lsn::ZERO),
+            // A deadlock's victim.
+            Err(Error::TransactionEnded) => Ok(seen),
             result => result,
         }
     }

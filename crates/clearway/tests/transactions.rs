@@ -505,6 +505,56 @@ fn an_error_that_tells_what_was_read_waits_like_a_result() {
     }
 }
 
+/// Closes a cycle with another transaction, which then gives up: `tx` is the victim.
+fn lose_a_deadlock(tx: &mut Transaction, db: &Database, t: &Table) -> clearway::Result<()> {
+    let mut other = db.begin();
+    other.put(t, "b", "other")?;
+    tx.put(t, "a", "victim")?;
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            other.put(t, "a", "other").unwrap();
+            other.rollback().unwrap();
+        });
+        while db.stats().engine.lock.waiting == 0 {
+            thread::yield_now();
+        }
+        tx.put(t, "b", "victim").map(drop)
+    })
+}
+
+/// A victim is rolled back in the middle of its closure; what it has read still has to be durable
+/// before anything is told of it, by this attempt or by a later one.
+#[test]
+fn a_victims_answers_wait_for_what_it_has_read() {
+    for what in ["conflict", "panic", "next attempt"] {
+        let attempts = if what == "next attempt" { 2 } else { 1 };
+        let options = Options::in_memory().cache_size(8 << 20).attempts(attempts);
+        let db = options.log_delay(Duration::from_millis(150)).open("victims").unwrap();
+        let t = db.table("t").unwrap();
+        let writer = db.submit("writer", |tx| tx.put(&t, b"k", b"v")).unwrap();
+        let mut read = None;
+        let told = db.transact("victim", |tx| {
+            if read.is_some() {
+                return Ok(read.clone());
+            }
+            read = tx.get(&t, b"k")?;
+            let lost = lose_a_deadlock(tx, &db, &t);
+            assert!(matches!(lost, Err(Error::Deadlock { .. })), "{lost:?}");
+            assert!(what != "panic", "it is {read:?}");
+            assert!(!writer.is_ready(), "the log is too fast for this test");
+            lost.map(|()| None)
+        });
+        assert!(writer.is_ready(), "{what}: told before it was durable: {told:?}");
+        match (what, told) {
+            ("conflict", Err(Error::Deadlock { .. })) | ("next attempt", Ok(Some(_))) => {}
+            ("panic", Err(Error::Panicked { message })) => {
+                assert!(message.contains("it is Some"), "{message}");
+            }
+            (what, told) => panic!("{what}: {told:?}"),
+        }
+    }
+}
+
 /// A long transaction against short ones that close cycles with it whenever they can. However the
 /// machine schedules them, nobody runs out of attempts.
 #[test]

@@ -104,8 +104,18 @@ impl Transaction {
     pub fn take_lost(&mut self) -> Lost {
         match (self.lost.take(), &self.slot) {
             (Some(lost), _) => *lost,
-            (None, Some(slot)) => Lost::with(slot.owner.standing()),
+            (None, Some(slot)) => Lost::with(slot.owner.standing(), slot.owner.max_tag()),
             (None, None) => Lost::default(),
+        }
+    }
+
+    /// Up to where the log must be durable before anything that was read may be told; also after a
+    /// deadlock, which rolls the transaction back before its owner hears of it.
+    pub fn seen(&self) -> Lsn {
+        match (&self.slot, &self.lost) {
+            (Some(slot), _) => slot.owner.max_tag(),
+            (None, Some(_)) if zoo::has(Bug::VictimTellsEarly) => Lsn::ZERO,
+            (None, lost) => lost.as_ref().map_or(Lsn::ZERO, |lost| lost.seen),
         }
     }
 

@@ -22,7 +22,13 @@ pub(super) enum Lane {
     Slots,
     /// The tree's tests of the locks that it asks for.
     Borders,
+    /// The façade's test that no answer leaves before what it rests on is durable.
+    Answers,
 }
+
+/// The lanes that are the tests of a crate.
+pub(super) const TESTS: [Lane; 7] =
+    [Lane::Specs, Lane::Locks, Lane::Intents, Lane::Log, Lane::Slots, Lane::Borders, Lane::Answers];
 
 impl Lane {
     pub(super) fn name(self) -> &'static str {
@@ -37,6 +43,7 @@ impl Lane {
             Lane::Log => "log",
             Lane::Slots => "slots",
             Lane::Borders => "borders",
+            Lane::Answers => "answers",
         }
     }
 
@@ -50,6 +57,7 @@ impl Lane {
             Lane::Borders => Some("-p clearway-tree --test locks"),
             Lane::Log => Some("-p clearway-log --lib --test waiting --test tail"),
             Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
+            Lane::Answers => Some("-p clearway --test answers"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }
@@ -57,7 +65,9 @@ impl Lane {
 
 /// The lanes for `bug`, in the order in which they are tried.
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
-    use Lane::{Borders, Creations, Flips, Images, Intents, Locks, Log, Slots, Specs, Stepped};
+    use Lane::{
+        Answers, Borders, Creations, Flips, Images, Intents, Locks, Log, Slots, Specs, Stepped,
+    };
     match bug {
         Bug::DigestFlagClearedEarly
         | Bug::StaleDigestsNotMarked
@@ -79,6 +89,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         }
         Bug::FailedWriteRepeated | Bug::EpochStartPassedBy => &[Stepped, Log],
         Bug::GhostPeeked => &[Borders],
+        Bug::VictimTellsEarly | Bug::ConflictToldEarly | Bug::AttemptForgetsTags => &[Answers],
         Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
         Bug::FirstHolderOnly
         | Bug::ConversionForgotten
