@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
-use crate::{DeadlockCycle, LockConflict, PageId, TxnId};
+use crate::{DeadlockCycle, LockConflict, LogKeeper, PageId, TxnId};
 
 /// `Result` with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -29,12 +29,17 @@ pub enum Error {
         /// The file that could not grow.
         path: PathBuf,
     },
-    /// The log has no room: the oldest active transaction keeps it from being truncated.
+    /// The log has no room, and no checkpoint makes any: the oldest open transaction, or a backup,
+    /// keeps it from being recycled. End that one, or raise the log's capacity. The operation has
+    /// changed nothing, and the transaction is still active.
     LogFull {
         /// Bytes that were asked for.
         wanted_bytes: u64,
         /// Bytes the log may occupy.
         capacity_bytes: u64,
+        /// What keeps the log; `None` if that ended meanwhile, or nothing does and the log is too
+        /// small for what runs at once.
+        keeper: Option<Arc<LogKeeper>>,
     },
     /// The directory holds no database.
     NotADatabase {
@@ -209,11 +214,13 @@ impl fmt::Display for Error {
                 write!(f, "cannot {operation} {}: {source}", path.display())
             }
             DiskFull { path } => write!(f, "no space left for {}", path.display()),
-            LogFull { wanted_bytes, capacity_bytes } => write!(
-                f,
-                "the log is full ({wanted_bytes} bytes wanted, capacity {capacity_bytes}): \
-                 end the oldest transaction or raise the log capacity"
-            ),
+            LogFull { wanted_bytes, capacity_bytes, keeper } => {
+                write!(f, "the log is full ({wanted_bytes} bytes wanted, of {capacity_bytes}): ")?;
+                match keeper {
+                    Some(keeper) => write!(f, "{keeper} Options::log_capacity"),
+                    None => write!(f, "write less at a time, or raise Options::log_capacity"),
+                }
+            }
             NotADatabase { path, detail } => {
                 write!(f, "{} is not a Clearway database: {detail}", path.display())
             }

@@ -72,6 +72,8 @@ bugs! {
         "A failed write or sync of the log counts as done."
     FailedWriteRepeated "failed-write-repeated"
         "A write of the log that has failed is tried again, and counts if it succeeds then."
+    CheckpointEndUntold "checkpoint-end-untold"
+        "Claims that wait for log space do not hear that the checkpoint has ended."
     LeftAtClosing "left-at-closing"
         "Closing the log does not wait until what was inserted is durable."
     HoleFlown "hole-flown"

@@ -281,7 +281,7 @@ impl Database {
     /// use. The copy holds every transaction acknowledged before the call, and opens as a database.
     ///
     /// None of the log is recycled until the copy ends: what is written meanwhile has to fit in the
-    /// [log's capacity](Options::log_capacity), or writers wait and get [`Error::LogFull`].
+    /// [log's capacity](Options::log_capacity), or writers get [`Error::LogFull`].
     ///
     /// # Errors
     /// [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` has

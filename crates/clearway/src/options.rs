@@ -154,10 +154,15 @@ impl Options {
         self
     }
 
-    /// Bytes the log may occupy on disk. Default 1 GiB. Checkpoints keep it well below; a
-    /// transaction that stays open while others write this much fails with
-    /// [`Error::LogFull`](crate::Error::LogFull). Only recovery, rollbacks and the checkpoints that
-    /// make room may exceed it, by little and for a while.
+    /// Bytes the log may occupy on disk. Default 1 GiB. Checkpoints keep it well below. Log that
+    /// the oldest open transaction may need for its rollback cannot be recycled, though: when a
+    /// transaction has stayed open while this much was written, by itself or by others, further
+    /// writes fail with [`Error::LogFull`](crate::Error::LogFull), which names it, until it ends.
+    ///
+    /// A write that finds the log full waits as long as a checkpoint is under way that will make
+    /// room, at most 10 s; otherwise at most 100 ms, and not at all if its own transaction is the
+    /// oldest. Only recovery, rollbacks and the checkpoints that make room may exceed the capacity,
+    /// by little and for a while.
     ///
     /// A database created with a small capacity gets smaller log files, which it keeps for life.
     pub fn log_capacity(mut self, bytes: u64) -> Options {

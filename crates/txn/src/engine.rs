@@ -29,6 +29,7 @@ use crate::{
     finish,
     ghosts::{self, GhostQueue},
     kinds::{Kind, Kinds},
+    log_space::LogSpace,
     options::{Creation, EngineOptions},
     recovery,
     registry::Registry,
@@ -197,7 +198,7 @@ impl Engine {
     /// meanwhile the backup fails, and keeps the directory locked until it has noticed.
     ///
     /// None of the log is recycled until the copy ends: while it lasts, the database can write as
-    /// much as the log's capacity has room for, and then waits and fails with [`Error::LogFull`].
+    /// much as the log's capacity has room for, and then fails with [`Error::LogFull`].
     ///
     /// # Errors
     /// A failed copy is not a database: opening it is refused.
@@ -442,6 +443,7 @@ fn assemble(
         reserve: Reserve::open(&log)?,
         tables: Tables::default(),
         checkpoints: Checkpoints::new(block.checkpoint),
+        log_space: LogSpace::default(),
         ghosts: GhostQueue::default(),
         stranded: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),

@@ -15,7 +15,7 @@ pub(super) enum Lane {
     Locks,
     /// The lock manager's tests of intent locks.
     Intents,
-    /// The log's unit tests, and its tests of tails and of those who wait.
+    /// The log's unit tests, and its tests of tails, of those who wait, and of waits for space.
     Log,
     /// The unit tests of the array in which the log's inserters meet: other tests hang when a slot
     /// is taken from somebody who waits in it.
@@ -55,7 +55,9 @@ impl Lane {
             Lane::Locks => Some("-p clearway-lock --lib"),
             Lane::Intents => Some("-p clearway-lock --test lock intents::"),
             Lane::Borders => Some("-p clearway-tree --test locks"),
-            Lane::Log => Some("-p clearway-log --lib --test waiting --test tail"),
+            Lane::Log => {
+                Some("-p clearway-log --lib --test waiting --test tail --test space_waits")
+            }
             Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
             Lane::Answers => Some("-p clearway --test answers"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
@@ -79,6 +81,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         Bug::WakeUpLeaked
         | Bug::ImpatientAck
         | Bug::EpochLeftOut
+        | Bug::CheckpointEndUntold
         | Bug::LeftAtClosing
         | Bug::HoleFlown
         | Bug::StaleLinkFollowed
