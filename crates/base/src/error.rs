@@ -55,10 +55,29 @@ pub enum Error {
         /// Newest version this program reads.
         supported: u32,
     },
-    /// Another process (or another handle of this one) has the directory open.
+    /// Another process, or another handle of this one, has the directory open; or it was closed
+    /// while a transaction, a backup or a check ran, which has not ended yet
+    /// ([`Error::StillInUse`]).
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
+    },
+    /// A backup into the database's own directory, or into a directory below it. Choose one
+    /// outside; nothing was written.
+    BackupIntoItself {
+        /// Where the copy was to go.
+        path: PathBuf,
+    },
+    /// The database is closed, all that was acknowledged is on disk, and yet something that began
+    /// before still runs and keeps the directory locked. End or drop it; the next opening undoes
+    /// what has not committed.
+    StillInUse {
+        /// The directory.
+        path: PathBuf,
+        /// Transactions that are still open.
+        transactions: u64,
+        /// Backups, checks, and calls that create or drop a table, still running.
+        others: u32,
     },
     /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
     Corrupt {
@@ -81,7 +100,8 @@ pub enum Error {
         /// Who waited for what; `None` if it died by a rule, such as a limit, and not for a cycle.
         cycle: Option<Arc<DeadlockCycle>>,
     },
-    /// A lock was not granted within the limit. The transaction is still active.
+    /// A lock was not granted within the limit that the program has set. The transaction is still
+    /// active; nothing runs it again by itself, for that would multiply the limit.
     LockTimeout {
         /// The limit, in microseconds.
         waited_us: u64,
@@ -146,6 +166,12 @@ pub enum Error {
     },
     /// The transaction has ended (committed, rolled back or failed); begin a new one.
     TransactionEnded,
+    /// A pipeline takes no more transactions for now: as many wait for an agent as its backlog
+    /// takes. Submit it again later.
+    BacklogFull {
+        /// The backlog.
+        waiting: u64,
+    },
     /// As many transactions run as can run at once: end some.
     TooManyTransactions {
         /// How many that is.
@@ -195,9 +221,11 @@ impl Error {
         Error::Corrupt { what, detail: detail.into() }
     }
 
-    /// Whether the same transaction may succeed if it simply runs again.
+    /// Whether the same transaction may simply run again: it lost a deadlock, or a pipeline had no
+    /// room for it. Not a lock wait that was too long: the program has set its limit, and decides
+    /// whether it waits once more.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Error::Deadlock { .. } | Error::LockTimeout { .. })
+        matches!(self, Error::Deadlock { .. } | Error::BacklogFull { .. })
     }
 
     /// Whether nobody knows, before the next opening, if the transaction took place.
@@ -228,7 +256,23 @@ impl fmt::Display for Error {
                 f,
                 "format version {found} is newer than the newest this program reads, {supported}"
             ),
-            AlreadyOpen { path } => write!(f, "{} is open elsewhere", path.display()),
+            AlreadyOpen { path } => write!(
+                f,
+                "{} is open elsewhere: in another process, by another handle of this one, or by a \
+                 transaction, backup or check that has not ended since it was closed",
+                path.display()
+            ),
+            BackupIntoItself { path } => write!(
+                f,
+                "cannot back up to {}: it is the database's own directory or lies in it",
+                path.display()
+            ),
+            StillInUse { path, transactions, others } => write!(
+                f,
+                "{} is closed and stays locked until {transactions} open transactions and {others} \
+                 other calls have ended",
+                path.display()
+            ),
             Corrupt { what, detail } => write!(f, "damaged {what}: {detail}"),
             CorruptPage { page, detail } => write!(f, "damaged page {page}: {detail}"),
             Deadlock { cycle, .. } => {
@@ -236,7 +280,7 @@ impl fmt::Display for Error {
                 cycle.iter().try_for_each(|cycle| write!(f, ": {cycle}"))
             }
             LockTimeout { waited_us, conflict } => {
-                write!(f, "lock not granted within {waited_us} µs")?;
+                write!(f, "lock not granted within {}", Micros(*waited_us))?;
                 conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
             }
             WouldBlock { conflict } => {
@@ -256,7 +300,13 @@ impl fmt::Display for Error {
             }
             BadOption { option, detail } => write!(f, "bad option {option}: {detail}"),
             TransactionEnded => write!(f, "the transaction has ended"),
-            TooManyTransactions { max } => write!(f, "{max} transactions run already"),
+            BacklogFull { waiting } => write!(
+                f,
+                "the pipeline's backlog of {waiting} transactions is full; submit again later"
+            ),
+            TooManyTransactions { max } => {
+                write!(f, "{max} transactions are open already; end some")
+            }
             UnknownSavepoint => write!(f, "unknown savepoint"),
             Aborted { reason } => write!(f, "aborted: {reason}"),
             Panicked { message } => write!(f, "the transaction's closure panicked: {message}"),
@@ -267,6 +317,19 @@ impl fmt::Display for Error {
                 write!(f, "the outcome is unknown until the database is opened again: {cause}")
             }
             Closed => write!(f, "the database is closed"),
+        }
+    }
+}
+
+/// A time for people: "3 ms", "1.5 s".
+struct Micros(u64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            us @ ..1_000 => write!(f, "{us} µs"),
+            us @ ..1_000_000 => write!(f, "{} ms", us as f64 / 1e3),
+            us => write!(f, "{} s", us as f64 / 1e6),
         }
     }
 }

@@ -58,6 +58,8 @@ bugs! {
         "The conflict of the last attempt is told before what the attempts have read is durable."
     AttemptForgetsTags "attempt-forgets-tags"
         "The next attempt of a deadlock's victim forgets what the victim has read."
+    ScanErrorForgotten "scan-error-forgotten"
+        "An error that the iterator of a scan yields does not keep its transaction from committing."
     LocksBeforeRecord "locks-before-record"
         "A commit releases its locks before its record has a place in the log."
     WakeUpLeaked "wake-up-leaked"

@@ -98,7 +98,8 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
         (_, Some(conflict)) => conflict,
         (Err(error), None) => error,
     };
-    if !error.is_retryable() {
+    // A lock wait that was too long is the program's to judge: it has set the limit.
+    if !matches!(error, Error::Deadlock { .. }) {
         return ended(tx.fail(Count::Rollback, error));
     }
     if last {

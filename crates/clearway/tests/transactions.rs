@@ -364,19 +364,41 @@ fn a_victim_that_hides_its_error_runs_again() {
 #[test]
 fn lost_conflicts_are_bounded() {
     let options = Options::in_memory().cache_size(8 << 20).attempts(3);
-    let db = options.lock_wait_limit(Some(Duration::from_millis(1))).open("test").unwrap();
+    let db = options.retries_lock_first(false).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    let mut attempts = 0;
+    let result: clearway::Result<()> = db.transact("lose", |_| {
+        attempts += 1;
+        // As if another transaction's, which the closure has run, were the victim each time.
+        Err(Error::Deadlock { txn: clearway::TxnId::NONE, cycle: None })
+    });
+    assert!(matches!(result, Err(Error::Deadlock { .. })));
+    assert_eq!(attempts, 3);
+    let lose = type_stats(&db, "lose");
+    assert_eq!((lose.retries, lose.rollbacks, lose.commits), (2, 1, 0));
+    drop(t);
+}
+
+#[test]
+fn a_lock_wait_that_is_too_long_is_told_at_once() {
+    let options = Options::in_memory().cache_size(8 << 20);
+    let db = options.lock_wait_limit(Some(Duration::from_millis(20))).open("test").unwrap();
     let t = db.table("t").unwrap();
     let mut holder = db.begin();
     holder.put(&t, b"k", b"v").unwrap();
     let attempts = AtomicU64::new(0);
-    let result = db.transact("lose", |tx| {
+    let begun = Instant::now();
+    let result = db.transact("wait", |tx| {
         attempts.fetch_add(1, Ordering::SeqCst);
         tx.get(&t, b"k")
     });
-    assert!(matches!(result, Err(Error::LockTimeout { .. })));
-    assert_eq!(attempts.load(Ordering::SeqCst), 3);
-    let lose = type_stats(&db, "lose");
-    assert_eq!((lose.retries, lose.rollbacks, lose.commits), (2, 1, 0));
+    let took = begun.elapsed();
+    let error = result.unwrap_err();
+    assert!(matches!(error, Error::LockTimeout { .. }), "{error}");
+    assert!(!error.is_retryable());
+    assert_eq!(attempts.load(Ordering::SeqCst), 1, "after {took:?}");
+    let wait = type_stats(&db, "wait");
+    assert_eq!((wait.retries, wait.rollbacks, wait.commits), (0, 1, 0));
     holder.rollback().unwrap();
 }
 

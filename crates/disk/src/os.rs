@@ -3,6 +3,7 @@
 //! Every name is resolved relative to a descriptor of the directory, so a later change of the
 //! working directory, or a rename of the database directory, changes nothing.
 
+mod contains;
 mod file;
 
 use std::{

@@ -7,7 +7,7 @@ use clearway_base::{
     Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId,
     failpoint::{self, Failpoint},
 };
-use clearway_disk::Disk;
+use clearway_disk::{Disk, LOCK_FILE};
 use clearway_lock::LockTable;
 use clearway_log::Log;
 use clearway_pool::Pool;
@@ -66,16 +66,18 @@ impl Engine {
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
         let begun = Instant::now();
-        // Once without the lock: a directory of other things is refused without a trace.
-        superblock::find(&*disk)?;
+        // Once without the lock: a directory of other things is refused without a trace, and so is
+        // an empty one in which nothing may be created. (Where the lock's file is already, somebody
+        // may be creating just now.)
+        let is_empty = matches!(superblock::find(&*disk)?, Found::Nothing);
+        if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
+            return Err(empty(&*disk));
+        }
         let directory = disk.lock()?;
         let (mut opening, mut recovery) = match superblock::find(&*disk)? {
             Found::Database(_) if options.create == Creation::New => return Err(taken(&*disk)),
             Found::Database(block) => recover(disk, options, block)?,
-            Found::Nothing if options.create == Creation::Never => {
-                let (path, detail) = (disk.path(), "it is empty".into());
-                return Err(Error::NotADatabase { path, detail });
-            }
+            Found::Nothing if options.create == Creation::Never => return Err(empty(&*disk)),
             Found::Unfinished { .. } if options.create == Creation::Never => {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
@@ -150,9 +152,10 @@ impl Engine {
     /// [`Error::UnknownTable`].
     ///
     /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] and [`Error::Deadlock`] if its users do not
-    /// end, and then nothing has happened; [`Error::DropUnfinished`] if it is dropped but could not
-    /// be freed: drop it again, or create a table of this name, to try again.
+    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] if its users do not end within the limit of
+    /// lock waits, or within 10 s, and [`Error::Deadlock`], and then nothing has happened;
+    /// [`Error::DropUnfinished`] if it is dropped but could not be freed: drop it again, or create
+    /// a table of this name, to try again.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let _visit = self.core.visit()?;
         tables::drop(&self.core, name)
@@ -273,6 +276,17 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Waits until nothing that began before the [`close`](Engine::close) runs any more, and the
+    /// directory can be opened again, but no longer than until `deadline`.
+    ///
+    /// # Errors
+    /// [`Error::StillInUse`].
+    pub fn wait_for_users(&self, deadline: Instant) -> Result<()> {
+        self.core.wait_for_users(deadline)
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         // Nobody is left to be told: what was not written is recovery's.
@@ -284,6 +298,10 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("path", &self.core.disk.path()).finish_non_exhaustive()
     }
+}
+
+fn empty(disk: &dyn Disk) -> Error {
+    Error::NotADatabase { path: disk.path(), detail: "it is empty".into() }
 }
 
 fn taken(disk: &dyn Disk) -> Error {

@@ -54,6 +54,13 @@ pub struct Cursor {
     inner: clearway_tree::Cursor,
 }
 
+impl Savepoint {
+    /// Which of its transaction's savepoints it is: a later one has a higher number.
+    pub fn number(&self) -> u64 {
+        self.serial
+    }
+}
+
 impl Transaction {
     #[inline]
     pub(crate) fn new(slot: Result<Box<Slot>>) -> Transaction {
@@ -277,6 +284,11 @@ impl Transaction {
         let serial = slot.savepoint_serial;
         slot.savepoints.push((serial, slot.undo.len()));
         Ok(Savepoint { opening: self.opening, txn: self.id, serial })
+    }
+
+    /// The number of the newest savepoint that was set.
+    pub fn last_savepoint(&self) -> u64 {
+        self.slot.as_ref().map_or(0, |slot| slot.savepoint_serial)
     }
 
     /// Undoes what was done since the savepoint. The savepoint stays valid, later ones do not;

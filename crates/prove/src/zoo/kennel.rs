@@ -22,7 +22,8 @@ pub(super) enum Lane {
     Slots,
     /// The tree's tests of the locks that it asks for.
     Borders,
-    /// The façade's test that no answer leaves before what it rests on is durable.
+    /// The façade's tests of what leaves it: no answer before what it rests on is durable, and no
+    /// commit after an error of a scan that nobody has dealt with.
     Answers,
 }
 
@@ -59,7 +60,7 @@ impl Lane {
                 Some("-p clearway-log --lib --test waiting --test tail --test space_waits")
             }
             Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
-            Lane::Answers => Some("-p clearway --test answers"),
+            Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }
@@ -92,7 +93,10 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         }
         Bug::FailedWriteRepeated | Bug::EpochStartPassedBy => &[Stepped, Log],
         Bug::GhostPeeked => &[Borders],
-        Bug::VictimTellsEarly | Bug::ConflictToldEarly | Bug::AttemptForgetsTags => &[Answers],
+        Bug::VictimTellsEarly
+        | Bug::ConflictToldEarly
+        | Bug::AttemptForgetsTags
+        | Bug::ScanErrorForgotten => &[Answers],
         Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
         Bug::FirstHolderOnly
         | Bug::ConversionForgotten
