@@ -44,6 +44,7 @@ pub use delayed::DelayedDisk;
 pub use disk::{Disk, File, OpenMode};
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use memory::MemoryDisk;
+pub use name::LOCK_FILE;
 pub use os::OsDisk;
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,

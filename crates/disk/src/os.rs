@@ -8,6 +8,7 @@
 //! limit does not lose the engine by that. What still opens a file while the database is in use
 //! (another log segment, a backup) fails with an error that stops nothing.
 
+mod contains;
 mod file;
 mod repeat;
 

@@ -7,7 +7,7 @@ use clearway_base::{
     Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId,
     failpoint::{self, Failpoint},
 };
-use clearway_disk::Disk;
+use clearway_disk::{Disk, LOCK_FILE};
 use clearway_lock::LockTable;
 use clearway_log::Log;
 use clearway_pool::Pool;
@@ -29,6 +29,7 @@ use crate::{
     finish,
     ghosts::{self, GhostQueue},
     kinds::{Kind, Kinds},
+    log_space::LogSpace,
     options::{Creation, EngineOptions},
     recovery,
     registry::Registry,
@@ -65,16 +66,18 @@ impl Engine {
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
         let begun = Instant::now();
-        // Once without the lock: a directory of other things is refused without a trace.
-        superblock::find(&*disk)?;
+        // Once without the lock: a directory of other things is refused without a trace, and so is
+        // an empty one in which nothing may be created. (Where the lock's file is already, somebody
+        // may be creating just now.)
+        let is_empty = matches!(superblock::find(&*disk)?, Found::Nothing);
+        if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
+            return Err(empty(&*disk));
+        }
         let directory = disk.lock()?;
         let (mut opening, mut recovery) = match superblock::find(&*disk)? {
             Found::Database(_) if options.create == Creation::New => return Err(taken(&*disk)),
             Found::Database(block) => recover(disk, options, block)?,
-            Found::Nothing if options.create == Creation::Never => {
-                let (path, detail) = (disk.path(), "it is empty".into());
-                return Err(Error::NotADatabase { path, detail });
-            }
+            Found::Nothing if options.create == Creation::Never => return Err(empty(&*disk)),
             Found::Unfinished { .. } if options.create == Creation::Never => {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
@@ -163,9 +166,10 @@ impl Engine {
     /// [`Error::UnknownTable`].
     ///
     /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] and [`Error::Deadlock`] if its users do not
-    /// end, and then nothing has happened; [`Error::DropUnfinished`] if it is dropped but could not
-    /// be freed: drop it again, or create a table of this name, to try again.
+    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] if its users do not end within the limit of
+    /// lock waits, or within 10 s, and [`Error::Deadlock`], and then nothing has happened;
+    /// [`Error::DropUnfinished`] if it is dropped but could not be freed: drop it again, or create
+    /// a table of this name, to try again.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let _visit = self.core.visit()?;
         tables::drop(&self.core, name)
@@ -214,7 +218,7 @@ impl Engine {
     /// meanwhile the backup fails, and keeps the directory locked until it has noticed.
     ///
     /// None of the log is recycled until the copy ends: while it lasts, the database can write as
-    /// much as the log's capacity has room for, and then waits and fails with [`Error::LogFull`].
+    /// much as the log's capacity has room for, and then fails with [`Error::LogFull`].
     ///
     /// # Errors
     /// A failed copy is not a database: opening it is refused.
@@ -298,6 +302,17 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Waits until nothing that began before the [`close`](Engine::close) runs any more, and the
+    /// directory can be opened again, but no longer than until `deadline`.
+    ///
+    /// # Errors
+    /// [`Error::StillInUse`].
+    pub fn wait_for_users(&self, deadline: Instant) -> Result<()> {
+        self.core.wait_for_users(deadline)
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         if self.core.check_process().is_err() {
@@ -315,6 +330,10 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("path", &self.core.disk.path()).finish_non_exhaustive()
     }
+}
+
+fn empty(disk: &dyn Disk) -> Error {
+    Error::NotADatabase { path: disk.path(), detail: "it is empty".into() }
 }
 
 fn taken(disk: &dyn Disk) -> Error {
@@ -475,6 +494,7 @@ fn assemble(
         reserve: Reserve::open(&log)?,
         tables: Tables::default(),
         checkpoints: Checkpoints::new(block.checkpoint),
+        log_space: LogSpace::default(),
         ghosts: GhostQueue::default(),
         stranded: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),
