@@ -61,4 +61,4 @@ pub use op::{check_redo, for_each_page, key_of_body, redo, tree_of_body};
 pub use space::{SPACE_SPAN, SpaceMap};
 pub use survey::LeafSurvey;
 pub use tree::{ReadIntent, Tree, TreeConfig};
-pub use verify::{LevelReport, TreeReport};
+pub use verify::{LevelReport, Load, TreeReport};
