@@ -184,6 +184,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
         block.checkpoint = begin;
         block.redo = redo;
         block.keep_from = keep_from;
+        block.upkeep_done = core.upkeep_is_done();
     })?;
     // Relaxed: a trigger's estimate, and the next checkpoint reads it under the mutex.
     core.checkpoints.latest.store(begin.0, Ordering::Relaxed);

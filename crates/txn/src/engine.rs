@@ -27,7 +27,6 @@ use crate::{
     contention::{Contention, LockWaits},
     core::{Core, WalGate},
     finish,
-    ghosts::{self, GhostQueue},
     kinds::{Kind, Kinds},
     log_space::LogSpace,
     options::{Creation, EngineOptions},
@@ -39,6 +38,7 @@ use crate::{
     table::Table,
     tables::{self, Tables},
     transaction::Transaction,
+    upkeep::{self, UpkeepQueue},
     verify,
 };
 
@@ -89,6 +89,7 @@ impl Engine {
         recovery.took = begun.elapsed();
         let (core, background) = opening.ready();
         core.directory.keep(directory);
+        core.upkeep.start();
         let (background, outcome) = (Mutex::new(background), Mutex::new(None));
         Ok(Arc::new(Engine { core, background, outcome, recovery }))
     }
@@ -204,14 +205,17 @@ impl Engine {
         checkpoint::take(&self.core, Cleaning::Old)
     }
 
-    /// Visits every leaf that has become sparse, once, on this thread: reclaims ghosts and merges
-    /// what is left. An engine with background threads does it by itself, a little later.
+    /// Does the upkeep that is pending, on this thread: visits every leaf that was reported, once,
+    /// reclaims its ghosts, merges what is sparse and has foster children adopted; then walks the
+    /// tables that are marked as a whole. What it cannot finish, because a ghost is locked or a
+    /// visit fails, stays pending (`upkeep_leaves` and `upkeep_walks` of [`stats`](Engine::stats)).
+    /// An engine with background threads does it all by itself, a little later.
     ///
     /// # Errors
     /// The first visit that failed; the others were made.
     pub fn maintain(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        ghosts::visit_all(&self.core)
+        upkeep::visit_all(&self.core)
     }
 
     /// Copies the database, while it is in use, to the empty directory `to`. If it is closed
@@ -244,13 +248,16 @@ impl Engine {
         }
         let (commits, read_only_commits, rollbacks) = core.registry.totals();
         let end = core.log.end().0;
+        let (leaves, walks) = core.upkeep.pending();
         EngineStats {
             commits,
             read_only_commits,
             rollbacks,
             active: core.registry.active(),
             checkpoints: core.checkpoints.count(),
-            maintenance_passes: core.ghosts.passes(),
+            maintenance_passes: core.upkeep.visits(),
+            upkeep_leaves: leaves,
+            upkeep_walks: walks,
             drops_unfinished: core.tables.unfinished().len() as u64,
             redo_bytes: end.saturating_sub(core.superblock.get().redo.0),
             log: core.log.stats(),
@@ -366,6 +373,7 @@ fn create(
         catalogue_root: PageId::NONE,
         creating: true,
         copying: false,
+        upkeep_done: false,
     };
     let block = SuperblockFile::create(&*disk, first)?;
     let gate = Arc::new(WalGate::default());
@@ -405,9 +413,13 @@ fn recover(
 ) -> Result<(Opening, RecoveryReport)> {
     options.log.segment_bytes = block.segment_bytes;
     options.node_bytes = block.node_bytes as usize;
+    let needs_full_upkeep = upkeep::needs_full_upkeep(&block);
     let file = SuperblockFile::open(&*disk, block)?;
     // Durable before this opening writes any log.
-    let block = file.update(|block| block.epoch = Epoch(block.epoch.0 + 1))?;
+    let block = file.update(|block| {
+        block.epoch = Epoch(block.epoch.0 + 1);
+        block.upkeep_done = false;
+    })?;
     failpoint::pass(Failpoint::EpochRaised);
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
@@ -441,6 +453,9 @@ fn recover(
     let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
     checkpoint::take(&core, cleaning)?;
     core.log.lift_capacity(false);
+    if needs_full_upkeep {
+        upkeep::mark_all(&core);
+    }
     let mut recovery = report(false, block.epoch, (block.redo, pass.tail), undone);
     (recovery.records, recovery.images) = (pass.records, pass.images);
     recovery.drops_resumed = drops_resumed;
@@ -495,7 +510,7 @@ fn assemble(
         tables: Tables::default(),
         checkpoints: Checkpoints::new(block.checkpoint),
         log_space: LogSpace::default(),
-        ghosts: GhostQueue::default(),
+        upkeep: UpkeepQueue::default(),
         stranded: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),
         directory: Directory::default(),
