@@ -7,6 +7,8 @@ use super::{Text, Violation, violation};
 
 /// Each crate, from the bottom up, with those of the project that it may depend on.
 const LAYERS: &[(&str, &[&str])] = &[
+    // What tests of all layers share: patterns of keys, and nothing of the engine.
+    ("clearway-testkit", &[]),
     ("clearway-base", &[]),
     ("clearway-sync", &["clearway-base"]),
     ("clearway-disk", &["clearway-base", "clearway-sync"]),
@@ -44,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // Programs around the engine see its face, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
-    ("clearway-check", &["clearway", "clearway-sync"]),
+    ("clearway-check", &["clearway", "clearway-sync", "clearway-testkit"]),
     // The prover looks at everything, and takes parts of it in its hands.
     (
         "clearway-prove",
@@ -58,6 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-testkit",
         ],
     ),
     (
@@ -70,6 +73,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-lock",
             "clearway-tree",
             "clearway-txn",
+            "clearway-testkit",
         ],
     ),
     ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync"]),
@@ -89,7 +93,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-workloads",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["clearway-testkit"]),
 ];
 
 pub(crate) fn check(manifest: &Text) -> Vec<Violation> {
