@@ -17,11 +17,14 @@ use super::{
 use crate::{
     oracles::{Change, History, Oracle, State, Verdict, Violation},
     random::Random,
-    workloads::{Operation, Program},
+    workloads::{Operation, Program, Verb, WITNESS, Witness, Write, witness_rows},
 };
 
 /// The LSN of a commit record of which nobody knows whether, and where, it stands.
 const IN_DOUBT: Lsn = Lsn::MAX;
+
+/// Of so many transactions one is on the table beside the workload's.
+const WITNESS_ONE_IN: u64 = 16;
 
 /// See the module.
 pub(super) struct World {
@@ -86,15 +89,17 @@ impl World {
     }
 
     fn load(&mut self) -> Verdict {
+        self.create_table(WITNESS)?;
         for name in self.plan.workload.tables() {
             self.create_table(&name)?;
         }
         let rows = self.plan.workload.load(&mut self.random);
+        let rows: Vec<Write> = witness_rows().chain(rows).collect();
         let (mut rest, mut batch, mut failures) = (&rows[..], 20, 0);
         while !rest.is_empty() {
             let some = &rest[..batch.min(rest.len())];
             let copies: Vec<_> = some.to_vec();
-            let program = Loader { rows: copies.into_iter() };
+            let program = Loader { writes: copies.into_iter() };
             self.sessions[0] = Some(Session::begin(self.engine(), Box::new(program)));
             while self.sessions[0].is_some() {
                 self.operate(0)?;
@@ -115,8 +120,14 @@ impl World {
         self.flush(self.engine().log().end())
     }
 
-    fn is_loaded(&self, rows: &[(String, Vec<u8>, Vec<u8>)]) -> bool {
-        rows.iter().all(|(table, key, _)| self.history.state().value(table, key).is_some())
+    /// Whether the last write of each key has taken place.
+    fn is_loaded(&self, writes: &[Write]) -> bool {
+        let last: BTreeMap<_, _> =
+            writes.iter().map(|(table, key, verb)| ((table, key), verb)).collect();
+        last.into_iter().all(|((table, key), verb)| {
+            let is_there = self.history.state().value(table, key).is_some();
+            is_there != matches!(verb, Verb::Delete)
+        })
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
@@ -169,7 +180,10 @@ impl World {
     fn begin(&mut self) {
         let Some(at) = self.sessions.iter().position(Option::is_none) else { return };
         let state = self.history.state();
-        let program = self.plan.workload.program(&mut self.random, state);
+        let program: Box<dyn Program> = match self.random.one_in(WITNESS_ONE_IN) {
+            true => Box::new(Witness::new(&mut self.random)),
+            false => self.plan.workload.program(&mut self.random, state),
+        };
         let mut session = Session::begin(self.engine(), program);
         if self.plan.locks_tables && !self.tables.is_empty() && self.random.one_in(6) {
             let tables: Vec<Table> = self.tables.values().cloned().collect();
@@ -319,7 +333,7 @@ impl World {
         if self.engine().health().is_err() {
             return Ok(());
         }
-        let name = format!("x{}", self.random.below(3));
+        let name = self.plan.workload.changing_table(&mut self.random);
         if self.history.state().rows(&name).is_some() {
             self.drop_table(&name)
         } else if self.half_dropped.contains(&name) {
@@ -380,17 +394,15 @@ impl World {
     }
 }
 
-/// Inserts the rows that are there at the beginning.
+/// Writes what is there at the beginning.
 struct Loader {
-    rows: std::vec::IntoIter<(String, Vec<u8>, Vec<u8>)>,
+    writes: std::vec::IntoIter<Write>,
 }
 
 impl Program for Loader {
     fn next(&mut self, _: &mut Random, _: &crate::workloads::Answer) -> Operation {
-        match self.rows.next() {
-            Some((table, key, value)) => {
-                Operation::Write { table, key, verb: crate::workloads::Verb::Put(value) }
-            }
+        match self.writes.next() {
+            Some((table, key, verb)) => Operation::Write { table, key, verb },
             None => Operation::Commit,
         }
     }
