@@ -93,6 +93,7 @@ fn run_world(seed: u64) -> Outcome {
     let verdict = (0..world.plan.steps).try_for_each(|_| world.step());
     let verdict = verdict.and_then(|()| world.quiesce());
     let (tally, trace) = (world.tally, world.trace ^ world.disk.trace_digest());
+    let verdict = verdict.map_err(|violation| world.plan.with_pattern(violation));
     let mut drawn = Drawn::default();
     world.plan.workload.drawn().iter().for_each(|pattern| drawn.note(pattern));
     if verdict.is_ok() {

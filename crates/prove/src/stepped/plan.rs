@@ -5,6 +5,7 @@ use clearway_log::Strategy;
 use clearway_txn::{EarlyRelease, EngineOptions};
 
 use crate::{
+    oracles::Violation,
     random::Random,
     workloads::{Bank, Counters, Patterns, Phantoms, RandomKeys, Vanishing, Workload},
 };
@@ -136,6 +137,17 @@ impl Plan {
             plan.intent_locks = rare.pick(&[IntentMethod::MainTable, IntentMethod::Inherited]);
         }
         plan
+    }
+
+    /// The violation, and during which pattern it was met.
+    pub(super) fn with_pattern(&self, violation: Violation) -> Violation {
+        match self.workload.drawn().last() {
+            None => violation,
+            Some(pattern) => {
+                let detail = format!("{} [{pattern}]", violation.detail);
+                Violation { detail, ..violation }
+            }
+        }
     }
 
     pub(super) fn segment_bytes(&self) -> u64 {

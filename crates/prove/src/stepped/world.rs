@@ -84,7 +84,7 @@ impl World {
             trace: 0,
         };
         world.open().map_err(|error| Violation::unexpected("creating a database", &error))?;
-        world.load()?;
+        world.load().map_err(|violation| world.plan.with_pattern(violation))?;
         Ok(world)
     }
 
