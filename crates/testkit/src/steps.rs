@@ -1,6 +1,6 @@
 //! A whole run of a pattern: insertions, and the deletions that belong to it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use crate::{order::Place, pattern::Pattern};
 
@@ -34,7 +34,7 @@ impl Removal {
 }
 
 /// What is done next.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Step {
     /// Sets a key, which may be there already.
     Put {
@@ -49,6 +49,25 @@ pub enum Step {
         key: Vec<u8>,
     },
 }
+
+/// Short enough for a message: the lengths, and how the key begins.
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, key) = match self {
+            Step::Put { key, .. } => ("put", key),
+            Step::Delete { key } => ("delete", key),
+        };
+        let start = key[..key.len().min(BRIEF)].escape_ascii();
+        write!(f, "{verb} of a key of {} bytes, \"{start}\"", key.len())?;
+        match self {
+            Step::Put { value, .. } => write!(f, ", with {} bytes", value.len()),
+            Step::Delete { .. } => Ok(()),
+        }
+    }
+}
+
+/// Bytes of a key that a message shows.
+const BRIEF: usize = 16;
 
 /// One insertion in this many stays in the window of an order that has one.
 const WINDOWS: u64 = 4;
