@@ -50,6 +50,11 @@ impl Drawn {
         Drawn::names().filter(|name| self.count(name) == 0).collect()
     }
 
+    /// The orders that were never drawn.
+    pub fn missing_orders(&self) -> Vec<&'static str> {
+        Order::ALL.into_iter().map(Order::name).filter(|name| self.count(name) == 0).collect()
+    }
+
     /// Reads the line that [`Drawn`] prints, wherever it begins in `line`.
     pub fn parse(line: &str) -> Option<Drawn> {
         let (_, pairs) = line.split_once(LINE)?;
