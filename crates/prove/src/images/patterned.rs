@@ -59,12 +59,16 @@ fn design(order: Order) -> Design {
     pattern.lengths = Lengths::ALL[at % Lengths::ALL.len()];
     pattern.values = Values::ALL[at % Values::ALL.len()];
     pattern.removal = Removal::ALL[at % Removal::ALL.len()];
+    if order == Order::Descending {
+        // The longest script is long enough without a second load.
+        pattern.removal = Removal::EverySecond;
+    }
     // A few dozen of the largest records for a few leaves; as many of the small ones.
     let (insertions, at_once) = match order {
         Order::WindowDown => (120, 10),
         _ if is_large => (40, 8),
         // A long load of which nothing is read or taken back: nobody walks to the right.
-        Order::Descending => (450, 25),
+        Order::Descending => (400, 100),
         _ if pattern.values == Values::Overflow => (24, 2),
         _ => (110, 10),
     };
