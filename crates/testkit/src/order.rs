@@ -99,6 +99,15 @@ impl Order {
         matches!(self, Order::WindowUp | Order::WindowDown)
     }
 
+    /// The insertion whose key has these digits.
+    pub(crate) fn number(self, position: u32) -> u64 {
+        match self {
+            Order::Ascending | Order::WindowUp => u64::from(position) - MIDDLE,
+            Order::Descending | Order::WindowDown => MIDDLE - u64::from(position),
+            order => panic!("the keys of {order:?} do not tell their numbers"),
+        }
+    }
+
     /// The place of the `n`-th insertion, counted from 0 and below 2²⁴. `prefixes` is the number of
     /// keys in a group of growing prefixes.
     pub(crate) fn place(self, n: u64, seed: u64, prefixes: u64) -> Place {

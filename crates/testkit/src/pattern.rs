@@ -80,6 +80,21 @@ impl Pattern {
         self.key_at(self.place(n))
     }
 
+    /// The number of the insertion that a key belongs to, in an ascending or a descending order.
+    ///
+    /// # Panics
+    /// If the key is not one of the pattern's, or in another order.
+    pub fn number(&self, key: &[u8]) -> u64 {
+        let (half, max) = (DIGITS / 2, self.limits.key_len_max);
+        let low_at = match self.has_long_prefix {
+            true => self.lengths.shortest(max) - half,
+            false => half,
+        };
+        let digits = [&key[..half], &key[low_at..low_at + half]].concat();
+        let position = u32::from_be_bytes(digits.try_into().expect("so many digits"));
+        self.order.number(position)
+    }
+
     /// The value of the `n`-th insertion.
     pub fn value(&self, n: u64) -> Vec<u8> {
         let mut value = vec![mix(n ^ self.seed) as u8; self.value_len(n)];

@@ -137,3 +137,14 @@ fn the_same_seed_gives_the_same_bytes() {
     };
     assert_eq!(draw(), draw());
 }
+
+#[test]
+fn a_key_tells_its_number_in_simple_orders() {
+    let simple = [Order::Ascending, Order::Descending];
+    for pattern in patterns().filter(|pattern| simple.contains(&pattern.order)) {
+        let pattern = Pattern { has_empty_key: false, ..pattern };
+        for n in [0, 1, 7, 500, 70_000] {
+            assert_eq!(pattern.number(&pattern.key(n)), n, "{pattern}");
+        }
+    }
+}
