@@ -134,7 +134,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::WouldBlock`] for [`LockWait::Never`], [`Error::LockTimeout`] for
-    /// [`LockWait::For`]: the transaction goes on, and may try another key.
+    /// [`LockWait::For`]: the transaction goes on, and may try another key. [`Error::KeyTooLarge`].
     pub fn get_for_update_with(
         &mut self,
         table: &Table,
@@ -192,7 +192,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read; [`Error::ValueTooLarge`].
+    /// read; [`Error::KeyTooLarge`], [`Error::ValueTooLarge`].
     #[inline]
     pub fn update(
         &mut self,
@@ -208,7 +208,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read.
+    /// read; [`Error::KeyTooLarge`].
     #[inline]
     pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
         let result = self.inner.delete(&table.inner, key.as_ref());

@@ -15,6 +15,7 @@
 //! Everything is a function of the pattern: the same seed gives the same bytes on every machine.
 
 mod drawn;
+pub mod errors;
 mod lengths;
 mod order;
 mod pattern;

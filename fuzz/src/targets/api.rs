@@ -14,7 +14,10 @@ use std::{
 use clearway_base::Error;
 use clearway_disk::MemoryDisk;
 use clearway_lock::WaitLimit;
-use clearway_testkit::{Drawn, Limits, Pattern, Random, Step, Steps};
+use clearway_testkit::{
+    Drawn, Limits, Pattern, Random, Step, Steps,
+    errors::{self, Circumstances},
+};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
@@ -167,7 +170,15 @@ impl World {
                 (Ok(()), Step::Delete { key }) if map.remove(&key).is_some() => {}
                 (Err(Error::NotFound), Step::Delete { key }) if !map.contains_key(&key) => {}
                 (Err(Error::LogFull { .. }), _) => return self.give_up(),
-                (other, step) => return Err(format!("{step:?}: {other:?}")),
+                (Err(error), step) => {
+                    let call = match step {
+                        Step::Put { .. } => "Transaction::put",
+                        Step::Delete { .. } => "Transaction::delete",
+                    };
+                    errors::check(call, &error, Circumstances::SOUND)?;
+                    return Err(format!("{step:?}: {error}"));
+                }
+                (Ok(()), step) => return Err(format!("{step:?} misjudged what was there")),
             }
         }
         Ok(())

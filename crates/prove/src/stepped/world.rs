@@ -23,6 +23,9 @@ use crate::{
 /// The LSN of a commit record of which nobody knows whether, and where, it stands.
 const IN_DOUBT: Lsn = Lsn::MAX;
 
+/// The engine's own upkeep is no public call; it may fail as a checkpoint may.
+pub(super) const MAINTENANCE: &str = "Database::checkpoint";
+
 /// Of so many transactions one is on the table beside the workload's.
 const WITNESS_ONE_IN: u64 = 16;
 
@@ -155,7 +158,7 @@ impl World {
             Step::Checkpoint => self.checkpoint()?,
             Step::Maintain => {
                 let result = self.engine().maintain();
-                self.judge_result(result)?;
+                self.judge_result(MAINTENANCE, result)?;
             }
             Step::ChangeTables => self.change_tables()?,
             Step::Reopen => self.close_and_reopen()?,
@@ -304,7 +307,7 @@ impl World {
 
     pub(super) fn flush(&mut self, to: Lsn) -> Verdict {
         let result = self.engine().log().wait_durable(to);
-        self.judge_result(result)?;
+        self.judge_result("Database::sync", result)?;
         self.show_results()
     }
 
@@ -314,13 +317,13 @@ impl World {
             false => self.engine().checkpoint_lightly(),
         };
         self.tally.checkpoints += u64::from(result.is_ok());
-        self.judge_result(result)
+        self.judge_result("Database::checkpoint", result)
     }
 
     /// An operation of the engine's own: it succeeds, or lacks space, or meets a fault.
-    pub(super) fn judge_result(&mut self, result: Result<(), Error>) -> Verdict {
+    pub(super) fn judge_result(&mut self, call: &str, result: Result<(), Error>) -> Verdict {
         let Err(error) = result else { return Ok(()) };
-        match trouble(error)? {
+        match trouble(call, error)? {
             Progress::Broken(error) => self.meet_failure(None, &error),
             _ => {
                 self.tally.full += 1;
@@ -368,7 +371,7 @@ impl World {
             Err(error) if is_gone => {
                 self.half_dropped.push(name.into());
                 self.note_durable_change(change);
-                if let Ok(Progress::Broken(error)) = trouble(error) {
+                if let Ok(Progress::Broken(error)) = trouble("Database::drop_table", error) {
                     self.meet_failure(None, &error)?;
                 }
             }
@@ -386,7 +389,11 @@ impl World {
 
     /// If the engine has stopped, the change may have taken place.
     fn meet_failed_change(&mut self, change: Change, error: Error) -> Verdict {
-        self.judge_result(Err(error))?;
+        let call = match change {
+            Change::Drop { .. } => "Database::drop_table",
+            _ => "Database::create_table",
+        };
+        self.judge_result(call, Err(error))?;
         if self.stopped_at.is_some() {
             self.history.commit(IN_DOUBT, [change]);
         }
