@@ -90,6 +90,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-testkit",
             "clearway-workloads",
         ],
     ),
