@@ -4,6 +4,9 @@ use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use crate::{DeadlockCycle, LockConflict, LogKeeper, PageId, TxnId};
 
+/// `ENFILE` and `EMFILE` of Linux: the system's file table, or the process's, is full.
+const NO_FILE_DESCRIPTOR: [i32; 2] = [23, 24];
+
 /// `Result` with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -27,6 +30,12 @@ pub enum Error {
     /// The file system or the quota is full. Free space and try again; nothing is lost.
     DiskFull {
         /// The file that could not grow.
+        path: PathBuf,
+    },
+    /// The process, or the system, has no free file descriptor, so a file could not be opened.
+    /// Close files, or raise the limit (`ulimit -n`), and try again; nothing is lost.
+    NoFileDescriptor {
+        /// The file that could not be opened.
         path: PathBuf,
     },
     /// The log has no room, and no checkpoint makes any: the oldest open transaction, or a backup,
@@ -57,7 +66,8 @@ pub enum Error {
     },
     /// Another process, or another handle of this one, has the directory open; or it was closed
     /// while a transaction, a backup or a check ran, which has not ended yet
-    /// ([`Error::StillInUse`]).
+    /// ([`Error::StillInUse`]); or a child that was forked while it was open still lives and has
+    /// not called `exec`: see `Database`.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
@@ -203,11 +213,18 @@ pub enum Error {
     },
     /// The database was closed.
     Closed,
+    /// The database was opened before a `fork` of which this process is the child: only the process
+    /// that opened it may use it. Open databases after the fork, or let the child call `exec`.
+    Forked,
 }
 
 impl Error {
-    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`].
+    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`], and a full file table
+    /// [`Error::NoFileDescriptor`].
     pub fn io(operation: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Error {
+        if source.raw_os_error().is_some_and(|code| NO_FILE_DESCRIPTOR.contains(&code)) {
+            return Error::NoFileDescriptor { path: path.into() };
+        }
         match source.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
@@ -242,6 +259,11 @@ impl fmt::Display for Error {
                 write!(f, "cannot {operation} {}: {source}", path.display())
             }
             DiskFull { path } => write!(f, "no space left for {}", path.display()),
+            NoFileDescriptor { path } => write!(
+                f,
+                "no file descriptor is free to open {}: close files or raise the limit (ulimit -n)",
+                path.display()
+            ),
             LogFull { wanted_bytes, capacity_bytes, keeper } => {
                 write!(f, "the log is full ({wanted_bytes} bytes wanted, of {capacity_bytes}): ")?;
                 match keeper {
@@ -258,8 +280,9 @@ impl fmt::Display for Error {
             ),
             AlreadyOpen { path } => write!(
                 f,
-                "{} is open elsewhere: in another process, by another handle of this one, or by a \
-                 transaction, backup or check that has not ended since it was closed",
+                "{} is open elsewhere: in another process, by another handle of this one, by a \
+                 transaction, backup or check that has not ended since it was closed, or by a \
+                 child that was forked while it was open and has neither ended nor called exec",
                 path.display()
             ),
             BackupIntoItself { path } => write!(
@@ -317,6 +340,11 @@ impl fmt::Display for Error {
                 write!(f, "the outcome is unknown until the database is opened again: {cause}")
             }
             Closed => write!(f, "the database is closed"),
+            Forked => write!(
+                f,
+                "this process is a fork of the one that opened the database, which alone may use \
+                 it: open databases after the fork, or exec in the child"
+            ),
         }
     }
 }

@@ -180,6 +180,8 @@ bugs! {
         "A search does not go on to the foster child."
     SavepointForgotten "savepoint-forgotten"
         "Rolling back to a savepoint leaves the newest change in place."
+    GhostHintsForgotten "ghost-hints-forgotten"
+        "Upkeep visits a leaf once, whether or not it could reclaim the ghosts there."
     DirtyRead "dirty-read"
         "A reader that is denied a lock reads all the same."
 }

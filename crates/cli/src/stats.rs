@@ -25,6 +25,10 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
             "segments": stats.engine.log.segments,
             "redo_bytes": stats.engine.redo_bytes,
         });
+        object["upkeep"] = json!({
+            "leaves": stats.engine.upkeep_leaves,
+            "walks": stats.engine.upkeep_walks,
+        });
         format!("{object}\n")
     } else {
         format!("{}\n{}", verify::tables(&report), state(db.recovery(), &stats, report.pages))
@@ -58,6 +62,14 @@ fn state(recovery: &RecoveryReport, stats: &Stats, pages: u32) -> String {
                 "{} transactions, {} changes",
                 grouped(recovery.losers),
                 grouped(recovery.undone)
+            ),
+        ),
+        (
+            "upkeep",
+            format!(
+                "{} leaves to visit, {} tables to walk",
+                grouped(stats.engine.upkeep_leaves),
+                grouped(stats.engine.upkeep_walks)
             ),
         ),
     ];

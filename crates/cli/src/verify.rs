@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clearway::{Database, TableReport, VerifyReport};
+use clearway::{Database, LevelReport, TableReport, VerifyReport};
 use serde_json::json;
 
 use crate::{
@@ -80,6 +80,19 @@ fn line([table, entries, ghosts, values, pages, overflow, levels]: [String; 7]) 
 
 /// The report as one object.
 pub(crate) fn to_json(report: &VerifyReport) -> serde_json::Value {
+    // Leaves first.
+    let level = |level: &LevelReport| {
+        json!({
+            "nodes": level.pages,
+            "fill": (level.fill() * 1000.0).round() / 1000.0,
+            "slots": level.slots,
+            "ghosts": level.ghosts,
+            "foster_children": level.foster_children,
+            "foster_chain_max": level.chain_max,
+            "empty_nodes": level.empty_nodes,
+            "one_child_branches": level.one_child_branches,
+        })
+    };
     let table = |table: &TableReport| {
         let tree = &table.report;
         json!({
@@ -89,7 +102,8 @@ pub(crate) fn to_json(report: &VerifyReport) -> serde_json::Value {
             "value_bytes": tree.value_bytes,
             "pages": tree.pages.len(),
             "overflow_pages": tree.overflow_pages,
-            "levels": tree.levels.len(),
+            "levels": tree.height(),
+            "shape": tree.levels.iter().map(level).collect::<Vec<_>>(),
         })
     };
     json!({

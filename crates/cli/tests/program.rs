@@ -57,6 +57,10 @@ fn a_bank_is_benchmarked_verified_dumped_and_copied() {
     let verified = json(&verified);
     let accounts = verified["tables"].as_array().unwrap().iter().find(|t| t["name"] == "account");
     assert_eq!(accounts.unwrap()["entries"], 1_000);
+    let leaves = &accounts.unwrap()["shape"][0];
+    let fill = leaves["fill"].as_f64().unwrap();
+    assert!(fill > 0.3 && fill <= 1.0 && leaves["nodes"].as_u64().unwrap() > 1, "{leaves}");
+    assert!(leaves["foster_chain_max"].as_u64().unwrap() <= 2, "{leaves}");
     assert!(clearway(&["stats", bank]).status.success());
 
     let backup = clearway(&["backup", bank, copy]);

@@ -15,7 +15,8 @@
 //!
 //! What every disk promises:
 //!
-//! - D1. Interrupted and short operations are finished inside; a caller never sees them.
+//! - D1. Interrupted and short operations are finished inside; a caller never sees them. Only a
+//!   system call that signals interrupt 1,000 times in a row is an error.
 //! - D2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of that
 //!   write, or written before the sync was called) and the length they need survive a crash.
 //! - D3. After one of them has failed, nothing is known about those bytes. The disk does not try

@@ -139,11 +139,11 @@ pub(crate) fn hold_log(core: &Core) -> Hold<'_> {
 /// Takes a checkpoint.
 ///
 /// # Errors
-/// A failed write stops the engine; a full disk or log does not.
+/// A failed write stops the engine; a full disk or log, or a full file table, does not.
 pub(crate) fn take(core: &Core, cleaning: Cleaning) -> Result<()> {
     let result = attempt(core, cleaning);
     result.map_err(|error| match error {
-        Error::DiskFull { .. } | Error::LogFull { .. } => error,
+        Error::DiskFull { .. } | Error::LogFull { .. } | Error::NoFileDescriptor { .. } => error,
         error => core.fail(error),
     })
 }
@@ -184,6 +184,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
         block.checkpoint = begin;
         block.redo = redo;
         block.keep_from = keep_from;
+        block.upkeep_done = core.upkeep_is_done();
     })?;
     // Relaxed: a trigger's estimate, and the next checkpoint reads it under the mutex.
     core.checkpoints.latest.store(begin.0, Ordering::Relaxed);

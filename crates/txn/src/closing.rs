@@ -1,8 +1,9 @@
 //! How an engine ends: closed in good order, or given up because it could not be opened.
 //!
 //! ```text
-//!   no more work ─► threads joined ─► no more slots ─► frees tried again, or left to recovery
-//!   ─► pages clean, checkpoint ─► log closed ─► cleaner joined ─► done ─► directory let go
+//!   pending leaves visited ─► no more work ─► threads joined ─► no more slots
+//!   ─► frees tried again, or left to recovery ─► pages clean, checkpoint
+//!   ─► log closed ─► cleaner joined ─► done ─► directory let go
 //! ```
 //!
 //! Invariants:
@@ -32,7 +33,7 @@ use crate::{
     background::Background,
     checkpoint::{self, Cleaning},
     core::Core,
-    finish,
+    finish, upkeep,
 };
 
 /// The directory's lock, and who keeps it (Z2).
@@ -76,6 +77,7 @@ impl Core {
     /// # Errors
     /// Those of [`check_open`](Core::check_open).
     pub(crate) fn visit(&self) -> Result<Visit<'_>> {
+        self.check_process()?;
         let mut state = self.directory.state.lock();
         self.check_open()?;
         state.visits += 1;
@@ -130,6 +132,9 @@ impl Core {
 
 /// Closes the engine. Called once.
 pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<()> {
+    if background.is_some() {
+        upkeep::finish_soon(core);
+    }
     core.refuse_work();
     if let Some(background) = background {
         background.stop(core);

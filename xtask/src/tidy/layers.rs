@@ -7,7 +7,11 @@ use super::{Text, Violation, violation};
 
 /// Each crate, from the bottom up, with those of the project that it may depend on.
 const LAYERS: &[(&str, &[&str])] = &[
+    // What tests of all layers share: patterns of keys, and nothing of the engine.
+    ("clearway-testkit", &[]),
     ("clearway-base", &[]),
+    // What programs print; the engine prints nothing.
+    ("clearway-console", &[]),
     ("clearway-sync", &["clearway-base"]),
     ("clearway-disk", &["clearway-base", "clearway-sync"]),
     ("clearway-log", &["clearway-base", "clearway-sync", "clearway-disk"]),
@@ -44,11 +48,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // Programs around the engine see its face, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
-    ("clearway-check", &["clearway", "clearway-sync"]),
+    ("clearway-check", &["clearway-console", "clearway", "clearway-sync", "clearway-testkit"]),
     // The prover looks at everything, and takes parts of it in its hands.
     (
         "clearway-prove",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-sync",
             "clearway-disk",
@@ -58,11 +63,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-testkit",
         ],
     ),
     (
         "clearway-fuzz",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-disk",
             "clearway-log",
@@ -70,6 +77,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-lock",
             "clearway-tree",
             "clearway-txn",
+            "clearway-testkit",
         ],
     ),
     ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync"]),
@@ -77,6 +85,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "clearway-lab",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-sync",
             "clearway-disk",
@@ -86,10 +95,11 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-testkit",
             "clearway-workloads",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["clearway-console", "clearway-testkit"]),
 ];
 
 pub(crate) fn check(manifest: &Text) -> Vec<Violation> {

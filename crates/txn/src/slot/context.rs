@@ -156,7 +156,10 @@ impl Context for Slot {
     }
 
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {
-        self.ghosts.push((tree, key.to_vec()));
+        // Most often it is the leaf that was reported last.
+        if self.reported.last().is_none_or(|last| last.0 != tree || last.1 != key) {
+            self.reported.push((tree, key.to_vec()));
+        }
     }
 }
 
