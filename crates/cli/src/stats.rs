@@ -12,9 +12,12 @@ use crate::{
 };
 
 pub(crate) fn run(args: &LookArgs) -> Outcome {
-    let db = args.open.open()?;
-    let stats = db.stats();
-    let report = verify::check(&db, &args.open.dir)?;
+    let looked = args.open.open().and_then(|db| {
+        let stats = db.stats();
+        let report = verify::check(&db, &args.open.dir)?;
+        Ok((db, stats, report))
+    });
+    let (db, stats, report) = verify::telling_damage(args.json, looked)?;
     let text = if args.json {
         let mut object = verify::to_json(&report);
         object["recovery"] = recovery_json(db.recovery());

@@ -19,19 +19,24 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
         db.close().doing(|| format!("cannot close {}", args.open.dir.display()))?;
         Ok(report)
     });
-    let report = match checked {
-        Err(failure @ Failure::Failed { .. }) if args.json && failure.is_damage() => {
-            print(format_args!("{}\n", json!({ "damaged": true, "detail": failure.to_string() })))?;
-            return Err(failure);
-        }
-        checked => checked?,
-    };
+    let report = telling_damage(args.json, checked)?;
     if args.json {
         print(format_args!("{}\n", to_json(&report)))
     } else {
         let pages = grouped(u64::from(report.pages));
         print(format_args!("{}{pages} pages checked: no damage\n", tables(&report)))
     }
+}
+
+/// Prints damage as an object, if the output is to be one.
+pub(crate) fn telling_damage<T>(json: bool, checked: Outcome<T>) -> Outcome<T> {
+    if let Err(failure @ Failure::Failed { .. }) = &checked
+        && json
+        && failure.is_damage()
+    {
+        print(format_args!("{}\n", json!({ "damaged": true, "detail": failure.to_string() })))?;
+    }
+    checked
 }
 
 /// Checks an open database.

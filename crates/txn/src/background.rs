@@ -138,6 +138,7 @@ fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
         if core.check_open().is_err() {
             continue;
         }
+        core.log_space.note_end(core.log.end(), core.log_kept_from());
         shortage.lasts |= wish == Wish::Space;
         let result =
             if shortage.can_be_relieved(core) { shortage.relieve(core) } else { keep_pace(core) };
@@ -158,13 +159,13 @@ struct Shortage {
 
 impl Shortage {
     fn can_be_relieved(&self, core: &Core) -> bool {
-        self.lasts && (self.kept_by.is_none() || self.kept_by != keeper(core))
+        self.lasts && (self.kept_by.is_none() || self.kept_by != core.log_kept_from())
     }
 
     /// Cleans everything, so that as much of the log as possible can go.
     fn relieve(&mut self, core: &Arc<Core>) -> Result<()> {
         finish::retry_stranded(core);
-        let keeper = keeper(core);
+        let keeper = core.log_kept_from();
         let before = core.log.keep_from();
         checkpoint::take(core, Cleaning::All)?;
         let has_helped = core.log.keep_from() > before;
@@ -176,12 +177,6 @@ impl Shortage {
         }
         Ok(())
     }
-}
-
-/// From where on the oldest transaction or backup keeps the log.
-fn keeper(core: &Core) -> Option<Lsn> {
-    let oldest = core.registry.oldest_first().into_iter();
-    oldest.chain(core.checkpoints.oldest_hold()).min()
 }
 
 /// A checkpoint after every so many bytes of log.

@@ -46,6 +46,7 @@ mod report;
 
 mod claim;
 mod frees;
+mod log_space;
 mod record;
 mod registry;
 mod superblock;

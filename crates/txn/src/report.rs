@@ -81,7 +81,7 @@ pub struct Holdings {
 }
 
 /// Counters since the engine was opened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EngineStats {
     /// Commits of transactions that wrote.
     pub commits: u64,

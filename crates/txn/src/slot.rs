@@ -447,7 +447,7 @@ impl Slot {
 
     /// Makes room for the record that ends a loser.
     pub(crate) fn reserve_end(&mut self) -> Result<()> {
-        self.claim.reserve(&self.core.log, 0)
+        self.claim.reserve(&self.core, self.index, 0)
     }
 
     /// Logs the record that ends a transaction which owes nothing any more.

@@ -96,14 +96,14 @@ impl Context for Slot {
     #[inline]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if !self.undoing {
-            return self.claim.reserve(&self.core.log, bytes as u64);
+            return self.claim.reserve(&self.core, self.index, bytes as u64);
         }
         // A loser's own claim died with its process. What it was for is there, unless the log's
         // capacity was made smaller; and there is the engine's reserve.
-        if self.recovering && self.claim.reserve(&self.core.log, bytes as u64).is_ok() {
+        if self.recovering && self.claim.reserve(&self.core, self.index, bytes as u64).is_ok() {
             return Ok(());
         }
-        self.claim.reserve_undo(&self.core.log, &self.core.reserve, bytes as u64)
+        self.claim.reserve_undo(&self.core, self.index, bytes as u64)
     }
 
     #[inline]
