@@ -51,6 +51,8 @@
 //!   [`Error::Poisoned`], and opening the database again recovers it. A sync is never retried.
 //! - **Checked.** Pages, log records and the superblock carry checksums that include where they
 //!   belong; damage is an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong answer.
+//!   Two kinds go unnoticed: a stale copy of a whole page, which a device leaves that loses writes,
+//!   and damage to the very end of a log that was not closed (README, "Guarantees").
 //!
 //! # Locks
 //! Locks are taken on keys and on the gaps between them, separately. A mode is a pair of a key
@@ -97,7 +99,8 @@
 //! short random pause, up to [`Options::attempts`] times; interactive transactions leave that to
 //! their owner. Reading with [`get_for_update`](Transaction::get_for_update) what will be written
 //! avoids most of them. Waiting has no limit unless [`Options::lock_wait_limit`] or
-//! [`Transaction::lock_wait`] sets one.
+//! [`Transaction::lock_wait`] sets one; a wait that exceeds it is [`Error::LockTimeout`], which is
+//! returned to the caller and not tried again, as that would multiply the limit.
 //!
 //! The error names each member, what it had and what it waited for; see
 //! [finding hot rows](#finding-hot-rows).
@@ -132,13 +135,14 @@
 //! | value | [`VALUE_LEN_MAX`] bytes (16 MiB); large values go to pages of their own |
 //! | table name | [`TABLE_NAME_LEN_MAX`] bytes of UTF-8, not empty |
 //! | database | 2³² pages of 8 KiB: 32 TiB |
-//! | one process | a directory is open in one process at a time |
+//! | one process | a directory is open in one process at a time; [forks](Database#after-a-fork) |
 //!
 //! # Sizing
 //! - [`Options::cache_size`]: what is read often should fit. A database far larger works; memory
 //!   stays within the cache, a tenth on top, and some 64 MiB.
 //! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
-//!   an open transaction could still need for its rollback cannot be recycled.
+//!   an open transaction could still need for its rollback cannot be recycled. When it is full,
+//!   [`Error::LogFull`] names the transaction that keeps it.
 //! - A lock takes some 64 bytes while it is held: scans of millions of rows are better done in
 //!   parts, or under a [lock on the table](Transaction::lock_table), which takes none on its keys.
 //! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least; blocking
@@ -166,8 +170,9 @@ mod statistics;
 mod timings;
 
 pub use clearway_base::{
-    DeadlockCycle, DeadlockMember, Error, Histogram, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample,
-    LockConflict, LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
+    DeadlockCycle, DeadlockMember, Epoch, Error, Histogram, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample,
+    LockConflict, LockName, LogKeeper, Lsn, PageId, Result, TABLE_NAME_LEN_MAX, TreeId, TxnId,
+    TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
 pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};

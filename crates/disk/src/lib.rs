@@ -15,7 +15,8 @@
 //!
 //! What every disk promises:
 //!
-//! - D1. Interrupted and short operations are finished inside; a caller never sees them.
+//! - D1. Interrupted and short operations are finished inside; a caller never sees them. Only a
+//!   system call that signals interrupt 1,000 times in a row is an error.
 //! - D2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of that
 //!   write, or written before the sync was called) and the length they need survive a crash.
 //! - D3. After one of them has failed, nothing is known about those bytes. The disk does not try
@@ -43,6 +44,7 @@ pub use delayed::DelayedDisk;
 pub use disk::{Disk, File, OpenMode};
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use memory::MemoryDisk;
+pub use name::LOCK_FILE;
 pub use os::OsDisk;
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,

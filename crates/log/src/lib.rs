@@ -35,10 +35,10 @@
 //! way back (`reader`). `docs/log-format.md` has the format with a worked example.
 //!
 //! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the claims'
-//! news; the claims' growth → the segments' directory → the segments' state; the claims' news → the
-//! segments' state. The completion queue's mutex is a leaf. None of them is held across I/O but the
-//! segments' directory and the growth above it, which no insert takes, and a flush takes only the
-//! directory, and only if unpaid seals ate the headroom.
+//! waiting room; the claims' growth → the segments' directory → the segments' state; the claims'
+//! waiting room → the segments' state. The completion queue's mutex is a leaf. None of them is held
+//! across I/O but the segments' directory and the growth above it, which no insert takes, and a
+//! flush takes only the directory, and only if unpaid seals ate the headroom.
 
 mod checksum;
 mod claims;
@@ -54,6 +54,7 @@ mod ring;
 mod segments;
 mod stats;
 
+pub use claims::AnnouncedCheckpoint;
 pub use log::Log;
 pub use options::{Consolidation, GroupPolicy, LogOptions, Strategy};
 pub use reader::LogReader;

@@ -8,15 +8,15 @@ use clearway_lock::LockTable;
 use clearway_log::Log;
 use clearway_pool::{Pool, Wal};
 use clearway_sync::{
-    Mutex,
+    Mutex, Process,
     atomic::{AtomicBool, Ordering},
 };
 use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
     checkpoint::Checkpoints, claim::Reserve, closing::Directory, contention::Contention,
-    ghosts::GhostQueue, kinds::Kinds, options::EngineOptions, registry::Registry, slot::Slot,
-    superblock::SuperblockFile, tables::Tables,
+    kinds::Kinds, log_space::LogSpace, options::EngineOptions, registry::Registry, slot::Slot,
+    superblock::SuperblockFile, tables::Tables, upkeep::UpkeepQueue,
 };
 
 /// The engine without its background threads. Everything that runs holds a reference.
@@ -24,6 +24,8 @@ pub(crate) struct Core {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: EngineOptions,
     pub(crate) epoch: Epoch,
+    /// The process that opened the database, which alone may use it.
+    pub(crate) process: Process,
     /// Tells this opening from every other of the process.
     pub(crate) opening: u64,
     pub(crate) superblock: SuperblockFile,
@@ -37,7 +39,8 @@ pub(crate) struct Core {
     pub(crate) reserve: Reserve,
     pub(crate) tables: Tables,
     pub(crate) checkpoints: Checkpoints,
-    pub(crate) ghosts: GhostQueue,
+    pub(crate) log_space: LogSpace,
+    pub(crate) upkeep: UpkeepQueue,
     /// Committed transactions whose deferred frees failed and will be tried again; none once the
     /// engine is closed.
     #[allow(clippy::vec_box)] // slots are handed about as boxes: unboxing one would copy it
@@ -48,6 +51,16 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Refuses a fork of the process that opened the database. To be called before anything is
+    /// latched: what another thread held at the fork stays latched for ever.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[inline]
+    pub(crate) fn check_process(&self) -> Result<()> {
+        if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
+    }
+
     /// Whether the engine takes work.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use clearway_base::{
     Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId,
     failpoint::{self, Failpoint},
 };
-use clearway_disk::Disk;
+use clearway_disk::{Disk, LOCK_FILE};
 use clearway_lock::LockTable;
 use clearway_log::Log;
 use clearway_pool::Pool;
 use clearway_sync::{
-    Mutex,
+    Mutex, Process,
     atomic::{AtomicBool, Ordering},
     plain,
 };
@@ -27,8 +27,8 @@ use crate::{
     contention::{Contention, LockWaits},
     core::{Core, WalGate},
     finish,
-    ghosts::{self, GhostQueue},
     kinds::{Kind, Kinds},
+    log_space::LogSpace,
     options::{Creation, EngineOptions},
     recovery,
     registry::Registry,
@@ -38,6 +38,7 @@ use crate::{
     table::Table,
     tables::{self, Tables},
     transaction::Transaction,
+    upkeep::{self, UpkeepQueue},
     verify,
 };
 
@@ -65,16 +66,18 @@ impl Engine {
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
         let begun = Instant::now();
-        // Once without the lock: a directory of other things is refused without a trace.
-        superblock::find(&*disk)?;
+        // Once without the lock: a directory of other things is refused without a trace, and so is
+        // an empty one in which nothing may be created. (Where the lock's file is already, somebody
+        // may be creating just now.)
+        let is_empty = matches!(superblock::find(&*disk)?, Found::Nothing);
+        if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
+            return Err(empty(&*disk));
+        }
         let directory = disk.lock()?;
         let (mut opening, mut recovery) = match superblock::find(&*disk)? {
             Found::Database(_) if options.create == Creation::New => return Err(taken(&*disk)),
             Found::Database(block) => recover(disk, options, block)?,
-            Found::Nothing if options.create == Creation::Never => {
-                let (path, detail) = (disk.path(), "it is empty".into());
-                return Err(Error::NotADatabase { path, detail });
-            }
+            Found::Nothing if options.create == Creation::Never => return Err(empty(&*disk)),
             Found::Unfinished { .. } if options.create == Creation::Never => {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
@@ -86,6 +89,7 @@ impl Engine {
         recovery.took = begun.elapsed();
         let (core, background) = opening.ready();
         core.directory.keep(directory);
+        core.upkeep.start();
         let (background, outcome) = (Mutex::new(background), Mutex::new(None));
         Ok(Arc::new(Engine { core, background, outcome, recovery }))
     }
@@ -111,7 +115,17 @@ impl Engine {
     /// it, and errors name it.
     #[inline]
     pub fn begin_as(self: &Arc<Self>, kind: Kind) -> Transaction {
-        Transaction::new(Slot::begin_for_user(&self.core, kind))
+        let process = self.core.process;
+        if !process.is_current() {
+            return Transaction::new(process, Err(Error::Forked));
+        }
+        Transaction::new(process, Slot::begin_for_user(&self.core, kind))
+    }
+
+    /// The process that opened the database, which alone may use it.
+    #[inline]
+    pub fn process(&self) -> Process {
+        self.core.process
     }
 
     /// The types of transactions.
@@ -121,6 +135,9 @@ impl Engine {
 
     /// Lock waits by table and type, the hottest keys, the last deadlocks.
     pub fn lock_waits(&self) -> LockWaits {
+        if self.core.check_process().is_err() {
+            return LockWaits::default();
+        }
         self.core.lock_waits()
     }
 
@@ -139,6 +156,7 @@ impl Engine {
     /// # Errors
     /// [`Error::UnknownTable`].
     pub fn open_table(&self, name: &str) -> Result<Table> {
+        self.core.check_process()?;
         self.core.check_open()?;
         let unknown = || Error::UnknownTable { name: name.into() };
         self.core.tables.by_name(name).ok_or_else(unknown)
@@ -149,9 +167,10 @@ impl Engine {
     /// [`Error::UnknownTable`].
     ///
     /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] and [`Error::Deadlock`] if its users do not
-    /// end, and then nothing has happened; [`Error::DropUnfinished`] if it is dropped but could not
-    /// be freed: drop it again, or create a table of this name, to try again.
+    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] if its users do not end within the limit of
+    /// lock waits, or within 10 s, and [`Error::Deadlock`], and then nothing has happened;
+    /// [`Error::DropUnfinished`] if it is dropped but could not be freed: drop it again, or create
+    /// a table of this name, to try again.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let _visit = self.core.visit()?;
         tables::drop(&self.core, name)
@@ -159,6 +178,9 @@ impl Engine {
 
     /// Names of all tables, in order.
     pub fn tables(&self) -> Vec<String> {
+        if self.core.check_process().is_err() {
+            return Vec::new();
+        }
         self.core.tables.names()
     }
 
@@ -183,21 +205,24 @@ impl Engine {
         checkpoint::take(&self.core, Cleaning::Old)
     }
 
-    /// Visits every leaf that has become sparse, once, on this thread: reclaims ghosts and merges
-    /// what is left. An engine with background threads does it by itself, a little later.
+    /// Does the upkeep that is pending, on this thread: visits every leaf that was reported, once,
+    /// reclaims its ghosts, merges what is sparse and has foster children adopted; then walks the
+    /// tables that are marked as a whole. What it cannot finish, because a ghost is locked or a
+    /// visit fails, stays pending (`upkeep_leaves` and `upkeep_walks` of [`stats`](Engine::stats)).
+    /// An engine with background threads does it all by itself, a little later.
     ///
     /// # Errors
     /// The first visit that failed; the others were made.
     pub fn maintain(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        ghosts::visit_all(&self.core)
+        upkeep::visit_all(&self.core)
     }
 
     /// Copies the database, while it is in use, to the empty directory `to`. If it is closed
     /// meanwhile the backup fails, and keeps the directory locked until it has noticed.
     ///
     /// None of the log is recycled until the copy ends: while it lasts, the database can write as
-    /// much as the log's capacity has room for, and then waits and fails with [`Error::LogFull`].
+    /// much as the log's capacity has room for, and then fails with [`Error::LogFull`].
     ///
     /// # Errors
     /// A failed copy is not a database: opening it is refused.
@@ -218,15 +243,21 @@ impl Engine {
     /// Counters.
     pub fn stats(&self) -> EngineStats {
         let core = &self.core;
+        if core.check_process().is_err() {
+            return EngineStats::default();
+        }
         let (commits, read_only_commits, rollbacks) = core.registry.totals();
         let end = core.log.end().0;
+        let (leaves, walks) = core.upkeep.pending();
         EngineStats {
             commits,
             read_only_commits,
             rollbacks,
             active: core.registry.active(),
             checkpoints: core.checkpoints.count(),
-            maintenance_passes: core.ghosts.passes(),
+            maintenance_passes: core.upkeep.visits(),
+            upkeep_leaves: leaves,
+            upkeep_walks: walks,
             drops_unfinished: core.tables.unfinished().len() as u64,
             redo_bytes: end.saturating_sub(core.superblock.get().redo.0),
             log: core.log.stats(),
@@ -238,6 +269,9 @@ impl Engine {
     /// What is held now: visits every lock and every page in memory.
     pub fn holdings(&self) -> Holdings {
         let core = &self.core;
+        if core.check_process().is_err() {
+            return Holdings::default();
+        }
         Holdings {
             transactions: core.registry.active(),
             locks: !core.locks.is_quiescent(),
@@ -250,8 +284,10 @@ impl Engine {
     /// Whether the engine takes work.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close.
+    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close,
+    /// [`Error::Forked`] in a fork of the process that opened the database.
     pub fn health(&self) -> Result<()> {
+        self.core.check_process()?;
         self.core.check_open()?;
         self.core.pool.health()
     }
@@ -266,14 +302,32 @@ impl Engine {
     /// # Errors
     /// What kept it from closing in order; it is closed all the same, and recovery does the rest.
     pub fn close(&self) -> Result<()> {
+        self.core.check_process()?;
         let mut outcome = self.outcome.lock();
         let close = || closing::close(&self.core, self.background.lock().take());
         outcome.get_or_insert_with(close).clone()
     }
 }
 
+impl Engine {
+    /// Waits until nothing that began before the [`close`](Engine::close) runs any more, and the
+    /// directory can be opened again, but no longer than until `deadline`.
+    ///
+    /// # Errors
+    /// [`Error::StillInUse`].
+    pub fn wait_for_users(&self, deadline: Instant) -> Result<()> {
+        self.core.wait_for_users(deadline)
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
+        if self.core.check_process().is_err() {
+            // The parent's database goes on: nothing of it is closed, written or waited for, and
+            // the threads do not exist here. What the child has inherited stays in its memory.
+            std::mem::forget((self.core.clone(), self.background.get_mut().take()));
+            return;
+        }
         // Nobody is left to be told: what was not written is recovery's.
         let _ = self.close();
     }
@@ -283,6 +337,10 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("path", &self.core.disk.path()).finish_non_exhaustive()
     }
+}
+
+fn empty(disk: &dyn Disk) -> Error {
+    Error::NotADatabase { path: disk.path(), detail: "it is empty".into() }
 }
 
 fn taken(disk: &dyn Disk) -> Error {
@@ -315,6 +373,7 @@ fn create(
         catalogue_root: PageId::NONE,
         creating: true,
         copying: false,
+        upkeep_done: false,
     };
     let block = SuperblockFile::create(&*disk, first)?;
     let gate = Arc::new(WalGate::default());
@@ -354,9 +413,13 @@ fn recover(
 ) -> Result<(Opening, RecoveryReport)> {
     options.log.segment_bytes = block.segment_bytes;
     options.node_bytes = block.node_bytes as usize;
+    let needs_full_upkeep = upkeep::needs_full_upkeep(&block);
     let file = SuperblockFile::open(&*disk, block)?;
     // Durable before this opening writes any log.
-    let block = file.update(|block| block.epoch = Epoch(block.epoch.0 + 1))?;
+    let block = file.update(|block| {
+        block.epoch = Epoch(block.epoch.0 + 1);
+        block.upkeep_done = false;
+    })?;
     failpoint::pass(Failpoint::EpochRaised);
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
@@ -390,6 +453,9 @@ fn recover(
     let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
     checkpoint::take(&core, cleaning)?;
     core.log.lift_capacity(false);
+    if needs_full_upkeep {
+        upkeep::mark_all(&core);
+    }
     let mut recovery = report(false, block.epoch, (block.redo, pass.tail), undone);
     (recovery.records, recovery.images) = (pass.records, pass.images);
     recovery.drops_resumed = drops_resumed;
@@ -432,6 +498,7 @@ fn assemble(
     let opening = Opening::new(Arc::new(Core {
         disk,
         epoch: block.epoch,
+        process: Process::current(),
         // Relaxed: only uniqueness matters.
         opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
         superblock,
@@ -442,7 +509,8 @@ fn assemble(
         reserve: Reserve::open(&log)?,
         tables: Tables::default(),
         checkpoints: Checkpoints::new(block.checkpoint),
-        ghosts: GhostQueue::default(),
+        log_space: LogSpace::default(),
+        upkeep: UpkeepQueue::default(),
         stranded: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),
         directory: Directory::default(),

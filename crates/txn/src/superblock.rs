@@ -12,6 +12,7 @@
 //!  20  epoch                 u32          64  catalogue root page  u32
 //!  24  sequence              u64          68  flags                u32   bit 0: being created
 //!                                                                   bit 1: being copied
+//!                                                                   bit 2: upkeep is done
 //! 508  CRC-32C of bytes 0..508            72  zeros up to 508
 //! ```
 //!
@@ -44,6 +45,7 @@ const MAGIC: &[u8; 8] = b"CLEARWAY";
 const CHECKSUM_AT: usize = SECTOR_SIZE - 4;
 const FLAG_CREATING: u32 = 1;
 const FLAG_COPYING: u32 = 2;
+const FLAG_UPKEEP_DONE: u32 = 4;
 /// Pages 0 and 1.
 const COPIES: u64 = 2;
 
@@ -70,6 +72,9 @@ pub(crate) struct Superblock {
     pub(crate) creating: bool,
     /// A backup has begun and not finished: what is there is no database.
     pub(crate) copying: bool,
+    /// The database was closed with no upkeep pending. Programs that know nothing of this bit
+    /// clear it, and an opening does: then the next one has the whole database looked at.
+    pub(crate) upkeep_done: bool,
 }
 
 impl Superblock {
@@ -88,7 +93,9 @@ impl Superblock {
         let mut page = AlignedBuf::new(PAGE_SIZE);
         page[..8].copy_from_slice(MAGIC);
         let flag = |on: bool, flag: u32| if on { flag } else { 0 };
-        let flags = flag(self.creating, FLAG_CREATING) | flag(self.copying, FLAG_COPYING);
+        let flags = flag(self.creating, FLAG_CREATING)
+            | flag(self.copying, FLAG_COPYING)
+            | flag(self.upkeep_done, FLAG_UPKEEP_DONE);
         let words = [(8, FORMAT_VERSION), (12, PAGE_SIZE as u32), (16, self.node_bytes)];
         let more = [(20, self.epoch.0), (64, self.catalogue_root.0), (68, flags)];
         for (at, word) in words.into_iter().chain(more) {
@@ -132,6 +139,7 @@ impl Superblock {
             catalogue_root: PageId(word(bytes, 64)),
             creating: word(bytes, 68) & FLAG_CREATING != 0,
             copying: word(bytes, 68) & FLAG_COPYING != 0,
+            upkeep_done: word(bytes, 68) & FLAG_UPKEEP_DONE != 0,
         })
     }
 }
@@ -323,6 +331,7 @@ mod tests {
             catalogue_root: PageId(3),
             creating: false,
             copying: false,
+            upkeep_done: false,
         }
     }
 

@@ -10,6 +10,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What tests of all layers share: patterns of keys, and nothing of the engine.
     ("clearway-testkit", &[]),
     ("clearway-base", &[]),
+    // What programs print; the engine prints nothing.
+    ("clearway-console", &[]),
     ("clearway-sync", &["clearway-base"]),
     ("clearway-disk", &["clearway-base", "clearway-sync"]),
     ("clearway-log", &["clearway-base", "clearway-sync", "clearway-disk"]),
@@ -46,11 +48,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // Programs around the engine see its face, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
-    ("clearway-check", &["clearway", "clearway-sync", "clearway-testkit"]),
+    ("clearway-check", &["clearway-console", "clearway", "clearway-sync", "clearway-testkit"]),
     // The prover looks at everything, and takes parts of it in its hands.
     (
         "clearway-prove",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-sync",
             "clearway-disk",
@@ -66,6 +69,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "clearway-fuzz",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-disk",
             "clearway-log",
@@ -81,6 +85,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "clearway-lab",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-sync",
             "clearway-disk",
@@ -93,7 +98,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-workloads",
         ],
     ),
-    ("xtask", &["clearway-testkit"]),
+    ("xtask", &["clearway-console", "clearway-testkit"]),
 ];
 
 pub(crate) fn check(manifest: &Text) -> Vec<Violation> {

@@ -74,8 +74,8 @@ impl PipelineOptions {
         self
     }
 
-    /// How many transactions may have been submitted and not begun; further ones are refused.
-    /// Default 65,536.
+    /// How many transactions may have been submitted and not begun; further ones are refused with
+    /// [`Error::BacklogFull`]. Default 65,536.
     pub fn backlog(mut self, transactions: usize) -> PipelineOptions {
         self.backlog = transactions;
         self
@@ -90,6 +90,7 @@ impl PipelineOptions {
             let detail = format!("{} is not 1..={AGENTS_MAX}", self.agents);
             return Err(Error::BadOption { option: "agents", detail });
         }
+        database.inner.check_process()?;
         Pipeline::start(database, self)
     }
 }
@@ -187,13 +188,14 @@ impl Pipeline {
     /// a thread or a task to wait for. Does not wait for anything.
     ///
     /// # Errors
-    /// [`Error::TooManyTransactions`] if the [backlog](PipelineOptions::backlog) is full;
-    /// [`Error::Closed`] after [`close`](Pipeline::close). Everything else is the ticket's.
+    /// [`Error::BacklogFull`] if the [backlog](PipelineOptions::backlog) is full: submit again
+    /// later; [`Error::Closed`] after [`close`](Pipeline::close). Everything else is the ticket's.
     pub fn submit<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
     where
         T: Send + 'static,
         B: FnMut(&mut Transaction) -> Result<T> + Send + 'static,
     {
+        self.shared.database.check_process()?;
         let (ticket, promise) = ticket::new();
         self.give(Box::new(Task::new(name, body, move |result| promise.keep(result))))?;
         Ok(ticket)
@@ -216,6 +218,7 @@ impl Pipeline {
 
     fn give(&self, job: Box<dyn Job>) -> Result<()> {
         let shared = &*self.shared;
+        shared.database.check_process()?;
         let home = agent::current(shared);
         let number = home.unwrap_or_else(|| next_of_thread() % shared.inboxes.len());
         match shared.inboxes[number].push(job, shared.room) {
@@ -226,10 +229,7 @@ impl Pipeline {
                 shared.wake_one();
                 Ok(())
             }
-            Err(Refused::Full(_)) => {
-                let max = u32::try_from(shared.backlog).unwrap_or(u32::MAX);
-                Err(Error::TooManyTransactions { max })
-            }
+            Err(Refused::Full(_)) => Err(Error::BacklogFull { waiting: shared.backlog as u64 }),
             Err(Refused::Closed(_)) => Err(Error::Closed),
         }
     }
@@ -260,6 +260,13 @@ impl Pipeline {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
+        if self.shared.database.check_process().is_err() {
+            // The agents are the parent's, and so is what they were given: nothing of it is run,
+            // told or waited for here, and what the child has inherited stays in its memory.
+            let agents = std::mem::take(self.agents.get_mut());
+            std::mem::forget((Arc::clone(&self.shared), agents));
+            return;
+        }
         self.end();
     }
 }

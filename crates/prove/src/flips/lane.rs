@@ -58,8 +58,8 @@ fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
 
 fn tell(counts: &Counts, took: Duration) {
     let of = |outcome: Outcome| counts.get(outcome.name());
-    println!("{}", counts.drawn());
-    println!(
+    clearway_console::say!("{}", counts.drawn());
+    clearway_console::say!(
         "flips: {} cases on {} databases: {} say the same, {} are refused, {} say what is damaged \
          when it is met, {} end at a torn tail, {} findings, {:.1} s",
         counts.get("cases"),
@@ -88,7 +88,7 @@ fn patients(choice: &Choice) -> Option<Vec<Patient>> {
     let command = |_: u64| command(choice.seed, 0);
     let summary = Cases { part, count, time: None, run, command }.run();
     if !summary.has_held() {
-        println!("flips: {} scripts do not run", summary.findings);
+        clearway_console::say!("flips: {} scripts do not run", summary.findings);
         return None;
     }
     Some(patients)
