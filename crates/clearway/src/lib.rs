@@ -166,8 +166,8 @@ mod statistics;
 mod timings;
 
 pub use clearway_base::{
-    DeadlockCycle, DeadlockMember, Error, Histogram, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample,
-    LockConflict, LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
+    DatabaseId, DeadlockCycle, DeadlockMember, Error, Histogram, KEY_LEN_MAX, KEY_SAMPLE_LEN,
+    KeySample, LockConflict, LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
 pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};

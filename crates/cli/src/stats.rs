@@ -17,6 +17,7 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
     let report = verify::check(&db, &args.open.dir)?;
     let text = if args.json {
         let mut object = verify::to_json(&report);
+        object["database"] = json!(stats.engine.database.to_string());
         object["recovery"] = recovery_json(db.recovery());
         object["log"] = json!({
             "segments": stats.engine.log.segments,
@@ -34,6 +35,7 @@ fn state(recovery: &RecoveryReport, stats: &Stats, pages: u32) -> String {
     let data = u64::from(pages) * 8192;
     let log = recovery.redo_to.0.saturating_sub(recovery.redo_from.0);
     let lines = [
+        ("database", stats.engine.database.to_string()),
         ("data file", format!("{} ({} pages)", size(data), grouped(u64::from(pages)))),
         (
             "log files",

@@ -33,6 +33,7 @@ mod faulty;
 mod memory;
 mod name;
 mod os;
+mod packed;
 mod sim;
 
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub use disk::{Disk, File, OpenMode};
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use memory::MemoryDisk;
 pub use os::OsDisk;
+pub use packed::{pack, unpack};
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,
     SimOperation, SimOptions,
