@@ -328,7 +328,8 @@ impl Options {
     /// [`NotADatabase`](crate::Error::NotADatabase) for a directory with other contents,
     /// [`FormatTooNew`](crate::Error::FormatTooNew), [`AlreadyOpen`](crate::Error::AlreadyOpen),
     /// [`Corrupt`](crate::Error::Corrupt) and [`CorruptPage`](crate::Error::CorruptPage) for
-    /// damage that recovery meets, [`BadOption`](Error::BadOption), and what the disk says.
+    /// damage that recovery meets, [`ForeignLog`](crate::Error::ForeignLog) for a log that belongs
+    /// to other data, [`BadOption`](Error::BadOption), and what the disk says.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         let disk = match &self.storage {
             Storage::Given(disk) => Arc::clone(disk),

@@ -218,7 +218,7 @@ impl Lineage {
     /// What an epoch's checksums begin with (ID-3); `None` if the epoch is not known.
     pub(crate) fn seed_of(&self, epoch: Epoch) -> Option<u32> {
         if zoo::has(Bug::SaltNotChecked) {
-            return Some(0);
+            return Some(seed(Salt::NONE));
         }
         self.salt_of(epoch).map(seed)
     }
@@ -256,7 +256,8 @@ impl Lineage {
 
 /// The checksum's state after the salt; 0 after none.
 pub(crate) fn seed(salt: Salt) -> u32 {
-    if salt == Salt::NONE { 0 } else { crc32c(&salt.0.to_le_bytes()) }
+    let is_none = salt == Salt::NONE || zoo::has(Bug::SaltNotChecked);
+    if is_none { 0 } else { crc32c(&salt.0.to_le_bytes()) }
 }
 
 /// What recovery must read of a log: where it may begin, and whose it is.

@@ -61,8 +61,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::FormatTooNew`], [`Error::AlreadyOpen`],
-    /// [`Error::Corrupt`] and [`Error::CorruptPage`] for what is on the disk;
-    /// [`Error::BadOption`]; and what the disk says. A failed opening loses nothing.
+    /// [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::ForeignLog`] for what is on the
+    /// disk; [`Error::BadOption`]; and what the disk says. A failed opening loses nothing.
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
         let begun = Instant::now();

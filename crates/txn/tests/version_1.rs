@@ -11,8 +11,8 @@ mod rig;
 use std::sync::Arc;
 
 use clearway_disk::{Disk, MemoryDisk, OpenMode, unpack};
-use clearway_txn::Engine;
-use rig::{Contents, check, contents, open, put};
+use clearway_txn::{Engine, EngineOptions};
+use rig::{Contents, check, contents, open, open_with, options, put};
 
 const CLOSED: &[u8] = include_bytes!("version-1/closed.packed");
 const KILLED: &[u8] = include_bytes!("version-1/killed.packed");
@@ -79,6 +79,17 @@ fn old_databases_open_with_their_contents_and_are_converted() {
             );
         }
     }
+}
+
+#[test]
+fn an_engine_with_threads_converts_as_well() {
+    let disk = old(KILLED);
+    let engine = open_with(disk.clone(), EngineOptions { background: true, ..options() });
+    check_contents(&engine, true);
+    let backup = MemoryDisk::new();
+    engine.backup(&backup).unwrap();
+    check_contents(&open(&backup), true);
+    assert_eq!((versions(&disk), versions(&backup)[1]), ([2, 2], 2));
 }
 
 #[test]

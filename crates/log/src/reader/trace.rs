@@ -46,11 +46,13 @@ pub struct Traced {
 /// what says whose it is.
 pub fn trace(disk: &Arc<dyn Disk>, segment_bytes: u64, known: &Known) -> Result<Traced> {
     check_segment_bytes(segment_bytes)?;
-    if zoo::has(Bug::SaltNotChecked) {
-        let marks = vec![known.begun, known.latest];
-        return Ok(Traced { lineage: Lineage::new(known.database, marks), begun: known.latest });
-    }
     let named = Lineage::new(known.database, vec![known.begun, known.latest]);
+    if zoo::has(Bug::SaltNotChecked) {
+        let mut window = Window::new(disk.clone(), segment_bytes, Arc::new(named.clone()))?;
+        let is_nothing = matches!(start_at(&mut window, &known.latest)?, Start::Nothing);
+        let begun = if is_nothing && !known.has_begun { known.begun } else { known.latest };
+        return Ok(Traced { lineage: named, begun });
+    }
     check_database(&**disk, &named, segment_bytes)?;
     let mut window = Window::new(disk.clone(), segment_bytes, Arc::new(named))?;
     let has_begun = has_begun(&mut window, known)?;
