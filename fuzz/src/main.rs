@@ -58,7 +58,7 @@ fn watch() -> ! {
         if let Some((target, seed, since)) = at
             && since.elapsed() > HANG
         {
-            println!("{target:<12} DIED: it does not end\n{}", command(target, seed));
+            clearway_console::say!("{target:<12} DIED: it does not end\n{}", command(target, seed));
             std::process::exit(2);
         }
     }
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
         .collect();
     if chosen.is_empty() {
         let names: Vec<_> = targets.iter().map(|target| target.name).collect();
-        eprintln!("there is no such target; there are {}", names.join(", "));
+        clearway_console::tell!("there is no such target; there are {}", names.join(", "));
         return ExitCode::from(2);
     }
     if let Some(file) = &arguments.input {
@@ -96,22 +96,22 @@ fn main() -> ExitCode {
     for target in &chosen {
         found += u64::from(!fuzz(target, &arguments));
     }
-    println!("fuzz: {} targets, {found} with findings", chosen.len());
+    clearway_console::say!("fuzz: {} targets, {found} with findings", chosen.len());
     if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn feed_file(target: &Target, file: &std::path::Path) -> ExitCode {
     let Ok(bytes) = std::fs::read(file) else {
-        eprintln!("cannot read {}", file.display());
+        clearway_console::tell!("cannot read {}", file.display());
         return ExitCode::from(2);
     };
     match target.run(&bytes) {
         Verdict::Survived => {
-            println!("{}: survived", target.name);
+            clearway_console::say!("{}: survived", target.name);
             ExitCode::SUCCESS
         }
         Verdict::Died(why) => {
-            println!("{}: {why}", target.name);
+            clearway_console::say!("{}: {why}", target.name);
             ExitCode::FAILURE
         }
     }
@@ -141,9 +141,12 @@ fn fuzz(target: &Target, arguments: &Arguments) -> bool {
         seed += 1;
     }
     if target.must_fail {
-        println!("{:<12} SURVIVED {fed} inputs, and must not: the fuzzer is blind", target.name);
+        clearway_console::say!(
+            "{:<12} SURVIVED {fed} inputs, and must not: the fuzzer is blind",
+            target.name
+        );
     } else {
-        println!("{:<12} survived {fed} inputs", target.name);
+        clearway_console::say!("{:<12} survived {fed} inputs", target.name);
     }
     !target.must_fail
 }
@@ -151,15 +154,15 @@ fn fuzz(target: &Target, arguments: &Arguments) -> bool {
 /// Tells of an input that killed its target, and keeps it.
 fn told(target: &Target, seed: u64, input: &[u8], why: &str, fed: u64) -> bool {
     if target.must_fail {
-        println!("{:<12} died after {fed} inputs, as it must", target.name);
+        clearway_console::say!("{:<12} died after {fed} inputs, as it must", target.name);
         return true;
     }
     let file = std::env::temp_dir().join(format!("clearway-fuzz-{}-{seed}", target.name));
     let kept = std::fs::write(&file, input).is_ok();
-    println!("{:<12} DIED: {why}", target.name);
-    println!("{}", command(target.name, seed));
+    clearway_console::say!("{:<12} DIED: {why}", target.name);
+    clearway_console::say!("{}", command(target.name, seed));
     if kept {
-        println!("the input is kept in {}", file.display());
+        clearway_console::say!("the input is kept in {}", file.display());
     }
     false
 }

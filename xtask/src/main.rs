@@ -21,16 +21,16 @@ fn main() -> ExitCode {
         ["prove", ref options @ ..] => match prove::parse(options) {
             Ok(request) => prove::run(root(), &request),
             Err(error) => {
-                eprintln!("{error}\n{USAGE}");
+                clearway_console::tell!("{error}\n{USAGE}");
                 ExitCode::from(2)
             }
         },
         ["help" | "--help" | "-h"] => {
-            println!("{USAGE}");
+            clearway_console::say!("{USAGE}");
             ExitCode::SUCCESS
         }
         _ => {
-            eprintln!("{USAGE}");
+            clearway_console::tell!("{USAGE}");
             ExitCode::from(2)
         }
     }
@@ -44,13 +44,13 @@ fn run_tidy() -> ExitCode {
     match tidy::check(root()) {
         Ok(report) => {
             for violation in &report.violations {
-                println!("{violation}");
+                clearway_console::say!("{violation}");
             }
-            println!("tidy: {}", report.summary);
+            clearway_console::say!("tidy: {}", report.summary);
             if report.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
-            eprintln!("tidy: {error}");
+            clearway_console::tell!("tidy: {error}");
             ExitCode::FAILURE
         }
     }

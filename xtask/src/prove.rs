@@ -100,12 +100,15 @@ pub(crate) fn run(root: &Path, request: &Request) -> ExitCode {
         request.lanes.is_empty() || request.lanes.iter().any(|name| name == lane.name)
     };
     let results = running::run_lanes(root, LANES.iter().filter(wanted).collect(), request);
-    println!("\n{:<10} {:<8} {:>9}", "lane", "", "took");
-    results.iter().for_each(|result| println!("{result}"));
+    clearway_console::say!("\n{:<10} {:<8} {:>9}", "lane", "", "took");
+    results.iter().for_each(|result| clearway_console::say!("{result}"));
     let count = |which: fn(&Ending) -> bool| results.iter().filter(|r| which(&r.ending)).count();
     let found = count(|ending| matches!(ending, Ending::Found));
     let skipped = count(|ending| matches!(ending, Ending::Skipped));
-    println!("prove: {} lanes, {skipped} skipped, {found} with findings", results.len());
+    clearway_console::say!(
+        "prove: {} lanes, {skipped} skipped, {found} with findings",
+        results.len()
+    );
     if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

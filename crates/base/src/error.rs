@@ -4,6 +4,9 @@ use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use crate::{DeadlockCycle, LockConflict, PageId, TxnId};
 
+/// `ENFILE` and `EMFILE` of Linux: the system's file table, or the process's, is full.
+const NO_FILE_DESCRIPTOR: [i32; 2] = [23, 24];
+
 /// `Result` with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -29,6 +32,12 @@ pub enum Error {
         /// The file that could not grow.
         path: PathBuf,
     },
+    /// The process, or the system, has no free file descriptor, so a file could not be opened.
+    /// Close files, or raise the limit (`ulimit -n`), and try again; nothing is lost.
+    NoFileDescriptor {
+        /// The file that could not be opened.
+        path: PathBuf,
+    },
     /// The log has no room: the oldest active transaction keeps it from being truncated.
     LogFull {
         /// Bytes that were asked for.
@@ -50,7 +59,8 @@ pub enum Error {
         /// Newest version this program reads.
         supported: u32,
     },
-    /// Another process (or another handle of this one) has the directory open.
+    /// Another process (or another handle of this one) has the directory open. So has a child that
+    /// was forked while it was open, until the child ends or calls `exec`: see `Database`.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
@@ -181,11 +191,18 @@ pub enum Error {
     },
     /// The database was closed.
     Closed,
+    /// The database was opened before a `fork` of which this process is the child: only the process
+    /// that opened it may use it. Open databases after the fork, or let the child call `exec`.
+    Forked,
 }
 
 impl Error {
-    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`].
+    /// Wraps an I/O error; a full disk becomes [`Error::DiskFull`], and a full file table
+    /// [`Error::NoFileDescriptor`].
     pub fn io(operation: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Error {
+        if source.raw_os_error().is_some_and(|code| NO_FILE_DESCRIPTOR.contains(&code)) {
+            return Error::NoFileDescriptor { path: path.into() };
+        }
         match source.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
@@ -218,6 +235,11 @@ impl fmt::Display for Error {
                 write!(f, "cannot {operation} {}: {source}", path.display())
             }
             DiskFull { path } => write!(f, "no space left for {}", path.display()),
+            NoFileDescriptor { path } => write!(
+                f,
+                "no file descriptor is free to open {}: close files or raise the limit (ulimit -n)",
+                path.display()
+            ),
             LogFull { wanted_bytes, capacity_bytes } => write!(
                 f,
                 "the log is full ({wanted_bytes} bytes wanted, capacity {capacity_bytes}): \
@@ -230,7 +252,12 @@ impl fmt::Display for Error {
                 f,
                 "format version {found} is newer than the newest this program reads, {supported}"
             ),
-            AlreadyOpen { path } => write!(f, "{} is open elsewhere", path.display()),
+            AlreadyOpen { path } => write!(
+                f,
+                "{} is open elsewhere (or a child that was forked while it was open still lives: \
+                 its copy of the lock ends with it, or when it calls exec)",
+                path.display()
+            ),
             Corrupt { what, detail } => write!(f, "damaged {what}: {detail}"),
             ForeignLog { path, detail } => write!(
                 f,
@@ -276,6 +303,11 @@ impl fmt::Display for Error {
                 write!(f, "the outcome is unknown until the database is opened again: {cause}")
             }
             Closed => write!(f, "the database is closed"),
+            Forked => write!(
+                f,
+                "this process is a fork of the one that opened the database, which alone may use \
+                 it: open databases after the fork, or exec in the child"
+            ),
         }
     }
 }

@@ -35,6 +35,23 @@ pub(crate) struct HistoryArgs {
     /// Write it as EDN too; histories of list-append only
     #[arg(long, value_name = "OUT")]
     pub(crate) edn: Option<PathBuf>,
+    /// Take about this much memory at most, and say `undecided` where that is too little
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes)]
+    pub(crate) memory: usize,
+}
+
+/// A number of bytes, or of KiB, MiB or GiB.
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let unit: usize = match &text[digits.len()..] {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        unit => return Err(format!("{unit:?} is no unit: use KiB, MiB or GiB")),
+    };
+    let number = digits.parse::<usize>().map_err(|error| error.to_string())?;
+    number.checked_mul(unit).ok_or_else(|| "too large".to_owned())
 }
 
 #[derive(Clone, Copy, ValueEnum, PartialEq, Eq, Debug)]

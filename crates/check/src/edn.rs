@@ -2,13 +2,14 @@
 //! each event, on a line of its own.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fmt,
     io::{self, Write},
 };
 
 use crate::{
     format::phase_name,
-    history::{Event, History, Op},
+    history::{Event, History, Op, Phase, Way},
 };
 
 /// Why a history cannot be exported.
@@ -33,50 +34,93 @@ impl fmt::Display for EdnError {
 
 impl std::error::Error for EdnError {}
 
-/// Writes `history` as EDN. A range read becomes one read for each list found; transactions whose
-/// end was never recorded get an `:info` at the end.
+/// Writes `history` as EDN. A range read becomes one read for each list of the range that appears
+/// anywhere in the history, in the range's order: one that is not there was read as absent.
+/// Transactions of unknown outcome have the operations of their invocation in their `:info`, so
+/// that a reader knows what they may have written; one whose end was never recorded gets an
+/// `:info` at the end.
 pub fn write(history: &History, mut output: impl Write) -> Result<(), EdnError> {
+    let keys = keys_of(history);
     let mut under_way: Vec<&Event> = Vec::new();
     let mut index = 0;
     for event in &history.events {
-        match under_way.iter().position(|open| open.id == event.id) {
-            Some(at) => drop(under_way.swap_remove(at)),
-            None => under_way.push(event),
-        }
-        let line = line(index, event, phase_name(event.phase), event.time)?;
+        let invocation = match under_way.iter().position(|open| open.id == event.id) {
+            Some(at) => under_way.swap_remove(at),
+            None => {
+                under_way.push(event);
+                event
+            }
+        };
+        let line = line(index, event, invocation, &keys)?;
         writeln!(output, "{line}").map_err(EdnError::Io)?;
         index += 1;
     }
     let end = history.events.last().map_or(0, |event| event.time);
-    for event in under_way {
-        let line = line(index, event, "info", end)?;
+    for invocation in under_way {
+        let last = Event { phase: Phase::Info, time: end, ..invocation.clone() };
+        let line = line(index, &last, invocation, &keys)?;
         writeln!(output, "{line}").map_err(EdnError::Io)?;
         index += 1;
     }
     output.flush().map_err(EdnError::Io)
 }
 
-fn line(index: usize, event: &Event, phase: &str, time: u64) -> Result<String, EdnError> {
-    let mut value = Vec::new();
-    for op in &event.ops {
-        append_op(op, &mut value)?;
+/// The keys of all lists, in order.
+fn keys_of(history: &History) -> BTreeSet<u64> {
+    let mut keys = BTreeSet::new();
+    for op in history.events.iter().flat_map(|event| &event.ops) {
+        match op {
+            Op::Append { key, .. } | Op::List { key, .. } => drop(keys.insert(*key)),
+            Op::Lists { found: Some(found), .. } => keys.extend(found.iter().map(|(key, _)| *key)),
+            _ => {}
+        }
     }
+    keys
+}
+
+fn line(
+    index: usize,
+    event: &Event,
+    invocation: &Event,
+    keys: &BTreeSet<u64>,
+) -> Result<String, EdnError> {
+    // What was rolled back, or may have been done, is what was asked; its reads are not known.
+    let is_known = event.phase == Phase::Ok;
+    let ops = if is_known { &event.ops } else { &invocation.ops };
+    let mut value = Vec::new();
+    for op in ops {
+        append_op(op, is_known, keys, &mut value)?;
+    }
+    let Event { time, process, .. } = event;
     Ok(format!(
-        "{{:index {index} :time {time} :process {} :type :{phase} :f :txn :value [{}]}}",
-        event.process,
+        "{{:index {index} :time {time} :process {process} :type :{} :f :txn :value [{}]}}",
+        phase_name(event.phase),
         value.join(" ")
     ))
 }
 
-fn append_op(op: &Op, value: &mut Vec<String>) -> Result<(), EdnError> {
+fn append_op(
+    op: &Op,
+    is_known: bool,
+    keys: &BTreeSet<u64>,
+    value: &mut Vec<String>,
+) -> Result<(), EdnError> {
     match op {
         Op::Append { key, value: appended } => value.push(format!("[:append {key} {appended}]")),
-        Op::List { key, values } => value.push(read(*key, values.as_deref())),
-        // Before a range is read nobody knows which lists will be found.
-        Op::Lists { found, .. } => {
-            let found = found.iter().flatten();
-            value.extend(found.map(|(key, values)| read(*key, Some(values))));
+        Op::List { key, values } => {
+            value.push(read(*key, values.as_deref().filter(|_| is_known)));
         }
+        Op::Lists { low, high, way, found } if low <= high => {
+            let found = found.iter().flatten().filter(|_| is_known);
+            let found: BTreeMap<u64, &[u64]> =
+                found.map(|(key, values)| (*key, &values[..])).collect();
+            let first = value.len();
+            value.extend(keys.range(low..=high).map(|key| read(*key, found.get(key).copied())));
+            if *way == Way::Down {
+                value[first..].reverse();
+            }
+        }
+        Op::Lists { .. } => {}
         _ => return Err(EdnError::NotListAppend(Box::new(op.clone()))),
     }
     Ok(())

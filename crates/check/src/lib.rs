@@ -28,5 +28,7 @@ pub mod workload;
 
 mod checker;
 
-pub use checker::{Anomaly, Class, Kind, Level, Report, check, check_level};
+pub use checker::{
+    Anomaly, Class, Kind, Level, MEMORY_BYTES, Report, Surrender, check, check_level, check_within,
+};
 pub use rng::Rng;

@@ -19,7 +19,7 @@ use std::{
 };
 
 use clap::Parser;
-use clearway_check::{Report, check, edn, format};
+use clearway_check::{Level, Report, check_within, edn, format};
 
 use args::{Args, Command, HistoryArgs};
 use failure::Failure;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("clearway-check: {failure}");
+            clearway_console::tell!("clearway-check: {failure}");
             failure.exit_code()
         }
     }
@@ -59,7 +59,8 @@ fn check_file(args: &HistoryArgs) -> Result<u8, Failure> {
             edn::EdnError::NotListAppend(_) => Failure::input(&args.file, &error),
         })?;
     }
-    let report = check(&history).map_err(wrong)?;
-    println!("{report}");
+    let level = Level::StrictSerializable;
+    let report = check_within(&history, level, args.memory).map_err(wrong)?;
+    clearway_console::offer!("{report}");
     Ok(exit_code(&report))
 }

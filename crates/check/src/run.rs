@@ -65,7 +65,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     }
     let Sum { histories, anomalous, undecided, transactions, unknown, ambiguous_sums, .. } = sum;
     let (recording, checking) = (sum.recording.as_secs_f64(), sum.checking.as_secs_f64());
-    println!(
+    clearway_console::offer!(
         "{histories} histories, {transactions} transactions ({unknown} of unknown outcome), \
          {anomalous} with anomalies, {undecided} undecided, {ambiguous_sums} ambiguous sums; \
          recorded in {recording:.1} s, checked in {checking:.2} s, the slowest in {:.3} s",
@@ -104,8 +104,8 @@ fn tell(args: &RunArgs, report: &Report, path: &Path, workload: Workload, seed: 
     if exit_code(report) == 0 {
         return;
     }
-    println!("{report}");
-    println!(
+    clearway_console::offer!("{report}");
+    clearway_console::offer!(
         "check it again: clearway-check history {}; record another like it: clearway-check run \
          --histories 1 --seed {seed} --workload {} --transactions {} --crashes {}",
         path.display(),

@@ -67,6 +67,48 @@ fn documented_example_is_lost_in_a_crash() {
     assert_eq!(String::from_utf8(exported).unwrap(), documented);
 }
 
+/// An outside checker must learn whose the writes of an unknown outcome are, and what a range read
+/// did not find.
+#[test]
+fn exports_say_what_was_asked_and_what_was_missed() {
+    let lists = |way, found| Op::Lists { low: 2, high: 9, way, found };
+    let event = |id, phase, time, ops| Event { id, process: id, phase, time, ops };
+    let append = |key, value| Op::Append { key, value };
+    let events = vec![
+        event(1, Phase::Invoke, 1, vec![append(1, 1), append(4, 2), append(7, 3)]),
+        event(2, Phase::Invoke, 2, vec![append(5, 9), Op::List { key: 4, values: None }]),
+        event(3, Phase::Invoke, 3, vec![append(6, 8)]),
+        event(4, Phase::Invoke, 4, vec![lists(Way::Down, None), lists(Way::Up, None)]),
+        event(1, Phase::Info, 5, Vec::new()),
+        event(3, Phase::Fail, 6, Vec::new()),
+        event(
+            4,
+            Phase::Ok,
+            7,
+            vec![
+                lists(Way::Down, Some(vec![(7, vec![3]), (4, vec![2])])),
+                lists(Way::Up, Some(Vec::new())),
+            ],
+        ),
+    ];
+    let mut exported = Vec::new();
+    edn::write(&History { events, ..History::default() }, &mut exported).unwrap();
+    let exported = String::from_utf8(exported).unwrap();
+    let value = |line: usize| exported.lines().nth(line).unwrap().split(" :type ").nth(1).unwrap();
+    let nothing = "[:r 7 nil] [:r 6 nil] [:r 5 nil] [:r 4 nil] \
+                   [:r 4 nil] [:r 5 nil] [:r 6 nil] [:r 7 nil]";
+    assert_eq!(value(3), format!(":invoke :f :txn :value [{nothing}]}}"));
+    assert_eq!(value(4), ":info :f :txn :value [[:append 1 1] [:append 4 2] [:append 7 3]]}");
+    assert_eq!(value(5), ":fail :f :txn :value [[:append 6 8]]}");
+    assert_eq!(
+        value(6),
+        ":ok :f :txn :value [[:r 7 [3]] [:r 6 nil] [:r 5 nil] [:r 4 [2]] \
+         [:r 4 nil] [:r 5 nil] [:r 6 nil] [:r 7 nil]]}"
+    );
+    assert_eq!(value(7), ":info :f :txn :value [[:append 5 9] [:r 4 nil]]}", "it never ended");
+    assert_eq!(exported.lines().count(), 8);
+}
+
 fn problem(lines: &str) -> String {
     let text = format!("{{\"clearway-history\":1}}\n{lines}");
     let checked = format::read(text.as_bytes()).and_then(|history| check(&history));

@@ -20,6 +20,19 @@ use crate::{
 ///
 /// The database is closed by [`close`](Database::close) or when the last handle is gone. A process
 /// that ends without either loses nothing that was acknowledged; the next opening recovers.
+///
+/// # After a fork
+/// A database belongs to the process that opened it. In a child made by `fork` (also a daemon that
+/// forks itself after opening), each call on an inherited handle, and on the [`Transaction`],
+/// [`Cursor`](crate::Cursor), [`Pending`] and [`Pipeline`](crate::Pipeline) values of that handle,
+/// returns [`Error::Forked`] at once; calls without a `Result` report nothing. Dropping them there
+/// closes, writes and waits for nothing, and the parent's database goes on. The child may open
+/// other databases. (Where the kernel is older than 4.14, a check costs one `getpid`.)
+///
+/// The child inherits the lock on the directory, because a lock of `flock` belongs to the open file
+/// and not to a process. A child that calls `exec` gives its copy up at once: all descriptors are
+/// close-on-exec. As long as any other child lives, the directory stays locked, even after the
+/// parent has closed the database or has died, and an opening is [`Error::AlreadyOpen`].
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
@@ -30,6 +43,18 @@ pub(crate) struct Inner {
     pub(crate) statistics: Statistics,
     pub(crate) attempts: u32,
     path: PathBuf,
+}
+
+impl Inner {
+    /// Refuses a fork of the process that opened the database. To be called before anything is
+    /// latched: what another thread held at the fork stays latched for ever.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[inline]
+    pub(crate) fn check_process(&self) -> Result<()> {
+        if self.engine.process().is_current() { Ok(()) } else { Err(Error::Forked) }
+    }
 }
 
 impl Database {
@@ -175,6 +200,7 @@ impl Database {
     /// [`Error::OutcomeUnknown`] or [`Error::Poisoned`] if the log has failed: the last of them may
     /// be lost.
     pub fn sync(&self) -> Result<()> {
+        self.inner.check_process()?;
         let log = self.inner.engine.log();
         log.force(log.end())
     }
@@ -193,7 +219,9 @@ impl Database {
     /// [`begin`](Database::begin) of a transaction of type `name`: statistics count it, and errors
     /// and reports name it, as those of [`transact`](Database::transact).
     pub fn begin_as(&self, name: &'static str) -> Transaction {
-        Transaction::begin(&self.inner, self.inner.statistics.kind(name))
+        let is_own = self.inner.check_process().is_ok();
+        let kind = if is_own { self.inner.statistics.kind(name) } else { Kind::NONE };
+        Transaction::begin(&self.inner, kind)
     }
 
     /// Counters of the engine, and of each type of transaction, since the database was opened.
@@ -252,12 +280,14 @@ impl Database {
     /// # Ok::<(), clearway::Error>(())
     /// ```
     pub fn timings(&self) -> Vec<TypeTimings> {
-        self.inner.statistics.timings()
+        let is_own = self.inner.check_process().is_ok();
+        if is_own { self.inner.statistics.timings() } else { Vec::new() }
     }
 
     /// Counters of each type of transaction, by name.
     pub fn type_stats(&self) -> Vec<TypeStats> {
-        self.inner.statistics.types()
+        let is_own = self.inner.check_process().is_ok();
+        if is_own { self.inner.statistics.types() } else { Vec::new() }
     }
 
     /// What opening this database found and did.
@@ -283,6 +313,7 @@ impl Database {
     /// contents, be it an empty directory; what the disk says. A copy that failed is incomplete:
     /// remove it.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
+        self.inner.check_process()?;
         let target = OsDisk::open_dir(to.as_ref(), true)?;
         if let Some(name) = target.any_entry()? {
             let taken = std::io::Error::new(
@@ -305,7 +336,8 @@ impl Database {
     /// Whether the database takes work.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close.
+    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close,
+    /// [`Error::Forked`] in a child of the process that opened it.
     pub fn health(&self) -> Result<()> {
         self.inner.engine.health()
     }

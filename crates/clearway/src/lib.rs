@@ -51,6 +51,8 @@
 //!   [`Error::Poisoned`], and opening the database again recovers it. A sync is never retried.
 //! - **Checked.** Pages, log records and the superblock carry checksums that include where they
 //!   belong; damage is an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong answer.
+//!   Two kinds go unnoticed: a stale copy of a whole page, which a device leaves that loses writes,
+//!   and damage to the very end of a log that was not closed (README, "Guarantees").
 //!
 //! # Locks
 //! Locks are taken on keys and on the gaps between them, separately. A mode is a pair of a key
@@ -132,7 +134,7 @@
 //! | value | [`VALUE_LEN_MAX`] bytes (16 MiB); large values go to pages of their own |
 //! | table name | [`TABLE_NAME_LEN_MAX`] bytes of UTF-8, not empty |
 //! | database | 2³² pages of 8 KiB: 32 TiB |
-//! | one process | a directory is open in one process at a time |
+//! | one process | a directory is open in one process at a time; [forks](Database#after-a-fork) |
 //!
 //! # Sizing
 //! - [`Options::cache_size`]: what is read often should fit. A database far larger works; memory

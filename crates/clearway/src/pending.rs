@@ -88,7 +88,7 @@ impl<T> Pending<T> {
     /// a log that failed.
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.is_durable() || self.failure().is_some()
+        self.is_durable() || self.failure().is_some() || self.shard.check_process().is_err()
     }
 
     /// As [`is_ready`](Pending::is_ready); if it is not, the waker is called when it is.
@@ -112,6 +112,7 @@ impl<T> Pending<T> {
     /// # Panics
     /// If the value was taken already.
     pub fn wait(mut self) -> Result<T> {
+        self.shard.check_process()?;
         if !self.is_durable() {
             self.shard.log().wait_durable(self.ack).map_err(|error| self.explain(error))?;
         }
@@ -123,6 +124,9 @@ impl<T> Pending<T> {
     ///
     /// Unlike `wait` it leaves the writing of the log to others, so that it can return in time.
     pub fn wait_until(&self, deadline: Instant) -> bool {
+        if self.shard.check_process().is_err() {
+            return true;
+        }
         let waker = ThreadWaker::current();
         let mut context = Context::from_waker(&waker);
         while !self.poll_ready(&mut context) {
@@ -138,6 +142,10 @@ impl<T> Pending<T> {
     /// The outcome if it is known by now, else `None`; `None` too after it was taken.
     pub fn try_take(&mut self) -> Option<Result<T>> {
         self.outcome.as_ref()?;
+        if let Err(error) = self.shard.check_process() {
+            self.outcome = None;
+            return Some(Err(error));
+        }
         if self.is_durable() {
             return Some(self.take());
         }
@@ -173,6 +181,7 @@ impl<T> Future for Pending<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        self.shard.check_process()?;
         if !self.is_durable() {
             let result = ready!(self.shard.log().poll_durable(self.ack, cx));
             if let Err(error) = result {

@@ -39,6 +39,7 @@ pub(crate) fn run<T>(
     name: &'static str,
     mut body: impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Result<Pending<T>> {
+    database.check_process()?;
     let kind = database.statistics.kind(name);
     let mut lost = None;
     for attempt in 1.. {

@@ -12,9 +12,10 @@
 
 use std::{cell::Cell, sync::Arc};
 
+use clearway_base::{Error, Result};
 use clearway_log::Log;
 use clearway_sync::{
-    CachePadded,
+    CachePadded, Process,
     atomic::{AtomicU64, Ordering},
     thread_number,
 };
@@ -80,6 +81,8 @@ struct Counters([AtomicU64; 4]);
 /// One thread's counters, and its way to the log.
 pub(crate) struct Shard {
     log: Arc<Log>,
+    /// The process that opened the database, which alone may use it.
+    process: Process,
     mode: CommitMode,
     timings: Arc<Timings>,
     countdown: CachePadded<Countdown>,
@@ -91,6 +94,16 @@ impl Shard {
     #[inline]
     pub(crate) fn log(&self) -> &Log {
         &self.log
+    }
+
+    /// Refuses a fork of the process that opened the database. To be called before anything is
+    /// latched: what another thread held at the fork stays latched for ever.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[inline]
+    pub(crate) fn check_process(&self) -> Result<()> {
+        if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
     /// How commits of this database are acknowledged.
@@ -114,6 +127,15 @@ impl Shard {
     pub(crate) fn count(&self, kind: Kind, what: Count) {
         // Relaxed: a statistic; read by `types` without any order to other memory.
         self.counters[kind.index()].0[what as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Shard {
+    fn drop(&mut self) {
+        if self.check_process().is_err() {
+            // The log's threads and files are the parent's.
+            std::mem::forget(Arc::clone(&self.log));
+        }
     }
 }
 
@@ -154,7 +176,8 @@ impl Statistics {
             let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
             let timings = Arc::clone(&timings);
             let countdown = CachePadded::new(Countdown::new(time_one_in));
-            Arc::new(Shard { log: Arc::clone(log), mode, timings, countdown, counters })
+            let (log, process) = (Arc::clone(log), Process::current());
+            Arc::new(Shard { log, process, mode, timings, countdown, counters })
         };
         Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
     }

@@ -13,9 +13,12 @@
 //! | [`FaultyDisk`] | any disk that fails, stalls or is watched as a test has planned |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
+//! [`pack`] and [`unpack`] turn a directory into one string of bytes and back.
+//!
 //! What every disk promises:
 //!
-//! - D1. Interrupted and short operations are finished inside; a caller never sees them.
+//! - D1. Interrupted and short operations are finished inside; a caller never sees them. Only a
+//!   system call that signals interrupt 1,000 times in a row is an error.
 //! - D2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of that
 //!   write, or written before the sync was called) and the length they need survive a crash.
 //! - D3. After one of them has failed, nothing is known about those bytes. The disk does not try

@@ -2,8 +2,14 @@
 //!
 //! Every name is resolved relative to a descriptor of the directory, so a later change of the
 //! working directory, or a rename of the database directory, changes nothing.
+//!
+//! The descriptors of the directories are kept from their first use, which is the opening of the
+//! database: a sync of a directory needs no free descriptor, so a process that has used up its
+//! limit does not lose the engine by that. What still opens a file while the database is in use
+//! (another log segment, a backup) fails with an error that stops nothing.
 
 mod file;
+mod repeat;
 
 use std::{
     fs, io,
@@ -13,9 +19,10 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
+use clearway_sync::Mutex;
 use rustix::{
     fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags},
-    io::{Errno, retry_on_intr},
+    io::Errno,
 };
 
 use crate::{
@@ -23,6 +30,7 @@ use crate::{
     name::{self, LOCK_FILE},
 };
 use file::OsFile;
+use repeat::{io_error, patiently};
 
 /// Permissions of a new file before the user's mask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
@@ -32,6 +40,8 @@ const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
 /// A database directory of the operating system.
 pub struct OsDisk {
     dir: OwnedFd,
+    /// The directories below it that were used, by name.
+    subdirs: Mutex<Vec<(String, Arc<OwnedFd>)>>,
     path: PathBuf,
     direct: bool,
 }
@@ -52,9 +62,9 @@ impl OsDisk {
         let dir = open_existing_dir(path).map_err(|errno| match errno {
             Errno::NOENT => no_database("there is no such directory"),
             Errno::NOTDIR => no_database("it is not a directory"),
-            errno => Error::io("open directory", path, errno.into()),
+            errno => Error::io("open directory", path, io_error(errno)),
         })?;
-        Ok(OsDisk { dir, path: path.to_path_buf(), direct: true })
+        Ok(OsDisk { dir, subdirs: Mutex::default(), path: path.to_path_buf(), direct: true })
     }
 
     /// The same directory without direct I/O: everything goes through the page cache.
@@ -80,12 +90,12 @@ impl OsDisk {
     }
 
     fn error(&self, operation: &'static str, name: &str, errno: Errno) -> Error {
-        Error::io(operation, self.path.join(name), errno.into())
+        Error::io(operation, self.path.join(name), io_error(errno))
     }
 
     fn open_at(&self, name: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
-        retry_on_intr(|| rustix::fs::openat(&self.dir, name, flags, FILE_MODE))
+        patiently(|| rustix::fs::openat(&self.dir, name, flags, FILE_MODE))
     }
 
     /// A second descriptor of an open file that goes around the page cache, if the file system
@@ -101,10 +111,21 @@ impl OsDisk {
         }
     }
 
+    /// The descriptor of a directory below this one, which is kept.
+    fn subdir(&self, dir: &str) -> rustix::io::Result<Arc<OwnedFd>> {
+        let mut subdirs = self.subdirs.lock();
+        if let Some((_, fd)) = subdirs.iter().find(|(name, _)| name == dir) {
+            return Ok(Arc::clone(fd));
+        }
+        let fd = Arc::new(self.open_subdir(dir)?);
+        subdirs.push((dir.to_owned(), Arc::clone(&fd)));
+        Ok(fd)
+    }
+
     fn open_subdir(&self, dir: &str) -> rustix::io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = if dir.is_empty() { "." } else { dir };
-        retry_on_intr(|| rustix::fs::openat(&self.dir, dir, flags, Mode::empty()))
+        patiently(|| rustix::fs::openat(&self.dir, dir, flags, Mode::empty()))
     }
 }
 
@@ -117,13 +138,18 @@ impl Disk for OsDisk {
             OpenMode::CreateNew => OFlags::CREATE | OFlags::EXCL,
         };
         let buffered = self.open_at(name, flags).map_err(|e| self.error("open", name, e))?;
-        let direct = self.open_direct(name)?;
+        let direct = self.open_direct(name).inspect_err(|_| {
+            if mode == OpenMode::CreateNew {
+                // Made by this call, and known to nobody: a second try would not get it.
+                let _ = self.remove(name);
+            }
+        })?;
         Ok(Arc::new(OsFile::new(buffered, direct, self.path.join(name))))
     }
 
     fn exists(&self, name: &str) -> Result<bool> {
         name::check(&self.path, name)?;
-        match retry_on_intr(|| rustix::fs::statat(&self.dir, name, AtFlags::empty())) {
+        match patiently(|| rustix::fs::statat(&self.dir, name, AtFlags::empty())) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
             Err(errno) => Err(self.error("examine", name, errno)),
@@ -133,13 +159,13 @@ impl Disk for OsDisk {
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         name::check(&self.path, from)?;
         name::check(&self.path, to)?;
-        retry_on_intr(|| rustix::fs::renameat(&self.dir, from, &self.dir, to))
+        patiently(|| rustix::fs::renameat(&self.dir, from, &self.dir, to))
             .map_err(|errno| self.error("rename", from, errno))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
         name::check(&self.path, name)?;
-        retry_on_intr(|| rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()))
+        patiently(|| rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()))
             .map_err(|errno| self.error("remove", name, errno))
     }
 
@@ -169,16 +195,22 @@ impl Disk for OsDisk {
 
     fn create_dir(&self, dir: &str) -> Result<()> {
         name::check(&self.path, dir)?;
-        match retry_on_intr(|| rustix::fs::mkdirat(&self.dir, dir, DIR_MODE)) {
-            Ok(()) | Err(Errno::EXIST) => Ok(()),
-            Err(errno) => Err(self.error("create directory", dir, errno)),
+        match patiently(|| rustix::fs::mkdirat(&self.dir, dir, DIR_MODE)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(self.error("create directory", dir, errno)),
         }
+        self.subdir(dir).map(drop).map_err(|errno| self.error("open directory", dir, errno))
     }
 
     fn sync_dir(&self, dir: &str) -> Result<()> {
         name::check_dir(&self.path, dir)?;
-        let fd = self.open_subdir(dir).map_err(|errno| self.error("open directory", dir, errno))?;
-        sync_directory(&fd).map_err(|errno| self.error("sync directory", dir, errno))
+        let synced = if dir.is_empty() {
+            sync_directory(&self.dir)
+        } else {
+            let fd = self.subdir(dir).map_err(|errno| self.error("open directory", dir, errno))?;
+            sync_directory(&fd)
+        };
+        synced.map_err(|errno| self.error("sync directory", dir, errno))
     }
 
     fn lock(&self) -> Result<Box<dyn Send + Sync>> {
@@ -187,7 +219,7 @@ impl Disk for OsDisk {
             .map_err(|errno| self.error("open", LOCK_FILE, errno))?;
         // The lock belongs to this open file description, so a second opener is refused even
         // within this process, and the kernel frees the lock when the process dies.
-        match retry_on_intr(|| rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
+        match patiently(|| rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(Error::AlreadyOpen { path: self.path.clone() }),
             Err(errno) => return Err(self.error("lock", LOCK_FILE, errno)),
@@ -200,10 +232,8 @@ impl Disk for OsDisk {
     fn random(&self) -> Result<u64> {
         let mut bytes = [0; 8];
         // The kernel gives up to 256 bytes at once or not at all, except before its pool is ready.
-        retry_on_intr(|| {
-            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-        })
-        .map_err(|errno| self.error("draw a random number for", "", errno))?;
+        patiently(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))
+            .map_err(|errno| self.error("draw a random number for", "", errno))?;
         Ok(u64::from_le_bytes(bytes))
     }
 
@@ -236,7 +266,7 @@ impl Drop for DirGuard {
 
 fn open_existing_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    retry_on_intr(|| rustix::fs::open(path, flags, Mode::empty()))
+    patiently(|| rustix::fs::open(path, flags, Mode::empty()))
 }
 
 /// Creates `path` and its missing parents, and makes each name durable in its parent.
@@ -258,7 +288,7 @@ fn create_dirs(path: &Path) -> Result<()> {
     }
     open_existing_dir(parent)
         .and_then(|fd| sync_directory(&fd))
-        .map_err(|errno| Error::io("sync directory", parent, errno.into()))
+        .map_err(|errno| Error::io("sync directory", parent, io_error(errno)))
 }
 
 /// Whoever made a directory that is there may have died before he made its name durable. If we may
@@ -266,13 +296,13 @@ fn create_dirs(path: &Path) -> Result<()> {
 fn sync_existing(parent: &Path) -> Result<()> {
     match open_existing_dir(parent).and_then(|fd| sync_directory(&fd)) {
         Ok(()) | Err(Errno::ACCESS | Errno::PERM) => Ok(()),
-        Err(errno) => Err(Error::io("sync directory", parent, errno.into())),
+        Err(errno) => Err(Error::io("sync directory", parent, io_error(errno))),
     }
 }
 
 /// Syncs a directory. File systems that know no such thing say `EINVAL`; their names need none.
 fn sync_directory(fd: &OwnedFd) -> rustix::io::Result<()> {
-    match retry_on_intr(|| rustix::fs::fsync(fd)) {
+    match patiently(|| rustix::fs::fsync(fd)) {
         Err(Errno::INVAL) => Ok(()),
         other => other,
     }

@@ -62,7 +62,7 @@ pub(crate) fn shown(count: Option<f64>) -> serde_json::Value {
 }
 
 fn instructions(experiment: &str, case: &str, rounds: u64) -> Outcome<Option<u64>> {
-    eprintln!("counting the instructions of {rounds} rounds: {case}");
+    clearway_console::tell!("counting the instructions of {rounds} rounds: {case}");
     let child = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--max-threads=2000"])
         .arg(env::current_exe()?)

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("clearway-lab: {error}");
+            clearway_console::tell!("clearway-lab: {error}");
             ExitCode::from(3)
         }
     }
@@ -79,7 +79,7 @@ fn perform(experiment: &Experiment, given: &ArgMatches) -> Outcome<bool> {
     let common = Common::from_arg_matches(given)?;
     let lab = Lab::new(experiment, &common, given);
     let findings = (experiment.run)(&lab)?;
-    print!("{}", report::to_text(&lab, &findings));
+    clearway_console::offer!("{}", report::to_text(&lab, &findings).trim_end());
     if let Some(path) = &common.json {
         let text = format!("{:#}\n", report::to_json(&lab, &findings));
         let written = std::fs::write(path, text);

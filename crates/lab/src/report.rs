@@ -59,7 +59,7 @@ impl Claim {
 /// The list of experiments.
 pub(crate) fn list(experiments: &[Experiment]) {
     for Experiment { name, source, shows, .. } in experiments {
-        println!("{name}\n    {shows}\n    after {source}");
+        clearway_console::say!("{name}\n    {shows}\n    after {source}");
     }
 }
 

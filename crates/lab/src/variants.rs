@@ -75,7 +75,7 @@ impl Samples {
     /// Says on standard error what runs now.
     fn tell(&self, point: usize, variant: usize, repetition: u32, repetitions: u32) {
         let (point, variant) = (&self.points[point], &self.variants[variant]);
-        eprintln!("{} of {repetitions}: {point}, {variant}", repetition + 1);
+        clearway_console::tell!("{} of {repetitions}: {point}, {variant}", repetition + 1);
     }
 
     /// The names of the measures.

@@ -278,6 +278,53 @@ fn a_shortened_segment_is_corruption() {
     }
 }
 
+/// The bounds that `docs/log-format.md` states, "What damage at the end can cost".
+#[test]
+fn damage_to_one_group_costs_the_last_groups_and_damage_to_all_later_ones_costs_all() {
+    let memory = MemoryDisk::new();
+    let disk: Arc<dyn Disk> = Arc::new(memory.clone());
+    let log = start_new(&disk);
+    let spans: Vec<LsnSpan> = (0..300).map(|i| commit(&log, i, 600)).collect();
+    drop(log);
+    let damaged = |groups: &[usize]| {
+        let disk: Arc<dyn Disk> = Arc::new(memory.fork());
+        groups.iter().for_each(|&group| flip(&disk, spans[group].start.0 + 40));
+        read_all(&disk, Lsn::ZERO).map(|(numbers, _)| numbers.len())
+    };
+    // One group: noticed, or among the last ones.
+    for group in 280..300 {
+        match damaged(&[group]) {
+            Ok(left) => assert!(left == group && 300 - left <= options().flushes_in_flight),
+            result => assert!(is_corrupt(result), "group {group}"),
+        }
+    }
+    // One bad sector in each of the last 27, and no seal speaks for the first of them.
+    assert_eq!(damaged(&(273..300).collect::<Vec<_>>()).unwrap(), 273);
+
+    let last = spans[299].end.0 / SEGMENT;
+    assert!(last >= 3);
+    for segment in 0..last {
+        let disk: Arc<dyn Disk> = Arc::new(memory.fork());
+        let files = [segment, last].map(|index| file_at(&disk, index * SEGMENT).0);
+        let contents = files.each_ref().map(|file| {
+            let mut bytes = vec![0; SEGMENT as usize];
+            file.read_at(&mut bytes, 0).unwrap();
+            bytes
+        });
+        files[0].write_at(&contents[1], 0).unwrap();
+        files[1].write_at(&contents[0], 0).unwrap();
+        let result = read_all(&disk, Lsn::ZERO);
+        if segment + 1 < last {
+            assert!(is_corrupt(result), "segment {segment}");
+        } else {
+            // Both segments' commits, and nothing before them.
+            let whole = spans.iter().take_while(|span| span.end.0 <= segment * SEGMENT).count();
+            assert_eq!(result.unwrap().0.len(), whole);
+            assert!(300 - whole > 64, "more than a segment's");
+        }
+    }
+}
+
 #[test]
 fn records_may_lie_across_segments() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());

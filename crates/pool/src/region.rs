@@ -9,7 +9,8 @@
 //!   the drop of the region, at one address. Nobody else maps or unmaps inside it.
 //! - R2. `base` is aligned to 4096, hence to every type that is placed in a region.
 //! - R3. Memory that was never written, or was given back by [`Region::give_back`], reads as zero.
-//!   It never faults, so a reader that lost a race against eviction reads zeros, nothing worse.
+//!   It never faults (but in a forked child, which must not touch it), so a reader that lost a race
+//!   against eviction reads zeros, nothing worse.
 //!
 //! The idea is Leis, Alhomssi, Ziegler, Loeck, Dietrich, "Virtual-Memory Assisted Buffer
 //! Management" (SIGMOD 2023), without its kernel module. Ours differs: the dirty state and the
@@ -49,6 +50,12 @@ impl Region {
             // without transparent huge pages refuse it, which is as good.
             let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxNoHugepage) };
         }
+        // A forked child may not use the pool. Without the advice it would get a copy of all page
+        // tables; and a direct read that is under way at the fork could be lost, because the first
+        // write to a page after a fork moves the page (`open(2)`, notes on `O_DIRECT`).
+        // SAFETY: as above; the advice changes nothing in this process.
+        unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxDontFork) }
+            .map_err(|errno| map_error(len, errno))?;
         Ok(Region { base, len })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     panic::{self, AssertUnwindSafe},
     time::{Duration, Instant},
 };
@@ -131,7 +131,7 @@ impl Progress {
         if let Err(finding) = result {
             clear_line();
             let line = finding.command.unwrap_or_else(|| command(number));
-            println!("{}\n  {line}", finding.violation);
+            clearway_console::say!("{}\n  {line}", finding.violation);
             self.findings.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -144,16 +144,17 @@ impl Progress {
                 && since.elapsed() > CASE_TIME_MAX
             {
                 clear_line();
-                println!("Liveness: the case does not end\n  {}", command(number));
-                println!("given up because of a case that hangs");
+                clearway_console::say!("Liveness: the case does not end\n  {}", command(number));
+                clearway_console::say!("given up because of a case that hangs");
                 std::process::exit(2);
             }
             if part.is_first() && io::stderr().is_terminal() {
                 let (done, findings) =
                     (self.done.load(Ordering::Relaxed), self.findings.load(Ordering::Relaxed));
                 let seconds = self.begun.elapsed().as_secs();
-                eprint!("\r{seconds} s: {done} cases in the first part, {findings} findings ");
-                let _ = io::stderr().flush();
+                clearway_console::tell_part(format_args!(
+                    "\r{seconds} s: {done} cases in the first part, {findings} findings "
+                ));
             }
         }
     }
@@ -217,7 +218,7 @@ impl<T> Drop for Held<T> {
 
 fn clear_line() {
     if io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
+        clearway_console::tell_part(format_args!("\r\x1b[K"));
     }
 }
 

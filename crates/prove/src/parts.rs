@@ -119,7 +119,7 @@ impl Share {
         let done = match self {
             Share::Part(part) => {
                 let Some((counts, has_held)) = work(part) else { return false };
-                println!("{counts}");
+                clearway_console::say!("{counts}");
                 return has_held;
             }
             Share::Processes(0 | 1) => work(Part::WHOLE),
@@ -147,7 +147,7 @@ fn run_parts(count: u64) -> (Counts, bool) {
         match start(part) {
             Ok(worker) => workers.push(worker),
             Err(error) => {
-                println!("part {part} does not start: {error}");
+                clearway_console::say!("part {part} does not start: {error}");
                 has_held = false;
             }
         }
@@ -179,7 +179,7 @@ fn pass_on(output: ChildStdout) -> Counts {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         match Counts::parse(&line) {
             Some(part) => counts += &part,
-            None => println!("{line}"),
+            None => clearway_console::say!("{line}"),
         }
     }
     counts

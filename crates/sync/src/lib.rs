@@ -14,6 +14,7 @@
 #[cfg(any(loom, shuttle))]
 mod model;
 mod prefetch;
+mod process;
 #[cfg(not(any(loom, shuttle)))]
 mod real;
 mod spin_latch;
@@ -31,6 +32,9 @@ pub use real::{
 
 pub use crossbeam_utils::CachePadded;
 pub use prefetch::{prefetch, prefetch_to_write};
+pub use process::Process;
+#[cfg(feature = "fork")]
+pub use process::child::Child;
 pub use spin_latch::{SpinLatch, SpinLatchGuard};
 pub use trace::Trace;
 pub use waker::{ThreadWaker, block_on, wake};

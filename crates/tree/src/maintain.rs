@@ -81,21 +81,39 @@ impl Tree {
     /// What the pool and the log return.
     pub fn maintain<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
         let mut hint = LeafHint::default();
-        self.settle_path(ctx, key)?;
+        if !self.try_adopt_path(ctx, key)? {
+            ctx.defer_maintenance(self.id, key);
+        }
         if !self.reclaim_at(ctx, &mut hint, key)? {
             return Ok(());
         }
-        let mut level = 0;
+        self.merge_path(ctx, key)?;
+        while self.shrink_root(ctx)? {}
+        Ok(())
+    }
+
+    /// Merges sparse nodes on the path to `key`, from the leaf upwards.
+    fn merge_path<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
+        // The highest level worth a look: above a merge, and above a node that stays sparse for
+        // want of a neighbour under the same parent.
+        let (mut level, mut highest) = (0, 0);
         for _ in 0..ROUNDS_MAX {
-            if !self.merge(ctx, key, level)? || !self.is_sparse_at(key, level)? {
-                // Done here; the parent has lost a separator perhaps.
-                level += 1;
-                if !self.is_sparse_at(key, level)? {
-                    break;
+            if level > highest {
+                return Ok(());
+            }
+            if self.is_sparse_at(key, level)? {
+                highest = highest.max(level + 1);
+                if self.merge(ctx, key, level)? {
+                    // After a merge of branches, nodes below that were the first or the last child
+                    // of their parents have a neighbour now.
+                    level = 0;
+                    continue;
                 }
             }
+            level += 1;
         }
-        while self.shrink_root(ctx)? {}
+        // There is more to merge than one visit does.
+        ctx.defer_maintenance(self.id, key);
         Ok(())
     }
 
@@ -146,8 +164,28 @@ impl Tree {
         Ok(())
     }
 
-    /// Frees everything below a node: foster child, children, overflow chains.
+    /// Frees everything below a node: children, overflow chains, and the chain of its foster
+    /// children, from the last one on, so that what is freed leads nowhere. Recursive by level
+    /// only: a chain may be long.
     fn empty_node<C: Context>(&self, ctx: &mut C, page: PageId) -> Result<()> {
+        let mut chain = vec![page];
+        let (mut low, mut last) = (Vec::new(), page);
+        while let Some(next) = Node::new(&*self.pool.shared(last)?).foster() {
+            let foster = self.pool.shared(next)?;
+            let found = Node::new(&*foster).low_fence();
+            if found <= &low[..] {
+                return Err(self.misplaced(next, format!("it does not lie behind page {last}")));
+            }
+            low.clear();
+            low.extend_from_slice(found);
+            chain.push(next);
+            last = next;
+        }
+        chain.into_iter().rev().try_for_each(|page| self.empty_one(ctx, page))
+    }
+
+    /// Frees everything below a node whose foster child, if it has one, is empty.
+    fn empty_one<C: Context>(&self, ctx: &mut C, page: PageId) -> Result<()> {
         let (mut below, foster) = {
             let page = self.pool.shared(page)?;
             let node = Node::new(&*page);
@@ -157,7 +195,7 @@ impl Tree {
         if below.is_empty() {
             self.cut_chains(ctx, page)?;
         }
-        for &child in below.iter().chain(&foster) {
+        for &child in &below {
             self.empty_node(ctx, child)?;
         }
         let mut drop_foster = foster;

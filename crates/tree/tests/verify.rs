@@ -93,7 +93,7 @@ fn foreign_root_is_refused() {
     let config = TreeConfig { node_bytes: 512 };
     let foreign = Tree::open(pool.clone(), space.clone(), TreeId(8), tree.root(), config);
     assert_names(foreign.verify(), &[tree.root()], "of tree 7");
-    assert_names(db.begin().get(&foreign, &key(1)), &[tree.root()], "where a branch should be");
+    assert_names(db.begin().get(&foreign, &key(1)), &[tree.root()], "of tree 7");
     let map = Tree::open(pool, space, TreeId(7), PageId(2), config);
     assert_names(map.verify(), &[PageId(2)], "SpaceMap");
     // Nothing of it is freed.

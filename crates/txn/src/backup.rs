@@ -52,7 +52,8 @@ pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     // Not needed for correctness; it makes the copy's log short. What has no room for it may have
     // room for the copy.
     match checkpoint::take(core, Cleaning::All) {
-        Ok(()) | Err(Error::DiskFull { .. } | Error::LogFull { .. }) => {}
+        Ok(())
+        | Err(Error::DiskFull { .. } | Error::LogFull { .. } | Error::NoFileDescriptor { .. }) => {}
         Err(error) => return Err(error),
     }
     let hold = checkpoint::hold_log(core);

@@ -121,11 +121,11 @@ pub(crate) fn hold_log(core: &Core) -> Hold<'_> {
 /// Takes a checkpoint.
 ///
 /// # Errors
-/// A failed write stops the engine; a full disk or log does not.
+/// A failed write stops the engine; a full disk or log, or a full file table, does not.
 pub(crate) fn take(core: &Core, cleaning: Cleaning) -> Result<()> {
     let result = attempt(core, cleaning);
     result.map_err(|error| match error {
-        Error::DiskFull { .. } | Error::LogFull { .. } => error,
+        Error::DiskFull { .. } | Error::LogFull { .. } | Error::NoFileDescriptor { .. } => error,
         error => core.fail(error),
     })
 }

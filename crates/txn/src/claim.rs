@@ -99,14 +99,14 @@ impl Claim {
                 self.has_gone_beyond = true;
                 Ok(())
             }
-            Err(Error::DiskFull { .. }) => self.make_do(log),
+            Err(Error::DiskFull { .. } | Error::NoFileDescriptor { .. }) => self.make_do(log),
             Err(error) => Err(error),
         }
     }
 
-    /// With a full disk: the compensations are paid for, and most undos need no more. What one
-    /// takes all the same is a debt, which counts as used bytes; the next one has it paid, when a
-    /// truncation may have brought room.
+    /// With a full disk, or no descriptor for another segment: the compensations are paid for, and
+    /// most undos need no more. What one takes all the same is a debt, which counts as used bytes;
+    /// the next one has it paid, when a truncation may have brought room.
     #[cold]
     fn make_do(&mut self, log: &Log) -> Result<()> {
         let promised = (self.owed + self.frees) as i64;

@@ -73,6 +73,7 @@ impl Core {
     /// # Errors
     /// Those of [`check_open`](Core::check_open).
     pub(crate) fn visit(&self) -> Result<Visit<'_>> {
+        self.check_process()?;
         let mut state = self.directory.state.lock();
         self.check_open()?;
         state.visits += 1;

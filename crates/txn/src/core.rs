@@ -8,7 +8,7 @@ use clearway_lock::LockTable;
 use clearway_log::Log;
 use clearway_pool::{Pool, Wal};
 use clearway_sync::{
-    Mutex,
+    Mutex, Process,
     atomic::{AtomicBool, Ordering},
 };
 use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
@@ -24,6 +24,8 @@ pub(crate) struct Core {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: EngineOptions,
     pub(crate) epoch: Epoch,
+    /// The process that opened the database, which alone may use it.
+    pub(crate) process: Process,
     /// Tells this opening from every other of the process.
     pub(crate) opening: u64,
     pub(crate) superblock: SuperblockFile,
@@ -48,6 +50,16 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// Refuses a fork of the process that opened the database. To be called before anything is
+    /// latched: what another thread held at the fork stays latched for ever.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[inline]
+    pub(crate) fn check_process(&self) -> Result<()> {
+        if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
+    }
+
     /// Whether the engine takes work.
     ///
     /// # Errors

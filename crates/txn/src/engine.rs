@@ -12,7 +12,7 @@ use clearway_lock::LockTable;
 use clearway_log::{EpochMark, Lineage, Log, LogStart};
 use clearway_pool::Pool;
 use clearway_sync::{
-    Mutex,
+    Mutex, Process,
     atomic::{AtomicBool, Ordering},
     plain,
 };
@@ -113,7 +113,17 @@ impl Engine {
     /// it, and errors name it.
     #[inline]
     pub fn begin_as(self: &Arc<Self>, kind: Kind) -> Transaction {
-        Transaction::new(Slot::begin_for_user(&self.core, kind))
+        let process = self.core.process;
+        if !process.is_current() {
+            return Transaction::new(process, Err(Error::Forked));
+        }
+        Transaction::new(process, Slot::begin_for_user(&self.core, kind))
+    }
+
+    /// The process that opened the database, which alone may use it.
+    #[inline]
+    pub fn process(&self) -> Process {
+        self.core.process
     }
 
     /// The types of transactions.
@@ -123,6 +133,9 @@ impl Engine {
 
     /// Lock waits by table and type, the hottest keys, the last deadlocks.
     pub fn lock_waits(&self) -> LockWaits {
+        if self.core.check_process().is_err() {
+            return LockWaits::default();
+        }
         self.core.lock_waits()
     }
 
@@ -141,6 +154,7 @@ impl Engine {
     /// # Errors
     /// [`Error::UnknownTable`].
     pub fn open_table(&self, name: &str) -> Result<Table> {
+        self.core.check_process()?;
         self.core.check_open()?;
         let unknown = || Error::UnknownTable { name: name.into() };
         self.core.tables.by_name(name).ok_or_else(unknown)
@@ -161,6 +175,9 @@ impl Engine {
 
     /// Names of all tables, in order.
     pub fn tables(&self) -> Vec<String> {
+        if self.core.check_process().is_err() {
+            return Vec::new();
+        }
         self.core.tables.names()
     }
 
@@ -220,6 +237,9 @@ impl Engine {
     /// Counters.
     pub fn stats(&self) -> EngineStats {
         let core = &self.core;
+        if core.check_process().is_err() {
+            return EngineStats::default();
+        }
         let (commits, read_only_commits, rollbacks) = core.registry.totals();
         let end = core.log.end().0;
         let block = core.superblock.get();
@@ -242,6 +262,9 @@ impl Engine {
     /// What is held now: visits every lock and every page in memory.
     pub fn holdings(&self) -> Holdings {
         let core = &self.core;
+        if core.check_process().is_err() {
+            return Holdings::default();
+        }
         Holdings {
             transactions: core.registry.active(),
             locks: !core.locks.is_quiescent(),
@@ -254,8 +277,10 @@ impl Engine {
     /// Whether the engine takes work.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close.
+    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close,
+    /// [`Error::Forked`] in a fork of the process that opened the database.
     pub fn health(&self) -> Result<()> {
+        self.core.check_process()?;
         self.core.check_open()?;
         self.core.pool.health()
     }
@@ -270,6 +295,7 @@ impl Engine {
     /// # Errors
     /// What kept it from closing in order; it is closed all the same, and recovery does the rest.
     pub fn close(&self) -> Result<()> {
+        self.core.check_process()?;
         let mut outcome = self.outcome.lock();
         let close = || closing::close(&self.core, self.background.lock().take());
         outcome.get_or_insert_with(close).clone()
@@ -278,6 +304,12 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        if self.core.check_process().is_err() {
+            // The parent's database goes on: nothing of it is closed, written or waited for, and
+            // the threads do not exist here. What the child has inherited stays in its memory.
+            std::mem::forget((self.core.clone(), self.background.get_mut().take()));
+            return;
+        }
         // Nobody is left to be told: what was not written is recovery's.
         let _ = self.close();
     }
@@ -470,6 +502,7 @@ fn assemble(
     let opening = Opening::new(Arc::new(Core {
         disk,
         epoch: block.epoch,
+        process: Process::current(),
         // Relaxed: only uniqueness matters.
         opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
         superblock,

@@ -81,7 +81,7 @@ pub struct Holdings {
 }
 
 /// Counters since the engine was opened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EngineStats {
     /// The database, which its copies and backups share.
     pub database: DatabaseId,

@@ -7,6 +7,7 @@ use clearway_base::{
     zoo::{self, Bug},
 };
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
+use clearway_sync::Process;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
 use crate::{
@@ -24,6 +25,8 @@ use crate::{
 pub struct Transaction {
     /// `None` once the transaction has ended.
     slot: Option<Box<Slot>>,
+    /// The process that opened the database.
+    process: Process,
     id: TxnId,
     /// Number of its engine's opening: ids tell apart the transactions of one database only.
     opening: u64,
@@ -56,11 +59,11 @@ pub struct Cursor {
 
 impl Transaction {
     #[inline]
-    pub(crate) fn new(slot: Result<Box<Slot>>) -> Transaction {
-        let lost = None;
-        let refused = |id| Transaction { id, opening: NO_OPENING, slot: None, lost: None };
+    pub(crate) fn new(process: Process, slot: Result<Box<Slot>>) -> Transaction {
+        let with = |id, opening, slot| Transaction { slot, process, id, opening, lost: None };
+        let refused = |id| with(id, NO_OPENING, None);
         match slot {
-            Ok(slot) => Transaction { id: slot.id, opening: slot.opening, slot: Some(slot), lost },
+            Ok(slot) => with(slot.id, slot.opening, Some(slot)),
             Err(Error::TooManyTransactions { .. }) => refused(REFUSED_FULL),
             Err(_) => refused(REFUSED_CLOSED),
         }
@@ -80,6 +83,12 @@ impl Transaction {
             REFUSED_FULL => Error::TooManyTransactions { max: TRANSACTIONS_MAX },
             _ => Error::TransactionEnded,
         }
+    }
+
+    /// Refuses a fork of the process that opened the database.
+    #[inline]
+    fn check_process(&self) -> Result<()> {
+        if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
     /// The transaction's id.
@@ -117,6 +126,7 @@ impl Transaction {
     /// [`Error::Deadlock`] if it has lost again; it is rolled back then.
     #[cold]
     pub fn resume(&mut self, lost: &Lost) -> Result<()> {
+        self.check_process()?;
         let Some(slot) = &mut self.slot else { return Err(self.ended()) };
         let result = slot.begin_again(lost);
         if result.is_err() { self.die(result) } else { result }
@@ -138,6 +148,7 @@ impl Transaction {
         mode: IntentMode,
         operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
     ) -> Result<R> {
+        self.check_process()?;
         let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
         let result = slot.operate(table, mode, operation);
         match result {
@@ -232,6 +243,7 @@ impl Transaction {
     /// Locks the whole database likewise: all tables there are. A table that is created meanwhile
     /// can be used when the lock is gone, and drops wait.
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
+        self.check_process()?;
         let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
         let result = slot.lock_database(mode.into());
         match result {
@@ -262,6 +274,7 @@ impl Transaction {
 
     /// Marks the present state.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
+        self.check_process()?;
         let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
         slot.savepoint_serial += 1;
         let serial = slot.savepoint_serial;
@@ -275,6 +288,7 @@ impl Transaction {
     /// # Errors
     /// [`Error::UnknownSavepoint`] if it is another transaction's, or a rollback went past it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        self.check_process()?;
         let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
         let at = slot.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
         let is_own = (savepoint.opening, savepoint.txn) == (self.opening, self.id);
@@ -303,6 +317,7 @@ impl Transaction {
     /// wait for the flush.
     #[inline]
     pub fn commit(mut self) -> Result<Committed> {
+        self.check_process()?;
         match self.slot.take() {
             Some(slot) => finish::commit(slot),
             None => Err(self.ended()),
@@ -316,6 +331,7 @@ impl Transaction {
     /// [`Error::TransactionEnded`]. A failure to undo stops the engine: [`Error::Poisoned`];
     /// reopening undoes.
     pub fn rollback(mut self) -> Result<Lsn> {
+        self.check_process()?;
         match self.slot.take() {
             Some(slot) => finish::rollback(slot),
             None => Err(self.ended()),
@@ -326,6 +342,11 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
+            if !self.process.is_current() {
+                // It is the parent's, who ends it; here it stays in memory as it was at the fork.
+                std::mem::forget(slot);
+                return;
+            }
             // A failure has stopped the engine, which tells everybody who asks.
             let _ = finish::rollback(slot);
         }

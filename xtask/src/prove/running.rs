@@ -56,9 +56,9 @@ struct Teller {
 impl Teller {
     fn line(&self, line: &str) {
         if self.is_alone {
-            println!("{line}");
+            clearway_console::say!("{line}");
         } else {
-            println!("{:<9} | {line}", self.lane);
+            clearway_console::say!("{:<9} | {line}", self.lane);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Doors: what only certain crates may name, so that one place can be watched, simulated or
-//! replaced.
+//! replaced; and what nobody may, because it panics where a reader of the output has gone.
 
 use super::{
     Violation,
@@ -13,6 +13,10 @@ const FILE_CRATE: &str = "disk";
 const ATOMIC_CRATE: &str = "sync";
 /// Crates that are programs and not part of the engine.
 const PROGRAMS: &[&str] = &["cli", "check", "prove", "lab"];
+/// Macros that panic if nobody reads what they print, behind `| head` for example.
+const PRINTING: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
+/// Crates that may use them: what they print is for whoever runs their models.
+const PRINTING_CRATES: &[&str] = &["sync"];
 /// Crates that may have `unsafe` code.
 const UNSAFE_CRATES: &[&str] = &["sync", "disk", "log", "pool"];
 /// How many lines above its `unsafe` a safety argument may end.
@@ -20,6 +24,7 @@ const SAFETY_LINES: usize = 3;
 
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
     let mut found = check_unsafe(source);
+    found.extend(check_printing(source));
     let Some(name) = source.crate_name().filter(|name| !PROGRAMS.contains(name)) else {
         return found;
     };
@@ -47,6 +52,19 @@ fn check_path(source: &Source, modules: &[&str], message: &str) -> Vec<Violation
     let named = modules.iter().flat_map(|module| words(&source.code, module));
     let report = |at| violation(&source.path, source.line_of(at), message);
     imported.chain(named).filter(|&at| !source.is_test(at)).map(report).collect()
+}
+
+fn check_printing(source: &Source) -> Vec<Violation> {
+    if source.crate_name().is_some_and(|name| PRINTING_CRATES.contains(&name)) {
+        return Vec::new();
+    }
+    let named = PRINTING.iter().flat_map(|name| {
+        let bare = name.trim_end_matches('!');
+        words(&source.code, bare).filter(|at| source.code[at + bare.len()..].starts_with('!'))
+    });
+    let message = "this panics if nobody reads the output: use `clearway_console`";
+    let report = |at| violation(&source.path, source.line_of(at), message);
+    named.filter(|&at| !source.is_test(at)).map(report).collect()
 }
 
 fn check_unsafe(source: &Source) -> Vec<Violation> {
@@ -118,6 +136,17 @@ mod tests {
         assert!(lines("crates/sync/src/lib.rs", text).is_empty());
         let ours = "use clearway_sync::atomic::AtomicU64;\n";
         assert!(lines("crates/log/src/a.rs", ours).is_empty());
+    }
+
+    #[test]
+    fn printing_does_not_panic_without_a_reader() {
+        let text = "fn f() {\n    println!(\"a\");\n    eprint!(\"println!\");\n}\n";
+        assert_eq!(lines("crates/lab/src/a.rs", text), [2, 3]);
+        assert_eq!(lines("xtask/src/main.rs", text), [2, 3]);
+        assert!(lines("crates/lab/tests/a.rs", text).is_empty());
+        assert!(lines("crates/clearway/examples/a.rs", text).is_empty());
+        let ours = "fn f() {\n    clearway_console::say!(\"a\");\n}\n";
+        assert!(lines("crates/lab/src/a.rs", ours).is_empty());
     }
 
     #[test]

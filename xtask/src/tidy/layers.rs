@@ -8,6 +8,8 @@ use super::{Text, Violation, violation};
 /// Each crate, from the bottom up, with those of the project that it may depend on.
 const LAYERS: &[(&str, &[&str])] = &[
     ("clearway-base", &[]),
+    // What programs print; the engine prints nothing.
+    ("clearway-console", &[]),
     ("clearway-sync", &["clearway-base"]),
     ("clearway-disk", &["clearway-base", "clearway-sync"]),
     ("clearway-log", &["clearway-base", "clearway-sync", "clearway-disk"]),
@@ -44,11 +46,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // Programs around the engine see its face, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
-    ("clearway-check", &["clearway", "clearway-sync"]),
+    ("clearway-check", &["clearway-console", "clearway", "clearway-sync"]),
     // The prover looks at everything, and takes parts of it in its hands.
     (
         "clearway-prove",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-sync",
             "clearway-disk",
@@ -63,6 +66,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "clearway-fuzz",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-disk",
             "clearway-log",
@@ -77,6 +81,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "clearway-lab",
         &[
+            "clearway-console",
             "clearway-base",
             "clearway-sync",
             "clearway-disk",
@@ -89,7 +94,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-workloads",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["clearway-console"]),
 ];
 
 pub(crate) fn check(manifest: &Text) -> Vec<Violation> {

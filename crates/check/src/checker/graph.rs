@@ -57,6 +57,11 @@ impl Graph {
         self.next.iter().map(Vec::len).sum()
     }
 
+    /// What a copy takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.node_count() * size_of::<Vec<Edge>>() + self.edge_count() * size_of::<Edge>()
+    }
+
     pub(super) fn add_point(&mut self) -> usize {
         self.next.push(Vec::new());
         self.next.len() - 1

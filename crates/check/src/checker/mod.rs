@@ -18,7 +18,8 @@
 //! shows all that were appended before. A row's ledger is such a list. Registers tell a part, by
 //! transactions that read a version and write the next; where the rest, or which absence of a row
 //! was seen, is open, the edges of one of several [alternatives](choices) must hold, and a search
-//! finds alternatives without a cycle or shows that there are none.
+//! finds alternatives without a cycle or shows that there are none. What is open may grow with the
+//! square of the history, and the search may keep many states: a [`budget`] bounds both.
 //!
 //! 1. [`replay`]: what each transaction wrote, and read of others; [`sums`]: what was read where
 //!    only a sum was told.
@@ -26,6 +27,7 @@
 //! 3. [`realtime`]: edges of real time.
 //! 4. [`choices`]: what is still open. 5. [`cycles`]: what is wrong.
 
+mod budget;
 mod choices;
 mod closure;
 mod cycles;
@@ -38,13 +40,15 @@ mod report;
 mod sums;
 mod versions;
 
-pub use report::{Anomaly, Class, Kind, Report};
+pub use budget::MEMORY_BYTES;
+pub use report::{Anomaly, Class, Kind, Report, Surrender};
 
 use crate::{
     format::FormatError,
     history::{History, Phase, Transaction},
 };
-use choices::Outcome;
+use budget::Budget;
+use choices::{Open, Outcome};
 use graph::Graph;
 
 /// What is asked of a history.
@@ -64,19 +68,36 @@ pub fn check(history: &History) -> Result<Report, FormatError> {
     check_level(history, Level::StrictSerializable)
 }
 
-/// Checks a history for `level`.
+/// Checks a history for `level`, within [`MEMORY_BYTES`] of memory.
 ///
 /// # Errors
 /// As [`check`].
 pub fn check_level(history: &History, level: Level) -> Result<Report, FormatError> {
+    check_within(history, level, MEMORY_BYTES)
+}
+
+/// Checks a history for `level`, and takes about `memory_bytes` of memory at most, the history
+/// included. Where that is too little, the report says what was [left open](Report::undecided).
+///
+/// # Errors
+/// As [`check`].
+pub fn check_within(
+    history: &History,
+    level: Level,
+    memory_bytes: usize,
+) -> Result<Report, FormatError> {
     let transactions = history.transactions()?;
+    let mut budget = Budget::new(memory_bytes, &transactions);
     let mut report = Report::new(&transactions);
     let strict = level == Level::StrictSerializable;
     let facts = replay::replay(&transactions, strict, &mut report)?;
     let mut graph = Graph::new(transactions.len());
     let real_time = strict.then_some(history);
-    let mut open = versions::connect(&facts, &transactions, real_time, &mut graph, &mut report);
-    open.extend(registers::connect(&facts, &transactions, &mut graph, &mut report));
+    let mut open = Open::new(&mut budget);
+    versions::connect(&facts, &transactions, real_time, &mut graph, &mut open, &mut report);
+    let told = Told { facts: &facts, transactions: &transactions, strict };
+    registers::connect(told, &mut graph, &mut open, &mut report);
+    let (open, left_out) = open.finish();
     if strict {
         realtime::connect(&transactions, &facts.happened, &mut graph);
     }
@@ -85,19 +106,35 @@ pub fn check_level(history: &History, level: Level) -> Result<Report, FormatErro
     cycles::find(&graph, &transactions, &mut report);
     // What is open matters only if nothing is wrong yet; with a cycle there is no order anyway.
     if report.anomalies.len() == before {
-        settle(&mut graph, open, &transactions, &mut report);
+        report.choices = open.len() + left_out;
+        settle(&graph, open, &transactions, &mut budget, &mut report);
+        if left_out > 0 && report.anomalies.len() == before {
+            report.undecided += left_out;
+        }
+        report.surrender = (report.undecided > 0).then_some(match budget.was_refused() {
+            true => Surrender::Memory,
+            false => Surrender::Search,
+        });
     }
     Ok(report)
 }
 
+/// What a history tells, and how its checker is to understand it.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    facts: &'a replay::Facts,
+    transactions: &'a [Transaction],
+    strict: bool,
+}
+
 fn settle(
-    graph: &mut Graph,
+    graph: &Graph,
     open: Vec<choices::Choice>,
     transactions: &[Transaction],
+    budget: &mut Budget,
     report: &mut Report,
 ) {
-    report.choices = open.len();
-    match choices::solve(graph, open, transactions) {
+    match choices::solve(graph, open, transactions, budget) {
         Outcome::Possible => {}
         Outcome::Undecided(left) => report.undecided = left,
         Outcome::Impossible(cyclic) => {

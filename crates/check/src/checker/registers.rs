@@ -4,14 +4,16 @@
 //! versions form *runs*, and a run is a block: nothing comes between two of its versions. The
 //! first run begins with the initial version and comes before all others. For each two others one
 //! comes before the other, which is a choice of two: the last version of the first, and whoever
-//! read it, come before the head of the second.
+//! read it, come before the head of the second. Real time decides that for most pairs, and then
+//! there is no choice: of *n* blind writes there are *n²/2* pairs, and few of them overlap.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::history::Transaction;
 
 use super::{
-    choices::Choice,
+    Told,
+    choices::{Choice, Open},
     graph::{Edge, EdgeKind, Graph},
     replay::{Facts, Object, Seen, Space},
     report::Report,
@@ -28,39 +30,35 @@ struct Version {
 /// Versions that follow each other directly.
 type Run = Vec<Version>;
 
-/// Adds the edges of all registers; returns what is open.
-pub(super) fn connect(
-    facts: &Facts,
-    transactions: &[Transaction],
-    graph: &mut Graph,
-    report: &mut Report,
-) -> Vec<Choice> {
+/// Adds the edges of all registers, and what is open.
+pub(super) fn connect(told: Told<'_>, graph: &mut Graph, open: &mut Open, report: &mut Report) {
+    let Told { facts, transactions, strict } = told;
     let mut registers: BTreeMap<Object, Vec<usize>> = BTreeMap::new();
     for (transaction, object) in facts.writes.keys() {
         if object.space == Space::Register && facts.happened[*transaction] {
             registers.entry(*object).or_default().push(*transaction);
         }
     }
-    let mut open = Vec::new();
     for (object, mut writers) in registers {
         writers.sort_unstable();
-        let register = Register { facts, object, writers };
-        let runs = register.runs(transactions, report);
+        let register = Register { facts, transactions, strict, object, writers };
+        let runs = register.runs(report);
         register.connect_runs(&runs, graph);
-        open.extend(register.choices(&runs));
+        register.choices(&runs, open);
     }
-    open
 }
 
 struct Register<'a> {
     facts: &'a Facts,
+    transactions: &'a [Transaction],
+    strict: bool,
     object: Object,
     writers: Vec<usize>,
 }
 
 impl Register<'_> {
     /// The runs, the one of the initial version first.
-    fn runs(&self, transactions: &[Transaction], report: &mut Report) -> Vec<Run> {
+    fn runs(&self, report: &mut Report) -> Vec<Run> {
         let mut readers: HashMap<Option<u64>, Vec<usize>> = HashMap::new();
         let mut following: HashMap<Option<u64>, usize> = HashMap::new();
         let mut heads: HashSet<usize> = self.writers.iter().copied().collect();
@@ -75,7 +73,7 @@ impl Register<'_> {
             let first = *following.entry(seen).or_insert(reader);
             if first != reader {
                 heads.insert(reader);
-                let pair = [first, reader].map(|index| transactions[index].id);
+                let pair = [first, reader].map(|index| self.transactions[index].id);
                 report_lost_update(pair, self.object, reading.seen, report);
             }
         }
@@ -164,16 +162,30 @@ impl Register<'_> {
         Edge { from, to, kind, object: Some(self.object), first, second }
     }
 
-    /// One choice for each two runs after the first.
-    fn choices(&self, runs: &[Run]) -> Vec<Choice> {
-        let mut open = Vec::new();
+    /// One choice for each two runs after the first that real time does not order.
+    fn choices(&self, runs: &[Run], open: &mut Open) {
         let others = runs.get(1..).unwrap_or_default();
         for (at, one) in others.iter().enumerate() {
             for other in &others[at + 1..] {
+                if self.is_in_time(one, other) || self.is_in_time(other, one) {
+                    continue;
+                }
                 let alternatives = vec![self.order_runs(one, other), self.order_runs(other, one)];
-                open.push(Choice { alternatives });
+                open.add(Choice { alternatives });
             }
         }
-        open
+    }
+
+    /// Whether real time alone says that `first` comes before `second`: every edge between them is
+    /// between transactions of which one was acknowledged before the other was invoked.
+    fn is_in_time(&self, first: &Run, second: &Run) -> bool {
+        let (Some(last), Some(head)) = (first.last(), second.first()) else { return true };
+        let Some(next) = head.writer else { return true };
+        let invoked = self.transactions[next].invoked;
+        let before = |&from: &usize| {
+            let end = self.transactions[from].acknowledged;
+            from == next || end.is_some_and(|end| end < invoked)
+        };
+        self.strict && last.writer.iter().chain(&last.readers).all(before)
     }
 }

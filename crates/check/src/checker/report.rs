@@ -96,6 +96,15 @@ pub struct Anomaly {
     pub explanation: String,
 }
 
+/// Why a check left something open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Surrender {
+    /// It would have taken more memory than allowed.
+    Memory,
+    /// The search tried too many alternatives.
+    Search,
+}
+
 /// What a check found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -109,11 +118,14 @@ pub struct Report {
     pub unknown: usize,
     /// Edges of the graph.
     pub edges: usize,
-    /// Places where the order of versions was not told by the reads.
+    /// Places where the order of versions was told neither by the reads nor, of two registers'
+    /// versions, by real time.
     pub choices: usize,
     /// Choices left open when the search gave up. If there are any, nothing wrong was found and
     /// nothing proves that all is well.
     pub undecided: usize,
+    /// Why they were left open, if there are any.
+    pub surrender: Option<Surrender>,
     /// Sums that several states of their range have, or that too many might have, so that they
     /// tell less than they could.
     pub ambiguous_sums: usize,
@@ -191,9 +203,18 @@ impl fmt::Display for Report {
             self.edges,
             self.choices
         )?;
-        match self.ambiguous_sums {
-            0 => Ok(()),
-            sums => write!(f, ", {sums} ambiguous sums"),
+        if self.ambiguous_sums > 0 {
+            write!(f, ", {} ambiguous sums", self.ambiguous_sums)?;
         }
+        let reason = match self.surrender {
+            None => return Ok(()),
+            Some(Surrender::Memory) => "for want of memory",
+            Some(Surrender::Search) => "after too many attempts",
+        };
+        write!(
+            f,
+            "\ndecided: the edges have no cycle; left open {reason}: {} of {} choices",
+            self.undecided, self.choices
+        )
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::history::{History, Transaction};
 
 use super::{
-    choices::Choice,
+    choices::{Choice, Open},
     graph::{Edge, EdgeKind, Graph},
     replay::{Facts, Object, Reading, Seen, Space},
     report::{Kind, Report},
@@ -26,16 +26,16 @@ struct Order<'a> {
     tail: Vec<(u64, usize)>,
 }
 
-/// Adds the edges of all lists and rows; returns what is open. Losses are a matter of real time:
+/// Adds the edges of all lists and rows, and what is open. Losses are a matter of real time:
 /// they are looked for if there is a `history` to look in.
 pub(super) fn connect(
     facts: &Facts,
     transactions: &[Transaction],
     history: Option<&History>,
     graph: &mut Graph,
+    open: &mut Open,
     report: &mut Report,
-) -> Vec<Choice> {
-    let mut open = Vec::new();
+) {
     let mut objects: HashMap<Object, Vec<usize>> = HashMap::new();
     for (transaction, object) in facts.writes.keys() {
         objects.entry(*object).or_default().push(*transaction);
@@ -56,10 +56,11 @@ pub(super) fn connect(
         order.connect_writers(graph);
         for reading in facts.readings.get(&object).into_iter().flatten() {
             let strict = history.map(|_| transactions);
-            open.extend(order.connect_reader(reading, strict, graph));
+            if let Some(choice) = order.connect_reader(reading, strict, graph) {
+                open.add(choice);
+            }
         }
     }
-    open
 }
 
 /// The longest read of a list; reports reads that contradict each other, or themselves.

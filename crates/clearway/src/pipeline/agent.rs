@@ -72,6 +72,11 @@ impl Agent {
     pub(super) fn run(mut self) {
         CURRENT.with(|current| current.set((address(&self.shared), self.number)));
         loop {
+            if self.shared.database.check_process().is_err() {
+                // A closure forked and has returned in the child, whose only thread this is.
+                std::mem::forget(self);
+                return;
+            }
             self.tell_ready();
             match self.next() {
                 Some(job) => self.perform(job),

@@ -90,6 +90,7 @@ impl PipelineOptions {
             let detail = format!("{} is not 1..={AGENTS_MAX}", self.agents);
             return Err(Error::BadOption { option: "agents", detail });
         }
+        database.inner.check_process()?;
         Pipeline::start(database, self)
     }
 }
@@ -194,6 +195,7 @@ impl Pipeline {
         T: Send + 'static,
         B: FnMut(&mut Transaction) -> Result<T> + Send + 'static,
     {
+        self.shared.database.check_process()?;
         let (ticket, promise) = ticket::new();
         self.give(Box::new(Task::new(name, body, move |result| promise.keep(result))))?;
         Ok(ticket)
@@ -216,6 +218,7 @@ impl Pipeline {
 
     fn give(&self, job: Box<dyn Job>) -> Result<()> {
         let shared = &*self.shared;
+        shared.database.check_process()?;
         let home = agent::current(shared);
         let number = home.unwrap_or_else(|| next_of_thread() % shared.inboxes.len());
         match shared.inboxes[number].push(job, shared.room) {
@@ -260,6 +263,13 @@ impl Pipeline {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
+        if self.shared.database.check_process().is_err() {
+            // The agents are the parent's, and so is what they were given: nothing of it is run,
+            // told or waited for here, and what the child has inherited stays in its memory.
+            let agents = std::mem::take(self.agents.get_mut());
+            std::mem::forget((Arc::clone(&self.shared), agents));
+            return;
+        }
         self.end();
     }
 }

@@ -8,13 +8,15 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_sync::{Mutex, block_on, wake};
+use clearway_sync::{Mutex, Process, block_on, wake};
 
 /// The result of a transaction that was given to a [`Pipeline`](super::Pipeline): a `Future`, or
 /// [`wait`](Ticket::wait). Dropping it gives up the result, not the transaction.
 #[must_use = "the transaction's outcome is known only from its Ticket"]
 pub struct Ticket<T> {
     place: Arc<Place<T>>,
+    /// The process in which the transaction is run: in a fork of it nobody tells the result.
+    process: Process,
 }
 
 /// The other end: whoever has it owes the result.
@@ -33,7 +35,8 @@ enum State<T> {
 /// A ticket and the promise of its result.
 pub(super) fn new<T>() -> (Ticket<T>, Promise<T>) {
     let place = Arc::new(Mutex::new(State::Empty(None)));
-    (Ticket { place: Arc::clone(&place) }, Promise { place })
+    let ticket = Ticket { place: Arc::clone(&place), process: Process::current() };
+    (ticket, Promise { place })
 }
 
 impl<T> Promise<T> {
@@ -64,7 +67,7 @@ impl<T> Drop for Promise<T> {
 impl<T> Ticket<T> {
     /// Whether [`wait`](Ticket::wait) would return at once.
     pub fn is_ready(&self) -> bool {
-        !matches!(*self.place.lock(), State::Empty(_))
+        !self.process.is_current() || !matches!(*self.place.lock(), State::Empty(_))
     }
 
     /// Waits for the result.
@@ -83,6 +86,9 @@ impl<T> Future for Ticket<T> {
     type Output = Result<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        if !self.process.is_current() {
+            return Poll::Ready(Err(Error::Forked));
+        }
         let mut state = self.place.lock();
         match std::mem::replace(&mut *state, State::Taken) {
             State::Told(result) => Poll::Ready(result),

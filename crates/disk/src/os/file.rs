@@ -18,15 +18,13 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_sync::{
-    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    thread,
-};
+use clearway_sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use rustix::{
     fs::FallocateFlags,
     io::{Errno, ReadWriteFlags},
 };
 
+use super::repeat::{io_error, patiently};
 use crate::{AlignedBuf, File};
 
 /// The smallest alignment that any device accepts for direct I/O.
@@ -36,8 +34,6 @@ const UNIT_MAX: usize = crate::IO_ALIGNMENT;
 /// Bytes written at a time where a file system cannot reserve space: long enough that the cost of
 /// the call vanishes, short enough for any heap.
 const ZEROS_LEN: usize = 1 << 20;
-/// How often a call that the kernel asks to repeat is repeated before that counts as an error.
-const REPEATS_MAX: u32 = 10_000;
 
 pub(super) struct OsFile {
     buffered: OwnedFd,
@@ -62,8 +58,8 @@ impl OsFile {
         OsFile { buffered, direct, direct_unit, no_durable_writes: AtomicBool::new(false), path }
     }
 
-    fn error(&self, operation: &'static str, source: impl Into<io::Error>) -> Error {
-        Error::io(operation, &self.path, source.into())
+    fn error(&self, operation: &'static str, errno: Errno) -> Error {
+        Error::io(operation, &self.path, io_error(errno))
     }
 
     /// The unit to which this call is aligned for direct I/O; `None` if it is not, or if there is
@@ -113,7 +109,10 @@ impl OsFile {
                 }
             });
             match written {
-                Ok(0) => return Err(self.error(operation, io::ErrorKind::WriteZero)),
+                Ok(0) => {
+                    let nothing = io::ErrorKind::WriteZero.into();
+                    return Err(Error::io(operation, &self.path, nothing));
+                }
                 Ok(n) => {
                     buf = &buf[n..];
                     offset += n as u64;
@@ -219,21 +218,6 @@ impl File for OsFile {
     }
 }
 
-/// Repeats a system call that a signal has interrupted, or that the kernel asks to repeat.
-fn patiently<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
-    let mut repeats = 0;
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) if repeats < REPEATS_MAX => {
-                repeats += 1;
-                thread::yield_now();
-            }
-            other => return other,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsRawFd;
@@ -286,14 +270,6 @@ mod tests {
         let refuse_all = |_: BorrowedFd<'_>| Err::<(), _>(Errno::INVAL);
         assert_eq!(file.on_best(Some(UNIT_MAX), refuse_all), Err(Errno::INVAL));
         assert_eq!(file.direct_unit.load(Relaxed), UNIT_MAX, "the call itself was at fault");
-    }
-
-    #[test]
-    fn interrupted_calls_are_repeated() {
-        let mut left = vec![Ok(5), Err(Errno::AGAIN), Err(Errno::INTR), Err(Errno::INTR)];
-        assert_eq!(patiently(|| left.pop().unwrap()), Ok(5));
-        let forever: rustix::io::Result<()> = patiently(|| Err(Errno::AGAIN));
-        assert_eq!(forever, Err(Errno::AGAIN));
     }
 
     #[test]

@@ -13,8 +13,10 @@
 //! follows a group to its seal, and goes on to the end of the last segment. Prepared segments are
 //! few, and most of what is in them fails at the first look at the header.
 //!
-//! What remains undetected: damage to groups in front of which no later seal was written yet,
-//! that is, the last `flushes_in_flight` groups of a log that was not closed in order.
+//! What remains undetected: damage behind which no whole group has a seal that speaks for it. A
+//! single damaged group is one of the last `flushes_in_flight` then. Damage to all later groups
+//! takes their seals with it, so it can cost any number of groups: see `docs/log-format.md`, "What
+//! damage at the end can cost", also for what bounds it.
 
 use clearway_base::{Epoch, Lsn, Result, SECTOR_SIZE};
 

@@ -13,6 +13,8 @@
 //! - M1. `base .. base + 2 × bytes` stays mapped, readable and writable, from `new` to `drop`.
 //! - M2. Address `base + i` and `base + bytes + i` are the same memory, for `i < bytes`.
 //! - M3. `base` is page aligned and `bytes` is a power of two and a multiple of the page.
+//! - M4. A forked child has neither mapping: an access there is a fault, not a write into the log
+//!   of the parent.
 
 use std::{
     io,
@@ -23,7 +25,7 @@ use clearway_base::{Error, Result};
 use clearway_sync::Trace;
 use rustix::{
     fs::{MemfdFlags, ftruncate, memfd_create},
-    mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
+    mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap},
 };
 
 /// A doubly mapped piece of memory.
@@ -71,6 +73,10 @@ impl Mapping {
                 mmap(address, bytes, access, MapFlags::SHARED | MapFlags::FIXED, &memory, 0)?;
             }
         }
+        // A forked child would share the ring with its parent, and could write into its log. It has
+        // no use for it (`clearway_sync::Process`), so it does not get it (M4).
+        // SAFETY: M1; the advice changes nothing in this process.
+        unsafe { madvise(base.as_ptr().cast(), 2 * bytes, Advice::LinuxDontFork)? };
         Ok(mapping)
     }
 

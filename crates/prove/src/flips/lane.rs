@@ -54,7 +54,7 @@ fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
 
 fn tell(counts: &Counts, took: Duration) {
     let of = |outcome: Outcome| counts.get(outcome.name());
-    println!(
+    clearway_console::say!(
         "flips: {} cases on {} databases: {} say the same, {} are refused, {} say what is damaged \
          when it is met, {} end at a torn tail, {} findings, {:.1} s",
         counts.get("cases"),
@@ -85,7 +85,7 @@ fn patients(choice: &Choice) -> Option<Vec<Patient>> {
     let command = |_: u64| command(choice.seed, 0);
     let summary = Cases { part, count, time: None, run, command }.run();
     if !summary.has_held() {
-        println!("flips: {} scripts do not run", summary.findings);
+        clearway_console::say!("flips: {} scripts do not run", summary.findings);
         return None;
     }
     Some(patients)

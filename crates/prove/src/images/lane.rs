@@ -67,7 +67,7 @@ fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
     match lane.cases() {
         Ok(cases) => Some(lane.run(&cases, part)),
         Err(unknown) => {
-            println!("{unknown}");
+            clearway_console::say!("{unknown}");
             None
         }
     }
@@ -75,7 +75,7 @@ fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
 
 fn tell(counts: &Counts, took: Duration) {
     let of = |name: &str| counts.get(name);
-    println!(
+    clearway_console::say!(
         "images: {} images ({} different ones), {} of interrupted recoveries, and {} failures ({} \
          stopped the engine) of {} scripts with {} operations, {} findings, {:.1} s",
         of("images"),
@@ -103,7 +103,7 @@ fn perform(choice: &Choice) -> Option<Vec<Performance>> {
     let command = |number: u64| command(&stages[number as usize].name(), 0, "keep-all");
     let summary = Cases { part, count, time: None, run, command }.run();
     if stages.is_empty() || !summary.has_held() {
-        println!("images: {} scripts, {} do not run", stages.len(), summary.findings);
+        clearway_console::say!("images: {} scripts, {} do not run", stages.len(), summary.findings);
         return None;
     }
     Some(performances)

@@ -49,9 +49,9 @@ fn tell(choice: Choice, counts: &Counts, took: Duration) {
         Share::Part(_) => 1,
     };
     let per_seed = took.as_secs_f64() * 1e3 * processes as f64 / tally.seeds.max(1) as f64;
-    println!("{tally}");
-    println!("per seed      {per_seed:>9.2} ms   in all {:.1} s", took.as_secs_f64());
-    println!("stepped: {} seeds, {} failed", tally.seeds, counts.get("failed"));
+    clearway_console::say!("{tally}");
+    clearway_console::say!("per seed      {per_seed:>9.2} ms   in all {:.1} s", took.as_secs_f64());
+    clearway_console::say!("stepped: {} seeds, {} failed", tally.seeds, counts.get("failed"));
 }
 
 /// How to run a seed again.

@@ -48,7 +48,7 @@ pub fn tell_steps() {
 /// Prints what happens, if that is wanted.
 fn tell(what: impl FnOnce() -> String) {
     if is_told() {
-        println!("{}", what());
+        clearway_console::say!("{}", what());
     }
 }
 

@@ -34,30 +34,30 @@ const HANG: Duration = Duration::from_secs(900);
 /// Runs the zoo; true if every bug was caught.
 pub fn run(choice: &Choice) -> bool {
     if !clearway_base::zoo::IS_OPEN {
-        println!("zoo: SKIPPED, this program was built without the feature `zoo`");
+        clearway_console::say!("zoo: SKIPPED, this program was built without the feature `zoo`");
         return false;
     }
     // Builds them, too: these lanes are test programs, and cargo runs them.
     let tests = [Lane::Specs, Lane::Locks, Lane::Intents, Lane::Log, Lane::Slots, Lane::Borders];
     for lane in tests {
         if !lane.command(choice).status().is_ok_and(|status| status.success()) {
-            println!("zoo: the lane `{}` fails without a bug", lane.name());
+            clearway_console::say!("zoo: the lane `{}` fails without a bug", lane.name());
             return false;
         }
     }
     let chosen = |bug: &&Bug| choice.bugs.is_empty() || choice.bugs.iter().any(|n| n == bug.name());
     let (mut caught, mut all) = (0, 0);
-    println!("{:<26} {:<8} {:>8}  what it does", "bug", "lane", "after");
+    clearway_console::say!("{:<26} {:<8} {:>8}  what it does", "bug", "lane", "after");
     for bug in Bug::ALL.iter().filter(chosen) {
         all += 1;
         let (lane, after) = hunt(*bug, choice);
         caught += usize::from(lane.is_some());
         let lane = lane.map_or("NOBODY", Lane::name);
         let after = format!("{:.1} s", after.as_secs_f64());
-        println!("{:<26} {lane:<8} {after:>8}  {}", bug.name(), bug.what());
+        clearway_console::say!("{:<26} {lane:<8} {after:>8}  {}", bug.name(), bug.what());
         let _ = std::io::stdout().flush();
     }
-    println!("zoo: {caught} of {all} planted bugs caught");
+    clearway_console::say!("zoo: {caught} of {all} planted bugs caught");
     caught == all
 }
 

@@ -1,23 +1,30 @@
 //! The descent for restart storms: shared latches, coupled from the root to the leaf.
 //!
-//! Nobody can change a pointer that a coupled descent is about to follow, so one pass always
-//! arrives. To keep all reading-in outside of latches, a pass that meets a page it has not pinned
-//! yet lets everything go, pins that page and starts again; pins only grow, so the number of
-//! passes is bounded by the length of the path, and by what splits add to it meanwhile.
+//! Nobody can change a pointer that a coupled descent is about to follow, so what it finds at the
+//! other end is what the tree says: a mismatch here is damage and not a race.
+//!
+//! To keep all reading-in outside of latches, a step lets its latch go, pins the page that the
+//! pointer leads to, latches again and looks whether the pointer still leads there. If not, another
+//! thread has just changed this very node: the step is repeated, or the descent starts over if the
+//! node no longer has the key. So at most two pages are pinned, however long a foster chain is.
+//!
+//! Invariants
+//! 1. *It ends.* Each step goes one level down or, on one level, to a higher low fence; both are
+//!    checked under the latches of both pages. Steps are repeated only after another thread's
+//!    change.
 
 use clearway_base::{PageId, Result};
-use clearway_pool::Pin;
+use clearway_pool::{Pin, SharedPage};
 
-use super::{Latched, STEPS_MAX};
+use super::Latched;
 use crate::Tree;
 use crate::node::{Node, Place};
 
-/// What one pass came to.
-enum Pass<L> {
-    /// The leaf.
-    Leaf(PageId, L),
-    /// A page to pin first.
-    Absent(PageId),
+/// Where a branch leads for a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hop {
+    Foster(PageId),
+    Child(PageId),
 }
 
 impl Tree {
@@ -27,76 +34,113 @@ impl Tree {
     /// [`CorruptPage`](clearway_base::Error::CorruptPage) if the path does not lead to the key.
     #[cold]
     pub(super) fn descend_latched<'a, L: Latched<'a>>(&'a self, key: &[u8]) -> Result<(PageId, L)> {
-        let mut pins: Vec<Pin<'a>> = vec![self.pool.pin(self.root)?];
-        for _ in 0..STEPS_MAX * 4 {
-            match self.pass(key, &pins)? {
-                Pass::Leaf(page, leaf) => return Ok((page, leaf)),
-                Pass::Absent(page) => pins.push(self.pool.pin(page)?),
+        loop {
+            if let Some(found) = self.walk(key)? {
+                return Ok(found);
             }
         }
-        Err(self.misplaced(self.root, "a descent under latches does not end".into()))
     }
 
-    fn pass<'a, L: Latched<'a>>(&'a self, key: &[u8], pins: &[Pin<'a>]) -> Result<Pass<L>> {
-        let mut page = self.root;
-        let mut above = self.pool.shared(page)?;
-        if Node::new(&*above).is_leaf() {
+    /// One walk from the root. `None` if a node on the way was changed so that it has to start
+    /// over.
+    fn walk<'a, L: Latched<'a>>(&'a self, key: &[u8]) -> Result<Option<(PageId, L)>> {
+        let mut at = self.pool.pin(self.root)?;
+        let mut branch = self.pool.shared(self.root)?;
+        let root = Node::new(&*branch);
+        let mut level = root.level();
+        if root.is_leaf() && root.tree() == self.id {
             // A root that is a leaf has no parent to couple with; it stays the root, though it may
-            // become a branch before it is latched again: then the next pass knows.
-            drop(above);
-            let leaf = L::latch(&self.pool, page)?;
-            return match self.leaf_place(&leaf, key) {
-                Some(Place::Here) => Ok(Pass::Leaf(page, leaf)),
-                Some(Place::Foster(foster)) => self.couple_leaf(leaf, foster, key, pins),
-                _ => Ok(Pass::Absent(page)),
-            };
+            // become a branch before it is latched again.
+            drop(branch);
+            let leaf = L::latch(&self.pool, self.root)?;
+            return self.walk_leaves(at, leaf, key);
         }
-        for _ in 0..STEPS_MAX {
-            let node = Node::new(&*above);
-            if !node.is_branch() || node.tree() != self.id {
-                let kind = node.kind();
-                return Err(self.misplaced(page, format!("{kind:?} where a branch should be")));
+        if self.hop(&branch, level, key).is_none() {
+            let (kind, tree) = (root.kind(), root.tree().0);
+            return Err(self.misplaced(self.root, format!("the root is {kind:?} of tree {tree}")));
+        }
+        loop {
+            let Some(hop) = self.hop(&branch, level, key) else { return Ok(None) };
+            let (Hop::Foster(next) | Hop::Child(next)) = hop;
+            drop(branch);
+            let below = self.pool.pin(next)?;
+            branch = self.pool.shared(at.id())?;
+            if self.hop(&branch, level, key) != Some(hop) {
+                continue;
             }
-            let foster = node.foster_for(key);
-            let next = foster.unwrap_or_else(|| node.child_for(key).1);
-            if !pins.iter().any(|pin| pin.id() == next) {
-                return Ok(Pass::Absent(next));
-            }
-            if foster.is_none() && node.level() == 1 {
+            if hop == Hop::Child(next) && level == 1 {
                 let leaf = L::latch(&self.pool, next)?;
-                drop(above);
-                return match self.leaf_place(&leaf, key) {
-                    Some(Place::Here) => Ok(Pass::Leaf(next, leaf)),
-                    Some(Place::Foster(foster)) => self.couple_leaf(leaf, foster, key, pins),
-                    place => Err(self.misplaced(next, format!("leaf of the key is {place:?}"))),
-                };
+                let place = self.leaf_place(&leaf, key);
+                if !matches!(place, Some(Place::Here | Place::Foster(_))) {
+                    return Err(self.misplaced(next, format!("leaf of the key is {place:?}")));
+                }
+                drop(branch);
+                return self.walk_leaves(below, leaf, key);
             }
-            let below = self.pool.shared(next)?;
-            (above, page) = (below, next);
+            let child = self.pool.shared(next)?;
+            if let Hop::Foster(_) = hop {
+                self.check_link(at.id(), &branch, next, &child)?;
+            } else {
+                level -= 1;
+            }
+            if self.hop(&child, level, key).is_none() {
+                let (kind, found) = (Node::new(&*child).kind(), Node::new(&*child).level());
+                let detail = format!("{kind:?} on level {found} where level {level} should be");
+                return Err(self.misplaced(next, detail));
+            }
+            (branch, at) = (child, below);
         }
-        Err(self.misplaced(page, "a path without end".into()))
     }
 
     /// Follows the chain from a latched leaf, left to right.
-    fn couple_leaf<'a, L: Latched<'a>>(
+    fn walk_leaves<'a, L: Latched<'a>>(
         &'a self,
+        mut at: Pin<'a>,
         mut leaf: L,
-        mut next: PageId,
         key: &[u8],
-        pins: &[Pin<'a>],
-    ) -> Result<Pass<L>> {
-        for _ in 0..STEPS_MAX {
-            if !pins.iter().any(|pin| pin.id() == next) {
-                return Ok(Pass::Absent(next));
+    ) -> Result<Option<(PageId, L)>> {
+        loop {
+            let next = match self.leaf_place(&leaf, key) {
+                Some(Place::Here) => return Ok(Some((at.id(), leaf))),
+                Some(Place::Foster(next)) => next,
+                _ => return Ok(None),
+            };
+            drop(leaf);
+            let below = self.pool.pin(next)?;
+            leaf = L::latch(&self.pool, at.id())?;
+            if self.leaf_place(&leaf, key) != Some(Place::Foster(next)) {
+                continue;
             }
             let right = L::latch(&self.pool, next)?;
-            drop(leaf);
-            match self.leaf_place(&right, key) {
-                Some(Place::Here) => return Ok(Pass::Leaf(next, right)),
-                Some(Place::Foster(foster)) => (leaf, next) = (right, foster),
-                place => return Err(self.misplaced(next, format!("foster leaf is {place:?}"))),
+            self.check_link(at.id(), &leaf, next, &right)?;
+            let place = self.leaf_place(&right, key);
+            if !matches!(place, Some(Place::Here | Place::Foster(_))) {
+                return Err(self.misplaced(next, format!("foster leaf is {place:?}")));
             }
+            (leaf, at) = (right, below);
         }
-        Err(self.misplaced(next, "a foster chain without end".into()))
+    }
+
+    /// Where a latched page leads for `key`; `None` if it is no branch on `level` that has the key.
+    fn hop(&self, page: &SharedPage<'_>, level: u8, key: &[u8]) -> Option<Hop> {
+        let node = Node::new(&**page);
+        if level == 0 || !self.is_node_at(page, level) {
+            return None;
+        }
+        match node.place(key) {
+            Place::Here => Some(Hop::Child(node.child_for(key).1)),
+            Place::Foster(next) => Some(Hop::Foster(next)),
+            Place::Below | Place::Above => None,
+        }
+    }
+
+    /// Checks that the foster child starts where its predecessor ends, and above where that starts.
+    fn check_link(&self, left: PageId, above: &[u8], page: PageId, below: &[u8]) -> Result<()> {
+        let (from, to) = (Node::new(above), Node::new(below));
+        let starts_there = from.foster_link().is_some_and(|(_, key)| key == to.low_fence());
+        if starts_there && to.low_fence() > from.low_fence() {
+            return Ok(());
+        }
+        Err(self.misplaced(page, format!("it does not start where page {left} says")))
     }
 }

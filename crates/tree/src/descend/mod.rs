@@ -15,16 +15,21 @@
 //!    asks for its keys any more, and no other tree has its id while the database is open.) A leaf
 //!    that has the key in one of its slots covers it. This is what makes the leaf hint and every
 //!    race with splits, adoptions, merges and page reuse harmless.
-//! 3. *Bounded.* An optimistic attempt takes at most [`STEPS_MAX`] steps; after [`RESTARTS_MAX`]
-//!    attempts the descent couples shared latches instead ([`latched`]), which nobody can starve.
+//! 3. *Bounded.* An attempt goes down at most [`LEVELS_MAX`] levels and along foster chains, which
+//!    [`chain`] shows to end; after [`RESTARTS_MAX`] attempts the descent couples shared latches
+//!    instead ([`latched`]).
 //! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
 //!    another page is latched.
+//! 5. *Every foster child is noted*, whether the key lies in it or before it: a node into which
+//!    keys are inserted in descending order is split again and again, and no descent ever follows
+//!    its foster pointer.
 //!
 //! Algorithm
 //! : Leis, Haubenschild, Neumann, "Optimistic Lock Coupling" (IEEE Data Engineering Bulletin
 //!   2019) for the branches; Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012), for the checks
 //!   along the way.
 
+mod chain;
 mod latched;
 mod visit;
 
@@ -37,9 +42,9 @@ use clearway_sync::Backoff;
 use crate::Tree;
 use crate::node::{Node, Place};
 
-/// Steps of one attempt: levels plus foster pointers. A tree of 2³² pages with two children a
-/// branch has 32 levels; chains are short, and a longer one is a reason to look again.
-const STEPS_MAX: usize = 64;
+/// Levels that one attempt goes down: a node's level is one byte, and each step of a sound tree
+/// leads to the level below.
+const LEVELS_MAX: usize = 256;
 
 /// Attempts before the descent couples shared latches. Each attempt of a storm costs about a
 /// microsecond, so this is well below what a reader would otherwise lose by parking.
@@ -74,7 +79,7 @@ impl Default for LeafHint {
 
 /// A foster child that a descent met and that its parent should adopt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Debt {
+pub(crate) struct PendingAdoption {
     /// The node whose child has the foster child; none if that child is the root.
     pub(crate) parent: PageId,
     /// The node that has the foster child.
@@ -122,15 +127,15 @@ pub(crate) struct Located {
 
 impl Tree {
     /// The leaf of `key`, latched as `L` says. Looks at the hinted page first and leaves the
-    /// hint on the leaf it found. A foster child met on the way is noted in `debt`.
+    /// hint on the leaf it found. A foster child met on the way is noted in `pending`.
     #[inline]
     pub(crate) fn leaf<'a, L: Latched<'a>>(
         &'a self,
         key: &[u8],
         hint: &mut LeafHint,
-        debt: &mut Option<Debt>,
+        pending: &mut Option<PendingAdoption>,
     ) -> Result<L> {
-        self.leaf_and_slot(key, hint, debt).map(|(leaf, _)| leaf)
+        self.leaf_and_slot(key, hint, pending).map(|(leaf, _)| leaf)
     }
 
     /// As [`leaf`](Tree::leaf); also the key's slot, if the hint was right about it.
@@ -139,7 +144,7 @@ impl Tree {
         &'a self,
         key: &[u8],
         hint: &mut LeafHint,
-        debt: &mut Option<Debt>,
+        pending: &mut Option<PendingAdoption>,
     ) -> Result<(L, Option<usize>)> {
         // A page that cannot be read may be nobody's by now: the descent does not need it then, or
         // meets the same error.
@@ -157,7 +162,7 @@ impl Tree {
                 }
             }
         }
-        self.descend(key, hint, debt).map(|leaf| (leaf, None))
+        self.descend(key, hint, pending).map(|leaf| (leaf, None))
     }
 
     /// The leaf that `hint` names, if `key` is in the very slot that it names too.
@@ -183,14 +188,14 @@ impl Tree {
         &'a self,
         key: &[u8],
         hint: &mut LeafHint,
-        debt: &mut Option<Debt>,
+        pending: &mut Option<PendingAdoption>,
     ) -> Result<L> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
             // What an earlier attempt met may be gone; this one meets it again if not.
-            *debt = None;
-            if let End::Node(page, parent) = self.attempt(key, 0, debt)?
-                && let Some((id, leaf)) = self.latch_leaf(page, parent, key, debt)?
+            *pending = None;
+            if let End::Node(page, parent) = self.attempt(key, 0, pending)?
+                && let Some((id, leaf)) = self.latch_leaf(page, parent, key, pending)?
             {
                 hint.page = id;
                 return Ok(leaf);
@@ -204,22 +209,28 @@ impl Tree {
 
     /// Walks the branches once, down to the node of `key` on level `stop`.
     #[inline]
-    fn attempt(&self, key: &[u8], stop: u8, debt: &mut Option<Debt>) -> Result<End> {
+    fn attempt(&self, key: &[u8], stop: u8, pending: &mut Option<PendingAdoption>) -> Result<End> {
         let mut parent = PageId::NONE;
         let mut view = self.pool.optimistic(self.root)?;
-        for _ in 0..STEPS_MAX {
+        for _ in 0..LEVELS_MAX {
             let node = Node::new(&view);
             let level = node.level();
             if !node.is_branch() || level <= stop {
                 // A leaf proves itself once latched (invariant 2); so does anything else.
                 return Ok(End::Node(view.id(), parent));
             }
-            let foster = node.foster_for(key);
-            let next = foster.unwrap_or_else(|| node.child_for(key).1);
+            if node.foster().is_some() {
+                pending.get_or_insert(PendingAdoption { parent, child: view.id() });
+                match self.along_chain(view, level, key)? {
+                    Some(owner) => view = owner,
+                    None => return Ok(End::Restart),
+                }
+            }
+            let next = Node::new(&view).child_for(key).1;
             if view.validate().is_err() {
                 return Ok(End::Restart);
             }
-            if foster.is_none() && level == stop + 1 {
+            if level == stop + 1 {
                 return Ok(End::Node(next, view.id()));
             }
             // No latch is held, so reading the child in makes nobody wait (invariant 4).
@@ -227,13 +238,8 @@ impl Tree {
             if view.validate().is_err() {
                 return Ok(End::Restart);
             }
-            let expected = if foster.is_some() { level } else { level.wrapping_sub(1) };
-            self.check_visited(&child, expected, key)?;
-            if foster.is_some() {
-                debt.get_or_insert(Debt { parent, child: view.id() });
-            } else {
-                parent = view.id();
-            }
+            self.check_visited(&child, level.wrapping_sub(1), key)?;
+            parent = view.id();
             view = child;
         }
         Ok(End::Restart)
@@ -242,23 +248,21 @@ impl Tree {
     /// Latches the leaf `page`, or the foster child that owns the key. `None` to start over.
     fn latch_leaf<'a, L: Latched<'a>>(
         &'a self,
-        mut page: PageId,
+        page: PageId,
         parent: PageId,
         key: &[u8],
-        debt: &mut Option<Debt>,
+        pending: &mut Option<PendingAdoption>,
     ) -> Result<Option<(PageId, L)>> {
-        for _ in 0..STEPS_MAX {
-            let leaf = L::latch(&self.pool, page)?;
-            match self.leaf_place(&leaf, key) {
-                Some(Place::Here) => return Ok(Some((page, leaf))),
-                Some(Place::Foster(foster)) => {
-                    debt.get_or_insert(Debt { parent, child: page });
-                    page = foster;
-                }
-                _ => return Ok(None),
-            }
+        let leaf = L::latch(&self.pool, page)?;
+        let place = self.leaf_place(&leaf, key);
+        if place.is_some() && Node::new(&*leaf).foster().is_some() {
+            pending.get_or_insert(PendingAdoption { parent, child: page });
         }
-        Ok(None)
+        match place {
+            Some(Place::Here) => Ok(Some((page, leaf))),
+            Some(Place::Foster(foster)) => self.latch_in_chain(leaf, foster, key),
+            _ => Ok(None),
+        }
     }
 
     /// The node on `level` to which the path for `key` leads, as far as can be told without
@@ -271,29 +275,20 @@ impl Tree {
                 backoff.snooze();
                 continue;
             };
-            let mut at = Located { page, above, is_foster: false };
-            for _ in 0..STEPS_MAX {
-                let page = self.pool.shared(at.page)?;
-                let node = Node::new(&*page);
-                if at.page == self.root && node.tree() == self.id && node.level() < level {
-                    return Ok(None);
-                }
-                match node.place(key) {
-                    Place::Foster(next) if self.is_node_at(&page, level) => {
-                        at = Located { page: next, above: at.page, is_foster: true };
-                    }
-                    _ => return Ok(Some(at)),
-                }
+            let at = Located { page, above, is_foster: false };
+            if let Some(found) = self.locate_in_chain(at, key, level)? {
+                return Ok(found);
             }
+            backoff.snooze();
         }
         Ok(None)
     }
 
-    /// The topmost foster child on the path to `key` that its parent should adopt.
-    pub(crate) fn debt_on_path(&self, key: &[u8]) -> Result<Option<Debt>> {
-        let mut debt = None;
-        drop(self.descend::<SharedPage<'_>>(key, &mut LeafHint::default(), &mut debt)?);
-        Ok(debt)
+    /// The topmost node on the path to `key` that has a foster child, for its parent to adopt.
+    pub(crate) fn pending_on_path(&self, key: &[u8]) -> Result<Option<PendingAdoption>> {
+        let mut pending = None;
+        drop(self.descend::<SharedPage<'_>>(key, &mut LeafHint::default(), &mut pending)?);
+        Ok(pending)
     }
 
     /// A node that cannot be what the path to it promises.

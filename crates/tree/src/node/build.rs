@@ -149,6 +149,11 @@ impl Builder {
         Some(())
     }
 
+    /// Bytes in use for slots, records and fences so far.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.node_end - self.heap_start + self.count * SLOT_LEN
+    }
+
     /// Replaces `image` by the image of the finished node.
     pub(super) fn finish_image(mut self, image: &mut Vec<u8>) {
         self.finish();

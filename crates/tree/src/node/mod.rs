@@ -59,4 +59,5 @@ pub(crate) use image::Image;
 pub(crate) use layout::{KIND, Kind, Limits};
 pub(crate) use read::Node;
 pub(crate) use search::Place;
+pub(crate) use split::Division;
 pub(crate) use write::{NodeMut, Record, mark_freed};

@@ -1,57 +1,179 @@
 //! Where a full node is split, and whether two nodes fit in one.
+//!
+//! Which slots are possible
+//! : A split at slot `s` makes the full key `K` of that slot a fence of both halves: the lower
+//!   half's foster key and the upper half's low fence. Either half may be the one that cannot take
+//!   it, since `K` may be as long as a key can be. With `low`, `high`, `foster` for the lengths of
+//!   the node's fences (0 where there is none), `below(s)` and `above(s)` for the bytes of the
+//!   records on either side, and `C` = `node_bytes − SLOTS` for what a node holds:
+//!
+//! ```text
+//!   lower half:  low + high + |K|    + below(s) ≤ C
+//!   upper half:  |K| + high + foster + above(s) ≤ C
+//! ```
+//!
+//! Why one is always possible
+//! : Let `k` be the longest key and `R = (C − 3k) / 4`, rounded down, the bytes of the largest
+//!   record with its slot and header ([`Limits`](super::Limits)). `R ≥ k + 26`: pages of
+//!   8,192 bytes have `k` = 1,024 and `R` = 1,266, and smaller ones have `C ≥ 7k + 104`. A
+//!   branch's record, `k + 14` bytes, and a ghost that stands for a fence, `k + 10` bytes, are no
+//!   larger than `R`.
+//!
+//!   A node without room for a record of at most `R` bytes holds records of
+//!   `S > C − 3k − R ≥ 3R` bytes. As one record has at most `R` bytes, some slot `s` has
+//!   `|below(s) − S/2| ≤ R/2`, so `below(s)` and `above(s)` are both at least `(S − R) / 2 ≥ R`,
+//!   which is at least `k`. The node fits as it is, and each half gains at most `k` bytes, for its
+//!   new fence, and loses at least `k`, for the other half's records: both fit. (Prefixes only
+//!   grow in a split, and records only shrink by that.)
+//!
+//! How many splits make room
+//! : The half that owns the new record has at most `(S + R) / 2` bytes of records after a split
+//!   in the middle, and one that still has no room has more than `3R`. From `S ≤ C`, two splits
+//!   lead to at most `(C + 3R) / 4 = (3k + 4R + 3 + 3R) / 4`, which is less than `3R`. Splits
+//!   elsewhere, which the pattern of insertions asks for, only take records away.
+//!
+//! What insertions' order says
+//! : A record goes to the lowest free bytes of the heap, and a split lays out both halves in key
+//!   order. So among the records that came after the last split, the lower one is the newer one:
+//!   whether keys rise or fall at the place of an insertion can be read from the node, and costs
+//!   insertions nothing. (Compaction and growing values blur it, which costs some space.) For the
+//!   field's usual way, a counter in the page header, see InnoDB's `PAGE_N_DIRECTION`; for the
+//!   problem, PostgreSQL's `_bt_afternewitemoff`.
 
-use super::build::{Builder, Shape};
+use super::build::{Builder, Shape, common_len};
 use super::layout::RECORD_OVERHEAD;
 use super::read::Node;
 use super::write::absorbed;
 
-/// An append-pattern split leaves this many sixteenths of the records' bytes on the left, so a
-/// tree that grows at its end is about 94 % full.
-const APPEND_SIXTEENTHS: usize = 15;
+/// The part of the records' bytes that an insertion at a node's very end leaves to the upper half,
+/// or at its very start to the lower half: a tree that grows at one end is about 94 % full.
+const END_PART: usize = 16;
 
-/// An insertion with at most this share of the node's bytes behind it, one in 8, splits the node
-/// where it goes. Where many sequences grow side by side, each thereby gets leaves of its own and
-/// then splits like an append, instead of leaving half-full leaves behind for ever.
-const NEAR_END_SHARE: usize = 8;
+/// A part of the records' bytes, on one side of an insertion, so small that the split may leave it
+/// a node of its own.
+const SMALL_PART: usize = 8;
+
+/// Records in a row that came in rising or falling order, right before the one that needs room,
+/// which tell a sequence from chance: three random insertions, all after that of the neighbour on
+/// the other side, are in that order once in 24 times. One less will do where little is at stake.
+const RUN_MIN: usize = 3;
+
+/// How a split divides a node's records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Division {
+    /// As suits the insertions that came before, if they were in key order: those that follow fill
+    /// one half, and the other is as full as it will ever be.
+    ByPattern,
+    /// In halves of about the same size.
+    Even,
+}
 
 impl Node<'_, [u8]> {
     /// The slot of the first record that a split should move to the foster child, given the slot
-    /// at which the record that found no room would be inserted: by bytes in the middle, but near
-    /// the end for an insertion at the very end, near the start for one at the very start, and at
-    /// the insertion itself if little is behind it.
-    /// `None` if there are too few records to split.
-    ///
-    /// The lower half has room for its foster key.
-    pub(crate) fn split_slot(&self, insert_at: usize) -> Option<usize> {
-        let count = self.count();
-        if count < 2 {
-            return None;
-        }
-        let total: usize = (0..count).map(|slot| self.record_bytes(slot)).sum();
-        let behind: usize = (insert_at..count).map(|slot| self.record_bytes(slot)).sum();
-        let target = if insert_at >= count {
-            total * APPEND_SIXTEENTHS / 16
-        } else if insert_at == 0 {
-            total - total * APPEND_SIXTEENTHS / 16
-        } else if behind <= total / NEAR_END_SHARE {
-            total - behind
-        } else {
-            total / 2
+    /// at which the record that found no room would be inserted: of the slots that leave two nodes
+    /// that fit, the one that comes nearest to the wanted division. `None` if there is none, which
+    /// only a damaged node has (see the module).
+    pub(crate) fn split_slot(&self, insert_at: usize, division: Division) -> Option<usize> {
+        let total = self.bytes_of(0, self.count());
+        let target = match division {
+            Division::ByPattern => self.pattern_target(insert_at, total),
+            Division::Even => total / 2,
         };
-        let fences = Shape { foster: None, ..Shape::of(*self) }.fence_bytes();
-        let capacity = self.used_bytes() + self.free_bytes();
-        let (mut best, mut left) = (1, 0);
-        for slot in 1..count {
-            let before = left;
-            left += self.record_bytes(slot - 1);
-            let fits = fences + left + self.prefix_len() + self.suffix(slot).len() <= capacity;
-            // The first slot is taken whatever it costs; after it, each that gets nearer.
-            if slot > 1 && (!fits || before.abs_diff(target) <= left.abs_diff(target)) {
-                break;
+        let mut best: Option<(usize, usize)> = None;
+        let mut below = 0;
+        for slot in 1..self.count() {
+            below += self.record_bytes(slot - 1);
+            let distance = below.abs_diff(target);
+            let is_nearer = best.is_none_or(|(nearest, _)| distance < nearest);
+            if is_nearer && self.halves_fit(slot, below, total - below) {
+                best = Some((distance, slot));
             }
-            best = slot;
         }
-        Some(best)
+        best.map(|(_, slot)| slot)
+    }
+
+    /// Whether both halves of a split at `slot` fit; `below` and `above` are the bytes of their
+    /// records as they stand here.
+    fn halves_fit(&self, slot: usize, below: usize, above: usize) -> bool {
+        let shape = Shape { foster: None, ..Shape::of(*self) };
+        let capacity = self.used_bytes() + self.free_bytes();
+        let key_len = self.prefix_len() + self.suffix(slot).len();
+        if shape.fence_bytes() + key_len + below > capacity {
+            return false;
+        }
+        let high_len = shape.high.map_or(0, <[u8]>::len);
+        let foster_len = self.foster_link().map_or(0, |(_, key)| key.len());
+        let upper = key_len + high_len + foster_len + above;
+        // The upper half's prefix may be longer, which makes each of its records shorter.
+        let gained = |high: &[u8]| {
+            let prefix_len = self.prefix_len();
+            let rest = high.get(prefix_len..).unwrap_or(&[]);
+            common_len(self.suffix(slot), rest) * (self.count() - slot)
+        };
+        upper <= capacity || upper - shape.high.map_or(0, gained).min(above) <= capacity
+    }
+
+    /// How many bytes of records the lower half should keep for insertions that go on as they did
+    /// before the one at `insert_at`.
+    fn pattern_target(&self, insert_at: usize, total: usize) -> usize {
+        let end_part = total / END_PART;
+        if insert_at >= self.count() {
+            return total - end_part;
+        }
+        let below = self.bytes_of(0, insert_at);
+        // A branch's first record is its low fence: nothing is ever inserted before it.
+        if insert_at <= self.first_searched() {
+            return below.max(end_part);
+        }
+        let above = total - below;
+        let (rises, falls) = self.direction(insert_at, (below, above));
+        // Split right behind the record before the insertion, the lower half has the sequence's
+        // next keys; split right before that record, the upper half has them.
+        let keep_last = below - self.record_bytes(insert_at - 1);
+        match (rises, falls) {
+            (false, false) => total / 2,
+            (true, false) => below,
+            (false, true) if below <= total / SMALL_PART => below,
+            (false, true) => keep_last,
+            // From both sides towards the middle: the larger side is done.
+            (true, true) if above >= below => below,
+            (true, true) => keep_last,
+        }
+    }
+
+    /// Whether the keys around an insertion rose up to it, or fell down to it; `below` and `above`
+    /// are the bytes on its two sides.
+    fn direction(&self, insert_at: usize, (below, above): (usize, usize)) -> (bool, bool) {
+        let total = below + above;
+        let min_at = |side| if side <= total / SMALL_PART { RUN_MIN - 1 } else { RUN_MIN };
+        let rises = self.rising_run(insert_at, self.age(insert_at)) >= min_at(above);
+        let falls = self.falling_run(insert_at, self.age(insert_at - 1)) >= min_at(below);
+        if rises || falls {
+            return (rises, falls);
+        }
+        // Two sequences that meet here: each came in order, neither as a whole after the other.
+        let oldest = (insert_at..self.count()).map(|slot| self.age(slot)).max().unwrap_or(0);
+        let meet = self.rising_run(insert_at, oldest) >= RUN_MIN
+            && self.falling_run(insert_at, usize::MAX) >= RUN_MIN;
+        (meet, meet)
+    }
+
+    /// How many records right below `slot` came in rising order, each after the age `than`.
+    fn rising_run(&self, slot: usize, than: usize) -> usize {
+        let in_order = |at: usize| at + 1 == slot || self.age(at) > self.age(at + 1);
+        (0..slot).rev().take_while(|&at| self.age(at) < than && in_order(at)).count()
+    }
+
+    /// How many records from `slot` on came in falling order, each after the age `than`.
+    fn falling_run(&self, slot: usize, than: usize) -> usize {
+        let in_order = |at: usize| at == slot || self.age(at) > self.age(at - 1);
+        (slot..self.count()).take_while(|&at| self.age(at) < than && in_order(at)).count()
+    }
+
+    /// The older of two records has the greater age, unless both came before the last split: then
+    /// the one with the smaller key has.
+    fn age(&self, slot: usize) -> usize {
+        self.slot(slot).offset()
     }
 
     /// Replaces `image` by the image of the node that holds the records from `slot` on: the upper
@@ -70,11 +192,15 @@ impl Node<'_, [u8]> {
         self.pack(Shape::of(*self), 0, image)
     }
 
-    /// Whether this node has room for everything in `right`, its foster child or right neighbour.
-    /// Costs as much as doing it; a cheap estimate is the sum of both
-    /// [`used_bytes`](Node::used_bytes).
-    pub(crate) fn fits_absorbed(&self, right: Node<'_, [u8]>, keep_fence: bool) -> bool {
-        absorbed(*self, right, keep_fence).is_some()
+    /// The bytes in use in the node that this one becomes by absorbing `right`, its foster child
+    /// or right neighbour; `None` if that has no room for both. Costs as much as doing it.
+    pub(crate) fn used_absorbed(&self, right: Node<'_, [u8]>, keep_fence: bool) -> Option<usize> {
+        absorbed(*self, right, keep_fence).map(|built| built.used_bytes())
+    }
+
+    /// Bytes of the node's fences.
+    pub(crate) fn fence_bytes(&self) -> usize {
+        Shape::of(*self).fence_bytes()
     }
 
     fn pack(&self, shape: Shape<'_>, from: usize, image: &mut Vec<u8>) -> bool {
@@ -86,7 +212,15 @@ impl Node<'_, [u8]> {
         true
     }
 
+    /// Bytes of the records at `from..to`, slots included.
+    fn bytes_of(&self, from: usize, to: usize) -> usize {
+        (from..to).map(|slot| self.record_bytes(slot)).sum()
+    }
+
     fn record_bytes(&self, slot: usize) -> usize {
         RECORD_OVERHEAD + self.suffix(slot).len() + self.value_len(slot)
     }
 }
+
+#[cfg(test)]
+mod tests;

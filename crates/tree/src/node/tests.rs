@@ -6,7 +6,7 @@ use clearway_base::{PAGE_SIZE, PageId, TreeId};
 use proptest::prelude::*;
 
 use super::layout::{KIND, SLOTS};
-use super::{Image, Kind, Limits, Node, NodeMut, Place, Record, mark_freed};
+use super::{Division, Image, Kind, Limits, Node, NodeMut, Place, Record, mark_freed};
 
 const TREE: TreeId = TreeId(7);
 
@@ -157,7 +157,8 @@ proptest! {
         let mut left = empty(0, node_bytes, b"", Some(&high));
         let kept = fill(&mut left, &records);
         let before = left;
-        let Some(slot) = Node::new(&left[..]).split_slot(insert_at) else { return Ok(()) };
+        let slot = Node::new(&left[..]).split_slot(insert_at, Division::ByPattern);
+        let Some(slot) = slot else { return Ok(()) };
         let separator = Node::new(&left[..]).key(slot);
         let mut image = Vec::new();
         prop_assert!(Node::new(&left[..]).upper_image_into(slot, &mut image));
@@ -181,7 +182,7 @@ proptest! {
 
         // Back again, as a foster child.
         let mut again = left;
-        prop_assert!(Node::new(&again[..]).fits_absorbed(r, true));
+        prop_assert!(Node::new(&again[..]).used_absorbed(r, true).is_some());
         prop_assert!(NodeMut::new(&mut again).absorb(r, true));
         let mut expected = before;
         NodeMut::new(&mut expected).compact();
@@ -249,7 +250,7 @@ proptest! {
         for slot in 0..4 {
             prop_assert!(node.insert(slot, &long(2 + slot as u8), record));
         }
-        let slot = node.read().split_slot(2).unwrap();
+        let slot = node.read().split_slot(2, Division::ByPattern).unwrap();
         let separator = node.read().key(slot);
         prop_assert!(node.truncate(slot, PageId(5), &separator));
         prop_assert!(node.read().fits(limits.key_len_max, value.len()));
@@ -273,10 +274,15 @@ fn exercise(page: &mut Page, key: &[u8]) {
     node.low_fence_into(&mut out);
     node.high_fence_into(&mut out);
     node.end_into(&mut out);
-    let _ = (node.free_bytes(), node.used_bytes(), node.fits(5, 5), node.split_slot(found));
+    let _ = (
+        node.free_bytes(),
+        node.used_bytes(),
+        node.fits(5, 5),
+        node.split_slot(found, Division::ByPattern),
+    );
     if node.image_into(&mut out) {
         let copy = Image::parse(&out).map(|image| image.to_page());
-        let _ = copy.map(|copy| node.fits_absorbed(Node::new(&copy[..]), true));
+        let _ = copy.map(|copy| node.used_absorbed(Node::new(&copy[..]), true));
     }
     let count = node.count();
     for change in 0..12 {
@@ -298,44 +304,6 @@ fn exercise(page: &mut Page, key: &[u8]) {
             _ => mark_freed(&mut page),
         }
     }
-}
-
-#[test]
-fn append_split_leaves_the_left_node_nearly_full() {
-    let mut page = empty(0, PAGE_SIZE, b"", None);
-    let records = (0..200u64).map(|i| (i.to_be_bytes().to_vec(), (vec![0; 100], false))).collect();
-    let count = fill(&mut page, &records).len();
-    let node = Node::new(&page[..]);
-    let slot = node.split_slot(count).unwrap();
-    assert!(slot * 100 / count >= 90 && slot < count, "{slot} of {count}");
-    let slot = node.split_slot(0).unwrap();
-    assert!(slot * 100 / count <= 10 && slot > 0, "{slot} of {count}");
-    let slot = node.split_slot(count / 3).unwrap();
-    assert!((45..=55).contains(&(slot * 100 / count)), "{slot} of {count}");
-}
-
-#[test]
-fn insertion_near_the_end_splits_where_it_goes() {
-    let mut page = empty(0, PAGE_SIZE, b"", None);
-    let records = (0..80u64).map(|k| (k.to_be_bytes().to_vec(), (vec![7; 60], false)));
-    let count = fill(&mut page, &records.collect()).len();
-    assert_eq!(count, 80);
-    let node = Node::new(&page[..]);
-    // A sequence that ends three records before the next one's begin: it keeps its leaf.
-    assert_eq!(node.split_slot(77), Some(77));
-    // Too much behind it for that: by bytes in the middle.
-    assert_eq!(node.split_slot(60), Some(40));
-}
-
-#[test]
-fn append_split_leaves_room_for_a_long_foster_key() {
-    let (low, high) = ([b'a'; 40], [&[b'a'; 40][..], b"z"].concat());
-    let mut page = empty(0, 512, &low, Some(&high));
-    let key = |i: u8| [&low[..], &[b'b', i]].concat();
-    let count = fill(&mut page, &(0..40).map(|i| (key(i), (Vec::new(), false))).collect()).len();
-    let slot = Node::new(&page[..]).split_slot(count).unwrap();
-    let separator = key(slot as u8);
-    assert!(slot > count / 2 && NodeMut::new(&mut page).truncate(slot, PageId(9), &separator));
 }
 
 #[test]

@@ -245,7 +245,7 @@ impl<'a> NodeMut<'a> {
 
     /// Takes over range, records and foster child of the node to the right, its foster child or
     /// its neighbour. With `keep_fence` the border between them becomes a ghost if it is no record.
-    /// `false` if the result does not fit; see [`Node::fits_absorbed`].
+    /// `false` if the result does not fit; see [`Node::used_absorbed`].
     pub(crate) fn absorb(&mut self, right: Node<'_, [u8]>, keep_fence: bool) -> bool {
         let built = absorbed(self.read(), right, keep_fence);
         self.install(built)

@@ -35,10 +35,12 @@ struct Pair {
 }
 
 impl Tree {
-    /// Whether a node is empty enough to look for a neighbour: less than a third is used.
+    /// Whether a node is empty enough to look for a neighbour: its records take less than a third
+    /// of what its fences leave, or it is a branch that leads to one child only. (With long keys,
+    /// fences alone take more than a third of a node.)
     pub(crate) fn is_sparse(node: Node<'_, [u8]>) -> bool {
-        let used = node.used_bytes();
-        node.count() == 0 || used * 3 < used + node.free_bytes()
+        let records = node.used_bytes().saturating_sub(node.fence_bytes());
+        node.count() <= usize::from(node.is_branch()) || records * 3 < records + node.free_bytes()
     }
 
     /// Merges the node of `key` on `level` with its right or left neighbour, if they fit well
@@ -164,10 +166,13 @@ impl Tree {
 /// stand between them.
 fn fit_together(left: &[u8], right: &[u8], keep_fence: bool) -> bool {
     let (left, right) = (Node::new(left), Node::new(right));
+    if left.foster().is_some() {
+        return false;
+    }
+    // A leaf without records, or a branch with one child, serves nobody, whatever the outcome.
+    let is_useless = |node: Node<'_, [u8]>| node.count() <= usize::from(node.is_branch());
     let capacity = left.used_bytes() + left.free_bytes();
-    let either_empty = left.count() == 0 || right.count() == 0;
-    let sum = left.used_bytes() + right.used_bytes();
-    left.foster().is_none()
-        && (either_empty || sum * 16 <= capacity * FULL_SIXTEENTHS)
-        && left.fits_absorbed(right, keep_fence)
+    left.used_absorbed(right, keep_fence).is_some_and(|used| {
+        is_useless(left) || is_useless(right) || used * 16 <= capacity * FULL_SIXTEENTHS
+    })
 }

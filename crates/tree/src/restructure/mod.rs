@@ -46,10 +46,11 @@ use clearway_base::{
 };
 use clearway_pool::{ExclusivePage, SharedPage};
 
-use crate::descend::Debt;
-use crate::node::Node;
+use crate::descend::PendingAdoption;
+use crate::node::{Division, Node};
 use crate::op::{self, Op, SystemOp};
 use crate::{Context, LeafHint, SpaceMap, Tree};
+use adopt::Adoption;
 
 /// Log bytes of a system transaction that carries a node's image and allocates or frees a page:
 /// image, map page's format, and codes, ids, slots, log header.
@@ -58,17 +59,21 @@ const IMAGE_RESERVE: usize = PAGE_SIZE + SpaceMap::ALLOCATE_RESERVE + 256;
 /// Log bytes of a ghost reclamation: at most 1,017 slots of at most two bytes, and the rest.
 const RECLAIM_RESERVE: usize = 1017 * 2 + 128;
 
-/// Rounds of making room. The first reclaims and splits; the half that owns the key may have to be
-/// split again if records are large, and others may fill it meanwhile.
-const ROUNDS_MAX: usize = 64;
+/// Splits of one leaf, one after another, after which the record that needs room has it: two as
+/// insertions' pattern suggests, then two in the middle, which always suffice
+/// ([`split_slot`](Node::split_slot)).
+const SPLITS_MAX: usize = 4;
 
 /// Foster children that one visit to a path has adopted: more than a path has levels.
-const SETTLE_MAX: usize = 32;
+const ADOPTIONS_MAX: usize = 32;
 
 impl Tree {
     /// Makes room in the leaf of `key` for its record to have a value of `value_len` bytes: the
-    /// record that is there, or a new one. By the time the caller looks again, others may have
-    /// taken the room; then it asks again. No latch is held.
+    /// record that is there, or a new one. By the time the caller looks again, other threads may
+    /// have taken the room; then it asks again. No latch is held.
+    ///
+    /// # Errors
+    /// `CorruptPage` if the leaf's records do not add up; `DiskFull`, and what the log returns.
     #[cold]
     pub(crate) fn make_room<C: Context>(
         &self,
@@ -77,47 +82,92 @@ impl Tree {
         key: &[u8],
         value_len: usize,
     ) -> Result<()> {
-        for round in 0..ROUNDS_MAX {
+        // Splits since another thread last changed the leaf, and the LSN that the last one left.
+        let (mut splits, mut split_lsn) = (0, None);
+        loop {
             ctx.reserve(IMAGE_RESERVE + RECLAIM_RESERVE)?;
             self.space.prepare(ctx, 1)?;
             let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut None)?;
-            if has_room(&leaf, key, value_len) {
-                drop(leaf);
-                if round > 0 {
-                    // One split brings at most one foster child to each level, as adoptions fill
-                    // branches. All are paid for now: with hints, descents may be rare, and chains
-                    // would grow faster than writers that happen to meet them shorten them.
-                    let _ = self.settle_path(ctx, key);
-                }
-                return Ok(());
+            if split_lsn.is_some_and(|lsn| lsn != leaf.page_lsn()) {
+                splits = 0;
             }
-            self.reclaim(ctx, &mut leaf, Some(key))?;
-            if has_room(&leaf, key, value_len) {
-                return Ok(());
+            if !has_room(&leaf, key, value_len) {
+                self.reclaim(ctx, &mut leaf, Some(key))?;
             }
+            if has_room(&leaf, key, value_len) {
+                break;
+            }
+            if splits == SPLITS_MAX {
+                return Err(self.misplaced(leaf.id(), "splitting makes no room".into()));
+            }
+            let division =
+                if splits < SPLITS_MAX / 2 { Division::ByPattern } else { Division::Even };
             let (Ok(slot) | Err(slot)) = Node::new(&*leaf).find(key);
-            self.split(ctx, &mut leaf, slot)?;
+            self.split(ctx, &mut leaf, slot, division)?;
+            splits += 1;
+            split_lsn = Some(leaf.page_lsn());
         }
-        Err(self.misplaced(hint.page, "splitting makes no room".into()))
+        if split_lsn.is_some() {
+            // One split brings at most one foster child to each level, as adoptions fill branches.
+            // All are adopted now: with hints, descents may be rare, and chains would grow faster
+            // than the writers that happen to meet them shorten them.
+            self.adopt_path(ctx, key);
+        }
+        Ok(())
     }
 
-    /// Has a foster child that a descent met adopted. The operation that met it is done, and its
-    /// outcome does not depend on this, so a failure is left to whoever fails on it next.
+    /// Has a foster child adopted that the descent to `key` met. The operation that met it is done,
+    /// and its outcome does not depend on this: what fails is left to upkeep.
     #[inline]
-    pub(crate) fn settle_debt<C: Context>(&self, ctx: &mut C, debt: Option<Debt>) {
-        if let Some(debt) = debt {
-            let _ = self.adopt(ctx, debt);
+    pub(crate) fn adopt_pending<C: Context>(
+        &self,
+        ctx: &mut C,
+        key: &[u8],
+        pending: Option<PendingAdoption>,
+    ) {
+        if let Some(pending) = pending
+            && let Ok(Adoption::Busy) | Err(_) = self.adopt(ctx, pending)
+        {
+            ctx.defer_maintenance(self.id, key);
         }
     }
 
-    /// Has foster children on the path to `key` adopted until there are none, or until one must
-    /// wait for a latch.
-    pub(crate) fn settle_path<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
-        for _ in 0..SETTLE_MAX {
-            match self.debt_on_path(key)? {
-                Some(debt) if self.adopt(ctx, debt)? => {}
-                _ => break,
+    /// Has the foster children on the path to `key` adopted; what fails is left to upkeep.
+    fn adopt_path<C: Context>(&self, ctx: &mut C, key: &[u8]) {
+        if !matches!(self.try_adopt_path(ctx, key), Ok(true)) {
+            ctx.defer_maintenance(self.id, key);
+        }
+    }
+
+    /// Has foster children on the path to `key` adopted, and those behind them in their chains.
+    /// `false` if some are left: a latch was taken, or the chains are long.
+    pub(crate) fn try_adopt_path<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<bool> {
+        let mut at = key.to_vec();
+        for _ in 0..ADOPTIONS_MAX {
+            let Some(pending) = self.pending_on_path(&at)? else {
+                if at == key {
+                    return Ok(true);
+                }
+                at.clear();
+                at.extend_from_slice(key);
+                continue;
+            };
+            match self.adopt(ctx, pending)? {
+                Adoption::Busy => return Ok(false),
+                Adoption::Adopted(page) => self.rest_of_chain(page, &mut at)?,
+                Adoption::Gone | Adoption::RoomMade => {}
             }
+        }
+        Ok(false)
+    }
+
+    /// Replaces `at` by the low fence of a node that was just adopted, if it has a foster child
+    /// itself: descents for smaller keys do not come to that any more.
+    fn rest_of_chain(&self, page: PageId, at: &mut Vec<u8>) -> Result<()> {
+        let page = self.look(page)?;
+        let node = Node::new(&*page);
+        if self.is_node_at(&page, node.level()) && node.foster().is_some() {
+            node.low_fence_into(at);
         }
         Ok(())
     }

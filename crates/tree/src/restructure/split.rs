@@ -6,28 +6,28 @@ use clearway_pool::ExclusivePage;
 
 use super::Tree;
 use crate::Context;
-use crate::node::{Image, Node};
+use crate::node::{Division, Image, Node};
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
 use crate::space::Allocation;
 
 impl Tree {
     /// Moves the upper records of a latched node to a new foster child. `insert_at` is the slot
-    /// where room is wanted: insertions at the end leave the node nearly full, since more will
-    /// follow there. The caller has reserved log space and prepared the space map.
+    /// where room is wanted. The caller has reserved log space and prepared the space map.
     ///
     /// # Errors
-    /// `CorruptPage` for a node that is full with fewer than two records, which the limits on keys
-    /// and values rule out; `DiskFull`, and what the log returns.
+    /// `CorruptPage` for a node that is full and has no slot to be split at, which the limits on
+    /// keys and values rule out; `DiskFull`, and what the log returns.
     pub(super) fn split<'a, C: Context>(
         &'a self,
         ctx: &mut C,
         node: &mut ExclusivePage<'a>,
         insert_at: usize,
+        division: Division,
     ) -> Result<()> {
         let mut scratch = Scratch::borrow();
         let view = Node::new(&**node);
-        let slot = view.split_slot(insert_at);
+        let slot = view.split_slot(insert_at, division);
         let image = match slot {
             Some(slot) if view.upper_image_into(slot, &mut scratch.value) => {
                 Image::parse(&scratch.value)
@@ -35,7 +35,7 @@ impl Tree {
             _ => None,
         };
         let (Some(slot), Some(image)) = (slot, image) else {
-            return Err(self.misplaced(node.id(), "full, and too few records to split".into()));
+            return Err(self.misplaced(node.id(), "full, and no slot to split it at".into()));
         };
         let Allocation { mut map, page: mut right } = self.space.allocate(ctx)?;
         let (left, tree) = (node.id(), self.id);

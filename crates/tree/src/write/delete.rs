@@ -24,12 +24,12 @@ impl Tree {
         self.check_key(key)?;
         ctx.expect(self.lock_of(key));
         let mut waited = Waited::default();
-        let mut debt = None;
+        let mut pending = None;
         loop {
             // The operation and its undo each carry the old value, which stands in the leaf.
             ctx.reserve(2 * (key.len() + self.limits.record_len_max + OP_OVERHEAD))?;
             let (mut leaf, known): (ExclusivePage<'_>, _) =
-                self.leaf_and_slot(key, hint, &mut debt)?;
+                self.leaf_and_slot(key, hint, &mut pending)?;
             let node = Node::new(&*leaf);
             let found = match self.lock_for_write(ctx, node, key, known, Absent::Read, &mut waited)
             {
@@ -56,7 +56,7 @@ impl Tree {
             }
             self.note_sparse(ctx, Node::new(&*leaf), key);
             drop(leaf);
-            self.settle_debt(ctx, debt);
+            self.adopt_pending(ctx, key, pending);
             return Ok(());
         }
     }

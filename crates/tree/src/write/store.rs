@@ -18,7 +18,7 @@ use clearway_base::{
 use clearway_pool::ExclusivePage;
 
 use super::{Absent, OP_OVERHEAD, Verdict};
-use crate::descend::Debt;
+use crate::descend::PendingAdoption;
 use crate::locking::Waited;
 use crate::node::Node;
 use crate::op::{self, Change, Op, UserOp};
@@ -106,17 +106,17 @@ impl Tree {
     ) -> Result<Option<bool>> {
         ctx.expect(self.lock_of(key));
         let mut waited = Waited::default();
-        let mut debt = None;
+        let mut pending = None;
         // The old value's length is not known yet; it is at most the longest inline record. Twice,
         // for the undo.
         let new_len = stored.map_or(0, |stored| stored.bytes.len());
         let bytes = key.len() + new_len + self.limits.record_len_max + OP_OVERHEAD;
         loop {
             ctx.reserve(2 * bytes)?;
-            match self.store_look(ctx, hint, key, stored, goal, (&mut waited, &mut debt))? {
+            match self.store_look(ctx, hint, key, stored, goal, (&mut waited, &mut pending))? {
                 Look::Done(replaced) => {
                     waited.give_back(ctx);
-                    self.settle_debt(ctx, debt);
+                    self.adopt_pending(ctx, key, pending);
                     return Ok(Some(replaced));
                 }
                 Look::Chain => {
@@ -139,9 +139,9 @@ impl Tree {
         key: &[u8],
         stored: Option<Stored<'_>>,
         goal: Goal,
-        (waited, debt): (&mut Waited, &mut Option<Debt>),
+        (waited, pending): (&mut Waited, &mut Option<PendingAdoption>),
     ) -> Result<Look> {
-        let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, debt)?;
+        let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, pending)?;
         let node = Node::new(&*leaf);
         if zoo::has(Bug::DuplicateNotLocked)
             && goal == Goal::Insert
@@ -178,6 +178,7 @@ impl Tree {
             },
         };
         let (Ok(slot) | Err(slot)) = found;
+        let shrinks = live && stored.bytes.len() < node.value_len(slot) && !Tree::is_sparse(node);
         let op = UserOp { page: leaf.id(), tree: self.id, slot, key, change };
         if matches!(op.change, Change::Delta { new: [], .. }) {
             return Ok(Look::Done(true)); // The value is what it was.
@@ -190,6 +191,9 @@ impl Tree {
         op::perform_decoded(ctx, Context::log_user, &op, &scratch.body, &mut [&mut leaf])?;
         if let Some(reference) = dropped {
             ctx.defer_free(self.id, &reference);
+        }
+        if shrinks && Tree::is_sparse(Node::new(&*leaf)) {
+            ctx.defer_maintenance(self.id, key);
         }
         Ok(Look::Done(live))
     }

@@ -10,7 +10,7 @@ use clearway_base::{PAGE_SIZE, PageId, TreeId};
 use proptest::prelude::*;
 
 use super::super::*;
-use crate::node::{Image, Node, Place};
+use crate::node::{Division, Image, Node, Place};
 
 const TREE: TreeId = TreeId(3);
 const MAP: PageId = PageId(2);
@@ -118,7 +118,9 @@ impl Mini {
     fn make_room(&mut self, key: &[u8]) -> bool {
         let left = self.leaf(key);
         let insert_at = self.node(left).find(key).unwrap_or_else(|slot| slot);
-        let Some(slot) = self.node(left).split_slot(insert_at) else { return false };
+        let Some(slot) = self.node(left).split_slot(insert_at, Division::ByPattern) else {
+            return false;
+        };
         let right = self.new_page();
         let mut image = Vec::new();
         assert!(self.node(left).upper_image_into(slot, &mut image));
@@ -199,7 +201,7 @@ impl Mini {
             return;
         }
         let (parent, right) = (ROOT, self.node(ROOT).child(slot + 1));
-        if self.node(left).fits_absorbed(self.node(right), keep_fence) {
+        if self.node(left).used_absorbed(self.node(right), keep_fence).is_some() {
             let image = self.image(right);
             let image = Image::parse(&image).unwrap();
             let tree = TREE;

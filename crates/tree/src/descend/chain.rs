@@ -1,0 +1,107 @@
+//! Along a chain of foster children, without coupled latches.
+//!
+//! A chain is short as long as parents adopt what descents note, but no length is wrong: a parent
+//! that is latched whenever an adoption is tried, or a crash before the adoption, leaves a longer
+//! one. What proves damage is a link: a foster child must start exactly at its predecessor's foster
+//! key, which lies above the predecessor's low fence.
+//!
+//! Invariants
+//! 1. *A walk ends.* It goes on only to a node that starts above the node before it, and there are
+//!    finitely many pages.
+//! 2. *No verdict without latches.* A link that seems broken is a reason to start the descent over:
+//!    the page may have been merged away and used again in between. The coupled descent
+//!    ([`latched`](super::latched)), to which a descent comes when starting over does not help,
+//!    reads both ends of a link under latches and reports damage.
+
+use clearway_base::{PageId, Result};
+use clearway_pool::OptimisticPage;
+
+use super::{Latched, Located};
+use crate::Tree;
+use crate::node::{Node, Place};
+
+impl Tree {
+    /// The branch on `level` that owns `key`, from `view` on along its chain. `None` to start over.
+    #[cold]
+    pub(super) fn along_chain<'a>(
+        &'a self,
+        mut view: OptimisticPage<'a>,
+        level: u8,
+        key: &[u8],
+    ) -> Result<Option<OptimisticPage<'a>>> {
+        let (mut low, mut start, mut found) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(foster) = Node::new(&view).foster_for(key) {
+            Node::new(&view).low_fence_into(&mut low);
+            Node::new(&view).foster_key_into(&mut start);
+            if view.validate().is_err() {
+                return Ok(None);
+            }
+            let child = self.pool.optimistic(foster)?;
+            if view.validate().is_err() {
+                return Ok(None);
+            }
+            self.check_visited(&child, level, key)?;
+            Node::new(&child).low_fence_into(&mut found);
+            if found != start || found <= low {
+                return Ok(None);
+            }
+            view = child;
+        }
+        Ok(Some(view))
+    }
+
+    /// Latches the leaf that owns `key` behind `leaf`, which says that `next` or a later foster
+    /// child does. `None` to start over.
+    #[cold]
+    pub(super) fn latch_in_chain<'a, L: Latched<'a>>(
+        &'a self,
+        mut leaf: L,
+        mut next: PageId,
+        key: &[u8],
+    ) -> Result<Option<(PageId, L)>> {
+        let mut low = Vec::new();
+        loop {
+            Node::new(&*leaf).low_fence_into(&mut low);
+            drop(leaf);
+            leaf = L::latch(&self.pool, next)?;
+            let place = self.leaf_place(&leaf, key);
+            if Node::new(&*leaf).low_fence() <= &low[..] {
+                return Ok(None);
+            }
+            match place {
+                Some(Place::Here) => return Ok(Some((next, leaf))),
+                Some(Place::Foster(foster)) => next = foster,
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// The node on `level` that owns `key`, from `at` on along its chain; `None` in it if the tree
+    /// is not that high. `None` to start over.
+    pub(super) fn locate_in_chain(
+        &self,
+        mut at: Located,
+        key: &[u8],
+        level: u8,
+    ) -> Result<Option<Option<Located>>> {
+        let (mut low, mut found) = (Vec::new(), Vec::new());
+        loop {
+            let page = self.pool.shared(at.page)?;
+            let node = Node::new(&*page);
+            if at.page == self.root && node.tree() == self.id && node.level() < level {
+                return Ok(Some(None));
+            }
+            node.low_fence_into(&mut found);
+            if at.is_foster && found <= low {
+                return Ok(None);
+            }
+            match node.place(key) {
+                Place::Foster(next) if self.is_node_at(&page, level) => {
+                    at = Located { page: next, above: at.page, is_foster: true };
+                }
+                _ => return Ok(Some(Some(at))),
+            }
+            std::mem::swap(&mut low, &mut found);
+        }
+    }
+}
