@@ -66,7 +66,7 @@ fn rows_of(db: &Database, count: u64) -> (u64, u64) {
 fn rows_inserted_newest_first_are_all_there() {
     let (disk, db, table) = with_tables();
     for n in 0..20_000 {
-        let _ = db.submit("put", |tx| tx.put(&table, falling(n), [7; 100])).unwrap();
+        drop(db.submit("put", |tx| tx.put(&table, falling(n), [7; 100])).unwrap());
     }
     db.sync().unwrap();
     assert_eq!(rows_of(&db, 20_000), (20_000, 20_000));
@@ -159,7 +159,7 @@ fn sixteen_threads_that_write_downwards_lose_nothing_and_chain_little() {
                     // Half of them share one sequence, the others have one each.
                     let key = if thread < 8 { n * 8 + thread } else { (thread << 32) + n };
                     let put = |tx: &mut Transaction| tx.put(table, falling(key), [7; 150]);
-                    let _ = db.submit("put", put).unwrap();
+                    drop(db.submit("put", put).unwrap());
                 }
                 running.fetch_sub(1, Ordering::SeqCst);
             });
