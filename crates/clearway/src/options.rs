@@ -6,6 +6,7 @@ use clearway_base::{Error, Result};
 use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
 use clearway_lock::{LockOptions, RangeProtocol, WaitLimit};
 use clearway_log::{Consolidation, GroupPolicy, Strategy};
+use clearway_sync::Process;
 use clearway_txn::{Creation, EarlyRelease, EngineOptions};
 
 use crate::Database;
@@ -330,6 +331,9 @@ impl Options {
     /// [`Corrupt`](crate::Error::Corrupt) and [`CorruptPage`](crate::Error::CorruptPage) for
     /// damage that recovery meets, [`BadOption`](Error::BadOption), and what the disk says.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        if Process::is_ruined() {
+            return Err(Error::Forked);
+        }
         let disk = match &self.storage {
             Storage::Given(disk) => Arc::clone(disk),
             Storage::Directory => {

@@ -12,7 +12,7 @@ use clearway_lock::LockTable;
 use clearway_log::Log;
 use clearway_pool::Pool;
 use clearway_sync::{
-    Mutex, Process,
+    Mutex, Process, Stay,
     atomic::{AtomicBool, Ordering},
     plain,
 };
@@ -50,6 +50,8 @@ pub struct Engine {
     /// How closing went; held while it goes on.
     outcome: Mutex<Option<Result<()>>>,
     recovery: RecoveryReport,
+    /// While the engine may have threads, forks of the process can open none.
+    _stay: Stay,
 }
 
 /// The catalogue's nodes are whole pages whatever the tables' are: names have their own limit.
@@ -61,9 +63,11 @@ impl Engine {
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::FormatTooNew`], [`Error::AlreadyOpen`],
     /// [`Error::Corrupt`] and [`Error::CorruptPage`] for what is on the disk;
-    /// [`Error::BadOption`]; and what the disk says. A failed opening loses nothing.
+    /// [`Error::BadOption`]; [`Error::Forked`]; and what the disk says. A failed opening loses
+    /// nothing.
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
+        let stay = Process::enter().ok_or(Error::Forked)?;
         let begun = Instant::now();
         // Once without the lock: a directory of other things is refused without a trace.
         superblock::find(&*disk)?;
@@ -87,7 +91,7 @@ impl Engine {
         let (core, background) = opening.ready();
         core.directory.keep(directory);
         let (background, outcome) = (Mutex::new(background), Mutex::new(None));
-        Ok(Arc::new(Engine { core, background, outcome, recovery }))
+        Ok(Arc::new(Engine { core, background, outcome, recovery, _stay: stay }))
     }
 
     #[cfg(test)]
