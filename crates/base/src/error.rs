@@ -222,8 +222,9 @@ pub enum Error {
     },
     /// The database was closed.
     Closed,
-    /// The database was opened before a `fork` of which this process is the child: only the process
-    /// that opened it may use it. Open databases after the fork, or let the child call `exec`.
+    /// This process is the child of a `fork` during which its parent had a database open. Only the
+    /// parent may use that, and the child can open no other. Fork before the first database is
+    /// opened, or let the child call `exec`.
     Forked,
 }
 
@@ -358,8 +359,8 @@ impl fmt::Display for Error {
             Closed => write!(f, "the database is closed"),
             Forked => write!(
                 f,
-                "this process is a fork of the one that opened the database, which alone may use \
-                 it: open databases after the fork, or exec in the child"
+                "this process was forked from one that had a database open, and cannot use \
+                 databases: fork before opening the first, or exec in the child"
             ),
         }
     }

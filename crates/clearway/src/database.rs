@@ -27,8 +27,10 @@ use crate::{
 /// forks itself after opening), each call on an inherited handle, and on the [`Transaction`],
 /// [`Cursor`](crate::Cursor), [`Pending`] and [`Pipeline`](crate::Pipeline) values of that handle,
 /// returns [`Error::Forked`] at once; calls without a `Result` report nothing. Dropping them there
-/// closes, writes and waits for nothing, and the parent's database goes on. The child may open
-/// other databases. (Where the kernel is older than 4.14, a check costs one `getpid`.)
+/// closes, writes and waits for nothing, and the parent's database goes on. The child cannot open
+/// another database either, because what it has inherited of sleeping threads cannot be used; after
+/// `exec` it can, and so can a child that was forked while no database was open, all handles
+/// dropped. (Where the kernel is older than 4.14, a check costs one `getpid`.)
 ///
 /// The child inherits the lock on the directory, because a lock of `flock` belongs to the open file
 /// and not to a process. A child that calls `exec` gives its copy up at once: all descriptors are

@@ -6,6 +6,7 @@ use clearway_base::{Error, Result};
 use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
 use clearway_lock::{LockOptions, RangeProtocol, WaitLimit};
 use clearway_log::{Consolidation, GroupPolicy, Strategy};
+use clearway_sync::Process;
 use clearway_txn::{Creation, EarlyRelease, EngineOptions};
 
 use crate::Database;
@@ -343,6 +344,9 @@ impl Options {
     ///   where a new one was to be created), [`Error::DiskFull`], [`Error::Poisoned`] after a
     ///   failed write.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        if Process::is_ruined() {
+            return Err(Error::Forked);
+        }
         let (disk, directory) = match &self.storage {
             Storage::Given(disk) => (Arc::clone(disk), None),
             Storage::Directory => {

@@ -32,9 +32,9 @@ pub use real::{
 
 pub use crossbeam_utils::CachePadded;
 pub use prefetch::{prefetch, prefetch_to_write};
-pub use process::Process;
 #[cfg(feature = "fork")]
 pub use process::child::Child;
+pub use process::{Process, Stay};
 pub use spin_latch::{SpinLatch, SpinLatchGuard};
 pub use trace::Trace;
 pub use waker::{ThreadWaker, block_on, wake};

@@ -17,6 +17,10 @@
 //! - PROCESS-3. A number is never 0, and differs from the numbers of all ancestors: the counter is
 //!   inherited and only goes up. Siblings may have equal numbers, but no value passes between them.
 //!
+//! A fork of a process with open databases cannot open any either: parking keeps a table of the
+//! threads that sleep, in the memory of their stacks. In the child those threads are gone and their
+//! stacks are used again, so the table is in ruins. [`Process::enter`] refuses that.
+//!
 //! Where the kernel refuses the advice, a process's number is its process id, and each check is one
 //! `getpid`. A child made by `clone` with the parent's memory (`vfork`, `posix_spawn`) is not a
 //! fork in this sense: it runs no code but `exec`.
@@ -48,6 +52,43 @@ impl Process {
     #[inline]
     pub fn is_current(self) -> bool {
         LINEAGE.is_current(self.0)
+    }
+}
+
+/// A stay in the process: while there is one, there may be threads that sleep.
+#[derive(Debug)]
+pub struct Stay(Process);
+
+/// The number of stays in this process, or at the fork in the parent.
+static STAYS: AtomicU32 = AtomicU32::new(0);
+/// The process that `STAYS` counts for.
+static STAYS_OF: AtomicU32 = AtomicU32::new(0);
+
+impl Process {
+    /// Begins a stay in the calling process; `None` if it was forked during one.
+    pub fn enter() -> Option<Stay> {
+        if Process::is_ruined() {
+            return None;
+        }
+        let process = Process::current();
+        // Relaxed, both: a fork copies what its own thread sees, and each thread that opened
+        // something has handed it to that one by other means.
+        STAYS_OF.store(process.0, Relaxed);
+        STAYS.fetch_add(1, Relaxed);
+        Some(Stay(process))
+    }
+
+    /// Whether the calling process was forked during a stay of its parent.
+    pub fn is_ruined() -> bool {
+        STAYS.load(Relaxed) > 0 && !Process(STAYS_OF.load(Relaxed)).is_current()
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        if self.0.is_current() {
+            STAYS.fetch_sub(1, Relaxed);
+        }
     }
 }
 
@@ -194,5 +235,17 @@ mod tests {
         });
         child.unwrap().wait(std::time::Duration::from_secs(20)).unwrap();
         assert!(parent.is_current());
+        let stay = Process::enter().unwrap();
+        let refused = || match Process::enter() {
+            None => Ok(()),
+            Some(_) => Err("the child of a stay has entered".into()),
+        };
+        let entered = || Process::enter().map(drop).ok_or_else(|| "it may enter".to_owned());
+        let run = |body: fn() -> Result<(), String>| {
+            child::Child::start(body).unwrap().wait(std::time::Duration::from_secs(20)).unwrap();
+        };
+        run(refused);
+        drop(stay);
+        run(entered);
     }
 }

@@ -12,7 +12,7 @@ use clearway_lock::LockTable;
 use clearway_log::{EpochMark, Lineage, Log, LogStart};
 use clearway_pool::Pool;
 use clearway_sync::{
-    Mutex, Process,
+    Mutex, Process, Stay,
     atomic::{AtomicBool, Ordering},
     plain,
 };
@@ -52,6 +52,8 @@ pub struct Engine {
     /// How closing went; held while it goes on.
     outcome: Mutex<Option<Result<()>>>,
     recovery: RecoveryReport,
+    /// While the engine may have threads, forks of the process can open none.
+    _stay: Stay,
 }
 
 /// The catalogue's nodes are whole pages whatever the tables' are: names have their own limit.
@@ -63,9 +65,11 @@ impl Engine {
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::FormatTooNew`], [`Error::AlreadyOpen`],
     /// [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::ForeignLog`] for what is on the
-    /// disk; [`Error::BadOption`]; and what the disk says. A failed opening loses nothing.
+    /// disk; [`Error::BadOption`]; [`Error::Forked`]; and what the disk says. A failed opening
+    /// loses nothing.
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
+        let stay = Process::enter().ok_or(Error::Forked)?;
         let begun = Instant::now();
         // Once without the lock: a directory of other things is refused without a trace, and so is
         // an empty one in which nothing may be created. (Where the lock's file is already, somebody
@@ -93,7 +97,7 @@ impl Engine {
         core.directory.keep(directory);
         core.upkeep.start();
         let (background, outcome) = (Mutex::new(background), Mutex::new(None));
-        Ok(Arc::new(Engine { core, background, outcome, recovery }))
+        Ok(Arc::new(Engine { core, background, outcome, recovery, _stay: stay }))
     }
 
     #[cfg(test)]
