@@ -41,7 +41,8 @@ const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
 /// A database directory of the operating system.
 pub struct OsDisk {
     dir: OwnedFd,
-    /// The directories below it that were used, by name.
+    /// The directories below it that were used, by name. The mutex is held for a look, or for the
+    /// opening of a directory; nothing is latched under it.
     subdirs: Mutex<Vec<(String, Arc<OwnedFd>)>>,
     path: PathBuf,
     direct: bool,
@@ -228,6 +229,14 @@ impl Disk for OsDisk {
         let guard = DirGuard { lock: fd };
         guard.leave_pid();
         Ok(Box::new(guard))
+    }
+
+    fn random(&self) -> Result<u64> {
+        let mut bytes = [0; 8];
+        // The kernel gives up to 256 bytes at once or not at all, except before its pool is ready.
+        patiently(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))
+            .map_err(|errno| self.error("draw a random number for", "", errno))?;
+        Ok(u64::from_le_bytes(bytes))
     }
 
     fn path(&self) -> PathBuf {

@@ -27,7 +27,7 @@
 //! - UPKEEP-2. A visit waits for no lock. It has finished a leaf only if no ghost is left there;
 //!   otherwise, and after any error, the leaf is visited again, after a delay that grows.
 //! - UPKEEP-3. The superblock says that upkeep is done only if the queue was empty when no
-//!   transaction could run any more. An opening takes that back before anything else is written.
+//!   transaction could run any more. An opening takes that back before it writes any log.
 //!
 //! A visit tries the latches of neighbours and parents, and leaves out what it cannot have. So a
 //! leaf that stays sparse, or a foster child that stays, is visited once more, and then left: the
@@ -170,7 +170,7 @@ fn maintain(slot: &mut Slot, tree: &Tree, key: &[u8], end: &mut Vec<u8>) -> Resu
     Ok(Left { leaf, met_held_ghost: slot.met_held_ghost.get() })
 }
 
-/// One stretch of the walk over a table's leaves; whether the walk is over.
+/// One stretch of the walk over a table's leaves; whether the walk is over, or has to wait.
 fn walk(core: &Arc<Core>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
     let mut position = from;
     let result = in_table(core, tree, |slot, tree| {
@@ -190,7 +190,11 @@ fn walk(core: &Arc<Core>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
         Err(error) => (Stretch::Failed(position), Err(error)),
     };
     let is_over = core.upkeep.walked(tree, stretch);
-    result.map(|()| is_over)
+    match result {
+        // A transaction has locked the whole table: nothing is wrong.
+        Err(Error::WouldBlock { .. }) => Ok(true),
+        result => result.map(|()| is_over),
+    }
 }
 
 /// Looks at the leaf of `position`, does what it needs, and moves `position` to the next leaf;

@@ -7,7 +7,10 @@ use clearway_base::{Error, Result};
 use clearway_disk::{CrashImage, Disk, Fault, PowerCut, SimDisk};
 use clearway_txn::Engine;
 
-use super::{tell, world::World};
+use super::{
+    tell,
+    world::{MAINTENANCE, World},
+};
 use crate::oracles::{
     Oracle, State, Verdict, Violation, check_quiet, check_same, check_structure, check_upkeep,
     read_state,
@@ -60,7 +63,7 @@ impl World {
                 1 => (0..self.sessions.len()).try_for_each(|at| self.operate(at))?,
                 2 => {
                     let result = self.engine().maintain();
-                    self.judge_result(result)?;
+                    self.judge_result(MAINTENANCE, result)?;
                 }
                 _ => self.checkpoint()?,
             }

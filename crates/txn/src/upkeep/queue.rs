@@ -276,7 +276,7 @@ impl State {
         }
         let (due, bytes) = (now + delay, LEAF_BYTES + leaf.1.len());
         if self.bytes + bytes > BYTES_MAX {
-            self.mark(leaf.0, due);
+            self.replace_leaves(leaf.0, due);
         } else {
             self.bytes += bytes;
             self.by_due.insert((due, leaf.clone()));
@@ -285,21 +285,24 @@ impl State {
         due
     }
 
-    /// The walk takes the place of the table's leaves (Q1), those included that come later and
-    /// find no room.
+    /// Marks a table.
     fn mark(&mut self, tree: TreeId, due: Instant) {
-        let first = (tree, Vec::new());
-        let mut after = self.leaves.split_off(&first);
-        let next = TreeId(tree.0.saturating_add(1));
-        let mut others = after.split_off(&(next, Vec::new()));
-        self.leaves.append(&mut others);
-        for (leaf, waiting) in after {
-            self.bytes -= LEAF_BYTES + leaf.1.len();
-            self.by_due.remove(&(waiting.due, leaf));
-        }
         let fresh = Walk { position: Vec::new(), due, under_way: false, again: false, delays: 0 };
         let walk = self.walks.entry(tree).or_insert(fresh);
         walk.again |= walk.under_way || !walk.position.is_empty();
+    }
+
+    /// Marks a table, and forgets its leaves: the walk takes their place (Q1).
+    fn replace_leaves(&mut self, tree: TreeId, due: Instant) {
+        let mut leaves = self.leaves.split_off(&(tree, Vec::new()));
+        let next = TreeId(tree.0.saturating_add(1));
+        let mut others = leaves.split_off(&(next, Vec::new()));
+        self.leaves.append(&mut others);
+        for (leaf, waiting) in leaves {
+            self.bytes -= LEAF_BYTES + leaf.1.len();
+            self.by_due.remove(&(waiting.due, leaf));
+        }
+        self.mark(tree, due);
     }
 
     fn take_due(&mut self, now: Instant) -> Option<Work> {
