@@ -53,7 +53,7 @@ use crate::{
     registry::{Public, SLOTS_MAX, TRANSACTIONS_MAX, txn_id, who},
     table::Table,
     undo::UndoList,
-    upkeep::LeafKey,
+    upkeep::Report,
 };
 
 /// Tables whose leaf hints a slot remembers from one transaction to the next.
@@ -100,7 +100,7 @@ pub(crate) struct Slot {
     pub(crate) savepoints: Vec<(u64, usize)>,
     pub(crate) savepoint_serial: u64,
     /// Leaves to report to upkeep.
-    pub(crate) reported: Vec<LeafKey>,
+    pub(crate) reported: Vec<Report>,
     /// Values to free once the transaction has committed.
     pub(crate) frees: DeferredFrees,
     /// While deferred frees are done.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use clearway_disk::MemoryDisk;
+use clearway_lock::AbsoluteMode;
 use clearway_txn::{Engine, EngineOptions, Table, VerifyReport};
 
 use rig::{commit, contents, open, open_with, options, put, start};
@@ -159,4 +160,19 @@ fn a_database_that_was_closed_in_order_and_tidy_is_not_walked() {
     assert_eq!(engine.stats().upkeep_walks, 2, "the table and the catalogue");
     maintain(&engine);
     assert_eq!((engine.stats().upkeep_leaves, engine.stats().upkeep_walks), (0, 0));
+}
+
+#[test]
+fn a_locked_table_is_walked_when_its_lock_is_free() {
+    let disk = with_a_loser();
+    let engine = open(&disk);
+    let table = engine.open_table("t").unwrap();
+    let mut holder = engine.begin();
+    holder.lock_table(&table, AbsoluteMode::Exclusive).unwrap();
+    maintain(&engine);
+    let stats = engine.stats();
+    assert!(stats.upkeep_leaves > 0 && stats.upkeep_walks == 1, "{stats:?}");
+    commit(&engine, holder);
+    maintain(&engine);
+    check_tidy(&engine);
 }

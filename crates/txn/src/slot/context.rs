@@ -9,7 +9,7 @@ use clearway_log::{Record, record_bytes};
 use clearway_tree::Context;
 
 use super::Slot;
-use crate::record;
+use crate::{record, upkeep::Report};
 
 impl Context for Slot {
     #[inline]
@@ -156,9 +156,9 @@ impl Context for Slot {
     }
 
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {
-        // Most often it is the leaf that was reported last.
-        if self.reported.last().is_none_or(|last| last.0 != tree || last.1 != key) {
-            self.reported.push((tree, key.to_vec()));
+        match self.reported.last_mut() {
+            Some(last) if last.leaf.0 == tree && last.leaf.1 == key => last.again = true,
+            _ => self.reported.push(Report { leaf: (tree, key.to_vec()), again: false }),
         }
     }
 }

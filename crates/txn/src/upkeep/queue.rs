@@ -29,9 +29,12 @@ pub(crate) type LeafKey = (TreeId, Vec<u8>);
 const BYTES_MAX: usize = 4 << 20;
 /// What a leaf takes beside its key: two tree nodes' entries, the allocation of the key.
 const LEAF_BYTES: usize = 104;
-/// From the report of a leaf to the first visit. The locks of whoever reported it are free by then
-/// in most cases, and neighbouring deletions have become one visit's work.
-const DELAY: Duration = Duration::from_millis(100);
+/// From the first report of a leaf to its first visit. Deletions all over a table report leaves
+/// that have one ghost each: by then such a leaf has several, for the same visit.
+const DELAY: Duration = Duration::from_secs(1);
+/// The same for a leaf that is reported again before that visit: much of it are ghosts. The locks
+/// on them are free by then in most cases.
+const DELAY_AGAIN: Duration = Duration::from_millis(100);
 /// From the first visit to the second; then twice as long each time.
 const BACKOFF: Duration = Duration::from_millis(200);
 /// The longest delay is 2⁵ times the first: 6.4 s. With 40,000 leaves that is 6,000 visits a
@@ -41,6 +44,13 @@ const BACKOFF_DOUBLINGS: u32 = 5;
 const WALK_PAUSE: Duration = Duration::from_millis(2);
 /// See Q3.
 const VISITS_IN_TURN: u32 = 64;
+
+/// What a transaction says of a leaf.
+pub(crate) struct Report {
+    pub(crate) leaf: LeafKey,
+    /// It said so more than once.
+    pub(crate) again: bool,
+}
 
 /// See the module.
 #[derive(Default)]
@@ -123,14 +133,16 @@ impl UpkeepQueue {
         self.state.lock().stopping
     }
 
-    /// Takes in leaves, each to be visited after [`DELAY`].
-    pub(crate) fn push(&self, leaves: impl IntoIterator<Item = LeafKey>) {
+    /// Takes in leaves.
+    pub(crate) fn push(&self, reports: impl IntoIterator<Item = Report>) {
         let now = Instant::now();
         let mut state = self.state.lock();
-        for leaf in leaves {
-            state.push(Arc::new(leaf), now + DELAY, 0);
+        let mut earliest = now + DELAY;
+        for report in reports {
+            let delay = if report.again { DELAY_AGAIN } else { DELAY };
+            earliest = earliest.min(state.push(Arc::new(report.leaf), now, delay, 0));
         }
-        self.wake(state.asleep, now + DELAY);
+        self.wake(state.asleep, earliest);
     }
 
     /// Marks a whole table.
@@ -196,7 +208,7 @@ impl UpkeepQueue {
         state.visiting -= 1;
         state.visits += 1;
         if repeat {
-            state.push(leaf, Instant::now() + backoff(visits), visits);
+            state.push(leaf, Instant::now(), backoff(visits), visits);
         }
     }
 
@@ -205,7 +217,7 @@ impl UpkeepQueue {
         let mut state = self.state.lock();
         state.visits += 1;
         if let Some(leaf) = again {
-            state.push(Arc::new(leaf), Instant::now() + backoff(1), 1);
+            state.push(Arc::new(leaf), Instant::now(), backoff(1), 1);
         }
     }
 
@@ -250,34 +262,47 @@ impl UpkeepQueue {
 }
 
 impl State {
-    fn push(&mut self, leaf: Arc<LeafKey>, due: Instant, visits: u32) {
-        if self.leaves.contains_key(&leaf) {
-            return;
+    /// Takes in a leaf that had so many visits; when its next, or the walk in its place, is due.
+    /// A leaf that waits for its first visit already is visited sooner.
+    fn push(&mut self, leaf: Arc<LeafKey>, now: Instant, delay: Duration, visits: u32) -> Instant {
+        if let Some(waiting) = self.leaves.get_mut(&leaf) {
+            let soon = now + DELAY_AGAIN;
+            if waiting.visits == 0 && waiting.due > soon {
+                self.by_due.remove(&(waiting.due, leaf.clone()));
+                waiting.due = soon;
+                self.by_due.insert((soon, leaf));
+            }
+            return waiting.due;
         }
-        let bytes = LEAF_BYTES + leaf.1.len();
+        let (due, bytes) = (now + delay, LEAF_BYTES + leaf.1.len());
         if self.bytes + bytes > BYTES_MAX {
-            return self.mark(leaf.0, due);
+            self.replace_leaves(leaf.0, due);
+        } else {
+            self.bytes += bytes;
+            self.by_due.insert((due, leaf.clone()));
+            self.leaves.insert(leaf, Waiting { due, visits });
         }
-        self.bytes += bytes;
-        self.by_due.insert((due, leaf.clone()));
-        self.leaves.insert(leaf, Waiting { due, visits });
+        due
     }
 
-    /// The walk takes the place of the table's leaves (Q1), those included that come later and
-    /// find no room.
+    /// Marks a table.
     fn mark(&mut self, tree: TreeId, due: Instant) {
-        let first = (tree, Vec::new());
-        let mut after = self.leaves.split_off(&first);
-        let next = TreeId(tree.0.saturating_add(1));
-        let mut others = after.split_off(&(next, Vec::new()));
-        self.leaves.append(&mut others);
-        for (leaf, waiting) in after {
-            self.bytes -= LEAF_BYTES + leaf.1.len();
-            self.by_due.remove(&(waiting.due, leaf));
-        }
         let fresh = Walk { position: Vec::new(), due, under_way: false, again: false, delays: 0 };
         let walk = self.walks.entry(tree).or_insert(fresh);
         walk.again |= walk.under_way || !walk.position.is_empty();
+    }
+
+    /// Marks a table, and forgets its leaves: the walk takes their place (Q1).
+    fn replace_leaves(&mut self, tree: TreeId, due: Instant) {
+        let mut leaves = self.leaves.split_off(&(tree, Vec::new()));
+        let next = TreeId(tree.0.saturating_add(1));
+        let mut others = leaves.split_off(&(next, Vec::new()));
+        self.leaves.append(&mut others);
+        for (leaf, waiting) in leaves {
+            self.bytes -= LEAF_BYTES + leaf.1.len();
+            self.by_due.remove(&(waiting.due, leaf));
+        }
+        self.mark(tree, due);
     }
 
     fn take_due(&mut self, now: Instant) -> Option<Work> {
@@ -327,6 +352,10 @@ mod tests {
     const ONE: TreeId = TreeId(7);
     const OTHER: TreeId = TreeId(8);
 
+    fn report(tree: TreeId, key: &[u8]) -> Report {
+        Report { leaf: (tree, key.to_vec()), again: false }
+    }
+
     fn far() -> Instant {
         Instant::now() + Duration::from_secs(3600)
     }
@@ -334,7 +363,7 @@ mod tests {
     #[test]
     fn a_leaf_waits_once_and_comes_back_until_a_visit_has_finished_it() {
         let queue = UpkeepQueue::default();
-        queue.push((0..100).map(|_| (ONE, b"leaf".to_vec())));
+        queue.push((0..100).map(|_| report(ONE, b"leaf")));
         assert_eq!(queue.pending(), (1, 0));
         assert!(queue.state.lock().take_due(Instant::now()).is_none(), "not before its delay");
         let mut last = 0;
@@ -354,6 +383,21 @@ mod tests {
     }
 
     #[test]
+    fn a_leaf_that_is_reported_again_is_visited_sooner() {
+        let queue = UpkeepQueue::default();
+        let begun = Instant::now();
+        queue.push([report(ONE, b"leaf")]);
+        let first = queue.state.lock().next_due().unwrap();
+        assert!(first >= begun + DELAY);
+        queue.push([report(ONE, b"leaf")]);
+        let due = queue.state.lock().next_due().unwrap();
+        assert!(due < first && due >= begun + DELAY_AGAIN);
+        assert_eq!((queue.pending(), queue.state.lock().by_due.len()), ((1, 0), 1));
+        queue.push([Report { again: true, ..report(OTHER, b"leaf") }]);
+        assert!(queue.state.lock().by_due.iter().all(|(due, _)| *due < first));
+    }
+
+    #[test]
     fn delays_grow_to_a_bound() {
         assert_eq!(backoff(1), BACKOFF);
         assert_eq!(backoff(4), BACKOFF * 8);
@@ -363,9 +407,9 @@ mod tests {
     #[test]
     fn leaves_without_room_become_a_mark_on_their_table() {
         let queue = UpkeepQueue::default();
-        queue.push([(OTHER, b"leaf".to_vec())]);
+        queue.push([report(OTHER, b"leaf")]);
         let key = |n: u32| [&n.to_be_bytes()[..], &[0; 1000]].concat();
-        queue.push((0..10_000).map(|n| (ONE, key(n))));
+        queue.push((0..10_000).map(|n| report(ONE, &key(n))));
         let (leaves, walks) = queue.pending();
         // The table's leaves went with the mark; later ones found room again.
         assert!(leaves < 4_000 && walks == 1, "{leaves} leaves, {walks} walks");
@@ -401,7 +445,7 @@ mod tests {
     fn a_walk_has_its_turn_among_leaves_that_never_end() {
         let queue = UpkeepQueue::default();
         queue.mark(ONE);
-        queue.push([(OTHER, b"leaf".to_vec())]);
+        queue.push([report(OTHER, b"leaf")]);
         for _ in 0..=VISITS_IN_TURN {
             let work = queue.state.lock().take_due(far());
             match work {
