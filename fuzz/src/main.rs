@@ -96,6 +96,7 @@ fn main() -> ExitCode {
     for target in &chosen {
         found += u64::from(!fuzz(target, &arguments));
     }
+    clearway_console::say!("{}", targets::drawn());
     clearway_console::say!("fuzz: {} targets, {found} with findings", chosen.len());
     if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,4 +1,5 @@
-//! What errors and statistics say about locks: which key of which table, who has it, who waits.
+//! What errors and statistics say about others: which key of which table is locked, who has it, who
+//! waits, and who keeps the log.
 //!
 //! Invariants:
 //! - K1. A sample has a fixed size: it is taken under a latch, where nothing is allocated.
@@ -7,7 +8,7 @@
 //! A name is a diagnosis and not a result: the key may be one that somebody has inserted and not
 //! committed, or a page border on which no record stands.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use crate::{TreeId, TxnId};
 
@@ -112,6 +113,42 @@ impl fmt::Display for TxnName {
             "" => write!(f, "transaction {}", self.id.0),
             kind => write!(f, "{kind:?} (transaction {})", self.id.0),
         }
+    }
+}
+
+/// What keeps a full log from being recycled: what [`Error::LogFull`](crate::Error::LogFull) knows.
+/// Prints as a sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LogKeeper {
+    /// The oldest transaction that has written: its rollback needs the log from its first record
+    /// on.
+    Transaction {
+        /// The transaction.
+        txn: TxnName,
+        /// How long ago it first wrote, to about 50 ms; longer for one that has been open for
+        /// minutes. `None` in an engine without background threads.
+        age: Option<Duration>,
+        /// Whether it is the transaction that asked for the space.
+        is_own: bool,
+    },
+    /// A backup: its copy needs the log from its start on.
+    Backup,
+}
+
+impl fmt::Display for LogKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LogKeeper::Transaction { txn, age, is_own } = self else {
+            return write!(f, "a backup keeps it from being recycled; wait for its end, or raise");
+        };
+        write!(f, "{}{txn}", if *is_own { "this transaction, " } else { "" })?;
+        if let Some(age) = age {
+            write!(f, ", open for {:.1} s,", age.as_secs_f64())?;
+        } else if *is_own {
+            write!(f, ",")?;
+        }
+        let remedy = if *is_own { "end it, write less at a time," } else { "end it," };
+        write!(f, " keeps it from being recycled; {remedy} or raise")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
 
-use crate::{DeadlockCycle, LockConflict, PageId, TxnId};
+use crate::{DeadlockCycle, LockConflict, LogKeeper, PageId, TxnId};
 
 /// `ENFILE` and `EMFILE` of Linux: the system's file table, or the process's, is full.
 const NO_FILE_DESCRIPTOR: [i32; 2] = [23, 24];
@@ -38,12 +38,17 @@ pub enum Error {
         /// The file that could not be opened.
         path: PathBuf,
     },
-    /// The log has no room: the oldest active transaction keeps it from being truncated.
+    /// The log has no room, and no checkpoint makes any: the oldest open transaction, or a backup,
+    /// keeps it from being recycled. End that one, or raise the log's capacity. The operation has
+    /// changed nothing, and the transaction is still active.
     LogFull {
         /// Bytes that were asked for.
         wanted_bytes: u64,
         /// Bytes the log may occupy.
         capacity_bytes: u64,
+        /// What keeps the log; `None` if that ended meanwhile, or nothing does and the log is too
+        /// small for what runs at once.
+        keeper: Option<Arc<LogKeeper>>,
     },
     /// The directory holds no database.
     NotADatabase {
@@ -59,11 +64,30 @@ pub enum Error {
         /// Newest version this program reads.
         supported: u32,
     },
-    /// Another process (or another handle of this one) has the directory open. So has a child that
-    /// was forked while it was open, until the child ends or calls `exec`: see `Database`.
+    /// Another process, or another handle of this one, has the directory open; or it was closed
+    /// while a transaction, a backup or a check ran, which has not ended yet
+    /// ([`Error::StillInUse`]); or a child that was forked while it was open still lives and has
+    /// not called `exec`: see `Database`.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
+    },
+    /// A backup into the database's own directory, or into a directory below it. Choose one
+    /// outside; nothing was written.
+    BackupIntoItself {
+        /// Where the copy was to go.
+        path: PathBuf,
+    },
+    /// The database is closed, all that was acknowledged is on disk, and yet something that began
+    /// before still runs and keeps the directory locked. End or drop it; the next opening undoes
+    /// what has not committed.
+    StillInUse {
+        /// The directory.
+        path: PathBuf,
+        /// Transactions that are still open.
+        transactions: u64,
+        /// Backups, checks, and calls that create or drop a table, still running.
+        others: u32,
     },
     /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
     Corrupt {
@@ -95,7 +119,8 @@ pub enum Error {
         /// Who waited for what; `None` if it died by a rule, such as a limit, and not for a cycle.
         cycle: Option<Arc<DeadlockCycle>>,
     },
-    /// A lock was not granted within the limit. The transaction is still active.
+    /// A lock was not granted within the limit that the program has set. The transaction is still
+    /// active; nothing runs it again by itself, for that would multiply the limit.
     LockTimeout {
         /// The limit, in microseconds.
         waited_us: u64,
@@ -160,6 +185,12 @@ pub enum Error {
     },
     /// The transaction has ended (committed, rolled back or failed); begin a new one.
     TransactionEnded,
+    /// A pipeline takes no more transactions for now: as many wait for an agent as its backlog
+    /// takes. Submit it again later.
+    BacklogFull {
+        /// The backlog.
+        waiting: u64,
+    },
     /// As many transactions run as can run at once: end some.
     TooManyTransactions {
         /// How many that is.
@@ -216,9 +247,11 @@ impl Error {
         Error::Corrupt { what, detail: detail.into() }
     }
 
-    /// Whether the same transaction may succeed if it simply runs again.
+    /// Whether the same transaction may simply run again: it lost a deadlock, or a pipeline had no
+    /// room for it. Not a lock wait that was too long: the program has set its limit, and decides
+    /// whether it waits once more.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Error::Deadlock { .. } | Error::LockTimeout { .. })
+        matches!(self, Error::Deadlock { .. } | Error::BacklogFull { .. })
     }
 
     /// Whether nobody knows, before the next opening, if the transaction took place.
@@ -240,11 +273,13 @@ impl fmt::Display for Error {
                 "no file descriptor is free to open {}: close files or raise the limit (ulimit -n)",
                 path.display()
             ),
-            LogFull { wanted_bytes, capacity_bytes } => write!(
-                f,
-                "the log is full ({wanted_bytes} bytes wanted, capacity {capacity_bytes}): \
-                 end the oldest transaction or raise the log capacity"
-            ),
+            LogFull { wanted_bytes, capacity_bytes, keeper } => {
+                write!(f, "the log is full ({wanted_bytes} bytes wanted, of {capacity_bytes}): ")?;
+                match keeper {
+                    Some(keeper) => write!(f, "{keeper} Options::log_capacity"),
+                    None => write!(f, "write less at a time, or raise Options::log_capacity"),
+                }
+            }
             NotADatabase { path, detail } => {
                 write!(f, "{} is not a Clearway database: {detail}", path.display())
             }
@@ -254,8 +289,20 @@ impl fmt::Display for Error {
             ),
             AlreadyOpen { path } => write!(
                 f,
-                "{} is open elsewhere (or a child that was forked while it was open still lives: \
-                 its copy of the lock ends with it, or when it calls exec)",
+                "{} is open elsewhere: in another process, by another handle of this one, by a \
+                 transaction, backup or check that has not ended since it was closed, or by a \
+                 child that was forked while it was open and has neither ended nor called exec",
+                path.display()
+            ),
+            BackupIntoItself { path } => write!(
+                f,
+                "cannot back up to {}: it is the database's own directory or lies in it",
+                path.display()
+            ),
+            StillInUse { path, transactions, others } => write!(
+                f,
+                "{} is closed and stays locked until {transactions} open transactions and {others} \
+                 other calls have ended",
                 path.display()
             ),
             Corrupt { what, detail } => write!(f, "damaged {what}: {detail}"),
@@ -272,7 +319,7 @@ impl fmt::Display for Error {
                 cycle.iter().try_for_each(|cycle| write!(f, ": {cycle}"))
             }
             LockTimeout { waited_us, conflict } => {
-                write!(f, "lock not granted within {waited_us} µs")?;
+                write!(f, "lock not granted within {}", Micros(*waited_us))?;
                 conflict.iter().try_for_each(|conflict| write!(f, ": {conflict}"))
             }
             WouldBlock { conflict } => {
@@ -292,7 +339,13 @@ impl fmt::Display for Error {
             }
             BadOption { option, detail } => write!(f, "bad option {option}: {detail}"),
             TransactionEnded => write!(f, "the transaction has ended"),
-            TooManyTransactions { max } => write!(f, "{max} transactions run already"),
+            BacklogFull { waiting } => write!(
+                f,
+                "the pipeline's backlog of {waiting} transactions is full; submit again later"
+            ),
+            TooManyTransactions { max } => {
+                write!(f, "{max} transactions are open already; end some")
+            }
             UnknownSavepoint => write!(f, "unknown savepoint"),
             Aborted { reason } => write!(f, "aborted: {reason}"),
             Panicked { message } => write!(f, "the transaction's closure panicked: {message}"),
@@ -308,6 +361,19 @@ impl fmt::Display for Error {
                 "this process is a fork of the one that opened the database, which alone may use \
                  it: open databases after the fork, or exec in the child"
             ),
+        }
+    }
+}
+
+/// A time for people: "3 ms", "1.5 s".
+struct Micros(u64);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            us @ ..1_000 => write!(f, "{us} µs"),
+            us @ ..1_000_000 => write!(f, "{} ms", us as f64 / 1e3),
+            us => write!(f, "{} s", us as f64 / 1e6),
         }
     }
 }

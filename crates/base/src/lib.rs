@@ -15,7 +15,7 @@ pub mod zoo;
 pub use checksum::{crc32c, crc32c_append};
 pub use conflict::{
     DeadlockCycle, DeadlockMember, KEY_SAMPLE_LEN, KeyName, KeySample, LockConflict, LockName,
-    TxnName,
+    LogKeeper, TxnName,
 };
 pub use error::{Error, Result};
 pub use histogram::Histogram;

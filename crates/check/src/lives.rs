@@ -28,7 +28,7 @@ use clearway_sync::{
 use crate::{
     args::{Kind, LifeArgs},
     failure::Failure,
-    run::{kind_of, options, record_life},
+    run::{kind_of, node_bytes, options, record_life},
 };
 
 /// Invocations for each dot.
@@ -68,7 +68,8 @@ impl Sink for Piece {
 pub(crate) fn live(args: &LifeArgs) -> Result<u8, Failure> {
     let failed = |error: clearway::Error| Failure::work(&args.database, &error);
     let database = options(args.seed).open(&args.database).map_err(failed)?;
-    let store = EngineStore::new(database).map_err(failed)?;
+    let nodes = node_bytes(args.seed);
+    let store = EngineStore::with_patterns(database, args.seed, nodes).map_err(failed)?;
     let workload = args.workload.workload(0);
     let settings = Settings {
         life: args.life,

@@ -14,6 +14,8 @@ use clearway_check::{
     workload::{self, EngineStore, Settings, Workload},
 };
 
+use clearway_testkit::Drawn;
+
 use crate::{
     args::{Kind, RunArgs},
     exit_code,
@@ -36,6 +38,8 @@ struct Sum {
     recording: Duration,
     checking: Duration,
     slowest: Duration,
+    /// The patterns of keys beside the histories.
+    drawn: Drawn,
     code: u8,
 }
 
@@ -45,7 +49,12 @@ pub(crate) fn options(seed: u64) -> Options {
         .cache_size([2, 8, 32][(seed / 4 % 3) as usize] << 20)
         .log_capacity(64 << 20)
         .checkpoint_every([128 << 10, 1 << 20][(seed / 2 % 2) as usize]);
-    if seed.is_multiple_of(4) { options } else { options.node_bytes(512) }
+    options.node_bytes(node_bytes(seed))
+}
+
+/// Pages of the default size now and then.
+pub(crate) fn node_bytes(seed: u64) -> usize {
+    if seed.is_multiple_of(4) { 8192 } else { 512 }
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -64,6 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         one_history(args, number, &mut sum)?;
     }
     let Sum { histories, anomalous, undecided, transactions, unknown, ambiguous_sums, .. } = sum;
+    clearway_console::offer!("{}", sum.drawn);
     let (recording, checking) = (sum.recording.as_secs_f64(), sum.checking.as_secs_f64());
     clearway_console::offer!(
         "{histories} histories, {transactions} transactions ({unknown} of unknown outcome), \
@@ -85,6 +95,7 @@ fn one_history(args: &RunArgs, number: u64, sum: &mut Sum) -> Result<(), Failure
     sum.checking += took;
     sum.slowest = sum.slowest.max(took);
     sum.histories += 1;
+    sum.drawn.note(&workload::pattern(seed, node_bytes(seed)));
     sum.transactions += report.transactions;
     sum.unknown += report.unknown;
     sum.ambiguous_sums += report.ambiguous_sums;
@@ -150,7 +161,8 @@ pub(crate) fn record_life(
 ) -> Result<(History, clearway::Result<()>), Failure> {
     let failed = |error: clearway::Error| Failure::work(path, &error);
     let database = options(settings.seed).open(path).map_err(failed)?;
-    let store = EngineStore::new(database).map_err(failed)?;
+    let (seed, nodes) = (settings.seed, node_bytes(settings.seed));
+    let store = EngineStore::with_patterns(database, seed, nodes).map_err(failed)?;
     let (history, result) = workload::run(&store, settings);
     let verified = store.database().verify().map(drop);
     let result = result.and(verified).and_then(|()| store.database().close());

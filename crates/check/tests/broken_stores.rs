@@ -93,7 +93,7 @@ impl BrokenStore {
         begun: u64,
     ) -> Result<()> {
         if wrote.iter().any(|key| state.written.get(key).is_some_and(|at| *at > begun)) {
-            return Err(Error::LockTimeout { waited_us: 0, conflict: None });
+            return Err(Error::Deadlock { txn: clearway::TxnId::NONE, cycle: None });
         }
         state.commits += 1;
         if self.flaw == Flaw::Forgets && state.commits.is_multiple_of(100) {

@@ -4,6 +4,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use clearway_base::{Error, Result};
@@ -43,6 +44,8 @@ pub(crate) struct Inner {
     pub(crate) statistics: Statistics,
     pub(crate) attempts: u32,
     path: PathBuf,
+    /// The directory, unless the database is on a disk of another kind.
+    directory: Option<Arc<OsDisk>>,
 }
 
 impl Inner {
@@ -57,6 +60,9 @@ impl Inner {
     }
 }
 
+/// How long a close waits for what began before it.
+const CLOSE_WAIT: Duration = Duration::from_secs(1);
+
 impl Database {
     /// Opens the database in `path`, or creates it there, with default [`Options`].
     ///
@@ -66,7 +72,11 @@ impl Database {
         Options::new().open(path)
     }
 
-    pub(crate) fn start(disk: Arc<dyn Disk>, options: Options) -> Result<Database> {
+    pub(crate) fn start(
+        disk: Arc<dyn Disk>,
+        directory: Option<Arc<OsDisk>>,
+        options: Options,
+    ) -> Result<Database> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let path = disk.path();
         let (attempts, mode) = (options.attempts, options.mode);
@@ -75,14 +85,15 @@ impl Database {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let statistics =
             Statistics::new(id, engine.log(), engine.kinds(), mode, options.time_one_in);
-        Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path }) })
+        Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path, directory }) })
     }
 
     /// The table `name`, created if there is none.
     ///
     /// # Errors
     /// [`Error::BadTableName`] if the name is empty or longer than
-    /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes; [`Error::DropUnfinished`].
+    /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes; [`Error::DropUnfinished`] and the
+    /// others of [`create_table`](Database::create_table), but for [`Error::TableExists`].
     pub fn table(&self, name: &str) -> Result<Table> {
         // Two openers may race to create; whoever loses opens. A drop in between starts over.
         loop {
@@ -100,7 +111,7 @@ impl Database {
     /// The table `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownTable`] if there is none.
+    /// [`Error::UnknownTable`] if there is none; [`Error::Closed`], [`Error::Poisoned`].
     pub fn open_table(&self, name: &str) -> Result<Table> {
         Ok(Table::new(self.inner.engine.open_table(name)?))
     }
@@ -108,8 +119,15 @@ impl Database {
     /// Creates the table `name`. Durable when this returns.
     ///
     /// # Errors
-    /// [`Error::TableExists`], [`Error::BadTableName`]; [`Error::DropUnfinished`] if a table of
-    /// this name was dropped and its pages still cannot be freed.
+    /// - [`Error::TableExists`], [`Error::BadTableName`];
+    /// - [`Error::DropUnfinished`] if a table of this name was dropped and its pages still cannot
+    ///   be freed;
+    /// - [`Error::LogFull`] and [`Error::DiskFull`] if there is no room for it,
+    ///   [`Error::TooManyTransactions`];
+    /// - [`Error::OutcomeUnknown`] if the log failed while it was made durable;
+    /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`], [`Error::BadOption`] for a page
+    ///   that cannot be read, as of [`Transaction::get`];
+    /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn create_table(&self, name: &str) -> Result<Table> {
         Ok(Table::new(self.inner.engine.create_table(name)?))
     }
@@ -119,24 +137,36 @@ impl Database {
         self.inner.engine.tables()
     }
 
-    /// Removes the table `name` and everything in it, and waits for the transactions that use it.
-    /// Handles of it give [`Error::UnknownTable`] from then on.
+    /// Removes the table `name` and everything in it, and waits for the transactions that use it:
+    /// as long as [`Options::lock_wait_limit`] says, but not longer than 10 s, for one of them may
+    /// be this thread's own. Handles of it give [`Error::UnknownTable`] from then on.
     ///
     /// # Errors
-    /// [`Error::UnknownTable`] if there is none. [`Error::DropUnfinished`] if it is dropped, but a
-    /// failure kept its pages from being freed: the next drop or creation of this name, and the
-    /// next opening of the database, try again.
+    /// - [`Error::UnknownTable`] if there is none;
+    /// - [`Error::LockTimeout`] if transactions that use it did not end in time, and
+    ///   [`Error::Deadlock`] if one of them waits for this call: nothing has happened;
+    /// - [`Error::DropUnfinished`] if it is dropped, but a failure kept its pages from being freed:
+    ///   the next drop or creation of this name, and the next opening of the database, try again;
+    /// - those of [`create_table`](Database::create_table) but for [`Error::TableExists`] and
+    ///   [`Error::BadTableName`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.inner.engine.drop_table(name)
     }
 
     /// Runs `body` as a transaction of type `name` and returns its value once it is durable.
     ///
-    /// `body` may run **more than once**: when the transaction loses a deadlock or a lock wait
-    /// times out it is rolled back and, after a short random pause, run again. So it should have
-    /// no effects but through the transaction. If it returns an error the transaction is rolled
-    /// back and the error returned. If it panics the transaction is rolled back, its locks are
-    /// freed, and the panic is returned as [`Error::Panicked`]; the database goes on.
+    /// `body` may run **more than once**: when the transaction loses a deadlock it is rolled back
+    /// and, after a short random pause, run again. So it should have no effects but through the
+    /// transaction. If it returns an error the transaction is rolled back and the error returned.
+    /// If it panics the transaction is rolled back, its locks are freed, and the panic is returned
+    /// as [`Error::Panicked`]; the database goes on.
+    ///
+    /// A lock wait that exceeds its [limit](Options::lock_wait_limit) is an error like every other
+    /// and returned at once, [`Error::LockTimeout`]: running again would multiply the limit.
+    ///
+    /// An error, a panic's included, can take as long as a commit: it may tell what the closure
+    /// has read ("the key is there"), and that may come from a commit that is not durable yet. So
+    /// every result is returned only when all that any of the attempts has read is durable.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -149,8 +179,12 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// What `body` returns; the conflict, if it lost too often (see [`Options::attempts`]);
-    /// [`Error::OutcomeUnknown`] if the log failed after the commit was requested.
+    /// - What `body` returns;
+    /// - [`Error::Deadlock`] if it lost too often (see [`Options::attempts`]);
+    /// - [`Error::Panicked`];
+    /// - the error of a scan that `body` has not dealt with (see [`Scan`](crate::Scan));
+    /// - [`Error::OutcomeUnknown`] if the log failed after the commit was requested;
+    /// - [`Error::TooManyTransactions`], [`Error::Closed`], [`Error::Poisoned`].
     pub fn transact<T>(
         &self,
         name: &'static str,
@@ -180,8 +214,9 @@ impl Database {
     ///
     /// # Errors
     /// As for [`transact`](Database::transact), with two exceptions: a failure of the log shows on
-    /// the [`Pending`]; and so does the error of a closure that has read what is not durable yet,
-    /// for it may tell of it.
+    /// the [`Pending`]; and so does an error, the conflict of the last attempt and a panic among
+    /// them, if the closure has read what is not durable yet, for it may tell of that. Such a
+    /// `Pending` is ready after the next flush, like a commit's.
     pub fn submit<T>(
         &self,
         name: &'static str,
@@ -197,8 +232,7 @@ impl Database {
     /// awaits results needs it.
     ///
     /// # Errors
-    /// [`Error::OutcomeUnknown`] or [`Error::Poisoned`] if the log has failed: the last of them may
-    /// be lost.
+    /// [`Error::OutcomeUnknown`] if the log has failed: the last of them may be lost.
     pub fn sync(&self) -> Result<()> {
         self.inner.check_process()?;
         let log = self.inner.engine.log();
@@ -298,6 +332,11 @@ impl Database {
     /// Writes a checkpoint now: recovery after a crash starts about here, and log before it is
     /// recycled. Checkpoints happen by themselves; this is for those who want one at a time of
     /// their choice.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] if a file could not grow, [`Error::LogFull`] if the log has no room for
+    /// the checkpoint's own records: it may be tried again. [`Error::Poisoned`] if a write failed,
+    /// now or before; [`Error::Closed`].
     pub fn checkpoint(&self) -> Result<()> {
         self.inner.engine.checkpoint()
     }
@@ -306,14 +345,26 @@ impl Database {
     /// use. The copy holds every transaction acknowledged before the call, and opens as a database.
     ///
     /// None of the log is recycled until the copy ends: what is written meanwhile has to fit in the
-    /// [log's capacity](Options::log_capacity), or writers wait and get [`Error::LogFull`].
+    /// [log's capacity](Options::log_capacity), or writers get [`Error::LogFull`].
     ///
     /// # Errors
-    /// [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` has
-    /// contents, be it an empty directory; what the disk says. A copy that failed is incomplete:
-    /// remove it.
+    /// - [`Error::BackupIntoItself`] if `to` is the database's own directory or lies below it, by
+    ///   whatever name;
+    /// - [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` has
+    ///   contents, be it an empty directory;
+    /// - [`Error::AlreadyOpen`] if another backup writes there;
+    /// - [`Error::DiskFull`], [`Error::Io`], [`Error::NotADatabase`] (`to` is a file), and
+    ///   [`Error::CorruptPage`] or [`Error::Corrupt`] for a page that cannot be read whole;
+    /// - [`Error::Closed`], [`Error::Poisoned`].
+    ///
+    /// A copy that failed is incomplete, and no opening takes it for a database: remove it.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
         self.inner.check_process()?;
+        if let Some(directory) = &self.inner.directory
+            && directory.contains(to.as_ref())?
+        {
+            return Err(Error::BackupIntoItself { path: to.as_ref().into() });
+        }
         let target = OsDisk::open_dir(to.as_ref(), true)?;
         if let Some(name) = target.any_entry()? {
             let taken = std::io::Error::new(
@@ -328,7 +379,9 @@ impl Database {
     /// Checks every page, tree and free-space map while the database is in use.
     ///
     /// # Errors
-    /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`].
+    /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`]; [`Error::Io`] for what
+    /// cannot be read; [`Error::LockTimeout`] if a lock on a whole table is held for longer than
+    /// [`Options::lock_wait_limit`]; [`Error::Closed`], [`Error::Poisoned`].
     pub fn verify(&self) -> Result<VerifyReport> {
         self.inner.engine.verify()
     }
@@ -347,16 +400,23 @@ impl Database {
     ///
     /// End your transactions first: those that are still open do not take place, and are left for
     /// the next opening to undo. Until the last of them is dropped, and until a backup or check
-    /// under way has ended, the directory stays locked. A commit that was requested before is made
-    /// durable, and its [`Pending`] stays good.
+    /// under way has ended, the directory stays locked: this call waits up to a second for that. A
+    /// commit that was requested before is made durable, and its [`Pending`] stays good.
     ///
-    /// A second call waits for the first and gives the same result.
+    /// A second call waits for the first and gives the same result; but after
+    /// [`Error::StillInUse`] it waits again, and is `Ok` once the others have ended. Dropping the
+    /// last handle closes without that wait.
     ///
     /// # Errors
-    /// What kept it from closing in order. It is closed all the same, and nothing acknowledged is
-    /// lost: the next opening recovers.
+    /// It is closed all the same, and nothing acknowledged is lost:
+    /// - [`Error::StillInUse`] if transactions, backups or checks are still under way after a
+    ///   second. The database was closed in order; a new opening is [`Error::AlreadyOpen`] until
+    ///   they have ended;
+    /// - what kept it from closing in order, [`Error::Poisoned`], [`Error::Io`],
+    ///   [`Error::DiskFull`] or [`Error::LogFull`]: the next opening recovers.
     pub fn close(&self) -> Result<()> {
-        self.inner.engine.close()
+        self.inner.engine.close()?;
+        self.inner.engine.wait_for_users(Instant::now() + CLOSE_WAIT)
     }
 
     /// The directory.

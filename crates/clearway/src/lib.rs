@@ -99,7 +99,8 @@
 //! short random pause, up to [`Options::attempts`] times; interactive transactions leave that to
 //! their owner. Reading with [`get_for_update`](Transaction::get_for_update) what will be written
 //! avoids most of them. Waiting has no limit unless [`Options::lock_wait_limit`] or
-//! [`Transaction::lock_wait`] sets one.
+//! [`Transaction::lock_wait`] sets one; a wait that exceeds it is [`Error::LockTimeout`], which is
+//! returned to the caller and not tried again, as that would multiply the limit.
 //!
 //! The error names each member, what it had and what it waited for; see
 //! [finding hot rows](#finding-hot-rows).
@@ -140,7 +141,8 @@
 //! - [`Options::cache_size`]: what is read often should fit. A database far larger works; memory
 //!   stays within the cache, a tenth on top, and some 64 MiB.
 //! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
-//!   an open transaction could still need for its rollback cannot be recycled.
+//!   an open transaction could still need for its rollback cannot be recycled. When it is full,
+//!   [`Error::LogFull`] names the transaction that keeps it.
 //! - A lock takes some 64 bytes while it is held: scans of millions of rows are better done in
 //!   parts, or under a [lock on the table](Transaction::lock_table), which takes none on its keys.
 //! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least; blocking
@@ -168,8 +170,9 @@ mod statistics;
 mod timings;
 
 pub use clearway_base::{
-    DatabaseId, DeadlockCycle, DeadlockMember, Error, Histogram, KEY_LEN_MAX, KEY_SAMPLE_LEN,
-    KeySample, LockConflict, LockName, Result, TABLE_NAME_LEN_MAX, TxnName, VALUE_LEN_MAX,
+    DatabaseId, DeadlockCycle, DeadlockMember, Epoch, Error, Histogram, KEY_LEN_MAX,
+    KEY_SAMPLE_LEN, KeySample, LockConflict, LockName, LogKeeper, Lsn, PageId, Result,
+    TABLE_NAME_LEN_MAX, TreeId, TxnId, TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
 pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};

@@ -154,10 +154,15 @@ impl Options {
         self
     }
 
-    /// Bytes the log may occupy on disk. Default 1 GiB. Checkpoints keep it well below; a
-    /// transaction that stays open while others write this much fails with
-    /// [`Error::LogFull`](crate::Error::LogFull). Only recovery, rollbacks and the checkpoints that
-    /// make room may exceed it, by little and for a while.
+    /// Bytes the log may occupy on disk. Default 1 GiB. Checkpoints keep it well below. Log that
+    /// the oldest open transaction may need for its rollback cannot be recycled, though: when a
+    /// transaction has stayed open while this much was written, by itself or by others, further
+    /// writes fail with [`Error::LogFull`](crate::Error::LogFull), which names it, until it ends.
+    ///
+    /// A write that finds the log full waits as long as a checkpoint is under way that will make
+    /// room, at most 10 s; otherwise at most 100 ms, and not at all if its own transaction is the
+    /// oldest. Only recovery, rollbacks and the checkpoints that make room may exceed the capacity,
+    /// by little and for a while.
     ///
     /// A database created with a small capacity gets smaller log files, which it keeps for life.
     pub fn log_capacity(mut self, bytes: u64) -> Options {
@@ -230,7 +235,8 @@ impl Options {
     /// How long an operation waits for a lock before it fails with
     /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`: as long as it takes;
     /// deadlocks are found, not waited out. The error says which key of which table was waited
-    /// for, and who held it.
+    /// for, and who held it. [`transact`](Database::transact) does not run the closure again after
+    /// it.
     pub fn lock_wait_limit(mut self, limit: Option<Duration>) -> Options {
         self.engine.lock.wait_limit = limit;
         self
@@ -264,7 +270,8 @@ impl Options {
     }
 
     /// How often [`transact`](Database::transact) and [`submit`](Database::submit) run a closure
-    /// whose transaction loses conflicts before they return the error. Default 100, at least 1.
+    /// whose transaction loses deadlocks before they return [`Error::Deadlock`]. Default 100, at
+    /// least 1.
     pub fn attempts(mut self, attempts: u32) -> Options {
         self.attempts = attempts.max(1);
         self
@@ -325,24 +332,30 @@ impl Options {
     /// first if it was not closed.
     ///
     /// # Errors
-    /// [`NotADatabase`](crate::Error::NotADatabase) for a directory with other contents,
-    /// [`FormatTooNew`](crate::Error::FormatTooNew), [`AlreadyOpen`](crate::Error::AlreadyOpen),
-    /// [`Corrupt`](crate::Error::Corrupt) and [`CorruptPage`](crate::Error::CorruptPage) for
-    /// damage that recovery meets, [`ForeignLog`](crate::Error::ForeignLog) for a log that belongs
-    /// to other data, [`BadOption`](Error::BadOption), and what the disk says.
+    /// - [`Error::NotADatabase`] for a directory with other contents, and for one without a
+    ///   database if none may be created; nothing is left in it;
+    /// - [`Error::FormatTooNew`];
+    /// - [`Error::AlreadyOpen`];
+    /// - [`Error::Corrupt`] and [`Error::CorruptPage`] for damage that recovery meets;
+    /// - [`Error::ForeignLog`] for a log that belongs to other data;
+    /// - [`Error::BadOption`];
+    /// - [`Error::Io`] (with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) for a database
+    ///   where a new one was to be created), [`Error::DiskFull`], [`Error::Poisoned`] after a
+    ///   failed write.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
-        let disk = match &self.storage {
-            Storage::Given(disk) => Arc::clone(disk),
+        let (disk, directory) = match &self.storage {
+            Storage::Given(disk) => (Arc::clone(disk), None),
             Storage::Directory => {
                 let create = self.engine.create != Creation::Never;
-                Arc::new(OsDisk::open_dir(path.as_ref(), create)?) as Arc<dyn Disk>
+                let directory = Arc::new(OsDisk::open_dir(path.as_ref(), create)?);
+                (Arc::clone(&directory) as Arc<dyn Disk>, Some(directory))
             }
         };
         let disk = match self.log_delay {
             Some(delay) => Arc::new(DelayedDisk::new(disk, delay)),
             None => disk,
         };
-        Database::start(disk, self).map_err(in_users_words)
+        Database::start(disk, directory, self).map_err(in_users_words)
     }
 }
 

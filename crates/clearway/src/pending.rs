@@ -140,6 +140,9 @@ impl<T> Pending<T> {
     }
 
     /// The outcome if it is known by now, else `None`; `None` too after it was taken.
+    ///
+    /// # Errors
+    /// Those of [`wait`](Pending::wait).
     pub fn try_take(&mut self) -> Option<Result<T>> {
         self.outcome.as_ref()?;
         if let Err(error) = self.shard.check_process() {

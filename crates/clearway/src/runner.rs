@@ -2,8 +2,13 @@
 //!
 //! Each attempt takes along what the one before has lost with: its standing, so that a victim of
 //! deadlocks is not the victim of the next one, and gets through after a bounded number of attempts
-//! (see `crates/lock/src/victims.rs`); and the locks it needed, which it takes in canonical order
-//! first (see `crates/txn/src/slot/again.rs`).
+//! (see `crates/lock/src/victims.rs`); the locks it needed, which it takes in canonical order
+//! first; and what it has read, for which every later answer waits (see
+//! `crates/txn/src/slot/again.rs`).
+//!
+//! Invariant: R1. What leaves `run`, a value or an error, rests on nothing that is not durable, or
+//! it is in a [`Pending`] that waits until it is. The exceptions are errors of an engine that has
+//! stopped: they tell nothing of what was read.
 
 use std::{
     any::Any,
@@ -11,7 +16,10 @@ use std::{
     time::Duration,
 };
 
-use clearway_base::{Error, Result};
+use clearway_base::{
+    Error, Result,
+    zoo::{self, Bug},
+};
 use clearway_sync::{
     plain::{AtomicU64, Ordering},
     thread,
@@ -28,7 +36,8 @@ const PAUSE_MAX_US: u64 = 10_000;
 /// How one attempt ended.
 enum Attempt<T> {
     Done(Pending<T>),
-    Conflict(Error, Lost),
+    /// A conflict was lost, and there is another attempt.
+    Lost(Lost),
     Failed(Error),
 }
 
@@ -47,8 +56,7 @@ pub(crate) fn run<T>(
         match run_once(database, kind, last, lost.take(), &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
-            Attempt::Conflict(error, _) if last => return Err(error),
-            Attempt::Conflict(_, by_then) => {
+            Attempt::Lost(by_then) => {
                 lost = Some(by_then);
                 pause(attempt);
             }
@@ -91,12 +99,21 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
         (_, Some(conflict)) => conflict,
         (Err(error), None) => error,
     };
-    if !error.is_retryable() {
+    // A lock wait that was too long is the program's to judge: it has set the limit.
+    if !matches!(error, Error::Deadlock { .. }) {
+        return ended(tx.fail(Count::Rollback, error));
+    }
+    if last {
+        if zoo::has(Bug::ConflictToldEarly) {
+            drop(tx);
+            return Attempt::Failed(error);
+        }
         return ended(tx.fail(Count::Rollback, error));
     }
     let lost = tx.inner.take_lost();
-    match tx.undo(if last { Count::Rollback } else { Count::Retry }) {
-        Ok(_) => Attempt::Conflict(error, lost),
+    match tx.undo(Count::Retry) {
+        // What this attempt has read, the next one waits for (A5 of `slot/again.rs`).
+        Ok(_) => Attempt::Lost(lost),
         // A rollback that fails has stopped the engine: that is what the caller must know.
         Err(failure) => Attempt::Failed(failure),
     }

@@ -84,8 +84,36 @@ impl Cursor {
     }
 }
 
-/// An iterator over the entries of a key range. Made by [`Transaction::scan`] and
-/// [`Transaction::scan_descending`]; ends after the first error.
+/// An iterator over the entries of a key range. Made by [`Transaction::scan`],
+/// [`Transaction::scan_descending`] and [`Transaction::scan_for_update`]; ends after the first
+/// error.
+///
+/// # Errors of the iterator
+/// Adaptors such as `flatten`, and loops, can swallow an error, and the entries behind it are
+/// missing from what they make. So an error that the *iterator* yields marks the transaction: its
+/// commit is refused with that error, and [`transact`](crate::Database::transact) returns it,
+/// unless the program
+/// - rolls back to a [savepoint](Transaction::savepoint) that was set before the error, or
+/// - takes the error with [`Transaction::acknowledge_error`].
+///
+/// [`count`](Scan::count), [`last`](Scan::last), [`nth`](Scan::nth) and
+/// [`next_ref`](Scan::next_ref) are methods of the scan's own that return errors as a `Result`;
+/// these mark nothing.
+///
+/// ```
+/// use clearway::{Error, LockWait};
+/// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+/// let seats = db.table("seats")?;
+/// db.transact("fill", |tx| ["1A", "1B", "1C"].iter().try_for_each(|s| tx.insert(&seats, s, "")))?;
+/// let mut other = db.begin();
+/// other.put(&seats, "1B", "taken")?;
+/// let count = db.transact("count", |tx| {
+///     tx.lock_wait(LockWait::Never);
+///     Ok(tx.scan(&seats, ..).flatten().count()) // one, and an error that is lost
+/// });
+/// assert!(matches!(count, Err(Error::WouldBlock { .. })));
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Scan<'tx> {
     tx: &'tx mut Transaction,
     state: State,
@@ -173,6 +201,56 @@ impl<'tx> Scan<'tx> {
         })
     }
 
+    /// The number of entries that are left. Takes no memory for them.
+    ///
+    /// ```
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// # let words = db.table("words")?;
+    /// let count = db.transact("count", |tx| tx.scan(&words, "a".."c").count())?;
+    /// assert_eq!(count, 0);
+    /// # Ok::<(), clearway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of every read: the first that the scan meets.
+    pub fn count(mut self) -> Result<u64> {
+        let mut count = 0;
+        while self.next_ref()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The last entry, or `None` if there is none left. Reads and locks all before it:
+    /// [`scan_descending`](Transaction::scan_descending) finds the same entry first.
+    ///
+    /// # Errors
+    /// Those of every read: the first that the scan meets.
+    pub fn last(mut self) -> Result<Option<Entry>> {
+        let mut last: Option<Entry> = None;
+        while let Some((key, value)) = self.next_ref()? {
+            let (last_key, last_value) = last.get_or_insert_default();
+            last_key.clear();
+            last_key.extend_from_slice(key);
+            last_value.clear();
+            last_value.extend_from_slice(value);
+        }
+        Ok(last)
+    }
+
+    /// Passes over `n` entries and returns the next one, or `None` if there are not as many.
+    ///
+    /// # Errors
+    /// Those of every read: the first that the scan meets.
+    pub fn nth(&mut self, n: usize) -> Result<Option<Entry>> {
+        for _ in 0..n {
+            if self.next_ref()?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(self.step(Cursor::next, Option::is_some)?.flatten())
+    }
+
     /// Takes a step with the cursor, and ends the scan unless it `goes_on`. `None` after the end.
     #[inline]
     fn step<T>(
@@ -199,7 +277,11 @@ impl Iterator for Scan<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Result<Entry>> {
-        self.step(Cursor::next, Option::is_some).map(Option::flatten).transpose()
+        let found = self.step(Cursor::next, Option::is_some).map(Option::flatten).transpose();
+        if let Some(Err(error)) = &found {
+            self.tx.note_of_scan(error);
+        }
+        found
     }
 }
 

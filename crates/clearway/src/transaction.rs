@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use clearway_base::{Error, Lsn, Result};
+use clearway_base::{
+    Error, Lsn, Result,
+    zoo::{self, Bug},
+};
 use clearway_lock::AbsoluteMode;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Kind, Savepoint};
@@ -40,8 +43,16 @@ pub struct Transaction {
     shard: Arc<Shard>,
     kind: Kind,
     began: Began,
-    /// The conflict that ended this transaction, whatever the closure made of the error.
-    lost: Option<Error>,
+    trouble: Option<Box<Trouble>>,
+}
+
+/// What keeps a transaction from being committed, whatever its program made of the error.
+enum Trouble {
+    /// The conflict that ended it.
+    Lost(Error),
+    /// The first error that the iterator of a scan yielded, and the number of the newest savepoint
+    /// at that time. An adaptor or a loop can have swallowed it, and what was read is not whole.
+    OfScan { error: Error, savepoint: u64 },
 }
 
 impl Transaction {
@@ -49,16 +60,40 @@ impl Transaction {
     pub(crate) fn begin(database: &Inner, kind: Kind) -> Transaction {
         let shard = database.statistics.shard();
         let began = shard.begin();
-        Transaction { inner: database.engine.begin_as(kind), shard, kind, began, lost: None }
+        Transaction { inner: database.engine.begin_as(kind), shard, kind, began, trouble: None }
     }
 
     /// Remembers that a result ended the transaction.
     #[inline]
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error @ Error::Deadlock { .. }) = &result {
-            self.lost = Some(error.clone());
+            self.trouble = Some(Box::new(Trouble::Lost(error.clone())));
         }
         result
+    }
+
+    /// Remembers the error that the iterator of a scan yields.
+    #[cold]
+    pub(crate) fn note_of_scan(&mut self, error: &Error) {
+        if zoo::has(Bug::ScanErrorForgotten) {
+            return;
+        }
+        let savepoint = self.inner.last_savepoint();
+        let of_scan = || Box::new(Trouble::OfScan { error: error.clone(), savepoint });
+        // The first one stays: more savepoints lie behind it than behind a later one.
+        self.trouble.get_or_insert_with(of_scan);
+    }
+
+    /// The error of a scan that was neither acknowledged nor rolled back.
+    #[cold]
+    fn take_error_of_scan(&mut self) -> Option<Error> {
+        match self.trouble.take().map(|trouble| *trouble) {
+            Some(Trouble::OfScan { error, .. }) => Some(error),
+            other => {
+                self.trouble = other.map(Box::new);
+                None
+            }
+        }
     }
 
     /// [`note`](Transaction::note) of a read; what is absent leaves the buffer empty.
@@ -70,12 +105,30 @@ impl Transaction {
         self.note(result)
     }
 
+    /// The conflict that ended this transaction, if it lost one.
+    #[inline]
     pub(crate) fn take_lost(&mut self) -> Option<Error> {
-        self.lost.take()
+        match self.trouble.as_deref_mut()? {
+            Trouble::Lost(error) => Some(error.clone()),
+            Trouble::OfScan { .. } => None,
+        }
     }
 
     /// The value of `key`, or `None`. What is read stays locked against writers, absence
     /// included.
+    ///
+    /// # Errors
+    /// Those of every operation on a table:
+    /// - [`Error::Deadlock`]: the transaction was the victim of a deadlock and is rolled back;
+    /// - [`Error::LockTimeout`] and [`Error::WouldBlock`], if it waits for locks with a limit;
+    /// - [`Error::UnknownTable`] if the table was dropped, or is another database's;
+    /// - [`Error::KeyTooLarge`];
+    /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
+    ///   transaction could not begin;
+    /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::DiskFull`] for a
+    ///   page that cannot be read, or for which no room can be made in the cache;
+    ///   [`Error::BadOption`] if the cache is too small for the pages that are in use at once;
+    /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let result = self.inner.get(&table.inner, key.as_ref());
         self.note(result)
@@ -83,6 +136,9 @@ impl Transaction {
 
     /// [`get`](Transaction::get) into a buffer of the caller's: false, and an empty buffer, if
     /// there is no such key.
+    ///
+    /// # Errors
+    /// Those of [`get`](Transaction::get); the buffer is empty then.
     #[inline]
     pub fn get_into(
         &mut self,
@@ -96,6 +152,9 @@ impl Transaction {
 
     /// The value of `key`, locked as for a write. Whoever will write a key that it reads should
     /// read it so: two transactions that both read and then both write would deadlock.
+    ///
+    /// # Errors
+    /// Those of [`get`](Transaction::get).
     pub fn get_for_update(
         &mut self,
         table: &Table,
@@ -106,6 +165,9 @@ impl Transaction {
     }
 
     /// [`get_for_update`](Transaction::get_for_update) into a buffer of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`get`](Transaction::get); the buffer is empty then.
     #[inline]
     pub fn get_for_update_into(
         &mut self,
@@ -134,7 +196,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::WouldBlock`] for [`LockWait::Never`], [`Error::LockTimeout`] for
-    /// [`LockWait::For`]: the transaction goes on, and may try another key.
+    /// [`LockWait::For`]: the transaction goes on, and may try another key. The others of
+    /// [`get`](Transaction::get).
     pub fn get_for_update_with(
         &mut self,
         table: &Table,
@@ -146,6 +209,9 @@ impl Transaction {
 
     /// Does `body` with another way of waiting for locks, and goes back to the present one:
     /// `tx.waiting(LockWait::Never, |tx| tx.delete(&table, key))`.
+    ///
+    /// # Errors
+    /// What `body` returns.
     pub fn waiting<T>(
         &mut self,
         wait: LockWait,
@@ -161,7 +227,10 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::DuplicateKey`] if it is present, which then stays locked as after a read;
-    /// [`Error::KeyTooLarge`], [`Error::ValueTooLarge`].
+    /// [`Error::ValueTooLarge`]; [`Error::LogFull`] if the log has no room, and
+    /// [`Error::DiskFull`] if the disk has none: the transaction goes on. The others of
+    /// [`get`](Transaction::get); its [`Error::BadOption`] also if the database would grow beyond
+    /// its largest size.
     #[inline]
     pub fn insert(
         &mut self,
@@ -176,7 +245,7 @@ impl Transaction {
     /// Adds a key or replaces its value; true if it was there.
     ///
     /// # Errors
-    /// [`Error::KeyTooLarge`], [`Error::ValueTooLarge`].
+    /// Those of [`insert`](Transaction::insert) but for [`Error::DuplicateKey`].
     #[inline]
     pub fn put(
         &mut self,
@@ -192,7 +261,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read; [`Error::ValueTooLarge`].
+    /// read. The others of [`insert`](Transaction::insert) but for [`Error::DuplicateKey`].
     #[inline]
     pub fn update(
         &mut self,
@@ -208,7 +277,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read.
+    /// read. The others of [`insert`](Transaction::insert) but for [`Error::DuplicateKey`] and
+    /// [`Error::ValueTooLarge`].
     #[inline]
     pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
         let result = self.inner.delete(&table.inner, key.as_ref());
@@ -217,6 +287,9 @@ impl Transaction {
 
     /// The entries of a key range, smallest key first. The range as a whole is locked as far as it
     /// is read: no key can appear in it or vanish from it.
+    ///
+    /// The iterator yields the errors of [`get`](Transaction::get). One that is yielded keeps the
+    /// transaction from being committed unless it is dealt with: see [`Scan`].
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -251,6 +324,9 @@ impl Transaction {
 
     /// A cursor over a key range, for those who do other things between two entries. It sees what
     /// this transaction writes ahead of it.
+    ///
+    /// # Errors
+    /// Those of [`get`](Transaction::get).
     pub fn cursor(
         &mut self,
         table: &Table,
@@ -293,6 +369,8 @@ impl Transaction {
     /// # Errors
     /// As of every operation that waits for a lock: [`Error::Deadlock`], [`Error::LockTimeout`],
     /// [`Error::WouldBlock`]; after the last two the transaction has the locks it had before.
+    /// [`Error::UnknownTable`], [`Error::TransactionEnded`], [`Error::TooManyTransactions`],
+    /// [`Error::Closed`], [`Error::Poisoned`].
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
         let result = self.inner.lock_table(&table.inner, mode);
         self.note(result)
@@ -307,24 +385,61 @@ impl Transaction {
     /// one too: so a thread that holds this lock must do neither before its transaction ends.
     ///
     /// # Errors
-    /// Those of `lock_table`.
+    /// Those of [`lock_table`](Transaction::lock_table) but for [`Error::UnknownTable`].
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
         let result = self.inner.lock_database(mode);
         self.note(result)
     }
 
     /// Marks the present state, to come back to with [`rollback_to`](Transaction::rollback_to).
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`] after a deadlock; [`Error::TooManyTransactions`] and
+    /// [`Error::Closed`] if the transaction could not begin.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.inner.savepoint()
     }
 
-    /// Undoes what was done since the savepoint, which stays valid. Locks are kept.
+    /// Undoes what was done since the savepoint, which stays valid. Locks are kept. What a scan
+    /// behind the savepoint has failed with keeps nobody from committing any more.
     ///
     /// # Errors
     /// [`Error::UnknownSavepoint`] if it is another transaction's or an earlier rollback passed
-    /// it.
+    /// it. [`Error::Poisoned`] if the undo failed, which stops the engine; the others of
+    /// [`savepoint`](Transaction::savepoint).
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
-        self.inner.rollback_to(savepoint)
+        self.inner.rollback_to(savepoint)?;
+        if let Some(Trouble::OfScan { savepoint: newest, .. }) = self.trouble.as_deref()
+            && savepoint.number() <= *newest
+        {
+            self.trouble = None;
+        }
+        Ok(())
+    }
+
+    /// Takes the error that the iterator of a scan has yielded, for programs that go on without
+    /// the entries that the scan did not return; see [`Scan`]. The transaction can be committed
+    /// then.
+    ///
+    /// ```
+    /// use clearway::{Error, LockWait};
+    /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
+    /// let stock = db.table("stock")?;
+    /// db.transact("fill", |tx| tx.put(&stock, "bolt", "6"))?;
+    /// let mut other = db.begin();
+    /// other.put(&stock, "bolt", "5")?;
+    /// let found = db.transact("look", |tx| {
+    ///     tx.lock_wait(LockWait::Never);
+    ///     let found = tx.scan(&stock, ..).flatten().next();
+    ///     // As good as nothing, for this program.
+    ///     assert!(matches!(tx.acknowledge_error(), Some(Error::WouldBlock { .. })));
+    ///     Ok(found)
+    /// })?;
+    /// assert!(found.is_none());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn acknowledge_error(&mut self) -> Option<Error> {
+        self.take_error_of_scan()
     }
 
     /// How this transaction's further operations wait for locks.
@@ -335,8 +450,12 @@ impl Transaction {
     /// Commits and returns once the transaction is durable.
     ///
     /// # Errors
-    /// [`Error::TransactionEnded`] if it was rolled back, [`Error::OutcomeUnknown`] if the log
-    /// failed while it was made durable.
+    /// After an error the transaction has not taken place, with one exception:
+    /// [`Error::OutcomeUnknown`] if the log failed while it was made durable.
+    /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
+    ///   transaction could not begin;
+    /// - the error of a scan that was neither acknowledged nor rolled back, see [`Scan`];
+    /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn commit(self) -> Result<()> {
         self.finish(())?.wait()
     }
@@ -344,7 +463,8 @@ impl Transaction {
     /// Commits and returns at once; the [`Pending`] tells when the transaction is durable.
     ///
     /// # Errors
-    /// [`Error::TransactionEnded`] if it was rolled back.
+    /// Those of [`commit`](Transaction::commit); a failure of the log, and the error of a scan,
+    /// may show on the [`Pending`].
     pub fn commit_pipelined(self) -> Result<Pending<()>> {
         let pending = self.finish(())?;
         pending.request_flush();
@@ -355,13 +475,23 @@ impl Transaction {
     ///
     /// What it has read may come from commits that are not durable yet; this call does not wait for
     /// them. A transaction that ends with [`commit`](Transaction::commit) does.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the database was closed, [`Error::Poisoned`] if it has stopped or the
+    /// undo fails, which stops it: the next opening undoes the transaction.
     pub fn rollback(self) -> Result<()> {
         self.undo(Count::Rollback).map(drop)
     }
 
     /// Commits and counts it under its type; the value is held back until the commit is durable.
+    /// An error of a scan that nobody has dealt with rolls it back.
     #[inline]
-    pub(crate) fn finish<T>(self, value: T) -> Result<Pending<T>> {
+    pub(crate) fn finish<T>(mut self, value: T) -> Result<Pending<T>> {
+        if self.trouble.is_some()
+            && let Some(error) = self.take_error_of_scan()
+        {
+            return self.fail(Count::Rollback, error);
+        }
         let mut committed = self.inner.commit()?;
         let timed = Timings::released(self.kind, self.began);
         self.shard.count(self.kind, Count::Commit);
@@ -385,12 +515,14 @@ impl Transaction {
         Ok(Pending::failed(error, seen, shard))
     }
 
-    /// Rolls back and counts it under its type. One that has ended is no error. Answers up
-    /// to where the log must be durable before anything that was read may be told.
+    /// Rolls back and counts it under its type. One that has ended is no error. Returns up to
+    /// where the log must be durable before anything that was read may be told.
     pub(crate) fn undo(self, count: Count) -> Result<Lsn> {
         self.shard.count(self.kind, count);
+        let seen = self.inner.seen();
         match self.inner.rollback() {
-            Err(Error::TransactionEnded) => Ok(Lsn::ZERO),
+            // A deadlock's victim.
+            Err(Error::TransactionEnded) => Ok(seen),
             result => result,
         }
     }

@@ -429,11 +429,7 @@ fn a_backup_goes_to_an_empty_directory_only_and_opens() {
     let directory = closed_database();
     let db: Database = small().open(directory.path().join("db")).unwrap();
     let refused = db.backup(directory.path().join("db"));
-    assert!(
-        matches!(&refused, Err(Error::Io { source, .. })
-        if source.kind() == std::io::ErrorKind::AlreadyExists),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::BackupIntoItself { .. })), "{refused:?}");
     // A directory is contents, too.
     let taken = directory.path().join("taken");
     fs::create_dir_all(taken.join("log")).unwrap();
@@ -446,4 +442,56 @@ fn a_backup_goes_to_an_empty_directory_only_and_opens() {
     db.transact("after", |tx| tx.put(&t, b"k", b"changed")).unwrap();
     db.close().unwrap();
     assert!(has_its_row(&copy));
+}
+
+#[test]
+fn a_log_capacity_that_cannot_work_says_what_is_fixed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let large = || Options::new().cache_size(4 << 20).log_capacity(256 << 20);
+    large().open(&path).unwrap().close().unwrap();
+    let refused = large().log_capacity(8 << 20).open(&path).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "bad option log_capacity: 8 MiB is less than two of the log's files, which are of 16 MiB \
+         each (a database keeps the size that it was created with): at least 32 MiB"
+    );
+    // What it asks for works, and so does more than before.
+    for bytes in [32 << 20, 512 << 20] {
+        let db = large().log_capacity(bytes).open(&path).unwrap();
+        db.table("t").unwrap();
+        db.close().unwrap();
+    }
+    let refused = Options::in_memory().cache_size(4 << 20).log_capacity(1).open("").unwrap_err();
+    assert!(refused.to_string().ends_with("at least 128 KiB"), "{refused}");
+}
+
+#[test]
+fn a_backup_into_the_database_itself_is_refused_and_leaves_nothing() {
+    let directory = closed_database();
+    let path = |name: &str| directory.path().join(name);
+    let db = small().open(path("db")).unwrap();
+    std::os::unix::fs::symlink(path("db"), path("link")).unwrap();
+    std::os::unix::fs::symlink(path("db/log"), path("inner")).unwrap();
+    let names = || {
+        let mut names: Vec<_> =
+            fs::read_dir(path("db")).unwrap().map(|e| e.unwrap().path()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    for name in
+        ["db", "db/copy", "db/a/b", "db/log", "db/../db/x", "link", "link/copy", "inner/copy"]
+    {
+        let refused = db.backup(path(name));
+        assert!(matches!(refused, Err(Error::BackupIntoItself { .. })), "{name}: {refused:?}");
+    }
+    // The directory above has something in it, the database.
+    let refused = db.backup(directory.path());
+    let Err(Error::Io { source, .. }) = &refused else { panic!("{refused:?}") };
+    assert_eq!(source.kind(), std::io::ErrorKind::AlreadyExists);
+    assert_eq!(names(), before);
+    db.backup(path("dbcopy")).unwrap();
+    db.close().unwrap();
+    assert!(has_its_row(&path("db")) && has_its_row(&path("dbcopy")));
 }

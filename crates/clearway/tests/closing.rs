@@ -158,10 +158,45 @@ fn the_directory_stays_locked_while_a_transaction_is_open() {
     let (db, table) = start(options(&disk));
     let mut tx = db.begin();
     tx.put(&table, b"a", b"1").unwrap();
+    let refused = db.close().unwrap_err();
+    assert!(matches!(refused, Error::StillInUse { transactions: 1, others: 0, .. }), "{refused}");
+    let expected = "stays locked until 1 open transactions and 0 other calls have ended";
+    assert!(refused.to_string().ends_with(expected), "{refused}");
+    assert!(matches!(db.health(), Err(Error::Closed)), "it is closed all the same");
+    let second = options(&disk).open("x").unwrap_err();
+    assert!(matches!(second, Error::AlreadyOpen { .. }));
+    assert!(second.to_string().contains("that has not ended since it was closed"), "{second}");
+    drop(tx);
     db.close().unwrap();
+    assert_eq!(entries(&disk), []);
+}
+
+#[test]
+fn a_close_waits_for_transactions_that_are_about_to_end() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(options(&disk));
+    let mut tx = db.begin();
+    tx.put(&table, b"a", b"1").unwrap();
+    let closer = close_meanwhile(&db);
+    thread::sleep(Duration::from_millis(100));
+    assert!(!closer.is_finished(), "it has not waited");
+    drop(tx);
+    closer.join().unwrap().unwrap();
+    options(&disk).open("x").unwrap();
+}
+
+#[test]
+fn a_last_handle_that_is_dropped_waits_for_nobody() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(options(&disk));
+    let mut tx = db.begin();
+    tx.put(&table, b"a", b"1").unwrap();
+    let begun = std::time::Instant::now();
+    drop((table, db));
+    assert!(begun.elapsed() < Duration::from_millis(900));
     assert!(matches!(options(&disk).open("x"), Err(Error::AlreadyOpen { .. })));
     drop(tx);
-    assert_eq!(entries(&disk), []);
+    options(&disk).open("x").unwrap();
 }
 
 #[test]
@@ -190,7 +225,7 @@ fn reading_after_a_close_is_closed() {
     db.transact("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
     let mut tx = db.begin();
     tx.get(&table, b"a").unwrap();
-    db.close().unwrap();
+    assert!(matches!(db.close(), Err(Error::StillInUse { transactions: 1, .. })));
     assert!(matches!(tx.get(&table, b"a"), Err(Error::Closed)));
     assert!(matches!(tx.get_for_update(&table, b"a"), Err(Error::Closed)));
     assert!(matches!(tx.rollback(), Ok(())));
@@ -238,7 +273,8 @@ fn an_opening_that_fails_leaves_nothing_behind() {
                     db.transact("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
                     let mut open = db.begin();
                     open.put(&table, b"b", b"1").unwrap();
-                    db.close().unwrap();
+                    // Closes, and does not wait for the transaction.
+                    drop((table, db));
                 }
                 faults.fail(operation, "", nth, ErrorKind::StorageFull, Lasting::Once);
                 let failing = Arc::new(FaultyDisk::new(disk, faults));

@@ -63,8 +63,8 @@ fn with_descriptors<T>(free: usize, body: impl FnOnce() -> T) -> T {
 fn holds_rows(directory: &Path, rows: u32) {
     let (database, table) = open(directory);
     database.verify().unwrap();
-    let count = database.transact("count", |tx| Ok(tx.scan(&table, ..).count())).unwrap();
-    assert_eq!(count, rows as usize);
+    let count = database.transact("count", |tx| tx.scan(&table, ..).count()).unwrap();
+    assert_eq!(count, u64::from(rows));
     database.close().unwrap();
 }
 

@@ -364,19 +364,41 @@ fn a_victim_that_hides_its_error_runs_again() {
 #[test]
 fn lost_conflicts_are_bounded() {
     let options = Options::in_memory().cache_size(8 << 20).attempts(3);
-    let db = options.lock_wait_limit(Some(Duration::from_millis(1))).open("test").unwrap();
+    let db = options.retries_lock_first(false).open("test").unwrap();
+    let t = db.table("t").unwrap();
+    let mut attempts = 0;
+    let result: clearway::Result<()> = db.transact("lose", |_| {
+        attempts += 1;
+        // As if another transaction's, which the closure has run, were the victim each time.
+        Err(Error::Deadlock { txn: clearway::TxnId::NONE, cycle: None })
+    });
+    assert!(matches!(result, Err(Error::Deadlock { .. })));
+    assert_eq!(attempts, 3);
+    let lose = type_stats(&db, "lose");
+    assert_eq!((lose.retries, lose.rollbacks, lose.commits), (2, 1, 0));
+    drop(t);
+}
+
+#[test]
+fn a_lock_wait_that_is_too_long_is_told_at_once() {
+    let options = Options::in_memory().cache_size(8 << 20);
+    let db = options.lock_wait_limit(Some(Duration::from_millis(20))).open("test").unwrap();
     let t = db.table("t").unwrap();
     let mut holder = db.begin();
     holder.put(&t, b"k", b"v").unwrap();
     let attempts = AtomicU64::new(0);
-    let result = db.transact("lose", |tx| {
+    let begun = Instant::now();
+    let result = db.transact("wait", |tx| {
         attempts.fetch_add(1, Ordering::SeqCst);
         tx.get(&t, b"k")
     });
-    assert!(matches!(result, Err(Error::LockTimeout { .. })));
-    assert_eq!(attempts.load(Ordering::SeqCst), 3);
-    let lose = type_stats(&db, "lose");
-    assert_eq!((lose.retries, lose.rollbacks, lose.commits), (2, 1, 0));
+    let took = begun.elapsed();
+    let error = result.unwrap_err();
+    assert!(matches!(error, Error::LockTimeout { .. }), "{error}");
+    assert!(!error.is_retryable());
+    assert_eq!(attempts.load(Ordering::SeqCst), 1, "after {took:?}");
+    let wait = type_stats(&db, "wait");
+    assert_eq!((wait.retries, wait.rollbacks, wait.commits), (0, 1, 0));
     holder.rollback().unwrap();
 }
 
@@ -502,6 +524,56 @@ fn an_error_that_tells_what_was_read_waits_like_a_result() {
         assert!(told.is_err(), "{what}");
         assert!(pending.is_ready(), "{what}: told before it was durable: {told:?}");
         db.transact("again", |tx| tx.put(&t, b"gone", b"v").map(drop)).unwrap();
+    }
+}
+
+/// Closes a cycle with another transaction, which then gives up: `tx` is the victim.
+fn lose_a_deadlock(tx: &mut Transaction, db: &Database, t: &Table) -> clearway::Result<()> {
+    let mut other = db.begin();
+    other.put(t, "b", "other")?;
+    tx.put(t, "a", "victim")?;
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            other.put(t, "a", "other").unwrap();
+            other.rollback().unwrap();
+        });
+        while db.stats().engine.lock.waiting == 0 {
+            thread::yield_now();
+        }
+        tx.put(t, "b", "victim").map(drop)
+    })
+}
+
+/// A victim is rolled back in the middle of its closure; what it has read still has to be durable
+/// before anything is told of it, by this attempt or by a later one.
+#[test]
+fn a_victims_answers_wait_for_what_it_has_read() {
+    for what in ["conflict", "panic", "next attempt"] {
+        let attempts = if what == "next attempt" { 2 } else { 1 };
+        let options = Options::in_memory().cache_size(8 << 20).attempts(attempts);
+        let db = options.log_delay(Duration::from_millis(150)).open("victims").unwrap();
+        let t = db.table("t").unwrap();
+        let writer = db.submit("writer", |tx| tx.put(&t, b"k", b"v")).unwrap();
+        let mut read = None;
+        let told = db.transact("victim", |tx| {
+            if read.is_some() {
+                return Ok(read.clone());
+            }
+            read = tx.get(&t, b"k")?;
+            let lost = lose_a_deadlock(tx, &db, &t);
+            assert!(matches!(lost, Err(Error::Deadlock { .. })), "{lost:?}");
+            assert!(what != "panic", "it is {read:?}");
+            assert!(!writer.is_ready(), "the log is too fast for this test");
+            lost.map(|()| None)
+        });
+        assert!(writer.is_ready(), "{what}: told before it was durable: {told:?}");
+        match (what, told) {
+            ("conflict", Err(Error::Deadlock { .. })) | ("next attempt", Ok(Some(_))) => {}
+            ("panic", Err(Error::Panicked { message })) => {
+                assert!(message.contains("it is Some"), "{message}");
+            }
+            (what, told) => panic!("{what}: {told:?}"),
+        }
     }
 }
 

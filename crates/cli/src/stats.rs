@@ -12,9 +12,12 @@ use crate::{
 };
 
 pub(crate) fn run(args: &LookArgs) -> Outcome {
-    let db = args.open.open()?;
-    let stats = db.stats();
-    let report = verify::check(&db, &args.open.dir)?;
+    let looked = args.open.open().and_then(|db| {
+        let stats = db.stats();
+        let report = verify::check(&db, &args.open.dir)?;
+        Ok((db, stats, report))
+    });
+    let (db, stats, report) = verify::telling_damage(args.json, looked)?;
     let text = if args.json {
         let mut object = verify::to_json(&report);
         object["database"] = json!(stats.engine.database.to_string());
@@ -22,6 +25,10 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
         object["log"] = json!({
             "segments": stats.engine.log.segments,
             "redo_bytes": stats.engine.redo_bytes,
+        });
+        object["upkeep"] = json!({
+            "leaves": stats.engine.upkeep_leaves,
+            "walks": stats.engine.upkeep_walks,
         });
         format!("{object}\n")
     } else {
@@ -57,6 +64,14 @@ fn state(recovery: &RecoveryReport, stats: &Stats, pages: u32) -> String {
                 "{} transactions, {} changes",
                 grouped(recovery.losers),
                 grouped(recovery.undone)
+            ),
+        ),
+        (
+            "upkeep",
+            format!(
+                "{} leaves to visit, {} tables to walk",
+                grouped(stats.engine.upkeep_leaves),
+                grouped(stats.engine.upkeep_walks)
             ),
         ),
     ];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clearway::{Database, TableReport, VerifyReport};
+use clearway::{Database, LevelReport, TableReport, VerifyReport};
 use serde_json::json;
 
 use crate::{
@@ -19,19 +19,24 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
         db.close().doing(|| format!("cannot close {}", args.open.dir.display()))?;
         Ok(report)
     });
-    let report = match checked {
-        Err(failure @ Failure::Failed { .. }) if args.json && failure.is_damage() => {
-            print(format_args!("{}\n", json!({ "damaged": true, "detail": failure.to_string() })))?;
-            return Err(failure);
-        }
-        checked => checked?,
-    };
+    let report = telling_damage(args.json, checked)?;
     if args.json {
         print(format_args!("{}\n", to_json(&report)))
     } else {
         let pages = grouped(u64::from(report.pages));
         print(format_args!("{}{pages} pages checked: no damage\n", tables(&report)))
     }
+}
+
+/// Prints damage as an object, if the output is to be one.
+pub(crate) fn telling_damage<T>(json: bool, checked: Outcome<T>) -> Outcome<T> {
+    if let Err(failure @ Failure::Failed { .. }) = &checked
+        && json
+        && failure.is_damage()
+    {
+        print(format_args!("{}\n", json!({ "damaged": true, "detail": failure.to_string() })))?;
+    }
+    checked
 }
 
 /// Checks an open database.
@@ -75,6 +80,19 @@ fn line([table, entries, ghosts, values, pages, overflow, levels]: [String; 7]) 
 
 /// The report as one object.
 pub(crate) fn to_json(report: &VerifyReport) -> serde_json::Value {
+    // Leaves first.
+    let level = |level: &LevelReport| {
+        json!({
+            "nodes": level.pages,
+            "fill": (level.fill() * 1000.0).round() / 1000.0,
+            "slots": level.slots,
+            "ghosts": level.ghosts,
+            "foster_children": level.foster_children,
+            "foster_chain_max": level.chain_max,
+            "empty_nodes": level.empty_nodes,
+            "one_child_branches": level.one_child_branches,
+        })
+    };
     let table = |table: &TableReport| {
         let tree = &table.report;
         json!({
@@ -84,7 +102,8 @@ pub(crate) fn to_json(report: &VerifyReport) -> serde_json::Value {
             "value_bytes": tree.value_bytes,
             "pages": tree.pages.len(),
             "overflow_pages": tree.overflow_pages,
-            "levels": tree.levels.len(),
+            "levels": tree.height(),
+            "shape": tree.levels.iter().map(level).collect::<Vec<_>>(),
         })
     };
     json!({

@@ -57,6 +57,10 @@ fn a_bank_is_benchmarked_verified_dumped_and_copied() {
     let verified = json(&verified);
     let accounts = verified["tables"].as_array().unwrap().iter().find(|t| t["name"] == "account");
     assert_eq!(accounts.unwrap()["entries"], 1_000);
+    let leaves = &accounts.unwrap()["shape"][0];
+    let fill = leaves["fill"].as_f64().unwrap();
+    assert!(fill > 0.3 && fill <= 1.0 && leaves["nodes"].as_u64().unwrap() > 1, "{leaves}");
+    assert!(leaves["foster_chain_max"].as_u64().unwrap() <= 2, "{leaves}");
     assert!(clearway(&["stats", bank]).status.success());
 
     let backup = clearway(&["backup", bank, copy]);
@@ -246,9 +250,44 @@ fn a_damaged_database_is_exit_code_one() {
     let output = clearway(&["verify", dir]);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8(output.stderr).unwrap().contains("damage"));
-    let output = clearway(&["verify", dir, "--json"]);
-    assert_eq!(output.status.code(), Some(1));
-    let report = json(&output);
-    assert_eq!(report["damaged"], Value::Bool(true));
-    assert!(report["detail"].as_str().unwrap().contains("checksum"), "{report}");
+    for command in ["verify", "stats"] {
+        let output = clearway(&[command, dir, "--json"]);
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        let report = json(&output);
+        assert_eq!(report["damaged"], Value::Bool(true), "{command}");
+        assert!(report["detail"].as_str().unwrap().contains("checksum"), "{command}: {report}");
+    }
+}
+
+#[test]
+fn a_command_that_only_looks_leaves_nothing_in_a_directory_without_a_database() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (empty, foreign) = (place.path().join("empty"), place.path().join("foreign"));
+    for dir in [&empty, &foreign] {
+        std::fs::create_dir(dir).unwrap();
+    }
+    std::fs::write(foreign.join("diary.txt"), "dear").unwrap();
+    let target = place.path().join("target");
+    let target = target.to_str().unwrap();
+    for dir in [&empty, &foreign] {
+        let path = dir.to_str().unwrap();
+        let before: Vec<_> = names(dir);
+        for line in
+            [&["verify", path][..], &["stats", path], &["dump", path], &["backup", path, target]]
+        {
+            let output = clearway(line);
+            assert_eq!(output.status.code(), Some(3), "{line:?}");
+            assert_eq!(names(dir), before, "{line:?}");
+        }
+    }
+    // So that it can be used for a copy.
+    let bank = bank(&place);
+    assert!(clearway(&["backup", &bank, empty.to_str().unwrap()]).status.success());
+}
+
+fn names(dir: &std::path::Path) -> Vec<std::ffi::OsString> {
+    let mut names: Vec<_> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names
 }

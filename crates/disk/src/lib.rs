@@ -47,6 +47,7 @@ pub use delayed::DelayedDisk;
 pub use disk::{Disk, File, OpenMode};
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use memory::MemoryDisk;
+pub use name::LOCK_FILE;
 pub use os::OsDisk;
 pub use packed::{pack, unpack};
 pub use sim::{

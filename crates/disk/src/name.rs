@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use clearway_base::{Error, Result};
 
 /// The file whose lock says that the directory is open.
-pub(crate) const LOCK_FILE: &str = "LOCK";
+pub const LOCK_FILE: &str = "LOCK";
 
 /// Refuses names that could reach outside the directory. `directory` is for the message.
 pub(crate) fn check(directory: &Path, name: &str) -> Result<()> {

@@ -29,28 +29,28 @@
 //!   log that may be full to its last byte, and an opening needs some: its epoch, its reserve, the
 //!   checkpoint that makes room again. If the disk is full as well it makes do with the headroom.
 //!
-//! Latch order: `growth` → the segments' latches; `news` → the segments' state. `claim` without
-//! growth is one compare-exchange.
+//! Latch order: `growth` → the segments' latches; the waiting room → the segments' state. `claim`
+//! without growth is one compare-exchange.
+//!
+//! How a claim waits for room: `claims/waiting.rs`.
 //!
 //! [`Log::insert_with_seal`]: crate::Log::insert_with_seal
 //! [`Log::claim_beyond`]: crate::Log::claim_beyond
 //! [`Log::lift_capacity`]: crate::Log::lift_capacity
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::{Duration, Instant},
-};
+mod waiting;
+
+use std::sync::{Arc, OnceLock};
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_sync::{
     CachePadded, Condvar, Mutex,
-    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
+pub use waiting::AnnouncedCheckpoint;
+use waiting::Room;
 
 use crate::{health::Health, options::LogOptions, record::SEAL_BYTES_MAX, segments::Segments};
-
-/// How long a claim waits for a truncation that a background thread may bring.
-const TRUNCATION_WAIT: Duration = Duration::from_secs(10);
 
 /// What asks for a checkpoint.
 pub(crate) type SpaceWaker = Box<dyn Fn() + Send + Sync>;
@@ -66,20 +66,16 @@ pub(crate) struct Claims {
     /// Whether segments may go beyond the capacity for now (K5).
     is_lifted: AtomicBool,
     headroom_bytes: u64,
-    /// How long a claim waits for a truncation before it fails.
-    patience: Duration,
+    /// Whether there are background threads, which may bring room.
+    is_patient: bool,
     /// What was claimed beyond the capacity since the start.
     beyond_bytes: AtomicU64,
     claimed: CachePadded<AtomicU64>,
     limit: CachePadded<AtomicU64>,
     keep_from: AtomicU64,
-    /// Claims that wait for room; unclaiming tells them.
-    waiting: AtomicUsize,
     /// Held while a segment is prepared.
     growth: Mutex<()>,
-    /// Held for a few instructions, to wait for `room` and to tell of it.
-    news: Mutex<()>,
-    room: Condvar,
+    room: Room,
     stop: OnceLock<Stop>,
     preparer: Preparer,
     space_waker: Mutex<Option<Arc<SpaceWaker>>>,
@@ -118,16 +114,14 @@ impl Claims {
             is_lifted: AtomicBool::new(false),
             // 1 MiB pays for 2,000 seals that come while the preparer is busy with one segment.
             headroom_bytes: (options.segment_bytes / 4).min(1 << 20),
-            patience: if options.background { TRUNCATION_WAIT } else { Duration::ZERO },
+            is_patient: options.background,
             beyond_bytes: AtomicU64::new(0),
             claimed: CachePadded::new(AtomicU64::new(end.0)),
             limit: CachePadded::new(AtomicU64::new(0)),
             keep_from: AtomicU64::new(keep_from.0),
-            waiting: AtomicUsize::new(0),
             growth: Mutex::new(()),
-            news: Mutex::new(()),
+            room: Room::default(),
             stop: OnceLock::new(),
-            room: Condvar::new(),
             preparer: Preparer::default(),
             space_waker: Mutex::new(None),
             segments,
@@ -161,7 +155,19 @@ impl Claims {
     /// Promises `bytes` bytes of log.
     #[inline]
     pub(crate) fn claim(&self, bytes: u64) -> Result<()> {
-        if self.take_free(bytes) { Ok(()) } else { self.claim_slowly(bytes) }
+        self.claim_if(bytes, &|| true)
+    }
+
+    /// As [`claim`](Claims::claim), but waits only while `can_help` says that a checkpoint may
+    /// make room.
+    #[inline]
+    pub(crate) fn claim_if(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
+        if self.take_free(bytes) { Ok(()) } else { self.claim_slowly(bytes, can_help) }
+    }
+
+    /// A checkpoint has begun.
+    pub(crate) fn announce_checkpoint(&self, gives_back: bool) -> AnnouncedCheckpoint<'_> {
+        self.room.announce(gives_back)
     }
 
     /// As [`claim`](Claims::claim), but does not wait for a truncation.
@@ -206,7 +212,7 @@ impl Claims {
 
     #[inline]
     fn take_free(&self, bytes: u64) -> bool {
-        // SeqCst here and in `unclaim`: see `wait_for_room`.
+        // SeqCst here and in `unclaim`: SPACE-1.
         let mut claimed = self.claimed.load(Ordering::SeqCst);
         loop {
             let after = claimed.saturating_add(bytes);
@@ -237,17 +243,6 @@ impl Claims {
         }
     }
 
-    #[cold]
-    fn claim_slowly(&self, bytes: u64) -> Result<()> {
-        let deadline = Instant::now() + self.patience;
-        while !self.claim_or_grow(bytes)? {
-            if self.is_hopeless(bytes) || !self.wait_for_room(bytes, deadline) {
-                return Err(self.full(bytes));
-            }
-        }
-        Ok(())
-    }
-
     /// Claims, adding segments as needed. `false` if the capacity does not allow it.
     fn claim_or_grow(&self, bytes: u64) -> Result<bool> {
         loop {
@@ -259,10 +254,6 @@ impl Claims {
                 return Ok(false);
             }
         }
-    }
-
-    fn full(&self, bytes: u64) -> Error {
-        Error::LogFull { wanted_bytes: bytes, capacity_bytes: self.capacity_bytes }
     }
 
     /// Whether no truncation can make room.
@@ -330,21 +321,6 @@ impl Claims {
         self.raise_limit();
     }
 
-    /// Asks for a checkpoint and waits until something has changed. `false` when time is up.
-    ///
-    /// No lost wake-up: the waiter counts itself and looks again, under the mutex; who makes room
-    /// does so first, then looks at the count, and signals under the mutex. All of it is SeqCst, so
-    /// one of the two sees the other.
-    fn wait_for_room(&self, bytes: u64, deadline: Instant) -> bool {
-        self.wake_checkpointer();
-        let mut news = self.news.lock();
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let over = self.may_grow() || self.fits(bytes) || self.health.check().is_err();
-        let in_time = over || !self.room.wait_until(&mut news, deadline).timed_out();
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        in_time
-    }
-
     /// Gives back what was claimed and not inserted.
     #[inline]
     pub(crate) fn unclaim(&self, bytes: u64) {
@@ -365,10 +341,7 @@ impl Claims {
     /// Wakes the claims that wait for room.
     #[inline]
     pub(crate) fn tell_waiters(&self) {
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            drop(self.news.lock());
-            self.room.notify_all();
-        }
+        self.room.tell();
     }
 
     /// Nothing before `keep_from` is needed any more.

@@ -33,8 +33,8 @@
 //!   ends no daemon.
 //! - W8. After the closing seal nothing is written: the cursor is closed, so nothing can gather.
 //!
-//! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the claims' `news`. No
-//! I/O under `schedule`.
+//! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the claims' waiting room.
+//! No I/O under `schedule`.
 //!
 //! The group commit is that of "Aether", section 4 (flush pipelining), with three differences:
 //! overlapping flights; the lone committer as its own flusher; and requests that are signalled

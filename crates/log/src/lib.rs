@@ -36,10 +36,10 @@
 //! example.
 //!
 //! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the claims'
-//! news; the claims' growth → the segments' directory → the segments' state; the claims' news → the
-//! segments' state. The completion queue's mutex is a leaf. None of them is held across I/O but the
-//! segments' directory and the growth above it, which no insert takes, and a flush takes only the
-//! directory, and only if unpaid seals ate the headroom.
+//! waiting room; the claims' growth → the segments' directory → the segments' state; the claims'
+//! waiting room → the segments' state. The completion queue's mutex is a leaf. None of them is held
+//! across I/O but the segments' directory and the growth above it, which no insert takes, and a
+//! flush takes only the directory, and only if unpaid seals ate the headroom.
 
 mod checksum;
 mod claims;
@@ -56,6 +56,7 @@ mod ring;
 mod segments;
 mod stats;
 
+pub use claims::AnnouncedCheckpoint;
 pub use identity::{EpochMark, Known, Lineage};
 pub use log::{Log, LogStart};
 pub use options::{Consolidation, GroupPolicy, LogOptions, Strategy};

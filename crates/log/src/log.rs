@@ -27,7 +27,7 @@ use clearway_sync::{
 };
 
 use crate::{
-    claims::{Claims, SpaceWaker},
+    claims::{AnnouncedCheckpoint, Claims, SpaceWaker},
     completion::CompletionQueue,
     flush::{Flusher, Parts},
     health::Health,
@@ -406,16 +406,34 @@ impl Log {
 
     /// Promises room for `bytes` bytes: of records, as [`record_bytes`](crate::record_bytes) counts
     /// them, and [`SEAL_BYTES_MAX`](crate::SEAL_BYTES_MAX) for each of them that will be inserted
-    /// with its seal. Take no latch before. May wait for a truncation.
+    /// with its seal. Take no latch before. If there is no room it asks for a checkpoint and waits:
+    /// 100 ms, or as long as a checkpoint is [announced](Log::announce_checkpoint) that will give
+    /// back a segment, but not longer than 10 s. Without background threads it does not wait.
     ///
     /// # Errors
     ///
-    /// [`Error::LogFull`] if none comes in ten seconds (without background threads: if it would
-    /// have to wait for one), [`Error::DiskFull`] if the disk has no
-    /// room for another segment; nothing is claimed then.
+    /// [`Error::LogFull`] if there is no room after that, [`Error::DiskFull`] if the disk has none
+    /// for another segment; nothing is claimed then.
     #[inline]
     pub fn claim(&self, bytes: u64) -> Result<()> {
         self.claims.claim(bytes)
+    }
+
+    /// As [`claim`](Log::claim), but waits only while `can_help` says that a checkpoint may make
+    /// room: it is asked before each wait, which ends whenever a checkpoint begins or ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of `claim`.
+    #[inline]
+    pub fn claim_if(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
+        self.claims.claim_if(bytes, can_help)
+    }
+
+    /// Says that a checkpoint has begun, and whether it will [give back](Log::truncate) a segment:
+    /// claims that find no room wait for its end, which is when the result is dropped.
+    pub fn announce_checkpoint(&self, gives_back: bool) -> AnnouncedCheckpoint<'_> {
+        self.claims.announce_checkpoint(gives_back)
     }
 
     /// As [`claim`](Log::claim), but fails at once where that would wait for a truncation: for

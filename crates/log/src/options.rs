@@ -1,6 +1,6 @@
 //! What a log can be told when it is started.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use clearway_base::{Error, RECORD_LEN_MAX, Result, SECTOR_SIZE};
 
@@ -134,7 +134,13 @@ impl LogOptions {
         }
         check_segment_bytes(self.segment_bytes)?;
         if self.capacity_bytes / 2 < self.segment_bytes {
-            return bad("capacity_bytes", "less than two segments".to_string());
+            let (capacity, file) = (Size(self.capacity_bytes), Size(self.segment_bytes));
+            let least = Size(self.segment_bytes.saturating_mul(2));
+            let detail = format!(
+                "{capacity} is less than two of the log's files, which are of {file} each (a \
+                 database keeps the size that it was created with): at least {least}"
+            );
+            return bad("capacity_bytes", detail);
         }
         if !(1..=16).contains(&self.flushes_in_flight) {
             return bad("flushes_in_flight", format!("{} is not 1..=16", self.flushes_in_flight));
@@ -164,6 +170,18 @@ impl LogOptions {
             }
             GroupPolicy::Fixed { .. } => u64::MAX,
         }
+    }
+}
+
+/// A number of bytes for people: `16 MiB`, `1000 B`.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        let fits = |(unit, _): &(u64, &str)| self.0 > 0 && self.0.is_multiple_of(*unit);
+        let (unit, name) = units.into_iter().find(fits).unwrap_or((1, "B"));
+        write!(f, "{} {name}", self.0 / unit)
     }
 }
 

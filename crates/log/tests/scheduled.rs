@@ -14,9 +14,9 @@ use std::{
     task::{Context, Wake, Waker},
 };
 
-use clearway_base::{Epoch, Error, Lsn};
+use clearway_base::{Epoch, Error, Lsn, TxnId};
 use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
-use clearway_log::{Log, LogOptions, LogReader, Strategy};
+use clearway_log::{Log, LogOptions, LogReader, Record, Strategy, record_bytes};
 use clearway_sync::{schedules::check, thread};
 use scenario::{body, insert};
 
@@ -273,4 +273,62 @@ fn claims_that_wait_for_room_get_it() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         log.close().unwrap();
     });
+}
+
+/// A log without room, the last record in it, and what can be claimed once the rest is given back.
+fn full_log() -> (Arc<Log>, Lsn, u64) {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options(Strategy::default()) };
+    let log = start(&disk, small);
+    let mut last = Lsn::ZERO;
+    let body = body(1, 1_000);
+    while log.try_claim(record_bytes(body.len())).is_ok() {
+        let record = Record { kind: 1, txn: TxnId(1), prev: Lsn(1), body: &[&body] };
+        last = log.insert(&record).unwrap().start;
+    }
+    log.force(log.end()).unwrap();
+    (log, last, SEGMENT - 1_000)
+}
+
+/// Claims hear of a checkpoint's end without any help of a clock: those that it made room for, and
+/// those that nothing can help afterwards.
+#[test]
+fn claims_end_with_the_checkpoint_that_they_wait_for() {
+    for gives_back in [true, false] {
+        check(&format!("checkpoint, {gives_back}"), 1_000, move || {
+            let (log, last, wanted) = full_log();
+            let asked = Arc::new(AtomicU64::new(0));
+            let note = asked.clone();
+            log.set_space_waker(Box::new(move || _ = note.fetch_add(1, SeqCst)));
+            let is_over = Arc::new(AtomicU64::new(0));
+            let claims: Vec<_> = (0..2)
+                .map(|_| {
+                    let (log, is_over) = (log.clone(), is_over.clone());
+                    thread::spawn(move || {
+                        let claimed = log.claim_if(wanted, &|| is_over.load(SeqCst) == 0);
+                        // One at a time.
+                        claimed.inspect(|()| log.unclaim(wanted))
+                    })
+                })
+                .collect();
+            while asked.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            let checkpoint = log.announce_checkpoint(gives_back);
+            thread::yield_now();
+            match gives_back {
+                true => log.truncate(last).unwrap(),
+                false => is_over.store(1, SeqCst),
+            }
+            drop(checkpoint);
+            for claim in claims {
+                let claimed = claim.join().unwrap();
+                match gives_back {
+                    true => claimed.unwrap(),
+                    false => assert!(matches!(claimed, Err(Error::LogFull { .. }))),
+                }
+            }
+            log.close().unwrap();
+        });
+    }
 }

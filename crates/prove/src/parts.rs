@@ -16,6 +16,7 @@ use std::{
 };
 
 use clearway_sync::thread;
+use clearway_testkit::Drawn;
 
 /// Every so-many-th case, from some first one on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,6 +69,18 @@ impl Counts {
     pub(crate) fn get(&self, name: &str) -> u64 {
         self.0.get(name).copied().unwrap_or(0)
     }
+
+    /// Adds what was drawn, under names that are no other counts'.
+    pub(crate) fn add_drawn(&mut self, drawn: &Drawn) {
+        Drawn::names().for_each(|name| self.add(&format!("{DRAWN}{name}"), drawn.count(name)));
+    }
+
+    /// What was drawn.
+    pub(crate) fn drawn(&self) -> Drawn {
+        let mut drawn = Drawn::default();
+        Drawn::names().for_each(|name| drawn.add(name, self.get(&format!("{DRAWN}{name}"))));
+        drawn
+    }
 }
 
 impl AddAssign<&Counts> for Counts {
@@ -75,6 +88,9 @@ impl AddAssign<&Counts> for Counts {
         other.0.iter().for_each(|(name, more)| self.add(name, *more));
     }
 }
+
+/// Before the names of what was drawn.
+const DRAWN: &str = "drawn-";
 
 /// How a part's line with its counts begins.
 const LINE: &str = "counts:";

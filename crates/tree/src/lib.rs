@@ -18,6 +18,7 @@
 //! | `restructure` | splits, adoptions, merges, ghost reclamation: system transactions |
 //! | `maintain` | the tree's life cycle: creation, upkeep, destruction |
 //! | `cursor` | ranges, in both directions |
+//! | `survey` | what a leaf has for upkeep to do |
 //! | `verify` | checking a tree while it is in use |
 //!
 //! What holds everywhere:
@@ -50,6 +51,7 @@ mod maintain;
 mod restructure;
 
 mod cursor;
+mod survey;
 mod verify;
 
 pub use context::Context;
@@ -57,5 +59,6 @@ pub use cursor::{Cursor, Direction};
 pub use descend::LeafHint;
 pub use op::{check_redo, for_each_page, key_of_body, redo, tree_of_body};
 pub use space::{SPACE_SPAN, SpaceMap};
+pub use survey::LeafSurvey;
 pub use tree::{ReadIntent, Tree, TreeConfig};
-pub use verify::{LevelReport, TreeReport};
+pub use verify::{LevelReport, Load, TreeReport};

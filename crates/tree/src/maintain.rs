@@ -63,13 +63,22 @@ impl Tree {
         overflow::free(ctx, &self.pool, &self.space, self.id, chain)
     }
 
-    /// Has the context remember a leaf that has become sparse, at the moment it does: when half of
-    /// its records are ghosts, and again when all are.
-    pub(crate) fn note_sparse<C: Context>(&self, ctx: &mut C, node: Node<'_, [u8]>, key: &[u8]) {
-        let (ghosts, count) = (node.ghost_count(), node.count());
-        if ghosts == count || ghosts == count / 2 + 1 {
-            ctx.defer_maintenance(self.id, key);
+    /// Reports a leaf, in which a ghost was left just now, to upkeep: if it is the leaf's first.
+    /// The others are found by the visit that the first one brings, which is repeated until the
+    /// leaf has none. And again when half of the records are ghosts, and when all are: the
+    /// transaction that has left the first may run for long, and reports it when it ends.
+    #[inline]
+    pub(crate) fn note_ghost<C: Context>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
+        let (ghosts, count) = (leaf.ghost_count(), leaf.count());
+        if ghosts == 1 || ghosts == count || ghosts == count / 2 + 1 {
+            self.report_leaf(ctx, leaf);
         }
+    }
+
+    /// Reports a leaf to upkeep by the one key that all who report it agree on.
+    #[cold]
+    pub(crate) fn report_leaf<C: Context>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
+        ctx.defer_maintenance(self.id, leaf.low_fence());
     }
 
     /// Upkeep of the path to `key`: foster children are adopted, ghosts reclaimed, and a sparse

@@ -68,7 +68,7 @@ impl Tree {
             op.encode(&mut scratch.body);
             op::perform(ctx, Context::log_compensation, &scratch.body, &mut [&mut leaf])?;
             if restore == Restore::Hide {
-                self.note_sparse(ctx, Node::new(&*leaf), undo.key);
+                self.note_ghost(ctx, Node::new(&*leaf));
             }
             break;
         }

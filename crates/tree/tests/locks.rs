@@ -34,6 +34,7 @@ fn small() -> (Database, Tree) {
 fn no_wait(db: &Database) -> Txn {
     let mut txn = db.begin();
     txn.limit = WaitLimit::NoWait;
+    txn.leaves_upkeep = true;
     txn
 }
 
@@ -333,6 +334,43 @@ fn ghost_stays_while_its_lock_is_held() {
     reader.commit(&tree);
     tree.maintain(&mut db.begin(), b"d").unwrap();
     assert_eq!(tree.verify().unwrap().ghosts, 0);
+}
+
+#[test]
+fn cursors_report_leaves_of_ghosts_once_and_upkeep_sees_what_is_left() {
+    let (db, tree) = small();
+    let mut deleter = no_wait(&db);
+    deleter.delete(&tree, b"b").unwrap();
+    assert_eq!(deleter.sparse, [b""], "the leaf's first ghost");
+    deleter.commit(&tree);
+    let range = || (Unbounded, Unbounded);
+    for skips in [false, true] {
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let mut reader = no_wait(&db);
+            let mut cursor = tree.cursor(Unbounded, Unbounded, direction, ReadIntent::Read);
+            if skips {
+                cursor.skip_locked();
+            }
+            while cursor.next(&tree, &mut reader).unwrap().is_some() {}
+            assert!(reader.sparse.is_empty(), "a third are ghosts");
+            reader.commit(&tree);
+        }
+    }
+    let mut deleter = no_wait(&db);
+    deleter.delete(&tree, b"d").unwrap();
+    deleter.commit(&tree);
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let mut reader = no_wait(&db);
+        assert_eq!(reader.scan(&tree, range(), direction).unwrap().len(), 1);
+        assert_eq!(reader.sparse, [b""]);
+        let (mut end, key) = (vec![1], b"".as_slice());
+        tree.maintain(&mut db.begin(), key).unwrap();
+        let survey = tree.survey(key, &mut end).unwrap();
+        assert!(survey.ghosts == 2 && survey.is_last && end.is_empty(), "{survey:?}");
+        reader.commit(&tree);
+    }
+    tree.maintain(&mut db.begin(), b"").unwrap();
+    assert_eq!(tree.survey(b"", &mut Vec::new()).unwrap().ghosts, 0);
 }
 
 /// The answer is worth nothing unless the leaf stays latched until the ghost is gone.

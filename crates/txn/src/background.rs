@@ -1,4 +1,4 @@
-//! The two threads of an engine: one takes checkpoints, one visits sparse leaves.
+//! The two threads of an engine: one takes checkpoints, one does upkeep.
 //!
 //! The checkpointer looks twenty times a second at how much log there is since the last
 //! checkpoint, so that no commit has to; the log wakes it when space runs short. The threads hold
@@ -15,7 +15,7 @@ use clearway_sync::{
 use crate::{
     checkpoint::{self, Cleaning},
     core::Core,
-    finish, ghosts,
+    finish, upkeep,
 };
 
 /// How often the checkpointer looks. At 1 GB/s of log that is 50 MB, a twentieth of the default
@@ -89,10 +89,10 @@ impl Background {
         let mut background = Background { signal: signal.clone(), threads: Vec::new() };
         let waker = signal.clone();
         core.log.set_space_waker(Box::new(move || waker.raise(|wishes| wishes.space = true)));
-        let (for_checkpoints, for_ghosts) = (core.clone(), core.clone());
+        let (for_checkpoints, for_upkeep) = (core.clone(), core.clone());
         let runs: [(&str, Run); 2] = [
             ("clearway-checkpoint", Box::new(move || run_checkpointer(&for_checkpoints, &signal))),
-            ("clearway-maintain", Box::new(move || ghosts::run(&for_ghosts))),
+            ("clearway-upkeep", Box::new(move || upkeep::run(&for_upkeep))),
         ];
         for (name, run) in runs {
             match spawn(name, run) {
@@ -109,7 +109,7 @@ impl Background {
     /// Ends the threads and waits for them.
     pub(crate) fn stop(self, core: &Core) {
         self.signal.raise(|wishes| wishes.stop = true);
-        core.ghosts.stop();
+        core.upkeep.stop();
         core.log.set_space_waker(Box::new(|| ()));
         for thread in self.threads {
             // A panic there has been printed; the engine goes on closing.
@@ -138,6 +138,7 @@ fn run_checkpointer(core: &Arc<Core>, signal: &Signal) {
         if core.check_open().is_err() {
             continue;
         }
+        core.log_space.note_end(core.log.end(), core.log_kept_from());
         shortage.lasts |= wish == Wish::Space;
         let result =
             if shortage.can_be_relieved(core) { shortage.relieve(core) } else { keep_pace(core) };
@@ -158,13 +159,13 @@ struct Shortage {
 
 impl Shortage {
     fn can_be_relieved(&self, core: &Core) -> bool {
-        self.lasts && (self.kept_by.is_none() || self.kept_by != keeper(core))
+        self.lasts && (self.kept_by.is_none() || self.kept_by != core.log_kept_from())
     }
 
     /// Cleans everything, so that as much of the log as possible can go.
     fn relieve(&mut self, core: &Arc<Core>) -> Result<()> {
         finish::retry_stranded(core);
-        let keeper = keeper(core);
+        let keeper = core.log_kept_from();
         let before = core.log.keep_from();
         checkpoint::take(core, Cleaning::All)?;
         let has_helped = core.log.keep_from() > before;
@@ -176,12 +177,6 @@ impl Shortage {
         }
         Ok(())
     }
-}
-
-/// From where on the oldest transaction or backup keeps the log.
-fn keeper(core: &Core) -> Option<Lsn> {
-    let oldest = core.registry.oldest_first().into_iter();
-    oldest.chain(core.checkpoints.oldest_hold()).min()
 }
 
 /// A checkpoint after every so many bytes of log.

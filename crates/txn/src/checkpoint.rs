@@ -45,6 +45,9 @@ use crate::{
 /// What checkpoints remember from one to the next.
 pub(crate) struct Checkpoints {
     state: Mutex<State>,
+    /// Where the oldest of the holds begins, `u64::MAX` if there is none: written under the mutex,
+    /// and read without it, because a checkpoint has that for as long as it takes.
+    oldest_hold: AtomicU64,
     /// Begin of the latest checkpoint, for the trigger.
     latest: AtomicU64,
     count: AtomicU64,
@@ -73,8 +76,12 @@ pub(crate) enum Cleaning {
 impl Checkpoints {
     /// The latest checkpoint began at `latest`.
     pub(crate) fn new(latest: Lsn) -> Checkpoints {
-        let (state, count) = (Mutex::default(), AtomicU64::new(0));
-        Checkpoints { state, latest: AtomicU64::new(latest.0), count }
+        Checkpoints {
+            state: Mutex::default(),
+            oldest_hold: AtomicU64::new(u64::MAX),
+            latest: AtomicU64::new(latest.0),
+            count: AtomicU64::new(0),
+        }
     }
 
     /// Log bytes since the latest checkpoint began.
@@ -84,7 +91,15 @@ impl Checkpoints {
 
     /// From where on a running backup needs the log.
     pub(crate) fn oldest_hold(&self) -> Option<Lsn> {
-        self.state.lock().holds.iter().map(|(_, from)| *from).min()
+        // Relaxed: claims and the checkpointer may learn of a change a little later.
+        let oldest = self.oldest_hold.load(Ordering::Relaxed);
+        (oldest != u64::MAX).then_some(Lsn(oldest))
+    }
+
+    /// Says which hold is the oldest; to be called after each change of the holds.
+    fn publish_holds(&self, state: &State) {
+        let oldest = state.holds.iter().map(|(_, from)| from.0).min();
+        self.oldest_hold.store(oldest.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Checkpoints completed.
@@ -102,8 +117,10 @@ pub(crate) struct Hold<'a> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        let holds = &mut self.core.checkpoints.state.lock().holds;
-        holds.retain(|(number, _)| *number != self.number);
+        let checkpoints = &self.core.checkpoints;
+        let mut state = checkpoints.state.lock();
+        state.holds.retain(|(number, _)| *number != self.number);
+        checkpoints.publish_holds(&state);
     }
 }
 
@@ -115,6 +132,7 @@ pub(crate) fn hold_log(core: &Core) -> Hold<'_> {
     let number = state.next_hold;
     state.next_hold += 1;
     state.holds.push((number, from));
+    core.checkpoints.publish_holds(&state);
     Hold { core, number, from }
 }
 
@@ -134,6 +152,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     let state = core.checkpoints.state.lock();
     core.log.health()?;
     core.pool.health()?;
+    let _announced = core.log.announce_checkpoint(core.can_give_back(clean_before(core, cleaning)));
     match cleaning {
         Cleaning::Old => {
             core.pool.clean_older(Lsn(core.checkpoints.latest.load(Ordering::Relaxed)))?;
@@ -166,6 +185,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
         block.checkpoint = begin;
         block.redo = redo;
         block.keep_from = keep_from;
+        block.upkeep_done = core.upkeep_is_done();
         block.log_empty = false;
         block.identity.oldest_label = label.unwrap_or(block.identity.oldest_label);
     })?;
@@ -173,9 +193,24 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     core.checkpoints.latest.store(begin.0, Ordering::Relaxed);
     core.checkpoints.count.fetch_add(1, Ordering::Relaxed);
     failpoint::pass(Failpoint::LogNotTruncated);
+    let oldest_segment = core.log.oldest_segment();
     core.log.truncate(held.map_or(keep_from, |held| held.min(keep_from)))?;
     core.reserve.refill(&core.log);
+    if cleaning == Cleaning::All {
+        let gave_back = core.log.oldest_segment() > oldest_segment;
+        core.log_space.note_checkpoint(gave_back, oldest.into_iter().chain(held).min());
+    }
     Ok(())
+}
+
+/// Up to where redo will need nothing once the checkpoint has cleaned.
+fn clean_before(core: &Core, cleaning: Cleaning) -> Lsn {
+    match cleaning {
+        Cleaning::All => core.log.end(),
+        // Relaxed: read under the mutex.
+        Cleaning::Old => Lsn(core.checkpoints.latest.load(Ordering::Relaxed)),
+        Cleaning::Nothing => core.pool.redo_start().unwrap_or(core.log.end()),
+    }
 }
 
 /// The log, to which a checkpoint's records go, and the reserve, which pays for them.
@@ -230,6 +265,7 @@ impl Paid<'_> {
 mod tests {
     use std::sync::Arc;
 
+    use clearway_base::LogKeeper;
     use clearway_disk::MemoryDisk;
 
     use super::*;
@@ -276,7 +312,8 @@ mod tests {
         };
         let hold = hold_log(core);
         let full = (0..100_000).find_map(|n| put(n).err());
-        assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
+        let Some(Error::LogFull { keeper: Some(keeper), .. }) = full else { panic!("{full:?}") };
+        assert_eq!(*keeper, LogKeeper::Backup);
         // They use up the reserve, and move the superblock's keep-from for which nothing is freed.
         let full = (0..1_000).find_map(|_| take(core, Cleaning::All).err());
         assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");

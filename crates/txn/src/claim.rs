@@ -22,6 +22,8 @@ use clearway_base::{
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, SEAL_BYTES_MAX, record_bytes};
 use clearway_sync::Mutex;
 
+use crate::core::Core;
+
 /// What a claim asks for at least: some eight small transactions.
 const CHUNK_BYTES: u64 = 8 << 10;
 /// What a slot keeps for its next transaction.
@@ -64,42 +66,51 @@ impl Claim {
         (self.owed + self.frees + END_BYTES + OPERATION_SLACK + bytes) as i64
     }
 
-    /// Makes room for an operation of `bytes`, its undo included. May wait for log space.
+    /// Makes room for an operation of `bytes` of the transaction in slot `index`, its undo
+    /// included. May wait for log space.
     #[inline]
-    pub(crate) fn reserve(&mut self, log: &Log, bytes: u64) -> Result<()> {
+    pub(crate) fn reserve(&mut self, core: &Core, index: u32, bytes: u64) -> Result<()> {
         let wanted = self.wanted(bytes);
-        if self.held >= wanted { Ok(()) } else { self.fetch(log, wanted) }
+        if self.held >= wanted { Ok(()) } else { self.fetch(core, index, wanted) }
     }
 
     #[cold]
-    fn fetch(&mut self, log: &Log, wanted: i64) -> Result<()> {
+    fn fetch(&mut self, core: &Core, index: u32, wanted: i64) -> Result<()> {
         let missing = (wanted - self.held) as u64;
-        let chunk = if log.capacity_bytes() < SMALL_LOG_BYTES { 0 } else { CHUNK_BYTES };
-        let claim = missing.max(chunk);
-        log.claim(claim)?;
-        self.held += claim as i64;
+        let log = &core.log;
+        // What is beyond the need is not worth a wait, nor an error.
+        let is_shared_out = missing < CHUNK_BYTES && log.capacity_bytes() >= SMALL_LOG_BYTES;
+        let claimed = if is_shared_out && log.try_claim(CHUNK_BYTES).is_ok() {
+            CHUNK_BYTES
+        } else {
+            core.claim_log(index, missing)?;
+            missing
+        };
+        self.held += claimed as i64;
         Ok(())
     }
 
     /// Makes room for an undo and its restructuring. Waits only if log and disk are full and not
     /// even the compensations are paid for.
-    pub(crate) fn reserve_undo(&mut self, log: &Log, reserve: &Reserve, bytes: u64) -> Result<()> {
+    pub(crate) fn reserve_undo(&mut self, core: &Core, index: u32, bytes: u64) -> Result<()> {
         // What is owed covers the compensation itself; only what comes on top may be missing (C3).
         let wanted = self.wanted(bytes);
         if self.held < wanted {
-            self.held += reserve.take((wanted - self.held) as u64) as i64;
+            self.held += core.reserve.take((wanted - self.held) as u64) as i64;
         }
         let missing = wanted - self.held;
         if missing <= 0 {
             return Ok(());
         }
-        match log.claim_beyond(missing as u64) {
+        match core.log.claim_beyond(missing as u64) {
             Ok(()) => {
                 self.held = wanted;
                 self.has_gone_beyond = true;
                 Ok(())
             }
-            Err(Error::DiskFull { .. } | Error::NoFileDescriptor { .. }) => self.make_do(log),
+            Err(Error::DiskFull { .. } | Error::NoFileDescriptor { .. }) => {
+                self.make_do(core, index)
+            }
             Err(error) => Err(error),
         }
     }
@@ -108,9 +119,9 @@ impl Claim {
     /// most undos need no more. What one takes all the same is a debt, which counts as used bytes;
     /// the next one has it paid, when a truncation may have brought room.
     #[cold]
-    fn make_do(&mut self, log: &Log) -> Result<()> {
+    fn make_do(&mut self, core: &Core, index: u32) -> Result<()> {
         let promised = (self.owed + self.frees) as i64;
-        if self.held >= promised { Ok(()) } else { self.fetch(log, promised) }
+        if self.held >= promised { Ok(()) } else { self.fetch(core, index, promised) }
     }
 
     /// Whether it pays for the undo of changes with bodies of these lengths, by what is there
@@ -191,7 +202,7 @@ impl Claim {
     /// Pays a debt. If the log has no room now, the next transaction of this slot tries again.
     #[cold]
     fn pay(&mut self, log: &Log) {
-        if log.claim(self.held.unsigned_abs()).is_ok() {
+        if log.try_claim(self.held.unsigned_abs()).is_ok() {
             self.held = 0;
         }
     }

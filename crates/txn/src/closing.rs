@@ -1,8 +1,9 @@
 //! How an engine ends: closed in good order, or given up because it could not be opened.
 //!
 //! ```text
-//!   no more work ─► threads joined ─► no more slots ─► frees tried again, or left to recovery
-//!   ─► pages clean, checkpoint ─► log closed ─► cleaner joined ─► done ─► directory let go
+//!   pending leaves visited ─► no more work ─► threads joined ─► no more slots
+//!   ─► frees tried again, or left to recovery ─► pages clean, checkpoint
+//!   ─► log closed ─► cleaner joined ─► done ─► directory let go
 //! ```
 //!
 //! Invariants:
@@ -12,32 +13,35 @@
 //! - Z2. The directory is locked until closing is done, no slot runs, and no [`Visit`] is under
 //!   way; then nobody writes to it or reads from it any more. Whoever makes one of the three true
 //!   looks at the others afterwards, under the directory's mutex: so the last one sees all of
-//!   them. No slot and no visit begins once the engine is closed (R7).
+//!   them. No slot and no visit begins once the engine is closed (R7). The thread that has closed
+//!   the engine can wait for that moment, for a while ([`Core::wait_for_users`]).
 //! - Z3. Nothing of a closed engine holds its core: slots that end are dropped, and what could not
 //!   be tidied up is left to recovery.
 //!
 //! Latch order: the engine's outcome → a checkpoint's mutex and what comes after it. The
 //! directory's mutex is held for a look at the registry, and nothing is latched under it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use clearway_base::{
     Error, Result,
     failpoint::{self, Failpoint},
 };
-use clearway_sync::{Mutex, atomic::Ordering};
+use clearway_sync::{Condvar, Mutex, atomic::Ordering};
 
 use crate::{
     background::Background,
     checkpoint::{self, Cleaning},
     core::Core,
-    finish,
+    finish, upkeep,
 };
 
 /// The directory's lock, and who keeps it (Z2).
 #[derive(Default)]
 pub(crate) struct Directory {
     state: Mutex<State>,
+    /// The lock was let go.
+    is_free: Condvar,
 }
 
 #[derive(Default)]
@@ -88,7 +92,27 @@ impl Core {
         let is_free = state.done && state.visits == 0;
         if is_free && state.lock.is_some() && self.registry.active() == 0 {
             state.lock = None;
+            self.directory.is_free.notify_all();
         }
+    }
+
+    /// Waits until nobody uses the closed engine any more, which is when the directory's lock goes,
+    /// but no longer than until `deadline`.
+    ///
+    /// # Errors
+    /// [`Error::StillInUse`].
+    pub(crate) fn wait_for_users(&self, deadline: Instant) -> Result<()> {
+        let mut state = self.directory.state.lock();
+        while state.lock.is_some() {
+            if self.directory.is_free.wait_until(&mut state, deadline).timed_out() {
+                break;
+            }
+        }
+        if state.lock.is_none() {
+            return Ok(());
+        }
+        let (transactions, others) = (self.registry.active(), state.visits);
+        Err(Error::StillInUse { path: self.disk.path(), transactions, others })
     }
 
     /// Refuses further work. Under the directory's mutex, so that a visit is either refused or
@@ -108,6 +132,9 @@ impl Core {
 
 /// Closes the engine. Called once.
 pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<()> {
+    if background.is_some() {
+        upkeep::finish_soon(core);
+    }
     core.refuse_work();
     if let Some(background) = background {
         background.stop(core);

@@ -15,8 +15,8 @@ use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
     checkpoint::Checkpoints, claim::Reserve, closing::Directory, contention::Contention,
-    ghosts::GhostQueue, kinds::Kinds, options::EngineOptions, registry::Registry, slot::Slot,
-    superblock::SuperblockFile, tables::Tables,
+    kinds::Kinds, log_space::LogSpace, options::EngineOptions, registry::Registry, slot::Slot,
+    superblock::SuperblockFile, tables::Tables, upkeep::UpkeepQueue,
 };
 
 /// The engine without its background threads. Everything that runs holds a reference.
@@ -39,7 +39,8 @@ pub(crate) struct Core {
     pub(crate) reserve: Reserve,
     pub(crate) tables: Tables,
     pub(crate) checkpoints: Checkpoints,
-    pub(crate) ghosts: GhostQueue,
+    pub(crate) log_space: LogSpace,
+    pub(crate) upkeep: UpkeepQueue,
     /// Committed transactions whose deferred frees failed and will be tried again; none once the
     /// engine is closed.
     #[allow(clippy::vec_box)] // slots are handed about as boxes: unboxing one would copy it

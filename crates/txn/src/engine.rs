@@ -7,7 +7,7 @@ use clearway_base::{
     Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, TreeId,
     failpoint::{self, Failpoint},
 };
-use clearway_disk::Disk;
+use clearway_disk::{Disk, LOCK_FILE};
 use clearway_lock::LockTable;
 use clearway_log::{EpochMark, Lineage, Log, LogStart};
 use clearway_pool::Pool;
@@ -27,8 +27,8 @@ use crate::{
     contention::{Contention, LockWaits},
     core::{Core, WalGate},
     finish,
-    ghosts::{self, GhostQueue},
     kinds::{Kind, Kinds},
+    log_space::LogSpace,
     options::{Creation, EngineOptions},
     recovery::{self, Pass},
     registry::Registry,
@@ -39,6 +39,7 @@ use crate::{
     tables::{self, Tables},
     transaction::Transaction,
     upgrade::upgrade,
+    upkeep::{self, UpkeepQueue},
     verify,
 };
 
@@ -66,17 +67,19 @@ impl Engine {
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
         let begun = Instant::now();
-        // Once without the lock: a directory of other things is refused without a trace.
-        superblock::find(&*disk)?;
+        // Once without the lock: a directory of other things is refused without a trace, and so is
+        // an empty one in which nothing may be created. (Where the lock's file is already, somebody
+        // may be creating just now.)
+        let is_empty = matches!(superblock::find(&*disk)?, Found::Nothing);
+        if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
+            return Err(empty(&*disk));
+        }
         let directory = disk.lock()?;
         let (mut opening, mut recovery) = match superblock::find(&*disk)? {
             Found::Database(_) if options.create == Creation::New => return Err(taken(&*disk)),
             Found::Database(block) if block.version == VERSION_1 => upgrade(disk, options, block)?,
             Found::Database(block) => recover(disk, options, block)?,
-            Found::Nothing if options.create == Creation::Never => {
-                let (path, detail) = (disk.path(), "it is empty".into());
-                return Err(Error::NotADatabase { path, detail });
-            }
+            Found::Nothing if options.create == Creation::Never => return Err(empty(&*disk)),
             Found::Unfinished { .. } if options.create == Creation::Never => {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
@@ -88,6 +91,7 @@ impl Engine {
         recovery.took = begun.elapsed();
         let (core, background) = opening.ready();
         core.directory.keep(directory);
+        core.upkeep.start();
         let (background, outcome) = (Mutex::new(background), Mutex::new(None));
         Ok(Arc::new(Engine { core, background, outcome, recovery }))
     }
@@ -165,9 +169,10 @@ impl Engine {
     /// [`Error::UnknownTable`].
     ///
     /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] and [`Error::Deadlock`] if its users do not
-    /// end, and then nothing has happened; [`Error::DropUnfinished`] if it is dropped but could not
-    /// be freed: drop it again, or create a table of this name, to try again.
+    /// [`Error::UnknownTable`]; [`Error::LockTimeout`] if its users do not end within the limit of
+    /// lock waits, or within 10 s, and [`Error::Deadlock`], and then nothing has happened;
+    /// [`Error::DropUnfinished`] if it is dropped but could not be freed: drop it again, or create
+    /// a table of this name, to try again.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let _visit = self.core.visit()?;
         tables::drop(&self.core, name)
@@ -202,21 +207,24 @@ impl Engine {
         checkpoint::take(&self.core, Cleaning::Old)
     }
 
-    /// Visits every leaf that has become sparse, once, on this thread: reclaims ghosts and merges
-    /// what is left. An engine with background threads does it by itself, a little later.
+    /// Does the upkeep that is pending, on this thread: visits every leaf that was reported, once,
+    /// reclaims its ghosts, merges what is sparse and has foster children adopted; then walks the
+    /// tables that are marked as a whole. What it cannot finish, because a ghost is locked or a
+    /// visit fails, stays pending (`upkeep_leaves` and `upkeep_walks` of [`stats`](Engine::stats)).
+    /// An engine with background threads does it all by itself, a little later.
     ///
     /// # Errors
     /// The first visit that failed; the others were made.
     pub fn maintain(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        ghosts::visit_all(&self.core)
+        upkeep::visit_all(&self.core)
     }
 
     /// Copies the database, while it is in use, to the empty directory `to`. If it is closed
     /// meanwhile the backup fails, and keeps the directory locked until it has noticed.
     ///
     /// None of the log is recycled until the copy ends: while it lasts, the database can write as
-    /// much as the log's capacity has room for, and then waits and fails with [`Error::LogFull`].
+    /// much as the log's capacity has room for, and then fails with [`Error::LogFull`].
     ///
     /// # Errors
     /// A failed copy is not a database: opening it is refused.
@@ -242,6 +250,7 @@ impl Engine {
         }
         let (commits, read_only_commits, rollbacks) = core.registry.totals();
         let end = core.log.end().0;
+        let (leaves, walks) = core.upkeep.pending();
         let block = core.superblock.get();
         EngineStats {
             database: block.identity.database,
@@ -250,7 +259,9 @@ impl Engine {
             rollbacks,
             active: core.registry.active(),
             checkpoints: core.checkpoints.count(),
-            maintenance_passes: core.ghosts.passes(),
+            maintenance_passes: core.upkeep.visits(),
+            upkeep_leaves: leaves,
+            upkeep_walks: walks,
             drops_unfinished: core.tables.unfinished().len() as u64,
             redo_bytes: end.saturating_sub(block.redo.0),
             log: core.log.stats(),
@@ -302,6 +313,17 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Waits until nothing that began before the [`close`](Engine::close) runs any more, and the
+    /// directory can be opened again, but no longer than until `deadline`.
+    ///
+    /// # Errors
+    /// [`Error::StillInUse`].
+    pub fn wait_for_users(&self, deadline: Instant) -> Result<()> {
+        self.core.wait_for_users(deadline)
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         if self.core.check_process().is_err() {
@@ -319,6 +341,10 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("path", &self.core.disk.path()).finish_non_exhaustive()
     }
+}
+
+fn empty(disk: &dyn Disk) -> Error {
+    Error::NotADatabase { path: disk.path(), detail: "it is empty".into() }
 }
 
 fn taken(disk: &dyn Disk) -> Error {
@@ -353,6 +379,7 @@ fn create(
         catalogue_root: PageId::NONE,
         creating: true,
         copying: false,
+        upkeep_done: false,
         log_empty: false,
         identity: Identity::draw(&*disk, epoch, Lsn::ZERO)?,
     };
@@ -396,6 +423,7 @@ pub(crate) fn recover(
 ) -> Result<(Opening, RecoveryReport)> {
     options.log.segment_bytes = block.segment_bytes;
     options.node_bytes = block.node_bytes as usize;
+    let needs_full_upkeep = upkeep::needs_full_upkeep(&block);
     // Before anything is written.
     let traced = recovery::identify(&disk, &block)?;
     let gate = Arc::new(WalGate::default());
@@ -436,6 +464,9 @@ pub(crate) fn recover(
     let cleaning = if opening.background.is_some() { Cleaning::Nothing } else { Cleaning::All };
     checkpoint::take(&core, cleaning)?;
     core.log.lift_capacity(false);
+    if needs_full_upkeep {
+        upkeep::mark_all(&core);
+    }
     let mut recovery = report(false, block.epoch, (block.redo, pass.tail), undone);
     (recovery.records, recovery.images) = (pass.records, pass.images);
     recovery.drops_resumed = drops_resumed;
@@ -448,6 +479,7 @@ fn raise_epoch(disk: &dyn Disk, file: &SuperblockFile, pass: &Pass) -> Result<Su
     let salt = superblock::draw_salt(disk)?;
     file.update(|block| {
         block.epoch = Epoch(block.epoch.0 + 1);
+        block.upkeep_done = false;
         if block.version > VERSION_1 {
             block.identity.salt = salt;
             block.identity.begin = LogStart::begin_behind(pass.tail);
@@ -513,7 +545,8 @@ fn assemble(
         reserve: Reserve::open(&log)?,
         tables: Tables::default(),
         checkpoints: Checkpoints::new(block.checkpoint),
-        ghosts: GhostQueue::default(),
+        log_space: LogSpace::default(),
+        upkeep: UpkeepQueue::default(),
         stranded: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),
         directory: Directory::default(),

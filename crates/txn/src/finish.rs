@@ -20,6 +20,8 @@
 //!   do it.
 //! - F6. What a rolled back transaction has read may be told to anybody only when the log is
 //!   durable up to the highest tag it met, as for a reader: "the key is there" is a result too.
+//! - F7. The leaves that a transaction reports to upkeep are in its queue before the transaction
+//!   counts as ended, so that a closing engine which counts no transaction misses none.
 //!
 //! Algorithm: "Early lock release", section 3 (partial strictness); tags after "Efficient Locking
 //! for Databases", section 5.3.
@@ -32,7 +34,7 @@ use clearway_base::{
     zoo::{self, Bug},
 };
 
-use crate::{core::Core, ghosts, options::EarlyRelease, slot::Slot};
+use crate::{core::Core, options::EarlyRelease, slot::Slot};
 
 /// A commit that has been requested: locks released, not yet durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +53,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
         abandon(slot);
         return Err(error);
     }
+    slot.report_leaves();
     if !slot.wrote {
         let forgets = zoo::has(Bug::SavepointForgetsTags) && !slot.savepoints.is_empty();
         let skips = zoo::has(Bug::ReadOnlyWaitSkipped) || forgets;
@@ -106,24 +109,10 @@ fn release(slot: &mut Slot, commit: Option<Lsn>) {
     slot.core.locks.release_all(&mut slot.owner, commit);
 }
 
-/// What a transaction that has ended leaves to do: deferred frees, sparse leaves.
+/// What a transaction that has ended leaves to do.
 #[inline]
-fn tidy_up(mut slot: Box<Slot>) {
-    if !slot.ghosts.is_empty() {
-        pass_ghosts(&mut slot);
-    }
+fn tidy_up(slot: Box<Slot>) {
     if slot.frees.is_empty() { slot.retire() } else { free_deferred(slot) }
-}
-
-#[cold]
-fn pass_ghosts(slot: &mut Slot) {
-    let core = slot.core.clone();
-    let mut hints = std::mem::take(&mut slot.ghosts);
-    core.ghosts.push(&mut hints);
-    for hint in &hints {
-        // As on the maintenance thread: reclaiming is never necessary.
-        let _ = ghosts::reclaim(&core, hint);
-    }
 }
 
 /// Does what the transaction deferred (F5). If that fails now, the slot waits for another try with
@@ -172,6 +161,7 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
             return Err(error);
         }
     }
+    slot.report_leaves();
     slot.public().finish();
     slot.public().rollbacks.bump();
     let seen = slot.owner.max_tag();
@@ -184,6 +174,7 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
 /// Ends the engine's own work that has logged no change of content: locks go, nothing is counted.
 pub(crate) fn leave(mut slot: Box<Slot>) {
     debug_assert!(!slot.wrote);
+    slot.report_leaves();
     slot.public().finish();
     release(&mut slot, None);
     slot.retire();
@@ -193,6 +184,7 @@ pub(crate) fn leave(mut slot: Box<Slot>) {
 pub(crate) fn end_loser(mut slot: Box<Slot>) -> Result<()> {
     slot.reserve_end()?;
     slot.log_end()?;
+    slot.report_leaves();
     slot.public().finish();
     slot.retire();
     Ok(())
@@ -215,6 +207,7 @@ pub(crate) fn abandon(slot: Box<Slot>) {
 /// owed (R6), so that a checkpoint which is still to come lists it; the slot is not used again.
 #[cold]
 fn leave_to_recovery(mut slot: Box<Slot>) {
+    slot.report_leaves();
     slot.public().leave_to_recovery();
     release(&mut slot, None);
     let core = slot.core.clone();

@@ -23,7 +23,8 @@
 //! | `kinds` | types of transactions |
 //! | `contention` | who waited for locks, and who died of it |
 //! | `finish` | commit and rollback |
-//! | `undo`, `claim`, `frees`, `ghosts` | the undo list; log space; what is done after the end |
+//! | `undo`, `claim`, `frees` | the undo list; log space; what is done after the end |
+//! | `upkeep` | which leaves and tables wait for upkeep, and doing it |
 //! | `table`, `tables` | handles; the catalogue, create and drop |
 //! | `record` | the log records of this layer |
 //! | `checkpoint`, `superblock`, `recovery` | where recovery starts, and what it does |
@@ -35,7 +36,7 @@
 //! nothing commits; nothing acknowledged is lost and nothing unacknowledged is half there.
 //!
 //! Latch order: an engine's outcome (`closing`) → `ddl` → a checkpoint's mutex → the maps of
-//! tables, a free list, the log reserve, the queue of sparse leaves; the latter are leaves, as are
+//! tables, a free list, the log reserve, the upkeep queue; the latter are leaves, as are
 //! the mutexes of the directory and of the stranded slots. None is taken under a page latch but
 //! those of the log and the lock table.
 
@@ -45,6 +46,7 @@ mod report;
 
 mod claim;
 mod frees;
+mod log_space;
 mod record;
 mod registry;
 mod superblock;
@@ -57,9 +59,9 @@ mod slot;
 mod finish;
 mod transaction;
 
-mod ghosts;
 mod table;
 mod tables;
+mod upkeep;
 
 mod background;
 mod backup;

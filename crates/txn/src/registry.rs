@@ -194,10 +194,21 @@ impl Public {
     }
 
     /// R2, or none.
-    fn first(&self) -> Option<Lsn> {
+    pub(crate) fn first(&self) -> Option<Lsn> {
         let first = self.first.load(Ordering::Acquire);
         (first != 0).then_some(Lsn(first))
     }
+}
+
+/// The oldest running transaction that has written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Oldest {
+    /// At or before its first record (R2).
+    pub(crate) first: Lsn,
+    /// Its slot.
+    pub(crate) index: u32,
+    pub(crate) txn: TxnId,
+    pub(crate) kind: Kind,
 }
 
 /// The word by which diagnosis finds a transaction from the number of its lock owner.
@@ -333,6 +344,19 @@ impl Registry {
     /// registers now and logs only after what the caller inserted before.
     pub(crate) fn oldest_first(&self) -> Option<Lsn> {
         self.all().filter_map(Public::first).min()
+    }
+
+    /// The oldest of the running transactions that have written, for diagnosis: it may have ended
+    /// meanwhile.
+    pub(crate) fn oldest(&self) -> Option<Oldest> {
+        let of = |(index, public): (usize, &Public)| {
+            let first = public.first()?;
+            let txn = TxnId(public.id.load(Ordering::Acquire));
+            // Relaxed: for diagnosis only.
+            let kind = Kind::of_bits(public.who.load(Ordering::Relaxed) as u16);
+            (txn.0 != 0).then_some(Oldest { first, index: index as u32, txn, kind })
+        };
+        self.all().enumerate().filter_map(of).min_by_key(|oldest| oldest.first)
     }
 
     /// Transactions running now.

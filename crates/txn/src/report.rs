@@ -95,8 +95,15 @@ pub struct EngineStats {
     pub active: u64,
     /// Checkpoints completed.
     pub checkpoints: u64,
-    /// Ghost-reclaim and merge passes run by the maintenance thread or in its place.
+    /// Leaves visited by upkeep: ghosts reclaimed, sparse leaves merged, foster children adopted.
     pub maintenance_passes: u64,
+    /// Leaves that wait for such a visit, or for another one: a ghost that a transaction has locked
+    /// stays until that transaction has ended.
+    pub upkeep_leaves: u64,
+    /// Tables, the catalogue included, all of whose leaves are to be looked at: after an opening of
+    /// a database that was not closed with its upkeep done, and where too many leaves wait. Upkeep
+    /// is idle when this and `upkeep_leaves` are zero.
+    pub upkeep_walks: u64,
     /// Tables that are dropped but could not be freed so far.
     pub drops_unfinished: u64,
     /// Log bytes from where recovery would start to the end of the log.

@@ -48,12 +48,12 @@ use crate::{
     contention::{PassedWait, Wanted},
     core::Core,
     frees::DeferredFrees,
-    ghosts::GhostHint,
     kinds::Kind,
     record,
     registry::{Public, SLOTS_MAX, TRANSACTIONS_MAX, txn_id, who},
     table::Table,
     undo::UndoList,
+    upkeep::LeafKey,
 };
 
 /// Tables whose leaf hints a slot remembers from one transaction to the next.
@@ -99,8 +99,8 @@ pub(crate) struct Slot {
     /// Savepoints that can be rolled back to: serial number and undo position, both ascending.
     pub(crate) savepoints: Vec<(u64, usize)>,
     pub(crate) savepoint_serial: u64,
-    /// Keys, one for each leaf that has become sparse.
-    pub(crate) ghosts: Vec<GhostHint>,
+    /// Leaves to report to upkeep.
+    pub(crate) reported: Vec<LeafKey>,
     /// Values to free once the transaction has committed.
     pub(crate) frees: DeferredFrees,
     /// While deferred frees are done.
@@ -195,7 +195,7 @@ impl Slot {
             cover: RangeMode::NN,
             savepoints: Vec::new(),
             savepoint_serial: 0,
-            ghosts: Vec::new(),
+            reported: Vec::new(),
             frees: DeferredFrees::default(),
             freeing: None,
             recovering: false,
@@ -244,7 +244,7 @@ impl Slot {
             self.end_waits();
         }
         self.savepoints.clear();
-        self.ghosts.clear();
+        self.reported.clear();
         self.frees.clear();
         if self.tables.len() > TABLES_KEPT {
             self.tables.clear();
@@ -336,6 +336,14 @@ impl Slot {
             used.intent.into_iter().for_each(|mode| used.hold(mode, database));
         }
         Ok(())
+    }
+
+    /// Reports to upkeep what the tree asked to report (F7).
+    #[inline]
+    pub(crate) fn report_leaves(&mut self) {
+        if !self.reported.is_empty() {
+            self.core.upkeep.push(self.reported.drain(..));
+        }
     }
 
     /// Runs one operation on `table`, its hint at hand.
@@ -439,7 +447,7 @@ impl Slot {
 
     /// Makes room for the record that ends a loser.
     pub(crate) fn reserve_end(&mut self) -> Result<()> {
-        self.claim.reserve(&self.core.log, 0)
+        self.claim.reserve(&self.core, self.index, 0)
     }
 
     /// Logs the record that ends a transaction which owes nothing any more.

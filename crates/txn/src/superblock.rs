@@ -13,6 +13,7 @@
 //!  24  sequence              u64          68  flags                u32   bit 0: being created
 //!                                                                   bit 1: being copied
 //!                                                                   bit 2: the log is empty
+//!                                                                   bit 3: upkeep is done
 //!  72  database id           16 bytes    104  begun: salt          u64
 //!  88  salt                  u64         112  begun: begin         u64
 //!  96  begin                 u64         120  begun: epoch         u32
@@ -57,6 +58,7 @@ const CHECKSUM_AT: usize = SECTOR_SIZE - 4;
 const FLAG_CREATING: u32 = 1;
 const FLAG_COPYING: u32 = 2;
 const FLAG_LOG_EMPTY: u32 = 4;
+const FLAG_UPKEEP_DONE: u32 = 8;
 /// Pages 0 and 1.
 const COPIES: u64 = 2;
 
@@ -85,6 +87,9 @@ pub(crate) struct Superblock {
     pub(crate) creating: bool,
     /// A backup has begun and not finished: what is there is no database.
     pub(crate) copying: bool,
+    /// The database was closed with no upkeep pending. Programs that know nothing of this bit
+    /// clear it, and an opening does: then the next one has the whole database looked at.
+    pub(crate) upkeep_done: bool,
     /// The log begins at keep-from, and nothing of it is there yet (U4).
     pub(crate) log_empty: bool,
     /// What the log is known by.
@@ -175,7 +180,8 @@ impl Superblock {
         let flag = |on: bool, flag: u32| if on { flag } else { 0 };
         let flags = flag(self.creating, FLAG_CREATING)
             | flag(self.copying, FLAG_COPYING)
-            | flag(self.log_empty, FLAG_LOG_EMPTY);
+            | flag(self.log_empty, FLAG_LOG_EMPTY)
+            | flag(self.upkeep_done, FLAG_UPKEEP_DONE);
         let words = [(8, self.version), (12, PAGE_SIZE as u32), (16, self.node_bytes)];
         let more = [(20, self.epoch.0), (64, self.catalogue_root.0), (68, flags)];
         for (at, word) in words.into_iter().chain(more) {
@@ -222,6 +228,7 @@ impl Superblock {
             catalogue_root: PageId(word(bytes, 64)),
             creating: word(bytes, 68) & FLAG_CREATING != 0,
             copying: word(bytes, 68) & FLAG_COPYING != 0,
+            upkeep_done: word(bytes, 68) & FLAG_UPKEEP_DONE != 0,
             log_empty: version > VERSION_1 && word(bytes, 68) & FLAG_LOG_EMPTY != 0,
             identity: if version > VERSION_1 { Identity::decode(bytes) } else { Identity::NONE },
         })
@@ -450,6 +457,7 @@ mod tests {
             catalogue_root: PageId(3),
             creating: false,
             copying: false,
+            upkeep_done: false,
             log_empty: false,
             identity: Identity {
                 database: DatabaseId([9; 16]),

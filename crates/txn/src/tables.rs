@@ -20,7 +20,7 @@
 //! Dropping, in steps a crash or a failure may separate:
 //!
 //! ```text
-//!   absolute lock on the table: every user of it has ended
+//!   absolute lock on the table: every user of it has ended (or, after 10 s: refused)
 //!   → `ddl` → entry marked `dropping`, durable   from here on the drop will happen
 //!   → handle marked dropped, name unknown        later users get `UnknownTable`
 //!   → pages freed, by system transactions        restartable
@@ -52,13 +52,14 @@ use std::{
     collections::{BTreeMap, HashMap},
     ops::Bound,
     sync::Arc,
+    time::Duration,
 };
 
 use clearway_base::{
     Error, PageId, Result, TABLE_NAME_LEN_MAX, TreeId,
     failpoint::{self, Failpoint},
 };
-use clearway_lock::IntentMode;
+use clearway_lock::{IntentMode, WaitLimit};
 use clearway_sync::{
     Mutex, RwLock,
     atomic::{AtomicU32, Ordering},
@@ -66,6 +67,10 @@ use clearway_sync::{
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
 use crate::{core::Core, finish, slot::Slot, table::Table};
+
+/// How long a drop waits for the transactions that use its table: one of them may be the calling
+/// thread's own, which would wait for itself for ever.
+const DROP_WAIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
 const LIVE: u8 = 1;
 const DROPPING: u8 = 2;
@@ -236,6 +241,8 @@ fn create_in(slot: &mut Slot, name: &str) -> Result<Tree> {
 pub(crate) fn drop(core: &Arc<Core>, name: &str) -> Result<()> {
     core.check_open()?;
     let mut holder = Slot::begin(core)?;
+    let limit = core.options.lock.wait_limit.map_or(DROP_WAIT, |limit| limit.min(DROP_WAIT));
+    holder.limit = WaitLimit::For(limit);
     let result = drop_for(core, &mut holder, name);
     finish::leave(holder);
     result
@@ -377,4 +384,34 @@ pub(crate) fn resume_drops(core: &Arc<Core>) -> Result<(u64, Vec<Error>)> {
         }
     }
     Ok((resumed, unfinished))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use clearway_disk::MemoryDisk;
+
+    use super::*;
+    use crate::{Engine, EngineOptions};
+
+    #[test]
+    fn a_drop_gives_up_on_a_transaction_that_does_not_end() {
+        let mut options = EngineOptions { background: false, ..EngineOptions::default() };
+        options.lock.wait_limit = None;
+        let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
+        let table = engine.create_table("t").unwrap();
+        let mut own = engine.begin();
+        own.put(&table, b"k", b"v").unwrap();
+        let begun = Instant::now();
+        let refused = engine.drop_table("t");
+        assert!(matches!(refused, Err(Error::LockTimeout { .. })), "{refused:?}");
+        assert!(begun.elapsed() >= DROP_WAIT);
+        let text = refused.unwrap_err().to_string();
+        assert_eq!(text, "lock not granted within 1 s: X on table \"t\"");
+        // Nothing has happened.
+        own.put(&table, b"k", b"w").unwrap();
+        own.commit().unwrap();
+        engine.drop_table("t").unwrap();
+    }
 }

@@ -57,6 +57,13 @@ pub struct Cursor {
     inner: clearway_tree::Cursor,
 }
 
+impl Savepoint {
+    /// Which of its transaction's savepoints it is: a later one has a higher number.
+    pub fn number(&self) -> u64 {
+        self.serial
+    }
+}
+
 impl Transaction {
     #[inline]
     pub(crate) fn new(process: Process, slot: Result<Box<Slot>>) -> Transaction {
@@ -113,8 +120,18 @@ impl Transaction {
     pub fn take_lost(&mut self) -> Lost {
         match (self.lost.take(), &self.slot) {
             (Some(lost), _) => *lost,
-            (None, Some(slot)) => Lost::with(slot.owner.standing()),
+            (None, Some(slot)) => Lost::with(slot.owner.standing(), slot.owner.max_tag()),
             (None, None) => Lost::default(),
+        }
+    }
+
+    /// Up to where the log must be durable before anything that was read may be told; also after a
+    /// deadlock, which rolls the transaction back before its owner hears of it.
+    pub fn seen(&self) -> Lsn {
+        match (&self.slot, &self.lost) {
+            (Some(slot), _) => slot.owner.max_tag(),
+            (None, Some(_)) if zoo::has(Bug::VictimTellsEarly) => Lsn::ZERO,
+            (None, lost) => lost.as_ref().map_or(Lsn::ZERO, |lost| lost.seen),
         }
     }
 
@@ -280,6 +297,11 @@ impl Transaction {
         let serial = slot.savepoint_serial;
         slot.savepoints.push((serial, slot.undo.len()));
         Ok(Savepoint { opening: self.opening, txn: self.id, serial })
+    }
+
+    /// The number of the newest savepoint that was set.
+    pub fn last_savepoint(&self) -> u64 {
+        self.slot.as_ref().map_or(0, |slot| slot.savepoint_serial)
     }
 
     /// Undoes what was done since the savepoint. The savepoint stays valid, later ones do not;

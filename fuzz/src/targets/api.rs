@@ -1,15 +1,25 @@
 //! Sequences of calls, wrong ones included, against an ordered map.
 //!
-//! Each byte is an instruction for one of two transactions. Must hold: every answer is the map's,
-//! every misuse a typed error, and the database verifies.
+//! The first bytes choose the size of pages and a pattern of keys; then each byte is an instruction
+//! for one of two transactions, some of which take steps of the pattern. Must hold: every answer is
+//! the map's, no valid call is refused for any other reason than a full log, every misuse is a
+//! typed error, and the database verifies.
 
-use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use clearway_base::Error;
 use clearway_disk::MemoryDisk;
 use clearway_lock::WaitLimit;
+use clearway_testkit::{
+    Drawn, Limits, Pattern, Random, Step, Steps,
+    errors::{self, Circumstances},
+};
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, Table, Transaction};
+use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
 use super::image::options;
 use crate::target::Target;
@@ -33,15 +43,47 @@ struct World {
     committed: Map,
     running: Option<(Transaction, Map)>,
     marks: Vec<(clearway_txn::Savepoint, Map)>,
+    steps: Steps,
+}
+
+/// Bytes of the input that choose the pattern.
+const HEAD: usize = 4;
+/// Insertions of a pattern.
+const INSERTIONS: u64 = 400;
+/// Of so many inputs one is on pages of the default size.
+const LARGE_NODE_ONE_IN: u64 = 3;
+const LARGE_NODE: usize = 8192;
+
+/// What the inputs have drawn so far.
+static DRAWN: Mutex<Option<Drawn>> = Mutex::new(None);
+
+/// The patterns that the inputs of this process have chosen.
+pub(crate) fn drawn() -> Drawn {
+    DRAWN.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+}
+
+/// The pages and the pattern that an input begins with.
+fn choose(input: &[u8]) -> (EngineOptions, Pattern) {
+    let seed = input.iter().take(HEAD).fold(1, |seed, byte| seed << 8 | u64::from(*byte));
+    let (mut random, mut options) = (Random::new(seed), options());
+    if random.one_in(LARGE_NODE_ONE_IN) {
+        options.node_bytes = LARGE_NODE;
+    }
+    let pattern = Pattern::draw(&mut random, Limits::of_node(options.node_bytes));
+    let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
+    drawn.get_or_insert_default().note(&pattern);
+    (options, pattern)
 }
 
 fn take(input: &[u8]) -> Result<(), String> {
     let disk = MemoryDisk::new();
-    let engine = Engine::open(Arc::new(disk), options()).map_err(|error| error.to_string())?;
+    let (options, pattern) = choose(input);
+    let engine = Engine::open(Arc::new(disk), options).map_err(|error| error.to_string())?;
     let table = engine.create_table("t").map_err(|error| error.to_string())?;
     let (committed, marks) = (Map::new(), Vec::new());
-    let mut world = World { engine, table, committed, running: None, marks };
-    for pair in input.chunks(2).take(400) {
+    let steps = pattern.steps(INSERTIONS);
+    let mut world = World { engine, table, committed, running: None, marks, steps };
+    for pair in input.get(HEAD..).unwrap_or_default().chunks(2).take(400) {
         world.step(pair[0], pair.get(1).copied().unwrap_or(0))?;
     }
     world.running = None;
@@ -53,7 +95,9 @@ fn take(input: &[u8]) -> Result<(), String> {
 impl World {
     fn step(&mut self, what: u8, with: u8) -> Result<(), String> {
         match what % 16 {
-            0..=9 => self.operate(what % 16, with),
+            0..=7 => self.operate(what % 16, with),
+            8 if with % 4 == 0 => self.operate(8, with),
+            8 | 9 => self.advance(with),
             10 => self.commit(),
             11 => {
                 self.marks.clear();
@@ -108,6 +152,44 @@ impl World {
             _ => return scan(txn, &table, map, with),
         }
         Ok(())
+    }
+
+    /// Takes up to 16 steps of the pattern. What a rollback takes back is not taken again, so a key
+    /// that is to be deleted may be missing.
+    fn advance(&mut self, with: u8) -> Result<(), String> {
+        let (engine, table) = (self.engine.clone(), self.table.clone());
+        let begin = || (engine.begin(), self.committed.clone());
+        let (txn, map) = self.running.get_or_insert_with(begin);
+        for step in self.steps.by_ref().take(1 + usize::from(with % 16)) {
+            let result = match &step {
+                Step::Put { key, value } => txn.put(&table, key, value).map(drop),
+                Step::Delete { key } => txn.delete(&table, key),
+            };
+            match (result, step) {
+                (Ok(()), Step::Put { key, value }) => drop(map.insert(key, value)),
+                (Ok(()), Step::Delete { key }) if map.remove(&key).is_some() => {}
+                (Err(Error::NotFound), Step::Delete { key }) if !map.contains_key(&key) => {}
+                (Err(Error::LogFull { .. }), _) => return self.give_up(),
+                (Err(error), step) => {
+                    let call = match step {
+                        Step::Put { .. } => "Transaction::put",
+                        Step::Delete { .. } => "Transaction::delete",
+                    };
+                    errors::check(call, &error, Circumstances::SOUND)?;
+                    return Err(format!("{step:?}: {error}"));
+                }
+                (Ok(()), step) => return Err(format!("{step:?} misjudged what was there")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Rolls back what the log has no room for, and makes room.
+    fn give_up(&mut self) -> Result<(), String> {
+        self.marks.clear();
+        let rolled_back = self.running.take().map(|(txn, _)| txn.rollback().map(drop));
+        expect(rolled_back.unwrap_or(Ok(())))?;
+        expect(self.engine.checkpoint())
     }
 
     fn commit(&mut self) -> Result<(), String> {

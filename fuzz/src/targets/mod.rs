@@ -9,6 +9,8 @@ mod operation;
 mod superblock;
 mod torn_page;
 
+pub(crate) use api::drawn;
+
 use crate::target::Target;
 
 /// All targets; the canary comes first.

@@ -41,8 +41,26 @@ pub(crate) struct Lane {
     pub(crate) name: &'static str,
     /// Why it cannot run on this machine.
     pub(crate) cannot: fn() -> Option<String>,
+    /// Whether it draws patterns of keys, and so must meet every order in a run.
+    pub(crate) draws_patterns: bool,
     /// What it runs.
     pub(crate) work: fn(Budget, u64) -> Vec<Work>,
+}
+
+impl Lane {
+    const fn new(name: &'static str, work: fn(Budget, u64) -> Vec<Work>) -> Lane {
+        Lane { name, cannot: always, draws_patterns: false, work }
+    }
+
+    const fn unless(mut self, cannot: fn() -> Option<String>) -> Lane {
+        self.cannot = cannot;
+        self
+    }
+
+    const fn drawing_patterns(mut self) -> Lane {
+        self.draws_patterns = true;
+        self
+    }
 }
 
 /// Lanes that begin with another seed for each commit. The others begin with 1, the zoo above all:
@@ -83,18 +101,18 @@ fn always() -> Option<String> {
 
 /// All lanes, the quick ones first, the longest last.
 pub(crate) const LANES: &[Lane] = &[
-    Lane { name: "specs", cannot: always, work: specs },
-    Lane { name: "fuzz", cannot: always, work: fuzz },
-    Lane { name: "flips", cannot: always, work: flips },
-    Lane { name: "images", cannot: always, work: images },
-    Lane { name: "stepped", cannot: always, work: stepped },
-    Lane { name: "kill", cannot: not_linux, work: kill },
-    Lane { name: "syscalls", cannot: no_strace, work: syscalls },
-    Lane { name: "power", cannot: no_mount, work: power },
-    Lane { name: "histories", cannot: always, work: histories },
-    Lane { name: "loom", cannot: always, work: loom },
-    Lane { name: "shuttle", cannot: always, work: shuttle },
-    Lane { name: "zoo", cannot: always, work: zoo },
+    Lane::new("specs", specs),
+    Lane::new("fuzz", fuzz).drawing_patterns(),
+    Lane::new("flips", flips).drawing_patterns(),
+    Lane::new("images", images).drawing_patterns(),
+    Lane::new("stepped", stepped).drawing_patterns(),
+    Lane::new("kill", kill).unless(not_linux).drawing_patterns(),
+    Lane::new("syscalls", syscalls).unless(no_strace),
+    Lane::new("power", power).unless(no_mount),
+    Lane::new("histories", histories).drawing_patterns(),
+    Lane::new("loom", loom),
+    Lane::new("shuttle", shuttle),
+    Lane::new("zoo", zoo),
 ];
 
 fn not_linux() -> Option<String> {

@@ -15,8 +15,10 @@ use std::{
     time::Instant,
 };
 
+use clearway_testkit::Drawn;
+
 use super::{
-    Ending, Request, Result,
+    Budget, Ending, Request, Result,
     lanes::{FRESH, Lane, Work},
 };
 
@@ -69,7 +71,7 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request, teller: &Teller
     if let Some(why) = (lane.cannot)() {
         return done(Ending::Skipped, why);
     }
-    let mut told = String::new();
+    let (mut told, mut drawn) = (String::new(), Drawn::default());
     let seed = request.seed.unwrap_or_else(|| seed_of(root, lane));
     let works = (lane.work)(request.budget, seed);
     if works.is_empty() {
@@ -77,7 +79,7 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request, teller: &Teller
     }
     for work in works {
         teller.line(&format!("== {}: {work}", teller.lane));
-        match run_work(root, &work, teller) {
+        match run_work(root, &work, teller, &mut drawn) {
             Ok(last) if last.starts_with(SKIPPED) => return done(Ending::Skipped, last),
             Ok(last) => told = last,
             Err(last) => {
@@ -86,7 +88,26 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request, teller: &Teller
             }
         }
     }
-    done(Ending::Held, told)
+    match never_drawn(lane, request.budget, &drawn) {
+        None => done(Ending::Held, told),
+        Some(orders) => done(Ending::Found, orders),
+    }
+}
+
+/// In a run of fewer minutes not every order of keys need have its turn.
+const MINUTES_FOR_ALL_ORDERS: f64 = 5.0;
+
+/// The orders of keys that a lane should have met and has not.
+fn never_drawn(lane: &Lane, budget: Budget, drawn: &Drawn) -> Option<String> {
+    let is_enough = match budget {
+        Budget::Ci => true,
+        Budget::Minutes(minutes) => minutes >= MINUTES_FOR_ALL_ORDERS,
+    };
+    let missing = drawn.missing_orders();
+    if !lane.draws_patterns || !is_enough || missing.is_empty() {
+        return None;
+    }
+    Some(format!("these orders of keys were never drawn: {}", missing.join(", ")))
 }
 
 /// The seed of a lane for which none was given.
@@ -109,12 +130,17 @@ const SKIPPED: &str = "SKIPPED";
 
 /// Runs one command, passing its output on; its last line on standard output, or the one that says
 /// that it was skipped.
-fn run_work(root: &Path, work: &Work, teller: &Teller) -> std::result::Result<String, String> {
+fn run_work(
+    root: &Path,
+    work: &Work,
+    teller: &Teller,
+    drawn: &mut Drawn,
+) -> std::result::Result<String, String> {
     let mut command = Command::new(&work.program);
     command.args(&work.arguments).envs(work.environment.iter().cloned()).current_dir(root);
     let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|error| format!("cannot start {}: {error}", work.program))?;
-    let last = pass_on(&mut child, teller);
+    let last = pass_on(&mut child, teller, drawn);
     match child.wait() {
         Ok(status) if status.success() => Ok(last),
         Ok(status) => Err(format!("{status}: {last}")),
@@ -122,14 +148,18 @@ fn run_work(root: &Path, work: &Work, teller: &Teller) -> std::result::Result<St
     }
 }
 
-/// Passes on what the child says until it ends; the line that stands for it.
-fn pass_on(child: &mut Child, teller: &Teller) -> String {
+/// Passes on what the child prints until it ends, and adds up the patterns that it has drawn.
+/// Returns the line that sums up the run.
+fn pass_on(child: &mut Child, teller: &Teller, drawn: &mut Drawn) -> String {
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let mut last = String::new();
     thread::scope(|scope| {
         scope.spawn(|| lines_of(errors).for_each(|line| teller.line(&line)));
         for line in lines_of(output) {
             teller.line(&line);
+            if let Some(more) = Drawn::parse(&line) {
+                drawn.merge(&more);
+            }
             if !line.trim().is_empty() && !last.starts_with(SKIPPED) {
                 last = line;
             }
@@ -140,4 +170,38 @@ fn pass_on(child: &mut Child, teller: &Teller) -> String {
 
 fn lines_of(pipe: Option<impl Read>) -> impl Iterator<Item = String> {
     pipe.into_iter().flat_map(|pipe| BufReader::new(pipe).lines().map_while(std::io::Result::ok))
+}
+
+#[cfg(test)]
+mod tests {
+    use clearway_testkit::Order;
+
+    use super::{super::lanes::LANES, *};
+
+    /// Every order with every lane that draws them: a cell that was not drawn is a finding.
+    #[test]
+    fn a_lane_that_never_draws_an_order_has_found_something() {
+        let all = |but: Option<Order>| {
+            let mut drawn = Drawn::default();
+            let others = Order::ALL.into_iter().filter(|order| Some(*order) != but);
+            others.for_each(|order| drawn.add(order.name(), 3));
+            drawn
+        };
+        for lane in LANES {
+            assert_eq!(never_drawn(lane, Budget::Ci, &all(None)), None, "{}", lane.name);
+            for order in Order::ALL {
+                let found = never_drawn(lane, Budget::Ci, &all(Some(order)));
+                let names_it = found.is_some_and(|found| found.ends_with(order.name()));
+                assert_eq!(names_it, lane.draws_patterns, "{}, {order:?}", lane.name);
+            }
+            assert_eq!(never_drawn(lane, Budget::Minutes(1.0), &Drawn::default()), None);
+        }
+    }
+
+    #[test]
+    fn the_lanes_that_draw_patterns_are_those_of_the_documentation() {
+        let drawing: Vec<_> =
+            LANES.iter().filter(|lane| lane.draws_patterns).map(|lane| lane.name).collect();
+        assert_eq!(drawing, ["fuzz", "flips", "images", "stepped", "kill", "histories"]);
+    }
 }

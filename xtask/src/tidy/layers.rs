@@ -7,6 +7,8 @@ use super::{Text, Violation, violation};
 
 /// Each crate, from the bottom up, with those of the project that it may depend on.
 const LAYERS: &[(&str, &[&str])] = &[
+    // What tests of all layers share: patterns of keys, and nothing of the engine.
+    ("clearway-testkit", &[]),
     ("clearway-base", &[]),
     // What programs print; the engine prints nothing.
     ("clearway-console", &[]),
@@ -46,7 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // Programs around the engine see its face, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
-    ("clearway-check", &["clearway-console", "clearway", "clearway-sync"]),
+    ("clearway-check", &["clearway-console", "clearway", "clearway-sync", "clearway-testkit"]),
     // The prover looks at everything, and takes parts of it in its hands.
     (
         "clearway-prove",
@@ -61,6 +63,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-testkit",
         ],
     ),
     (
@@ -74,6 +77,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-lock",
             "clearway-tree",
             "clearway-txn",
+            "clearway-testkit",
         ],
     ),
     ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync"]),
@@ -91,10 +95,11 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-testkit",
             "clearway-workloads",
         ],
     ),
-    ("xtask", &["clearway-console"]),
+    ("xtask", &["clearway-console", "clearway-testkit"]),
 ];
 
 pub(crate) fn check(manifest: &Text) -> Vec<Violation> {

@@ -11,9 +11,11 @@
 //!
 //! Half of the threads run one transaction after the other. The other half keep several under way
 //! and leave the waiting to a thread of its own. A quarter of the transactions only read; some
-//! roll back to savepoints, some change their mind at the end; few keys are in use at a time.
+//! roll back to savepoints, some change their mind at the end; few keys are in use at a time. Keys
+//! follow a pattern of the test kit, and many transactions write in another one (`patterned`).
 
 mod agents;
+mod patterned;
 mod perform;
 mod plan;
 mod store;
@@ -24,6 +26,7 @@ use clearway_sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
+pub use patterned::pattern;
 pub use store::{Access, Body, EngineStore, How, Place, Store, Ticket};
 
 use crate::history::{Event, History};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clearway::{Database, Error, Pending, Result, Savepoint, Table, Transaction};
 use clearway_sync::thread;
 
+use super::patterned::Patterned;
 use crate::history::{Op, Way};
 
 /// Conflicts after which an interactive transaction is given up.
@@ -87,14 +88,37 @@ pub trait Store: Sync {
 pub struct EngineStore {
     database: Database,
     tables: Vec<Table>,
+    patterned: Option<Patterned>,
 }
+
+/// The table beside those of the workloads.
+const PATTERNED: &str = "patterned";
 
 impl EngineStore {
     /// Opens or creates the tables.
     pub fn new(database: Database) -> Result<EngineStore> {
         let tables = Place::ALL.iter().map(|place| database.table(place.name()));
         let tables = tables.collect::<Result<_>>()?;
-        Ok(EngineStore { database, tables })
+        Ok(EngineStore { database, tables, patterned: None })
+    }
+
+    /// The same, with keys in a pattern that follows from the seed, and with a run of another
+    /// pattern beside them. Pages are of `node_bytes`.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn with_patterns(database: Database, seed: u64, node_bytes: usize) -> Result<EngineStore> {
+        let table = database.table(PATTERNED)?;
+        let patterned = Some(Patterned::new(table, seed, node_bytes));
+        Ok(EngineStore { patterned, ..EngineStore::new(database)? })
+    }
+
+    /// Runs a body in a transaction.
+    fn perform(&self, tx: &mut Transaction, body: &mut Body<'_>) -> Result<Vec<Op>> {
+        if let Some(patterned) = &self.patterned {
+            patterned.advance(tx)?;
+        }
+        body(&mut EngineAccess { tx, store: self, mark: None })
     }
 
     /// The database itself.
@@ -108,7 +132,7 @@ impl EngineStore {
         loop {
             attempt += 1;
             let mut tx = self.database.begin();
-            let result = body(&mut EngineAccess { tx: &mut tx, store: self, mark: None });
+            let result = self.perform(&mut tx, body);
             let error = match result {
                 Ok(ops) => return Ok((tx, ops)),
                 Err(error) => error,
@@ -142,7 +166,7 @@ fn ticket<T: Send + 'static>(
 
 impl Store for EngineStore {
     fn run(&self, how: How, body: &mut Body<'_>) -> Result<Ticket> {
-        let run = |tx: &mut Transaction| body(&mut EngineAccess { tx, store: self, mark: None });
+        let run = |tx: &mut Transaction| self.perform(tx, body);
         match how {
             How::Transact => {
                 let ops = self.database.transact("transact", run)?;
@@ -172,23 +196,37 @@ impl EngineAccess<'_> {
     fn table(&self, place: Place) -> Table {
         self.store.tables[place as usize].clone()
     }
+
+    fn key(&self, number: u64) -> Vec<u8> {
+        match &self.store.patterned {
+            Some(patterned) => patterned.key(number),
+            None => number.to_be_bytes().to_vec(),
+        }
+    }
+
+    fn number(&self, key: &[u8]) -> u64 {
+        match &self.store.patterned {
+            Some(patterned) => patterned.number(key),
+            None => super::number(key, 0),
+        }
+    }
 }
 
 impl Access for EngineAccess<'_> {
     fn get(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>> {
-        self.tx.get(&self.table(place), key.to_be_bytes())
+        self.tx.get(&self.table(place), self.key(key))
     }
 
     fn get_for_update(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>> {
-        self.tx.get_for_update(&self.table(place), key.to_be_bytes())
+        self.tx.get_for_update(&self.table(place), self.key(key))
     }
 
     fn put(&mut self, place: Place, key: u64, value: &[u8]) -> Result<()> {
-        self.tx.put(&self.table(place), key.to_be_bytes(), value).map(drop)
+        self.tx.put(&self.table(place), self.key(key), value).map(drop)
     }
 
     fn remove(&mut self, place: Place, key: u64) -> Result<()> {
-        match self.tx.delete(&self.table(place), key.to_be_bytes()) {
+        match self.tx.delete(&self.table(place), self.key(key)) {
             Err(Error::NotFound) => Ok(()),
             result => result,
         }
@@ -202,12 +240,16 @@ impl Access for EngineAccess<'_> {
         way: Way,
     ) -> Result<Vec<(u64, Vec<u8>)>> {
         let table = self.table(place);
-        let range = low.to_be_bytes()..=high.to_be_bytes();
-        let scan = match way {
-            Way::Up => self.tx.scan(&table, range),
-            Way::Down => self.tx.scan_descending(&table, range),
+        let (mut range, mut is_up) = (self.key(low)..=self.key(high), way == Way::Up);
+        if self.store.patterned.as_ref().is_some_and(Patterned::is_descending) {
+            (range, is_up) = (self.key(high)..=self.key(low), !is_up);
+        }
+        let scan = match is_up {
+            true => self.tx.scan(&table, range),
+            false => self.tx.scan_descending(&table, range),
         };
-        scan.map(|entry| entry.map(|(key, value)| (super::number(&key, 0), value))).collect()
+        let entries: Vec<_> = scan.collect::<Result<_>>()?;
+        Ok(entries.into_iter().map(|(key, value)| (self.number(&key), value)).collect())
     }
 
     fn savepoint(&mut self) -> Result<()> {

@@ -74,8 +74,8 @@ impl PipelineOptions {
         self
     }
 
-    /// How many transactions may have been submitted and not begun; further ones are refused.
-    /// Default 65,536.
+    /// How many transactions may have been submitted and not begun; further ones are refused with
+    /// [`Error::BacklogFull`]. Default 65,536.
     pub fn backlog(mut self, transactions: usize) -> PipelineOptions {
         self.backlog = transactions;
         self
@@ -188,8 +188,8 @@ impl Pipeline {
     /// a thread or a task to wait for. Does not wait for anything.
     ///
     /// # Errors
-    /// [`Error::TooManyTransactions`] if the [backlog](PipelineOptions::backlog) is full;
-    /// [`Error::Closed`] after [`close`](Pipeline::close). Everything else is the ticket's.
+    /// [`Error::BacklogFull`] if the [backlog](PipelineOptions::backlog) is full: submit again
+    /// later; [`Error::Closed`] after [`close`](Pipeline::close). Everything else is the ticket's.
     pub fn submit<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
     where
         T: Send + 'static,
@@ -229,10 +229,7 @@ impl Pipeline {
                 shared.wake_one();
                 Ok(())
             }
-            Err(Refused::Full(_)) => {
-                let max = u32::try_from(shared.backlog).unwrap_or(u32::MAX);
-                Err(Error::TooManyTransactions { max })
-            }
+            Err(Refused::Full(_)) => Err(Error::BacklogFull { waiting: shared.backlog as u64 }),
             Err(Refused::Closed(_)) => Err(Error::Closed),
         }
     }

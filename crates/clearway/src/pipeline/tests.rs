@@ -151,7 +151,10 @@ fn a_full_backlog_refuses_and_serves_what_it_has() {
         }
         assert!(accepted.len() <= 64, "no limit");
     };
-    assert!(matches!(refused, Error::TooManyTransactions { max: 4 }), "{refused}");
+    assert!(matches!(refused, Error::BacklogFull { waiting: 4 }), "{refused}");
+    assert!(refused.is_retryable());
+    let expected = "the pipeline's backlog of 4 transactions is full; submit again later";
+    assert_eq!(refused.to_string(), expected);
     held.commit().unwrap();
     assert!(accepted.len() >= 4);
     assert!(accepted.into_iter().all(|ticket| ticket.wait().is_ok()));

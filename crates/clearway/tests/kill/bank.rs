@@ -13,6 +13,8 @@ use std::collections::HashMap;
 
 use clearway::{Database, Result, Table, Transaction};
 
+use crate::NO_CLIENT;
+
 pub(crate) const ACCOUNTS: u64 = 400;
 /// Rows of a batch.
 pub(crate) const BATCH: u64 = 24;
@@ -139,7 +141,8 @@ impl Books {
             let balance = balances.entry(to).or_default();
             *balance = balance.wrapping_add(amount);
         }
-        for (client, acknowledged) in acknowledged {
+        for (client, acknowledged) in acknowledged.iter().filter(|(client, _)| **client < NO_CLIENT)
+        {
             let found = last.get(client).copied().unwrap_or(0);
             assert!(
                 found >= *acknowledged,

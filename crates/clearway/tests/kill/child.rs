@@ -11,7 +11,7 @@ use clearway_sync::thread;
 
 use crate::{
     bank::{ACCOUNTS, BATCH, Books, Rng, Transfer, pair},
-    restless,
+    patterned, restless,
 };
 
 pub(crate) const ROLE: &str = "CLEARWAY_KILL_ROLE";
@@ -111,6 +111,8 @@ fn load(db: &Database, seed: u64) {
             exit_on_error(pipeline(&db, &books, agent, Rng::new(seed * 31 + agent)));
         });
     }
+    let filled = db.clone();
+    thread::spawn(move || exit_on_error(patterned::fill(&filled, seed, Rng::new(seed * 41))));
     let db = db.clone();
     thread::spawn(move || {
         let books = Books::open(&db).unwrap();

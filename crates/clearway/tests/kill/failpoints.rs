@@ -7,6 +7,7 @@
 use std::{os::unix::process::ExitStatusExt, path::Path, time::Duration};
 
 use clearway_base::failpoint::{self, Failpoint};
+use clearway_testkit::Drawn;
 
 use super::{Acknowledged, Rng, Victim, directory, options, setting};
 use crate::{child::Role, restless};
@@ -124,8 +125,9 @@ impl Drop for Chain {
 }
 
 impl Chain {
-    /// Runs all lives and looks; answers how many ended at their point, and what was acknowledged.
-    fn run(&self) -> (u64, u64) {
+    /// Runs all lives and looks; answers how many ended at their point, what was acknowledged, and
+    /// which patterns of keys were loaded.
+    fn run(&self) -> (u64, u64, Drawn) {
         let (place, mut acknowledged) = (directory(), Acknowledged::new());
         let path = place.path().join("db");
         let mut hits = 0;
@@ -137,11 +139,11 @@ impl Chain {
             hits += u64::from(is_hit);
         }
         let db = options(Role::Restless, self.seed).open(&path).unwrap();
-        restless::check(&db, &acknowledged);
+        let drawn = restless::check(&db, &acknowledged);
         db.verify().unwrap();
         db.close().unwrap();
         let clients = acknowledged.iter().filter(|(client, _)| **client < super::NO_CLIENT);
-        (hits, clients.map(|(_, sequence)| sequence).sum())
+        (hits, clients.map(|(_, sequence)| sequence).sum(), drawn)
     }
 }
 
@@ -155,22 +157,25 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
     let seed = setting("CLEARWAY_KILL_SEED", 1);
     if let Ok(line) = std::env::var("CLEARWAY_KILL_AT") {
         let chain = Chain { stops: line.split(',').map(Stop::parse).collect(), seed };
-        let (hits, acknowledged) = chain.run();
+        let (hits, acknowledged, _) = chain.run();
         println!("{hits} kills, {acknowledged} acknowledged transactions, all found");
         return;
     }
     let mut rng = Rng::new(seed ^ 0xFA11);
     let (mut lives, mut hits, mut acknowledged) = (0, 0, 0);
+    let mut drawn = Drawn::default();
     for round in 0..setting("CLEARWAY_KILL_ROUNDS", ROUNDS).max(1) {
         for stops in chains(&mut rng, round) {
             lives += stops.len();
             let chain = Chain { stops, seed: seed + lives as u64 };
-            let (chain_hits, chain_acknowledged) = chain.run();
+            let (chain_hits, chain_acknowledged, met) = chain.run();
+            drawn.merge(&met);
             hits += chain_hits;
             acknowledged += chain_acknowledged;
         }
     }
     let points = Failpoint::ALL.len();
+    println!("{drawn}");
     println!(
         "{hits} of {lives} processes died at one of {points} failpoints, {acknowledged} \
          acknowledged transactions, all found"

@@ -11,6 +11,7 @@
 mod bank;
 mod child;
 mod failpoints;
+mod patterned;
 mod power;
 mod restless;
 mod traced;
@@ -22,11 +23,15 @@ use std::{
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use clearway_sync::thread;
+use clearway_testkit::Drawn;
 
 use bank::{Books, Rng};
 use child::{Role, options};
@@ -163,36 +168,41 @@ impl Victim {
     }
 }
 
-/// Opens the directory and checks everything.
-fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) {
+/// Opens the directory and checks everything. Answers which patterns of keys are in it.
+fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) -> Drawn {
     let db = options(role, seed).open(path).unwrap();
     let books = Books::open(&db).unwrap();
     books.check(acknowledged);
+    let drawn = patterned::check(&db, &books, acknowledged);
     db.verify().unwrap();
     db.close().unwrap();
+    drawn
 }
 
-/// Kills in a directory of their own; how many transactions were acknowledged there.
-fn kill_under_load(kills: Range<u64>, seed: u64) -> u64 {
+/// Kills in a directory of their own; how many transactions were acknowledged there, and which
+/// patterns of keys were loaded.
+fn kill_under_load(kills: Range<u64>, seed: u64) -> (u64, Drawn) {
     let mut rng = Rng::new(seed + kills.start);
     let (place, mut acknowledged) = (directory(), Acknowledged::new());
-    let path = place.path().join("db");
+    let (path, mut drawn) = (place.path().join("db"), Drawn::default());
     for kill in kills.clone() {
         let mut victim = Victim::start(&path, Role::Load, seed + kill);
         victim.wait_open();
         thread::sleep(Duration::from_micros(rng.below(LIFE_MAX_MS * 1_000)));
         victim.kill(&mut acknowledged);
         if (kill + 1) % KILLS_BETWEEN_CHECKS == 0 || kill + 1 == kills.end {
-            check(&path, &acknowledged, Role::Load, seed + kill);
+            drawn = check(&path, &acknowledged, Role::Load, seed + kill);
         }
     }
-    acknowledged.values().sum()
+    let clients = acknowledged.iter().filter(|(client, _)| **client < NO_CLIENT);
+    (clients.map(|(_, sequence)| sequence).sum(), drawn)
 }
 
 #[test]
 fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
     let (kills, seed) = (setting("CLEARWAY_KILLS", KILLS), setting("CLEARWAY_KILL_SEED", 1));
     let (next, total) = (AtomicU64::new(0), AtomicU64::new(0));
+    let drawn = Mutex::new(Drawn::default());
     // Two directories at a time: most of a kill is waiting for its moment.
     let turn = || loop {
         let first = next.fetch_add(KILLS_PER_DIRECTORY, Ordering::Relaxed);
@@ -200,14 +210,21 @@ fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
             break;
         }
         let last = kills.min(first + KILLS_PER_DIRECTORY);
-        total.fetch_add(kill_under_load(first..last, seed), Ordering::Relaxed);
+        let (acknowledged, met) = kill_under_load(first..last, seed);
+        total.fetch_add(acknowledged, Ordering::Relaxed);
+        drawn.lock().unwrap().merge(&met);
     };
     std::thread::scope(|scope| {
         scope.spawn(turn);
         scope.spawn(turn);
     });
     let total = total.into_inner();
+    let drawn = drawn.into_inner().unwrap();
+    println!("{drawn}");
     println!("{kills} kills, {total} acknowledged transactions, all found");
+    if kills >= KILLS {
+        assert_eq!(drawn.missing_orders(), Vec::<&str>::new(), "orders that no life has loaded");
+    }
     assert!(total > kills, "the load acknowledged next to nothing");
 }
 

@@ -15,11 +15,13 @@ use std::{path::Path, time::Duration};
 
 use clearway::{Database, Error, Result, Transaction};
 use clearway_sync::thread;
+use clearway_testkit::Drawn;
 
 use crate::{
     Acknowledged, NO_CLIENT,
     bank::{ACCOUNTS, Books, Rng, Transfer, number, pair},
     child::{AGENTS, Role, batches, exit_on_error, open, pipeline, say},
+    patterned,
 };
 
 /// The client that replaces large values.
@@ -48,14 +50,14 @@ pub(crate) fn live(path: &Path, seed: u64) -> ! {
     for day in seed * 1_000.. {
         let db = open(path, Role::Restless, seed);
         say("\nopen\n");
-        let open_ended = one_day(&db, day, &mut rng);
+        let open_ended = one_day(&db, (seed, day), &mut rng);
         exit_on_error(open_ended.map(drop));
     }
     unreachable!("there is always another day")
 }
 
 /// Works for a while and closes; the answer is a transaction that was open at the closing.
-fn one_day(db: &Database, day: u64, rng: &mut Rng) -> Result<Transaction> {
+fn one_day(db: &Database, (life, day): (u64, u64), rng: &mut Rng) -> Result<Transaction> {
     let books = &Books::open(db)?;
     let seed = |n: u64| Rng::new(day * 31 + n);
     thread::scope(|scope| {
@@ -65,6 +67,7 @@ fn one_day(db: &Database, day: u64, rng: &mut Rng) -> Result<Transaction> {
         scope.spawn(move || until_closed(batches(db, books, day, seed(AGENTS))));
         scope.spawn(move || until_closed(swap(db, books, seed(AGENTS + 1))));
         scope.spawn(move || until_closed(make_tables(db, books, seed(AGENTS + 2))));
+        scope.spawn(move || until_closed(patterned::fill(db, life, seed(AGENTS + 3))));
         thread::sleep(Duration::from_millis(DAY_MS / 2 + rng.below(DAY_MS)));
         db.checkpoint()?;
         let mut tx = db.begin();
@@ -142,13 +145,13 @@ fn drop_if_there(db: &Database, name: &str) -> Result<()> {
     }
 }
 
-/// Checks what the children have left.
-pub(crate) fn check(db: &Database, acknowledged: &Acknowledged) {
+/// Checks what the children have left. Answers which patterns of keys are in it.
+pub(crate) fn check(db: &Database, acknowledged: &Acknowledged) -> Drawn {
     let books = Books::open(db).unwrap();
-    let clients = acknowledged.iter().filter(|(client, _)| **client < NO_CLIENT);
-    books.check(&clients.map(|(client, sequence)| (*client, *sequence)).collect());
+    books.check(acknowledged);
     check_large(db, &books);
     check_scratch(db, &books, acknowledged);
+    patterned::check(db, &books, acknowledged)
 }
 
 fn check_large(db: &Database, books: &Books) {

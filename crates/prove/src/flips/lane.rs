@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use clearway_testkit::Drawn;
+
 use super::{judge, judge::Outcome, patient::Patient};
 use crate::{
     cases::{Cases, catch_panics},
@@ -31,7 +33,7 @@ pub fn run(choice: Choice) -> bool {
 
 fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
     let patients = patients(&choice)?;
-    let mut counts = Counts::default();
+    let (mut counts, mut drawn) = (Counts::default(), Drawn::default());
     let (first, count) = match choice.at {
         Some(at) => (at, 1),
         None => (0, choice.flips),
@@ -39,11 +41,13 @@ fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
     let run = |number: u64| {
         let mut random = Random::new(choice.seed.wrapping_mul(1 << 32) ^ (first + number));
         let patient = &patients[random.below(patients.len() as u64) as usize];
+        patient.pattern.iter().for_each(|pattern| drawn.note(pattern));
         counts.add(judge::examine(patient, &mut random)?.name(), 1);
         Ok(())
     };
     let command = |number: u64| command(choice.seed, first + number);
     let summary = Cases { part, count: Some(count), time: None, run, command }.run();
+    counts.add_drawn(&drawn);
     counts.add("cases", summary.cases);
     counts.add("findings", summary.findings);
     if part.is_first() {
@@ -54,6 +58,7 @@ fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
 
 fn tell(counts: &Counts, took: Duration) {
     let of = |outcome: Outcome| counts.get(outcome.name());
+    clearway_console::say!("{}", counts.drawn());
     clearway_console::say!(
         "flips: {} cases on {} databases: {} say the same, {} are refused, {} say what is damaged \
          when it is met, {} end at a torn tail, {} findings, {:.1} s",

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clearway_base::Result;
 use clearway_disk::{CrashImage, Disk, SimDisk};
+use clearway_testkit::Pattern;
 use clearway_txn::{Creation, Engine, EngineOptions};
 
 use crate::{
@@ -23,6 +24,8 @@ pub(super) struct Patient {
     pub(super) options: EngineOptions,
     pub(super) history: History,
     pub(super) bounds: Bounds,
+    /// The pattern of its keys, if they follow one.
+    pub(super) pattern: Option<Pattern>,
     /// What it says.
     pub(super) contents: State,
 }
@@ -38,7 +41,8 @@ impl Patient {
         let all = Bounds { acknowledged: bounds.appended, ..bounds };
         let of = |disk, history, bounds, what: String| {
             let name = format!("{} {what}", performance.stage.name());
-            Patient::new(name, disk, &performance.options, (history, bounds))
+            let patient = Patient::new(name, disk, &performance.options, (history, bounds))?;
+            Ok(Patient { pattern: performance.stage.pattern(), ..patient })
         };
         let mut patients = Vec::new();
         if performance.histories.len() == 1 {
@@ -75,7 +79,8 @@ impl Patient {
         let contents = read_state(&engine).map_err(unwell)?;
         drop(engine);
         history.judge(&contents, bounds)?;
-        Ok(Patient { name, disk, options, history: history.clone(), bounds, contents })
+        let (history, pattern) = (history.clone(), None);
+        Ok(Patient { name, disk, options, history, bounds, pattern, contents })
     }
 }
 

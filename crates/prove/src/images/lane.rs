@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clearway_disk::{CrashImage, SimDisk};
+use clearway_testkit::Drawn;
 
 use super::{
     damage::{Damage, FAILURES},
@@ -75,6 +76,7 @@ fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
 
 fn tell(counts: &Counts, took: Duration) {
     let of = |name: &str| counts.get(name);
+    clearway_console::say!("{}", counts.drawn());
     clearway_console::say!(
         "images: {} images ({} different ones), {} of interrupted recoveries, and {} failures ({} \
          stopped the engine) of {} scripts with {} operations, {} findings, {:.1} s",
@@ -164,6 +166,7 @@ impl Lane<'_> {
         let summary = Cases { part, count, time: None, run, command }.run();
         let mut counts = looks.counts;
         counts.add("findings", summary.findings);
+        counts.add_drawn(&looks.drawn);
         if part.is_first() {
             let operations = self.performances.iter().map(|one| one.cuts.len() as u64);
             counts.add("scripts", self.performances.len() as u64);
@@ -182,6 +185,9 @@ impl Lane<'_> {
         let performance = &self.performances[case.performance];
         let cut = &performance.cuts[case.cut];
         let expected = self.expected(case);
+        if let Some(pattern) = performance.stage.pattern() {
+            looks.drawn.note(&pattern);
+        }
         match case.damage {
             Damage::Failure(failure) => {
                 let has_stopped = failing::run(performance, cut, failure)?;
@@ -264,6 +270,8 @@ struct Looks {
     recovered: Seen,
     /// What interrupted recoveries left.
     interrupted: Seen,
+    /// The patterns of keys in the databases.
+    drawn: Drawn,
     counts: Counts,
 }
 

@@ -11,6 +11,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | `scripts`, `play`, `work` | what is done, and with what hands |
+//! | `patterned` | a script for each order of keys |
 //! | `stage` | a script on a kind of disk, performed |
 //! | `tape` | what the power leaves at each operation |
 //! | `damage` | what goes wrong at an operation, and its name |
@@ -23,6 +24,7 @@ mod damage;
 mod examine;
 mod failing;
 mod lane;
+mod patterned;
 mod play;
 mod scripts;
 mod seen;

@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_disk::{CrashImage, Disk, Fault, Lasting, ReadFault, ReadWhen, SimDisk};
+use clearway_testkit::errors::{self, Circumstances};
 use clearway_txn::{Creation, Engine, EngineOptions, Table};
 
 use super::{
@@ -157,6 +158,10 @@ impl Play {
     /// Judges an error, and repairs the disk if the engine has not stopped.
     pub(super) fn meet(&mut self, what: &str, error: &Error) -> Played {
         let unexpected = || Stop::Found(Violation::unexpected(what, error));
+        if let Some(call) = call_of(what) {
+            let listed = errors::check(call, error, Circumstances::FAULTS);
+            listed.map_err(|detail| Violation::new(Oracle::Answer, detail))?;
+        }
         if self.planned.is_none() || !is_typed(error) {
             return Err(unexpected());
         }
@@ -416,6 +421,26 @@ fn plan(disk: &SimDisk, planned: Planned) {
 /// Whether the engine has stopped itself.
 pub(super) fn is_stopped(engine: &Engine) -> bool {
     engine.health().is_err() || engine.log().health().is_err()
+}
+
+/// The public call that a step of a script stands for, if there is one.
+fn call_of(step: &str) -> Option<&'static str> {
+    Some(match step {
+        "insert" => "Transaction::insert",
+        "put" => "Transaction::put",
+        "update" => "Transaction::update",
+        "delete" => "Transaction::delete",
+        "get" => "Transaction::get",
+        "commit" => "Transaction::commit",
+        "rollback" => "Transaction::rollback",
+        "rollback to a savepoint" => "Transaction::rollback_to",
+        "create a table" => "Database::create_table",
+        "drop a table" => "Database::drop_table",
+        "back up" => "Database::backup",
+        "checkpoint" => "Database::checkpoint",
+        "flush" => "Database::sync",
+        _ => return None,
+    })
 }
 
 /// What a failing disk may be answered with.

@@ -2,9 +2,11 @@
 //! go, and what must be known to judge what is left.
 
 use clearway_disk::{MetadataMode, SimDisk, SimOptions};
+use clearway_testkit::Pattern;
 use clearway_txn::EngineOptions;
 
 use super::{
+    patterned,
     play::{Planned, Play, Stop},
     scripts::{OLD, SCRIPTS, Script},
     tape::{Cut, Tape},
@@ -50,7 +52,12 @@ impl Stage {
     pub(crate) fn all() -> Vec<Stage> {
         let modes = [MetadataMode::PosixMinimal, MetadataMode::Ext4Ordered];
         let of = |script: Script| modes.map(|metadata| Stage { script, metadata });
-        SCRIPTS.into_iter().flat_map(of).collect()
+        SCRIPTS.into_iter().chain(patterned::SCRIPTS).flat_map(of).collect()
+    }
+
+    /// The pattern of keys that the script follows.
+    pub(crate) fn pattern(&self) -> Option<Pattern> {
+        patterned::pattern_of(self.script.0)
     }
 
     /// The script's name, with the kind of disk.

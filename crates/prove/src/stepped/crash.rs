@@ -7,9 +7,13 @@ use clearway_base::{Error, Result};
 use clearway_disk::{CrashImage, Disk, Fault, PowerCut, SimDisk};
 use clearway_txn::Engine;
 
-use super::{tell, world::World};
+use super::{
+    tell,
+    world::{MAINTENANCE, World},
+};
 use crate::oracles::{
-    Oracle, State, Verdict, Violation, check_quiet, check_same, check_structure, read_state,
+    Oracle, State, Verdict, Violation, check_quiet, check_same, check_structure, check_upkeep,
+    read_state,
 };
 
 /// Power cuts in a row, at most.
@@ -59,7 +63,7 @@ impl World {
                 1 => (0..self.sessions.len()).try_for_each(|at| self.operate(at))?,
                 2 => {
                     let result = self.engine().maintain();
-                    self.judge_result(result)?;
+                    self.judge_result(MAINTENANCE, result)?;
                 }
                 _ => self.checkpoint()?,
             }
@@ -161,8 +165,10 @@ impl World {
         tell(|| format!("  {survived} of {:?} survived; {report:?}", self.history.bounds()));
         self.history.settle(survived);
         self.plan.workload.check(found)?;
-        if self.random.one_in(2) {
-            check_structure(self.engine())?;
+        match self.random.below(8) {
+            0 => check_upkeep(self.engine())?,
+            1..5 => drop(check_structure(self.engine())?),
+            _ => {}
         }
         check_quiet(self.engine())?;
         self.watch.verdict()

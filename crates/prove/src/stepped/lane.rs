@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Outcome, Tally, run_seed};
+use clearway_testkit::Drawn;
+
+use super::{Tally, run_seed};
 use crate::{
     cases::{Cases, catch_panics},
     parts::{Counts, Part, Share},
@@ -30,15 +32,18 @@ pub fn run(choice: Choice) -> bool {
 fn work(choice: Choice, part: Part) -> (Counts, bool) {
     let Choice { seed: first, seeds, time, .. } = choice;
     let mut tally = Tally::default();
+    let mut drawn = Drawn::default();
     let run = |number: u64| {
-        let Outcome { verdict, tally: met, .. } = run_seed(first.wrapping_add(number));
-        tally += met;
-        Ok(verdict?)
+        let outcome = run_seed(first.wrapping_add(number));
+        tally += outcome.tally;
+        drawn.merge(&outcome.drawn);
+        Ok(outcome.verdict?)
     };
     let command = |number: u64| command(first.wrapping_add(number));
     let summary = Cases { part, count: seeds, time, run, command }.run();
     let mut counts = tally.into_counts();
     counts.add("failed", summary.findings);
+    counts.add_drawn(&drawn);
     (counts, summary.has_held())
 }
 
@@ -50,6 +55,7 @@ fn tell(choice: Choice, counts: &Counts, took: Duration) {
     };
     let per_seed = took.as_secs_f64() * 1e3 * processes as f64 / tally.seeds.max(1) as f64;
     clearway_console::say!("{tally}");
+    clearway_console::say!("{}", counts.drawn());
     clearway_console::say!("per seed      {per_seed:>9.2} ms   in all {:.1} s", took.as_secs_f64());
     clearway_console::say!("stepped: {} seeds, {} failed", tally.seeds, counts.get("failed"));
 }

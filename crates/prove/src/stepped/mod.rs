@@ -30,6 +30,7 @@ pub use tally::Tally;
 use std::mem::ManuallyDrop;
 
 use clearway_sync::atomic::{AtomicBool, Ordering};
+use clearway_testkit::Drawn;
 
 use crate::{
     cases::caught,
@@ -63,35 +64,42 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// What was met on the way; nothing if it ended in a panic.
     pub tally: Tally,
+    /// The patterns of keys that were drawn; none if it ended in a panic.
+    pub drawn: Drawn,
     /// A digest of everything that was asked of every disk.
     pub trace: u64,
 }
 
+impl Outcome {
+    /// Of a run of which nothing is left but what was wrong.
+    fn broken(violation: Violation) -> Outcome {
+        let tally = Tally { seeds: 1, ..Tally::default() };
+        Outcome { verdict: Err(violation), tally, drawn: Drawn::default(), trace: 0 }
+    }
+}
+
 /// Runs one seed.
 pub fn run_seed(seed: u64) -> Outcome {
-    caught(|| Ok::<_, Violation>(run_world(seed))).unwrap_or_else(|violation| {
-        let tally = Tally { seeds: 1, ..Tally::default() };
-        Outcome { verdict: Err(violation), tally, trace: 0 }
-    })
+    caught(|| Ok::<_, Violation>(run_world(seed))).unwrap_or_else(Outcome::broken)
 }
 
 fn run_world(seed: u64) -> Outcome {
     let world = match World::new(seed) {
         Ok(world) => world,
-        Err(violation) => {
-            let tally = Tally { seeds: 1, ..Tally::default() };
-            return Outcome { verdict: Err(violation), tally, trace: 0 };
-        }
+        Err(violation) => return Outcome::broken(violation),
     };
     // After a panic the engine is in no state to be closed.
     let mut world = ManuallyDrop::new(world);
     let verdict = (0..world.plan.steps).try_for_each(|_| world.step());
     let verdict = verdict.and_then(|()| world.quiesce());
     let (tally, trace) = (world.tally, world.trace ^ world.disk.trace_digest());
+    let verdict = verdict.map_err(|violation| world.plan.with_pattern(violation));
+    let mut drawn = Drawn::default();
+    world.plan.workload.drawn().iter().for_each(|pattern| drawn.note(pattern));
     if verdict.is_ok() {
         drop(ManuallyDrop::into_inner(world));
     }
-    Outcome { verdict, tally, trace }
+    Outcome { verdict, tally, drawn, trace }
 }
 
 #[cfg(test)]

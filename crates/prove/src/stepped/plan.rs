@@ -5,8 +5,9 @@ use clearway_log::Strategy;
 use clearway_txn::{EarlyRelease, EngineOptions};
 
 use crate::{
+    oracles::Violation,
     random::Random,
-    workloads::{Bank, Counters, Phantoms, RandomKeys, Vanishing, Workload},
+    workloads::{Bank, Counters, Patterns, Phantoms, RandomKeys, Vanishing, Workload},
 };
 
 /// What the driver can do next.
@@ -97,12 +98,14 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new(seed: u64, random: &mut Random) -> Plan {
-        let workload: Box<dyn Workload> = match random.below(10) {
+        let node_bytes = random.pick(&[256, 256, 320, 512, 1024, 8192, 8192]);
+        let workload: Box<dyn Workload> = match random.below(13) {
             0..4 => Box::new(RandomKeys::new(random)),
             4 => Box::new(Bank::new(random)),
             5 => Box::new(Counters::new(random)),
             6..8 => Box::new(Phantoms::new(random)),
-            _ => Box::new(Vanishing::new(random)),
+            8 | 9 => Box::new(Vanishing::new(random)),
+            _ => Box::new(Patterns::new(random, node_bytes)),
         };
         let segment_bytes = random.pick(&[16 << 10, 32 << 10, 64 << 10]);
         let mut plan = Plan {
@@ -112,7 +115,7 @@ impl Plan {
             patience: random.pick(&[2, 5, 20]),
             has_posix_metadata: random.one_in(2),
             weights: random.pick(&PROFILES),
-            node_bytes: random.pick(&[256, 256, 320, 512, 1024, 8192]),
+            node_bytes,
             segment_bytes,
             capacity_bytes: (segment_bytes * random.pick(&[2, 3, 4, 8, 64])).max(ROOM_FOR_ROWS),
             redo_check: false,
@@ -134,6 +137,17 @@ impl Plan {
             plan.intent_locks = rare.pick(&[IntentMethod::MainTable, IntentMethod::Inherited]);
         }
         plan
+    }
+
+    /// The violation, and during which pattern it was met.
+    pub(super) fn with_pattern(&self, violation: Violation) -> Violation {
+        match self.workload.drawn().last() {
+            None => violation,
+            Some(pattern) => {
+                let detail = format!("{} [{pattern}]", violation.detail);
+                Violation { detail, ..violation }
+            }
+        }
     }
 
     pub(super) fn segment_bytes(&self) -> u64 {
@@ -169,5 +183,25 @@ impl Plan {
         options.lock.intents = random.pick(&[1, 16, 64]);
         options.lock.wait_limit = Some(std::time::Duration::ZERO);
         options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clearway_testkit::Drawn;
+
+    use super::*;
+
+    /// A tenth of the seeds of a CI run, from several first ones.
+    #[test]
+    fn the_seeds_of_a_run_draw_every_pattern() {
+        for first in [0u64, 1 << 20, 0x9131_bac0 << 20] {
+            let mut drawn = Drawn::default();
+            for seed in first..first + 2000 {
+                let plan = Plan::new(seed, &mut Random::new(seed));
+                plan.workload.drawn().iter().for_each(|pattern| drawn.note(pattern));
+            }
+            assert_eq!(drawn.missing(), Vec::<&str>::new(), "from {first:#x}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use clearway_base::{Error, Result};
 use clearway_lock::{AbsoluteMode, WaitLimit};
+use clearway_testkit::errors::{self, Circumstances};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
 
@@ -148,8 +149,9 @@ impl Session {
                 Progress::Went
             }
             Err(error) => {
+                let call = call_of(&operation);
                 self.operation = Some(operation);
-                trouble(error)?
+                trouble(call, error)?
             }
         };
         match progress {
@@ -165,7 +167,7 @@ impl Session {
         let progress = match self.txn.lock_table(table, *mode) {
             Ok(()) => Progress::Went,
             Err(Error::UnknownTable { .. }) => Progress::Went,
-            Err(error) => trouble(error)?,
+            Err(error) => trouble("Transaction::lock_table", error)?,
         };
         match progress {
             Progress::Blocked => self.refusals += 1,
@@ -395,11 +397,30 @@ fn check_others(around: &Surroundings<'_>, check: impl Fn(&Footprint) -> Verdict
     around.others.iter().flatten().try_for_each(|other| check(&other.footprint))
 }
 
-/// What an error means for the one who met it.
+/// The public call that an operation stands for.
+fn call_of(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Get { intent: ReadIntent::Read, .. } => "Transaction::get",
+        Operation::Get { intent: ReadIntent::Update, .. } => "Transaction::get_for_update",
+        Operation::Scan { .. } => "Cursor::next",
+        Operation::Write { verb: Verb::Insert(_), .. } => "Transaction::insert",
+        Operation::Write { verb: Verb::Put(_), .. } => "Transaction::put",
+        Operation::Write { verb: Verb::Update(_), .. } => "Transaction::update",
+        Operation::Write { verb: Verb::Delete, .. } => "Transaction::delete",
+        Operation::Savepoint => "Transaction::savepoint",
+        Operation::RollbackTo(_) => "Transaction::rollback_to",
+        Operation::Commit => "Transaction::commit",
+        Operation::Rollback => "Transaction::rollback",
+    }
+}
+
+/// What an error of a valid call means for its transaction. Faults of the disk are judged later.
 ///
 /// # Errors
-/// If no fault explains it.
-pub(super) fn trouble(error: Error) -> Verdict<Progress> {
+/// If the call must not return it, or if it means nothing here.
+pub(super) fn trouble(call: &str, error: Error) -> Verdict<Progress> {
+    let listed = errors::check(call, &error, Circumstances::FAULTS);
+    listed.map_err(|detail| Violation::new(Oracle::Answer, detail))?;
     match error {
         Error::WouldBlock { .. } | Error::LockTimeout { .. } => Ok(Progress::Blocked),
         Error::LogFull { .. } | Error::DiskFull { .. } => Ok(Progress::Full),

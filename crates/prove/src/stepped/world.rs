@@ -17,11 +17,17 @@ use super::{
 use crate::{
     oracles::{Change, History, Oracle, State, Verdict, Violation},
     random::Random,
-    workloads::{Operation, Program},
+    workloads::{Operation, Program, Verb, WITNESS, Witness, Write, witness_rows},
 };
 
 /// The LSN of a commit record of which nobody knows whether, and where, it stands.
 const IN_DOUBT: Lsn = Lsn::MAX;
+
+/// The engine's own upkeep is no public call; it may fail as a checkpoint may.
+pub(super) const MAINTENANCE: &str = "Database::checkpoint";
+
+/// Of so many transactions one is on the table beside the workload's.
+const WITNESS_ONE_IN: u64 = 16;
 
 /// See the module.
 pub(super) struct World {
@@ -81,20 +87,22 @@ impl World {
             trace: 0,
         };
         world.open().map_err(|error| Violation::unexpected("creating a database", &error))?;
-        world.load()?;
+        world.load().map_err(|violation| world.plan.with_pattern(violation))?;
         Ok(world)
     }
 
     fn load(&mut self) -> Verdict {
+        self.create_table(WITNESS)?;
         for name in self.plan.workload.tables() {
             self.create_table(&name)?;
         }
         let rows = self.plan.workload.load(&mut self.random);
+        let rows: Vec<Write> = witness_rows().chain(rows).collect();
         let (mut rest, mut batch, mut failures) = (&rows[..], 20, 0);
         while !rest.is_empty() {
             let some = &rest[..batch.min(rest.len())];
             let copies: Vec<_> = some.to_vec();
-            let program = Loader { rows: copies.into_iter() };
+            let program = Loader { writes: copies.into_iter() };
             self.sessions[0] = Some(Session::begin(self.engine(), Box::new(program)));
             while self.sessions[0].is_some() {
                 self.operate(0)?;
@@ -115,8 +123,14 @@ impl World {
         self.flush(self.engine().log().end())
     }
 
-    fn is_loaded(&self, rows: &[(String, Vec<u8>, Vec<u8>)]) -> bool {
-        rows.iter().all(|(table, key, _)| self.history.state().value(table, key).is_some())
+    /// Whether the last write of each key has taken place.
+    fn is_loaded(&self, writes: &[Write]) -> bool {
+        let last: BTreeMap<_, _> =
+            writes.iter().map(|(table, key, verb)| ((table, key), verb)).collect();
+        last.into_iter().all(|((table, key), verb)| {
+            let is_there = self.history.state().value(table, key).is_some();
+            is_there != matches!(verb, Verb::Delete)
+        })
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
@@ -144,7 +158,7 @@ impl World {
             Step::Checkpoint => self.checkpoint()?,
             Step::Maintain => {
                 let result = self.engine().maintain();
-                self.judge_result(result)?;
+                self.judge_result(MAINTENANCE, result)?;
             }
             Step::ChangeTables => self.change_tables()?,
             Step::Reopen => self.close_and_reopen()?,
@@ -169,7 +183,10 @@ impl World {
     fn begin(&mut self) {
         let Some(at) = self.sessions.iter().position(Option::is_none) else { return };
         let state = self.history.state();
-        let program = self.plan.workload.program(&mut self.random, state);
+        let program: Box<dyn Program> = match self.random.one_in(WITNESS_ONE_IN) {
+            true => Box::new(Witness::new(&mut self.random)),
+            false => self.plan.workload.program(&mut self.random, state),
+        };
         let mut session = Session::begin(self.engine(), program);
         if self.plan.locks_tables && !self.tables.is_empty() && self.random.one_in(6) {
             let tables: Vec<Table> = self.tables.values().cloned().collect();
@@ -290,7 +307,7 @@ impl World {
 
     pub(super) fn flush(&mut self, to: Lsn) -> Verdict {
         let result = self.engine().log().wait_durable(to);
-        self.judge_result(result)?;
+        self.judge_result("Database::sync", result)?;
         self.show_results()
     }
 
@@ -300,13 +317,13 @@ impl World {
             false => self.engine().checkpoint_lightly(),
         };
         self.tally.checkpoints += u64::from(result.is_ok());
-        self.judge_result(result)
+        self.judge_result("Database::checkpoint", result)
     }
 
     /// An operation of the engine's own: it succeeds, or lacks space, or meets a fault.
-    pub(super) fn judge_result(&mut self, result: Result<(), Error>) -> Verdict {
+    pub(super) fn judge_result(&mut self, call: &str, result: Result<(), Error>) -> Verdict {
         let Err(error) = result else { return Ok(()) };
-        match trouble(error)? {
+        match trouble(call, error)? {
             Progress::Broken(error) => self.meet_failure(None, &error),
             _ => {
                 self.tally.full += 1;
@@ -319,7 +336,7 @@ impl World {
         if self.engine().health().is_err() {
             return Ok(());
         }
-        let name = format!("x{}", self.random.below(3));
+        let name = self.plan.workload.changing_table(&mut self.random);
         if self.history.state().rows(&name).is_some() {
             self.drop_table(&name)
         } else if self.half_dropped.contains(&name) {
@@ -354,7 +371,7 @@ impl World {
             Err(error) if is_gone => {
                 self.half_dropped.push(name.into());
                 self.note_durable_change(change);
-                if let Ok(Progress::Broken(error)) = trouble(error) {
+                if let Ok(Progress::Broken(error)) = trouble("Database::drop_table", error) {
                     self.meet_failure(None, &error)?;
                 }
             }
@@ -372,7 +389,11 @@ impl World {
 
     /// If the engine has stopped, the change may have taken place.
     fn meet_failed_change(&mut self, change: Change, error: Error) -> Verdict {
-        self.judge_result(Err(error))?;
+        let call = match change {
+            Change::Drop { .. } => "Database::drop_table",
+            _ => "Database::create_table",
+        };
+        self.judge_result(call, Err(error))?;
         if self.stopped_at.is_some() {
             self.history.commit(IN_DOUBT, [change]);
         }
@@ -380,17 +401,15 @@ impl World {
     }
 }
 
-/// Inserts the rows that are there at the beginning.
+/// Writes what is there at the beginning.
 struct Loader {
-    rows: std::vec::IntoIter<(String, Vec<u8>, Vec<u8>)>,
+    writes: std::vec::IntoIter<Write>,
 }
 
 impl Program for Loader {
     fn next(&mut self, _: &mut Random, _: &crate::workloads::Answer) -> Operation {
-        match self.rows.next() {
-            Some((table, key, value)) => {
-                Operation::Write { table, key, verb: crate::workloads::Verb::Put(value) }
-            }
+        match self.writes.next() {
+            Some((table, key, verb)) => Operation::Write { table, key, verb },
             None => Operation::Commit,
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use clearway_tree::{Direction, ReadIntent};
 
-use super::{Answer, Operation, Program, Verb, Workload, number};
+use super::{Answer, Operation, Program, Verb, Workload, Write, number};
 use crate::{
     oracles::{Oracle, State, Verdict, Violation},
     random::Random,
@@ -49,8 +49,8 @@ impl Workload for Bank {
         vec![TABLE.into()]
     }
 
-    fn load(&mut self, _: &mut Random) -> Vec<(String, Vec<u8>, Vec<u8>)> {
-        let row = |account| (TABLE.to_string(), key(account), self.value(BALANCE));
+    fn load(&mut self, _: &mut Random) -> Vec<Write> {
+        let row = |account| (TABLE.to_string(), key(account), Verb::Put(self.value(BALANCE)));
         (0..self.accounts).map(row).collect()
     }
 

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use clearway_tree::ReadIntent;
 
-use super::{Answer, Operation, Program, Verb, Workload, number};
+use super::{Answer, Operation, Program, Verb, Workload, Write, number};
 use crate::{
     oracles::{Oracle, State, Verdict, Violation},
     random::Random,
@@ -52,9 +52,12 @@ impl Workload for Counters {
         [ACCOUNTS, TELLERS, BRANCHES, HISTORY].map(str::to_string).to_vec()
     }
 
-    fn load(&mut self, _: &mut Random) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+    fn load(&mut self, _: &mut Random) -> Vec<Write> {
         let rows = |table: &'static str, count: u64| {
-            (0..count).map(move |n| (table.to_string(), n.to_be_bytes().to_vec(), value(0, 20)))
+            let row = move |n: u64| {
+                (table.to_string(), n.to_be_bytes().to_vec(), Verb::Put(value(0, 20)))
+            };
+            (0..count).map(row)
         };
         let branches = self.branches;
         rows(ACCOUNTS, branches * self.accounts_per_branch)

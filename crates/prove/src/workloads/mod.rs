@@ -6,12 +6,15 @@
 
 mod bank;
 mod counters;
+mod patterns;
 mod phantoms;
 mod random_keys;
 mod vanishing;
+mod witness;
 
 use std::ops::Bound;
 
+use clearway_testkit::Pattern;
 use clearway_tree::{Direction, ReadIntent};
 
 use crate::{
@@ -21,9 +24,11 @@ use crate::{
 
 pub use bank::Bank;
 pub use counters::Counters;
+pub use patterns::Patterns;
 pub use phantoms::Phantoms;
 pub use random_keys::RandomKeys;
 pub use vanishing::Vanishing;
+pub(crate) use witness::{WITNESS, Witness, rows as witness_rows};
 
 /// What a transaction does next.
 #[derive(Clone, Debug)]
@@ -84,6 +89,9 @@ pub enum Verb {
     Delete,
 }
 
+/// A write: table, key, and how it is written.
+pub type Write = (String, Vec<u8>, Verb);
+
 /// What came of an operation.
 #[derive(Clone, Debug, Default)]
 pub enum Answer {
@@ -112,11 +120,21 @@ pub trait Workload {
     /// The tables it needs.
     fn tables(&self) -> Vec<String>;
 
-    /// What is there at the beginning: table, key, value.
-    fn load(&mut self, random: &mut Random) -> Vec<(String, Vec<u8>, Vec<u8>)>;
+    /// The writes that make what is there at the beginning.
+    fn load(&mut self, random: &mut Random) -> Vec<Write>;
 
     /// A transaction, begun when the database says `state`.
     fn program(&mut self, random: &mut Random, state: &State) -> Box<dyn Program>;
+
+    /// The name of a table to create, or to drop if it is there.
+    fn changing_table(&self, random: &mut Random) -> String {
+        format!("x{}", random.below(3))
+    }
+
+    /// The patterns of keys that it has used so far.
+    fn drawn(&self) -> Vec<Pattern> {
+        Vec::new()
+    }
 
     /// What its transactions keep true.
     ///

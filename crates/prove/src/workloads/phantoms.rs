@@ -7,7 +7,7 @@ use std::ops::Bound;
 
 use clearway_tree::{Direction, ReadIntent};
 
-use super::{Answer, Operation, Program, Verb, Workload};
+use super::{Answer, Operation, Program, Verb, Workload, Write};
 use crate::{oracles::State, random::Random};
 
 const TABLE: &str = "t";
@@ -39,8 +39,11 @@ impl Workload for Phantoms {
         vec![TABLE.into()]
     }
 
-    fn load(&mut self, random: &mut Random) -> Vec<(String, Vec<u8>, Vec<u8>)> {
-        let row = |number| (TABLE.to_string(), key(number), vec![1; self.value_len]);
+    fn load(&mut self, random: &mut Random) -> Vec<Write> {
+        let row = |number| {
+            let value = vec![1; self.value_len];
+            (TABLE.to_string(), key(number), Verb::Put(value))
+        };
         (0..self.keys).filter(|_| random.one_in(2)).map(row).collect()
     }
 

@@ -4,7 +4,7 @@ use std::{cell::RefCell, ops::Bound, rc::Rc};
 
 use clearway_tree::{Direction, ReadIntent};
 
-use super::{Answer, Operation, Program, Values, Verb, Workload};
+use super::{Answer, Operation, Program, Values, Verb, Workload, Write};
 use crate::{oracles::State, random::Random};
 
 /// See the module.
@@ -85,11 +85,11 @@ impl Workload for RandomKeys {
         vec!["t".into(), "u".into()]
     }
 
-    fn load(&mut self, random: &mut Random) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+    fn load(&mut self, random: &mut Random) -> Vec<Write> {
         let count = random.below(self.shape.keys);
         let row = |random: &mut Random| {
             let key = self.shape.key(random);
-            ("t".to_string(), key, self.shape.values.borrow_mut().next(random))
+            ("t".to_string(), key, Verb::Put(self.shape.values.borrow_mut().next(random)))
         };
         (0..count).map(|_| row(random)).collect()
     }

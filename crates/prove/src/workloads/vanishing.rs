@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use clearway_tree::{Direction, ReadIntent};
 
-use super::{Answer, Operation, Program, Verb, Workload};
+use super::{Answer, Operation, Program, Verb, Workload, Write};
 use crate::{oracles::State, random::Random};
 
 const TABLE: &str = "t";
@@ -36,8 +36,11 @@ impl Workload for Vanishing {
         vec![TABLE.into()]
     }
 
-    fn load(&mut self, _: &mut Random) -> Vec<(String, Vec<u8>, Vec<u8>)> {
-        let row = |number| (TABLE.to_string(), key(number), vec![1; self.value_len]);
+    fn load(&mut self, _: &mut Random) -> Vec<Write> {
+        let row = |number| {
+            let value = vec![1; self.value_len];
+            (TABLE.to_string(), key(number), Verb::Put(value))
+        };
         (0..self.keys).map(row).collect()
     }
 

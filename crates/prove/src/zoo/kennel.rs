@@ -15,14 +15,21 @@ pub(super) enum Lane {
     Locks,
     /// The lock manager's tests of intent locks.
     Intents,
-    /// The log's unit tests, and its tests of tails and of those who wait.
+    /// The log's unit tests, and its tests of tails, of those who wait, and of waits for space.
     Log,
     /// The unit tests of the array in which the log's inserters meet: other tests hang when a slot
     /// is taken from somebody who waits in it.
     Slots,
     /// The tree's tests of the locks that it asks for.
     Borders,
+    /// The façade's tests of what leaves it: no answer before what it rests on is durable, and no
+    /// commit after an error of a scan that nobody has dealt with.
+    Answers,
 }
+
+/// The lanes that are the tests of a crate.
+pub(super) const TESTS: [Lane; 7] =
+    [Lane::Specs, Lane::Locks, Lane::Intents, Lane::Log, Lane::Slots, Lane::Borders, Lane::Answers];
 
 impl Lane {
     pub(super) fn name(self) -> &'static str {
@@ -37,6 +44,7 @@ impl Lane {
             Lane::Log => "log",
             Lane::Slots => "slots",
             Lane::Borders => "borders",
+            Lane::Answers => "answers",
         }
     }
 
@@ -48,8 +56,11 @@ impl Lane {
             Lane::Locks => Some("-p clearway-lock --lib"),
             Lane::Intents => Some("-p clearway-lock --test lock intents::"),
             Lane::Borders => Some("-p clearway-tree --test locks"),
-            Lane::Log => Some("-p clearway-log --lib --test waiting --test tail"),
+            Lane::Log => {
+                Some("-p clearway-log --lib --test waiting --test tail --test space_waits")
+            }
             Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
+            Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }
@@ -57,7 +68,9 @@ impl Lane {
 
 /// The lanes for `bug`, in the order in which they are tried.
 pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
-    use Lane::{Borders, Creations, Flips, Images, Intents, Locks, Log, Slots, Specs, Stepped};
+    use Lane::{
+        Answers, Borders, Creations, Flips, Images, Intents, Locks, Log, Slots, Specs, Stepped,
+    };
     match bug {
         Bug::DigestFlagClearedEarly
         | Bug::StaleDigestsNotMarked
@@ -69,6 +82,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         Bug::WakeUpLeaked
         | Bug::ImpatientAck
         | Bug::EpochLeftOut
+        | Bug::CheckpointEndUntold
         | Bug::LeftAtClosing
         | Bug::HoleFlown
         | Bug::StaleLinkFollowed
@@ -79,6 +93,10 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         }
         Bug::FailedWriteRepeated | Bug::EpochStartPassedBy => &[Stepped, Log],
         Bug::GhostPeeked => &[Borders],
+        Bug::VictimTellsEarly
+        | Bug::ConflictToldEarly
+        | Bug::AttemptForgetsTags
+        | Bug::ScanErrorForgotten => &[Answers],
         Bug::QueueOrderLeftOut | Bug::ConversionLeftOut => &[Locks, Specs],
         Bug::FirstHolderOnly
         | Bug::ConversionForgotten
@@ -91,6 +109,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::NotAskedAgain
         | Bug::WaitsForWaiters => &[Specs],
         Bug::CreationForgotten => &[Creations],
+        Bug::GhostHintsForgotten | Bug::UpkeepDoneTooEarly => &[Stepped],
         Bug::UpgradeBlocksItself
         | Bug::WaiterLeftBehind
         | Bug::DescendantTagIgnored

@@ -22,7 +22,9 @@
 //!    "nothing is returned that was read before its lock was granted": see `skip`.
 //! 6. *Buffers stay.* Keys and values are copied into vectors that the cursor keeps, so that a step
 //!    allocates nothing; who wants a record of its own takes or copies them.
-//! 7. After a wait the step starts over from `position`; the lock is kept if it is still the one to
+//! 7. A leaf that is empty, or half of which are ghosts, is reported to upkeep when the cursor
+//!    passes a ghost or the border there. Steps to records do not look at the counts.
+//! 8. After a wait the step starts over from `position`; the lock is kept if it is still the one to
 //!    take.
 //!
 //! What is locked (key part, then gap part; with update intent `X` takes the place of the key's `S`
@@ -51,7 +53,7 @@ mod skip;
 
 use std::ops::Bound;
 
-use clearway_base::Result;
+use clearway_base::{PageId, Result};
 use clearway_lock::{LockId, Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
@@ -105,6 +107,8 @@ pub struct Cursor {
     skips: bool,
     /// Of a cursor that skips: whether the record at the position is still to be looked at.
     includes: bool,
+    /// The leaf that was reported to upkeep last.
+    reported: PageId,
 }
 
 /// Looks without a move after which a step gives up: each is a race that was lost, so in a sound
@@ -149,6 +153,7 @@ impl Tree {
             looks: 0,
             skips: false,
             includes: false,
+            reported: PageId::NONE,
         }
     }
 }
@@ -274,6 +279,8 @@ impl Cursor {
         let is_record = slot.is_some_and(|slot| !node.is_ghost(slot));
         if is_record {
             self.copy_value(tree, leaf, at)?;
+        } else {
+            self.report_ghosts(tree, ctx, &leaf);
         }
         self.hint.slot = at;
         self.state = State::Between;
@@ -281,6 +288,22 @@ impl Cursor {
         self.looks = 0;
         std::mem::swap(&mut self.position, &mut self.candidate);
         Ok(if is_record { Step::Record } else { Step::Moved })
+    }
+
+    /// Reports a leaf, of which the cursor has passed a ghost or the border, to upkeep if most of
+    /// it are ghosts: scans that come later shall not pass them all again. Upkeep knows of all
+    /// ghosts already, unless something is wrong with it: this is the second net.
+    #[inline]
+    fn report_ghosts<C: Context>(&mut self, tree: &Tree, ctx: &mut C, leaf: &SharedPage<'_>) {
+        let node = Node::new(&**leaf);
+        let (ghosts, count) = (node.ghost_count(), node.count());
+        if ghosts * 2 >= count
+            && self.reported != leaf.id()
+            && (ghosts > 0 || leaf.id() != tree.root)
+        {
+            self.reported = leaf.id();
+            tree.report_leaf(ctx, node);
+        }
     }
 
     /// Copies the value of the record at `slot`, which is locked. Done before the position moves,

@@ -90,6 +90,7 @@ impl Cursor {
         if self.candidate <= self.position {
             return Err(tree.misplaced(leaf.id(), "a leaf ends before it begins".into()));
         }
+        self.report_ghosts(tree, ctx, &leaf);
         self.position.clone_from(&self.candidate);
         self.includes = true;
         Ok(false)
@@ -142,6 +143,7 @@ impl Cursor {
         if !is_progress {
             return Err(tree.misplaced(leaf.id(), "a leaf begins behind its end".into()));
         }
+        self.report_ghosts(tree, ctx, &leaf);
         self.position.clone_from(&self.candidate);
         (self.includes, self.at_infinity) = (false, false);
         Ok(false)

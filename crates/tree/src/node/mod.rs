@@ -56,7 +56,7 @@ mod tests;
 
 pub(crate) use bytes::Bytes;
 pub(crate) use image::Image;
-pub(crate) use layout::{KIND, Kind, Limits};
+pub(crate) use layout::{KIND, Kind, Limits, SLOTS};
 pub(crate) use read::Node;
 pub(crate) use search::Place;
 pub(crate) use split::Division;

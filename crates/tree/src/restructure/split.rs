@@ -40,6 +40,11 @@ impl Tree {
         let Allocation { mut map, page: mut right } = self.space.allocate(ctx)?;
         let (left, tree) = (node.id(), self.id);
         let op = SystemOp::Split { left, right: right.id(), tree, slot, image };
-        Tree::perform_system(ctx, op, &mut [node, &mut right, &mut map])
+        Tree::perform_system(ctx, op, &mut [node, &mut right, &mut map])?;
+        // Those who left the ghosts have reported the left leaf, at most.
+        if Node::new(&*right).ghost_count() > 0 {
+            self.report_leaf(ctx, Node::new(&*right));
+        }
+        Ok(())
     }
 }

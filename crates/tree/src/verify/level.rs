@@ -10,8 +10,8 @@ use clearway_base::{PageId, Result};
 use clearway_pool::SharedPage;
 use clearway_sync::Backoff;
 
-use super::TreeReport;
 use super::chain::Value;
+use super::{LevelReport, TreeReport};
 use crate::Tree;
 use crate::descend::Located;
 use crate::node::{Node, Place};
@@ -26,6 +26,7 @@ impl Tree {
     pub(super) fn verify_level(&self, level: u8, report: &mut TreeReport) -> Result<()> {
         let mut key = Vec::new();
         let mut values = Vec::new();
+        report.chain = 0;
         loop {
             values.clear();
             let goes_on = self.verify_node_of(&mut key, level, report, &mut values)?;
@@ -135,11 +136,9 @@ impl Tree {
             return Err(self.misplaced(at.page, "in use, but free in the space map".into()));
         }
         report.pages.push(at.page);
-        let level = &mut report.levels[usize::from(node.level())];
-        level.pages += 1;
-        level.foster_children += u64::from(at.is_foster);
-        level.slots += node.count() as u64;
-        level.used_bytes += node.used_bytes() as u64;
+        // The walk goes from left to right, so the members of a chain follow one another.
+        report.chain = if at.is_foster { report.chain + 1 } else { 0 };
+        report.levels[usize::from(node.level())].count(node, report.chain);
         if node.is_leaf() {
             report.ghosts += node.ghost_count() as u64;
             report.records += (node.count() - node.ghost_count()) as u64;
@@ -153,6 +152,21 @@ impl Tree {
             }
         }
         Ok(node.end_into(key))
+    }
+}
+
+impl LevelReport {
+    /// Counts a node, before which so many foster pointers were followed in a row.
+    fn count(&mut self, node: Node<'_, [u8]>, chain: u64) {
+        self.pages += 1;
+        self.foster_children += u64::from(chain > 0);
+        self.chain_max = self.chain_max.max(chain);
+        self.slots += node.count() as u64;
+        self.used_bytes += node.used_bytes() as u64;
+        self.capacity_bytes += (node.used_bytes() + node.free_bytes()) as u64;
+        self.empty_nodes += u64::from(node.count() == 0);
+        self.one_child_branches += u64::from(node.is_branch() && node.count() == 1);
+        self.ghosts += node.ghost_count() as u64;
     }
 }
 

@@ -24,8 +24,11 @@
 //! : Theirs scans pages in disk order and matches facts; ours walks each level by key, which needs
 //!   no memory but the list of pages, and finds with one walk what is out of reach.
 
+mod bounds;
 mod chain;
 mod level;
+
+pub use bounds::Load;
 
 use clearway_base::{PageId, Result};
 use clearway_pool::SharedPage;
@@ -44,6 +47,23 @@ pub struct LevelReport {
     pub slots: u64,
     /// Bytes in use for slots, records and fences.
     pub used_bytes: u64,
+    /// Bytes that these could take: those of the nodes without their headers.
+    pub capacity_bytes: u64,
+    /// Foster children of the longest chain: nodes that follow one another by foster pointers.
+    pub chain_max: u64,
+    /// Nodes without a slot. The only leaf of an empty tree is one.
+    pub empty_nodes: u64,
+    /// Branches with one child.
+    pub one_child_branches: u64,
+    /// Ghosts; branches have none.
+    pub ghosts: u64,
+}
+
+impl LevelReport {
+    /// How full the nodes are on average, fences counted: 0 to 1.
+    pub fn fill(&self) -> f64 {
+        self.used_bytes as f64 / self.capacity_bytes.max(1) as f64
+    }
 }
 
 /// What [`Tree::verify`] found.
@@ -64,9 +84,26 @@ pub struct TreeReport {
     pub pages: Vec<PageId>,
     /// Pages that were met more than once. With nobody changing the tree there are none.
     pub met_twice: Vec<PageId>,
+    /// Foster pointers that the walk has followed in a row.
+    chain: u64,
 }
 
 impl TreeReport {
+    /// Levels, of leaves and of branches; a tree of one leaf has one.
+    pub fn height(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Nodes of all levels; overflow pages are none.
+    pub fn nodes(&self) -> u64 {
+        self.levels.iter().map(|level| level.pages).sum()
+    }
+
+    /// Foster children of the longest chain on any level.
+    pub fn chain_max(&self) -> u64 {
+        self.levels.iter().map(|level| level.chain_max).max().unwrap_or(0)
+    }
+
     /// Sorts the pages, and sets apart what was met twice.
     fn finish(&mut self) {
         self.pages.sort_unstable();

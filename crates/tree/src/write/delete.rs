@@ -54,7 +54,7 @@ impl Tree {
             if let Some(reference) = dropped {
                 ctx.defer_free(self.id, &reference);
             }
-            self.note_sparse(ctx, Node::new(&*leaf), key);
+            self.note_ghost(ctx, Node::new(&*leaf));
             drop(leaf);
             self.adopt_pending(ctx, key, pending);
             return Ok(());

@@ -15,6 +15,9 @@
 //! - A4. What is waited for here is announced like every wait, under the key's name if the lost
 //!   attempt wrote the key or waited for it. The lock table keeps identities only, so of what was
 //!   just read at once no name is known.
+//! - A5. The next attempt counts the highest tag that the lost one met among its own: the closure
+//!   may remember what an earlier attempt has read. So neither a value nor an error of a later
+//!   attempt is returned before that is durable.
 //!
 //! Source: the remedy of "Efficient Locking Techniques for Databases on Modern Hardware", section
 //! 4, for victims that lose again and again is left open there; measured by `clearway-lab
@@ -22,7 +25,10 @@
 
 use std::time::Duration;
 
-use clearway_base::{Error, KeyName, Result};
+use clearway_base::{
+    Error, KeyName, Lsn, Result,
+    zoo::{self, Bug},
+};
 use clearway_lock::{LockId, RangeMode, Standing, WaitLimit};
 use clearway_tree::key_of_body;
 
@@ -42,6 +48,8 @@ const PATIENCE: Duration = Duration::from_millis(20);
 #[derive(Debug, Default)]
 pub struct Lost {
     pub(crate) standing: Standing,
+    /// The highest tag that the lost attempt, and those before it, met (A5).
+    pub(crate) seen: Lsn,
     /// In canonical order (A1), each identity once.
     locks: Vec<Needed>,
 }
@@ -55,9 +63,9 @@ struct Needed {
 }
 
 impl Lost {
-    /// The standing alone.
-    pub(crate) fn with(standing: Standing) -> Lost {
-        Lost { standing, locks: Vec::new() }
+    /// Without locks.
+    pub(crate) fn with(standing: Standing, seen: Lsn) -> Lost {
+        Lost { standing, seen, locks: Vec::new() }
     }
 }
 
@@ -81,7 +89,7 @@ impl Slot {
         let mut locks: Vec<Needed> =
             locks.into_iter().map(|(id, mode)| Needed { id, mode, name: None }).collect();
         self.name(&mut locks);
-        Lost { standing: self.owner.standing(), locks }
+        Lost { standing: self.owner.standing(), seen: self.owner.max_tag(), locks }
     }
 
     /// Names the locks whose keys this transaction wrote or waited for (A4).
@@ -111,6 +119,9 @@ impl Slot {
     #[cold]
     pub(crate) fn begin_again(&mut self, lost: &Lost) -> Result<()> {
         self.owner.resume(lost.standing.after_loss());
+        if !zoo::has(Bug::AttemptForgetsTags) {
+            self.owner.raise_tag(lost.seen);
+        }
         let core = &self.core;
         let limit = core.options.lock.wait_limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
         for needed in &lost.locks {

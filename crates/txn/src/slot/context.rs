@@ -96,14 +96,14 @@ impl Context for Slot {
     #[inline]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if !self.undoing {
-            return self.claim.reserve(&self.core.log, bytes as u64);
+            return self.claim.reserve(&self.core, self.index, bytes as u64);
         }
         // A loser's own claim died with its process. What it was for is there, unless the log's
         // capacity was made smaller; and there is the engine's reserve.
-        if self.recovering && self.claim.reserve(&self.core.log, bytes as u64).is_ok() {
+        if self.recovering && self.claim.reserve(&self.core, self.index, bytes as u64).is_ok() {
             return Ok(());
         }
-        self.claim.reserve_undo(&self.core.log, &self.core.reserve, bytes as u64)
+        self.claim.reserve_undo(&self.core, self.index, bytes as u64)
     }
 
     #[inline]
@@ -156,7 +156,10 @@ impl Context for Slot {
     }
 
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {
-        self.ghosts.push((tree, key.to_vec()));
+        // Most often it is the leaf that was reported last.
+        if self.reported.last().is_none_or(|last| last.0 != tree || last.1 != key) {
+            self.reported.push((tree, key.to_vec()));
+        }
     }
 }
 

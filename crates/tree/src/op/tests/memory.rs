@@ -115,7 +115,9 @@ impl Context for TestContext {
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         match self.reserves_left.take() {
             // Exhausted once, then generous again: the failed operation cleans up.
-            Some(0) => Err(Error::LogFull { wanted_bytes: bytes as u64, capacity_bytes: 0 }),
+            Some(0) => {
+                Err(Error::LogFull { wanted_bytes: bytes as u64, capacity_bytes: 0, keeper: None })
+            }
             left => {
                 self.reserves_left = left.map(|left| left - 1);
                 Ok(())

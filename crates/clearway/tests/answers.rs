@@ -1,0 +1,270 @@
+//! No answer of a transaction leaves before what it rests on is durable, however the transaction
+//! ends: with a value, an error of the closure's, a lost conflict or a panic, in the first attempt
+//! or in a later one.
+//!
+//! Writers commit numbered values to a few rows and keep their [`Pending`]s; the log is slow.
+//! Readers lock the rows in an order of their own, so that many of them lose deadlocks, and end as
+//! chance has it. When one of them has its answer, each commit that any attempt of it has read from
+//! has to be durable. `cargo xtask prove --lane zoo` plants bugs that this has to find.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use clearway::{Database, Error, Options, Pending, PipelineOptions, Result, Table, Transaction};
+
+const ROWS: usize = 3;
+const THREADS: u64 = 4;
+/// Each kind of answer is checked so often, at least, with something to wait for.
+const CHECKS_MIN: u64 = 8;
+/// Then the run ends, and fails if a kind of answer has not come up.
+const TIME_MAX: Duration = Duration::from_secs(30);
+
+/// The answers that readers get.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Value,
+    Aborted,
+    Panicked,
+    /// The error of the last attempt, which lost a conflict.
+    Conflict,
+    /// The closure panicked after its transaction had lost a conflict.
+    VictimPanicked,
+    /// An attempt before the last one read what the last one tells.
+    Retried,
+    Ticket,
+    Interactive,
+}
+
+const KINDS: usize = Kind::Interactive as usize + 1;
+
+struct Run {
+    db: Database,
+    table: Table,
+    /// The commits, by number. A commit is readable a moment before it is in here.
+    commits: Mutex<HashMap<u64, Pending<()>>>,
+    next: AtomicU64,
+    checks: [AtomicU64; KINDS],
+}
+
+/// What the attempts of one closure have read and met.
+#[derive(Default)]
+struct Seen {
+    commits: Vec<u64>,
+    attempts: u32,
+    is_victim: bool,
+    /// Something was not durable when the closure ended.
+    matters: bool,
+}
+
+/// Numbers from a seed: a step of SplitMix64.
+fn draw(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (z ^ (z >> 31)) % below
+}
+
+/// The rows, in an order drawn at random.
+fn order(random: &mut u64) -> [u8; ROWS] {
+    let mut rows: [u8; ROWS] = std::array::from_fn(|row| row as u8);
+    (1..ROWS).for_each(|at| rows.swap(at, draw(random, at as u64 + 1) as usize));
+    rows
+}
+
+impl Run {
+    fn is_durable(&self, commit: u64) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            if commit == 0 {
+                return true;
+            }
+            if let Some(pending) =
+                self.commits.lock().unwrap_or_else(PoisonError::into_inner).get(&commit)
+            {
+                return pending.is_ready();
+            }
+            assert!(Instant::now() < deadline, "commit {commit} was read and never returned");
+            thread::yield_now();
+        }
+    }
+
+    fn write(&self, random: &mut u64) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let rows = order(random);
+        let written = self.db.submit("write", |tx| {
+            rows[..2].iter().try_for_each(|row| {
+                thread::yield_now();
+                tx.put(&self.table, [*row], number.to_be_bytes()).map(drop)
+            })
+        });
+        match written {
+            Ok(pending) => drop(
+                self.commits.lock().unwrap_or_else(PoisonError::into_inner).insert(number, pending),
+            ),
+            // It has lost too often. Nobody can have read it.
+            Err(error) => assert!(matches!(error, Error::Deadlock { .. }), "{error}"),
+        }
+    }
+
+    /// One attempt of a reader.
+    fn read(&self, tx: &mut Transaction, seen: &RefCell<Seen>, random: &mut u64) -> Result<()> {
+        seen.borrow_mut().attempts += 1;
+        seen.borrow_mut().is_victim = false;
+        let mut result = Ok(());
+        for row in order(random) {
+            match tx.get_for_update(&self.table, [row]) {
+                Ok(Some(value)) => {
+                    let number = u64::from_be_bytes(value.try_into().unwrap());
+                    seen.borrow_mut().commits.push(number);
+                }
+                Ok(None) => panic!("the rows are there"),
+                Err(error) => {
+                    seen.borrow_mut().is_victim = true;
+                    result = Err(error);
+                    break;
+                }
+            }
+            thread::sleep(Duration::from_micros(draw(random, 300)));
+        }
+        let mut seen = seen.borrow_mut();
+        seen.matters = seen.commits.iter().any(|commit| !self.is_durable(*commit));
+        result
+    }
+
+    /// The closure of a reader: reads, and ends in one way or another.
+    fn body(&self, tx: &mut Transaction, seen: &RefCell<Seen>, random: &mut u64) -> Result<()> {
+        let result = self.read(tx, seen, random);
+        match draw(random, 4) {
+            0 => panic!("after reading {:?}", seen.borrow().commits),
+            1 if result.is_ok() => tx.abort(format!("after reading {:?}", seen.borrow().commits)),
+            _ => result,
+        }
+    }
+
+    /// The answer is out: what it may tell has to be durable.
+    fn check(&self, kind: Kind, seen: &Seen) {
+        for commit in &seen.commits {
+            if !self.is_durable(*commit) {
+                // Poisoned, so that the others stop as well.
+                let _commits = self.commits.lock();
+                panic!("{kind:?} told before commit {commit} was durable");
+            }
+        }
+        self.checks[kind as usize].fetch_add(u64::from(seen.matters), Ordering::Relaxed);
+    }
+
+    fn run_reader(&self, random: &mut u64) {
+        let seen = RefCell::default();
+        let told = if draw(random, 2) == 0 {
+            self.db.transact("transact", |tx| self.body(tx, &seen, random))
+        } else {
+            self.db.submit("submit", |tx| self.body(tx, &seen, random)).and_then(Pending::wait)
+        };
+        let seen = seen.into_inner();
+        let kind = match told {
+            Ok(()) if seen.attempts > 1 => Kind::Retried,
+            Ok(()) => Kind::Value,
+            Err(Error::Aborted { .. }) => Kind::Aborted,
+            Err(Error::Panicked { .. }) if seen.is_victim => Kind::VictimPanicked,
+            Err(Error::Panicked { .. }) => Kind::Panicked,
+            Err(Error::Deadlock { .. }) => Kind::Conflict,
+            Err(error) => panic!("{error}"),
+        };
+        self.check(kind, &seen);
+    }
+
+    /// A transaction that its owner ends.
+    fn run_interactive(&self, random: &mut u64) {
+        let seen = RefCell::default();
+        let mut tx = self.db.begin();
+        if self.read(&mut tx, &seen, random).is_ok() {
+            tx.commit().unwrap();
+            self.check(Kind::Interactive, &seen.into_inner());
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.checks.iter().all(|count| count.load(Ordering::Relaxed) >= CHECKS_MIN)
+            || self.commits.is_poisoned()
+    }
+}
+
+/// A reader that an agent runs. Its closure may have to live on, so it shares nothing.
+fn run_ticket(run: &'static Run, pipeline: &clearway::Pipeline, random: &mut u64) {
+    let mut random = draw(random, u64::MAX);
+    let (send, seen) = std::sync::mpsc::channel();
+    let body = move |tx: &mut Transaction| {
+        let seen = RefCell::default();
+        let result = run.body_of_agent(tx, &seen, &mut random);
+        let _ = send.send(seen.into_inner());
+        result
+    };
+    let told = pipeline.submit("agent", body).unwrap().wait();
+    let seen = seen.try_iter().fold(Seen::default(), |mut all, seen| {
+        all.commits.extend(seen.commits);
+        all.matters |= seen.matters;
+        all
+    });
+    assert!(matches!(told, Ok(()) | Err(Error::Aborted { .. } | Error::Deadlock { .. })));
+    run.check(Kind::Ticket, &seen);
+}
+
+impl Run {
+    fn body_of_agent(
+        &self,
+        tx: &mut Transaction,
+        seen: &RefCell<Seen>,
+        random: &mut u64,
+    ) -> Result<()> {
+        self.read(tx, seen, random)?;
+        if draw(random, 2) == 0 { tx.abort("as it should") } else { Ok(()) }
+    }
+}
+
+#[test]
+fn nothing_that_was_read_is_told_before_it_is_durable() {
+    let options = Options::in_memory().cache_size(8 << 20).attempts(2);
+    let db = options.log_delay(Duration::from_millis(10)).open("answers").unwrap();
+    let table = db.table("t").unwrap();
+    let zero = 0u64.to_be_bytes();
+    let fill =
+        |tx: &mut Transaction| (0..ROWS as u8).try_for_each(|row| tx.insert(&table, [row], zero));
+    db.transact("fill", fill).unwrap();
+    let run: &'static Run = Box::leak(Box::new(Run {
+        db,
+        table,
+        commits: Mutex::default(),
+        next: AtomicU64::new(1),
+        checks: Default::default(),
+    }));
+    let pipeline = PipelineOptions::new().agents(2).start(&run.db).unwrap();
+    let deadline = Instant::now() + TIME_MAX;
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let pipeline = &pipeline;
+            scope.spawn(move || {
+                let mut random = thread;
+                while !run.is_done() && Instant::now() < deadline {
+                    run.write(&mut random);
+                    match draw(&mut random, 8) {
+                        0 => run.run_interactive(&mut random),
+                        1 => run_ticket(run, pipeline, &mut random),
+                        _ => run.run_reader(&mut random),
+                    }
+                }
+            });
+        }
+    });
+    pipeline.close();
+    assert!(run.is_done(), "some kind of answer was not met: {:?}", run.checks);
+    run.db.close().unwrap();
+}

@@ -1,0 +1,58 @@
+//! A table beside those of the other workloads, in every run: whatever happens to them, it must
+//! stay readable and writable.
+
+use std::ops::Bound;
+
+use clearway_tree::{Direction, ReadIntent};
+
+use super::{Answer, Operation, Program, Verb, Write};
+use crate::random::Random;
+
+/// The table's name, above those that the other workloads use first.
+pub(crate) const WITNESS: &str = "witness";
+/// Its rows.
+const ROWS: u64 = 12;
+
+fn row(number: u64, value: u64) -> Write {
+    let key = format!("{number:03}").into_bytes();
+    (WITNESS.into(), key, Verb::Put(value.to_be_bytes().to_vec()))
+}
+
+/// The rows that are there at the beginning.
+pub(crate) fn rows() -> impl Iterator<Item = Write> {
+    (0..ROWS).map(|number| row(number, 0))
+}
+
+/// A transaction that changes a row or two, or one that reads all of them.
+pub(crate) struct Witness {
+    left: u64,
+    only_reads: bool,
+}
+
+impl Witness {
+    pub(crate) fn new(random: &mut Random) -> Witness {
+        let only_reads = random.one_in(2);
+        Witness { left: if only_reads { 1 } else { random.between(1, 2) }, only_reads }
+    }
+}
+
+impl Program for Witness {
+    fn next(&mut self, random: &mut Random, _: &Answer) -> Operation {
+        if self.left == 0 {
+            return if random.one_in(8) { Operation::Rollback } else { Operation::Commit };
+        }
+        self.left -= 1;
+        if self.only_reads {
+            return Operation::Scan {
+                table: WITNESS.into(),
+                lower: Bound::Unbounded,
+                upper: Bound::Unbounded,
+                direction: random.pick(&[Direction::Ascending, Direction::Descending]),
+                intent: ReadIntent::Read,
+                limit: ROWS as usize,
+            };
+        }
+        let (table, key, verb) = row(random.below(ROWS), random.next_u64());
+        Operation::Write { table, key, verb }
+    }
+}

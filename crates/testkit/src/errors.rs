@@ -1,0 +1,197 @@
+//! Which errors each public call of `clearway` may return: valid input is never refused.
+//!
+//! An error is named by its variant, as `Debug` prints it, so that the table needs nothing of the
+//! engine. A lane that runs valid calls asks [`check`] about each error that it meets, and tells
+//! what it has done to the database that could explain one. A test of `clearway` compares the table
+//! with the `# Errors` sections of the sources.
+
+use std::fmt::Debug;
+
+/// A public call that can fail.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Type and method.
+    pub name: &'static str,
+    /// Errors that this call is documented to return, of itself.
+    pub own: &'static [&'static str],
+    /// Whether it waits for locks, and so may lose a conflict.
+    pub locks: bool,
+    /// Whether it takes space in the log or in files.
+    pub takes_space: bool,
+}
+
+/// What a lane has done that explains errors which no valid call returns otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Circumstances {
+    /// The disk fails, or has failed.
+    pub faults: bool,
+    /// Bytes of the database were changed behind the engine's back.
+    pub damage: bool,
+    /// The database, or the transaction, may have ended; a table may have been dropped.
+    pub ended: bool,
+}
+
+impl Circumstances {
+    /// Everything is in order.
+    pub const SOUND: Circumstances = Circumstances { faults: false, damage: false, ended: false };
+    /// The disk fails.
+    pub const FAULTS: Circumstances = Circumstances { faults: true, damage: false, ended: false };
+    /// Bytes were changed.
+    pub const DAMAGE: Circumstances = Circumstances { faults: false, damage: true, ended: false };
+}
+
+/// What a call that waits for locks may return.
+const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock"];
+/// What a call that takes space may return.
+const SPACE: &[&str] = &["LogFull", "DiskFull"];
+/// What a failing disk explains, in any call.
+const FAULTS: &[&str] = &["Io", "NoFileDescriptor", "DiskFull", "Poisoned", "OutcomeUnknown"];
+/// What changed bytes explain, in any call.
+const DAMAGE: &[&str] = &["Corrupt", "CorruptPage", "NotADatabase", "FormatTooNew", "Poisoned"];
+/// What the end of something explains, in any call.
+const ENDED: &[&str] = &["TransactionEnded", "Closed", "Forked", "UnknownTable", "Poisoned"];
+
+const fn call(name: &'static str, own: &'static [&'static str]) -> Call {
+    Call { name, own, locks: false, takes_space: false }
+}
+
+const fn reading(name: &'static str, own: &'static [&'static str]) -> Call {
+    Call { locks: true, ..call(name, own) }
+}
+
+const fn writing(name: &'static str, own: &'static [&'static str]) -> Call {
+    Call { takes_space: true, ..reading(name, own) }
+}
+
+/// All calls that return a `Result`, by file.
+pub const CALLS: &[Call] = &[
+    call(
+        "Options::open",
+        &["NotADatabase", "FormatTooNew", "AlreadyOpen", "Corrupt", "CorruptPage", "BadOption"],
+    ),
+    call(
+        "Database::open",
+        &["NotADatabase", "FormatTooNew", "AlreadyOpen", "Corrupt", "CorruptPage", "BadOption"],
+    ),
+    writing("Database::table", &["BadTableName", "DropUnfinished"]),
+    call("Database::open_table", &["UnknownTable"]),
+    writing("Database::create_table", &["TableExists", "BadTableName", "DropUnfinished"]),
+    writing("Database::drop_table", &["UnknownTable", "DropUnfinished"]),
+    // And whatever the closure returns.
+    writing("Database::transact", &["OutcomeUnknown"]),
+    writing("Database::submit", &["OutcomeUnknown"]),
+    call("Database::sync", &["OutcomeUnknown", "Poisoned"]),
+    Call { takes_space: true, ..call("Database::checkpoint", &[]) },
+    Call { takes_space: true, ..call("Database::backup", &["Io"]) },
+    call("Database::verify", &["Corrupt", "CorruptPage"]),
+    call("Database::health", &["Poisoned", "Closed"]),
+    Call { takes_space: true, ..call("Database::close", &[]) },
+    writing("Pending::wait", &["OutcomeUnknown", "Poisoned"]),
+    writing("Pending::try_take", &["OutcomeUnknown", "Poisoned"]),
+    call("PipelineOptions::start", &["BadOption", "Io"]),
+    call("Pipeline::submit", &["TooManyTransactions", "Closed"]),
+    call("Pipeline::submit_then", &["TooManyTransactions", "Closed"]),
+    writing("Ticket::wait", &["OutcomeUnknown"]),
+    reading("Cursor::next", &["TransactionEnded", "Deadlock", "LockTimeout"]),
+    reading("Cursor::next_ref", &["TransactionEnded", "Deadlock", "LockTimeout"]),
+    reading("Scan::next_ref", &[]),
+    reading("Transaction::get", &["KeyTooLarge"]),
+    reading("Transaction::get_into", &["KeyTooLarge"]),
+    reading("Transaction::get_for_update", &["KeyTooLarge"]),
+    reading("Transaction::get_for_update_into", &["KeyTooLarge"]),
+    reading("Transaction::get_for_update_with", &["WouldBlock", "LockTimeout", "KeyTooLarge"]),
+    // And whatever the closure returns.
+    writing("Transaction::waiting", &[]),
+    writing("Transaction::insert", &["DuplicateKey", "KeyTooLarge", "ValueTooLarge"]),
+    writing("Transaction::put", &["KeyTooLarge", "ValueTooLarge"]),
+    writing("Transaction::update", &["NotFound", "KeyTooLarge", "ValueTooLarge"]),
+    writing("Transaction::delete", &["NotFound", "KeyTooLarge"]),
+    reading("Transaction::cursor", &[]),
+    call("Transaction::abort", &["Aborted"]),
+    reading("Transaction::lock_table", &["Deadlock", "LockTimeout", "WouldBlock"]),
+    reading("Transaction::lock_database", &["Deadlock", "LockTimeout", "WouldBlock"]),
+    call("Transaction::savepoint", &[]),
+    call("Transaction::rollback_to", &["UnknownSavepoint"]),
+    writing("Transaction::commit", &["TransactionEnded", "OutcomeUnknown"]),
+    writing("Transaction::commit_pipelined", &["TransactionEnded"]),
+    call("Transaction::rollback", &[]),
+];
+
+impl Call {
+    /// The call of this name.
+    pub fn named(name: &str) -> Option<&'static Call> {
+        CALLS.iter().find(|call| call.name == name)
+    }
+
+    /// Whether it may return the error of this variant.
+    pub fn may_return(&self, variant: &str, around: Circumstances) -> bool {
+        let listed = |group: &[&str]| group.contains(&variant);
+        listed(self.own)
+            || self.locks && listed(CONFLICTS)
+            || self.takes_space && listed(SPACE)
+            || around.faults && listed(FAULTS)
+            || around.damage && listed(DAMAGE)
+            || around.ended && listed(ENDED)
+    }
+
+    /// Whether its documentation may name the variant: in some circumstances it returns it.
+    pub fn may_name(&self, variant: &str) -> bool {
+        self.may_return(variant, Circumstances { faults: true, damage: true, ended: true })
+    }
+}
+
+/// The variant of an error: the word with which its debug form begins.
+pub fn variant_of(error: &dyn Debug) -> String {
+    let text = format!("{error:?}");
+    text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_string()
+}
+
+/// Judges an error that a valid call has returned.
+///
+/// # Errors
+/// What is wrong with it, if the table does not list it for the call.
+pub fn check(name: &str, error: &dyn Debug, around: Circumstances) -> Result<(), String> {
+    let call = Call::named(name).ok_or_else(|| format!("{name} is not in the table of calls"))?;
+    match call.may_return(&variant_of(error), around) {
+        true => Ok(()),
+        false => Err(format!("{name} must not return {error:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    #[allow(dead_code)] // printed
+    enum Error {
+        Io { path: &'static str },
+        CorruptPage(u32),
+        NotFound,
+        LogFull,
+    }
+
+    #[test]
+    fn an_error_needs_an_explanation() {
+        let sound = Circumstances::SOUND;
+        assert!(check("Transaction::delete", &Error::NotFound, sound).is_ok());
+        assert!(check("Transaction::put", &Error::NotFound, sound).is_err());
+        assert!(check("Transaction::put", &Error::LogFull, sound).is_ok());
+        assert!(check("Transaction::get", &Error::LogFull, sound).is_err());
+        let damaged = Error::CorruptPage(3);
+        assert!(check("Transaction::put", &damaged, sound).is_err());
+        assert!(check("Transaction::put", &damaged, Circumstances::FAULTS).is_err());
+        assert!(check("Transaction::put", &damaged, Circumstances::DAMAGE).is_ok());
+        let io = Error::Io { path: "log" };
+        assert!(check("Transaction::get", &io, sound).is_err());
+        assert!(check("Transaction::get", &io, Circumstances::FAULTS).is_ok());
+        assert!(check("Transaction::fetch", &io, Circumstances::FAULTS).is_err());
+    }
+
+    #[test]
+    fn each_call_stands_once_in_the_table() {
+        for (at, call) in CALLS.iter().enumerate() {
+            assert!(CALLS[..at].iter().all(|other| other.name != call.name), "{}", call.name);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What the tests of all layers share: the generator of numbers, and the generator of key and value
+//! patterns. It depends on no part of the engine, so every crate can use it in its tests.
+//!
+//! A database meets keys in patterns: counters, newest-first indexes, queues. Random keys find
+//! other bugs than these do, and no test should choose its own few. So there is one generator:
+//!
+//! ```text
+//!   Pattern = order × lengths × values × removal, and a seed
+//!      ├── key(n), value(n)      the n-th key to be inserted, and its value
+//!      ├── steps(count)          a whole run: inserts, and the deletions of the pattern
+//!      └── table_name(n)         the same orders and lengths as names of tables
+//!   Drawn   = which orders and lengths a run has met, for its summary
+//! ```
+//!
+//! Everything is a function of the pattern: the same seed gives the same bytes on every machine.
+
+mod drawn;
+pub mod errors;
+mod lengths;
+mod order;
+mod pattern;
+mod random;
+mod steps;
+mod values;
+
+pub use drawn::Drawn;
+pub use lengths::{Lengths, Limits};
+pub use order::Order;
+pub use pattern::Pattern;
+pub use random::{Random, mix};
+pub use steps::{Removal, Step, Steps};
+pub use values::Values;

@@ -1,0 +1,80 @@
+//! The lengths of values.
+
+use crate::{lengths::Limits, random::mix};
+
+/// How long values are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Values {
+    /// No bytes.
+    Empty,
+    /// 8 to 40 bytes.
+    Short,
+    /// 60 to 260 bytes.
+    Medium,
+    /// Just as long as stays in the page, and now and then one byte more.
+    Inline,
+    /// Up to three pages, outside of the tree.
+    Overflow,
+    /// Growing from nothing to beyond the page and shrinking again, insertion by insertion.
+    Waves,
+    /// All of these.
+    Mixed,
+}
+
+/// Insertions in a wave.
+const WAVE: u64 = 24;
+/// The longest value of [`Values::Overflow`].
+const OVERFLOW_MAX: usize = 20_000;
+
+impl Values {
+    /// All of them.
+    pub const ALL: [Values; 7] = [
+        Values::Empty,
+        Values::Short,
+        Values::Medium,
+        Values::Inline,
+        Values::Overflow,
+        Values::Waves,
+        Values::Mixed,
+    ];
+
+    /// Its name, in summaries.
+    pub fn name(self) -> &'static str {
+        match self {
+            Values::Empty => "empty",
+            Values::Short => "small",
+            Values::Medium => "medium",
+            Values::Inline => "inline",
+            Values::Overflow => "overflow",
+            Values::Waves => "waves",
+            Values::Mixed => "mixed",
+        }
+    }
+
+    /// The length of the `n`-th value, beside a key of `key_len` bytes.
+    pub(crate) fn len(self, n: u64, seed: u64, key_len: usize, limits: Limits) -> usize {
+        let chance = mix(n.wrapping_mul(3) ^ seed);
+        let within = |low: usize, high: usize| low + (chance >> 8) as usize % (high - low + 1);
+        let inline = limits.inline_len_max - key_len;
+        match self {
+            Values::Empty => 0,
+            Values::Short => within(8, 40),
+            Values::Medium => within(60, 260),
+            Values::Inline => inline + usize::from(chance.is_multiple_of(8)),
+            Values::Overflow => within(inline + 1, OVERFLOW_MAX),
+            Values::Waves => {
+                let (step, top) = (n % WAVE, WAVE / 2);
+                let height = if step <= top { step } else { WAVE - step } as usize;
+                // The crest is as long as the record may be, and a half more.
+                inline * height * 3 / (top as usize * 2)
+            }
+            Values::Mixed => match chance % 32 {
+                0..4 => 0,
+                4..16 => within(8, 40),
+                16..24 => within(60, 260),
+                24..31 => within(inline / 2, inline),
+                _ => within(inline + 1, OVERFLOW_MAX),
+            },
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What keeps the log from being recycled, and whether waiting for log space can help.
+//!
+//! A checkpoint gives back whole segments before the first record of the oldest transaction and
+//! before what a backup copies. So it depends on what keeps the oldest segment how long a claim
+//! waits that finds no room:
+//! - If nothing does, it waits for the checkpoint (`crates/log/src/claims/waiting.rs`).
+//! - If its own transaction does, it fails at once: it would wait for itself.
+//! - If another transaction or a backup does, it waits 100 ms at most, since most transactions are
+//!   short. It fails at once if a checkpoint was fruitless because of this one 100 ms ago or
+//!   earlier.
+//!
+//! Invariants:
+//! - LOG-SPACE-1. Nothing here waits for a checkpoint: claims read atomics and latches of a few
+//!   instructions, never the checkpoints' mutex.
+//! - LOG-SPACE-2. A transaction's age costs the transaction nothing: the checkpointer notes where
+//!   the log ends, twenty times a second, and an age is read off these notes.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use clearway_base::{Error, LogKeeper, Lsn, Result, TxnName};
+use clearway_sync::Mutex;
+
+use crate::core::Core;
+
+/// How long claims hope for the end of what keeps the log, once a checkpoint has freed nothing.
+const HOPE: Duration = Duration::from_millis(100);
+
+/// What is known about the use of log space.
+#[derive(Default)]
+pub(crate) struct LogSpace {
+    fruitless: Mutex<Option<Fruitless>>,
+    notes: Mutex<Notes>,
+}
+
+/// Checkpoints that gave back nothing.
+#[derive(Clone, Copy)]
+struct Fruitless {
+    /// Because the log was kept from here on.
+    keeper: Lsn,
+    /// When the first of them ended.
+    since: Instant,
+}
+
+impl LogSpace {
+    /// A checkpoint that wrote all pages has ended, and `gave_back` something, or nothing because
+    /// of the `keeper`.
+    pub(crate) fn note_checkpoint(&self, gave_back: bool, keeper: Option<Lsn>) {
+        let mut fruitless = self.fruitless.lock();
+        *fruitless = match (keeper, *fruitless) {
+            (None, _) => None,
+            (Some(_), _) if gave_back => None,
+            (Some(keeper), Some(before)) if before.keeper == keeper => Some(before),
+            (Some(keeper), _) => Some(Fruitless { keeper, since: Instant::now() }),
+        };
+    }
+
+    /// Whether what keeps the log from here on has made a checkpoint fruitless, and is not about
+    /// to end.
+    fn is_stuck(&self, keeper: Lsn) -> bool {
+        let fruitless = *self.fruitless.lock();
+        fruitless.is_some_and(|it| it.keeper == keeper && it.since.elapsed() >= HOPE)
+    }
+
+    /// The log ends here now.
+    pub(crate) fn note_end(&self, end: Lsn, keeper: Option<Lsn>) {
+        self.notes.lock().add(end, keeper, Instant::now());
+    }
+}
+
+/// Where the log ended at which time, for [`Notes::age`].
+#[derive(Default)]
+struct Notes {
+    ends: Vec<(Lsn, Instant)>,
+    /// Notes are at least this far apart, so that [`NOTES_MAX`] reach back to the oldest
+    /// transaction.
+    apart: Duration,
+}
+
+/// Notes that are kept: 8 KiB.
+const NOTES_MAX: usize = 512;
+
+impl Notes {
+    /// Adds a note unless the log has not moved, and forgets those that are of no use: an age is
+    /// asked of nothing older than the `keeper`.
+    fn add(&mut self, end: Lsn, keeper: Option<Lsn>, now: Instant) {
+        let keeper = keeper.unwrap_or(end);
+        self.ends.retain(|(lsn, _)| *lsn > keeper);
+        let is_due = match self.ends.last() {
+            Some((lsn, at)) => *lsn < end && now.saturating_duration_since(*at) >= self.apart,
+            None => {
+                self.apart = Duration::ZERO;
+                end > keeper
+            }
+        };
+        if is_due {
+            self.ends.push((end, now));
+        }
+        if self.ends.len() > NOTES_MAX {
+            self.thin_out(now);
+        }
+    }
+
+    /// Keeps every second note, and adds half as many from now on: an age is exact to a
+    /// two-hundredth of the oldest.
+    fn thin_out(&mut self, now: Instant) {
+        let mut number = 0;
+        self.ends.retain(|_| {
+            number += 1;
+            number % 2 == 1
+        });
+        let oldest = self.ends.first().map_or(now, |(_, at)| *at);
+        self.apart = now.saturating_duration_since(oldest) / NOTES_MAX as u32 * 2;
+    }
+
+    /// How long ago the first record behind `first` was inserted, at least.
+    fn age(&self, first: Lsn, now: Instant) -> Option<Duration> {
+        let (_, at) = self.ends.iter().find(|(lsn, _)| *lsn > first)?;
+        Some(now.saturating_duration_since(*at))
+    }
+}
+
+impl Core {
+    /// From where on the oldest transaction or backup keeps the log.
+    pub(crate) fn log_kept_from(&self) -> Option<Lsn> {
+        let oldest = self.registry.oldest_first().into_iter();
+        oldest.chain(self.checkpoints.oldest_hold()).min()
+    }
+
+    /// Whether a checkpoint could give back a segment now, if it wrote the pages that were changed
+    /// before `clean`.
+    pub(crate) fn can_give_back(&self, clean: Lsn) -> bool {
+        let kept_from = self.log_kept_from().map_or(clean, |kept_from| kept_from.min(clean));
+        kept_from.0 >= self.log.oldest_segment().0 + self.options.log.segment_bytes
+    }
+
+    /// Claims log space for the transaction of slot `index`, and waits for it where that can help.
+    ///
+    /// # Errors
+    /// Those of [`Log::claim`](clearway_log::Log::claim); [`Error::LogFull`] says what keeps the
+    /// log.
+    #[cold]
+    pub(crate) fn claim_log(&self, index: u32, bytes: u64) -> Result<()> {
+        let claimed = self.log.claim_if(bytes, &|| self.can_help(index));
+        claimed.map_err(|error| match error {
+            Error::LogFull { wanted_bytes, capacity_bytes, .. } => {
+                Error::LogFull { wanted_bytes, capacity_bytes, keeper: self.log_keeper(index) }
+            }
+            error => error,
+        })
+    }
+
+    /// Whether a checkpoint may make room for the transaction of slot `index`; see the module.
+    fn can_help(&self, index: u32) -> bool {
+        let Some(kept_from) = self.log_kept_from() else { return true };
+        if self.can_give_back(self.log.end()) {
+            return true;
+        }
+        let is_own = self.registry.public(index).first() == Some(kept_from);
+        !is_own && !self.log_space.is_stuck(kept_from)
+    }
+
+    /// What keeps the log, in words.
+    fn log_keeper(&self, index: u32) -> Option<Arc<LogKeeper>> {
+        let oldest = self.registry.oldest();
+        let hold = self.checkpoints.oldest_hold();
+        if let Some(hold) = hold
+            && oldest.is_none_or(|oldest| hold < oldest.first)
+        {
+            return Some(Arc::new(LogKeeper::Backup));
+        }
+        let oldest = oldest?;
+        let age = self.log_space.notes.lock().age(oldest.first, Instant::now());
+        let txn = TxnName { id: oldest.txn, kind: self.kinds.name(oldest.kind) };
+        Some(Arc::new(LogKeeper::Transaction { txn, age, is_own: oldest.index == index }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_read_off_the_ends_of_the_log() {
+        let mut notes = Notes::default();
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        notes.add(Lsn(100), None, at(0));
+        assert_eq!(notes.age(Lsn(100), at(10)), None, "nothing is behind it yet");
+        // A transaction begins at 100 and its record is there at the second look.
+        for n in 1..=10_000u64 {
+            notes.add(Lsn(100 + n), Some(Lsn(100)), at(50 * n));
+            assert!(notes.ends.len() <= NOTES_MAX);
+        }
+        assert_eq!(notes.age(Lsn(100), at(600_000)), Some(Duration::from_millis(599_950)));
+        let middle = notes.age(Lsn(5_100), at(600_000)).unwrap().as_millis();
+        assert!((346_000..=350_000).contains(&middle), "{middle} is not just below 350,000");
+        // The old transaction ends.
+        notes.add(Lsn(10_100), None, at(700_050));
+        assert!(notes.ends.is_empty());
+    }
+
+    #[test]
+    fn a_keeper_is_stuck_when_its_time_is_over() {
+        let space = LogSpace::default();
+        space.note_checkpoint(false, Some(Lsn(7)));
+        assert!(!space.is_stuck(Lsn(7)), "it may be about to end");
+        std::thread::sleep(HOPE);
+        space.note_checkpoint(false, Some(Lsn(7)));
+        assert!(space.is_stuck(Lsn(7)) && !space.is_stuck(Lsn(8)));
+        space.note_checkpoint(false, Some(Lsn(8)));
+        assert!(!space.is_stuck(Lsn(7)) && !space.is_stuck(Lsn(8)));
+        space.note_checkpoint(true, Some(Lsn(9)));
+        assert!(!space.is_stuck(Lsn(9)));
+    }
+}

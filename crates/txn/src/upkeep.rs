@@ -1,0 +1,223 @@
+//! Upkeep: ghosts are reclaimed, sparse leaves merged, foster children adopted, in the background.
+//!
+//! A delete, or the undo of an insert, leaves a ghost, which can go once the locks on it are free.
+//! The tree reports the leaf to its transaction, and the transaction to the [queue](UpkeepQueue)
+//! when it ends. Who reports:
+//!
+//! - the delete, or the undo of an insert, that leaves the first ghost of a leaf; at recovery the
+//!   undo of a loser does;
+//! - the split that moves ghosts to a new leaf;
+//! - the cursor that passes a leaf of which most records are ghosts, or an empty leaf.
+//!
+//! An opening marks all tables for a walk if the database was not closed in order, if upkeep was
+//! not idle when it was closed, or if an older program has used it since.
+//!
+//! A point read reports nothing: it costs the same with ghosts around its key as without.
+//!
+//! Invariants
+//! - UPKEEP-1. Each leaf with a ghost is in the queue, or in the hands of a thread that visits it,
+//!   or reported by a transaction that still runs, or its whole table is marked. So once upkeep is
+//!   idle and no transaction runs, there is no ghost.
+//! - UPKEEP-2. A visit waits for no lock. It has finished a leaf only if no ghost is left there;
+//!   otherwise, and after any error, the leaf is visited again, after a delay that grows.
+//! - UPKEEP-3. The superblock says that upkeep is done only if the queue was empty when no
+//!   transaction could run any more. An opening takes that back before it writes any log.
+//!
+//! A visit tries the latches of neighbours and parents, and leaves out what it cannot have. So a
+//! leaf that stays sparse, or a foster child that stays, is visited once more, and then left: the
+//! next delete, or the next writer who descends there, reports it again.
+
+mod queue;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use clearway_base::{
+    Error, Result, TreeId,
+    zoo::{self, Bug},
+};
+use clearway_lock::{IntentMode, WaitLimit};
+use clearway_sync::atomic::Ordering;
+use clearway_tree::{LeafSurvey, Tree};
+
+use crate::{core::Core, finish, slot::Slot, superblock::Superblock};
+use queue::{Stretch, Work};
+
+pub(crate) use queue::{LeafKey, UpkeepQueue};
+
+/// Visits of a leaf that has no ghosts and could not be merged, or whose foster child could not be
+/// adopted.
+const VISITS: u32 = 2;
+/// Leaves that a walk looks at in one stretch. With [`LeafSurvey`] alone that is some microseconds
+/// if they are in memory, and 32 reads if not.
+const STRETCH_LEAVES: usize = 32;
+/// How long a close works on leaves that wait for a visit: what it finishes the next opening need
+/// not look for.
+const CLOSING_BUDGET: Duration = Duration::from_millis(100);
+
+/// The background thread.
+pub(crate) fn run(core: &Arc<Core>) {
+    while let Some(work) = core.upkeep.next() {
+        // What fails stays pending (UPKEEP-2); a failed disk stops the engine by other ways.
+        let _ = match work {
+            Work::Visit(leaf, visits) => visit(core, leaf, visits),
+            Work::Walk(tree, from) => walk(core, tree, from).map(drop),
+        };
+    }
+}
+
+/// Does what is pending, due or not, each leaf and each table once.
+pub(crate) fn visit_all(core: &Arc<Core>) -> Result<()> {
+    let mut result = Ok(());
+    for (leaf, visits) in core.upkeep.take_leaves() {
+        result = result.and(visit(core, leaf, visits));
+    }
+    let mut done = None;
+    while let Some((tree, from)) = core.upkeep.take_walk(done) {
+        match walk(core, tree, from) {
+            Ok(false) => {}
+            walked => {
+                done = Some(tree);
+                result = result.and(walked.map(drop));
+            }
+        }
+    }
+    result
+}
+
+/// Visits the leaves that wait, before the engine closes, as far as that is quick.
+pub(crate) fn finish_soon(core: &Arc<Core>) {
+    let until = Instant::now() + CLOSING_BUDGET;
+    for _ in 0..VISITS {
+        for (leaf, visits) in core.upkeep.take_leaves() {
+            if Instant::now() < until {
+                let _ = visit(core, leaf, visits);
+            } else {
+                core.upkeep.visited(leaf, visits, true);
+            }
+        }
+    }
+}
+
+/// Whether an opening has to have all leaves of all tables looked at (UPKEEP-3). Files of the
+/// versions that kept no such mark come out the same way.
+pub(crate) fn needs_full_upkeep(block: &Superblock) -> bool {
+    !block.upkeep_done
+}
+
+/// Marks all tables.
+pub(crate) fn mark_all(core: &Core) {
+    core.upkeep.mark(TreeId::CATALOGUE);
+    core.tables.all().iter().for_each(|table| core.upkeep.mark(table.id()));
+}
+
+impl Core {
+    /// Whether the engine closes and leaves no upkeep behind (UPKEEP-3).
+    pub(crate) fn upkeep_is_done(&self) -> bool {
+        // Acquire pairs with the store in `refuse_work`. The transactions are counted before the
+        // queue: each reports its leaves before it counts as ended (F7).
+        self.closed.load(Ordering::Acquire)
+            && self.registry.active() == 0
+            && (self.upkeep.pending() == (0, 0) || zoo::has(Bug::UpkeepDoneTooEarly))
+    }
+}
+
+/// Visits one leaf that had so many visits.
+fn visit(core: &Arc<Core>, leaf: Arc<LeafKey>, visits: u32) -> Result<()> {
+    let (tree, key) = &*leaf;
+    let visits = visits + 1;
+    let result = in_table(core, *tree, |slot, tree| maintain(slot, tree, key, &mut Vec::new()));
+    let repeat = match &result {
+        Ok(Some(left)) => left.is_unfinished(visits),
+        Ok(None) => false,
+        Err(_) => true,
+    };
+    core.upkeep.visited(leaf, visits, repeat);
+    match result {
+        Err(Error::WouldBlock { .. }) => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// What a visit left.
+struct Left {
+    leaf: LeafSurvey,
+    met_held_ghost: bool,
+}
+
+impl Left {
+    /// See UPKEEP-2.
+    fn is_unfinished(&self, visits: u32) -> bool {
+        let untidy = self.leaf.is_sparse || self.leaf.has_pending_adoption;
+        let unfinished = self.leaf.ghosts > 0 || self.met_held_ghost || untidy && visits < VISITS;
+        unfinished && !zoo::has(Bug::GhostHintsForgotten)
+    }
+}
+
+/// Upkeep at one key; `end` is where its leaf ends then.
+fn maintain(slot: &mut Slot, tree: &Tree, key: &[u8], end: &mut Vec<u8>) -> Result<Left> {
+    slot.met_held_ghost.set(false);
+    tree.maintain(slot, key)?;
+    let leaf = tree.survey(key, end)?;
+    Ok(Left { leaf, met_held_ghost: slot.met_held_ghost.get() })
+}
+
+/// One stretch of the walk over a table's leaves; whether the walk is over.
+fn walk(core: &Arc<Core>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
+    let mut position = from;
+    let result = in_table(core, tree, |slot, tree| {
+        for _ in 0..STRETCH_LEAVES {
+            if core.upkeep.is_stopping() {
+                return Err(Error::Closed);
+            }
+            if !walk_leaf(slot, tree, &mut position)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    });
+    let (stretch, result) = match result {
+        Ok(Some(true)) => (Stretch::To(position), Ok(())),
+        Ok(Some(false) | None) => (Stretch::End, Ok(())),
+        Err(error) => (Stretch::Failed(position), Err(error)),
+    };
+    let is_over = core.upkeep.walked(tree, stretch);
+    result.map(|()| is_over)
+}
+
+/// Looks at the leaf of `position`, does what it needs, and moves `position` to the next leaf;
+/// `false` if there is none. A leaf that needs nothing is latched once, and shared.
+fn walk_leaf(slot: &mut Slot, tree: &Tree, position: &mut Vec<u8>) -> Result<bool> {
+    let mut end = Vec::new();
+    let mut leaf = tree.survey(position, &mut end)?;
+    if leaf.ghosts > 0 || leaf.is_sparse || leaf.has_pending_adoption {
+        let left = maintain(slot, tree, position, &mut end)?;
+        let again = left.leaf.ghosts > 0 || left.met_held_ghost || left.leaf.has_pending_adoption;
+        let again = again && !zoo::has(Bug::GhostHintsForgotten);
+        slot.core.upkeep.visited_in_passing(again.then(|| (tree.id(), position.clone())));
+        leaf = left.leaf;
+    }
+    *position = end;
+    Ok(!leaf.is_last)
+}
+
+/// Runs a part of upkeep in a slot of its own, as system transactions that belong to no user's
+/// transaction. `None` if the table is dropped.
+fn in_table<R>(
+    core: &Arc<Core>,
+    tree: TreeId,
+    work: impl FnOnce(&mut Slot, &Tree) -> Result<R>,
+) -> Result<Option<R>> {
+    core.check_open()?;
+    let Some(table) = core.tables.by_id(tree) else { return Ok(None) };
+    let mut slot = Slot::begin(core)?;
+    slot.limit = WaitLimit::NoWait;
+    let result = slot.operate(&table, IntentMode::IX, |slot, _| work(slot, table.tree()));
+    finish::leave(slot);
+    match result {
+        Err(Error::UnknownTable { .. }) => Ok(None),
+        result => result.map(Some),
+    }
+}

@@ -1,0 +1,156 @@
+//! Who waits for log space, how long, and what the error says.
+
+mod rig;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use clearway_base::{Error, LogKeeper, Result};
+use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_log::LogOptions;
+use clearway_txn::{Engine, EngineOptions, Table};
+use rig::{check, open_with, options};
+
+/// What no claim takes that waits for no checkpoint: 100 ms, and what a busy machine adds.
+const SOON: Duration = Duration::from_secs(2);
+
+/// A log of half a megabyte, and threads that take checkpoints.
+fn small() -> EngineOptions {
+    let log = LogOptions { capacity_bytes: 512 << 10, ..options().log };
+    EngineOptions { log, background: true, ..options() }
+}
+
+/// Commits one row, durably.
+fn commit_one(engine: &Arc<Engine>, table: &Table, key: u64) -> Result<()> {
+    let mut txn = engine.begin();
+    txn.put(table, &key.to_be_bytes(), &[7; 400])?;
+    engine.log().wait_durable(txn.commit()?.ack)
+}
+
+/// Commits until the log is full: the error, and how long the longest call took.
+fn commit_until_full(engine: &Arc<Engine>, table: &Table) -> (Error, Duration) {
+    let mut longest = Duration::ZERO;
+    for n in 0..100_000 {
+        let begun = Instant::now();
+        let committed = commit_one(engine, table, n % 50);
+        longest = longest.max(begun.elapsed());
+        if let Err(error) = committed {
+            return (error, longest);
+        }
+    }
+    panic!("the log is never full");
+}
+
+#[test]
+fn a_transaction_too_large_for_the_log_fails_at_once_and_stops_nobody() {
+    let engine = open_with(MemoryDisk::new(), small());
+    let table = engine.create_table("t").unwrap();
+    let kind = engine.kinds().of_name("load");
+    let is_over = AtomicBool::new(false);
+    let longest_us = AtomicU64::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0.. {
+                if is_over.load(Ordering::SeqCst) {
+                    break;
+                }
+                let begun = Instant::now();
+                match commit_one(&engine, &table, n % 50) {
+                    Ok(()) | Err(Error::LogFull { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+                longest_us.fetch_max(begun.elapsed().as_micros() as u64, Ordering::SeqCst);
+            }
+        });
+        let mut large = engine.begin_as(kind);
+        let mut begun = Instant::now();
+        let refused = (1_000u64..).find_map(|n| {
+            begun = Instant::now();
+            large.put(&table, &n.to_be_bytes(), &[9; 1000]).err()
+        });
+        let took = begun.elapsed();
+        let Some(Error::LogFull { keeper: Some(keeper), .. }) = refused else {
+            panic!("{refused:?}")
+        };
+        let LogKeeper::Transaction { txn, is_own, .. } = &*keeper else { panic!("{keeper}") };
+        assert_eq!((txn.id, txn.kind, *is_own), (large.id(), "load", true));
+        assert!(took < SOON, "it has waited for itself: {took:?}");
+        // For a moment the others share the log with it.
+        thread::sleep(Duration::from_millis(300));
+        large.rollback().unwrap();
+        is_over.store(true, Ordering::SeqCst);
+    });
+    let longest = Duration::from_micros(longest_us.into_inner());
+    assert!(longest < SOON, "another writer has waited: {longest:?}");
+    commit_one(&engine, &table, 0).unwrap();
+    check(&engine);
+}
+
+#[test]
+fn a_writer_that_idles_is_named_and_nobody_waits_long_for_it() {
+    let engine = open_with(MemoryDisk::new(), small());
+    let table = engine.create_table("t").unwrap();
+    let mut idle = engine.begin_as(engine.kinds().of_name("idle"));
+    idle.put(&table, b"k", b"v").unwrap();
+    thread::sleep(Duration::from_millis(200));
+    let (full, longest) = commit_until_full(&engine, &table);
+    assert!(longest < SOON, "{longest:?}");
+    let text = full.to_string();
+    let Error::LogFull { keeper: Some(keeper), .. } = full else { panic!("{full}") };
+    let LogKeeper::Transaction { txn, age: Some(age), is_own: false } = &*keeper else {
+        panic!("{keeper}")
+    };
+    assert_eq!((txn.id, txn.kind), (idle.id(), "idle"));
+    assert!(*age >= Duration::from_millis(100) && *age < Duration::from_secs(60), "{age:?}");
+    let expected = format!(
+        "\"idle\" (transaction {}), open for {:.1} s, keeps it from being recycled; end it, or \
+         raise Options::log_capacity",
+        txn.id.0,
+        age.as_secs_f64()
+    );
+    assert!(text.ends_with(&expected), "{text}");
+    // By now it is known that waiting is in vain.
+    thread::sleep(Duration::from_millis(100));
+    let begun = Instant::now();
+    for n in 0..50 {
+        assert!(matches!(commit_one(&engine, &table, n), Err(Error::LogFull { .. })));
+    }
+    assert!(begun.elapsed() < SOON, "that is no wait of 100 ms each: {:?}", begun.elapsed());
+    idle.rollback().unwrap();
+    for n in 0..50 {
+        commit_one(&engine, &table, n).unwrap();
+    }
+    check(&engine);
+}
+
+/// Checkpoints are slow, writers are fast, and the log is small: writers wait for checkpoints, each
+/// longer than a claim waits without one, and none is refused.
+#[test]
+fn writers_wait_for_a_slow_checkpoint_that_makes_room() {
+    let faults = Faults::new();
+    faults.watch(|event| {
+        if event.operation == Operation::Sync && event.name == "data" {
+            thread::sleep(Duration::from_millis(250));
+        }
+        None
+    });
+    let engine = open_with(FaultyDisk::new(MemoryDisk::new(), faults.clone()), small());
+    let table = engine.create_table("t").unwrap();
+    // Twice, so that something comes after the first.
+    for _ in 0..2 {
+        let long = (0..20_000).find(|n| {
+            let begun = Instant::now();
+            commit_one(&engine, &table, n % 300).unwrap();
+            begun.elapsed() > Duration::from_millis(150)
+        });
+        assert!(long.is_some(), "or it shows nothing");
+    }
+    faults.clear();
+    check(&engine);
+}
