@@ -6,11 +6,11 @@
 //! - E2. The epoch rises only at an epoch's first record, which stands at a sector boundary and
 //!   says that its predecessor ended exactly where reading has come to. A record of a lower epoch
 //!   is what an earlier crash left behind, and ends the log like any bad record.
+//! - E3. A bad record is the tail unless there is a proof that it was durable (`tail.rs`) or its
+//!   segment is missing; then it is [`Error::Corrupt`].
 //! - E4. A record of an epoch that the lineage does not know is bad. At the tail it is more: an
 //!   epoch that was begun there by an opening of which the superblock does not know, and then the
 //!   log is foreign (`identity`).
-//! - E3. A bad record is the tail unless there is a proof that it was durable (`tail.rs`) or its
-//!   segment is missing; then it is [`Error::Corrupt`].
 //!
 //! ```text
 //!   good record ──▶ return it                         own kind ──▶ skip it

@@ -13,11 +13,11 @@
 //! - G3. Only segments wholly below `keep_from` lose their name. They become spares
 //!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed. At start
 //!   nothing loses its name before everything that is needed was found.
+//! - G4. A failed sync of the directory is never tried again, unless the disk was full: whoever
+//!   meets it stops the log (`broken`). Every other failure leaves the files as they were.
 //! - G5. A label is durable before its file gets a segment's name. The label of a segment that has
 //!   one is written again only while no needed byte is in the segment: by an opening that will
 //!   begin its epoch at or before the segment's first byte.
-//! - G4. A failed sync of the directory is never tried again, unless the disk was full: whoever
-//!   meets it stops the log (`broken`). Every other failure leaves the files as they were.
 //!
 //! Latch order: `directory` (held across directory operations and I/O; taken by the preparer, by
 //! claimers that found no room, and by truncation; never by an insert) → `state` (short). A flusher

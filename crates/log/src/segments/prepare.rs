@@ -66,11 +66,13 @@ impl Segments {
 
     /// Labels the segments that begin at or behind `tail`, where the epoch will begin (ID-4).
     fn label_from(&self, tail: Lsn) -> Result<()> {
-        let mut live = self.state.lock();
-        let ahead = tail.0.div_ceil(self.segment_bytes).max(live.first);
-        for index in ahead..live.end() {
-            let place = (index - live.first) as usize;
-            live.labels[place] = self.label(index, &*live.files[place])?;
+        let (first, end) = {
+            let live = self.state.lock();
+            (live.first, live.end())
+        };
+        for index in tail.0.div_ceil(self.segment_bytes).max(first)..end {
+            let label = self.label(index, &*self.file(index)?)?;
+            self.state.lock().labels[(index - first) as usize] = label;
         }
         Ok(())
     }
