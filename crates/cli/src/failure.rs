@@ -23,8 +23,8 @@ pub(crate) enum Failure {
 }
 
 /// What to do about a database that a program uses.
-const ALONE: &str = "; this command needs it alone (a program can copy a database that it uses with \
-     Database::backup)";
+const ALONE: &str = "; this command needs it alone (a program can copy a database that it uses \
+                     with Database::backup)";
 
 /// `Result` with a [`Failure`].
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
