@@ -71,6 +71,8 @@ pub enum Error {
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
+        /// The id of the process, as far as known. It can be this one's own.
+        process: Option<u32>,
     },
     /// A backup into the database's own directory, or into a directory below it. Choose one
     /// outside; nothing was written.
@@ -288,13 +290,22 @@ impl fmt::Display for Error {
                 f,
                 "format version {found} is newer than the newest this program reads, {supported}"
             ),
-            AlreadyOpen { path } => write!(
-                f,
-                "{} is open elsewhere: in another process, by another handle of this one, by a \
-                 transaction, backup or check that has not ended since it was closed, or by a \
-                 child that was forked while it was open and has neither ended nor called exec",
-                path.display()
-            ),
+            AlreadyOpen { path, process } => match process {
+                Some(id) if *id == std::process::id() => write!(
+                    f,
+                    "{} is in use by this process: another handle has it open, or a transaction, \
+                     backup or check that has not ended since it was closed",
+                    path.display()
+                ),
+                Some(id) => write!(f, "{} is in use by process {id}", path.display()),
+                // Its opener has left no name, or has taken it back.
+                None => write!(
+                    f,
+                    "{} is in use by a process that is opening or closing it just now, or by a \
+                     child that was forked while it was open and has neither ended nor called exec",
+                    path.display()
+                ),
+            },
             BackupIntoItself { path } => write!(
                 f,
                 "cannot back up to {}: it is the database's own directory or lies in it",

@@ -95,7 +95,7 @@ impl Database {
     /// # Errors
     /// [`Error::BadTableName`] if the name is empty or longer than
     /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes; [`Error::DropUnfinished`] and the
-    /// others of [`create_table`](Database::create_table), but for [`Error::TableExists`].
+    /// others of [`create_table`](Database::create_table), but for that of a table that exists.
     pub fn table(&self, name: &str) -> Result<Table> {
         // Two openers may race to create; whoever loses opens. A drop in between starts over.
         loop {
@@ -149,8 +149,7 @@ impl Database {
     ///   [`Error::Deadlock`] if one of them waits for this call: nothing has happened;
     /// - [`Error::DropUnfinished`] if it is dropped, but a failure kept its pages from being freed:
     ///   the next drop or creation of this name, and the next opening of the database, try again;
-    /// - those of [`create_table`](Database::create_table) but for [`Error::TableExists`] and
-    ///   [`Error::BadTableName`].
+    /// - those of [`create_table`](Database::create_table) but for the first two.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.inner.engine.drop_table(name)
     }
@@ -412,8 +411,7 @@ impl Database {
     /// # Errors
     /// It is closed all the same, and nothing acknowledged is lost:
     /// - [`Error::StillInUse`] if transactions, backups or checks are still under way after a
-    ///   second. The database was closed in order; a new opening is [`Error::AlreadyOpen`] until
-    ///   they have ended;
+    ///   second. The database was closed in order; a new opening is refused until they have ended;
     /// - what kept it from closing in order, [`Error::Poisoned`], [`Error::Io`],
     ///   [`Error::DiskFull`] or [`Error::LogFull`]: the next opening recovers.
     pub fn close(&self) -> Result<()> {

@@ -196,8 +196,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::WouldBlock`] for [`LockWait::Never`], [`Error::LockTimeout`] for
-    /// [`LockWait::For`]: the transaction goes on, and may try another key. The others of
-    /// [`get`](Transaction::get).
+    /// [`LockWait::For`]: the transaction goes on, and may try another key. Those of
+    /// [`get`](Transaction::get) as well.
     pub fn get_for_update_with(
         &mut self,
         table: &Table,
@@ -228,9 +228,9 @@ impl Transaction {
     /// # Errors
     /// [`Error::DuplicateKey`] if it is present, which then stays locked as after a read;
     /// [`Error::ValueTooLarge`]; [`Error::LogFull`] if the log has no room, and
-    /// [`Error::DiskFull`] if the disk has none: the transaction goes on. The others of
-    /// [`get`](Transaction::get); its [`Error::BadOption`] also if the database would grow beyond
-    /// its largest size.
+    /// [`Error::DiskFull`] if the disk has none: the transaction goes on. Those of
+    /// [`get`](Transaction::get) as well; [`Error::BadOption`] also if the database would grow
+    /// beyond its largest size.
     #[inline]
     pub fn insert(
         &mut self,
@@ -245,7 +245,7 @@ impl Transaction {
     /// Adds a key or replaces its value; true if it was there.
     ///
     /// # Errors
-    /// Those of [`insert`](Transaction::insert) but for [`Error::DuplicateKey`].
+    /// Those of [`insert`](Transaction::insert) but for that of a key that is present.
     #[inline]
     pub fn put(
         &mut self,
@@ -261,7 +261,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read. The others of [`insert`](Transaction::insert) but for [`Error::DuplicateKey`].
+    /// read. Those of [`put`](Transaction::put) as well.
     #[inline]
     pub fn update(
         &mut self,
@@ -277,8 +277,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read. The others of [`insert`](Transaction::insert) but for [`Error::DuplicateKey`] and
-    /// [`Error::ValueTooLarge`].
+    /// read. Those of [`put`](Transaction::put) as well, but for that of a value.
     #[inline]
     pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
         let result = self.inner.delete(&table.inner, key.as_ref());
@@ -385,7 +384,7 @@ impl Transaction {
     /// one too: so a thread that holds this lock must do neither before its transaction ends.
     ///
     /// # Errors
-    /// Those of [`lock_table`](Transaction::lock_table) but for [`Error::UnknownTable`].
+    /// Those of [`lock_table`](Transaction::lock_table) but for that of a table that is gone.
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
         let result = self.inner.lock_database(mode);
         self.note(result)

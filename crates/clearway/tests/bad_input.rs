@@ -154,13 +154,17 @@ fn a_closed_database_refuses_work_and_reopens() {
 #[test]
 fn a_second_opener_is_refused_in_this_process_and_in_another() {
     if let Some(path) = std::env::var_os("CLEARWAY_SECOND_OPENER") {
-        let refused = matches!(small().open(path), Err(Error::AlreadyOpen { .. }));
-        std::process::exit(if refused { 0 } else { 1 });
+        let Err(refused) = small().open(&path) else { std::process::exit(1) };
+        let parent = std::os::unix::process::parent_id();
+        let expected = format!("{} is in use by process {parent}", Path::new(&path).display());
+        std::process::exit(if refused.to_string() == expected { 0 } else { 2 });
     }
     let directory = closed_database();
     let path = directory.path().join("db");
     let db = small().open(&path).unwrap();
-    assert!(matches!(small().open(&path), Err(Error::AlreadyOpen { .. })));
+    let refused = small().open(&path).unwrap_err();
+    assert!(matches!(refused, Error::AlreadyOpen { .. }));
+    assert!(refused.to_string().contains("in use by this process"), "{refused}");
     let status = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_second_opener_is_refused_in_this_process_and_in_another"])
         .env("CLEARWAY_SECOND_OPENER", &path)

@@ -22,6 +22,10 @@ pub(crate) enum Failure {
     },
 }
 
+/// What to do about a database that a program uses.
+const ALONE: &str = "; this command needs it alone (a program can copy a database that it uses \
+                     with Database::backup)";
+
 /// `Result` with a [`Failure`].
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
@@ -105,6 +109,9 @@ impl fmt::Display for Failure {
                     }
                     next = cause.source();
                 }
+                if matches!(cause.downcast_ref(), Some(clearway::Error::AlreadyOpen { .. })) {
+                    line.push_str(ALONE);
+                }
                 f.write_str(&line)
             }
         }
@@ -125,6 +132,17 @@ mod tests {
         };
         let failure = Err::<(), _>(error).doing(|| "cannot dump bank".into()).unwrap_err();
         assert_eq!(failure.to_string(), "cannot dump bank: cannot read data: the cable is out");
+    }
+
+    #[test]
+    fn a_database_in_use_is_told_with_what_to_do() {
+        let error = clearway::Error::AlreadyOpen { path: "bank".into(), process: Some(1) };
+        let failure = Err::<(), _>(error).doing(|| "cannot open bank".into()).unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "cannot open bank: bank is in use by process 1; this command needs it alone (a program \
+             can copy a database that it uses with Database::backup)"
+        );
     }
 
     #[test]

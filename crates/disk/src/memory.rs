@@ -261,7 +261,10 @@ impl Disk for MemoryDisk {
         // Acquire pairs with the Release in `DirGuard::drop`: the next owner sees all that the
         // last one did.
         if self.0.locked.swap(true, Ordering::Acquire) {
-            return Err(Error::AlreadyOpen { path: self.path() });
+            return Err(Error::AlreadyOpen {
+                path: self.path(),
+                process: Some(std::process::id()),
+            });
         }
         Ok(Box::new(DirGuard(self.0.clone())))
     }

@@ -223,7 +223,10 @@ impl Disk for OsDisk {
         // within this process, and the kernel frees the lock when the process dies.
         match patiently(|| rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(Error::AlreadyOpen { path: self.path.clone() }),
+            Err(Errno::WOULDBLOCK) => {
+                let process = pid_in(&fd);
+                return Err(Error::AlreadyOpen { path: self.path.clone(), process });
+            }
             Err(errno) => return Err(self.error("lock", LOCK_FILE, errno)),
         }
         let guard = DirGuard { lock: fd };
@@ -264,6 +267,13 @@ impl Drop for DirGuard {
         // The file stays: to remove it would let two openers lock two different files.
         let _ = rustix::fs::ftruncate(&self.lock, 0);
     }
+}
+
+/// The process id that the holder of the lock has left in its file.
+fn pid_in(lock: &OwnedFd) -> Option<u32> {
+    let mut bytes = [0; 16];
+    let len = patiently(|| rustix::io::pread(lock, &mut bytes, 0)).ok()?;
+    std::str::from_utf8(&bytes[..len]).ok()?.trim().parse().ok()
 }
 
 fn open_existing_dir(path: &Path) -> rustix::io::Result<OwnedFd> {

@@ -44,12 +44,14 @@ impl Circumstances {
 const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock"];
 /// What a call that takes space may return.
 const SPACE: &[&str] = &["LogFull", "DiskFull"];
-/// What a failing disk explains, in any call.
-const FAULTS: &[&str] = &["Io", "NoFileDescriptor", "DiskFull", "Poisoned", "OutcomeUnknown"];
+/// What a failing disk, or a cache that is too small, explains, in any call.
+const FAULTS: &[&str] =
+    &["Io", "NoFileDescriptor", "DiskFull", "BadOption", "Poisoned", "OutcomeUnknown"];
 /// What changed bytes explain, in any call.
 const DAMAGE: &[&str] = &["Corrupt", "CorruptPage", "NotADatabase", "FormatTooNew", "Poisoned"];
-/// What the end of something explains, in any call.
-const ENDED: &[&str] = &["TransactionEnded", "Closed", "Forked", "UnknownTable", "Poisoned"];
+/// What the end of something explains, or that it could not begin, in any call.
+const ENDED: &[&str] =
+    &["TransactionEnded", "TooManyTransactions", "Closed", "Forked", "UnknownTable", "Poisoned"];
 
 const fn call(name: &'static str, own: &'static [&'static str]) -> Call {
     Call { name, own, locks: false, takes_space: false }
@@ -78,23 +80,29 @@ pub const CALLS: &[Call] = &[
     writing("Database::create_table", &["TableExists", "BadTableName", "DropUnfinished"]),
     writing("Database::drop_table", &["UnknownTable", "DropUnfinished"]),
     // And whatever the closure returns.
-    writing("Database::transact", &["OutcomeUnknown"]),
-    writing("Database::submit", &["OutcomeUnknown"]),
-    call("Database::sync", &["OutcomeUnknown", "Poisoned"]),
+    writing("Database::transact", &["Panicked", "OutcomeUnknown"]),
+    writing("Database::submit", &["Panicked", "OutcomeUnknown"]),
+    call("Database::sync", &["OutcomeUnknown"]),
     Call { takes_space: true, ..call("Database::checkpoint", &[]) },
-    Call { takes_space: true, ..call("Database::backup", &["Io"]) },
-    call("Database::verify", &["Corrupt", "CorruptPage"]),
+    Call {
+        takes_space: true,
+        ..call("Database::backup", &["Io", "AlreadyOpen", "BackupIntoItself"])
+    },
+    call("Database::verify", &["Corrupt", "CorruptPage", "LockTimeout"]),
     call("Database::health", &["Poisoned", "Closed"]),
-    Call { takes_space: true, ..call("Database::close", &[]) },
+    Call { takes_space: true, ..call("Database::close", &["StillInUse"]) },
     writing("Pending::wait", &["OutcomeUnknown", "Poisoned"]),
     writing("Pending::try_take", &["OutcomeUnknown", "Poisoned"]),
     call("PipelineOptions::start", &["BadOption", "Io"]),
-    call("Pipeline::submit", &["TooManyTransactions", "Closed"]),
-    call("Pipeline::submit_then", &["TooManyTransactions", "Closed"]),
+    call("Pipeline::submit", &["BacklogFull", "Closed"]),
+    call("Pipeline::submit_then", &["BacklogFull", "Closed"]),
     writing("Ticket::wait", &["OutcomeUnknown"]),
     reading("Cursor::next", &["TransactionEnded", "Deadlock", "LockTimeout"]),
     reading("Cursor::next_ref", &["TransactionEnded", "Deadlock", "LockTimeout"]),
     reading("Scan::next_ref", &[]),
+    reading("Scan::count", &[]),
+    reading("Scan::last", &[]),
+    reading("Scan::nth", &[]),
     reading("Transaction::get", &["KeyTooLarge"]),
     reading("Transaction::get_into", &["KeyTooLarge"]),
     reading("Transaction::get_for_update", &["KeyTooLarge"]),

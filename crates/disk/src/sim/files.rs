@@ -165,7 +165,7 @@ impl Disk for SimDisk {
         let mut state = self.0.state.lock();
         state.check_power("lock", "")?;
         if state.locked {
-            return Err(Error::AlreadyOpen { path: path("") });
+            return Err(Error::AlreadyOpen { path: path(""), process: Some(std::process::id()) });
         }
         state.locked = true;
         Ok(Box::new(DirGuard(self.0.clone())))
