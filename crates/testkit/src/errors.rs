@@ -27,7 +27,8 @@ pub struct Circumstances {
     pub faults: bool,
     /// Bytes of the database were changed behind the engine's back.
     pub damage: bool,
-    /// The database, or the transaction, may have ended; a table may have been dropped.
+    /// The database, or the transaction, may have ended or was never begun; a table may have been
+    /// dropped.
     pub ended: bool,
 }
 
@@ -49,7 +50,8 @@ const FAULTS: &[&str] = &["Io", "NoFileDescriptor", "DiskFull", "Poisoned", "Out
 /// What changed bytes explain, in any call.
 const DAMAGE: &[&str] = &["Corrupt", "CorruptPage", "NotADatabase", "FormatTooNew", "Poisoned"];
 /// What the end of something explains, in any call.
-const ENDED: &[&str] = &["TransactionEnded", "Closed", "Forked", "UnknownTable", "Poisoned"];
+const ENDED: &[&str] =
+    &["TransactionEnded", "TooManyTransactions", "Closed", "Forked", "UnknownTable", "Poisoned"];
 
 const fn call(name: &'static str, own: &'static [&'static str]) -> Call {
     Call { name, own, locks: false, takes_space: false }
@@ -78,23 +80,29 @@ pub const CALLS: &[Call] = &[
     writing("Database::create_table", &["TableExists", "BadTableName", "DropUnfinished"]),
     writing("Database::drop_table", &["UnknownTable", "DropUnfinished"]),
     // And whatever the closure returns.
-    writing("Database::transact", &["OutcomeUnknown"]),
-    writing("Database::submit", &["OutcomeUnknown"]),
-    call("Database::sync", &["OutcomeUnknown", "Poisoned"]),
+    writing("Database::transact", &["Panicked", "OutcomeUnknown"]),
+    writing("Database::submit", &["Panicked", "OutcomeUnknown"]),
+    call("Database::sync", &["OutcomeUnknown"]),
     Call { takes_space: true, ..call("Database::checkpoint", &[]) },
-    Call { takes_space: true, ..call("Database::backup", &["Io"]) },
-    call("Database::verify", &["Corrupt", "CorruptPage"]),
-    call("Database::health", &["Poisoned", "Closed"]),
-    Call { takes_space: true, ..call("Database::close", &[]) },
+    Call {
+        takes_space: true,
+        ..call("Database::backup", &["BackupIntoItself", "Io", "AlreadyOpen", "NotADatabase"])
+    },
+    call("Database::verify", &["Corrupt", "CorruptPage", "LockTimeout"]),
+    call("Database::health", &["Poisoned", "Closed", "Forked"]),
+    Call { takes_space: true, ..call("Database::close", &["StillInUse"]) },
     writing("Pending::wait", &["OutcomeUnknown", "Poisoned"]),
     writing("Pending::try_take", &["OutcomeUnknown", "Poisoned"]),
     call("PipelineOptions::start", &["BadOption", "Io"]),
-    call("Pipeline::submit", &["TooManyTransactions", "Closed"]),
-    call("Pipeline::submit_then", &["TooManyTransactions", "Closed"]),
-    writing("Ticket::wait", &["OutcomeUnknown"]),
+    call("Pipeline::submit", &["BacklogFull", "Closed"]),
+    call("Pipeline::submit_then", &["BacklogFull", "Closed"]),
+    writing("Ticket::wait", &["Panicked", "OutcomeUnknown"]),
     reading("Cursor::next", &["TransactionEnded", "Deadlock", "LockTimeout"]),
     reading("Cursor::next_ref", &["TransactionEnded", "Deadlock", "LockTimeout"]),
     reading("Scan::next_ref", &[]),
+    reading("Scan::count", &[]),
+    reading("Scan::last", &[]),
+    reading("Scan::nth", &[]),
     reading("Transaction::get", &["KeyTooLarge"]),
     reading("Transaction::get_into", &["KeyTooLarge"]),
     reading("Transaction::get_for_update", &["KeyTooLarge"]),
