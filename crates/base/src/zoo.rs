@@ -182,6 +182,8 @@ bugs! {
         "Rolling back to a savepoint leaves the newest change in place."
     GhostHintsForgotten "ghost-hints-forgotten"
         "Upkeep visits a leaf once, whether or not it could reclaim the ghosts there."
+    UpkeepDoneTooEarly "upkeep-done-too-early"
+        "Closing says that no upkeep is pending, without a look at the queue."
     DirtyRead "dirty-read"
         "A reader that is denied a lock reads all the same."
 }

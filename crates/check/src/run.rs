@@ -73,7 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         one_history(args, number, &mut sum)?;
     }
     let Sum { histories, anomalous, undecided, transactions, unknown, ambiguous_sums, .. } = sum;
-    clearway_console::say!("{}", sum.drawn);
+    clearway_console::offer!("{}", sum.drawn);
     let (recording, checking) = (sum.recording.as_secs_f64(), sum.checking.as_secs_f64());
     clearway_console::offer!(
         "{histories} histories, {transactions} transactions ({unknown} of unknown outcome), \

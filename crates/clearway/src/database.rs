@@ -122,9 +122,11 @@ impl Database {
     /// - [`Error::TableExists`], [`Error::BadTableName`];
     /// - [`Error::DropUnfinished`] if a table of this name was dropped and its pages still cannot
     ///   be freed;
-    /// - [`Error::LogFull`] and [`Error::DiskFull`] if there is no room for it;
+    /// - [`Error::LogFull`] and [`Error::DiskFull`] if there is no room for it,
+    ///   [`Error::TooManyTransactions`];
     /// - [`Error::OutcomeUnknown`] if the log failed while it was made durable;
-    /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`] for a page that cannot be read;
+    /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`], [`Error::BadOption`] for a page
+    ///   that cannot be read, as of [`Transaction::get`];
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn create_table(&self, name: &str) -> Result<Table> {
         Ok(Table::new(self.inner.engine.create_table(name)?))

@@ -127,6 +127,7 @@ impl Transaction {
     ///   transaction could not begin;
     /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::DiskFull`] for a
     ///   page that cannot be read, or for which no room can be made in the cache;
+    ///   [`Error::BadOption`] if the cache is too small for the pages that are in use at once;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn get(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
         let result = self.inner.get(&table.inner, key.as_ref());
@@ -228,7 +229,8 @@ impl Transaction {
     /// [`Error::DuplicateKey`] if it is present, which then stays locked as after a read;
     /// [`Error::ValueTooLarge`]; [`Error::LogFull`] if the log has no room, and
     /// [`Error::DiskFull`] if the disk has none: the transaction goes on. The others of
-    /// [`get`](Transaction::get).
+    /// [`get`](Transaction::get); its [`Error::BadOption`] also if the database would grow beyond
+    /// its largest size.
     #[inline]
     pub fn insert(
         &mut self,

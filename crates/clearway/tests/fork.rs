@@ -225,6 +225,10 @@ fn every_call_in_a_child_is_refused_and_its_drops_touch_nothing() {
     let child = Child::start(|| {
         let everything = everything.take().ok_or("it is here")?;
         everything.use_in_child()?;
+        match options().open(&directory) {
+            Err(Error::AlreadyOpen { .. }) => {}
+            other => return Err(format!("the parent's directory: {other:?}")),
+        }
         // A database of its own works in a child as in every process.
         let own = Options::in_memory().cache_size(1 << 20).open("").map_err(|e| e.to_string())?;
         own.table("t").and_then(|_| own.close()).map_err(|error| error.to_string())

@@ -6,7 +6,10 @@ use std::sync::{Arc, Barrier};
 use clearway::{Database, Options, Table, Transaction};
 use clearway_base::TABLE_NAME_LEN_MAX;
 use clearway_disk::MemoryDisk;
-use clearway_sync::thread;
+use clearway_sync::{
+    atomic::{AtomicU64, Ordering},
+    thread,
+};
 
 fn open(disk: &MemoryDisk) -> Database {
     let options = Options::new().cache_size(32 << 20).log_capacity(64 << 20);
@@ -142,12 +145,14 @@ fn tables_created_in_descending_order_of_their_names_stay() {
 }
 
 #[test]
-fn sixteen_threads_that_write_downwards_lose_nothing() {
+fn sixteen_threads_that_write_downwards_lose_nothing_and_chain_little() {
+    const THREADS: u64 = 16;
     let (disk, db, table) = with_tables();
-    let start = Barrier::new(16);
+    let start = Barrier::new(THREADS as usize);
+    let running = AtomicU64::new(THREADS);
     thread::scope(|scope| {
-        for thread in 0..16u64 {
-            let (db, table, start) = (&db, &table, &start);
+        for thread in 0..THREADS {
+            let (db, table, start, running) = (&db, &table, &start, &running);
             scope.spawn(move || {
                 start.wait();
                 for n in 0..1_000 {
@@ -156,12 +161,17 @@ fn sixteen_threads_that_write_downwards_lose_nothing() {
                     let put = |tx: &mut Transaction| tx.put(table, falling(key), [7; 150]);
                     let _ = db.submit("put", put).unwrap();
                 }
+                running.fetch_sub(1, Ordering::SeqCst);
             });
+        }
+        while running.load(Ordering::SeqCst) > 0 {
+            for table in db.verify().unwrap().tables {
+                table.report.check_busy().unwrap();
+            }
         }
     });
     db.sync().unwrap();
     check_other(&db);
-    let count = |db: &Database| rows_of(db, 8_000);
-    assert_eq!(count(&db), (8_000, 16_000));
-    assert_eq!(count(&killed(&disk)), (8_000, 16_000));
+    assert_eq!(rows_of(&db, 8_000), (8_000, 16_000));
+    assert_eq!(rows_of(&killed(&disk), 8_000), (8_000, 16_000));
 }

@@ -41,7 +41,8 @@ const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
 /// A database directory of the operating system.
 pub struct OsDisk {
     dir: OwnedFd,
-    /// The directories below it that were used, by name.
+    /// The directories below it that were used, by name. The mutex is held for a look, or for the
+    /// opening of a directory; nothing is latched under it.
     subdirs: Mutex<Vec<(String, Arc<OwnedFd>)>>,
     path: PathBuf,
     direct: bool,

@@ -148,8 +148,8 @@ fn run_work(
     }
 }
 
-/// Passes on what the child says until it ends, and adds up the patterns that it has drawn. Returns
-/// the line that stands for it.
+/// Passes on what the child prints until it ends, and adds up the patterns that it has drawn.
+/// Returns the line that sums up the run.
 fn pass_on(child: &mut Child, teller: &Teller, drawn: &mut Drawn) -> String {
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let mut last = String::new();

@@ -95,6 +95,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-testkit",
             "clearway-workloads",
         ],
     ),

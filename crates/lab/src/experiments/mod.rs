@@ -15,6 +15,7 @@ mod flush_pipelining;
 mod flush_wait;
 mod hot_row;
 mod intent_locks;
+mod key_orders;
 mod log_agnostic_bound;
 mod log_insert;
 mod log_insert_outliers;
@@ -51,4 +52,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     flush_pipelining::EXPERIMENT,
     elr_tpcc::EXPERIMENT,
     tatp_components::EXPERIMENT,
+    key_orders::EXPERIMENT,
 ];

@@ -5,7 +5,7 @@
 //! | O1 | no acknowledged commit is lost | [`History::judge`] |
 //! | O2 | the state is that after the first M commits | [`History::judge`] |
 //! | O3 | no acknowledged answer rests on a lost commit | [`History::check_reader`] |
-//! | O4 | every page, tree and map is sound | [`check_structure`] |
+//! | O4 | every page, tree and map is sound, and in shape once upkeep is idle | [`check_structure`], [`check_upkeep`] |
 //! | O5 | recovering again changes nothing | [`check_same`] |
 //! | O6 | nothing is held when nobody runs | [`check_quiet`] |
 //! | O7 | the log comes first | [`WriteAhead`] |
@@ -38,7 +38,7 @@ pub use history::{Bounds, Change, History};
 pub use quiet::check_quiet;
 pub use state::{Row, Rows, State};
 pub(crate) use state::{brief, is_upside_down};
-pub use structure::check_structure;
+pub use structure::{check_structure, check_upkeep};
 pub use write_ahead::WriteAhead;
 
 use std::fmt;

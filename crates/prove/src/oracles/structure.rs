@@ -1,7 +1,9 @@
-//! O4: what the engine's own check of pages, trees and maps says.
+//! O4: what the engine's own check of pages, trees and maps says, and whether upkeep comes to an
+//! end that leaves trees in good shape.
 
 use std::sync::Arc;
 
+use clearway_base::Error;
 use clearway_txn::{Engine, VerifyReport};
 
 use super::{Oracle, Verdict, Violation};
@@ -20,4 +22,42 @@ pub fn check_structure(engine: &Arc<Engine>) -> Verdict<VerifyReport> {
             Err(damaged(format!("pages {pages:?} are met twice in table {:?}", table.name)))
         }
     }
+}
+
+/// Calls for upkeep until it is idle. A walk and two visits of each leaf take three; what a visit
+/// finds to do above its leaf, or beside it, is left to the next.
+const CALLS_MAX: u32 = 64;
+
+/// Has all pending upkeep done, on this thread, and checks the shape of all trees. Nobody else may
+/// be running, and nothing be awaited.
+///
+/// # Errors
+/// Upkeep that does not end, an error of it other than a full disk (then nothing is checked), and
+/// what [`check_structure`] and `TreeReport::check_idle` say.
+pub fn check_upkeep(engine: &Arc<Engine>) -> Verdict {
+    let violation = |detail: String| Violation::new(Oracle::Structure, detail);
+    let pending = || {
+        let stats = engine.stats();
+        (stats.upkeep_leaves, stats.upkeep_walks)
+    };
+    let mut calls = 0;
+    while pending() != (0, 0) {
+        if calls == CALLS_MAX {
+            let (leaves, walks) = pending();
+            let detail = format!("upkeep does not end: {leaves} leaves and {walks} walks are left");
+            return Err(violation(detail));
+        }
+        calls += 1;
+        // A small log may have no room before a checkpoint.
+        match engine.checkpoint().and_then(|()| engine.maintain()) {
+            Ok(()) | Err(Error::LogFull { .. }) => {}
+            Err(Error::DiskFull { .. }) => return Ok(()),
+            Err(error) => return Err(Violation::unexpected("upkeep", &error)),
+        }
+    }
+    for table in check_structure(engine)?.tables {
+        let checked = table.report.check_idle();
+        checked.map_err(|flaw| violation(format!("table {:?}: {flaw}", table.name)))?;
+    }
+    Ok(())
 }

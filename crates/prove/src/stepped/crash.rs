@@ -12,7 +12,8 @@ use super::{
     world::{MAINTENANCE, World},
 };
 use crate::oracles::{
-    Oracle, State, Verdict, Violation, check_quiet, check_same, check_structure, read_state,
+    Oracle, State, Verdict, Violation, check_quiet, check_same, check_structure, check_upkeep,
+    read_state,
 };
 
 /// Power cuts in a row, at most.
@@ -164,8 +165,10 @@ impl World {
         tell(|| format!("  {survived} of {:?} survived; {report:?}", self.history.bounds()));
         self.history.settle(survived);
         self.plan.workload.check(found)?;
-        if self.random.one_in(2) {
-            check_structure(self.engine())?;
+        match self.random.below(8) {
+            0 => check_upkeep(self.engine())?,
+            1..5 => drop(check_structure(self.engine())?),
+            _ => {}
         }
         check_quiet(self.engine())?;
         self.watch.verdict()

@@ -4,7 +4,7 @@ use clearway_base::Error;
 
 use super::world::World;
 use crate::oracles::{
-    Oracle, Verdict, Violation, check_quiet, check_same, check_structure, read_state,
+    Oracle, Verdict, Violation, check_quiet, check_same, check_structure, check_upkeep, read_state,
 };
 
 /// Steps in which everybody must have finished: a transaction of thirty operations, each refused
@@ -34,10 +34,18 @@ impl World {
             let made = self.engine().checkpoint();
             made.map_err(|error| Violation::unexpected("freeing again", &error))?;
         }
+        // Before anything is read: cursors report leaves too, and upkeep must not need them.
+        self.check_upkeep()?;
         self.check_again()?;
         self.check_room()?;
         self.close_and_reopen()?;
         check_same(self.history.state(), &self.read()?)
+    }
+
+    /// Upkeep comes to an end, and leaves no ghost and no long chain.
+    fn check_upkeep(&mut self) -> Verdict {
+        check_upkeep(self.engine())?;
+        self.watch.verdict()
     }
 
     /// O8.

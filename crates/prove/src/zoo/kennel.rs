@@ -109,6 +109,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::NotAskedAgain
         | Bug::WaitsForWaiters => &[Specs],
         Bug::CreationForgotten => &[Creations],
+        Bug::GhostHintsForgotten | Bug::UpkeepDoneTooEarly => &[Stepped],
         Bug::UpgradeBlocksItself
         | Bug::WaiterLeftBehind
         | Bug::DescendantTagIgnored
