@@ -96,6 +96,15 @@ pub enum Error {
         /// Where and how.
         detail: String,
     },
+    /// The log beside the data belongs to another database, or to a copy of this one that was
+    /// opened separately. Nothing was replayed from it. Put the log that belongs to the data in its
+    /// place, or restore a backup.
+    ForeignLog {
+        /// The log file.
+        path: PathBuf,
+        /// Whose it is, as far as it says.
+        detail: String,
+    },
     /// A data page is damaged.
     CorruptPage {
         /// The page.
@@ -297,6 +306,13 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Corrupt { what, detail } => write!(f, "damaged {what}: {detail}"),
+            ForeignLog { path, detail } => write!(
+                f,
+                "the log file {} does not belong to this database's data: {detail}; nothing was \
+                 replayed from it: put the log that belongs to the data in its place, or restore a \
+                 backup",
+                path.display()
+            ),
             CorruptPage { page, detail } => write!(f, "damaged page {page}: {detail}"),
             Deadlock { cycle, .. } => {
                 write!(f, "deadlock: the transaction was chosen as the victim")?;

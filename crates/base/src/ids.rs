@@ -73,3 +73,35 @@ impl TreeId {
 /// One opening of the database. Raised durably before the first log write of each opening.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Epoch(pub u32);
+
+/// Names a database for its whole life: drawn at random when it is created, shared by its copies
+/// and backups.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct DatabaseId(pub [u8; 16]);
+
+impl DatabaseId {
+    /// No identity: a database of format version 1, or a log that belongs to no database.
+    pub const NONE: DatabaseId = DatabaseId([0; 16]);
+}
+
+impl fmt::Display for DatabaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for DatabaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseId({self})")
+    }
+}
+
+/// Names one opening of one database: drawn at random by each opening, so that two copies of a
+/// database, which share its id and may share an epoch's number, differ in it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Salt(pub u64);
+
+impl Salt {
+    /// No salt: an epoch of format version 1, or no epoch.
+    pub const NONE: Salt = Salt(0);
+}

@@ -19,7 +19,7 @@ pub use conflict::{
 };
 pub use error::{Error, Result};
 pub use histogram::Histogram;
-pub use ids::{Epoch, Lsn, LsnSpan, PageId, TreeId, TxnId};
+pub use ids::{DatabaseId, Epoch, Lsn, LsnSpan, PageId, Salt, TreeId, TxnId};
 pub use limits::{
     KEY_LEN_MAX, PAGE_SIZE, RECORD_LEN_MAX, SECTOR_SIZE, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,
 };

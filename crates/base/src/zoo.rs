@@ -100,6 +100,8 @@ bugs! {
         "Records of an earlier opening, left over in a recycled segment, pass for new ones."
     PositionLeftOut "position-left-out"
         "A record's checksum does not cover its position: leftovers pass in the wrong place."
+    SaltNotChecked "salt-not-checked"
+        "Nothing of a log says whose it is: neither labels nor salts are compared."
     DirectoryNotSynced "directory-not-synced"
         "A new log segment's name is not made durable."
     DamageTakenForTail "damage-taken-for-tail"

@@ -170,9 +170,9 @@ mod statistics;
 mod timings;
 
 pub use clearway_base::{
-    DeadlockCycle, DeadlockMember, Epoch, Error, Histogram, KEY_LEN_MAX, KEY_SAMPLE_LEN, KeySample,
-    LockConflict, LockName, LogKeeper, Lsn, PageId, Result, TABLE_NAME_LEN_MAX, TreeId, TxnId,
-    TxnName, VALUE_LEN_MAX,
+    DatabaseId, DeadlockCycle, DeadlockMember, Epoch, Error, Histogram, KEY_LEN_MAX,
+    KEY_SAMPLE_LEN, KeySample, LockConflict, LockName, LogKeeper, Lsn, PageId, Result,
+    TABLE_NAME_LEN_MAX, TreeId, TxnId, TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
 pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};

@@ -337,6 +337,7 @@ impl Options {
     /// - [`Error::FormatTooNew`];
     /// - [`Error::AlreadyOpen`];
     /// - [`Error::Corrupt`] and [`Error::CorruptPage`] for damage that recovery meets;
+    /// - [`Error::ForeignLog`] for a log that belongs to other data;
     /// - [`Error::BadOption`];
     /// - [`Error::Io`] (with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) for a database
     ///   where a new one was to be created), [`Error::DiskFull`], [`Error::Poisoned`] after a

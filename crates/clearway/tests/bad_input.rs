@@ -316,7 +316,7 @@ fn a_newer_format_is_refused_and_left_alone() {
     let refused = small().open(&path);
     assert!(matches!(refused, Err(Error::FormatTooNew { found: 99, .. })), "{refused:?}");
     assert!(before == fs::read(path.join("data")).unwrap());
-    set_version(&path, 1);
+    set_version(&path, 2);
     assert!(has_its_row(&path));
 }
 

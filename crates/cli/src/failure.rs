@@ -65,10 +65,13 @@ impl Failure {
 
 /// Whether the error, or what stopped the engine, is damage.
 pub(crate) fn is_damage(error: &(dyn Error + 'static)) -> bool {
-    use clearway::Error::{Corrupt, CorruptPage};
+    use clearway::Error::{Corrupt, CorruptPage, ForeignLog};
     let mut next = Some(error);
     while let Some(error) = next {
-        if matches!(error.downcast_ref(), Some(Corrupt { .. } | CorruptPage { .. })) {
+        if matches!(
+            error.downcast_ref(),
+            Some(Corrupt { .. } | CorruptPage { .. } | ForeignLog { .. })
+        ) {
             return true;
         }
         next = error.source();

@@ -20,6 +20,7 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
     let (db, stats, report) = verify::telling_damage(args.json, looked)?;
     let text = if args.json {
         let mut object = verify::to_json(&report);
+        object["database"] = json!(stats.engine.database.to_string());
         object["recovery"] = recovery_json(db.recovery());
         object["log"] = json!({
             "segments": stats.engine.log.segments,
@@ -41,6 +42,7 @@ fn state(recovery: &RecoveryReport, stats: &Stats, pages: u32) -> String {
     let data = u64::from(pages) * 8192;
     let log = recovery.redo_to.0.saturating_sub(recovery.redo_from.0);
     let lines = [
+        ("database", stats.engine.database.to_string()),
         ("data file", format!("{} ({} pages)", size(data), grouped(u64::from(pages)))),
         (
             "log files",

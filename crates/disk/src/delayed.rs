@@ -70,6 +70,10 @@ impl<D: Disk> Disk for DelayedDisk<D> {
         self.inner.lock()
     }
 
+    fn random(&self) -> Result<u64> {
+        self.inner.random()
+    }
+
     fn path(&self) -> PathBuf {
         self.inner.path()
     }

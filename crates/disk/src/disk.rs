@@ -47,6 +47,10 @@ pub trait Disk: Send + Sync {
     /// process or another.
     fn lock(&self) -> Result<Box<dyn Send + Sync>>;
 
+    /// Draws a number at random: what names a database, or one opening of it. Two openings of one
+    /// directory, and of two copies of it, draw different numbers.
+    fn random(&self) -> Result<u64>;
+
     /// The directory, for messages.
     fn path(&self) -> PathBuf;
 }
@@ -126,6 +130,10 @@ impl<D: Disk + ?Sized> Disk for Arc<D> {
 
     fn lock(&self) -> Result<Box<dyn Send + Sync>> {
         (**self).lock()
+    }
+
+    fn random(&self) -> Result<u64> {
+        (**self).random()
     }
 
     fn path(&self) -> PathBuf {

@@ -232,6 +232,10 @@ impl<D: Disk> Disk for FaultyDisk<D> {
         self.inner.lock()
     }
 
+    fn random(&self) -> Result<u64> {
+        self.inner.random()
+    }
+
     fn path(&self) -> PathBuf {
         self.inner.path()
     }

@@ -13,6 +13,8 @@
 //! | [`FaultyDisk`] | any disk that fails, stalls or is watched as a test has planned |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 //!
+//! [`pack`] and [`unpack`] turn a directory into one string of bytes and back.
+//!
 //! What every disk promises:
 //!
 //! - D1. Interrupted and short operations are finished inside; a caller never sees them. Only a
@@ -34,6 +36,7 @@ mod faulty;
 mod memory;
 mod name;
 mod os;
+mod packed;
 mod sim;
 
 #[cfg(test)]
@@ -46,6 +49,7 @@ pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use memory::MemoryDisk;
 pub use name::LOCK_FILE;
 pub use os::OsDisk;
+pub use packed::{pack, unpack};
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,
     SimOperation, SimOptions,

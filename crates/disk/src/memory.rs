@@ -27,9 +27,10 @@ use clearway_base::{Error, Result};
 use clearway_sync::{
     Mutex, RwLock,
     atomic::{AtomicBool, AtomicU64, Ordering},
+    plain,
 };
 
-use crate::{Disk, File, OpenMode, name};
+use crate::{Disk, File, OpenMode, name, sim::random};
 
 /// A database directory in memory. Clones share the contents.
 #[derive(Clone)]
@@ -40,6 +41,9 @@ struct Shared {
     space: Arc<Space>,
     locked: AtomicBool,
     keeps_durable: bool,
+    /// Which disk of the process this is, and how many numbers it has drawn.
+    number: u64,
+    drawn: plain::AtomicU64,
 }
 
 #[derive(Default)]
@@ -83,6 +87,8 @@ impl MemoryDisk {
     }
 
     fn build(names: Names, capacity: u64, keeps_durable: bool) -> MemoryDisk {
+        // Disks are numbered as they are made, copies too: what they draw depends on nothing else.
+        static DISKS: plain::AtomicU64 = plain::AtomicU64::new(1);
         let used = AtomicU64::new(0);
         let space = Arc::new(Space { used, capacity: AtomicU64::new(capacity) });
         MemoryDisk(Arc::new(Shared {
@@ -90,6 +96,8 @@ impl MemoryDisk {
             space,
             locked: AtomicBool::new(false),
             keeps_durable,
+            number: DISKS.fetch_add(1, Ordering::Relaxed), // only uniqueness matters
+            drawn: plain::AtomicU64::new(0),
         }))
     }
 
@@ -256,6 +264,11 @@ impl Disk for MemoryDisk {
             return Err(Error::AlreadyOpen { path: self.path() });
         }
         Ok(Box::new(DirGuard(self.0.clone())))
+    }
+
+    fn random(&self) -> Result<u64> {
+        let Shared { number, drawn, .. } = &*self.0;
+        Ok(random::draw(*number, drawn.fetch_add(1, Ordering::Relaxed))) // only uniqueness matters
     }
 
     fn path(&self) -> PathBuf {

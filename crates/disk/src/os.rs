@@ -231,6 +231,14 @@ impl Disk for OsDisk {
         Ok(Box::new(guard))
     }
 
+    fn random(&self) -> Result<u64> {
+        let mut bytes = [0; 8];
+        // The kernel gives up to 256 bytes at once or not at all, except before its pool is ready.
+        patiently(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))
+            .map_err(|errno| self.error("draw a random number for", "", errno))?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
     fn path(&self) -> PathBuf {
         self.path.clone()
     }

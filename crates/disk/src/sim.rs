@@ -52,7 +52,7 @@ mod fault;
 mod files;
 mod image;
 mod names;
-mod random;
+pub(crate) mod random;
 mod read;
 mod state;
 
@@ -177,6 +177,7 @@ impl SimDisk {
             sequence: state.sequence,
             operations: state.operations,
             reads: state.reads,
+            drawn: state.drawn,
             digest: state.digest,
             used: state.used,
             powered: state.powered,
@@ -189,6 +190,12 @@ impl SimDisk {
             }
         }
         Self::with(copy)
+    }
+
+    /// From now on draws as a disk of another seed would: a copy that is opened on its own must not
+    /// draw what the disk draws that it was copied from.
+    pub fn reseed(&self, seed: u64) {
+        self.0.state.lock().seed = seed;
     }
 
     /// How many changes are unsynced, which [`CrashImage::Subset`] numbers.

@@ -53,6 +53,17 @@ fn open_modes_ask_for_what_they_say() {
 }
 
 #[test]
+fn every_disk_draws_other_numbers_each_time() {
+    on_every_disk(|disk| {
+        let drawn: Vec<u64> = (0..20).map(|_| disk.random().unwrap()).collect();
+        assert!((1..20).all(|nth| !drawn[..nth].contains(&drawn[nth])), "{drawn:?}");
+    });
+    // A copy draws others than what it was copied from.
+    let disk = MemoryDisk::new();
+    assert_ne!(disk.random().unwrap(), disk.fork().random().unwrap());
+}
+
+#[test]
 fn unaligned_bytes_read_back() {
     on_every_disk(|disk| {
         let file = disk.open("f", OpenMode::Create).unwrap();

@@ -51,6 +51,10 @@ impl Disk for DiscardingDisk {
         Ok(Box::new(()))
     }
 
+    fn random(&self) -> Result<u64> {
+        Ok(1)
+    }
+
     fn path(&self) -> PathBuf {
         "nowhere".into()
     }

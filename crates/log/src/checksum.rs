@@ -16,21 +16,20 @@ use clearway_base::crc32c_append;
 #[cfg(target_arch = "x86_64")]
 const LONG: usize = 512;
 
-/// The checksum of `parts`, one after another.
+/// Continues `crc` over `parts`, one after another.
 #[inline]
-pub(crate) fn of_parts(parts: &[&[u8]]) -> u32 {
+pub(crate) fn append_parts(crc: u32, parts: &[&[u8]]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("sse4.2") {
         // SAFETY: S1.
-        return unsafe { of_parts_short(parts) };
+        return unsafe { append_parts_short(crc, parts) };
     }
-    parts.iter().fold(0, |crc, part| crc32c_append(crc, part))
+    parts.iter().fold(crc, |crc, part| crc32c_append(crc, part))
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
-fn of_parts_short(parts: &[&[u8]]) -> u32 {
-    let mut crc = 0;
+fn append_parts_short(mut crc: u32, parts: &[&[u8]]) -> u32 {
     for part in parts {
         crc = match part.len() {
             0..LONG => append_short(crc, part),
@@ -92,9 +91,10 @@ mod tests {
             for end in start..bytes.len() {
                 let piece = &bytes[start..end];
                 let middle = piece.len() / 3;
-                let expected = crc32c_append(0, piece);
-                assert_eq!(of_parts(&[piece]), expected);
-                assert_eq!(of_parts(&[&piece[..middle], &[], &piece[middle..]]), expected);
+                let expected = crc32c_append(77, piece);
+                assert_eq!(append_parts(77, &[piece]), expected);
+                let parts: [&[u8]; 3] = [&piece[..middle], &[], &piece[middle..]];
+                assert_eq!(append_parts(77, &parts), expected);
             }
         }
     }

@@ -50,7 +50,7 @@ use std::{
 };
 
 use clearway_base::{
-    Epoch, Error, Lsn, LsnSpan, Result,
+    Error, Lsn, LsnSpan, Result,
     failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
@@ -66,7 +66,7 @@ use crate::{
     health::Health,
     insertion::{Insertion, SealWords},
     options::{GroupPolicy, LogOptions},
-    record::FLAG_CLOSED,
+    record::{FLAG_CLOSED, Stamp},
     ring::Ring,
     segments::Segments,
 };
@@ -85,7 +85,7 @@ pub(crate) struct Parts {
 /// Makes groups and flies them.
 pub(crate) struct Flusher {
     parts: Parts,
-    epoch: Epoch,
+    stamp: Stamp,
     policy: GroupPolicy,
     in_flight_max: usize,
     linger: Duration,
@@ -150,10 +150,10 @@ pub(crate) struct FlushFigures {
 
 impl Flusher {
     /// A flusher for a log whose first group begins at `start`.
-    pub(crate) fn new(parts: Parts, options: &LogOptions, epoch: Epoch, start: Lsn) -> Flusher {
+    pub(crate) fn new(parts: Parts, options: &LogOptions, stamp: Stamp, start: Lsn) -> Flusher {
         Flusher {
             parts,
-            epoch,
+            stamp,
             // Without daemons nobody would watch the clock.
             policy: if options.background { options.group } else { GroupPolicy::Adaptive },
             in_flight_max: options.flushes_in_flight,
@@ -283,7 +283,7 @@ impl Flusher {
     /// Seals what was gathered (W1). The caller flies it.
     fn begin(&self, schedule: &mut Schedule, flags: u8) -> Option<LsnSpan> {
         let words = SealWords {
-            epoch: self.epoch,
+            stamp: self.stamp,
             durable: self.parts.ring.durable(),
             flags,
             even_empty: flags & FLAG_CLOSED != 0,

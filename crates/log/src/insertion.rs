@@ -35,11 +35,11 @@ mod releases;
 
 use std::sync::Arc;
 
-use clearway_base::{Epoch, Lsn, LsnSpan};
+use clearway_base::{Lsn, LsnSpan};
 
 use crate::{
     options::{Consolidation, Strategy},
-    record::{Draft, Padding},
+    record::{Draft, Padding, Stamp},
     ring::{Cursor, Ring, SealRegion},
 };
 use consolidated::ConsolidatedInsertion;
@@ -52,7 +52,7 @@ use mutex::MutexInsertion;
 /// What a seal says.
 #[derive(Clone, Copy)]
 pub(crate) struct SealWords {
-    pub(crate) epoch: Epoch,
+    pub(crate) stamp: Stamp,
     pub(crate) durable: Lsn,
     pub(crate) flags: u8,
     /// Seal even if the group is empty.
@@ -65,7 +65,7 @@ impl SealWords {
         let SealRegion { region, seals_paid } = taken;
         let span = region.span();
         let padding = Padding::of(span.end.0 - span.start.0);
-        let draft = Draft::seal(self.epoch, self.durable, self.flags, &padding);
+        let draft = Draft::seal(self.stamp, self.durable, self.flags, &padding);
         Seal { span: ring.fill(region, &draft), seals_paid }
     }
 }

@@ -29,10 +29,11 @@
 //! # }
 //! ```
 //!
-//! From the inside out: a record's bytes (`record`), the ring they are gathered in (`ring`), the
-//! strategies of insertion (`insertion`), the files (`segments`), the promise of room in them
-//! (`claims`), who waits (`completion`), who writes and when (`flush`), the face (`log`), and the
-//! way back (`reader`). `docs/log-format.md` has the format with a worked example.
+//! From the inside out: whose log it is (`identity`), a record's bytes (`record`), the ring they
+//! are gathered in (`ring`), the strategies of insertion (`insertion`), the files (`segments`), the
+//! promise of room in them (`claims`), who waits (`completion`), who writes and when (`flush`), the
+//! face (`log`), and the way back (`reader`). `docs/log-format.md` has the format with a worked
+//! example.
 //!
 //! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the claims'
 //! waiting room; the claims' growth → the segments' directory → the segments' state; the claims'
@@ -45,6 +46,7 @@ mod claims;
 mod completion;
 mod flush;
 mod health;
+mod identity;
 mod insertion;
 mod log;
 mod options;
@@ -55,9 +57,10 @@ mod segments;
 mod stats;
 
 pub use claims::AnnouncedCheckpoint;
-pub use log::Log;
+pub use identity::{EpochMark, Known, Lineage};
+pub use log::{Log, LogStart};
 pub use options::{Consolidation, GroupPolicy, LogOptions, Strategy};
-pub use reader::LogReader;
+pub use reader::{LogReader, Traced, trace};
 pub use record::{
     HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, SEAL_BYTES_MAX, record_bytes,
 };

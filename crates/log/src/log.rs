@@ -16,7 +16,7 @@ use std::{
 };
 
 use clearway_base::{
-    Epoch, Error, Lsn, LsnSpan, Result,
+    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt,
     zoo::{self, Bug},
 };
 use clearway_disk::Disk;
@@ -31,10 +31,11 @@ use crate::{
     completion::CompletionQueue,
     flush::{Flusher, Parts},
     health::Health,
+    identity::Lineage,
     insertion::{Insertion, strategy},
     options::LogOptions,
     reader::LogReader,
-    record::{Draft, Record, SEAL_BYTES_MAX},
+    record::{Draft, Record, SEAL_BYTES_MAX, Stamp},
     ring::Ring,
     segments::Segments,
     stats::LogStats,
@@ -50,7 +51,8 @@ pub struct Log {
     health: Arc<Health>,
     completion: Arc<CompletionQueue>,
     disk: Arc<dyn Disk>,
-    epoch: Epoch,
+    lineage: Arc<Lineage>,
+    stamp: Stamp,
     record_len_max: usize,
     flush_trigger_bytes: u64,
     waits: AtomicU64,
@@ -59,15 +61,29 @@ pub struct Log {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// Where and as what a log is started.
+#[derive(Clone, Debug)]
+pub struct LogStart {
+    /// The end of the log so far, which a [`LogReader`] found; 0 for a new log.
+    pub tail: Lsn,
+    /// Greater than every epoch before it, and durably recorded as used, with its salt.
+    pub epoch: Epoch,
+    /// The oldest LSN that is still needed; segments wholly before it are reused.
+    pub keep_from: Lsn,
+    /// Whose log it is, with all epochs that are still needed and the one that begins.
+    pub lineage: Lineage,
+}
+
+impl LogStart {
+    /// Where the epoch of a log that ended at `tail` begins: at the next sector boundary.
+    pub fn begin_behind(tail: Lsn) -> Lsn {
+        Lsn(tail.0.next_multiple_of(SECTOR_SIZE as u64))
+    }
+}
+
 impl Log {
-    /// Starts the log behind `tail`, which a [`LogReader`] found (0 for a new log), as `epoch`,
-    /// which must be greater than every earlier one and durably recorded as used.
-    ///
-    /// The log goes on at the next sector boundary: sectors with records in them are never
-    /// written again. What stands there and further on belongs to a lower epoch and is never
-    /// read again. The record that begins the epoch is durable when this returns.
-    ///
-    /// `keep_from` is the oldest LSN that is still needed; segments wholly before it are reused.
+    /// Starts a log that belongs to no database, as tests and experiments do: as
+    /// [`start_as`](Log::start_as), with salts that follow from the epochs' numbers.
     pub fn start(
         disk: Arc<dyn Disk>,
         options: LogOptions,
@@ -75,12 +91,37 @@ impl Log {
         epoch: Epoch,
         keep_from: Lsn,
     ) -> Result<Arc<Log>> {
+        let lineage = Lineage::of_no_database();
+        Log::start_as(disk, options, LogStart { tail, epoch, keep_from, lineage })
+    }
+
+    /// Starts a log.
+    ///
+    /// It goes on at the next sector boundary behind the tail: sectors with records in them are
+    /// never written again. What stands there and further on belongs to a lower epoch and is never
+    /// read again. The record that begins the epoch is durable when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadOption`]; [`Error::Corrupt`] and [`Error::ForeignLog`] for what is on the disk;
+    /// what the disk says.
+    pub fn start_as(
+        disk: Arc<dyn Disk>,
+        options: LogOptions,
+        LogStart { tail, epoch, keep_from, lineage }: LogStart,
+    ) -> Result<Arc<Log>> {
         options.validate()?;
-        let start = Lsn(tail.0.next_multiple_of(clearway_base::SECTOR_SIZE as u64));
+        let start = LogStart::begin_behind(tail);
         let keep_from = keep_from.min(start);
+        let stamp = Stamp::of(&lineage, epoch)?;
+        let lineage = Arc::new(lineage);
         let health = Arc::new(Health::default());
-        let segments = Arc::new(Segments::open(disk.clone(), &options, keep_from, start)?);
-        let first = Draft::epoch_start(epoch, tail);
+        let segments =
+            Segments::open(disk.clone(), &options, (lineage.clone(), epoch), keep_from, start)?;
+        let segments = Arc::new(segments);
+        let before = lineage.predecessor(epoch).map(|mark| mark.encode());
+        let body: [&[u8]; 1] = [before.as_ref().map_or(&[], |mark| mark)];
+        let first = Draft::epoch_start(stamp, tail, &body);
         let claimed = Lsn(start.0 + first.span_bytes());
         let claims = Claims::new(segments.clone(), health.clone(), &options, claimed, keep_from)?;
         let claims = Arc::new(claims);
@@ -96,7 +137,7 @@ impl Log {
             health: health.clone(),
             completion: completion.clone(),
         };
-        let flusher = Arc::new(Flusher::new(parts, &options, epoch, start));
+        let flusher = Arc::new(Flusher::new(parts, &options, stamp, start));
         let log = Log {
             ring,
             insertion,
@@ -106,7 +147,8 @@ impl Log {
             health,
             completion,
             disk,
-            epoch,
+            lineage,
+            stamp,
             record_len_max: options.record_len_max(),
             flush_trigger_bytes: options.flush_trigger_bytes(),
             waits: AtomicU64::new(0),
@@ -168,7 +210,7 @@ impl Log {
     /// than [`RECORD_LEN_MAX`](clearway_base::RECORD_LEN_MAX) or half the ring.
     #[inline]
     pub fn insert(&self, record: &Record<'_>) -> Result<LsnSpan> {
-        let draft = Draft::new(record, self.epoch, self.record_len_max)?;
+        let draft = Draft::new(record, self.stamp, self.record_len_max)?;
         self.insert_draft(&draft)
     }
 
@@ -182,7 +224,7 @@ impl Log {
     /// As [`insert`](Log::insert); nothing is spent then.
     #[inline]
     pub fn insert_with_seal(&self, record: &Record<'_>) -> Result<LsnSpan> {
-        let mut draft = Draft::new(record, self.epoch, self.record_len_max)?;
+        let mut draft = Draft::new(record, self.stamp, self.record_len_max)?;
         draft.pays_seal = true;
         self.insert_draft(&draft)
     }
@@ -232,7 +274,13 @@ impl Log {
 
     /// The epoch of this opening.
     pub fn epoch(&self) -> Epoch {
-        self.epoch
+        self.stamp.epoch
+    }
+
+    /// Epoch and salt of the label of the segment that holds `lsn`, for a superblock that names
+    /// `lsn` as the oldest that is needed (ID-4). `None` if the segment is not there, or has none.
+    pub fn label_at(&self, lsn: Lsn) -> Option<(Epoch, Salt)> {
+        self.segments.label_at(lsn)
     }
 
     /// Asks for durability up to `lsn` and returns at once. As nobody waits for it, the writing may
@@ -465,7 +513,12 @@ impl Log {
     /// A reader of this log's durable records, for random access. It sees what was durable when
     /// each read was made.
     pub fn reader(&self, from: Lsn) -> Result<LogReader> {
-        LogReader::open(self.disk.clone(), self.segments.segment_bytes(), from)
+        LogReader::open_as(
+            self.disk.clone(),
+            self.segments.segment_bytes(),
+            self.lineage.clone(),
+            from,
+        )
     }
 
     /// Figures since the start.

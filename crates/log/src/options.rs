@@ -74,7 +74,8 @@ pub struct LogOptions {
     pub ring_bytes: usize,
     /// Size of a segment file: a multiple of 4096. Fixed for the life of a database.
     pub segment_bytes: u64,
-    /// What the live segments may occupy together, at least two segments.
+    /// What the live segments may occupy together, at least two segments. The 4 KiB of label behind
+    /// each do not count.
     pub capacity_bytes: u64,
     /// How threads reserve.
     pub strategy: Strategy,

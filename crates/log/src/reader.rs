@@ -6,6 +6,9 @@
 //! - E2. The epoch rises only at an epoch's first record, which stands at a sector boundary and
 //!   says that its predecessor ended exactly where reading has come to. A record of a lower epoch
 //!   is what an earlier crash left behind, and ends the log like any bad record.
+//! - E4. A record of an epoch that the lineage does not know is bad. At the tail it is more: an
+//!   epoch that was begun there by an opening of which the superblock does not know, and then the
+//!   log is foreign (`identity`).
 //! - E3. A bad record is the tail unless there is a proof that it was durable (`tail.rs`) or its
 //!   segment is missing; then it is [`Error::Corrupt`].
 //!
@@ -17,6 +20,7 @@
 //! ```
 
 mod tail;
+mod trace;
 mod window;
 
 use std::sync::Arc;
@@ -28,9 +32,11 @@ use clearway_base::{
 use clearway_disk::Disk;
 
 use crate::{
+    identity::Lineage,
     options::check_segment_bytes,
     record::{HEADER_BYTES, Header, KIND_EPOCH_START, KIND_RESERVED, RECORD_ALIGN, RecordView},
 };
+pub use trace::{Traced, trace};
 use window::Window;
 
 /// Reads a log that is not written meanwhile, or the durable part of one that is.
@@ -49,10 +55,21 @@ enum Found {
 }
 
 impl LogReader {
-    /// A reader that begins at `from`, where a record begins (or would: 0 in an empty log).
+    /// A reader of a log that belongs to no database: see [`Log::start`](crate::Log::start).
     pub fn open(disk: Arc<dyn Disk>, segment_bytes: u64, from: Lsn) -> Result<LogReader> {
+        LogReader::open_as(disk, segment_bytes, Arc::new(Lineage::of_no_database()), from)
+    }
+
+    /// A reader of the log of this lineage that begins at `from`, where a record begins (or would:
+    /// 0 in an empty log).
+    pub fn open_as(
+        disk: Arc<dyn Disk>,
+        segment_bytes: u64,
+        lineage: Arc<Lineage>,
+        from: Lsn,
+    ) -> Result<LogReader> {
         check_segment_bytes(segment_bytes)?;
-        let window = Window::new(disk, segment_bytes)?;
+        let window = Window::new(disk, segment_bytes, lineage)?;
         Ok(LogReader { window, at: from, epoch: None, is_at_tail: false })
     }
 
@@ -67,7 +84,8 @@ impl LogReader {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] for damage before the tail.
+    /// [`Error::Corrupt`] for damage before the tail, [`Error::ForeignLog`] for a log that goes on
+    /// in an epoch that is not of its lineage.
     #[allow(clippy::should_implement_trait)] // Lends from the reader, which `Iterator` cannot.
     pub fn next(&mut self) -> Result<Option<RecordView<'_>>> {
         let found = loop {
@@ -132,6 +150,7 @@ impl LogReader {
             self.epoch = Some(header.epoch);
             return Ok(());
         }
+        trace::check_stranger(&mut self.window, bad, self.epoch)?;
         self.check_tail(bad)?;
         self.is_at_tail = true;
         Ok(())
@@ -196,7 +215,7 @@ impl LogReader {
     }
 }
 
-/// The record at `lsn` if its checksum is good, of whatever epoch.
+/// The record at `lsn` if its checksum is good, of whatever epoch of the lineage.
 fn examine(window: &mut Window, lsn: Lsn) -> Result<Found> {
     if !lsn.0.is_multiple_of(RECORD_ALIGN as u64) {
         return Ok(Found::Nothing);
@@ -205,9 +224,10 @@ fn examine(window: &mut Window, lsn: Lsn) -> Result<Found> {
         return Ok(Found::Nothing);
     };
     let Some((header, crc)) = Header::decode(head) else { return Ok(Found::Nothing) };
+    let Some(seed) = window.lineage().seed_of(header.epoch) else { return Ok(Found::Nothing) };
     let bytes = window.bytes(lsn.0, header.len as usize)?;
     let is_whole = bytes.len() == header.len as usize;
-    let is_good = is_whole && header.verify(lsn, &bytes[HEADER_BYTES..], crc);
+    let is_good = is_whole && header.verify(lsn, &bytes[HEADER_BYTES..], crc, seed);
     Ok(if is_good { Found::Record(header) } else { Found::Nothing })
 }
 

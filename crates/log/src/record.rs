@@ -9,8 +9,9 @@
 //! up to a multiple of 8; the padding is zero and is not part of the checksum.
 //!
 //! Invariants:
-//! - F1. The checksum covers the body, every header field but itself, and the record's LSN, so
-//!   that bytes of a recycled segment, whose LSN was another, never pass.
+//! - F1. The checksum begins with the epoch's salt (ID-3) and covers the body, every header field
+//!   but itself, and the record's LSN, so that bytes of a recycled segment, whose LSN was another,
+//!   never pass, nor those of another database's log.
 //! - F2. Every record starts at a multiple of [`RECORD_ALIGN`] and is at least [`HEADER_BYTES`]
 //!   long.
 //!
@@ -18,11 +19,14 @@
 //! the record has a place in the log, and only five words remain once the LSN is known.
 
 use clearway_base::{
-    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, TxnId,
+    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt, TxnId,
     zoo::{self, Bug},
 };
 
-use crate::checksum;
+use crate::{
+    checksum,
+    identity::{self, EpochMark, Lineage},
+};
 
 /// Bytes of a record's header.
 pub const HEADER_BYTES: usize = 32;
@@ -39,10 +43,12 @@ pub const fn record_bytes(body_len: usize) -> u64 {
 /// The smallest kind that belongs to the log itself; callers use `1..KIND_RESERVED`.
 pub const KIND_RESERVED: u8 = 0xF0;
 
-/// Ends a group and pads it to the sector; `prev` is the durable LSN when it was made.
+/// Ends a group and pads it to the sector; `prev` is the durable LSN when it was made, `txn` the
+/// epoch's salt.
 pub(crate) const KIND_SEAL: u8 = 0xF0;
 
-/// Begins an epoch, at a sector boundary; `prev` is where the epoch before it ended.
+/// Begins an epoch, at a sector boundary; `prev` is where the epoch before it ended, `txn` the
+/// salt, and the body names the epoch before it (ID-2).
 pub(crate) const KIND_EPOCH_START: u8 = 0xF1;
 
 /// Flag of a seal: the log was closed in order. The seal is alone in its group, everything before
@@ -137,9 +143,39 @@ impl Header {
         u64::from(self.len).next_multiple_of(RECORD_ALIGN as u64)
     }
 
-    /// Whether `claimed` is the checksum of this header at `lsn` before `body` (F1).
-    pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], claimed: u32) -> bool {
-        record_checksum(checksum::of_parts(&[body]), &self.words(), lsn) == claimed
+    /// Whether `claimed` is the checksum of this header at `lsn` before `body`, begun with `seed`
+    /// (F1).
+    pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], claimed: u32, seed: u32) -> bool {
+        record_checksum(checksum::append_parts(seed, &[body]), &self.words(), lsn) == claimed
+    }
+
+    /// The salt that a record of the log itself names.
+    pub(crate) fn salt(&self) -> Salt {
+        Salt(self.txn.0)
+    }
+}
+
+/// What the log stamps its records with: the epoch, and what their checksums begin with (ID-3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) epoch: Epoch,
+    salt: Salt,
+    seed: u32,
+}
+
+impl Stamp {
+    /// The stamp of `epoch`, which the lineage must know.
+    pub(crate) fn of(lineage: &Lineage, epoch: Epoch) -> Result<Stamp> {
+        match (lineage.salt_of(epoch), lineage.seed_of(epoch)) {
+            (Some(salt), Some(seed)) => Ok(Stamp { epoch, salt, seed }),
+            _ => Err(Error::corrupt("log", format!("epoch {} has no salt", epoch.0))),
+        }
+    }
+
+    /// The stamp of an epoch without a salt.
+    #[cfg(test)]
+    pub(crate) const fn unsalted(epoch: Epoch) -> Stamp {
+        Stamp { epoch, salt: Salt::NONE, seed: 0 }
     }
 }
 
@@ -148,6 +184,17 @@ impl Header {
 fn record_checksum(body_crc: u32, words: &[u64; 4], lsn: Lsn) -> u32 {
     let lsn = if zoo::has(Bug::PositionLeftOut) { Lsn::ZERO } else { lsn };
     checksum::append_words(body_crc, [lsn.0, words[0], words[1], words[2], words[3]])
+}
+
+/// What the first record of an epoch says in its body; `None` if it is no such record.
+pub(crate) fn predecessor_in(header: &Header, body: &[u8]) -> Option<EpochMark> {
+    if header.kind == KIND_EPOCH_START { EpochMark::decode(body) } else { None }
+}
+
+/// Whether a record of the log itself is good under the salt that it names.
+pub(crate) fn is_self_consistent(header: &Header, lsn: Lsn, body: &[u8], crc: u32) -> bool {
+    matches!(header.kind, KIND_SEAL | KIND_EPOCH_START)
+        && header.verify(lsn, body, crc, identity::seed(header.salt()))
 }
 
 /// A record ready to be inserted: everything is known but its LSN.
@@ -163,38 +210,39 @@ pub(crate) struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Computes length and body checksum of `record`, which may be `len_max` long in all.
     #[inline]
-    pub(crate) fn new(record: &Record<'a>, epoch: Epoch, len_max: usize) -> Result<Draft<'a>> {
+    pub(crate) fn new(record: &Record<'a>, stamp: Stamp, len_max: usize) -> Result<Draft<'a>> {
         debug_assert!((1..KIND_RESERVED).contains(&record.kind), "a caller's kind");
         let Record { kind, txn, prev, body } = *record;
         let len = HEADER_BYTES + body.iter().map(|part| part.len()).sum::<usize>();
         if len > len_max {
             return Err(too_long(len, len_max));
         }
-        let header = Header { len: len as u32, epoch, kind, flags: 0, txn, prev };
-        Ok(Draft::with_header(&header, body))
+        let header = Header { len: len as u32, epoch: stamp.epoch, kind, flags: 0, txn, prev };
+        Ok(Draft::with_header(&header, stamp.seed, body))
     }
 
     #[inline]
-    fn with_header(header: &Header, body: &'a [&'a [u8]]) -> Draft<'a> {
-        let body_crc = checksum::of_parts(body);
+    fn with_header(header: &Header, seed: u32, body: &'a [&'a [u8]]) -> Draft<'a> {
+        let body_crc = checksum::append_parts(seed, body);
         Draft { words: header.words(), body_crc, body, pays_seal: false }
     }
 
     /// A record of the log itself.
-    fn own(kind: u8, flags: u8, epoch: Epoch, prev: Lsn, body: &'a [&'a [u8]]) -> Draft<'a> {
+    fn own(kind: u8, flags: u8, stamp: Stamp, prev: Lsn, body: &'a [&'a [u8]]) -> Draft<'a> {
         let len = (HEADER_BYTES + body.iter().map(|part| part.len()).sum::<usize>()) as u32;
-        let header = Header { len, epoch, kind, flags, txn: TxnId::NONE, prev };
-        Draft::with_header(&header, body)
+        let Stamp { epoch, salt, seed } = stamp;
+        let header = Header { len, epoch, kind, flags, txn: TxnId(salt.0), prev };
+        Draft::with_header(&header, seed, body)
     }
 
-    /// The first record of `epoch`; the one before it ended at `tail`.
-    pub(crate) fn epoch_start(epoch: Epoch, tail: Lsn) -> Draft<'static> {
-        Draft::own(KIND_EPOCH_START, 0, epoch, tail, &[])
+    /// The first record of an epoch; the one before it ended at `tail`, and `body` names it.
+    pub(crate) fn epoch_start(stamp: Stamp, tail: Lsn, body: &'a [&'a [u8]]) -> Draft<'a> {
+        Draft::own(KIND_EPOCH_START, 0, stamp, tail, body)
     }
 
     /// The last record of a group, padded by `padding`.
-    pub(crate) fn seal(epoch: Epoch, durable: Lsn, flags: u8, padding: &'a Padding) -> Draft<'a> {
-        Draft::own(KIND_SEAL, flags, epoch, durable, &padding.0)
+    pub(crate) fn seal(stamp: Stamp, durable: Lsn, flags: u8, padding: &'a Padding) -> Draft<'a> {
+        Draft::own(KIND_SEAL, flags, stamp, durable, &padding.0)
     }
 
     /// Bytes the record occupies.
@@ -251,8 +299,14 @@ pub(crate) fn sealed_end(lsn: u64) -> u64 {
 mod tests {
     use super::*;
 
+    const STAMP: Stamp = Stamp { epoch: Epoch(3), salt: Salt(5), seed: 1234 };
+
     fn draft_bytes(record: &Record<'_>, lsn: Lsn) -> Vec<u8> {
-        let draft = Draft::new(record, Epoch(3), 1 << 15).unwrap();
+        stamped_bytes(record, lsn, STAMP)
+    }
+
+    fn stamped_bytes(record: &Record<'_>, lsn: Lsn, stamp: Stamp) -> Vec<u8> {
+        let draft = Draft::new(record, stamp, 1 << 15).unwrap();
         let mut bytes = draft.header_at(lsn).to_vec();
         record.body.iter().for_each(|part| bytes.extend_from_slice(part));
         bytes
@@ -262,7 +316,7 @@ mod tests {
         let header: &[u8; HEADER_BYTES] = bytes[..HEADER_BYTES].try_into().unwrap();
         let Some((header, crc)) = Header::decode(header) else { return false };
         header.len as usize <= bytes.len()
-            && header.verify(lsn, &bytes[HEADER_BYTES..header.len as usize], crc)
+            && header.verify(lsn, &bytes[HEADER_BYTES..header.len as usize], crc, STAMP.seed)
     }
 
     #[test]
@@ -276,6 +330,15 @@ mod tests {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(!is_valid(&damaged, Lsn(4096)), "bit {bit} is not covered");
+        }
+    }
+
+    #[test]
+    fn records_of_another_salt_are_not_valid() {
+        let record = Record { kind: 7, txn: TxnId(11), prev: Lsn(96), body: &[b"body"] };
+        for bit in 0..32 {
+            let stamp = Stamp { seed: STAMP.seed ^ 1 << bit, ..STAMP };
+            assert!(!is_valid(&stamped_bytes(&record, Lsn(4096), stamp), Lsn(4096)));
         }
     }
 
@@ -295,9 +358,9 @@ mod tests {
     fn too_long_a_record_is_refused() {
         let body = [0; 100];
         let record = Record { kind: 1, txn: TxnId(2), prev: Lsn(3), body: &[&body] };
-        assert!(Draft::new(&record, Epoch(1), 132).is_ok());
+        assert!(Draft::new(&record, STAMP, 132).is_ok());
         assert!(matches!(
-            Draft::new(&record, Epoch(1), 131),
+            Draft::new(&record, STAMP, 131),
             Err(Error::ValueTooLarge { len: 132, max: 131 })
         ));
     }
@@ -308,7 +371,7 @@ mod tests {
             let seal = sealed_end(end) - end;
             assert!((32..=SEAL_BYTES_MAX).contains(&seal), "{seal} bytes after {end}");
             let padding = Padding::of(seal);
-            let draft = Draft::seal(Epoch(1), Lsn(0), 0, &padding);
+            let draft = Draft::seal(STAMP, Lsn(0), 0, &padding);
             assert_eq!(draft.span_bytes(), seal);
         }
     }

@@ -1,8 +1,9 @@
 //! The files of the log.
 //!
 //! The log is cut into segments of equal size. Segment `i` holds the bytes from LSN
-//! `i × segment_bytes` on, at offset 0, and is the file `log/<first LSN, 16 hex digits>`. It has no
-//! header of its own: position and epoch are in every record's checksum.
+//! `i × segment_bytes` on, at offset 0, and is the file `log/<first LSN, 16 hex digits>`. Behind
+//! these bytes stands its *label*, which says whose it is (`identity`, ID-4). (Behind, and not in
+//! front as a header, so that a byte's place in the file is its place in the segment.)
 //!
 //! Invariants:
 //! - G1. A file bears a segment's name only when it is full length, its blocks are written (zeros,
@@ -12,6 +13,9 @@
 //! - G3. Only segments wholly below `keep_from` lose their name. They become spares
 //!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed. At start
 //!   nothing loses its name before everything that is needed was found.
+//! - G5. A label is durable before its file gets a segment's name. The label of a segment that has
+//!   one is written again only while no needed byte is in the segment: by an opening that will
+//!   begin its epoch at or before the segment's first byte.
 //! - G4. A failed sync of the directory is never tried again, unless the disk was full: whoever
 //!   meets it stops the log (`broken`). Every other failure leaves the files as they were.
 //!
@@ -28,7 +32,7 @@ use std::{
 };
 
 use clearway_base::{
-    Error, Lsn, LsnSpan, Result,
+    Epoch, Error, Lsn, LsnSpan, Result, Salt,
     failpoint::{self, Failpoint},
 };
 use clearway_disk::{Disk, File};
@@ -37,6 +41,7 @@ use clearway_sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use crate::identity::{Label, Lineage};
 pub use layout::is_log_file;
 pub(crate) use layout::{LOG_DIR, index_of_name, list_segments, segment_name};
 pub(crate) use prepare::check_len;
@@ -45,6 +50,9 @@ pub(crate) use prepare::check_len;
 pub(crate) struct Segments {
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
+    lineage: Arc<Lineage>,
+    /// The epoch that new segments are labelled with.
+    epoch: Epoch,
     /// Spares kept at most.
     spares_max: usize,
     /// Held by whoever adds or takes away files.
@@ -68,6 +76,8 @@ struct Spares {
 struct Live {
     first: u64,
     files: VecDeque<Arc<dyn File>>,
+    /// As many as files; none in version 1.
+    labels: VecDeque<Option<Label>>,
 }
 
 impl Live {
@@ -93,6 +103,14 @@ impl Segments {
     /// Where the oldest segment begins.
     pub(crate) fn start(&self) -> Lsn {
         Lsn(self.state.lock().first * self.segment_bytes)
+    }
+
+    /// Epoch and salt of the label of the live segment that holds `lsn`.
+    pub(crate) fn label_at(&self, lsn: Lsn) -> Option<(Epoch, Salt)> {
+        let live = self.state.lock();
+        let place = (lsn.0 / self.segment_bytes).checked_sub(live.first)?;
+        let label = (*live.labels.get(place as usize)?)?;
+        Some((label.epoch, label.salt))
     }
 
     /// The size of a segment.
@@ -172,6 +190,7 @@ impl Segments {
             failpoint::pass(Failpoint::SegmentGivenBack);
             let mut live = self.state.lock();
             live.files.pop_front();
+            live.labels.pop_front();
             live.first += 1;
             is_changed = true;
         }

@@ -135,7 +135,8 @@ fn copy_log(core: &Core, to: &dyn Disk, from: Lsn, end: Lsn) -> Result<()> {
         let name = format!("log/{first:016x}");
         let source = core.disk.open(&name, OpenMode::Existing)?;
         let target = to.open(&name, OpenMode::Create)?;
-        target.allocate(0, segment_bytes)?;
+        target.allocate(0, source.len()?)?;
+        copy_label(&*source, &*target, segment_bytes)?;
         let wanted = segment_bytes.min(end.0 - first);
         let mut at = 0;
         while at < wanted {
@@ -151,6 +152,14 @@ fn copy_log(core: &Core, to: &dyn Disk, from: Lsn, end: Lsn) -> Result<()> {
         first += segment_bytes;
     }
     to.sync_dir("log")
+}
+
+/// Copies what stands behind a segment's log bytes and says whose they are. The copy has it in
+/// common with this database; from its first opening on it has a salt of its own.
+fn copy_label(source: &dyn File, target: &dyn File, segment_bytes: u64) -> Result<()> {
+    let mut label = AlignedBuf::new((source.len()? - segment_bytes) as usize);
+    source.read_at(&mut label, segment_bytes)?;
+    target.write_at(&label, segment_bytes)
 }
 
 /// Makes the copy durable and then, by its superblock, a database (B4). The block goes where the

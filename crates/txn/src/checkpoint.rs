@@ -180,11 +180,14 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     core.pool.health()?;
 
     let keep_from = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.keep_from);
+    let label = core.log.label_at(keep_from);
     core.superblock.update(|block| {
         block.checkpoint = begin;
         block.redo = redo;
         block.keep_from = keep_from;
         block.upkeep_done = core.upkeep_is_done();
+        block.log_empty = false;
+        block.identity.oldest_label = label.unwrap_or(block.identity.oldest_label);
     })?;
     // Relaxed: a trigger's estimate, and the next checkpoint reads it under the mutex.
     core.checkpoints.latest.store(begin.0, Ordering::Relaxed);

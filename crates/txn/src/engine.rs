@@ -9,7 +9,7 @@ use clearway_base::{
 };
 use clearway_disk::{Disk, LOCK_FILE};
 use clearway_lock::LockTable;
-use clearway_log::Log;
+use clearway_log::{EpochMark, Lineage, Log, LogStart};
 use clearway_pool::Pool;
 use clearway_sync::{
     Mutex, Process,
@@ -30,14 +30,15 @@ use crate::{
     kinds::{Kind, Kinds},
     log_space::LogSpace,
     options::{Creation, EngineOptions},
-    recovery,
+    recovery::{self, Pass},
     registry::Registry,
     report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
     slot::Slot,
-    superblock::{self, Found, Superblock, SuperblockFile},
+    superblock::{self, FORMAT_VERSION, Found, Identity, Superblock, SuperblockFile, VERSION_1},
     table::Table,
     tables::{self, Tables},
     transaction::Transaction,
+    upgrade::upgrade,
     upkeep::{self, UpkeepQueue},
     verify,
 };
@@ -61,8 +62,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::FormatTooNew`], [`Error::AlreadyOpen`],
-    /// [`Error::Corrupt`] and [`Error::CorruptPage`] for what is on the disk;
-    /// [`Error::BadOption`]; and what the disk says. A failed opening loses nothing.
+    /// [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::ForeignLog`] for what is on the
+    /// disk; [`Error::BadOption`]; and what the disk says. A failed opening loses nothing.
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
         let begun = Instant::now();
@@ -76,6 +77,7 @@ impl Engine {
         let directory = disk.lock()?;
         let (mut opening, mut recovery) = match superblock::find(&*disk)? {
             Found::Database(_) if options.create == Creation::New => return Err(taken(&*disk)),
+            Found::Database(block) if block.version == VERSION_1 => upgrade(disk, options, block)?,
             Found::Database(block) => recover(disk, options, block)?,
             Found::Nothing if options.create == Creation::Never => return Err(empty(&*disk)),
             Found::Unfinished { .. } if options.create == Creation::Never => {
@@ -249,7 +251,9 @@ impl Engine {
         let (commits, read_only_commits, rollbacks) = core.registry.totals();
         let end = core.log.end().0;
         let (leaves, walks) = core.upkeep.pending();
+        let block = core.superblock.get();
         EngineStats {
+            database: block.identity.database,
             commits,
             read_only_commits,
             rollbacks,
@@ -259,7 +263,7 @@ impl Engine {
             upkeep_leaves: leaves,
             upkeep_walks: walks,
             drops_unfinished: core.tables.unfinished().len() as u64,
-            redo_bytes: end.saturating_sub(core.superblock.get().redo.0),
+            redo_bytes: end.saturating_sub(block.redo.0),
             log: core.log.stats(),
             lock: core.locks.stats(),
             pool: core.pool.stats(),
@@ -362,9 +366,11 @@ fn create(
     if disk.exists("doublewrite")? {
         disk.remove("doublewrite")?;
     }
+    let epoch = Epoch(1);
     let first = Superblock {
+        version: FORMAT_VERSION,
         node_bytes: options.node_bytes as u32,
-        epoch: Epoch(1),
+        epoch,
         sequence,
         checkpoint: Lsn::ZERO,
         redo: Lsn::ZERO,
@@ -374,11 +380,15 @@ fn create(
         creating: true,
         copying: false,
         upkeep_done: false,
+        log_empty: false,
+        identity: Identity::draw(&*disk, epoch, Lsn::ZERO)?,
     };
+    let lineage = Lineage::new(first.identity.database, vec![first.latest()]);
     let block = SuperblockFile::create(&*disk, first)?;
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
-    let log = Log::start(disk.clone(), options.log.clone(), Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
+    let start = LogStart { tail: Lsn::ZERO, epoch, keep_from: Lsn::ZERO, lineage };
+    let log = Log::start_as(disk.clone(), options.log.clone(), start)?;
     failpoint::pass(Failpoint::CreationLogged);
     gate.open(log.clone());
     let space = SpaceMap::open(pool.clone());
@@ -401,12 +411,12 @@ fn create(
         block.creating = false;
     })?;
     let end = core.log.end();
-    let recovery = report(true, Epoch(1), (Lsn::ZERO, end), recovery::Undone::default());
+    let recovery = report(true, epoch, (Lsn::ZERO, end), recovery::Undone::default());
     Ok((opening, recovery))
 }
 
-/// Opens an existing database.
-fn recover(
+/// Opens an existing database, in the format that it has.
+pub(crate) fn recover(
     disk: Arc<dyn Disk>,
     mut options: EngineOptions,
     block: Superblock,
@@ -414,19 +424,16 @@ fn recover(
     options.log.segment_bytes = block.segment_bytes;
     options.node_bytes = block.node_bytes as usize;
     let needs_full_upkeep = upkeep::needs_full_upkeep(&block);
-    let file = SuperblockFile::open(&*disk, block)?;
-    // Durable before this opening writes any log.
-    let block = file.update(|block| {
-        block.epoch = Epoch(block.epoch.0 + 1);
-        block.upkeep_done = false;
-    })?;
-    failpoint::pass(Failpoint::EpochRaised);
+    // Before anything is written.
+    let traced = recovery::identify(&disk, &block)?;
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
-    let pass = recovery::forward(&disk, &pool, &options, &block)?;
+    let pass = recovery::forward(&disk, &pool, &options, &block, traced)?;
     failpoint::pass(Failpoint::LogAnalysed);
-    let log = options.log.clone();
-    let log = Log::start(disk.clone(), log, pass.tail, block.epoch, block.keep_from)?;
+    let file = SuperblockFile::open(&*disk, block)?;
+    let block = raise_epoch(&*disk, &file, &pass)?;
+    failpoint::pass(Failpoint::EpochRaised);
+    let log = Log::start_as(disk.clone(), options.log.clone(), log_start(&block, &pass))?;
     failpoint::pass(Failpoint::EpochBegun);
     // Whatever the crash has left of the log's capacity, an opening does not fail for it.
     log.lift_capacity(true);
@@ -440,6 +447,10 @@ fn recover(
         Ok(Tree::open(pool, space, TreeId::CATALOGUE, block.catalogue_root, CATALOGUE_CONFIG))
     })?;
     let core = opening.core.clone();
+    if block.log_empty {
+        // Before anything is changed (U4).
+        checkpoint::take(&core, Cleaning::Nothing)?;
+    }
     let losers = recovery::adopt(&core, &pass.owed)?;
     // Losers' trees must be known, those of uncommitted creations included.
     tables::load(&core)?;
@@ -461,6 +472,31 @@ fn recover(
     recovery.drops_resumed = drops_resumed;
     recovery.drops_unfinished = drops_unfinished;
     Ok((opening, recovery))
+}
+
+/// Makes the epoch of this opening durable, before it writes any log (U3, ID-1).
+fn raise_epoch(disk: &dyn Disk, file: &SuperblockFile, pass: &Pass) -> Result<Superblock> {
+    let salt = superblock::draw_salt(disk)?;
+    file.update(|block| {
+        block.epoch = Epoch(block.epoch.0 + 1);
+        block.upkeep_done = false;
+        if block.version > VERSION_1 {
+            block.identity.salt = salt;
+            block.identity.begin = LogStart::begin_behind(pass.tail);
+            block.identity.begun = pass.epochs.last().copied().unwrap_or(EpochMark::NONE);
+        }
+    })
+}
+
+/// As what the log goes on behind what the pass has read.
+fn log_start(block: &Superblock, pass: &Pass) -> LogStart {
+    let lineage = if block.version == VERSION_1 {
+        Lineage::version_1()
+    } else {
+        let epochs = pass.epochs.iter().copied().chain([block.latest()]);
+        Lineage::new(block.identity.database, epochs.collect())
+    };
+    LogStart { tail: pass.tail, epoch: block.epoch, keep_from: block.keep_from, lineage }
 }
 
 fn report(

@@ -70,6 +70,7 @@ mod closing;
 mod engine;
 mod read_ahead;
 mod recovery;
+mod upgrade;
 mod verify;
 
 pub use contention::{DeadlockReport, HotKey, LockWaits, WaitCounts, WaitsOf};

@@ -159,7 +159,8 @@ mod tests {
     use crate::{
         core::WalGate,
         engine::Engine,
-        superblock::{self, Found},
+        recovery,
+        superblock::{self, Found, Superblock},
     };
 
     thread_local! {
@@ -200,6 +201,11 @@ mod tests {
         disk.fork()
     }
 
+    fn reader_of(image: &Arc<dyn Disk>, block: &Superblock) -> LogReader {
+        let lineage = Arc::new(recovery::identify(image, block).unwrap().lineage);
+        LogReader::open_as(image.clone(), block.segment_bytes, lineage, block.redo).unwrap()
+    }
+
     #[test]
     fn pages_of_a_batch_are_in_memory_before_it_is_applied() {
         let image: Arc<dyn Disk> = Arc::new(crashed_image());
@@ -208,7 +214,7 @@ mod tests {
         options.pool.background_cleaner = false;
         let gate = Arc::new(WalGate::default());
         let pool = Pool::open(&*image, gate, options.pool.clone()).unwrap();
-        let mut reader = LogReader::open(image.clone(), block.segment_bytes, block.redo).unwrap();
+        let mut reader = reader_of(&image, &block);
         let mut batch = Batch::new(&options);
         let mut pages = 0;
         while batch.fill(&mut reader).unwrap() {
@@ -224,7 +230,7 @@ mod tests {
     fn a_batch_reads_no_more_ahead_than_a_quarter_of_the_cache() {
         let image: Arc<dyn Disk> = Arc::new(crashed_image());
         let Found::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
-        let mut reader = LogReader::open(image.clone(), block.segment_bytes, block.redo).unwrap();
+        let mut reader = reader_of(&image, &block);
         let mut options = EngineOptions::default();
         options.pool.cache_bytes = 64 * PAGE_SIZE as u64;
         let mut batch = Batch::new(&options);

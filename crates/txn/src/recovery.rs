@@ -17,6 +17,10 @@
 //! - V4. Undo logs compensations under the loser's own id, and END when it is done. A crash in the
 //!   middle leaves a shorter undo chain and never a change undone twice.
 //!
+//! - V5. Before anything is replayed or written, the log was found to be the one that the
+//!   superblock knows (`clearway_log::trace`). The epochs that the pass then finds in it, ascending
+//!   and beginning with that of keep-from, are those that the log's next first record continues.
+//!
 //! The pass takes records in batches, whose pages are brought into memory first (`read_ahead`).
 //!
 //! Undo goes backwards over all losers together, newest change first, so the log is read in one
@@ -36,7 +40,7 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_disk::{Disk, OpenMode};
-use clearway_log::{LogReader, RecordView};
+use clearway_log::{EpochMark, Lineage, LogReader, RecordView, Traced};
 use clearway_pool::Pool;
 
 use crate::{
@@ -47,7 +51,7 @@ use crate::{
     read_ahead::Batch,
     record::{self, ActiveEntry, Need},
     slot::Slot,
-    superblock::Superblock,
+    superblock::{Superblock, VERSION_1},
 };
 
 /// What the forward pass found.
@@ -60,6 +64,8 @@ pub(crate) struct Pass {
     pub(crate) images: u64,
     /// Unfinished transactions (V3).
     pub(crate) owed: Vec<ActiveEntry>,
+    /// The epochs in it that may be needed, ascending (V5); none in version 1.
+    pub(crate) epochs: Vec<EpochMark>,
 }
 
 /// What the backward pass did.
@@ -68,6 +74,21 @@ pub(crate) struct Undone {
     pub(crate) losers: u64,
     pub(crate) changes: u64,
     pub(crate) frees: u64,
+}
+
+/// Whose log it is that the pass will read (V5).
+///
+/// # Errors
+/// [`Error::ForeignLog`], damage, and what the disk says.
+pub(crate) fn identify(disk: &Arc<dyn Disk>, block: &Superblock) -> Result<Traced> {
+    if block.version == VERSION_1 {
+        return Ok(Traced { lineage: Lineage::version_1(), begun: EpochMark::NONE });
+    }
+    if block.log_empty {
+        let lineage = Lineage::new(block.identity.database, Vec::new());
+        return Ok(Traced { lineage, begun: EpochMark::NONE });
+    }
+    clearway_log::trace(disk, block.segment_bytes, &block.known())
 }
 
 /// Reads the log from the superblock's redo LSN to its end, repeating what it says. The pool's redo
@@ -82,9 +103,17 @@ pub(crate) fn forward(
     pool: &Pool,
     options: &EngineOptions,
     block: &Superblock,
+    Traced { lineage, begun }: Traced,
 ) -> Result<Pass> {
+    if block.log_empty {
+        check_reaches(pool, block.redo)?;
+        let (owed, epochs) = (Vec::new(), Vec::new());
+        return Ok(Pass { tail: block.redo, records: 0, images: 0, owed, epochs });
+    }
     sync_log(&**disk)?;
-    let mut reader = LogReader::open(disk.clone(), block.segment_bytes, block.redo)?;
+    let lineage = Arc::new(lineage);
+    let (segment_bytes, from) = (block.segment_bytes, block.redo);
+    let mut reader = LogReader::open_as(disk.clone(), segment_bytes, lineage.clone(), from)?;
     let mut analysis = Analysis::new(block.checkpoint);
     let mut batch = Batch::new(options);
     let (mut records, mut images) = (0, 0);
@@ -106,20 +135,34 @@ pub(crate) fn forward(
             }
         }
     }
-    if reader.epoch().is_some_and(|epoch| epoch >= block.epoch) {
+    let last = reader.epoch();
+    if last.is_some_and(|epoch| epoch > block.epoch) {
         return Err(Error::corrupt("log", "it is newer than the superblock"));
+    }
+    if last.is_some_and(|epoch| epoch < begun.epoch) {
+        let detail = format!("it ends before epoch {}, which has begun in it", begun.epoch.0);
+        return Err(Error::corrupt("log", detail));
     }
     if !analysis.complete {
         return Err(Error::corrupt("log", "the checkpoint that the superblock names is not there"));
     }
-    // Nothing else speaks for the last groups of a log that was not closed in order.
-    let (tail, needed) = (reader.tail(), pool.page_lsn_max());
+    let tail = reader.tail();
+    check_reaches(pool, tail)?;
+    let owed = analysis.owed.into_values().collect();
+    let is_read = |mark: &&EpochMark| last.is_some_and(|epoch| mark.epoch <= epoch);
+    let epochs = lineage.marks().iter().filter(is_read).copied().collect();
+    Ok(Pass { tail, records, images, owed, epochs })
+}
+
+/// A log that ends at `tail` has all that pages have seen. Nothing else speaks for the last groups
+/// of a log that was not closed in order.
+fn check_reaches(pool: &Pool, tail: Lsn) -> Result<()> {
+    let needed = pool.page_lsn_max();
     if tail < needed {
         let detail = format!("it ends at {tail}, and pages have seen it up to {needed}");
         return Err(Error::corrupt("log", detail));
     }
-    let owed = analysis.owed.into_values().collect();
-    Ok(Pass { tail, records, images, owed })
+    Ok(())
 }
 
 /// Makes what is about to be read durable (V2): a killed process can leave log bytes that only the
@@ -332,10 +375,10 @@ mod tests {
         let ack = txn.commit().unwrap().ack;
         engine.log().wait_durable(ack).unwrap();
         let image: Arc<dyn Disk> = Arc::new(disk.fork());
-        let Found::Database(mut block) = superblock::find(&*image).unwrap() else { panic!() };
-        block.epoch.0 += 1;
+        let Found::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
+        let traced = identify(&image, &block).unwrap();
         let pool = Pool::open(&*image, Arc::new(WalGate::default()), options.pool.clone()).unwrap();
-        let pass = forward(&image, &pool, &options, &block).unwrap();
+        let pass = forward(&image, &pool, &options, &block, traced).unwrap();
         pool.clean_all().unwrap();
         assert_eq!(pool.redo_start(), None);
         pool.exclusive(clearway_base::PageId(9)).unwrap().begin_change();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clearway_base::{Epoch, Error, Lsn, PageId, TreeId};
+use clearway_base::{DatabaseId, Epoch, Error, Lsn, PageId, TreeId};
 use clearway_lock::LockStats;
 use clearway_log::LogStats;
 use clearway_pool::PoolStats;
@@ -83,6 +83,8 @@ pub struct Holdings {
 /// Counters since the engine was opened.
 #[derive(Clone, Debug, Default)]
 pub struct EngineStats {
+    /// The database, which its copies and backups share.
+    pub database: DatabaseId,
     /// Commits of transactions that wrote.
     pub commits: u64,
     /// Commits of transactions that only read.

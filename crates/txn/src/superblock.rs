@@ -12,46 +12,61 @@
 //!  20  epoch                 u32          64  catalogue root page  u32
 //!  24  sequence              u64          68  flags                u32   bit 0: being created
 //!                                                                   bit 1: being copied
-//!                                                                   bit 2: upkeep is done
-//! 508  CRC-32C of bytes 0..508            72  zeros up to 508
+//!                                                                   bit 2: the log is empty
+//!                                                                   bit 3: upkeep is done
+//!  72  database id           16 bytes    104  begun: salt          u64
+//!  88  salt                  u64         112  begun: begin         u64
+//!  96  begin                 u64         120  begun: epoch         u32
+//! 124  oldest label's epoch  u32         128  oldest label's salt  u64
+//! 508  CRC-32C of bytes 0..508           136  zeros up to 508
 //! ```
 //!
 //! Little endian. One sector, so a disk that writes sectors whole never tears it; the checksum
 //! catches the others. Every later version keeps the magic, the version's place, the length and
-//! the checksum's place, so that an old program can tell "newer" from "damaged".
+//! the checksum's place, so that an old program can tell "newer" from "damaged". In version 1 the
+//! bytes from 72 on are zeros: it has no identity (`clearway_log`'s `identity` says what that is).
 //!
 //! Invariants:
 //! - U1. The copy with the highest sequence whose checksum holds is the truth.
 //! - U2. A write goes to the copy that is *not* the truth, and is durable before it counts. A
 //!   change is complete when both copies have it; only then may what the old one names be given up.
-//! - U3. Of two openings the later has the higher epoch, durable before its first log write.
+//! - U3. Of two openings the later has the higher epoch, durable before its first log write, with
+//!   its salt and the place where it will begin (ID-1). The salt is drawn at random and never 0.
+//! - U4. While the log is said to be empty, no page was changed since the superblock said so first,
+//!   and whatever stands in the log at keep-from or behind is not part of it.
 
 use std::sync::Arc;
 
 use clearway_base::{
-    Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, SECTOR_SIZE, crc32c,
+    DatabaseId, Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, SECTOR_SIZE, Salt, crc32c,
     failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
+use clearway_log::{EpochMark, Known};
 use clearway_sync::Mutex;
 
 /// The file of pages.
 pub(crate) const DATA_FILE: &str = "data";
 /// The format this program writes, and the newest it reads.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
+/// The format without identities, which an opening converts.
+pub(crate) const VERSION_1: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"CLEARWAY";
 const CHECKSUM_AT: usize = SECTOR_SIZE - 4;
 const FLAG_CREATING: u32 = 1;
 const FLAG_COPYING: u32 = 2;
-const FLAG_UPKEEP_DONE: u32 = 4;
+const FLAG_LOG_EMPTY: u32 = 4;
+const FLAG_UPKEEP_DONE: u32 = 8;
 /// Pages 0 and 1.
 const COPIES: u64 = 2;
 
 /// The superblock's contents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Superblock {
+    /// The format of the database.
+    pub(crate) version: u32,
     /// Usable bytes of a tree node.
     pub(crate) node_bytes: u32,
     /// The epoch of the latest opening.
@@ -75,6 +90,50 @@ pub(crate) struct Superblock {
     /// The database was closed with no upkeep pending. Programs that know nothing of this bit
     /// clear it, and an opening does: then the next one has the whole database looked at.
     pub(crate) upkeep_done: bool,
+    /// The log begins at keep-from, and nothing of it is there yet (U4).
+    pub(crate) log_empty: bool,
+    /// What the log is known by.
+    pub(crate) identity: Identity,
+}
+
+/// What the superblock knows of its log's origin: none of it in version 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Identity {
+    /// The database.
+    pub(crate) database: DatabaseId,
+    /// The salt of the latest opening.
+    pub(crate) salt: Salt,
+    /// Where its epoch begins in the log.
+    pub(crate) begin: Lsn,
+    /// The last epoch that it found in the log.
+    pub(crate) begun: EpochMark,
+    /// Epoch and salt in the label of the segment that holds keep-from.
+    pub(crate) oldest_label: (Epoch, Salt),
+}
+
+impl Identity {
+    /// That of a database of version 1.
+    pub(crate) const NONE: Identity = Identity {
+        database: DatabaseId::NONE,
+        salt: Salt::NONE,
+        begin: Lsn::ZERO,
+        begun: EpochMark::NONE,
+        oldest_label: (Epoch(0), Salt::NONE),
+    };
+
+    /// That of a new database, or of one that has none yet, whose log begins at `begin` in `epoch`.
+    pub(crate) fn draw(disk: &dyn Disk, epoch: Epoch, begin: Lsn) -> Result<Identity> {
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&disk.random()?.to_le_bytes());
+        id[8..].copy_from_slice(&disk.random()?.to_le_bytes());
+        let (database, salt) = (DatabaseId(id), draw_salt(disk)?);
+        Ok(Identity { database, salt, begin, oldest_label: (epoch, salt), ..Identity::NONE })
+    }
+}
+
+/// A salt for an opening. 0 would be none.
+pub(crate) fn draw_salt(disk: &dyn Disk) -> Result<Salt> {
+    Ok(Salt(disk.random()?.max(1)))
 }
 
 impl Superblock {
@@ -86,7 +145,33 @@ impl Superblock {
             return Some("its counters are at their end");
         }
         let in_order = self.keep_from <= self.redo && self.redo <= self.checkpoint;
-        (!in_order).then_some("its positions in the log are out of order")
+        if !in_order {
+            return Some("its positions in the log are out of order");
+        }
+        let Identity { begin, begun, .. } = self.identity;
+        let is_one = begun.epoch < self.epoch && begun.begin <= begin && !far(begin.0);
+        (!is_one && self.version > VERSION_1).then_some("its epochs are out of order")
+    }
+
+    /// The epoch of the latest opening, as the log knows it.
+    pub(crate) fn latest(&self) -> EpochMark {
+        let Identity { salt, begin, .. } = self.identity;
+        EpochMark { epoch: self.epoch, salt, begin }
+    }
+
+    /// What the log must be.
+    pub(crate) fn known(&self) -> Known {
+        let Identity { database, begun, oldest_label, .. } = self.identity;
+        let latest = self.latest();
+        Known {
+            database,
+            latest,
+            begun,
+            // A checkpoint of its own says that it has.
+            has_begun: self.checkpoint >= latest.begin && !self.log_empty,
+            keep_from: self.keep_from,
+            oldest_label,
+        }
     }
 
     fn encode(&self) -> AlignedBuf {
@@ -95,18 +180,20 @@ impl Superblock {
         let flag = |on: bool, flag: u32| if on { flag } else { 0 };
         let flags = flag(self.creating, FLAG_CREATING)
             | flag(self.copying, FLAG_COPYING)
+            | flag(self.log_empty, FLAG_LOG_EMPTY)
             | flag(self.upkeep_done, FLAG_UPKEEP_DONE);
-        let words = [(8, FORMAT_VERSION), (12, PAGE_SIZE as u32), (16, self.node_bytes)];
+        let words = [(8, self.version), (12, PAGE_SIZE as u32), (16, self.node_bytes)];
         let more = [(20, self.epoch.0), (64, self.catalogue_root.0), (68, flags)];
         for (at, word) in words.into_iter().chain(more) {
-            page[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            put_word(&mut page, at, word);
         }
         let longs = [(24, self.sequence), (32, self.checkpoint.0), (40, self.redo.0)];
         for (at, long) in
             longs.into_iter().chain([(48, self.keep_from.0), (56, self.segment_bytes)])
         {
-            page[at..at + 8].copy_from_slice(&long.to_le_bytes());
+            put_long(&mut page, at, long);
         }
+        self.identity.encode(&mut page);
         let checksum = crc32c(&page[..CHECKSUM_AT]);
         page[CHECKSUM_AT..SECTOR_SIZE].copy_from_slice(&checksum.to_le_bytes());
         page
@@ -128,7 +215,9 @@ impl Superblock {
         if word(bytes, 12) != PAGE_SIZE as u32 {
             return Slot::PageSize(word(bytes, 12));
         }
+        let version = word(bytes, 8);
         Slot::Valid(Superblock {
+            version,
             node_bytes: word(bytes, 16),
             epoch: Epoch(word(bytes, 20)),
             sequence: long(bytes, 24),
@@ -140,8 +229,43 @@ impl Superblock {
             creating: word(bytes, 68) & FLAG_CREATING != 0,
             copying: word(bytes, 68) & FLAG_COPYING != 0,
             upkeep_done: word(bytes, 68) & FLAG_UPKEEP_DONE != 0,
+            log_empty: version > VERSION_1 && word(bytes, 68) & FLAG_LOG_EMPTY != 0,
+            identity: if version > VERSION_1 { Identity::decode(bytes) } else { Identity::NONE },
         })
     }
+}
+
+impl Identity {
+    fn encode(&self, page: &mut [u8]) {
+        page[72..88].copy_from_slice(&self.database.0);
+        let EpochMark { epoch, salt, begin } = self.begun;
+        let longs = [(88, self.salt.0), (96, self.begin.0), (104, salt.0), (112, begin.0)];
+        for (at, long) in longs.into_iter().chain([(128, self.oldest_label.1.0)]) {
+            put_long(page, at, long);
+        }
+        put_word(page, 120, epoch.0);
+        put_word(page, 124, self.oldest_label.0.0);
+    }
+
+    fn decode(bytes: &[u8]) -> Identity {
+        let salt = |at: usize| Salt(long(bytes, at));
+        let epoch = |at: usize| Epoch(word(bytes, at));
+        Identity {
+            database: DatabaseId(bytes[72..88].try_into().expect("16 bytes")),
+            salt: salt(88),
+            begin: Lsn(long(bytes, 96)),
+            begun: EpochMark { epoch: epoch(120), salt: salt(104), begin: Lsn(long(bytes, 112)) },
+            oldest_label: (epoch(124), salt(128)),
+        }
+    }
+}
+
+fn put_word(page: &mut [u8], at: usize, word: u32) {
+    page[at..at + 4].copy_from_slice(&word.to_le_bytes());
+}
+
+fn put_long(page: &mut [u8], at: usize, long: u64) {
+    page[at..at + 8].copy_from_slice(&long.to_le_bytes());
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -320,7 +444,9 @@ mod tests {
     use super::*;
 
     fn block(sequence: u64) -> Superblock {
+        let begun = EpochMark { epoch: Epoch(2), salt: Salt(22), begin: Lsn(0) };
         Superblock {
+            version: FORMAT_VERSION,
             node_bytes: 8192,
             epoch: Epoch(3),
             sequence,
@@ -332,12 +458,38 @@ mod tests {
             creating: false,
             copying: false,
             upkeep_done: false,
+            log_empty: false,
+            identity: Identity {
+                database: DatabaseId([9; 16]),
+                salt: Salt(33),
+                begin: Lsn(512),
+                begun,
+                oldest_label: (Epoch(2), Salt(22)),
+            },
         }
     }
 
     fn corrupt(disk: &MemoryDisk, copy: u64, at: u64) {
         let file = disk.open(DATA_FILE, OpenMode::Existing).unwrap();
         file.write_at(&[0xAA], copy * PAGE_SIZE as u64 + at).unwrap();
+    }
+
+    #[test]
+    fn every_field_comes_back_in_its_version() {
+        let block = Superblock { log_empty: true, copying: true, creating: true, ..block(7) };
+        let decoded = |block: &Superblock| match Superblock::decode(&block.encode()[..SECTOR_SIZE])
+        {
+            Slot::Valid(block) => block,
+            _ => panic!("it does not come back"),
+        };
+        assert_eq!(decoded(&block), block);
+        let old = Superblock {
+            version: VERSION_1,
+            log_empty: false,
+            identity: Identity::NONE,
+            ..block.clone()
+        };
+        assert_eq!(decoded(&old), old);
     }
 
     #[test]
@@ -363,6 +515,11 @@ mod tests {
             Superblock { keep_from: Lsn(1025), ..none.clone() },
             Superblock { checkpoint: Lsn(u64::MAX), ..none.clone() },
             Superblock { epoch: Epoch(u32::MAX), ..none.clone() },
+            Superblock { epoch: Epoch(2), ..none.clone() },
+            Superblock {
+                identity: Identity { begin: Lsn(u64::MAX), ..none.identity },
+                ..none.clone()
+            },
             Superblock { sequence: u64::MAX, ..none },
         ];
         for block in impossible {

@@ -21,7 +21,7 @@
 //! - UPKEEP-2. A visit waits for no lock. It has finished a leaf only if no ghost is left there;
 //!   otherwise, and after any error, the leaf is visited again, after a delay that grows.
 //! - UPKEEP-3. The superblock says that upkeep is done only if the queue was empty when no
-//!   transaction could run any more. An opening takes that back before anything else is written.
+//!   transaction could run any more. An opening takes that back before it writes any log.
 //!
 //! A visit tries the latches of neighbours and parents, and leaves out what it cannot have. So a
 //! leaf that stays sparse, or a foster child that stays, is visited once more, and then left: the

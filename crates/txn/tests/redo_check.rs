@@ -6,8 +6,8 @@ mod rig;
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, PageId, Result};
-use clearway_disk::{Disk, Faults, FaultyDisk, MemoryDisk, Operation};
-use clearway_log::{LogReader, Record, record_bytes};
+use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_log::{Record, record_bytes};
 use clearway_sync::{Mutex, thread};
 use clearway_txn::{Engine, EngineOptions, Table};
 use rig::{Contents, Rng, check, commit, contents, open, open_with, options};
@@ -163,9 +163,8 @@ fn threads_that_share_pages_log_their_images_in_order() {
 }
 
 /// The page, LSN and body of the last image in the log.
-fn last_image(disk: &MemoryDisk) -> (PageId, Lsn, Vec<u8>) {
-    let disk: Arc<dyn Disk> = Arc::new(disk.fork());
-    let mut reader = LogReader::open(disk, options().log.segment_bytes, Lsn::ZERO).unwrap();
+fn last_image(engine: &Engine) -> (PageId, Lsn, Vec<u8>) {
+    let mut reader = engine.log().reader(Lsn::ZERO).unwrap();
     let mut last = None;
     while let Some(record) = reader.next().unwrap() {
         if record.kind == IMAGE {
@@ -182,7 +181,7 @@ fn a_difference_keeps_the_database_closed_and_is_found_again() {
     let engine = open_with(disk.clone(), checking());
     let table = engine.create_table("t").unwrap();
     rig::put(&engine, &table, "key", "value");
-    let (page, lsn, mut body) = last_image(&disk);
+    let (page, lsn, mut body) = last_image(&engine);
     let whole = disk.fork();
     *body.last_mut().unwrap() ^= 1;
     engine.log().claim(record_bytes(body.len())).unwrap();

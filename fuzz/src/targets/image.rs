@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use clearway_base::{PAGE_SIZE, crc32c, crc32c_append};
+use clearway_base::{Lsn, PAGE_SIZE, crc32c, crc32c_append};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::LogOptions;
 use clearway_tree::{Direction, ReadIntent};
@@ -38,11 +38,20 @@ pub(crate) fn options() -> EngineOptions {
 /// A database as a kill leaves it: two tables, several levels, ghosts, overflow values, a
 /// checkpoint in the middle, a transaction that has not ended.
 pub(crate) fn base_image() -> MemoryDisk {
-    static IMAGE: OnceLock<MemoryDisk> = OnceLock::new();
-    IMAGE.get_or_init(make_image).fork()
+    base().0.fork()
 }
 
-fn make_image() -> MemoryDisk {
+/// Bodies of its log's records.
+pub(crate) fn base_log() -> Vec<Vec<u8>> {
+    base().1.clone()
+}
+
+fn base() -> &'static (MemoryDisk, Vec<Vec<u8>>) {
+    static BASE: OnceLock<(MemoryDisk, Vec<Vec<u8>>)> = OnceLock::new();
+    BASE.get_or_init(make_base)
+}
+
+fn make_base() -> (MemoryDisk, Vec<Vec<u8>>) {
     let disk = MemoryDisk::new();
     let engine = Engine::open(Arc::new(disk.clone()), options()).unwrap();
     let (small, large) = (engine.create_table("t").unwrap(), engine.create_table("u").unwrap());
@@ -65,9 +74,20 @@ fn make_image() -> MemoryDisk {
     let mut open = engine.begin();
     (70..75u32).for_each(|key| open.delete(&small, &key.to_be_bytes()).unwrap());
     engine.log().wait_durable(engine.log().end().max(last.ack).max(deleted.ack)).unwrap();
-    let image = disk.fork();
+    let (image, bodies) = (disk.fork(), bodies(&engine));
     drop(open);
-    image
+    (image, bodies)
+}
+
+fn bodies(engine: &Engine) -> Vec<Vec<u8>> {
+    let mut reader = engine.log().reader(Lsn::ZERO).unwrap();
+    let mut bodies = Vec::new();
+    while let Some(record) = reader.next().unwrap() {
+        if !record.body.is_empty() && bodies.len() < 200 {
+            bodies.push(record.body.to_vec());
+        }
+    }
+    bodies
 }
 
 fn examples() -> Vec<Vec<u8>> {

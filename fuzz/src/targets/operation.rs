@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
-use clearway_log::LogReader;
 use clearway_pool::{Pool, PoolOptions};
 use clearway_tree::{check_redo, for_each_page, redo, tree_of_body};
 
-use super::{durable::Durable, image::base_image};
+use super::{
+    durable::Durable,
+    image::{base_image, base_log},
+};
 use crate::target::Target;
 
 pub(crate) fn target() -> Target {
@@ -19,15 +21,7 @@ pub(crate) fn target() -> Target {
 
 /// The bodies of the base image's log.
 fn examples() -> Vec<Vec<u8>> {
-    let disk: Arc<dyn Disk> = Arc::new(base_image());
-    let mut reader = LogReader::open(disk, 64 << 10, Lsn::ZERO).unwrap();
-    let mut bodies = Vec::new();
-    while let Some(record) = reader.next().unwrap() {
-        if !record.body.is_empty() && bodies.len() < 200 {
-            bodies.push(record.body.to_vec());
-        }
-    }
-    bodies
+    base_log()
 }
 
 fn take(input: &[u8]) -> Result<(), String> {

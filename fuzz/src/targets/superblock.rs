@@ -11,6 +11,11 @@ use clearway_txn::{Creation, Engine};
 use super::image::{self, base_image};
 use crate::target::Target;
 
+/// See `docs/page-format.md`.
+const VERSION_AT: usize = 8;
+const FLAGS_AT: usize = 68;
+const LOG_EMPTY: u8 = 4;
+
 pub(crate) fn target() -> Target {
     Target { name: "superblock", examples, take, must_fail: false }
 }
@@ -19,8 +24,15 @@ fn examples() -> Vec<Vec<u8>> {
     let data = base_image().open("data", OpenMode::Existing).unwrap();
     let mut bytes = vec![0; 2 * PAGE_SIZE];
     data.read_at(&mut bytes, 0).unwrap();
-    // Both copies' sectors, one behind the other.
-    vec![[&bytes[..SECTOR_SIZE], &bytes[PAGE_SIZE..PAGE_SIZE + SECTOR_SIZE]].concat()]
+    // Both copies' sectors, one behind the other; and as a conversion leaves them.
+    let copies = [&bytes[..SECTOR_SIZE], &bytes[PAGE_SIZE..PAGE_SIZE + SECTOR_SIZE]].concat();
+    let mut converted = copies.clone();
+    converted[FLAGS_AT] |= LOG_EMPTY;
+    let mut old = copies.clone();
+    for copy in old.chunks_exact_mut(SECTOR_SIZE) {
+        copy[VERSION_AT] = 1;
+    }
+    vec![copies, converted, old]
 }
 
 fn take(input: &[u8]) -> Result<(), String> {

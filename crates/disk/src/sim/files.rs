@@ -8,6 +8,7 @@ use super::{
     Shared, SimDisk,
     fault::{SimEvent, SimOperation},
     names::{FileId, NameChange},
+    random,
     state::{Extent, State, failure, path},
 };
 use crate::{Disk, File, OpenMode, name};
@@ -168,6 +169,13 @@ impl Disk for SimDisk {
         }
         state.locked = true;
         Ok(Box::new(DirGuard(self.0.clone())))
+    }
+
+    fn random(&self) -> Result<u64> {
+        let mut state = self.0.state.lock();
+        state.check_power("draw a random number for", "")?;
+        state.drawn += 1;
+        Ok(random::draw(state.seed, state.drawn))
     }
 
     fn path(&self) -> PathBuf {

@@ -14,6 +14,11 @@ pub(super) fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
+/// The `number`th identifying number that a disk of this seed gives out.
+pub(crate) fn draw(seed: u64, number: u64) -> u64 {
+    Draws::new(mix(seed ^ WEYL), number).next()
+}
+
 /// A sequence of draws.
 #[derive(Clone)]
 pub(super) struct Draws(u64);

@@ -32,6 +32,8 @@ pub(super) struct State {
     pub(super) sequence: u64,
     pub(super) operations: u64,
     pub(super) reads: u64,
+    /// Identifying numbers given out.
+    pub(super) drawn: u64,
     pub(super) digest: u64,
     pub(super) used: u64,
     pub(super) powered: bool,
@@ -73,6 +75,7 @@ impl State {
             sequence: 0,
             operations: 0,
             reads: 0,
+            drawn: 0,
             digest: mix(seed),
             used: 0,
             powered: true,

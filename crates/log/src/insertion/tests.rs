@@ -4,12 +4,12 @@ mod every_place;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clearway_base::{SECTOR_SIZE, TxnId};
+use clearway_base::{Epoch, SECTOR_SIZE, TxnId};
 
 use super::*;
 use crate::record::{HEADER_BYTES, Header, KIND_SEAL, Record};
 
-const EPOCH: Epoch = Epoch(9);
+const EPOCH: Stamp = Stamp::unsalted(Epoch(9));
 const RING: usize = 4096;
 
 fn new(kind: Strategy, bytes: usize, start: u64) -> (Arc<Ring>, Arc<dyn Insertion>) {
@@ -27,7 +27,7 @@ fn insert(insertion: &dyn Insertion, txn: u64, span: usize) -> Option<LsnSpan> {
 }
 
 fn seal(insertion: &dyn Insertion, from: Lsn, durable: Lsn) -> Option<LsnSpan> {
-    let words = SealWords { epoch: EPOCH, durable, flags: 0, even_empty: false };
+    let words = SealWords { stamp: EPOCH, durable, flags: 0, even_empty: false };
     let seal = insertion.seal(from, words)?;
     Some(LsnSpan { start: from, end: seal.span.end })
 }
@@ -45,7 +45,7 @@ fn check_group(ring: &Ring, group: LsnSpan) -> Vec<u64> {
         let head = bytes[at..at + HEADER_BYTES].try_into().unwrap();
         let (header, crc) = Header::decode(head).expect("a record begins where the last ended");
         let body = &bytes[at + HEADER_BYTES..at + header.len as usize];
-        assert!(header.verify(lsn, body, crc), "checksum at {lsn}");
+        assert!(header.verify(lsn, body, crc, 0), "checksum at {lsn}");
         if header.kind != KIND_SEAL {
             let txn = header.txn.0;
             txns.push(txn);

@@ -3,12 +3,15 @@
 //! Bytes that no segment holds (past the last one, or where one is missing) are not an error
 //! here: the window is just shorter. What that means is for the reader to say.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use clearway_base::{RECORD_LEN_MAX, Result};
 use clearway_disk::{AlignedBuf, Disk, File, IO_ALIGNMENT, OpenMode};
 
-use crate::segments::{check_len, list_segments, segment_name};
+use crate::{
+    identity::Lineage,
+    segments::{check_len, list_segments, segment_name},
+};
 
 /// Bytes of a window: large reads use the device's full bandwidth. Less for segments of less, so
 /// that small logs, which tests open by the thousand, cost little.
@@ -21,6 +24,7 @@ const WINDOW_BYTES_RANDOM: usize = 4 * RECORD_LEN_MAX;
 pub(super) struct Window {
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
+    lineage: Arc<Lineage>,
     /// The numbers of the segments there are, ascending.
     segments: Vec<u64>,
     open: Option<(u64, Arc<dyn File>)>,
@@ -31,11 +35,15 @@ pub(super) struct Window {
 
 impl Window {
     /// An empty window on the segments that are on `disk` now.
-    pub(super) fn new(disk: Arc<dyn Disk>, segment_bytes: u64) -> Result<Window> {
+    pub(super) fn new(
+        disk: Arc<dyn Disk>,
+        segment_bytes: u64,
+        lineage: Arc<Lineage>,
+    ) -> Result<Window> {
         let segments = list_segments(&*disk, segment_bytes)?;
         let bytes = (segment_bytes as usize).clamp(WINDOW_BYTES_RANDOM, WINDOW_BYTES);
         let buf = AlignedBuf::new(bytes);
-        Ok(Window { disk, segment_bytes, segments, open: None, buf, start: 0, len: 0 })
+        Ok(Window { disk, segment_bytes, lineage, segments, open: None, buf, start: 0, len: 0 })
     }
 
     /// Looks for segments that came or went since, and forgets what was read.
@@ -102,6 +110,21 @@ impl Window {
         Ok(())
     }
 
+    /// Whose log it is.
+    pub(super) fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    /// Where the segment ends that holds `at`.
+    pub(super) fn segment_end(&self, at: u64) -> u64 {
+        at - at % self.segment_bytes + self.segment_bytes
+    }
+
+    /// The file that holds `at`, for messages.
+    pub(super) fn path_at(&mut self, at: u64) -> Result<PathBuf> {
+        Ok(self.file(at / self.segment_bytes)?.path())
+    }
+
     fn file(&mut self, index: u64) -> Result<Arc<dyn File>> {
         if let Some((open, file)) = &self.open
             && *open == index
@@ -110,7 +133,7 @@ impl Window {
         }
         let name = segment_name(index * self.segment_bytes);
         let file = self.disk.open(&name, OpenMode::Existing)?;
-        check_len(&*file, self.segment_bytes)?;
+        check_len(&*file, &self.lineage, self.segment_bytes)?;
         self.open = Some((index, file.clone()));
         Ok(file)
     }

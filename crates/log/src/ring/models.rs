@@ -25,10 +25,10 @@ use super::*;
 use crate::{
     insertion::{Insertion, SealWords, strategy},
     options::{Consolidation, Strategy},
-    record::{Header, Record},
+    record::{Header, Record, Stamp},
 };
 
-const EPOCH: Epoch = Epoch(3);
+const EPOCH: Stamp = Stamp::unsalted(Epoch(3));
 /// The smallest that can be mapped.
 const RING: usize = 4096;
 
@@ -56,7 +56,7 @@ impl Log {
     /// Flies one group as a flusher does, and returns the transactions in it.
     fn fly(&self, from: Lsn) -> Option<(Vec<u64>, Lsn)> {
         let durable = self.ring.durable();
-        let words = SealWords { epoch: EPOCH, durable, flags: 0, even_empty: false };
+        let words = SealWords { stamp: EPOCH, durable, flags: 0, even_empty: false };
         let group = LsnSpan { start: from, end: self.insertion.seal(from, words)?.span.end };
         self.insertion.await_released(group);
         // SAFETY: R4: released, and made durable below.

@@ -1,8 +1,8 @@
 //! Making segments: what is found at start, new ones, and spares.
 //!
-//! A new segment is prepared under a spare's name: allocated, filled with zeros, synced. Then it
-//! is renamed and the directory is synced (G1). A crash in between leaves a spare of unknown
-//! contents, which the next start removes.
+//! A new segment is prepared under a spare's name: allocated, filled with zeros, synced, labelled
+//! (G5). Then it is renamed and the directory is synced (G1). A crash in between leaves a spare of
+//! unknown contents, which the next start removes.
 
 use std::{
     collections::VecDeque,
@@ -11,7 +11,7 @@ use std::{
 };
 
 use clearway_base::{
-    Error, Lsn, Result,
+    Epoch, Error, Lsn, Result,
     failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
@@ -21,7 +21,10 @@ use clearway_sync::{Mutex, atomic::AtomicU64, atomic::Ordering};
 use super::{
     LOG_DIR, Live, Segments, Spares, index_of_name, layout::spare_name, list_segments, segment_name,
 };
-use crate::options::LogOptions;
+use crate::{
+    identity::{self, LABEL_BYTES, Label, Lineage},
+    options::LogOptions,
+};
 
 /// Zeros are written in pieces of this size: large enough for the device's full bandwidth.
 const FILL_BYTES: usize = 1 << 20;
@@ -33,6 +36,7 @@ impl Segments {
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         options: &LogOptions,
+        (lineage, epoch): (Arc<Lineage>, Epoch),
         keep_from: Lsn,
         tail: Lsn,
     ) -> Result<Segments> {
@@ -41,25 +45,51 @@ impl Segments {
         disk.sync_dir("")?;
         let first = keep_from.0 / segment_bytes;
         let end = if keep_from < tail { tail.0.div_ceil(segment_bytes) } else { first };
-        let (old, files) = survey(&*disk, segment_bytes, first..end)?;
+        let Survey { old, outdated, files } = survey(&*disk, &lineage, segment_bytes, first..end)?;
+        let labels = read_labels(&lineage, &files, segment_bytes)?;
         let segments = Segments {
             segment_bytes,
+            lineage,
+            epoch,
             spares_max: (options.capacity_bytes / segment_bytes / 2).max(1) as usize,
             directory: Mutex::new(Spares::default()),
-            state: Mutex::new(Live { first, files }),
+            state: Mutex::new(Live { first, files, labels }),
             broken: OnceLock::new(),
             created: AtomicU64::new(0),
             recycled: AtomicU64::new(0),
             disk,
         };
-        segments.clear(old)?;
+        segments.clear(old, outdated)?;
+        segments.label_from(tail)?;
         Ok(segments)
     }
 
-    /// Removes an earlier opening's spares and gives back the segments that nobody needs.
-    fn clear(&self, old: Vec<(String, Arc<dyn File>)>) -> Result<()> {
+    /// Labels the segments that begin at or behind `tail`, where the epoch will begin (ID-4).
+    fn label_from(&self, tail: Lsn) -> Result<()> {
+        let mut live = self.state.lock();
+        let ahead = tail.0.div_ceil(self.segment_bytes).max(live.first);
+        for index in ahead..live.end() {
+            let place = (index - live.first) as usize;
+            live.labels[place] = self.label(index, &*live.files[place])?;
+        }
+        Ok(())
+    }
+
+    /// Labels a file that becomes the segment `index`, or is it and holds nothing that is needed.
+    fn label(&self, index: u64, file: &dyn File) -> Result<Option<Label>> {
+        let label = self.lineage.label(Lsn(index * self.segment_bytes), self.epoch);
+        if let Some(label) = &label {
+            label.write(file, self.segment_bytes)?;
+        }
+        Ok(label)
+    }
+
+    /// Removes an earlier opening's spares, and segments of an older format that nobody needs, and
+    /// gives back the others that nobody needs.
+    fn clear(&self, old: Vec<(String, Arc<dyn File>)>, outdated: Vec<String>) -> Result<()> {
         let mut spares = self.directory.lock();
         remove_foreign(&*self.disk, self.segment_bytes)?;
+        outdated.iter().try_for_each(|name| self.disk.remove(name))?;
         for (name, file) in old {
             self.give_back(&mut spares, &name, file)?;
         }
@@ -79,12 +109,20 @@ impl Segments {
         };
         let index = self.state.lock().end();
         let name = segment_name(index * self.segment_bytes);
-        if let Err(error) = self.name_durably(&spare, &name) {
-            spares.files.push((spare, file));
-            return Err(error);
-        }
+        let labelled = self.label(index, &*file);
+        let label =
+            match labelled.and_then(|label| self.name_durably(&spare, &name).map(|()| label)) {
+                Ok(label) => label,
+                Err(error) => {
+                    spares.files.push((spare, file));
+                    return Err(error);
+                }
+            };
         // Only now may groups be written to it (G1).
-        self.state.lock().files.push_back(file);
+        let mut live = self.state.lock();
+        live.files.push_back(file);
+        live.labels.push_back(label);
+        drop(live);
         let counter = if is_recycled { &self.recycled } else { &self.created };
         // Relaxed: a plain counter.
         counter.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +158,7 @@ impl Segments {
     }
 
     fn fill_with_zeros(&self, file: &dyn File) -> Result<()> {
-        file.allocate(0, self.segment_bytes)?;
+        file.allocate(0, self.lineage.file_bytes(self.segment_bytes))?;
         let zeros = AlignedBuf::new(FILL_BYTES.min(self.segment_bytes as usize));
         let mut at = 0;
         while at < self.segment_bytes {
@@ -154,13 +192,25 @@ fn next_spare_name(spares: &mut Spares) -> String {
     spare_name(spares.next)
 }
 
-/// Old segments with their names, and the live ones.
-type Survey = (Vec<(String, Arc<dyn File>)>, VecDeque<Arc<dyn File>>);
+/// What segments there are.
+struct Survey {
+    /// Those that nobody needs, with their names.
+    old: Vec<(String, Arc<dyn File>)>,
+    /// Those of format version 1 that nobody needs: they have no room for a label.
+    outdated: Vec<String>,
+    /// The live ones.
+    files: VecDeque<Arc<dyn File>>,
+}
 
 /// Opens every segment there is and checks that none is missing: neither of the `needed` ones nor
 /// in front of a later one. Changes nothing.
-fn survey(disk: &dyn Disk, segment_bytes: u64, needed: Range<u64>) -> Result<Survey> {
-    let (mut old, mut live) = (Vec::new(), VecDeque::new());
+fn survey(
+    disk: &dyn Disk,
+    lineage: &Lineage,
+    segment_bytes: u64,
+    needed: Range<u64>,
+) -> Result<Survey> {
+    let mut found = Survey { old: Vec::new(), outdated: Vec::new(), files: VecDeque::new() };
     let mut next = needed.start;
     let missing = |index: u64| {
         let name = segment_name(index * segment_bytes);
@@ -169,17 +219,34 @@ fn survey(disk: &dyn Disk, segment_bytes: u64, needed: Range<u64>) -> Result<Sur
     for index in list_segments(disk, segment_bytes)? {
         let name = segment_name(index * segment_bytes);
         let file = disk.open(&name, OpenMode::Existing)?;
-        check_len(&*file, segment_bytes)?;
+        if !needed.contains(&index) && lineage.has_labels() && file.len()? == segment_bytes {
+            found.outdated.push(name);
+            continue;
+        }
+        check_len(&*file, lineage, segment_bytes)?;
         if index < needed.start {
-            old.push((name, file));
+            found.old.push((name, file));
         } else if index == next {
-            live.push_back(file);
+            found.files.push_back(file);
             next += 1;
         } else {
             return Err(missing(next));
         }
     }
-    if next < needed.end { Err(missing(next)) } else { Ok((old, live)) }
+    if next < needed.end { Err(missing(next)) } else { Ok(found) }
+}
+
+/// The labels of the live segments.
+fn read_labels(
+    lineage: &Lineage,
+    files: &VecDeque<Arc<dyn File>>,
+    segment_bytes: u64,
+) -> Result<VecDeque<Option<Label>>> {
+    let read = |file: &Arc<dyn File>| match lineage.has_labels() {
+        true => Label::read(&**file, segment_bytes),
+        false => Ok(None),
+    };
+    files.iter().map(read).collect()
 }
 
 /// Removes what is no segment: spares of an earlier opening. (They may be half filled, and making
@@ -193,13 +260,23 @@ fn remove_foreign(disk: &dyn Disk, segment_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// A segment is full length from its first moment on (G1).
-pub(crate) fn check_len(file: &dyn File, segment_bytes: u64) -> Result<()> {
-    let len = file.len()?;
-    if len != segment_bytes {
-        let path = file.path();
-        let detail = format!("{} has {len} bytes, not {segment_bytes}", path.display());
-        return Err(Error::corrupt("log segment", detail));
+/// A segment is full length from its first moment on (G1). One of another length is damaged, or
+/// of another format or size of segments, and then not of this log.
+pub(crate) fn check_len(file: &dyn File, lineage: &Lineage, segment_bytes: u64) -> Result<()> {
+    let (len, wanted) = (file.len()?, lineage.file_bytes(segment_bytes));
+    if len == wanted {
+        return Ok(());
     }
-    Ok(())
+    if let Some(label) = Label::read(file, len.saturating_sub(LABEL_BYTES))?
+        && label.database != lineage.database()
+    {
+        return Err(identity::stranger(file, &label, lineage.database()));
+    }
+    if lineage.has_labels() && len == segment_bytes {
+        let detail = "it is of format version 1, and the data of a later one";
+        return Err(identity::foreign(file.path(), detail));
+    }
+    let path = file.path();
+    let detail = format!("{} has {len} bytes, not {wanted}", path.display());
+    Err(Error::corrupt("log segment", detail))
 }

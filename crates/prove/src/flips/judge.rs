@@ -4,6 +4,7 @@ use clearway_base::{Error, Lsn};
 use clearway_disk::SimDisk;
 
 use super::{
+    exchange,
     patient::{Patient, open},
     seals::{self, Seal},
     wound::Wound,
@@ -15,6 +16,9 @@ use crate::{
     },
     random::Random,
 };
+
+/// One case in so many is no wound but the log of a copy.
+const EXCHANGES: u64 = 16;
 
 /// What a damaged database has come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +50,9 @@ impl Outcome {
 /// # Errors
 /// What is wrong.
 pub(super) fn examine(patient: &Patient, random: &mut Random) -> Verdict<Outcome> {
+    if random.one_in(EXCHANGES) {
+        return exchange::examine(patient, random);
+    }
     let disk = patient.disk.fork();
     let io = |error: Error| Violation::unexpected("damaging", &error);
     let before = seals::read(&disk).map_err(io)?;
@@ -165,9 +172,11 @@ fn heal(patient: &Patient, disk: &SimDisk, wounds: &[Wound]) -> Verdict<Outcome>
 }
 
 /// Damage is called damage.
-fn check_typed(what: &str, error: &Error) -> Verdict {
+pub(super) fn check_typed(what: &str, error: &Error) -> Verdict {
     match error {
         Error::Corrupt { .. } | Error::CorruptPage { .. } | Error::NotADatabase { .. } => Ok(()),
+        // A sector of another place may be a whole label, or a whole first record of an epoch.
+        Error::ForeignLog { .. } => Ok(()),
         Error::Poisoned { cause } | Error::DropUnfinished { cause, .. } => check_typed(what, cause),
         error => Err(Violation::unexpected(what, error)),
     }

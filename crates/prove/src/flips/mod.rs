@@ -11,9 +11,11 @@
 //! | `patient` | the databases, as the images lane's scripts leave them |
 //! | `wound` | what is changed |
 //! | `seals` | how far a log's own seals speak for it |
+//! | `exchange` | the log of a copy, beside the data |
 //! | `judge` | what came of it |
 //! | `lane` | many of them |
 
+mod exchange;
 mod judge;
 mod lane;
 mod patient;

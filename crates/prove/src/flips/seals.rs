@@ -3,12 +3,15 @@
 //! A second reading of `docs/log-format.md`, with none of the log's code.
 
 use clearway_base::{Result, SECTOR_SIZE, crc32c, crc32c_append};
-use clearway_disk::{Disk, OpenMode, SimDisk};
+use clearway_disk::{Disk, File, OpenMode, SimDisk};
 
 const HEADER: usize = 32;
 const SEAL: u8 = 0xF0;
 /// A seal fills what is left of a sector, or that and one more.
 const SEAL_LEN_MAX: usize = HEADER + SECTOR_SIZE;
+/// What stands behind a segment's log bytes, from format version 2 on: its label.
+const LABEL: usize = 4096;
+const LABEL_MAGIC: &[u8] = b"CLWSEGM2";
 
 /// A seal that is whole.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +34,7 @@ pub(super) fn read(disk: &SimDisk) -> Result<Vec<Seal>> {
     for name in disk.list("log")? {
         let Ok(lsn) = u64::from_str_radix(&name, 16) else { continue };
         let file = disk.open(&format!("log/{name}"), OpenMode::Existing)?;
-        let mut bytes = vec![0; file.len()? as usize];
+        let mut bytes = vec![0; log_bytes(&*file)? as usize];
         file.read_at(&mut bytes, 0)?;
         if start + log.len() as u64 != lsn {
             find(&log, start, &mut seals);
@@ -41,6 +44,15 @@ pub(super) fn read(disk: &SimDisk) -> Result<Vec<Seal>> {
     }
     find(&log, start, &mut seals);
     Ok(seals)
+}
+
+/// The bytes of the log in a segment's file.
+pub(super) fn log_bytes(file: &dyn File) -> Result<u64> {
+    let len = file.len()?;
+    let Some(at) = len.checked_sub(LABEL as u64) else { return Ok(len) };
+    let mut magic = [0; LABEL_MAGIC.len()];
+    file.read_at(&mut magic, at)?;
+    Ok(if magic == LABEL_MAGIC { at } else { len })
 }
 
 fn find(log: &[u8], start: u64, seals: &mut Vec<Seal>) {
@@ -61,10 +73,13 @@ fn find(log: &[u8], start: u64, seals: &mut Vec<Seal>) {
     }
 }
 
-/// Over the body, the LSN, and the header without the checksum.
+/// Over the salt if there is one, the body, the LSN, and the header without the checksum. A seal
+/// names its salt where other records name a transaction.
 fn checksum(record: &[u8], lsn: u64) -> u32 {
     let (header, body) = record.split_at(HEADER);
-    let crc = crc32c_append(crc32c(body), &lsn.to_le_bytes());
+    let salt = &header[16..24];
+    let seed = if salt == [0; 8] { 0 } else { crc32c(salt) };
+    let crc = crc32c_append(crc32c_append(seed, body), &lsn.to_le_bytes());
     crc32c_append(crc32c_append(crc, &[0; 4]), &header[4..])
 }
 

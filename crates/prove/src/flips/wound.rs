@@ -3,7 +3,7 @@
 use clearway_base::{PAGE_SIZE, Result, SECTOR_SIZE};
 use clearway_disk::{Disk, File, OpenMode, SimDisk};
 
-use super::seals::Seal;
+use super::seals::{Seal, log_bytes};
 use crate::random::Random;
 
 const SECTOR: u64 = SECTOR_SIZE as u64;
@@ -21,6 +21,8 @@ pub(super) struct Wound {
     pub(super) offset: u64,
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
+    /// Whether it is a segment's label, behind its log bytes.
+    is_label: bool,
 }
 
 impl Wound {
@@ -35,6 +37,7 @@ impl Wound {
             return Wound::misdirect(disk, &*handle, random);
         }
         let (len, offset) = (handle.len()?, offset / SECTOR * SECTOR);
+        let was_log_bytes = log_bytes(&*handle)?;
         let mut before = vec![0; SECTOR.min(len - offset) as usize];
         handle.read_at(&mut before, offset)?;
         let mut after = before.clone();
@@ -52,7 +55,8 @@ impl Wound {
             }
         }
         disk.overwrite(&file, offset, &after)?;
-        Ok(Wound { file, offset, before, after })
+        let is_label = file.starts_with("log/") && offset >= was_log_bytes;
+        Ok(Wound { file, offset, before, after, is_label })
     }
 
     /// A page has the bytes of another of its kind, as after a write that went astray.
@@ -71,12 +75,13 @@ impl Wound {
         let nth = random.below(alike.clone().count() as u64) as usize;
         let after = alike.nth(nth).map_or_else(|| before.clone(), |(_, bytes)| bytes);
         disk.overwrite("data", page * PAGE, &after)?;
-        Ok(Wound { file: "data".into(), offset: page * PAGE, before, after })
+        let offset = page * PAGE;
+        Ok(Wound { file: "data".into(), offset, before, after, is_label: false })
     }
 
     /// The first byte of the log that is not what it was.
     pub(super) fn lsn(&self) -> Option<u64> {
-        let digits = self.file.strip_prefix("log/")?;
+        let digits = self.file.strip_prefix("log/").filter(|_| !self.is_label)?;
         let segment = u64::from_str_radix(digits, 16).ok()?;
         let first = self.before.iter().zip(&self.after).position(|(one, other)| one != other)?;
         Some(segment + self.offset + first as u64)
@@ -136,14 +141,18 @@ fn place(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<(String,
         }
         _ => {}
     }
+    let segment_bytes = log_bytes(&*disk.open(segments[0], OpenMode::Existing)?)?;
     let ends = seals.last().map_or(0, |seal| seal.end);
     let begins = seals.first().map_or(0, |seal| seal.group);
     let lsn = match random.below(10) {
         0..5 => random.between(begins, ends.max(begins + 1) - 1),
         5..9 => (ends + SECTOR).saturating_sub(random.below(TAIL)).max(begins),
-        _ => begins + random.below(segments.len() as u64 * len(segments[0])?),
+        _ => begins + random.below(segments.len() as u64 * segment_bytes),
     };
-    in_segment(&segments, len(segments[0])?, lsn)
+    let (segment, offset) = in_segment(&segments, segment_bytes, lsn)?;
+    // Now and then its label.
+    let is_label = len(&segment)? > segment_bytes && random.one_in(12);
+    Ok((segment, if is_label { segment_bytes + random.below(SECTOR) } else { offset }))
 }
 
 fn in_segment(segments: &[&String], segment_bytes: u64, lsn: u64) -> Result<(String, u64)> {

@@ -224,6 +224,17 @@ impl Play {
         Ok(())
     }
 
+    /// Puts a packed database, which says this, on the empty disk.
+    pub(super) fn place(&mut self, packed: &[u8], contents: Vec<Change>) -> Played {
+        let placed = clearway_disk::unpack(&self.disk, packed);
+        placed.map_err(|error| Violation::unexpected("unpack", &error))?;
+        let count = self.history.commit(Lsn::ZERO, contents);
+        self.history.acknowledge_commit(count);
+        self.standing = Standing::Whole;
+        self.note();
+        Ok(())
+    }
+
     /// Closes in good order.
     pub(super) fn close(&mut self) -> Played {
         let closed = self.engine().close();

@@ -9,12 +9,13 @@ use super::{
     play::{Play, Played},
     work::Work,
 };
+use crate::oracles::Change;
 
 /// A script and its name.
 pub(super) type Script = (&'static str, fn(&mut Play) -> Played);
 
 /// All of them.
-pub(super) const SCRIPTS: [Script; 17] = [
+pub(super) const SCRIPTS: [Script; 19] = [
     ("create", create),
     ("tables", tables),
     ("splits", splits),
@@ -32,7 +33,16 @@ pub(super) const SCRIPTS: [Script; 17] = [
     ("log-full", log_full),
     ("drops", drops),
     ("mixed", mixed),
+    ("old-closed", old_closed),
+    ("old-killed", old_killed),
 ];
+
+/// What the names of scripts begin with whose database is of an older format at first.
+pub(super) const OLD: &str = "old-";
+
+/// Databases of format version 1; `txn/tests/version_1.rs` says what is in them.
+const VERSION_1_CLOSED: &[u8] = include_bytes!("../../../txn/tests/version-1/closed.packed");
+const VERSION_1_KILLED: &[u8] = include_bytes!("../../../txn/tests/version-1/killed.packed");
 
 const TABLE: &str = "t";
 
@@ -448,6 +458,42 @@ fn drops(play: &mut Play) -> Played {
     play.put(&mut work, "big", &key(1), &value(1, 2000))?;
     play.commit_durably(work)?;
     play.drop_table("big")
+}
+
+fn old_closed(play: &mut Play) -> Played {
+    play.place(VERSION_1_CLOSED, old_contents(false))?;
+    use_old(play)
+}
+
+fn old_killed(play: &mut Play) -> Played {
+    play.place(VERSION_1_KILLED, old_contents(true))?;
+    use_old(play)
+}
+
+/// What the old databases say.
+fn old_contents(was_killed: bool) -> Vec<Change> {
+    let of = |table: &str| Change::Create { table: table.into() };
+    let is_there =
+        |n: &u64| *n >= 120 || !n.is_multiple_of(7) || (was_killed && (20..30).contains(n));
+    let row = |n: u64| Change::put("rows", &key(n), &vec![n as u8; 5 + (n % 40) as usize]);
+    let large = |n: u64| Change::put("large", &key(n), &vec![n as u8 + 1; 1000 + n as usize]);
+    let rows = (0..160).filter(is_there).map(row);
+    [of("rows"), of("large")].into_iter().chain(rows).chain((0..3).map(large)).collect()
+}
+
+fn use_old(play: &mut Play) -> Played {
+    play.open()?;
+    play.check()?;
+    let mut work = play.begin();
+    (150..165).try_for_each(|n| play.put(&mut work, "rows", &key(n), &value(n, 50)))?;
+    play.commit_durably(work)?;
+    play.checkpoint()?;
+    let mut work = play.begin();
+    play.delete(&mut work, "rows", &key(150))?;
+    play.commit(work)?;
+    play.close()?;
+    play.open()?;
+    play.check()
 }
 
 fn mixed(play: &mut Play) -> Played {

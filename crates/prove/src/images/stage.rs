@@ -8,7 +8,7 @@ use clearway_txn::EngineOptions;
 use super::{
     patterned,
     play::{Planned, Play, Stop},
-    scripts::{SCRIPTS, Script},
+    scripts::{OLD, SCRIPTS, Script},
     tape::{Cut, Tape},
 };
 use crate::{
@@ -41,6 +41,11 @@ impl Stage {
     /// Whether it is on the kind of disk that promises least.
     pub(crate) fn is_minimal(&self) -> bool {
         self.metadata == MetadataMode::PosixMinimal
+    }
+
+    /// Whether its database is of an older format at first.
+    pub(crate) fn is_old(&self) -> bool {
+        self.script.0.starts_with(OLD)
     }
 
     /// Every script on both kinds of disk.

@@ -195,6 +195,10 @@ impl Disk for TapedDisk {
         self.0.disk.lock()
     }
 
+    fn random(&self) -> Result<u64> {
+        self.0.disk.random()
+    }
+
     fn path(&self) -> PathBuf {
         self.0.disk.path()
     }

@@ -5,7 +5,7 @@
 //! | O1 | no acknowledged commit is lost | [`History::judge`] |
 //! | O2 | the state is that after the first M commits | [`History::judge`] |
 //! | O3 | no acknowledged answer rests on a lost commit | [`History::check_reader`] |
-//! | O4 | every page, tree and map is sound, and in shape once upkeep is idle | [`check_structure`], [`check_upkeep`] |
+//! | O4 | all is sound, and in shape once upkeep is idle | [`check_structure`], [`check_upkeep`] |
 //! | O5 | recovering again changes nothing | [`check_same`] |
 //! | O6 | nothing is held when nobody runs | [`check_quiet`] |
 //! | O7 | the log comes first | [`WriteAhead`] |

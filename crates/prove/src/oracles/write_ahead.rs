@@ -79,6 +79,10 @@ impl WriteAhead {
     /// P1 and P2.
     pub fn write(&mut self, name: &str, offset: u64, bytes: &[u8]) -> Verdict {
         if let Some(segment) = self.segment(name) {
+            // Behind the log's bytes a segment has its label.
+            if offset >= self.segment_bytes {
+                return Ok(());
+            }
             return self.write_log(Lsn(segment.0 + offset), bytes.len() as u64);
         }
         if name == DATA_FILE { self.write_pages(offset, bytes) } else { Ok(()) }
@@ -86,7 +90,7 @@ impl WriteAhead {
 
     /// A durable write has succeeded.
     pub fn written_durably(&mut self, name: &str, offset: u64, bytes: &[u8]) {
-        if let Some(segment) = self.segment(name) {
+        if let Some(segment) = self.segment(name).filter(|_| offset < self.segment_bytes) {
             let start = Lsn(segment.0 + offset);
             self.early.insert(start, Lsn(start.0 + bytes.len() as u64));
             while let Some(end) = self.early.remove(&self.durable) {

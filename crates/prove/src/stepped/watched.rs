@@ -122,6 +122,10 @@ impl Disk for WatchedDisk {
         self.disk.lock()
     }
 
+    fn random(&self) -> Result<u64> {
+        self.disk.random()
+    }
+
     fn path(&self) -> PathBuf {
         self.disk.path()
     }

@@ -117,6 +117,7 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         | Bug::DescendantTagIgnored
         | Bug::AbsoluteStarved
         | Bug::InheritedNotFlushed => &[Intents, Specs],
+        Bug::SaltNotChecked => &[Flips],
         Bug::DamageTakenForTail => &[Flips, Stepped, Images],
         Bug::DirectoryNotSynced | Bug::DoubleWriteSkipped => &[Stepped, Images, Flips],
         _ => &[Stepped, Specs, Images],

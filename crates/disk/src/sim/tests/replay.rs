@@ -171,3 +171,19 @@ fn forks_and_crashes_are_cheap() {
     assert!(fork < Duration::from_micros(50), "{fork:?}");
     assert!(crash < Duration::from_millis(2), "{crash:?}");
 }
+
+#[test]
+fn numbers_that_name_something_follow_from_the_seed() {
+    let drawn = |disk: &SimDisk| [0; 3].map(|_: u64| disk.random().unwrap());
+    let disk = SimDisk::new(7, SimOptions::default());
+    let first = drawn(&disk);
+    assert_eq!(first, drawn(&SimDisk::new(7, SimOptions::default())));
+    assert_ne!(first, drawn(&SimDisk::new(8, SimOptions::default())));
+    // A fork goes on as the disk would, unless it is told to go its own way.
+    let (same, other) = (disk.fork(), disk.fork());
+    other.reseed(9);
+    let next = drawn(&disk);
+    assert_eq!(next, drawn(&same));
+    assert_ne!(next, drawn(&other));
+    assert_ne!(next, drawn(&disk.crash(CrashImage::KeepAll)));
+}

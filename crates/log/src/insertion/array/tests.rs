@@ -4,14 +4,14 @@ use clearway_base::{Epoch, TxnId};
 use clearway_sync::atomic::AtomicBool;
 
 use super::*;
-use crate::record::{HEADER_BYTES, Record};
+use crate::record::{HEADER_BYTES, Record, Stamp};
 
 const BYTES_MAX: u64 = 1 << 20;
 
 fn sum(bytes: usize) -> Sum {
     let body = vec![0; bytes - HEADER_BYTES];
     let record = Record { kind: 1, txn: TxnId(1), prev: Lsn::ZERO, body: &[&body] };
-    Sum::of(&Draft::new(&record, Epoch(1), 32 << 10).unwrap())
+    Sum::of(&Draft::new(&record, Stamp::unsalted(Epoch(1)), 32 << 10).unwrap())
 }
 
 impl Array {

@@ -42,7 +42,7 @@ fn check(ring: &Ring, span: LsnSpan, bodies: &Bodies) -> u64 {
     let (len, txn) = (header.len as usize, header.txn.0);
     assert_eq!(header.span_bytes() as usize, bytes.len(), "at {}", span.start);
     let body = &bytes[HEADER_BYTES..len];
-    assert!(header.verify(span.start, body, crc), "checksum at {}", span.start);
+    assert!(header.verify(span.start, body, crc, 0), "checksum at {}", span.start);
     assert!(body == bodies.of(txn, len), "{len} bytes at {}", span.start);
     assert!(bytes[len..].iter().all(|&byte| byte == 0), "padding at {}", span.start);
     txn
