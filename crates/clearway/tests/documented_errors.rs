@@ -94,9 +94,14 @@ impl Method {
         Some(section.split("\n# ").next().unwrap_or(section))
     }
 
-    /// The variants of `Error` that the section names.
+    /// The variants of `Error` that the section names as this call's: not those that come after a
+    /// "but for", up to the end of the clause.
     fn variants(&self) -> Vec<String> {
-        let named = self.section().unwrap_or_default().split("Error::").skip(1);
+        let mut parts = self.section().unwrap_or_default().split("but for");
+        let first = parts.next().unwrap_or_default();
+        let clauses = parts.map(|part| part.find(['.', ';']).map_or("", |end| &part[end..]));
+        let text = std::iter::once(first).chain(clauses).collect::<Vec<_>>().concat();
+        let named = text.split("Error::").skip(1);
         let is_name = |c: &char| c.is_alphanumeric();
         named.map(|rest| rest.chars().take_while(is_name).collect()).collect()
     }
@@ -104,7 +109,7 @@ impl Method {
     /// Whether the section refers to another call's, or to what a closure or the disk says.
     fn refers(&self) -> bool {
         let section = self.section().unwrap_or_default();
-        ["Those of", "As of", "As for"].iter().any(|words| section.contains(words))
+        ["hose of", "he others of", "As of", "As for"].iter().any(|words| section.contains(words))
     }
 }
 

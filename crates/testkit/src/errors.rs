@@ -27,7 +27,8 @@ pub struct Circumstances {
     pub faults: bool,
     /// Bytes of the database were changed behind the engine's back.
     pub damage: bool,
-    /// The database, or the transaction, may have ended; a table may have been dropped.
+    /// The database, or the transaction, may have ended or was never begun; a table may have been
+    /// dropped.
     pub ended: bool,
 }
 
@@ -47,8 +48,19 @@ const SPACE: &[&str] = &["LogFull", "DiskFull"];
 /// What a failing disk, or a cache that is too small, explains, in any call.
 const FAULTS: &[&str] =
     &["Io", "NoFileDescriptor", "DiskFull", "BadOption", "Poisoned", "OutcomeUnknown"];
+/// What an opening may return.
+const OPENING: &[&str] = &[
+    "NotADatabase",
+    "FormatTooNew",
+    "AlreadyOpen",
+    "Corrupt",
+    "CorruptPage",
+    "ForeignLog",
+    "BadOption",
+];
 /// What changed bytes explain, in any call.
-const DAMAGE: &[&str] = &["Corrupt", "CorruptPage", "NotADatabase", "FormatTooNew", "Poisoned"];
+const DAMAGE: &[&str] =
+    &["Corrupt", "CorruptPage", "ForeignLog", "NotADatabase", "FormatTooNew", "Poisoned"];
 /// What the end of something explains, or that it could not begin, in any call.
 const ENDED: &[&str] =
     &["TransactionEnded", "TooManyTransactions", "Closed", "Forked", "UnknownTable", "Poisoned"];
@@ -67,14 +79,8 @@ const fn writing(name: &'static str, own: &'static [&'static str]) -> Call {
 
 /// All calls that return a `Result`, by file.
 pub const CALLS: &[Call] = &[
-    call(
-        "Options::open",
-        &["NotADatabase", "FormatTooNew", "AlreadyOpen", "Corrupt", "CorruptPage", "BadOption"],
-    ),
-    call(
-        "Database::open",
-        &["NotADatabase", "FormatTooNew", "AlreadyOpen", "Corrupt", "CorruptPage", "BadOption"],
-    ),
+    call("Options::open", OPENING),
+    call("Database::open", OPENING),
     writing("Database::table", &["BadTableName", "DropUnfinished"]),
     call("Database::open_table", &["UnknownTable"]),
     writing("Database::create_table", &["TableExists", "BadTableName", "DropUnfinished"]),

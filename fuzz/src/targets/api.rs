@@ -96,7 +96,7 @@ impl World {
     fn step(&mut self, what: u8, with: u8) -> Result<(), String> {
         match what % 16 {
             0..=7 => self.operate(what % 16, with),
-            8 if with % 4 == 0 => self.operate(8, with),
+            8 if with.is_multiple_of(4) => self.operate(8, with),
             8 | 9 => self.advance(with),
             10 => self.commit(),
             11 => {

@@ -4,7 +4,7 @@ use clearway_base::{Error, Lsn};
 use clearway_disk::SimDisk;
 
 use super::{
-    exchange,
+    beside, exchange,
     patient::{Patient, open},
     seals::{self, Seal},
     wound::Wound,
@@ -45,27 +45,35 @@ impl Outcome {
     }
 }
 
-/// Wounds `patient`, so often, and judges what comes of it.
+/// Wounds `patient`, so often, and judges what comes of it. Also returns whether there were tables
+/// beside the damaged ones to look at.
 ///
 /// # Errors
 /// What is wrong.
-pub(super) fn examine(patient: &Patient, random: &mut Random) -> Verdict<Outcome> {
+pub(super) fn examine(patient: &Patient, random: &mut Random) -> Verdict<(Outcome, bool)> {
     if random.one_in(EXCHANGES) {
-        return exchange::examine(patient, random);
+        return Ok((exchange::examine(patient, random)?, false));
     }
     let disk = patient.disk.fork();
     let io = |error: Error| Violation::unexpected("damaging", &error);
     let before = seals::read(&disk).map_err(io)?;
     let count = random.pick(&[1, 1, 1, 2, 5]);
     let mut wounds = Vec::new();
+    let one_tables = patient.pages_of_one_table(random);
     for _ in 0..count {
-        wounds.push(Wound::make(&disk, &before, random).map_err(io)?);
+        let wound = match &one_tables {
+            Some(pages) => Wound::make_in(&disk, random.pick(pages), random),
+            None => Wound::make(&disk, &before, random),
+        };
+        wounds.push(wound.map_err(io)?);
     }
     let lsns: Vec<u64> = wounds.iter().filter_map(Wound::lsn).collect();
     let speaks = |seal: &&Seal| !lsns.iter().any(|lsn| (seal.group..seal.end).contains(lsn));
     let after: Vec<Seal> = before.iter().filter(speaks).copied().collect();
-    let outcome = judge(patient, &disk, &wounds, &after);
-    outcome.map_err(|violation| {
+    // First, since a judgement may open the database and change it.
+    let beside = beside::examine(patient, &disk, &wounds);
+    let judged = beside.and_then(|beside| Ok((judge(patient, &disk, &wounds, &after)?, beside)));
+    judged.map_err(|violation| {
         let places = wounds.iter().map(|wound| format!("{} at {}", wound.file, wound.offset));
         let places: Vec<String> = places.collect();
         let Violation { oracle, detail } = violation;

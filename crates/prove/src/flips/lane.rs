@@ -12,6 +12,9 @@ use crate::{
     random::Random,
 };
 
+/// Of so many cases one is on a database with several tables that was closed in order.
+const BESIDE_ONE_IN: u64 = 8;
+
 /// Which wounds to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
@@ -38,11 +41,18 @@ fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
         Some(at) => (at, 1),
         None => (0, choice.flips),
     };
+    let several: Vec<&Patient> =
+        patients.iter().filter(|patient| patient.has_tables_beside()).collect();
     let run = |number: u64| {
         let mut random = Random::new(choice.seed.wrapping_mul(1 << 32) ^ (first + number));
-        let patient = &patients[random.below(patients.len() as u64) as usize];
+        let patient = match random.one_in(BESIDE_ONE_IN) {
+            true => random.pick(&several),
+            false => &patients[random.below(patients.len() as u64) as usize],
+        };
         patient.pattern.iter().for_each(|pattern| drawn.note(pattern));
-        counts.add(judge::examine(patient, &mut random)?.name(), 1);
+        let (outcome, has_beside) = judge::examine(patient, &mut random)?;
+        counts.add(outcome.name(), 1);
+        counts.add("beside", u64::from(has_beside));
         Ok(())
     };
     let command = |number: u64| command(choice.seed, first + number);
@@ -61,13 +71,15 @@ fn tell(counts: &Counts, took: Duration) {
     clearway_console::say!("{}", counts.drawn());
     clearway_console::say!(
         "flips: {} cases on {} databases: {} say the same, {} are refused, {} say what is damaged \
-         when it is met, {} end at a torn tail, {} findings, {:.1} s",
+         when it is met, {} end at a torn tail; in {} tables beside the damage are whole; {} \
+         findings, {:.1} s",
         counts.get("cases"),
         counts.get("databases"),
         of(Outcome::Same),
         of(Outcome::Refused),
         of(Outcome::Met),
         of(Outcome::Torn),
+        counts.get("beside"),
         counts.get("findings"),
         took.as_secs_f64(),
     );

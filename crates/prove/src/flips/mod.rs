@@ -13,8 +13,10 @@
 //! | `seals` | how far a log's own seals speak for it |
 //! | `exchange` | the log of a copy, beside the data |
 //! | `judge` | what came of it |
+//! | `beside` | what became of the tables that were not damaged |
 //! | `lane` | many of them |
 
+mod beside;
 mod exchange;
 mod judge;
 mod lane;

@@ -1,16 +1,18 @@
 //! The databases that are damaged, and what they say while they are not.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use clearway_base::Result;
+use clearway_base::{PageId, Result};
 use clearway_disk::{CrashImage, Disk, SimDisk};
 use clearway_testkit::Pattern;
 use clearway_txn::{Creation, Engine, EngineOptions};
 
+use super::beside::{self, Owners};
 use crate::{
     cases::Held,
     images::{Cut, Performance, Standing},
     oracles::{Bounds, History, State, Verdict, Violation, read_state},
+    random::Random,
 };
 
 /// So many killed databases are taken from each script.
@@ -26,6 +28,8 @@ pub(super) struct Patient {
     pub(super) bounds: Bounds,
     /// The pattern of its keys, if they follow one.
     pub(super) pattern: Option<Pattern>,
+    /// Whose pages are whose, if it was closed in order.
+    pub(super) owners: Option<Owners>,
     /// What it says.
     pub(super) contents: State,
 }
@@ -62,7 +66,8 @@ impl Patient {
             };
             let (disk, history) = (cut.disk.crash(image), &performance.histories[cut.moment.era]);
             let what = format!("killed at {} {image:?}", cut.what);
-            patients.push(of(disk, history, cut.moment.bounds, what)?);
+            let killed = of(disk, history, cut.moment.bounds, what)?;
+            patients.push(Patient { owners: None, ..killed });
         }
         Ok(patients)
     }
@@ -77,10 +82,31 @@ impl Patient {
         let unwell = |error| Violation::unexpected(&format!("{name}, not damaged"), &error);
         let engine = open(&disk.fork(), &options).map_err(unwell)?;
         let contents = read_state(&engine).map_err(unwell)?;
+        let owners = beside::owners(&engine).map_err(unwell)?;
         drop(engine);
         history.judge(&contents, bounds)?;
-        let (history, pattern) = (history.clone(), None);
-        Ok(Patient { name, disk, options, history, bounds, pattern, contents })
+        let (history, pattern, owners) = (history.clone(), None, Some(owners));
+        Ok(Patient { name, disk, options, history, bounds, pattern, owners, contents })
+    }
+}
+
+impl Patient {
+    /// Whether it was closed in order and has more than one table with rows.
+    pub(super) fn has_tables_beside(&self) -> bool {
+        let Some(owners) = &self.owners else { return false };
+        owners.values().any(|name| Some(name) != owners.values().next())
+    }
+
+    /// The pages of one of several tables, so that the others must stay as they are; `None` for a
+    /// database with fewer tables, and for half of the others.
+    pub(super) fn pages_of_one_table(&self, random: &mut Random) -> Option<Vec<PageId>> {
+        if !self.has_tables_beside() || random.one_in(2) {
+            return None;
+        }
+        let owners = self.owners.as_ref()?;
+        let names: BTreeSet<&String> = owners.values().collect();
+        let name = random.pick(&names.into_iter().collect::<Vec<_>>());
+        Some(owners.iter().filter(|(_, owner)| *owner == name).map(|(page, _)| *page).collect())
     }
 }
 

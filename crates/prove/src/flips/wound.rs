@@ -1,6 +1,6 @@
 //! What is changed, and where.
 
-use clearway_base::{PAGE_SIZE, Result, SECTOR_SIZE};
+use clearway_base::{PAGE_SIZE, PageId, Result, SECTOR_SIZE};
 use clearway_disk::{Disk, File, OpenMode, SimDisk};
 
 use super::seals::{Seal, log_bytes};
@@ -36,6 +36,20 @@ impl Wound {
         if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(3) {
             return Wound::misdirect(disk, &*handle, random);
         }
+        Wound::make_at(disk, file, offset, random)
+    }
+
+    /// Draws one in a page of the data file, and makes it.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub(super) fn make_in(disk: &SimDisk, page: PageId, random: &mut Random) -> Result<Wound> {
+        let offset = u64::from(page.0) * PAGE + random.below(PAGE);
+        Wound::make_at(disk, "data".into(), offset, random)
+    }
+
+    fn make_at(disk: &SimDisk, file: String, offset: u64, random: &mut Random) -> Result<Wound> {
+        let handle = disk.open(&file, OpenMode::Existing)?;
         let (len, offset) = (handle.len()?, offset / SECTOR * SECTOR);
         let was_log_bytes = log_bytes(&*handle)?;
         let mut before = vec![0; SECTOR.min(len - offset) as usize];

@@ -78,6 +78,11 @@ fn design(order: Order) -> Design {
 fn run(play: &mut Play, order: Order) -> Played {
     let Design { node_bytes, pattern, insertions, at_once } = design(order);
     play.options.node_bytes = node_bytes;
+    if node_bytes == LARGE_NODE {
+        // A split or a merge logs an image of a page.
+        play.options.log.segment_bytes = 64 << 10;
+        play.options.log.capacity_bytes = 1 << 20;
+    }
     play.open()?;
     play.create_table(OTHER)?;
     play.create_table(TABLE)?;
@@ -95,7 +100,7 @@ fn run(play: &mut Play, order: Order) -> Played {
         if round % 5 == 0 {
             play.maintain()?;
         }
-        if round % 7 == 0 {
+        if round % 5 == 4 {
             play.checkpoint()?;
         }
     }

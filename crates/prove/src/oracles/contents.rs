@@ -22,7 +22,11 @@ pub fn read_state(engine: &Arc<Engine>) -> Result<State> {
     Ok(state)
 }
 
-fn read_table(engine: &Arc<Engine>, name: &str) -> Result<Rows> {
+/// What one table says.
+///
+/// # Errors
+/// What the engine says.
+pub fn read_table(engine: &Arc<Engine>, name: &str) -> Result<Rows> {
     let table = engine.open_table(name)?;
     let mut txn = engine.begin();
     txn.set_wait_limit(WaitLimit::NoWait);

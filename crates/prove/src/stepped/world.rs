@@ -23,8 +23,9 @@ use crate::{
 /// The LSN of a commit record of which nobody knows whether, and where, it stands.
 const IN_DOUBT: Lsn = Lsn::MAX;
 
-/// The engine's own upkeep is no public call; it may fail as a checkpoint may.
-pub(super) const MAINTENANCE: &str = "Database::checkpoint";
+/// The engine's own upkeep is no public call. It takes space, and locks that it does not wait for,
+/// as a write does.
+pub(super) const MAINTENANCE: &str = "Transaction::put";
 
 /// Of so many transactions one is on the table beside the workload's.
 const WITNESS_ONE_IN: u64 = 16;

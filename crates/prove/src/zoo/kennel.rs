@@ -91,6 +91,8 @@ pub(super) fn lanes_of(bug: Bug) -> &'static [Lane] {
         Bug::SlotBytesCut | Bug::SlotFreedEarly | Bug::SlotPlaceForgotten | Bug::BaseToldLate => {
             &[Slots]
         }
+        // Keys in patterns find them, and only `stepped` draws many.
+        Bug::AdoptionOnlyWhenFollowed | Bug::SplitRightHalfUnchecked => &[Stepped, Images],
         Bug::FailedWriteRepeated | Bug::EpochStartPassedBy => &[Stepped, Log],
         Bug::GhostPeeked => &[Borders],
         Bug::VictimTellsEarly

@@ -53,6 +53,12 @@ impl Tree {
             // become a branch before it is latched again.
             drop(branch);
             let leaf = L::latch(&self.pool, self.root)?;
+            let (node, place) = (Node::new(&*leaf), self.leaf_place(&leaf, key));
+            let is_still_leaf = node.is_leaf() && node.tree() == self.id;
+            if is_still_leaf && !matches!(place, Some(Place::Here | Place::Foster(_))) {
+                // A root owns all keys, so starting over would find the same for ever.
+                return Err(self.misplaced(self.root, format!("the root is a leaf, {place:?}")));
+            }
             return self.walk_leaves(at, leaf, key);
         }
         if self.hop(&branch, level, key).is_none() {
