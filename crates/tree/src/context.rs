@@ -97,10 +97,11 @@ pub trait Context {
     /// latch, so no I/O here. `reference` is opaque and 16 bytes long.
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]);
 
-    /// Remembers that the leaf of `key`, its low fence, has ghosts or is empty: after the
+    /// Remembers that the leaf of `key` has ghosts, is sparse or has a foster child: after the
     /// transaction has ended, one way or the other, a thread that does upkeep should call
-    /// [`Tree::maintain`](crate::Tree::maintain) with this key, until [`Tree::survey`] finds no
-    /// ghost there. At most once for each leaf that a transaction deletes from or scans, so it may
-    /// allocate; under a latch, so no I/O. Forgetting it costs space, and time of scans.
+    /// [`Tree::maintain`](crate::Tree::maintain) with this key, until
+    /// [`Tree::survey`](crate::Tree::survey) finds no ghost there. At most once for each leaf that
+    /// a transaction deletes from or scans, so it may allocate; under a latch, so no I/O.
+    /// Forgetting it costs space, and time of scans.
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]);
 }
