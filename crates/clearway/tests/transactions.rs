@@ -527,21 +527,26 @@ fn an_error_that_tells_what_was_read_waits_like_a_result() {
     }
 }
 
-/// Closes a cycle with another transaction, which then gives up: `tx` is the victim.
+/// Closes cycles with other transactions, until `tx` is the victim of one: the other one may find a
+/// cycle first, while it still spins.
 fn lose_a_deadlock(tx: &mut Transaction, db: &Database, t: &Table) -> clearway::Result<()> {
-    let mut other = db.begin();
-    other.put(t, "b", "other")?;
-    tx.put(t, "a", "victim")?;
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            other.put(t, "a", "other").unwrap();
-            other.rollback().unwrap();
-        });
-        while db.stats().engine.lock.waiting == 0 {
-            thread::yield_now();
-        }
-        tx.put(t, "b", "victim").map(drop)
-    })
+    for round in 0..100u8 {
+        let (a, b) = ([b'a', round], [b'b', round]);
+        let mut other = db.begin();
+        other.put(t, b, "other")?;
+        tx.put(t, a, "victim")?;
+        thread::scope(|scope| {
+            scope.spawn(move || match other.put(t, a, "other") {
+                Ok(_) => other.rollback().unwrap(),
+                Err(error) => assert!(matches!(error, Error::Deadlock { .. }), "{error}"),
+            });
+            while db.stats().engine.lock.waiting == 0 {
+                thread::yield_now();
+            }
+            tx.put(t, b, "victim").map(drop)
+        })?;
+    }
+    panic!("the other one lost each time");
 }
 
 /// A victim is rolled back in the middle of its closure; what it has read still has to be durable
