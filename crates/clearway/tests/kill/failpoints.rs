@@ -10,7 +10,7 @@ use clearway_base::failpoint::{self, Failpoint};
 use clearway_testkit::Drawn;
 
 use super::{Acknowledged, Rng, Victim, directory, options, setting};
-use crate::{child::Role, restless};
+use crate::{child::Role, patterned::order_of, restless};
 
 /// Turns of each point, unless the environment says otherwise.
 const ROUNDS: u64 = 1;
@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// Lives for a point that must be passed. Redo, for one, is passed only if the life before was cut
 /// short in the middle of its work.
 const TRIES: usize = 6;
+/// Chains of one life each for the orders of keys that the others have not loaded.
+const LATE_CHAINS_MAX: u64 = 60;
 const SIGKILL: i32 = 9;
 
 /// Where a life ends.
@@ -104,6 +106,15 @@ fn chains(rng: &mut Rng, round: u64) -> Vec<Vec<Stop>> {
     stops.chunks(CHAIN).map(<[Stop]>::to_vec).collect()
 }
 
+/// A stop at a later passage than those of the first round.
+fn late(rng: &mut Rng) -> Stop {
+    let points: Vec<Failpoint> =
+        Failpoint::ALL.iter().copied().filter(|point| early(*point) > 1).collect();
+    let point = points[rng.below(points.len() as u64) as usize];
+    let (from, to) = (early(point), passage_max(point));
+    Stop { point, passage: from + rng.below(to - from) + 1 }
+}
+
 /// A chain, and how to run it again.
 struct Chain {
     stops: Vec<Stop>,
@@ -174,8 +185,20 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
             acknowledged += chain_acknowledged;
         }
     }
+    // Lives that end early load little, so some orders have had no turn yet.
+    for _ in 0..LATE_CHAINS_MAX {
+        let Some(order) = drawn.missing_orders().into_iter().next() else { break };
+        let first = (seed + lives as u64..).find(|life| order_of(*life).name() == order).unwrap();
+        let chain = Chain { stops: vec![late(&mut rng)], seed: first };
+        let (chain_hits, chain_acknowledged, met) = chain.run();
+        drawn.merge(&met);
+        lives += 1;
+        hits += chain_hits;
+        acknowledged += chain_acknowledged;
+    }
     let points = Failpoint::ALL.len();
     println!("{drawn}");
+    assert_eq!(drawn.missing_orders(), Vec::<&str>::new(), "orders that no life has loaded");
     println!(
         "{hits} of {lives} processes died at one of {points} failpoints, {acknowledged} \
          acknowledged transactions, all found"

@@ -31,10 +31,13 @@ const NAME_LEN_MAX: usize = 200;
 /// Lives whose tables have different names.
 const LIVES: u64 = 1 << 20;
 
-/// The pattern of a life: the orders in turn.
+/// The order of a life's keys: all in turn.
+pub(crate) fn order_of(life: u64) -> Order {
+    Order::ALL[(life % Order::ALL.len() as u64) as usize]
+}
+
 fn pattern(life: u64) -> Pattern {
-    let order = Order::ALL[(life % Order::ALL.len() as u64) as usize];
-    Pattern::with_order(order, &mut Random::new(life), Limits::of_node(NODE_BYTES))
+    Pattern::with_order(order_of(life), &mut Random::new(life), Limits::of_node(NODE_BYTES))
 }
 
 /// Each life's table sorts in front of those of the lives before.

@@ -43,6 +43,10 @@ const ROW_BYTES: usize = 400;
 const LEFT_OPEN: u64 = 12;
 /// How long the database stays open.
 const DAY_MS: u64 = 120;
+/// How long the transaction that each closing finds open outlives the beginning of the closing.
+const CLOSING_MS: u64 = 30;
+/// One closing of this many waits for that transaction in vain, which takes a second.
+const PATIENT_EVERY: u64 = 16;
 
 /// Lives until killed.
 pub(crate) fn live(path: &Path, seed: u64) -> ! {
@@ -50,14 +54,13 @@ pub(crate) fn live(path: &Path, seed: u64) -> ! {
     for day in seed * 1_000.. {
         let db = open(path, Role::Restless, seed);
         say("\nopen\n");
-        let open_ended = one_day(&db, (seed, day), &mut rng);
-        exit_on_error(open_ended.map(drop));
+        exit_on_error(one_day(&db, (seed, day), &mut rng));
     }
     unreachable!("there is always another day")
 }
 
-/// Works for a while and closes; the answer is a transaction that was open at the closing.
-fn one_day(db: &Database, (life, day): (u64, u64), rng: &mut Rng) -> Result<Transaction> {
+/// Works for a while and closes while a transaction is open.
+fn one_day(db: &Database, (life, day): (u64, u64), rng: &mut Rng) -> Result<()> {
     let books = &Books::open(db)?;
     let seed = |n: u64| Rng::new(day * 31 + n);
     thread::scope(|scope| {
@@ -75,13 +78,32 @@ fn one_day(db: &Database, (life, day): (u64, u64), rng: &mut Rng) -> Result<Tran
             let key = [&pair(u64::MAX, day)[..], &index.to_be_bytes()].concat();
             tx.put(&books.batch, key, b"never committed")?;
         }
-        match db.close() {
-            // The transaction is not ended by that: the next opening undoes it.
-            Err(Error::StillInUse { transactions: 1, .. }) => Ok(tx),
-            Ok(()) => panic!("a close does not say that a transaction is open"),
-            Err(error) => Err(error),
-        }
+        close_under(db, tx, day % PATIENT_EVERY == 0)
     })
+}
+
+/// Closes while a transaction is open, which is not ended by that: the next opening undoes it. The
+/// transaction is dropped as soon as the database refuses work, or, if the closing is to wait for
+/// it in vain, afterwards.
+fn close_under(db: &Database, tx: Transaction, waits_in_vain: bool) -> Result<()> {
+    let still_in_use =
+        |closed: &Result<()>| matches!(closed, Err(Error::StillInUse { transactions: 1, .. }));
+    if waits_in_vain {
+        let closed = db.close();
+        drop(tx);
+        assert!(still_in_use(&closed), "a close that leaves a transaction open: {closed:?}");
+        return Ok(());
+    }
+    let closed = thread::scope(|scope| {
+        let closing = scope.spawn(|| db.close());
+        while db.health().is_ok() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(CLOSING_MS));
+        drop(tx);
+        closing.join().unwrap()
+    });
+    if still_in_use(&closed) { Ok(()) } else { closed }
 }
 
 /// What fails because the database was closed has not failed.

@@ -6,6 +6,7 @@ mod deadlock_methods;
 mod deadlock_retries;
 mod deadlock_victims;
 mod deadlock_wait;
+mod deleted_head;
 mod early_release_reads;
 mod elr_skew_latency;
 mod elr_tpcb_self_similar;
@@ -53,4 +54,5 @@ pub(crate) const EXPERIMENTS: &[Experiment] = &[
     elr_tpcc::EXPERIMENT,
     tatp_components::EXPERIMENT,
     key_orders::EXPERIMENT,
+    deleted_head::EXPERIMENT,
 ];

@@ -1,0 +1,169 @@
+//! Reading the first row of a table after the rows in front of it have been deleted, or their
+//! insertion has been rolled back: a queue's consumer does it all the time. Once upkeep has
+//! reclaimed the ghosts, it costs what it costs in a table where nothing was ever deleted.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use clearway::{Database, Options as DatabaseOptions, Table};
+
+use crate::{
+    callgrind::{self, Case},
+    experiment::{Experiment, Lab, Outcome},
+    report::{Claim, Findings, Grid},
+    variants::{Sample, Samples},
+};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "deleted_head",
+    source: "nothing: a promise to those who use a table as a queue",
+    shows: "once upkeep is idle, the first row behind 100,000 deleted ones is found with at most \
+            twice the instructions of the same search without deletions",
+    seconds: 0.5,
+    repetitions: 5,
+    options: Options::augment_args,
+    run,
+    cases: &CASES,
+};
+
+#[derive(Args, Debug)]
+struct Options {
+    /// Rows in front of the first, for runs of half a second; fewer in shorter ones
+    #[arg(long, default_value_t = GHOSTS, value_parser = clap::value_parser!(u64).range(1..))]
+    rows: u64,
+}
+
+const CASES: [Case; 3] = [
+    Case { name: "nothing-deleted", run: |rounds| first_rows(History::Nothing, rounds) },
+    Case { name: "deleted", run: |rounds| first_rows(History::Deleted, rounds) },
+    Case { name: "rolled-back", run: |rounds| first_rows(History::RolledBack, rounds) },
+];
+
+/// What happened in front of the first row.
+#[derive(Clone, Copy)]
+enum History {
+    Nothing,
+    Deleted,
+    RolledBack,
+}
+
+const HISTORIES: [(&str, History); 3] = [
+    ("nothing deleted", History::Nothing),
+    ("deleted", History::Deleted),
+    ("insertion rolled back", History::RolledBack),
+];
+
+const GHOSTS: u64 = 100_000;
+/// Rows behind those.
+const ROWS: u64 = 1_000;
+/// Rows of one transaction.
+const BATCH: u64 = 200;
+/// Searches that are counted.
+const ROUNDS: u64 = 20_000;
+/// A search after deletions takes at most this many times the instructions of one without.
+const TIMES_MAX: f64 = 2.0;
+const IDLE_MAX: Duration = Duration::from_secs(120);
+
+fn run(lab: &Lab<'_>) -> Outcome<Findings> {
+    let options: Options = lab.options()?;
+    let share = (lab.time.as_secs_f64() / EXPERIMENT.seconds).min(1.0);
+    let ghosts = ((options.rows as f64 * share) as u64).max(1);
+    let variants: Vec<String> = HISTORIES.iter().map(|(name, _)| name.to_string()).collect();
+    let (mut grids, mut claims) = (Vec::new(), Vec::new());
+    if callgrind::per_round(lab, &CASES[0], 1)?.is_some() {
+        let counted = Samples::take(vec!["first row".into()], variants.clone(), 1, |_, n, _| {
+            let count = callgrind::per_round(lab, &CASES[n], ROUNDS)?;
+            Ok(vec![("instructions", count.unwrap_or(f64::NAN))])
+        })?;
+        for (n, variant) in variants.iter().enumerate().skip(1) {
+            let ratio = counted.ratio(0, n, 0, "instructions").median;
+            claims.push(Claim::at_most(&format!("{variant}, instructions"), TIMES_MAX, ratio));
+        }
+        let title = "instructions of a search (counted once)";
+        grids.push(Grid { title, samples: counted, measure: "instructions", baseline: 0 });
+    }
+    let point = vec!["first row".to_string()];
+    let samples = Samples::take(point, variants, lab.repetitions, |_, variant, _| {
+        measure(HISTORIES[variant].1, ghosts, lab.time)
+    })?;
+    grids.push(Grid { title: "searches", samples, measure: "searches/s", baseline: 0 });
+    Ok(Findings { settings: vec![("rows in front", ghosts.into())], grids, claims })
+}
+
+fn prepare(history: History, ghosts: u64) -> Outcome<(Database, Table)> {
+    let options = DatabaseOptions::in_memory().cache_size(64 << 20).log_capacity(256 << 20);
+    let db = options.open("lab")?;
+    let table = db.table("queue")?;
+    put(&db, &table, ghosts..ghosts + ROWS)?;
+    match history {
+        History::Nothing => {}
+        History::Deleted => {
+            put(&db, &table, 0..ghosts)?;
+            for first in (0..ghosts).step_by(BATCH as usize) {
+                let mut rows = first..ghosts.min(first + BATCH);
+                db.transact("delete", |tx| {
+                    rows.try_for_each(|row| tx.delete(&table, row.to_be_bytes()))
+                })?;
+            }
+        }
+        History::RolledBack => {
+            let mut tx = db.begin();
+            (0..ghosts).try_for_each(|row| tx.put(&table, row.to_be_bytes(), [7; 20]).map(drop))?;
+            tx.rollback()?;
+        }
+    }
+    wait_for_upkeep(&db)?;
+    Ok((db, table))
+}
+
+fn put(db: &Database, table: &Table, rows: std::ops::Range<u64>) -> Outcome<()> {
+    for first in rows.clone().step_by(BATCH as usize) {
+        let mut batch = first..rows.end.min(first + BATCH);
+        db.transact("put", |tx| {
+            batch.try_for_each(|row| tx.put(table, row.to_be_bytes(), [7; 20]).map(drop))
+        })?;
+    }
+    Ok(())
+}
+
+/// Waits until no upkeep is pending.
+fn wait_for_upkeep(db: &Database) -> Outcome<()> {
+    let begun = Instant::now();
+    loop {
+        let engine = db.stats().engine;
+        if engine.upkeep_leaves == 0 && engine.upkeep_walks == 0 {
+            return Ok(());
+        }
+        if begun.elapsed() > IDLE_MAX {
+            return Err(format!("upkeep is still pending after {IDLE_MAX:?}").into());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Reads the first row in a transaction of its own.
+fn first_row(db: &Database, table: &Table, expected: u64) -> Outcome<()> {
+    let first = db.transact("first", |tx| tx.scan(table, ..).next().transpose())?;
+    match first {
+        Some((key, _)) if key == expected.to_be_bytes() => Ok(()),
+        other => Err(format!("row {expected} is not the first: {other:?}").into()),
+    }
+}
+
+fn measure(history: History, ghosts: u64, time: Duration) -> Outcome<Sample> {
+    let (db, table) = prepare(history, ghosts)?;
+    let (begun, mut searches) = (Instant::now(), 0);
+    while begun.elapsed() < time {
+        first_row(&db, &table, ghosts)?;
+        searches += 1;
+    }
+    Ok(vec![("searches/s", f64::from(searches) / begun.elapsed().as_secs_f64())])
+}
+
+fn first_rows(history: History, rounds: u64) -> Outcome<()> {
+    let (db, table) = prepare(history, GHOSTS)?;
+    (0..rounds).try_for_each(|_| first_row(&db, &table, GHOSTS))
+}
