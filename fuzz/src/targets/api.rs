@@ -124,23 +124,25 @@ impl World {
                 match result {
                     Ok(()) if !map.contains_key(&key) => drop(map.insert(key, value)),
                     Err(Error::DuplicateKey) if map.contains_key(&key) => {}
+                    Err(Error::LogFull { .. }) => return self.give_up(),
                     other => return Err(format!("insert: {other:?}")),
                 }
             }
-            2 | 3 => {
-                let replaced = txn.put(&table, &key, &value).map_err(|error| error.to_string())?;
-                if replaced != map.insert(key, value).is_some() {
-                    return Err("put misjudged what was there".into());
-                }
-            }
+            2 | 3 => match txn.put(&table, &key, &value) {
+                Ok(replaced) if replaced == map.insert(key, value).is_some() => {}
+                Err(Error::LogFull { .. }) => return self.give_up(),
+                other => return Err(format!("put: {other:?}")),
+            },
             4 => match txn.update(&table, &key, &value) {
                 Ok(()) if map.contains_key(&key) => drop(map.insert(key, value)),
                 Err(Error::NotFound) if !map.contains_key(&key) => {}
+                Err(Error::LogFull { .. }) => return self.give_up(),
                 other => return Err(format!("update: {other:?}")),
             },
             5 => match txn.delete(&table, &key) {
                 Ok(()) if map.remove(&key).is_some() => {}
                 Err(Error::NotFound) if !map.contains_key(&key) => {}
+                Err(Error::LogFull { .. }) => return self.give_up(),
                 other => return Err(format!("delete: {other:?}")),
             },
             6 | 7 => {
