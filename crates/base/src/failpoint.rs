@@ -2,14 +2,13 @@
 //! kill tests can end the process exactly there.
 //!
 //! Without the feature `zoo`, which only the harness turns on, passing a failpoint is nothing, and
-//! no trace of any of this is left in the engine. With it, `CLEARWAY_FAILPOINT=name:7` kills the
-//! process when it passes that point for the seventh time: with `SIGKILL`, as everybody would who
-//! wants it dead, so nothing unwinds, nothing is flushed, and no other thread has a last word.
+//! no trace of any of this is left in the engine. With it, a passage calls the handler that the
+//! process has installed, if any. The one that kills is in the crate `clearway-testkit`.
 
 /// Defines the failpoints, each with its name and what has just happened there.
 macro_rules! failpoints {
     ($($point:ident $name:literal $what:literal)*) => {
-        /// A place where the process can be killed.
+        /// A place where a test can do something to the process.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Failpoint {
             $(#[doc = $what] $point,)*
@@ -19,7 +18,7 @@ macro_rules! failpoints {
             /// All of them.
             pub const ALL: &'static [Failpoint] = &[$(Failpoint::$point),*];
 
-            /// The name by which `CLEARWAY_FAILPOINT` asks for it.
+            /// The name by which tests ask for it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Failpoint::$point => $name,)*
@@ -118,10 +117,12 @@ failpoints! {
 /// Whether this build has failpoints.
 pub const ARE_OPEN: bool = cfg!(feature = "zoo");
 
-/// Passes `point`; does not return if the process is to die there, this time.
+/// Passes `point`: calls the handler, if one is installed, which need not return.
 #[cfg(feature = "zoo")]
 pub fn pass(point: Failpoint) {
-    armed::pass(point);
+    if let Some(handler) = HANDLER.get() {
+        handler(point);
+    }
 }
 
 /// Passes `point`: nothing.
@@ -130,65 +131,16 @@ pub fn pass(point: Failpoint) {
 pub const fn pass(_point: Failpoint) {}
 
 #[cfg(feature = "zoo")]
-mod armed {
-    use std::sync::{Mutex, OnceLock, PoisonError};
+static HANDLER: std::sync::OnceLock<fn(Failpoint)> = std::sync::OnceLock::new();
 
-    use rustix::process::{Signal, getpid, kill_process};
-
-    use super::Failpoint;
-
-    /// The point that the environment names, and the passages that are still allowed.
-    struct Armed {
-        point: Failpoint,
-        left: Mutex<u64>,
-    }
-
-    impl Armed {
-        /// A line that cannot be read ends the process as well, so that no test passes by it.
-        fn from_environment() -> Option<Armed> {
-            let line = std::env::var("CLEARWAY_FAILPOINT").ok()?;
-            let armed = Armed::parse(&line);
-            assert!(armed.is_some(), "CLEARWAY_FAILPOINT={line} is not `name:passage`");
-            armed
-        }
-
-        fn parse(line: &str) -> Option<Armed> {
-            let (name, passage) = line.split_once(':')?;
-            let point = Failpoint::ALL.iter().copied().find(|point| point.name() == name)?;
-            let left = passage.parse().ok().filter(|passage| *passage > 0)?;
-            Some(Armed { point, left: Mutex::new(left) })
-        }
-    }
-
-    pub(super) fn pass(point: Failpoint) {
-        static ARMED: OnceLock<Option<Armed>> = OnceLock::new();
-        let Some(armed) = ARMED.get_or_init(Armed::from_environment) else { return };
-        if armed.point != point {
-            return;
-        }
-        let mut left = armed.left.lock().unwrap_or_else(PoisonError::into_inner);
-        *left = left.saturating_sub(1);
-        if *left == 0 {
-            // The signal is delivered before the call returns; the loop is for the compiler.
-            let _ = kill_process(getpid(), Signal::KILL);
-            loop {
-                std::thread::park();
-            }
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_point_and_a_passage_are_read() {
-            let armed = Armed::parse("copies-safe:7").unwrap();
-            assert_eq!(armed.point, Failpoint::CopiesSafe);
-            assert_eq!(armed.left.into_inner().unwrap(), 7);
-            for line in ["copies-safe", "copies-safe:0", "copies-safe:x", "nowhere:1", ""] {
-                assert!(Armed::parse(line).is_none(), "{line:?}");
-            }
-        }
-    }
+/// Has `handler` called at each passage from now on, in the thread that passes the failpoint and
+/// under whatever latches it holds.
+///
+/// # Panics
+/// If the process has a handler already, or the build has no failpoints ([`ARE_OPEN`]).
+pub fn install(handler: fn(Failpoint)) {
+    #[cfg(feature = "zoo")]
+    assert!(HANDLER.set(handler).is_ok(), "failpoints have a handler already");
+    #[cfg(not(feature = "zoo"))]
+    panic!("no failpoint calls {handler:?} in a build without the feature zoo");
 }

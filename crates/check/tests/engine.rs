@@ -5,6 +5,7 @@ use clearway_check::{
     check, format,
     workload::{self, EngineStore, Settings, Workload},
 };
+use clearway_testkit::disk::DelayedDisk;
 
 fn record_and_check(options: Options, settings: &Settings) {
     let database = options.open("test").unwrap();
@@ -34,7 +35,7 @@ fn histories_in_memory_are_strictly_serializable() {
 fn histories_with_slow_flushes_are_strictly_serializable() {
     for (seed, workload) in Workload::ALL.into_iter().enumerate() {
         let delay = std::time::Duration::from_millis(1);
-        let options = Options::in_memory().cache_size(8 << 20).log_delay(delay);
+        let options = Options::new().on_disk(DelayedDisk::in_memory(delay)).cache_size(8 << 20);
         record_and_check(options, &Settings::new(workload, seed as u64 + 10, 800));
     }
 }

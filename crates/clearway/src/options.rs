@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Result};
-use clearway_disk::{DelayedDisk, Disk, MemoryDisk, OsDisk};
+use clearway_disk::{Disk, MemoryDisk, OsDisk};
 use clearway_lock::{LockOptions, RangeProtocol, WaitLimit};
 use clearway_log::{Consolidation, GroupPolicy, Strategy};
 use clearway_sync::Process;
@@ -44,7 +44,6 @@ const LOG_FILE_MAX: u64 = 16 << 20;
 pub struct Options {
     pub(crate) engine: EngineOptions,
     storage: Storage,
-    log_delay: Option<Duration>,
     pub(crate) attempts: u32,
     pub(crate) mode: CommitMode,
     pub(crate) time_one_in: u32,
@@ -119,7 +118,6 @@ impl Options {
         Options {
             engine,
             storage: Storage::Directory,
-            log_delay: None,
             attempts: ATTEMPTS_DEFAULT,
             mode: CommitMode::default(),
             time_one_in: TIME_ONE_IN_DEFAULT,
@@ -141,7 +139,7 @@ impl Options {
         Options::new().on_disk(Arc::new(MemoryDisk::new()))
     }
 
-    /// A database on any disk: simulated, failing, watched.
+    /// A database on any disk: simulated, failing, watched, delayed.
     #[doc(hidden)]
     pub fn on_disk(mut self, disk: Arc<dyn Disk>) -> Options {
         self.storage = Storage::Given(disk);
@@ -295,12 +293,6 @@ impl Options {
         self
     }
 
-    /// For experiments: every flush of the log takes at least this long, as on a slower device.
-    pub fn log_delay(mut self, delay: Duration) -> Options {
-        self.log_delay = (!delay.is_zero()).then_some(delay);
-        self
-    }
-
     /// For experiments: how the lock manager waits and what it does about deadlocks.
     #[doc(hidden)]
     pub fn locks(mut self, change: impl FnOnce(&mut LockOptions)) -> Options {
@@ -354,10 +346,6 @@ impl Options {
                 let directory = Arc::new(OsDisk::open_dir(path.as_ref(), create)?);
                 (Arc::clone(&directory) as Arc<dyn Disk>, Some(directory))
             }
-        };
-        let disk = match self.log_delay {
-            Some(delay) => Arc::new(DelayedDisk::new(disk, delay)),
-            None => disk,
         };
         Database::start(disk, directory, self).map_err(in_users_words)
     }

@@ -206,8 +206,9 @@ mod tests {
     use std::time::Duration;
 
     use clearway_base::{Epoch, TxnId};
-    use clearway_disk::{DelayedDisk, MemoryDisk};
+    use clearway_disk::MemoryDisk;
     use clearway_log::{Log, LogOptions, Record, record_bytes};
+    use clearway_testkit::disk::DelayedDisk;
 
     use super::*;
     use crate::{CommitMode, statistics::Statistics};

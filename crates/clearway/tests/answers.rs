@@ -19,6 +19,7 @@ use std::{
 };
 
 use clearway::{Database, Error, Options, Pending, PipelineOptions, Result, Table, Transaction};
+use clearway_testkit::disk::DelayedDisk;
 
 const ROWS: usize = 3;
 const THREADS: u64 = 4;
@@ -242,19 +243,20 @@ impl Run {
 
 #[test]
 fn nothing_that_was_read_is_told_before_it_is_durable() {
-    run_with(Options::in_memory());
+    run_with(Options::new());
 }
 
 /// Where a retry does not lock first what its lost attempt has read, it does not meet the tags of
 /// that a second time.
 #[test]
 fn nothing_that_a_lost_attempt_has_read_is_told_before_it_is_durable() {
-    run_with(Options::in_memory().retries_lock_first(false));
+    run_with(Options::new().retries_lock_first(false));
 }
 
 fn run_with(options: Options) {
     let options = options.cache_size(8 << 20).attempts(2);
-    let db = options.log_delay(Duration::from_millis(10)).open("answers").unwrap();
+    let disk = DelayedDisk::in_memory(Duration::from_millis(10));
+    let db = options.on_disk(disk).open("answers").unwrap();
     let table = db.table("t").unwrap();
     let zero = 0u64.to_be_bytes();
     let fill =

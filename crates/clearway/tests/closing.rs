@@ -4,7 +4,8 @@
 use std::{collections::BTreeSet, io::ErrorKind, sync::Arc, thread, time::Duration};
 
 use clearway::{Database, Error, Options, Table};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_disk::{Disk, MemoryDisk};
+use clearway_testkit::disk::{DelayedDisk, Faults, FaultyDisk, Lasting, Operation};
 
 /// A disk that stays when its database is gone.
 fn options(disk: &MemoryDisk) -> Options {
@@ -13,7 +14,8 @@ fn options(disk: &MemoryDisk) -> Options {
 
 /// As [`options`], on a disk whose log takes `millis` for each flush.
 fn slow(disk: &MemoryDisk, millis: u64) -> Options {
-    options(disk).log_delay(Duration::from_millis(millis))
+    let delayed = DelayedDisk::new(disk.clone(), Duration::from_millis(millis));
+    options(disk).on_disk(Arc::new(delayed))
 }
 
 fn start(options: Options) -> (Database, Table) {

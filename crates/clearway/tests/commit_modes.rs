@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use clearway::{CommitMode, Database, EarlyRelease, Error, GroupPolicy, Options, Table};
-use clearway_disk::{CrashImage, SimDisk, SimOptions};
+use clearway_testkit::disk::{CrashImage, DelayedDisk, SimDisk, SimOptions};
 
 /// Row `n`, and the number of rows in the row `last`, in one transaction.
 fn append(db: &Database, table: &Table, n: u64) {
@@ -80,8 +80,8 @@ fn a_durable_commit_is_kept_whatever_follows() {
 
 #[test]
 fn an_error_that_tells_what_was_read_is_held_back_and_holds_up_nobody() {
-    let slow = Options::in_memory().cache_size(8 << 20).log_delay(Duration::from_millis(100));
-    let db = slow.open("slow").unwrap();
+    let disk = DelayedDisk::in_memory(Duration::from_millis(100));
+    let db = Options::new().on_disk(disk).cache_size(8 << 20).open("slow").unwrap();
     let table = db.table("t").unwrap();
     let first = db.submit("insert", |tx| tx.insert(&table, b"key", b"")).unwrap();
     match db.submit("again", |tx| tx.insert(&table, b"key", b"")) {
@@ -108,8 +108,8 @@ fn medians(db: &Database, name: &str) -> [Duration; 3] {
 fn timings_tell_the_flush_from_the_locks() {
     const DELAY: Duration = Duration::from_millis(5);
     for early_release in [EarlyRelease::All, EarlyRelease::None] {
-        let slow = Options::in_memory().cache_size(8 << 20).log_delay(DELAY).time_one_in(1);
-        let db = slow.early_release(early_release).open("slow").unwrap();
+        let slow = Options::new().on_disk(DelayedDisk::in_memory(DELAY)).cache_size(8 << 20);
+        let db = slow.time_one_in(1).early_release(early_release).open("slow").unwrap();
         let table = db.table("t").unwrap();
         (1..=20).for_each(|n| append(&db, &table, n));
         let [lock_hold, flush_wait, latency] = medians(&db, "append");

@@ -4,7 +4,8 @@
 use std::{io::ErrorKind, sync::Arc};
 
 use clearway::{Database, Error, Options};
-use clearway_disk::{Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 
 /// A database on a disk that fails as planned, and the options to open what is left of it.
 fn faulty() -> (Database, Faults, Options) {

@@ -21,6 +21,7 @@ use clearway_sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
+use clearway_testkit::disk::DelayedDisk;
 
 /// No child needs longer, on a machine that does other things besides.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -53,7 +54,8 @@ struct Everything {
 impl Everything {
     /// All of it, and what was begun is not finished: the log takes 100 ms for each flush.
     fn of(directory: &Path) -> Result<Everything> {
-        let database = options().log_delay(Duration::from_millis(100)).open(directory)?;
+        let disk = DelayedDisk::in_directory(directory, Duration::from_millis(100))?;
+        let database = options().on_disk(disk).open(directory)?;
         let table = database.table("t")?;
         database.transact("first", |tx| tx.put(&table, "first", "1"))?;
         let mut transaction = database.begin_as("interactive");

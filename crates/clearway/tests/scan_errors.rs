@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use clearway::{Database, Error, LockWait, Options, Result, Table, Transaction};
+use clearway_testkit::disk::DelayedDisk;
 
 /// Three rows, of which another transaction has the second.
 fn rows() -> (Database, Table, Transaction) {
-    let options = Options::in_memory().cache_size(8 << 20);
-    let db = options.log_delay(Duration::from_millis(1)).open("scans").unwrap();
+    let disk = DelayedDisk::in_memory(Duration::from_millis(1));
+    let db = Options::new().on_disk(disk).cache_size(8 << 20).open("scans").unwrap();
     let t = db.table("t").unwrap();
     let fill = |tx: &mut Transaction| (0..3u8).try_for_each(|n| tx.insert(&t, [n], "row"));
     db.transact("fill", fill).unwrap();

@@ -16,9 +16,15 @@ use clearway_sync::{
 use clearway::{
     Database, Direction, Error, LockWait, Options, Table, Transaction, TypeStats, prefix,
 };
+use clearway_testkit::disk::DelayedDisk;
 
 fn memory() -> Database {
     Options::in_memory().cache_size(8 << 20).open("test").unwrap()
+}
+
+/// A database in memory each of whose log flushes takes at least `flush`.
+fn slow(flush: Duration) -> Options {
+    Options::new().on_disk(DelayedDisk::in_memory(flush)).cache_size(8 << 20)
 }
 
 fn with_table() -> (Database, Table) {
@@ -410,8 +416,7 @@ fn a_pending_result_can_be_polled_waited_for_and_awaited() {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
-    let options = Options::in_memory().cache_size(8 << 20);
-    let db = options.log_delay(Duration::from_millis(20)).open("test").unwrap();
+    let db = slow(Duration::from_millis(20)).open("test").unwrap();
     let t = db.table("t").unwrap();
 
     let mut polled = db.submit("poll", |tx| tx.put(&t, b"a", b"1")).unwrap();
@@ -448,8 +453,7 @@ fn a_pending_result_can_be_polled_waited_for_and_awaited() {
 
 #[test]
 fn a_result_is_not_shown_before_the_log_is_durable() {
-    let options = Options::in_memory().cache_size(8 << 20);
-    let db = options.log_delay(Duration::from_millis(60)).open("test").unwrap();
+    let db = slow(Duration::from_millis(60)).open("test").unwrap();
     let t = db.table("t").unwrap();
     let started = Instant::now();
     let mut writer = db.submit("write", |tx| tx.put(&t, b"k", b"v")).unwrap();
@@ -494,7 +498,7 @@ fn interactive_transactions_cross_threads() {
 
 #[test]
 fn an_error_that_tells_what_was_read_waits_like_a_result() {
-    let slow = || Options::in_memory().cache_size(8 << 20).log_delay(Duration::from_millis(60));
+    let slow = || slow(Duration::from_millis(60));
     let db = slow().open("").unwrap();
     let t = db.table("t").unwrap();
     type Body = fn(&mut Transaction, &Table) -> clearway::Result<()>;
@@ -555,8 +559,8 @@ fn lose_a_deadlock(tx: &mut Transaction, db: &Database, t: &Table) -> clearway::
 fn a_victims_answers_wait_for_what_it_has_read() {
     for what in ["conflict", "panic", "next attempt"] {
         let attempts = if what == "next attempt" { 2 } else { 1 };
-        let options = Options::in_memory().cache_size(8 << 20).attempts(attempts);
-        let db = options.log_delay(Duration::from_millis(150)).open("victims").unwrap();
+        let options = slow(Duration::from_millis(150)).attempts(attempts);
+        let db = options.open("victims").unwrap();
         let t = db.table("t").unwrap();
         let writer = db.submit("writer", |tx| tx.put(&t, b"k", b"v")).unwrap();
         let mut read = None;

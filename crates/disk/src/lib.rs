@@ -1,5 +1,4 @@
-//! Files behind one trait: the operating system's, memory, wrappers that delay or fail, and a
-//! simulation.
+//! Files behind one trait: the operating system's, and memory.
 //!
 //! All I/O of the engine goes through [`Disk`] (one database directory) and [`File`] (one file in
 //! it). Nothing above this crate knows which disk it runs on, and no other crate of the engine
@@ -9,9 +8,8 @@
 //! | --- | --- |
 //! | [`OsDisk`] | a directory of the operating system, direct I/O where the file system allows it |
 //! | [`MemoryDisk`] | tests and databases that need not outlive the process; crash images |
-//! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
-//! | [`FaultyDisk`] | any disk that fails, stalls or is watched as a test has planned |
-//! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
+//!
+//! Disks that delay, fail or crash on purpose are in the crate `clearway-testkit`.
 //!
 //! [`pack`] and [`unpack`] turn a directory into one string of bytes and back.
 //!
@@ -30,27 +28,15 @@
 //! - D6. Bytes that were never written, below the length, read as zeros.
 
 mod aligned_buf;
-mod delayed;
 mod disk;
-mod faulty;
 mod memory;
-mod name;
+pub mod name;
 mod os;
 mod packed;
-mod sim;
-
-#[cfg(test)]
-mod tests;
 
 pub use aligned_buf::{AlignedBuf, IO_ALIGNMENT};
-pub use delayed::DelayedDisk;
 pub use disk::{Disk, File, OpenMode};
-pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
 pub use memory::MemoryDisk;
 pub use name::LOCK_FILE;
 pub use os::OsDisk;
 pub use packed::{pack, unpack};
-pub use sim::{
-    CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,
-    SimOperation, SimOptions,
-};

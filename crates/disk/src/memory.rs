@@ -30,7 +30,7 @@ use clearway_sync::{
     plain,
 };
 
-use crate::{Disk, File, OpenMode, name, sim::random};
+use crate::{Disk, File, OpenMode, name};
 
 /// A database directory in memory. Clones share the contents.
 #[derive(Clone)]
@@ -271,12 +271,25 @@ impl Disk for MemoryDisk {
 
     fn random(&self) -> Result<u64> {
         let Shared { number, drawn, .. } = &*self.0;
-        Ok(random::draw(*number, drawn.fetch_add(1, Ordering::Relaxed))) // only uniqueness matters
+        Ok(draw(*number, drawn.fetch_add(1, Ordering::Relaxed))) // only uniqueness matters
     }
 
     fn path(&self) -> PathBuf {
         PathBuf::from(":memory:")
     }
+}
+
+/// The `nth` number that a disk gives out. The steps and constants are those of SplitMix64 (Steele,
+/// Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+fn draw(disk: u64, nth: u64) -> u64 {
+    const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |word: u64| {
+        let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        word ^ (word >> 31)
+    };
+    let seed = mix(mix(disk ^ WEYL).wrapping_add(WEYL)) ^ mix(nth.wrapping_mul(WEYL));
+    mix(seed.wrapping_add(WEYL))
 }
 
 /// Holds the directory until it is dropped.

@@ -1,4 +1,4 @@
-//! The names of files within a database directory.
+//! The names of files within a database directory, for those who implement a [`Disk`](crate::Disk).
 
 use std::{io, path::Path};
 
@@ -8,7 +8,10 @@ use clearway_base::{Error, Result};
 pub const LOCK_FILE: &str = "LOCK";
 
 /// Refuses names that could reach outside the directory. `directory` is for the message.
-pub(crate) fn check(directory: &Path, name: &str) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Io`] of the kind `InvalidInput`.
+pub fn check(directory: &Path, name: &str) -> Result<()> {
     let plain =
         |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
     if name.split('/').all(plain) {
@@ -19,12 +22,15 @@ pub(crate) fn check(directory: &Path, name: &str) -> Result<()> {
 }
 
 /// As [`check`], but `""` stands for the database directory itself.
-pub(crate) fn check_dir(directory: &Path, name: &str) -> Result<()> {
+///
+/// # Errors
+/// As [`check`].
+pub fn check_dir(directory: &Path, name: &str) -> Result<()> {
     if name.is_empty() { Ok(()) } else { check(directory, name) }
 }
 
 /// The directory part of a name, `""` if it has none.
-pub(crate) fn parent(name: &str) -> &str {
+pub fn parent(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(dir, _)| dir)
 }
 

@@ -21,7 +21,7 @@
 //! An owner finds a lock it already has in the bucket, not in a private map: the bucket must be
 //! visited anyway for any other lock, and costs the same however many locks are held.
 //!
-//! Measured with `examples/lock_speed.rs` under callgrind (November 2026): 143 instructions to
+//! Measured with `benches/lock_speed.rs` under callgrind (November 2026): 143 instructions to
 //! hash, take and release a range lock with a commit, 92 to hash and ask again for one that is
 //! held; 142 to take and release an intent lock, 35 to ask for one that is held, 140 a transaction
 //! for the database's. Inherited intent locks cost 278 and those in the lock table 423, alone; the

@@ -15,9 +15,10 @@ use std::{
 };
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_disk::{Disk, MemoryDisk};
 use clearway_log::{Log, LogOptions, LogReader, Record, Strategy, record_bytes};
 use clearway_sync::{schedules::check, thread};
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use scenario::{body, insert};
 
 const SEGMENT: u64 = 8 << 10;

@@ -12,8 +12,9 @@ use std::{
 };
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_disk::{Disk, MemoryDisk};
 use clearway_log::{Log, LogOptions, Record, SEAL_BYTES_MAX, record_bytes};
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use scenario::*;
 
 fn files(disk: &Arc<dyn Disk>) -> Vec<String> {

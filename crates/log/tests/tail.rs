@@ -5,8 +5,9 @@ mod scenario;
 use std::sync::{Arc, Mutex, mpsc};
 
 use clearway_base::{Epoch, Error, Lsn, LsnSpan, SECTOR_SIZE, TxnId};
-use clearway_disk::{Disk, Faults, FaultyDisk, MemoryDisk, OpenMode, Operation};
+use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::{Log, LogOptions, LogReader, Record};
+use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use scenario::*;
 
 const SECTOR: u64 = SECTOR_SIZE as u64;

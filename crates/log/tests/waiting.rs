@@ -12,9 +12,10 @@ use std::{
 };
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_disk::{Disk, MemoryDisk};
 use clearway_log::{GroupPolicy, Log, LogOptions, LogReader, Record};
 use clearway_sync::block_on;
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use scenario::*;
 
 fn faulty() -> (MemoryDisk, Faults, Arc<dyn Disk>) {

@@ -222,7 +222,7 @@ mod tests {
     /// A batch that takes longer than a thread in need has patience is waited for.
     #[test]
     fn slow_batch_is_waited_for() {
-        use clearway_disk::{Faults, FaultyDisk, Operation};
+        use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
         let (faults, options) = (
             Faults::new(),
             PoolOptions {

@@ -11,8 +11,9 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId};
-use clearway_disk::{Disk, Event, Faults, FaultyDisk, Lasting, MemoryDisk, OpenMode, Operation};
+use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_testkit::disk::{Event, Faults, FaultyDisk, Lasting, Operation};
 use support::*;
 
 fn overwrite(disk: &MemoryDisk, name: &str, at: u64, bytes: &[u8]) {

@@ -13,8 +13,9 @@ use std::{
 };
 
 use clearway_base::{Lsn, PAGE_SIZE, PageId};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, OpenMode, Operation};
+use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use support::*;
 
 const PAGE: PageId = PageId(3);

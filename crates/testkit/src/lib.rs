@@ -1,5 +1,8 @@
-//! What the tests of all layers share: the generator of numbers, and the generator of key and value
-//! patterns. It depends on no part of the engine, so every crate can use it in its tests.
+//! What the tests of all layers share: the generator of numbers, the generator of key and value
+//! patterns, the disks that delay, fail and crash, and death at a failpoint. It depends on the
+//! vocabulary, the synchronization and the files of the engine (`base`, `sync`, `disk`) and on no
+//! part above them, so every crate above can use it in its unit tests. Those three use it in
+//! `tests/` only: a unit test would meet two copies of its own crate.
 //!
 //! A database meets keys in patterns: counters, newest-first indexes, queues. Random keys find
 //! other bugs than these do, and no test should choose its own few. So there is one generator:
@@ -14,8 +17,10 @@
 //!
 //! Everything is a function of the pattern: the same seed gives the same bytes on every machine.
 
+pub mod disk;
 mod drawn;
 pub mod errors;
+pub mod failpoint;
 mod lengths;
 mod order;
 mod pattern;

@@ -3,7 +3,8 @@
 mod double;
 
 use clearway_base::{Error, PageId};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, OpenMode, Operation};
+use clearway_disk::{Disk, OpenMode};
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use clearway_tree::{LeafHint, ReadIntent};
 use double::Database;
 

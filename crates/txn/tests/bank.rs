@@ -12,7 +12,8 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_disk::{Faults, FaultyDisk, MemoryDisk};
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::{Faults, FaultyDisk};
 use clearway_txn::{Engine, EngineOptions, Table};
 
 use rig::{Rng, check, contents, open, open_with, options, seeds};

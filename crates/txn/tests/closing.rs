@@ -11,7 +11,8 @@ use std::{
 };
 
 use clearway_base::Error;
-use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions};
 
 #[test]

@@ -11,8 +11,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
 use clearway_sync::Mutex;
+use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, Table};
 
 use rig::{Contents, Rng, check, commit, contents, open, open_with, options, put, start};

@@ -12,8 +12,9 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn};
-use clearway_disk::{Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
 use clearway_lock::WaitLimit;
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{EarlyRelease, Engine, EngineOptions, Table, Transaction};
 

@@ -220,12 +220,13 @@ fn crashes_in_recovery_add_epochs_and_recovery_knows_them_all() {
     let mut others = Vec::new();
     for round in 0..12u32 {
         others.push(image.fork());
-        let faults = clearway_disk::Faults::new();
-        let faulty = clearway_disk::FaultyDisk::new(image.clone(), faults.clone());
+        let faults = clearway_testkit::disk::Faults::new();
+        let faulty = clearway_testkit::disk::FaultyDisk::new(image.clone(), faults.clone());
         // The epoch's first group passes; of the recovery's others, none does.
         let passes = 1 + u64::from(round % 2);
-        let (operation, kind) = (clearway_disk::Operation::Sync, std::io::ErrorKind::Other);
-        let lasting = clearway_disk::Lasting::Forever;
+        let (operation, kind) =
+            (clearway_testkit::disk::Operation::Sync, std::io::ErrorKind::Other);
+        let lasting = clearway_testkit::disk::Lasting::Forever;
         faults.fail(operation, "log/0000000000000000", passes + 1, kind, lasting);
         let opened = Engine::open(Arc::new(faulty), options());
         assert!(opened.is_err(), "round {round}");

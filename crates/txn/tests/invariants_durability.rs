@@ -22,11 +22,12 @@ use std::{
 };
 
 use clearway_base::{Error, Lsn, PAGE_SIZE};
-use clearway_disk::{DelayedDisk, Event, Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
 use clearway_lock::WaitLimit;
 use clearway_log::{Log, LogOptions};
 use clearway_pool::PoolOptions;
 use clearway_sync::Mutex;
+use clearway_testkit::disk::{DelayedDisk, Event, Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
 use rig::{Rng, check, commit, contents, open_with, options, put, read_all};

@@ -10,8 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clearway_base::{Error, Result};
-use clearway_disk::{Faults, FaultyDisk, MemoryDisk};
+use clearway_disk::MemoryDisk;
 use clearway_lock::{LockOptions, WaitLimit};
+use clearway_testkit::disk::{Faults, FaultyDisk};
 use clearway_tree::Direction::{self, Ascending as UP, Descending as DOWN};
 use clearway_tree::{ReadIntent, TreeReport};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};

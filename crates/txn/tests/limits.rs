@@ -5,8 +5,9 @@ mod rig;
 use std::sync::Arc;
 
 use clearway_base::{Error, PAGE_SIZE};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, OpenMode, Operation};
+use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::LogOptions;
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use clearway_txn::{Creation, Engine, EngineOptions, Table};
 
 use rig::{check, commit, contents, get, open, open_with, options, put, start};

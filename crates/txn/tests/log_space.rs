@@ -12,8 +12,9 @@ use std::{
 };
 
 use clearway_base::{Error, LogKeeper, Result};
-use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
 use clearway_log::LogOptions;
+use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table};
 use rig::{check, open_with, options};
 

@@ -6,9 +6,10 @@ mod rig;
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, PageId, Result};
-use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
 use clearway_log::{Record, record_bytes};
 use clearway_sync::{Mutex, thread};
+use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table};
 use rig::{Contents, Rng, check, commit, contents, open, open_with, options};
 

@@ -15,9 +15,10 @@ use std::{
 };
 
 use clearway_base::{Error, PAGE_SIZE};
-use clearway_disk::{Disk, Faults, FaultyDisk, Lasting, MemoryDisk, OpenMode, Operation};
+use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_lock::LockOptions;
 use clearway_log::LogOptions;
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Table};
 

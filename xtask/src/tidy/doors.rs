@@ -120,6 +120,7 @@ mod tests {
             "crates/log/tests/a.rs",
             "crates/log/src/a/tests.rs",
             "crates/clearway/examples/bank.rs",
+            "crates/log/benches/a.rs",
         ] {
             assert!(lines(path, text).is_empty(), "{path}");
         }

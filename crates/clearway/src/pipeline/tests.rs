@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use clearway_disk::{CrashImage, Fault, SimDisk, SimOptions};
+use clearway_testkit::disk::{CrashImage, DelayedDisk, Fault, SimDisk, SimOptions};
 
 use super::*;
 use crate::{Options, Table};
@@ -56,8 +56,8 @@ fn every_client_is_told_its_own_result() {
 
 #[test]
 fn results_of_one_agent_come_in_order_and_in_batches() {
-    let options = Options::in_memory().cache_size(8 << 20).log_delay(Duration::from_millis(5));
-    let db = options.open("slow").unwrap();
+    let disk = DelayedDisk::in_memory(Duration::from_millis(5));
+    let db = Options::new().on_disk(disk).cache_size(8 << 20).open("slow").unwrap();
     let table = db.table("t").unwrap();
     let pipeline = start(&db, 1);
     let (sender, results) = mpsc::channel();

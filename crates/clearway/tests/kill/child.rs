@@ -8,6 +8,7 @@ use std::{
 
 use clearway::{Database, Error, Options, Pending, Result};
 use clearway_sync::thread;
+use clearway_testkit::failpoint;
 
 use crate::{
     bank::{ACCOUNTS, BATCH, Books, Rng, Transfer, pair},
@@ -73,6 +74,7 @@ pub(crate) fn options(role: Role, seed: u64) -> Options {
 /// Plays the role that the environment names, if any; then it does not return.
 pub(crate) fn run_if_asked() {
     let Some(role) = Role::asked() else { return };
+    failpoint::arm_from_environment();
     let path = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let seed = std::env::var(SEED).unwrap().parse().unwrap();
     if role == Role::Restless {

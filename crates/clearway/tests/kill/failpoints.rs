@@ -48,7 +48,8 @@ impl Stop {
 
     /// Runs a child until it dies here, or for as long as patience lasts; whether it did.
     fn live(self, path: &Path, seed: u64, told: &mut Acknowledged) -> bool {
-        let wrapper = ["env".to_string(), format!("CLEARWAY_FAILPOINT={self}")];
+        let wrapper =
+            ["env".to_string(), format!("{}={self}", clearway_testkit::failpoint::VARIABLE)];
         let victim = Victim::start_under(&wrapper, path, Role::Restless, seed);
         let status = victim.die(told, PATIENCE);
         if let Some(status) = status {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clearway::{Database, Options};
+use clearway_testkit::disk::DelayedDisk;
 use clearway_workloads::{ClearwayStore, Plan, Usage, drive};
 
 use super::{
@@ -76,16 +77,25 @@ pub(crate) fn run<B: Bench>(bench: &B) -> Outcome {
 }
 
 fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
-    let options = if args.memory { Options::in_memory() } else { Options::new() };
+    let cannot = || format!("cannot open {place}");
+    let delay = args.log_delay;
+    let options = match (args.memory, delay.is_zero()) {
+        (true, true) => Options::in_memory(),
+        (false, true) => Options::new(),
+        (true, false) => Options::new().on_disk(DelayedDisk::in_memory(delay)),
+        (false, false) => {
+            let disk = DelayedDisk::in_directory(place.path(), delay).doing(cannot)?;
+            Options::new().on_disk(disk)
+        }
+    };
     options
         .cache_size(args.cache)
         .log_capacity(args.log_capacity)
         .commit_mode(args.commit.into())
         .early_release(args.early_release.into())
-        .log_delay(args.log_delay)
         .linger(args.linger)
         .open(place.path())
-        .doing(|| format!("cannot open {place}"))
+        .doing(cannot)
 }
 
 fn processors() -> usize {

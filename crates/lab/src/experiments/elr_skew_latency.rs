@@ -116,7 +116,7 @@ fn measure(
 ) -> Outcome<Sample> {
     let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
     let skew = if point.zipf > 0.0 { Skew::Zipf(point.zipf) } else { Skew::Uniform };
-    let (store, bank) = runs::bank(way.options(point.flush()), scale, skew)?;
+    let (store, bank) = runs::bank(way.options(), point.flush(), scale, skew)?;
     let (sample, _) = runs::measure(&store, &bank, &way.plan(lab, options.clients, repetition))?;
     Ok(sample)
 }

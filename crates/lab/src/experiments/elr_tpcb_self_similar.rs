@@ -112,8 +112,8 @@ fn measure(
     repetition: u32,
 ) -> Outcome<Sample> {
     let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
-    let database = way.options(Duration::from_micros(options.flush));
-    let (store, bank) = runs::bank(database, scale, Skew::SelfSimilar(point.h))?;
+    let flush = Duration::from_micros(options.flush);
+    let (store, bank) = runs::bank(way.options(), flush, scale, Skew::SelfSimilar(point.h))?;
     let (sample, _) = runs::measure(&store, &bank, &way.plan(lab, point.clients, repetition))?;
     Ok(sample)
 }

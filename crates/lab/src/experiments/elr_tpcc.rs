@@ -120,7 +120,7 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
         ("the paper's setting", runs::PAPER_DISK.into()),
         ("the paper's new-orders", "1.31 times as many".into()),
     ];
-    let image = Image::load(KEPT.options(Duration::ZERO).cache_size(CACHE), |store| {
+    let image = Image::load(KEPT.options().cache_size(CACHE), |store| {
         Tpcc::prepare(store, options.scale(), TpccMix::Standard, 2, &|_| true).map(drop)
     })?;
     let points = points();
@@ -148,8 +148,9 @@ fn measure(
     way: &Way,
     repetition: u32,
 ) -> Outcome<Sample> {
-    let database = way.options(Duration::from_micros(options.flush)).cache_size(CACHE);
-    let store = image.open(database)?;
+    let database = way.options().cache_size(CACHE);
+    let flush = Duration::from_micros(options.flush);
+    let store = image.open(database, flush)?;
     let tpcc = Tpcc::prepare(&store, options.scale(), mix, 1, &|_| true)?;
     let (sample, commits) =
         runs::measure(&store, &tpcc, &way.plan(lab, options.clients, repetition))?;

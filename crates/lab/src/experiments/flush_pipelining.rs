@@ -105,8 +105,8 @@ fn measure(
     let way = &WAYS[variant];
     let mode = if variant == LAZY_AT { CommitMode::Lazy } else { CommitMode::Durable };
     let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
-    let database = way.options(flush).commit_mode(mode);
-    let (store, bank) = runs::bank(database, scale, Skew::Uniform)?;
+    let database = way.options().commit_mode(mode);
+    let (store, bank) = runs::bank(database, flush, scale, Skew::Uniform)?;
     let each = if way.commit == Commit::Blocking { 1 } else { options.in_flight };
     let plan = way.plan(lab, options.clients * each, repetition);
     let before = Usage::now();

@@ -99,8 +99,8 @@ fn measure(
     repetition: u32,
 ) -> Outcome<Sample> {
     let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
-    let database = way.options(Duration::from_micros(options.flush));
-    let (store, bank) = runs::bank(database.time_one_in(1), scale, Skew::Uniform)?;
+    let (database, flush) = (way.options(), Duration::from_micros(options.flush));
+    let (store, bank) = runs::bank(database.time_one_in(1), flush, scale, Skew::Uniform)?;
     let outcome = drive(&store, &bank, &way.plan(lab, clients, repetition), &mut |_| true)?;
     let timings = store.database().timings();
     let timings = timings.iter().find(|timings| timings.name == "tpcb");

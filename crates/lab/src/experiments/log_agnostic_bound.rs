@@ -103,7 +103,7 @@ fn measure(
     repetition: u32,
 ) -> Outcome<Sample> {
     let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
-    let (store, bank) = runs::bank(way.options(flush), scale, Skew::Uniform)?;
+    let (store, bank) = runs::bank(way.options(), flush, scale, Skew::Uniform)?;
     let each = if way.commit == Commit::Blocking { 1 } else { options.in_flight };
     let (sample, _) =
         runs::measure(&store, &bank, &way.plan(lab, options.clients * each, repetition))?;

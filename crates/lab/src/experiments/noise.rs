@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::Options as DatabaseOptions;
-use clearway_disk::{DelayedDisk, MemoryDisk};
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::DelayedDisk;
 use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, Workload, drive};
 
 use crate::{

@@ -9,7 +9,8 @@
 use std::{sync::Arc, time::Duration};
 
 use clearway::{EarlyRelease, Options as DatabaseOptions};
-use clearway_disk::{DelayedDisk, MemoryDisk};
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::DelayedDisk;
 use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, Workload, drive};
 
 use crate::{
@@ -52,13 +53,12 @@ pub(super) fn names(ways: &[Way]) -> Vec<String> {
 }
 
 impl Way {
-    /// A database in memory whose log takes so long.
-    pub(super) fn options(&self, flush: Duration) -> DatabaseOptions {
+    /// A database in memory that ends transactions in this way.
+    pub(super) fn options(&self) -> DatabaseOptions {
         DatabaseOptions::in_memory()
             .cache_size(64 << 20)
             .log_capacity(256 << 20)
             .early_release(self.release)
-            .log_delay(flush)
     }
 
     /// So many clients for the lab's time, with the same draws for all variants of a repetition.
@@ -84,29 +84,32 @@ impl Image {
         load: impl FnOnce(&ClearwayStore) -> clearway::Result<()>,
     ) -> Outcome<Image> {
         let disk = MemoryDisk::new();
-        let options = options.log_delay(Duration::ZERO).on_disk(Arc::new(disk.clone()));
-        let store = ClearwayStore::new(options.open("lab")?);
+        let store = ClearwayStore::new(options.on_disk(Arc::new(disk.clone())).open("lab")?);
         load(&store)?;
         store.database().close()?;
         Ok(Image(disk))
     }
 
-    /// A database of its own with these contents and options.
-    pub(super) fn open(&self, options: DatabaseOptions) -> Outcome<ClearwayStore> {
-        Ok(ClearwayStore::new(options.on_disk(Arc::new(self.0.fork())).open("lab")?))
+    /// A database of its own with these contents and options, each flush of whose log takes at
+    /// least `flush`.
+    pub(super) fn open(&self, options: DatabaseOptions, flush: Duration) -> Outcome<ClearwayStore> {
+        let disk = DelayedDisk::new(self.0.fork(), flush);
+        Ok(ClearwayStore::new(options.on_disk(Arc::new(disk)).open("lab")?))
     }
 }
 
-/// A new bank on a database with these options. It is loaded before the log becomes slow.
+/// A new bank on a database with these options. It is loaded before each flush of the log takes
+/// `flush`.
 pub(super) fn bank(
     options: DatabaseOptions,
+    flush: Duration,
     scale: TpcbScale,
     skew: Skew,
 ) -> Outcome<(ClearwayStore, Tpcb<ClearwayStore>)> {
     let image = Image::load(options.clone(), |store| {
         Tpcb::prepare(store, scale, skew, 1, &|_| true).map(drop)
     })?;
-    let store = image.open(options)?;
+    let store = image.open(options, flush)?;
     let bank = Tpcb::prepare(&store, scale, skew, 1, &|_| true)?;
     Ok((store, bank))
 }

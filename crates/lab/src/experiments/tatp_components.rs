@@ -91,7 +91,7 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
         ("median flush in µs", flush.into()),
         ("the paper's setting", paper.into()),
     ];
-    let image = Image::load(KEPT.options(Duration::ZERO).cache_size(CACHE), |store| {
+    let image = Image::load(KEPT.options().cache_size(CACHE), |store| {
         Tatp::prepare(store, scale, None, 2, &|_| true).map(drop)
     })?;
     let names = options.clients.iter().map(|clients| format!("{clients} clients")).collect();
@@ -114,8 +114,9 @@ fn measure(
     repetition: u32,
 ) -> Outcome<Sample> {
     let (_, way, strategy) = VARIANTS[variant];
-    let database = way.options(Duration::from_micros(options.flush)).cache_size(CACHE);
-    let store = image.open(database.log_strategy(strategy))?;
+    let database = way.options().cache_size(CACHE);
+    let flush = Duration::from_micros(options.flush);
+    let store = image.open(database.log_strategy(strategy), flush)?;
     let scale = TatpScale { subscribers: options.subscribers };
     let only = Some(TatpTransaction::UpdateLocation);
     let tatp = Tatp::prepare(&store, scale, only, 1, &|_| true)?;

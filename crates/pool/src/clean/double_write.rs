@@ -398,7 +398,8 @@ mod tests {
     /// for written there.
     #[test]
     fn whole_pages_of_a_batch_that_is_not_through_are_written_again() {
-        use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+        use clearway_disk::MemoryDisk;
+        use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
         let (memory, faults) = (MemoryDisk::with_crashes(), Faults::new());
         let disk = FaultyDisk::new(memory.clone(), faults.clone());
         let data = DataFile::open(&disk).unwrap();
@@ -421,7 +422,8 @@ mod tests {
     /// write in place would have no copy.
     #[test]
     fn pages_that_a_batch_has_not_reached_are_left_alone() {
-        use clearway_disk::{Faults, FaultyDisk, Lasting, MemoryDisk, Operation};
+        use clearway_disk::MemoryDisk;
+        use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
         let faults = Faults::new();
         let disk = FaultyDisk::new(MemoryDisk::new(), faults.clone());
         let data = DataFile::open(&disk).unwrap();

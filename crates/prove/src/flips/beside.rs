@@ -10,7 +10,7 @@ use std::{
 };
 
 use clearway_base::{PAGE_SIZE, PageId, Result};
-use clearway_disk::SimDisk;
+use clearway_testkit::disk::SimDisk;
 use clearway_txn::Engine;
 
 use super::{

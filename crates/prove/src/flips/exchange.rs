@@ -2,7 +2,8 @@
 //! the same way, and then each log must be refused beside the other's data.
 
 use clearway_base::{Error, Result};
-use clearway_disk::{CrashImage, Disk, OpenMode, SimDisk};
+use clearway_disk::{Disk, OpenMode};
+use clearway_testkit::disk::{CrashImage, SimDisk};
 
 use super::{
     judge::{Outcome, check_typed},

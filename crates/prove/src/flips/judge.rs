@@ -1,7 +1,7 @@
 //! What came of a wound.
 
 use clearway_base::{Error, Lsn};
-use clearway_disk::SimDisk;
+use clearway_testkit::disk::SimDisk;
 
 use super::{
     beside, exchange,

@@ -3,8 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use clearway_base::{PageId, Result};
-use clearway_disk::{CrashImage, Disk, SimDisk};
+use clearway_disk::Disk;
 use clearway_testkit::Pattern;
+use clearway_testkit::disk::{CrashImage, SimDisk};
 use clearway_txn::{Creation, Engine, EngineOptions};
 
 use super::beside::{self, Owners};

@@ -3,7 +3,8 @@
 //! A second reading of `docs/log-format.md`, with none of the log's code.
 
 use clearway_base::{Result, SECTOR_SIZE, crc32c, crc32c_append};
-use clearway_disk::{Disk, File, OpenMode, SimDisk};
+use clearway_disk::{Disk, File, OpenMode};
+use clearway_testkit::disk::SimDisk;
 
 const HEADER: usize = 32;
 const SEAL: u8 = 0xF0;

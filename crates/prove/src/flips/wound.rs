@@ -1,7 +1,8 @@
 //! What is changed, and where.
 
 use clearway_base::{PAGE_SIZE, PageId, Result, SECTOR_SIZE};
-use clearway_disk::{Disk, File, OpenMode, SimDisk};
+use clearway_disk::{Disk, File, OpenMode};
+use clearway_testkit::disk::SimDisk;
 
 use super::seals::{Seal, log_bytes};
 use crate::random::Random;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use clearway_disk::CrashImage;
+use clearway_testkit::disk::CrashImage;
 
 /// What is done at an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use clearway_base::{Error, Result};
-use clearway_disk::{CrashImage, Disk, SimDisk};
+use clearway_disk::Disk;
 use clearway_lock::WaitLimit;
+use clearway_testkit::disk::{CrashImage, SimDisk};
 use clearway_txn::{Creation, Engine, EngineOptions};
 
 use super::tape::{Cut, Moment, Standing, Tape};

@@ -1,6 +1,6 @@
 //! The other half: the disk fails at an operation, and the engine lives, or stops itself.
 
-use clearway_disk::CrashImage;
+use clearway_testkit::disk::CrashImage;
 
 use super::{damage::Failure, examine::Expected, play::Planned, stage::Performance, tape::Cut};
 use crate::oracles::Verdict;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clearway_disk::{CrashImage, SimDisk};
 use clearway_testkit::Drawn;
+use clearway_testkit::disk::{CrashImage, SimDisk};
 
 use super::{
     damage::{Damage, FAILURES},

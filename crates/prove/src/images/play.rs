@@ -7,7 +7,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use clearway_base::{Error, Lsn, Result};
-use clearway_disk::{CrashImage, Disk, Fault, Lasting, ReadFault, ReadWhen, SimDisk};
+use clearway_disk::Disk;
+use clearway_testkit::disk::{CrashImage, Fault, Lasting, ReadFault, ReadWhen, SimDisk};
 use clearway_testkit::errors::{self, Circumstances};
 use clearway_txn::{Creation, Engine, EngineOptions, Table};
 

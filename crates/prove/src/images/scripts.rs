@@ -3,7 +3,7 @@
 //! Each is a fixed sequence of calls on one thread. Nodes are tiny, so that a few dozen keys split,
 //! adopt and merge; the log is tiny, so that segments are filled and recycled.
 
-use clearway_disk::CrashImage;
+use clearway_testkit::disk::CrashImage;
 
 use super::{
     play::{Play, Played},

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use clearway_disk::SimDisk;
+use clearway_testkit::disk::SimDisk;
 
 use super::tape::{Moment, Standing};
 

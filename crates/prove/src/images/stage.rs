@@ -1,8 +1,8 @@
 //! A script on a kind of disk, and what one run of it gives: every operation at which the power may
 //! go, and what must be known to judge what is left.
 
-use clearway_disk::{MetadataMode, SimDisk, SimOptions};
 use clearway_testkit::Pattern;
+use clearway_testkit::disk::{MetadataMode, SimDisk, SimOptions};
 use clearway_txn::EngineOptions;
 
 use super::{

@@ -10,8 +10,9 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use clearway_base::Result;
-use clearway_disk::{Disk, Fault, File, OpenMode, SimDisk};
+use clearway_disk::{Disk, File, OpenMode};
 use clearway_sync::Mutex;
+use clearway_testkit::disk::{Fault, SimDisk};
 
 use crate::oracles::Bounds;
 

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use clearway_base::{Error, Result};
-use clearway_disk::{CrashImage, Disk, Fault, PowerCut, SimDisk};
+use clearway_disk::Disk;
+use clearway_testkit::disk::{CrashImage, Fault, PowerCut, SimDisk};
 use clearway_txn::Engine;
 
 use super::{

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use clearway_base::Error;
-use clearway_disk::{Fault, Lasting, PowerCut, ReadFault, ReadWhen, SimOperation};
+use clearway_testkit::disk::{Fault, Lasting, PowerCut, ReadFault, ReadWhen, SimOperation};
 
 use super::{tell, world::World};
 use crate::oracles::{Oracle, Verdict, Violation};

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use clearway_base::{Error, Lsn};
-use clearway_disk::{MetadataMode, SimDisk, SimOptions};
 use clearway_lock::AbsoluteMode;
+use clearway_testkit::disk::{MetadataMode, SimDisk, SimOptions};
 use clearway_txn::{Engine, Table};
 
 use super::{

@@ -9,8 +9,9 @@ use std::{
     thread,
 };
 
-use clearway_disk::{Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_disk::MemoryDisk;
 use clearway_sync::Mutex;
+use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, Table};
 
 use crate::{

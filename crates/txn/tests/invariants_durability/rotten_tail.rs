@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clearway_base::Error;
-use clearway_disk::{CrashImage, Fault, SimDisk, SimOptions};
+use clearway_testkit::disk::{CrashImage, Fault, SimDisk, SimOptions};
 use clearway_txn::{Engine, EngineOptions};
 
 const SECTOR: usize = 512;

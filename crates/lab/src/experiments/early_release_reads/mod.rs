@@ -25,7 +25,8 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::{EarlyRelease, Options as DatabaseOptions};
-use clearway_disk::{DelayedDisk, MemoryDisk};
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::DelayedDisk;
 use clearway_workloads::{ClearwayStore, Commit, Plan, Workload, drive};
 use serde_json::Value;
 
@@ -132,11 +133,11 @@ fn run(lab: &Lab<'_>) -> Outcome<Findings> {
 }
 
 fn open(early_release: EarlyRelease, flush: Duration) -> Outcome<ClearwayStore> {
-    let db = DatabaseOptions::in_memory()
+    let db = DatabaseOptions::new()
+        .on_disk(DelayedDisk::in_memory(flush))
         .cache_size(256 << 20)
         .log_capacity(256 << 20)
         .early_release(early_release)
-        .log_delay(flush)
         .open("lab")?;
     Ok(ClearwayStore::new(db))
 }

@@ -26,7 +26,8 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::{EarlyRelease, Options as DatabaseOptions, RangeProtocol};
-use clearway_disk::{DelayedDisk, MemoryDisk};
+use clearway_disk::MemoryDisk;
+use clearway_testkit::disk::DelayedDisk;
 use clearway_workloads::{ClearwayStore, Commit, Plan, drive};
 
 use crate::{
@@ -142,12 +143,12 @@ fn measure(
     protocol: RangeProtocol,
     repetition: u32,
 ) -> Outcome<Sample> {
-    let db = DatabaseOptions::in_memory()
+    let db = DatabaseOptions::new()
+        .on_disk(DelayedDisk::in_memory(Duration::from_micros(options.flush)))
         .cache_size(32 << 20)
         .log_capacity(256 << 20)
         .early_release(EarlyRelease::None)
         .range_protocol(protocol)
-        .log_delay(Duration::from_micros(options.flush))
         .open("lab")?;
     let store = ClearwayStore::new(db.clone());
     let Point { tellers, hits, span, write } = *point;

@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use clearway_disk::{Disk, Faults, FaultyDisk, MemoryDisk, Operation};
+use clearway_disk::{Disk, MemoryDisk};
+use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 
 use clearway_sync::Mutex;
 

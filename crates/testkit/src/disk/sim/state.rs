@@ -16,8 +16,9 @@ use super::{
     fault::{Plan, PowerCut, SimEvent, SimOperation, Verdict},
     image::Image,
     names::{Directories, FileId, NameChange},
-    random::{Draws, mix},
+    random::Draws,
 };
+use crate::mix;
 
 pub(super) type Observer = Arc<dyn Fn(&SimEvent<'_>) + Send + Sync>;
 

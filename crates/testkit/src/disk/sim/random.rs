@@ -3,19 +3,14 @@
 //! A draw depends on the seed and on what it is for, never on how many draws came before: one more
 //! fault in a plan changes no other outcome of the same run.
 
-/// The steps of Weyl's sequence and the mixing constants are those of SplitMix64 (Steele, Lea and
-/// Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+use crate::mix;
+
+/// The step of Weyl's sequence is that of SplitMix64 (Steele, Lea and Flood, *Fast Splittable
+/// Pseudorandom Number Generators*, 2014).
 const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Spreads every bit of `word` over all bits of the result.
-pub(super) fn mix(word: u64) -> u64 {
-    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    word ^ (word >> 31)
-}
-
 /// The `number`th identifying number that a disk of this seed gives out.
-pub(crate) fn draw(seed: u64, number: u64) -> u64 {
+pub(super) fn draw(seed: u64, number: u64) -> u64 {
     Draws::new(mix(seed ^ WEYL), number).next()
 }
 

@@ -1,8 +1,8 @@
 //! What the pool's operations cost.
 //!
 //! ```text
-//! cargo run --release -p clearway-pool --example pool_speed            # everything
-//! valgrind --tool=callgrind … pool_speed optimistic 1000000            # one hit operation
+//! cargo bench -p clearway-pool --bench pool_speed               # everything
+//! valgrind --tool=callgrind … pool_speed optimistic 1000000     # one hit operation
 //! ```
 //!
 //! Hits are measured on one thread over resident pages; misses with data ten times the cache, on
@@ -178,7 +178,9 @@ fn resident_bytes_of_process() -> u64 {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo bench` adds `--bench`.
+    let arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    let arguments: Vec<String> = arguments.collect();
     let wal = Arc::new(NoLog(AtomicU64::new(1)));
     let pool = Pool::open(&MemoryDisk::new(), wal, PoolOptions::default()).unwrap();
     for id in 0..HOT_PAGES {

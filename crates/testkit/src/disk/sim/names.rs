@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::name;
+use clearway_disk::name;
 
 /// The number of a file, which it keeps when it is renamed.
 pub(super) type FileId = usize;

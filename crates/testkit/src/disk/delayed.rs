@@ -6,15 +6,14 @@
 
 use std::{
     num::NonZeroU64,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use clearway_base::Result;
+use clearway_disk::{Disk, File, MemoryDisk, OpenMode, OsDisk};
 use clearway_sync::thread;
-
-use crate::{Disk, File, OpenMode};
 
 /// Files whose names start with this are delayed.
 const DELAYED_PREFIX: &str = "log/";
@@ -30,6 +29,23 @@ impl<D: Disk> DelayedDisk<D> {
     /// Delays the log flushes of `inner`. Zero delays nothing.
     pub fn new(inner: D, delay: Duration) -> DelayedDisk<D> {
         DelayedDisk { inner, delay }
+    }
+}
+
+impl DelayedDisk<MemoryDisk> {
+    /// A new disk in memory with delayed log flushes, as a database takes it.
+    pub fn in_memory(delay: Duration) -> Arc<DelayedDisk<MemoryDisk>> {
+        Arc::new(DelayedDisk::new(MemoryDisk::new(), delay))
+    }
+}
+
+impl DelayedDisk<OsDisk> {
+    /// The directory at `path`, which is made if it is missing, with delayed log flushes.
+    pub fn in_directory(
+        path: impl AsRef<Path>,
+        delay: Duration,
+    ) -> Result<Arc<DelayedDisk<OsDisk>>> {
+        Ok(Arc::new(DelayedDisk::new(OsDisk::open_dir(path, true)?, delay)))
     }
 }
 
@@ -151,7 +167,6 @@ impl File for DelayedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemoryDisk;
 
     #[test]
     fn only_log_flushes_are_delayed() {

@@ -2,10 +2,10 @@
 
 use std::io::ErrorKind;
 
+use clearway_disk::MemoryDisk;
 use clearway_sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
-use crate::MemoryDisk;
 
 fn disk_with_file(name: &str) -> (MemoryDisk, Faults, Arc<dyn File>) {
     let memory = MemoryDisk::with_crashes();

@@ -1,5 +1,5 @@
 //! How fast is the log here? Run by hand, on a quiet machine:
-//! `cargo run --release -p clearway-log --example log_speed`.
+//! `cargo bench -p clearway-log --bench log_speed`.
 //!
 //! Prints, for each strategy: nanoseconds of an insert, commits per second of pipelined clients,
 //! commits per second of blocking threads, and the latency of a lone committer beside that of a raw
@@ -22,7 +22,9 @@ const RUN: Duration = Duration::from_millis(700);
 
 fn main() -> Result<()> {
     let default = || env::temp_dir().join(format!("clearway-log-speed-{}", std::process::id()));
-    let dir = env::args().nth(1).map_or_else(default, PathBuf::from);
+    // `cargo bench` adds `--bench`.
+    let given = env::args().skip(1).find(|argument| argument != "--bench");
+    let dir = given.map_or_else(default, PathBuf::from);
     for strategy in Strategy::ALL {
         println!("{strategy:?}");
         for threads in [1, 2] {

@@ -4,7 +4,8 @@
 //!
 //! ```
 //! use std::io::ErrorKind;
-//! use clearway_disk::{Disk, FaultyDisk, Faults, Lasting, MemoryDisk, OpenMode, Operation};
+//! use clearway_disk::{Disk, MemoryDisk, OpenMode};
+//! use clearway_testkit::disk::{FaultyDisk, Faults, Lasting, Operation};
 //!
 //! let faults = Faults::new();
 //! let disk = FaultyDisk::new(MemoryDisk::new(), faults.clone());
@@ -23,9 +24,8 @@
 use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
 use clearway_base::{Error, Result};
+use clearway_disk::{Disk, File, OpenMode};
 use clearway_sync::Mutex;
-
-use crate::{Disk, File, OpenMode};
 
 /// The kinds of operation that can be made to fail, and are counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,7 +2,7 @@
 //! read, in a tree of three levels. One thread; the log is a counter.
 //!
 //! ```text
-//! cargo run --release -p clearway-tree --example point_speed [-- OPERATIONS [get-put|insert|read]]
+//! cargo bench -p clearway-tree --bench point_speed [-- OPERATIONS [get-put|insert|read]]
 //! ```
 //! `valgrind --tool=callgrind --toggle-collect='point_speed::get_put' …` counts the instructions of
 //! one kind of work.
@@ -99,7 +99,9 @@ impl Context for Transaction {
 const RECORDS: u64 = 200_000;
 
 fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo bench` adds `--bench`.
+    let arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    let arguments: Vec<String> = arguments.collect();
     let operations: u64 = arguments.first().map_or(1_000_000, |n| n.parse().expect("a number"));
     let only = arguments.get(1).map(String::as_str);
     let log = Arc::new(Counter::default());

@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf, sync::Arc};
 
 use clearway_base::{Error, Result};
+use clearway_disk::{Disk, File, OpenMode, name};
 
 use super::{
     Shared, SimDisk,
@@ -11,7 +12,6 @@ use super::{
     random,
     state::{Extent, State, failure, path},
 };
-use crate::{Disk, File, OpenMode, name};
 
 fn event(operation: SimOperation, name: &str) -> SimEvent<'_> {
     SimEvent { number: 0, operation, name, offset: 0, len: 0, bytes: &[], failed: false }

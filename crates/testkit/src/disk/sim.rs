@@ -5,7 +5,8 @@
 //! which disks do, at an operation of a given number, so that a test meets each of them.
 //!
 //! ```
-//! use clearway_disk::{CrashImage, Disk, Fault, OpenMode, PowerCut, SimDisk, SimOptions};
+//! use clearway_disk::{Disk, OpenMode};
+//! use clearway_testkit::disk::{CrashImage, Fault, PowerCut, SimDisk, SimOptions};
 //!
 //! let disk = SimDisk::new(7, SimOptions::default());
 //! let file = disk.open("data", OpenMode::Create)?;
@@ -52,7 +53,7 @@ mod fault;
 mod files;
 mod image;
 mod names;
-pub(crate) mod random;
+mod random;
 mod read;
 mod state;
 
@@ -64,6 +65,7 @@ use std::{io, sync::Arc};
 use clearway_base::{Error, Result};
 use clearway_sync::Mutex;
 
+use crate::mix;
 pub use crash::CrashImage;
 pub use fault::{Fault, PowerCut, ReadFault, ReadWhen, SimEvent, SimOperation};
 use names::FileId;
@@ -163,7 +165,7 @@ impl SimDisk {
     /// operations.
     pub fn reboot(&self) -> SimDisk {
         let state = self.0.state.lock();
-        let seed = random::mix(state.seed ^ random::mix(state.operations));
+        let seed = mix(state.seed ^ mix(state.operations));
         Self::with(crash::crash(&state, CrashImage::Random(seed)))
     }
 

@@ -22,9 +22,10 @@ use super::{
     contents::{Change, Contents, Unsynced, UnsyncedWrite, sectors},
     image::Image,
     names::{Directories, FileId},
-    random::{Draws, mix},
+    random::Draws,
     state::State,
 };
+use crate::mix;
 
 /// Which of the unsynced changes a crash keeps. Changes are numbered in the order in which they
 /// were made. In [`MetadataMode::Ext4Ordered`] changes of names and lengths end before the first

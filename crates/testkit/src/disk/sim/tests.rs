@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, io};
 
 use clearway_base::SECTOR_SIZE;
+use clearway_disk::{Disk, File, OpenMode};
 
 use super::{random::Draws, *};
-use crate::{Disk, File, Lasting, OpenMode};
+use crate::disk::Lasting;
 
 mod crashes;
 mod faults;

@@ -3,10 +3,10 @@
 use std::{io, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 use clearway_base::{Error, Result};
+use clearway_disk::{AlignedBuf, Disk, File, MemoryDisk, OpenMode, OsDisk};
+use clearway_testkit::disk::{DelayedDisk, Faults, FaultyDisk, MetadataMode, SimDisk, SimOptions};
 
-use crate::*;
-
-/// Runs `body` on every disk of this crate, each empty.
+/// Runs `body` on every disk, those of the test kit included, each empty.
 fn on_every_disk(body: impl Fn(&dyn Disk)) {
     let dir = tempfile::tempdir().unwrap();
     let open = |name: &str| OsDisk::open_dir(dir.path().join(name), true).unwrap();

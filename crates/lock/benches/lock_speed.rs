@@ -2,8 +2,8 @@
 //! waiters behind one hot key.
 //!
 //! ```text
-//! cargo run --release -p clearway-lock --example lock_speed            # nanoseconds
-//! valgrind --tool=callgrind lock_speed four                            # instructions, one case
+//! cargo bench -p clearway-lock --bench lock_speed      # nanoseconds
+//! valgrind --tool=callgrind … lock_speed four          # instructions, one case
 //! ```
 
 use std::{env, hint::black_box, thread, time::Instant};
@@ -151,7 +151,8 @@ fn resident_bytes() -> Option<u64> {
 }
 
 fn main() {
-    let chosen = env::args().nth(1);
+    // `cargo bench` adds `--bench`.
+    let chosen = env::args().skip(1).find(|argument| argument != "--bench");
     // First: memory that another case has given back would not be counted.
     if chosen.is_none()
         && let Some(bytes) = bytes_of_a_lock()

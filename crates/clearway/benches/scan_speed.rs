@@ -2,7 +2,7 @@
 //! thread; everything in memory.
 //!
 //! ```text
-//! cargo run --release -p clearway --example scan_speed [-- SCANS]
+//! cargo bench -p clearway --bench scan_speed [-- SCANS]
 //! ```
 //! `valgrind --tool=callgrind --toggle-collect='scan_speed::up*' …` counts the instructions of one
 //! kind of scan; divided by scans and rows it is what a row costs.
@@ -15,7 +15,9 @@ const RECORDS: u64 = 20_000;
 const ROWS: usize = 200;
 
 fn main() -> Result<()> {
-    let scans = std::env::args().nth(1).map_or(10_000, |n| n.parse().expect("a number"));
+    // `cargo bench` adds `--bench`.
+    let given = std::env::args().skip(1).find(|argument| argument != "--bench");
+    let scans = given.map_or(10_000, |n| n.parse().expect("a number"));
     let db = Options::in_memory().cache_size(64 << 20).open("")?;
     let rows = db.table("rows")?;
     for first in (0..RECORDS).step_by(1000) {

@@ -5,7 +5,7 @@ use std::{fmt, io};
 use clearway_base::Error;
 
 use super::random::Draws;
-use crate::Lasting;
+use crate::disk::Lasting;
 
 /// What a call on a simulated disk does to it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

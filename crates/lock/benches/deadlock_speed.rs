@@ -3,7 +3,7 @@
 //! many waiters on one row is looking for deadlocks.
 //!
 //! ```text
-//! cargo run --release -p clearway-lock --example deadlock_speed
+//! cargo bench -p clearway-lock --bench deadlock_speed
 //! valgrind --tool=callgrind deadlock_speed row       # then: callgrind_annotate, share of `look`
 //! ```
 
@@ -155,7 +155,8 @@ fn one_row(deadlocks: DeadlockMethod, waiters: u64) -> f64 {
 
 fn main() {
     let digests = DeadlockMethod::Dreadlocks(Digests::default());
-    if let Some(what) = env::args().nth(1) {
+    // `cargo bench` adds `--bench`.
+    if let Some(what) = env::args().skip(1).find(|argument| argument != "--bench") {
         let method = if what == "digests" { digests } else { DeadlockMethod::Search };
         println!("one row, 1024 waiters: {:.1} µs", one_row(method, 1024));
         return;
