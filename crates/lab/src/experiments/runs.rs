@@ -6,15 +6,16 @@
 //! just as many (what the locks alone are worth), and with commits pipelined, where a thread for
 //! each processor serves all clients.
 
-use std::{sync::Arc, time::Duration};
+use std::{cell::OnceCell, sync::Arc, time::Duration};
 
 use clearway::{EarlyRelease, Options as DatabaseOptions};
 use clearway_disk::{DelayedDisk, MemoryDisk};
 use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, Workload, drive};
 
 use crate::{
-    experiment::{Lab, Outcome},
+    experiment::{Experiment, Outcome, Run},
     machine,
+    report::Findings,
     variants::Sample,
 };
 
@@ -36,7 +37,7 @@ pub(super) const EARLY: Way =
 /// Locks go early, and threads go on to other clients.
 pub(super) const PIPELINED: Way =
     Way { name: "early, pipelined", release: EarlyRelease::All, commit: Commit::Pipelined };
-/// Nobody waits for the log at all: what no safe system can do better.
+/// Nothing waits for the log at all: what no safe system can do better.
 pub(super) const AGNOSTIC: Way =
     Way { name: "log-agnostic", release: EarlyRelease::All, commit: Commit::Unawaited };
 
@@ -46,13 +47,20 @@ pub(super) const PAPER_DISK_US: u64 = 5_882;
 pub(super) const PAPER_DISK: &str = "64 hardware threads; a hard disk of 170 flushes a second, one \
                                      at a time: here as long each, and two may be under way";
 
-/// The names of some ways.
-pub(super) fn names(ways: &[Way]) -> Vec<String> {
-    ways.iter().map(|way| way.name.to_string()).collect()
+/// The papers' baseline, early release with as many threads, and early release with pipelined
+/// commits, which the papers' figures do not have.
+pub(super) const RELEASES: [Way; 3] = [KEPT, EARLY, PIPELINED];
+/// The place of the baseline, and of early release alone, among these.
+pub(super) const BASELINE: usize = 0;
+pub(super) const RELEASED: usize = 1;
+
+/// Ways as the variants of a grid.
+pub(super) fn variants<const N: usize>(ways: [Way; N]) -> [(&'static str, Way); N] {
+    ways.map(|way| (way.name, way))
 }
 
 impl Way {
-    /// A database in memory whose log takes so long.
+    /// A database in memory whose log flushes take at least `flush`.
     pub(super) fn options(&self, flush: Duration) -> DatabaseOptions {
         DatabaseOptions::in_memory()
             .cache_size(64 << 20)
@@ -61,20 +69,42 @@ impl Way {
             .log_delay(flush)
     }
 
-    /// So many clients for the lab's time, with the same draws for all variants of a repetition.
-    pub(super) fn plan(&self, lab: &Lab<'_>, clients: u32, repetition: u32) -> Plan {
-        let (commit, seed) = (self.commit, u64::from(repetition));
-        Plan { clients, threads: None, commit, duration: lab.time, seed }
+    /// This number of clients, with the same draws for all variants of a repetition.
+    pub(super) fn plan<E: Experiment>(&self, run: &Run<'_, E>, clients: u32) -> Plan {
+        let (commit, seed) = (self.commit, u64::from(run.repetition));
+        Plan { clients, threads: None, commit, duration: run.lab.time, seed }
+    }
+
+    /// The same where a client that does not wait has `in_flight` transactions under way.
+    pub(super) fn plan_in_flight<E: Experiment>(
+        &self,
+        run: &Run<'_, E>,
+        clients: u32,
+        in_flight: u32,
+    ) -> Plan {
+        let each = if self.commit == Commit::Blocking { 1 } else { in_flight };
+        self.plan(run, clients * each)
     }
 }
 
-/// How long a flush takes that is asked to take so long, for the settings.
-pub(super) fn flush_in_truth(flush: Duration) -> Outcome<String> {
-    let p50 = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), flush))?;
-    Ok(format!("{p50:.0} (asked for: {})", flush.as_micros()))
+impl Findings {
+    /// The size of a bank, as a setting.
+    pub(super) fn bank_setting(&mut self, scale: TpcbScale) {
+        self.setting("branches", scale.branches);
+        self.setting("accounts of each", scale.accounts_per_branch);
+    }
+
+    /// How long a flush really takes that is asked to take `flush`, as a setting.
+    pub(super) fn flush_setting(&mut self, flush: Duration) -> Outcome<()> {
+        let p50 = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), flush))?;
+        let truth = format!("{p50:.0} (asked for: {})", flush.as_micros());
+        self.setting("median flush in µs", truth);
+        Ok(())
+    }
 }
 
 /// A loaded database. Each run has a copy, so that none finds what another one left.
+#[derive(Clone)]
 pub(super) struct Image(MemoryDisk);
 
 impl Image {
@@ -97,6 +127,17 @@ impl Image {
     }
 }
 
+/// The image in `cell`, which `load` makes when it is needed first.
+pub(super) fn get_or_load(
+    cell: &OnceCell<Image>,
+    load: impl FnOnce() -> Outcome<Image>,
+) -> Outcome<&Image> {
+    match cell.get() {
+        Some(image) => Ok(image),
+        None => load().map(|image| cell.get_or_init(|| image)),
+    }
+}
+
 /// A new bank on a database with these options. It is loaded before the log becomes slow.
 pub(super) fn bank(
     options: DatabaseOptions,
@@ -109,6 +150,17 @@ pub(super) fn bank(
     let store = image.open(options)?;
     let bank = Tpcb::prepare(&store, scale, skew, 1, &|_| true)?;
     Ok((store, bank))
+}
+
+/// Runs TPC-B on a bank of its own.
+pub(super) fn measure_bank(
+    options: DatabaseOptions,
+    scale: TpcbScale,
+    skew: Skew,
+    plan: &Plan,
+) -> Outcome<(Sample, u64)> {
+    let (store, bank) = bank(options, scale, skew)?;
+    measure(&store, &bank, plan)
 }
 
 /// Runs a workload: its throughput, what was waited for locks, and the flushes that it took; and
