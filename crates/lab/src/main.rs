@@ -10,6 +10,8 @@
 //! | 1 | it ran, and something that it must show was not seen |
 //! | 2 | wrong usage |
 //! | 3 | it could not run |
+//!
+//! `clearway-lab all` runs them one after the other. Its code is the greatest of theirs.
 
 mod callgrind;
 mod discard;
@@ -28,10 +30,12 @@ use clap::{ArgMatches, Args, Command};
 
 use experiment::{Entry, Outcome};
 use experiments::EXPERIMENTS;
-use perform::Common;
+use perform::{All, One};
 
 /// The command by which the program counts its own instructions: see `callgrind`.
 const COUNT: &str = "count";
+/// The command that runs all experiments.
+const ALL: &str = "all";
 
 fn main() -> ExitCode {
     match run(&command().get_matches()) {
@@ -47,13 +51,15 @@ fn main() -> ExitCode {
 /// One command for each experiment.
 fn command() -> Command {
     let list = Command::new("list").about("List the experiments");
+    let about = "Run all experiments, one after the other, and sum up their claims";
+    let all = All::augment_args(Command::new(ALL)).about(about);
     let count = Command::new(COUNT).hide(true).args(callgrind::arguments());
     Command::new("clearway-lab")
         .about("The papers' experiments, run on this machine")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([list, count])
+        .subcommands([list, all, count])
         .subcommands(EXPERIMENTS.iter().map(command_of))
 }
 
@@ -62,13 +68,14 @@ fn command_of(experiment: &Entry) -> Command {
     let about = &experiment.about;
     let own = Command::new(about.name).after_help(format!("After: {}", about.source));
     // Last: the types of the options describe themselves.
-    (experiment.options)(Common::augment_args(own)).about(about.shows)
+    (experiment.options)(One::augment_args(own)).about(about.shows)
 }
 
 /// Runs a command. Returns whether all that must be shown was seen.
 fn run(matches: &ArgMatches) -> Outcome<bool> {
     match matches.subcommand() {
         Some((COUNT, given)) => callgrind::run_case(given).map(|()| true),
+        Some((ALL, given)) => perform::all(given),
         Some((name, given)) => match EXPERIMENTS.iter().find(|known| known.about.name == name) {
             Some(experiment) => perform::one(experiment, given),
             None => {

@@ -1,6 +1,7 @@
 //! What an experiment found, for people and for programs.
 
 use std::{
+    error::Error,
     fmt::{Display, Write as _},
     time::Duration,
 };
@@ -97,6 +98,58 @@ pub(crate) fn to_text(setup: &Setup<'_>, findings: &Findings) -> String {
     out
 }
 
+/// The claims of several experiments.
+#[derive(Default)]
+pub(crate) struct Summary {
+    /// Of each experiment that ran: its name, and how many of its claims were shown and were not.
+    ran: Vec<(&'static str, usize, usize)>,
+    /// What was not shown, and what could not run.
+    problems: Vec<String>,
+    failures: usize,
+}
+
+impl Summary {
+    /// Adds an experiment that ran.
+    pub(crate) fn ran(&mut self, name: &'static str, found: &Findings) {
+        let not_shown = found.claims.iter().filter(|claim| !claim.holds);
+        let lines = not_shown
+            .map(|claim| format!("NOT SHOWN: {name}: {} (seen: {})", claim.must, claim.seen));
+        let before = self.problems.len();
+        self.problems.extend(lines);
+        let not_shown = self.problems.len() - before;
+        self.ran.push((name, found.claims.len() - not_shown, not_shown));
+    }
+
+    /// Adds an experiment that could not run.
+    pub(crate) fn failed(&mut self, name: &'static str, error: &dyn Error) {
+        self.problems.push(format!("COULD NOT RUN: {name}: {error}"));
+        self.failures += 1;
+    }
+
+    /// The number of experiments that could not run.
+    pub(crate) fn failures(&self) -> usize {
+        self.failures
+    }
+
+    /// Whether all that must be shown was seen.
+    pub(crate) fn all_shown(&self) -> bool {
+        self.ran.iter().all(|(_, _, not_shown)| *not_shown == 0)
+    }
+
+    /// A line for each experiment and one for all, and what was not shown.
+    pub(crate) fn to_text(&self) -> String {
+        let mut table = Table::new(1, vec!["summary", "shown", "not shown"]);
+        let mut line = |name: &str, shown: usize, not_shown: usize| {
+            table.line(vec![name.into(), shown.to_string(), not_shown.to_string()]);
+        };
+        self.ran.iter().for_each(|(name, shown, not_shown)| line(name, *shown, *not_shown));
+        let sum = |part: fn(&(&str, usize, usize)) -> usize| self.ran.iter().map(part).sum();
+        line("all", sum(|ran| ran.1), sum(|ran| ran.2));
+        let problems = self.problems.iter().map(|problem| format!("{problem}\n"));
+        format!("{}\n{}", table.text(), problems.collect::<String>())
+    }
+}
+
 /// Text without quotation marks.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
@@ -188,6 +241,26 @@ mod tests {
         found.at_least("x", 2.0, f64::NAN);
         let holds = found.claims.iter().map(|claim| claim.holds);
         assert!(holds.eq([true, true, false, false, false]) && !found.all_shown());
+    }
+
+    #[test]
+    fn a_summary_counts_claims_and_names_what_was_not_shown() {
+        let mut found = Findings::default();
+        found.at_least("x", 2.0, 2.0);
+        let mut summary = Summary::default();
+        summary.ran("one", &found);
+        assert!(summary.all_shown() && summary.failures() == 0);
+        found.at_least("y", 2.0, 1.0);
+        summary.ran("two", &found);
+        summary.failed("three", &std::io::Error::other("no disk"));
+        assert!(!summary.all_shown() && summary.failures() == 1);
+        let text = summary.to_text();
+        let words: Vec<_> = text.split_whitespace().collect();
+        let lines = ["summary shown not shown", "one 1 0", "two 1 1", "all 2 1"].join(" ");
+        assert!(words.join(" ").starts_with(&lines), "{text}");
+        let problems = "\nNOT SHOWN: two: y: at least 2.00 (seen: 1.00)\n\
+                        COULD NOT RUN: three: no disk\n";
+        assert!(text.ends_with(problems), "{text}");
     }
 
     #[test]
