@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     experiment::{About, Entry},
     machine,
-    table::{Table, number},
+    table::{number, table},
     variants::{Samples, Spread},
 };
 
@@ -88,7 +88,7 @@ pub(crate) fn to_text(setup: &Setup<'_>, findings: &Findings) -> String {
     let (seconds, repetitions) = (setup.time.as_secs_f64(), setup.repetitions);
     let _ = writeln!(out, "runs: {repetitions} of {seconds} s for each variant and point");
     for grid in &findings.grids {
-        let _ = write!(out, "\n{}\n{}", grid.title, grid_text(grid));
+        let _ = writeln!(out, "\n{}\n{}", grid.title, grid_text(grid));
     }
     out.push('\n');
     for claim in &findings.claims {
@@ -138,15 +138,15 @@ impl Summary {
 
     /// A line for each experiment and one for all, and what was not shown.
     pub(crate) fn to_text(&self) -> String {
-        let mut table = Table::new(1, vec!["summary", "shown", "not shown"]);
+        let mut table = table(1, ["summary", "shown", "not shown"]);
         let mut line = |name: &str, shown: usize, not_shown: usize| {
-            table.line(vec![name.into(), shown.to_string(), not_shown.to_string()]);
+            table.add_row([name.to_string(), shown.to_string(), not_shown.to_string()]);
         };
         self.ran.iter().for_each(|(name, shown, not_shown)| line(name, *shown, *not_shown));
         let sum = |part: fn(&(&str, usize, usize)) -> usize| self.ran.iter().map(part).sum();
         line("all", sum(|ran| ran.1), sum(|ran| ran.2));
         let problems = self.problems.iter().map(|problem| format!("{problem}\n"));
-        format!("{}\n{}", table.text(), problems.collect::<String>())
+        format!("{}\n\n{}", table.trim_fmt(), problems.collect::<String>())
     }
 }
 
@@ -162,7 +162,7 @@ fn grid_text(samples: &Samples) -> String {
     headings.extend(samples.measures().iter().map(ToString::to_string));
     headings.push(format!("{measure} over {}: median", samples.variants[*baseline]));
     headings.extend(["min".into(), "max".into()]);
-    let mut table = Table::new(2, headings);
+    let mut table = table(2, headings);
     for point in 0..samples.points.len() {
         for variant in 0..samples.variants.len() {
             let mut cells = vec![samples.points[point].clone(), samples.variants[variant].clone()];
@@ -170,10 +170,10 @@ fn grid_text(samples: &Samples) -> String {
             cells.extend(samples.measures().into_iter().map(median));
             let ratio = samples.ratio(&[point], variant, *baseline, measure);
             cells.extend([ratio.median, ratio.min, ratio.max].map(|r| format!("{r:.3}")));
-            table.line(cells);
+            table.add_row(cells);
         }
     }
-    table.text()
+    table.trim_fmt()
 }
 
 /// The report for programs: one object.
