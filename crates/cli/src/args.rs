@@ -51,18 +51,27 @@ pub(crate) enum BenchWorkload {
     /// TPC-B: debit and credit on accounts, tellers, branches and a history
     #[command(after_help = "Example, one hot row in every transaction:\n  \
                             clearway bench tpcb --branches 1 --clients 256")]
-    Tpcb(TpcbArgs),
+    Tpcb(BenchOf<TpcbArgs>),
     /// TATP: seven very short transactions on a mobile network's subscribers
     #[command(after_help = "Example, updates only:\n  \
                             clearway bench tatp --only update-location")]
-    Tatp(TatpArgs),
+    Tatp(BenchOf<TatpArgs>),
     /// TPC-C: orders, payments and deliveries of a wholesale supplier
     #[command(after_help = "Example, one warehouse that all pay at:\n  \
                             clearway bench tpcc --warehouses 1 --only payment")]
-    Tpcc(TpccArgs),
+    Tpcc(BenchOf<TpccArgs>),
 }
 
-/// What all benchmarks are told alike.
+/// A benchmark: the options of its workload, then those that all have.
+#[derive(Group, Debug)]
+pub(crate) struct BenchOf<W: Group> {
+    #[command(flatten)]
+    pub(crate) workload: W,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// The options that all benchmarks have.
 #[derive(Group, Debug)]
 pub(crate) struct RunArgs {
     /// Directory of the database; data that are there already are used again
@@ -227,9 +236,10 @@ mod tests {
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
-        let BenchWorkload::Tpcb(tpcb) = bench.workload else { panic!("not TPC-B") };
+        let BenchWorkload::Tpcb(BenchOf { workload: tpcb, run }) = bench.workload else {
+            panic!("not TPC-B")
+        };
         assert_eq!((tpcb.branches, tpcb.skew), (2, Skew::Zipf(0.9)));
-        let run = tpcb.run;
         assert_eq!((run.clients, run.threads), (8, Some(2)));
         assert_eq!(run.seconds, Duration::from_millis(500));
         assert_eq!(run.log_delay, Duration::from_millis(1));
@@ -244,14 +254,18 @@ mod tests {
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
-        let BenchWorkload::Tatp(tatp) = bench.workload else { panic!("not TATP") };
-        assert_eq!((tatp.subscribers, tatp.run.clients), (500, 8));
+        let BenchWorkload::Tatp(BenchOf { workload: tatp, run }) = bench.workload else {
+            panic!("not TATP")
+        };
+        assert_eq!((tatp.subscribers, run.clients), (500, 8));
         assert_eq!(tatp.only, Some(TatpTransaction::UpdateLocation));
         let line = "clearway bench tpcc --warehouses 3 --small --only payment --think spec";
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
-        let BenchWorkload::Tpcc(tpcc) = bench.workload else { panic!("not TPC-C") };
+        let BenchWorkload::Tpcc(BenchOf { workload: tpcc, .. }) = bench.workload else {
+            panic!("not TPC-C")
+        };
         assert_eq!((tpcc.warehouses, tpcc.small), (3, true));
         assert_eq!(tpcc.only, Some(TpccTransaction::Payment));
         assert_eq!(TpccThink::from(tpcc.think), TpccThink::Spec);

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use clearway_workloads::{Outcome as Run, Plan, Usage};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Books, Figure, probe::Probe, run::Load, timings, types, work::Work};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Report<'a> {
     pub(crate) workload: &'static str,
     /// The workload's own options.
-    pub(crate) options: Map<String, Value>,
+    pub(crate) options: Value,
     /// Whether clients pause between transactions.
     pub(crate) thinks: bool,
     pub(crate) args: &'a RunArgs,
@@ -130,17 +130,13 @@ impl Report<'_> {
     }
 
     fn write_books(&self, out: &mut String) -> fmt::Result {
-        for (label, text) in &self.books.lines {
-            writeln!(out, "{label:<18}{text}")?;
-        }
+        writeln!(out, "books             {}", self.books.text)?;
         if self.run.interrupted {
             writeln!(out, "interrupted       yes, before its time was up")?;
         }
-        let verdict = &self.books.verdict;
-        if self.books.is_consistent {
-            writeln!(out, "consistent        yes ({verdict})")
-        } else {
-            writeln!(out, "consistent        NO: {verdict}")
+        match &self.books.verdict {
+            Ok(checked) => writeln!(out, "consistent        yes ({checked})"),
+            Err(problem) => writeln!(out, "consistent        NO: {problem}"),
         }
     }
 
@@ -206,7 +202,7 @@ impl Report<'_> {
                 "rows": self.load.rows,
                 "seconds": self.load.took.as_secs_f64(),
             },
-            "consistent": self.books.is_consistent,
+            "consistent": self.books.verdict.is_ok(),
         })
     }
 
@@ -224,7 +220,7 @@ impl Report<'_> {
             "memory": args.memory,
             "seed": args.seed,
         });
-        for (name, value) in &self.options {
+        for (name, value) in self.options.as_object().into_iter().flatten() {
             options[name] = value.clone();
         }
         options
