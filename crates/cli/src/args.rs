@@ -87,6 +87,16 @@ pub(crate) struct RunArgs {
     /// How long to run, in seconds
     #[arg(long, default_value = "10", value_parser = parse_seconds)]
     pub(crate) seconds: Duration,
+    /// Run exactly this many transactions, over all clients, instead of for a time.
+    ///
+    /// Each client has its share, which it draws from the seed, so that one client runs the same
+    /// sequence of transactions every time. What a transaction costs in instructions is the
+    /// difference of two such runs under callgrind, of N and of 2 N, with its part of the check of
+    /// the data. The program may wait up to a second after the last transaction; no time that is
+    /// reported contains that.
+    #[arg(long, value_name = "N", conflicts_with = "seconds",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
     /// How commits are awaited
     #[arg(long, value_enum, default_value_t = CommitArg::Pipelined)]
     pub(crate) commit: CommitArg,
@@ -278,6 +288,8 @@ mod tests {
             "clearway bench tpcb --skew hot",
             "clearway bench tpcb --cache lots",
             "clearway bench tpcb --log-delay 5",
+            "clearway bench tpcb --count 0",
+            "clearway bench tatp --count 5 --seconds 2",
             "clearway bench tatp --subscribers 0",
             "clearway bench tatp --only something",
             "clearway bench tatp --branches 2",

@@ -3,6 +3,7 @@
 //! All that is common is in `run.rs` and `report.rs`; what a workload has of its own is behind
 //! [`Bench`], in one file for each.
 
+mod counted;
 mod interrupt;
 mod place;
 mod probe;

@@ -35,6 +35,12 @@ impl Report<'_> {
         count as f64 / self.run.commits.max(1) as f64
     }
 
+    /// All that were run, whatever became of them.
+    fn transactions(&self) -> u64 {
+        let run = self.run;
+        run.commits + run.rollbacks + run.failures
+    }
+
     /// The report for people.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::from("\n");
@@ -57,6 +63,10 @@ impl Report<'_> {
             if self.thinks { "clients that think" } else { "in flight" },
             run.threads
         )?;
+        if let Some(count) = self.args.count {
+            let (run, count) = (grouped(self.transactions()), grouped(count));
+            writeln!(out, "transactions      {run} of {count}")?;
+        }
         let quantiles = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
         let quantiles = quantiles.map(|(name, q)| format!("{name} {}", time(latency.quantile(q))));
         writeln!(out, "latency           {}, max {}", quantiles.join(", "), time(latency.max()))?;
@@ -132,7 +142,8 @@ impl Report<'_> {
     fn write_books(&self, out: &mut String) -> fmt::Result {
         writeln!(out, "books             {}", self.books.text)?;
         if self.run.interrupted {
-            writeln!(out, "interrupted       yes, before its time was up")?;
+            let end = if self.args.count.is_some() { "all were run" } else { "its time was up" };
+            writeln!(out, "interrupted       yes, before {end}")?;
         }
         match &self.books.verdict {
             Ok(checked) => writeln!(out, "consistent        yes ({checked})"),
@@ -166,6 +177,7 @@ impl Report<'_> {
             "version": env!("CARGO_PKG_VERSION"),
             "tps": run.tps(),
             "commits": run.commits,
+            "transactions": self.transactions(),
             "seconds": run.elapsed.as_secs_f64(),
             "latency_us": {
                 "mean": run.latency.mean() / 1e3,
@@ -211,6 +223,7 @@ impl Report<'_> {
         let mut options = json!({
             "clients": args.clients,
             "threads": self.plan.agents(),
+            "count": args.count,
             "commit": format!("{:?}", args.commit).to_lowercase(),
             "early_release": format!("{:?}", args.early_release).to_lowercase(),
             "log_delay_us": args.log_delay.as_micros() as u64,

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use clearway::{Database, Options};
-use clearway_workloads::{ClearwayStore, Plan, Usage, drive};
+use clearway_workloads::{ClearwayStore, Plan, Tick, Usage, drive};
 
 use super::{
-    Bench, Data, interrupt,
+    Bench, Data, counted, interrupt,
     place::Place,
     probe,
     progress::{self, Loading},
@@ -44,10 +44,14 @@ pub(crate) fn run<B: Bench>(bench: &BenchOf<B>) -> Outcome {
 
     tell(format_args!("running: {} clients on {} threads", args.clients, plan.agents()));
     let (stats, usage) = (db.stats(), Usage::now());
-    let run = drive(&store, &loaded, &plan, &mut |tick| {
+    let mut on_tick = |tick: &Tick| {
         progress::live(tick);
         !interrupt::came()
-    });
+    };
+    let run = match args.count {
+        None => drive(&store, &loaded, &plan, &mut on_tick),
+        Some(count) => counted::drive_count(&store, &loaded, &plan, count, &mut on_tick),
+    };
     progress::live_end();
     let run = run.doing(|| "the run failed".into())?;
     let usage = Usage::now().since(&usage);
