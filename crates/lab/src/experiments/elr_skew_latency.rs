@@ -4,7 +4,7 @@
 //! As in the paper: TPC-B with 100 tellers, which are 10 branches; Zipf's skew in the choice of
 //! branch and account; a log that takes nothing, 100 µs, 1 ms or 10 ms; clients with a thread each,
 //! which wait for their commits with or without their locks: one for each teller, since the paper
-//! does not tell how many it had. The third variant, which the figure does not have, is early
+//! does not say how many it had. The third variant, which the figure does not have, is early
 //! release with commits pipelined.
 //!
 //! Differences:
@@ -16,7 +16,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use clearway_workloads::{Skew, TpcbScale};
+use clearway_workloads::Skew;
 
 use super::runs::{self, BASELINE, RELEASED, RELEASES, Way};
 use crate::{
@@ -37,17 +37,14 @@ pub(super) struct ElrSkewLatency {
     /// Clients, each with a thread of its own unless commits are pipelined
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: u32,
-    /// Branches
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    branches: u32,
-    /// Accounts of each branch
-    #[arg(long, default_value_t = 500,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    accounts: u32,
+    #[command(flatten)]
+    bank: Bank,
 }
 
-/// At its best, early release must be worth this at a flush of so many microseconds; and what the
-/// paper has.
+runs::bank_options!(branches: 10, accounts: 500);
+
+/// The time of a flush in microseconds, what early release must be worth there at its best, and
+/// what it is worth in the paper.
 const BEST: [(u64, f64, &str); 2] = [(10_000, 30.0, "35"), (100, 2.0, "2")];
 /// And nowhere less than this.
 const LEAST: f64 = 0.97;
@@ -59,16 +56,9 @@ pub(super) struct Point {
 }
 
 impl ElrSkewLatency {
-    fn scale(&self) -> TpcbScale {
-        TpcbScale { branches: self.branches, accounts_per_branch: self.accounts }
-    }
-
     fn points(&self) -> Vec<Point> {
-        let of_flush = |&us: &u64| {
-            let flush = Duration::from_micros(us);
-            self.zipf.iter().map(move |&zipf| Point { flush, zipf })
-        };
-        self.flush.iter().flat_map(of_flush).collect()
+        let of_flush = |flush| self.zipf.iter().map(move |&zipf| Point { flush, zipf });
+        runs::micros(&self.flush).flat_map(of_flush).collect()
     }
 }
 
@@ -86,10 +76,8 @@ impl Experiment for ElrSkewLatency {
 
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         found.setting("clients", self.clients);
-        found.bank_setting(self.scale());
-        for &flush in &self.flush {
-            found.flush_setting(Duration::from_micros(flush))?;
-        }
+        found.bank_setting(self.bank.scale());
+        runs::micros(&self.flush).try_for_each(|flush| found.flush_setting(flush))?;
         let paper = "64 hardware threads; its log of 0 ms is a RAM disk that takes 40 to 80 µs";
         found.setting("the paper's setting", paper);
         let named = |point: Point| (format!("{:?}, zipf {}", point.flush, point.zipf), point);
@@ -101,9 +89,7 @@ impl Experiment for ElrSkewLatency {
         let Point { flush, zipf } = *run.point;
         let skew = if zipf > 0.0 { Skew::Zipf(zipf) } else { Skew::Uniform };
         let plan = run.variant.plan(run, self.clients);
-        let (sample, _) =
-            runs::measure_bank(run.variant.options(flush), self.scale(), skew, &plan)?;
-        Ok(sample)
+        runs::measure_bank(run.variant.options(flush), self.bank.scale(), skew, &plan)
     }
 
     /// Of early release alone, with as many threads as the baseline has.

@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use clearway_workloads::{Skew, TpcbScale};
+use clearway_workloads::Skew;
 
 use super::runs::{self, BASELINE, RELEASED, RELEASES, Way};
 use crate::{
@@ -38,15 +38,11 @@ pub(super) struct ElrTpcbSelfSimilar {
     /// What a log flush takes at least, in microseconds
     #[arg(long, value_name = "US", default_value_t = runs::PAPER_DISK_US)]
     flush: u64,
-    /// Branches
-    #[arg(long, default_value_t = 1_000,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    branches: u32,
-    /// Accounts of each branch
-    #[arg(long, default_value_t = 20,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    accounts: u32,
+    #[command(flatten)]
+    bank: Bank,
 }
+
+runs::bank_options!(branches: 1_000, accounts: 20);
 
 fn parse_h(text: &str) -> Result<f64, String> {
     match format!("self-similar={text}").parse()? {
@@ -66,12 +62,6 @@ pub(super) struct Point {
     h: f64,
 }
 
-impl ElrTpcbSelfSimilar {
-    fn scale(&self) -> TpcbScale {
-        TpcbScale { branches: self.branches, accounts_per_branch: self.accounts }
-    }
-}
-
 impl Experiment for ElrTpcbSelfSimilar {
     const ABOUT: About = About {
         name: "elr_tpcb_self_similar",
@@ -85,7 +75,7 @@ impl Experiment for ElrTpcbSelfSimilar {
 
     /// Points of the same clients follow one another, in the order of the skews.
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
-        found.bank_setting(self.scale());
+        found.bank_setting(self.bank.scale());
         found.flush_setting(Duration::from_micros(self.flush))?;
         found.setting("the paper's setting", runs::PAPER_DISK);
         let of_clients = |&clients: &u32| {
@@ -100,8 +90,7 @@ impl Experiment for ElrTpcbSelfSimilar {
         let (way, skew) = (run.variant, Skew::SelfSimilar(run.point.h));
         let database = way.options(Duration::from_micros(self.flush));
         let plan = way.plan(run, run.point.clients);
-        let (sample, _) = runs::measure_bank(database, self.scale(), skew, &plan)?;
-        Ok(sample)
+        runs::measure_bank(database, self.bank.scale(), skew, &plan)
     }
 
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {

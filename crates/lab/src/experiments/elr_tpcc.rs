@@ -20,7 +20,7 @@ use std::{cell::OnceCell, time::Duration};
 use clap::Args;
 use clearway_workloads::{Tpcc, TpccMix, TpccScale, TpccTransaction};
 
-use super::runs::{self, BASELINE, Image, KEPT, RELEASED, RELEASES, Way};
+use super::runs::{self, BASELINE, Driven, Image, KEPT, RELEASED, RELEASES, Way};
 use crate::experiment::{
     About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
@@ -127,14 +127,14 @@ impl Experiment for ElrTpcc {
         let database = way.options(Duration::from_micros(self.flush)).cache_size(CACHE);
         let store = image.open(database)?;
         let tpcc = Tpcc::prepare(&store, self.scale(), mix, 1, &|_| true)?;
-        let (sample, commits) = runs::measure(&store, &tpcc, &way.plan(run, self.clients))?;
+        let driven = Driven::run(&store, &tpcc, &way.plan(run, self.clients))?;
         // A delivery takes an order of each of its warehouse's districts.
         let orders = u64::from(self.warehouses) * u64::from(self.orders);
-        if mix == TpccMix::Only(TpccTransaction::Delivery) && commits > orders * 9 / 10 {
+        if mix == TpccMix::Only(TpccTransaction::Delivery) && driven.commits() > orders * 9 / 10 {
             let problem = "nearly all orders were delivered: run shorter, or with more orders";
             return Err(problem.into());
         }
-        Ok(sample)
+        Ok(driven.sample())
     }
 
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {

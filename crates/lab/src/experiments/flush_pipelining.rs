@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::CommitMode;
-use clearway_workloads::{Skew, TpcbScale, Usage};
+use clearway_workloads::{Skew, Usage};
 
-use super::runs::{self, EARLY, KEPT, PIPELINED, Way};
+use super::runs::{self, Driven, EARLY, KEPT, PIPELINED, Way};
 use crate::experiment::{
     About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
@@ -36,15 +36,11 @@ pub(super) struct FlushPipelining {
     /// Transactions that a client has in flight at most, unless it waits for each
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     in_flight: u32,
-    /// Branches
-    #[arg(long, default_value_t = 10,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    branches: u32,
-    /// Accounts of each branch
-    #[arg(long, default_value_t = 2_000,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    accounts: u32,
+    #[command(flatten)]
+    bank: Bank,
 }
+
+runs::bank_options!(branches: 10, accounts: 2_000);
 
 /// Each with its commit mode.
 const VARIANTS: [(&str, (Way, CommitMode)); 4] = [
@@ -61,16 +57,6 @@ const SHARE: f64 = 0.98;
 /// The context switches that a pipelined transaction may cost.
 const SWITCHES: f64 = 0.05;
 
-impl FlushPipelining {
-    fn scale(&self) -> TpcbScale {
-        TpcbScale { branches: self.branches, accounts_per_branch: self.accounts }
-    }
-
-    fn flushes(&self) -> impl Iterator<Item = Duration> {
-        self.flush.iter().map(|&us| Duration::from_micros(us))
-    }
-}
-
 impl Experiment for FlushPipelining {
     const ABOUT: About = About {
         name: "flush_pipelining",
@@ -85,23 +71,24 @@ impl Experiment for FlushPipelining {
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         found.setting("clients", self.clients);
         found.setting("in flight for each", format!("{}, blocking: 1", self.in_flight));
-        found.bank_setting(self.scale());
-        self.flushes().try_for_each(|flush| found.flush_setting(flush))?;
+        found.bank_setting(self.bank.scale());
+        runs::micros(&self.flush).try_for_each(|flush| found.flush_setting(flush))?;
         let paper = "64 hardware threads; pipelined and asynchronous up to 22 % above blocking";
         found.setting("the paper's setting", paper);
-        let points = self.flushes().map(|flush| (format!("{flush:?}"), flush));
+        let points = runs::micros(&self.flush).map(|flush| (format!("{flush:?}"), flush));
         Ok(vec![Grid::new("TPC-B, by device", "tps", points, VARIANTS).over(LAZY_AT)])
     }
 
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
         let (way, mode) = run.variant;
         let database = way.options(*run.point).commit_mode(*mode);
-        let (store, bank) = runs::bank(database, self.scale(), Skew::Uniform)?;
+        let (store, bank) = runs::bank(database, self.bank.scale(), Skew::Uniform)?;
         let plan = way.plan_in_flight(run, self.clients, self.in_flight);
         let before = Usage::now();
-        let (mut sample, commits) = runs::measure(&store, &bank, &plan)?;
+        let driven = Driven::run(&store, &bank, &plan)?;
         let usage = Usage::now().since(&before);
-        let each = |count: f64| count / commits.max(1) as f64;
+        let each = |count: f64| count / driven.commits().max(1) as f64;
+        let mut sample = driven.sample();
         sample.extend([
             ("switches/tx", each(usage.switches() as f64)),
             ("voluntary/tx", each(usage.switches_voluntary as f64)),
@@ -113,7 +100,7 @@ impl Experiment for FlushPipelining {
 
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
         let grid = &seen.grids[0];
-        for (at, flush) in self.flushes().enumerate() {
+        for (at, flush) in runs::micros(&self.flush).enumerate() {
             let what = format!("pipelined over asynchronous at {flush:?}");
             found.at_least(what, SHARE, grid.over(at, PIPELINED_AT, LAZY_AT));
             if !flush.is_zero() {

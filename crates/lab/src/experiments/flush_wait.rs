@@ -18,7 +18,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use clearway_workloads::{Skew, TpcbScale, drive};
+use clearway_workloads::{Skew, drive};
 
 use super::runs::{self, BASELINE, RELEASED, RELEASES, Way};
 use crate::{
@@ -36,15 +36,11 @@ pub(super) struct FlushWait {
     #[arg(long, value_name = "US", default_value_t = runs::PAPER_DISK_US,
           value_parser = clap::value_parser!(u64).range(1..))]
     flush: u64,
-    /// Branches
-    #[arg(long, default_value_t = 100,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    branches: u32,
-    /// Accounts of each branch
-    #[arg(long, default_value_t = 200,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    accounts: u32,
+    #[command(flatten)]
+    bank: Bank,
 }
+
+runs::bank_options!(branches: 100, accounts: 200);
 
 /// The share of a flush for which 99 of 100 transactions with early release may hold their locks at
 /// most.
@@ -53,10 +49,6 @@ const HELD: f64 = 0.25;
 const DEVIATION: f64 = 0.1;
 
 impl FlushWait {
-    fn scale(&self) -> TpcbScale {
-        TpcbScale { branches: self.branches, accounts_per_branch: self.accounts }
-    }
-
     /// The medians of a measure at all points, in flushes.
     fn in_flushes(&self, grid: &Samples, variant: usize, measure: &str) -> Vec<f64> {
         let in_flushes = |point| grid.median(point, variant, measure) / self.flush as f64;
@@ -76,7 +68,7 @@ impl Experiment for FlushWait {
     type Variant = Way;
 
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
-        found.bank_setting(self.scale());
+        found.bank_setting(self.bank.scale());
         found.flush_setting(Duration::from_micros(self.flush))?;
         found.setting("the paper's setting", runs::PAPER_DISK);
         found.setting("figure 4", "a deviation of 100 to 200 % of the mean");
@@ -90,7 +82,7 @@ impl Experiment for FlushWait {
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
         let way = run.variant;
         let database = way.options(Duration::from_micros(self.flush)).time_one_in(1);
-        let (store, bank) = runs::bank(database, self.scale(), Skew::Uniform)?;
+        let (store, bank) = runs::bank(database, self.bank.scale(), Skew::Uniform)?;
         let outcome = drive(&store, &bank, &way.plan(run, *run.point), &mut |_| true)?;
         let timings = store.database().timings();
         let timings = timings.iter().find(|timings| timings.name == "tpcb");

@@ -18,7 +18,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use clearway_workloads::{Skew, TpcbScale};
+use clearway_workloads::Skew;
 
 use super::runs::{self, AGNOSTIC, KEPT, PIPELINED, Way};
 use crate::experiment::{
@@ -37,15 +37,11 @@ pub(super) struct LogAgnosticBound {
     /// Transactions in flight for each of these, without a thread of their own
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     in_flight: u32,
-    /// Branches
-    #[arg(long, default_value_t = 100,
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    branches: u32,
-    /// Accounts of each branch
-    #[arg(long, default_value_t = 200,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    accounts: u32,
+    #[command(flatten)]
+    bank: Bank,
 }
+
+runs::bank_options!(branches: 100, accounts: 200);
 
 const WAYS: [Way; 3] = [AGNOSTIC, PIPELINED, KEPT];
 const BOUND: usize = 0;
@@ -53,16 +49,6 @@ const RELEASED: usize = 1;
 
 /// The share of the bound that must be reached.
 const SHARE: f64 = 0.95;
-
-impl LogAgnosticBound {
-    fn scale(&self) -> TpcbScale {
-        TpcbScale { branches: self.branches, accounts_per_branch: self.accounts }
-    }
-
-    fn flushes(&self) -> impl Iterator<Item = Duration> {
-        self.flush.iter().map(|&us| Duration::from_micros(us))
-    }
-}
 
 impl Experiment for LogAgnosticBound {
     const ABOUT: About = About {
@@ -78,10 +64,10 @@ impl Experiment for LogAgnosticBound {
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         found.setting("clients", self.clients);
         found.setting("in flight for each", format!("{}, locks kept: 1", self.in_flight));
-        found.bank_setting(self.scale());
-        self.flushes().try_for_each(|flush| found.flush_setting(flush))?;
+        found.bank_setting(self.bank.scale());
+        runs::micros(&self.flush).try_for_each(|flush| found.flush_setting(flush))?;
         found.setting("the paper's setting", runs::PAPER_DISK);
-        let points = self.flushes().map(|flush| (format!("{flush:?}"), flush));
+        let points = runs::micros(&self.flush).map(|flush| (format!("{flush:?}"), flush));
         Ok(vec![Grid::new("TPC-B, by device", "tps", points, runs::variants(WAYS)).over(BOUND)])
     }
 
@@ -89,12 +75,11 @@ impl Experiment for LogAgnosticBound {
         let way = run.variant;
         let plan = way.plan_in_flight(run, self.clients, self.in_flight);
         let database = way.options(*run.point);
-        let (sample, _) = runs::measure_bank(database, self.scale(), Skew::Uniform, &plan)?;
-        Ok(sample)
+        runs::measure_bank(database, self.bank.scale(), Skew::Uniform, &plan)
     }
 
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
-        for (at, flush) in self.flushes().enumerate() {
+        for (at, flush) in runs::micros(&self.flush).enumerate() {
             let what = format!("early release, pipelined, over the bound at {flush:?}");
             found.at_least(what, SHARE, seen.grids[0].over(at, RELEASED, BOUND));
         }

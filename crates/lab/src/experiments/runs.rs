@@ -8,9 +8,11 @@
 
 use std::{cell::OnceCell, sync::Arc, time::Duration};
 
-use clearway::{EarlyRelease, Options as DatabaseOptions};
+use clearway::{EarlyRelease, EngineStats, Options as DatabaseOptions};
 use clearway_disk::{DelayedDisk, MemoryDisk};
-use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, Workload, drive};
+use clearway_workloads::{
+    ClearwayStore, Commit, Outcome as DriverOutcome, Plan, Skew, Tpcb, TpcbScale, Workload, drive,
+};
 
 use crate::{
     experiment::{Experiment, Outcome, Run},
@@ -69,10 +71,9 @@ impl Way {
             .log_delay(flush)
     }
 
-    /// This number of clients, with the same draws for all variants of a repetition.
+    /// Each client with one transaction under way at a time.
     pub(super) fn plan<E: Experiment>(&self, run: &Run<'_, E>, clients: u32) -> Plan {
-        let (commit, seed) = (self.commit, u64::from(run.repetition));
-        Plan { clients, threads: None, commit, duration: run.lab.time, seed }
+        run.plan(clients, None, self.commit)
     }
 
     /// The same where a client that does not wait has `in_flight` transactions under way.
@@ -85,6 +86,45 @@ impl Way {
         let each = if self.commit == Commit::Blocking { 1 } else { in_flight };
         self.plan(run, clients * each)
     }
+}
+
+impl<E: Experiment> Run<'_, E> {
+    /// A plan of the lab's time. All variants of a repetition draw the same.
+    pub(super) fn plan(&self, clients: u32, threads: Option<u32>, commit: Commit) -> Plan {
+        let threads = threads.map(|threads| threads as usize);
+        let seed = u64::from(self.repetition);
+        Plan { clients, threads, commit, duration: self.lab.time, seed }
+    }
+}
+
+/// Options for the size of a bank, with these defaults.
+macro_rules! bank_options {
+    (branches: $branches:literal, accounts: $accounts:literal) => {
+        #[derive(Args, Debug)]
+        struct Bank {
+            /// Branches
+            #[arg(long, default_value_t = $branches,
+                                  value_parser = clap::value_parser!(u32).range(1..=10_000))]
+            branches: u32,
+            /// Accounts of each branch
+            #[arg(long, default_value_t = $accounts,
+                                  value_parser = clap::value_parser!(u32).range(1..=100_000))]
+            accounts: u32,
+        }
+
+        impl Bank {
+            fn scale(&self) -> clearway_workloads::TpcbScale {
+                let (branches, accounts_per_branch) = (self.branches, self.accounts);
+                clearway_workloads::TpcbScale { branches, accounts_per_branch }
+            }
+        }
+    };
+}
+pub(super) use bank_options;
+
+/// Durations that options give in microseconds.
+pub(super) fn micros(us: &[u64]) -> impl Iterator<Item = Duration> {
+    us.iter().map(|&us| Duration::from_micros(us))
 }
 
 impl Findings {
@@ -152,35 +192,74 @@ pub(super) fn bank(
     Ok((store, bank))
 }
 
-/// Runs TPC-B on a bank of its own.
+/// Runs TPC-B on a bank of its own: the measures of [`Driven::sample`].
 pub(super) fn measure_bank(
     options: DatabaseOptions,
     scale: TpcbScale,
     skew: Skew,
     plan: &Plan,
-) -> Outcome<(Sample, u64)> {
+) -> Outcome<Sample> {
     let (store, bank) = bank(options, scale, skew)?;
-    measure(&store, &bank, plan)
+    Ok(Driven::run(&store, &bank, plan)?.sample())
 }
 
-/// Runs a workload: its throughput, what was waited for locks, and the flushes that it took; and
-/// its commits.
-pub(super) fn measure<W: Workload<ClearwayStore>>(
-    store: &ClearwayStore,
-    workload: &W,
-    plan: &Plan,
-) -> Outcome<(Sample, u64)> {
-    let before = store.database().stats().engine;
-    let outcome = drive(store, workload, plan, &mut |_| true)?;
-    let after = store.database().stats().engine;
-    let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
-    let seconds = outcome.elapsed.as_secs_f64().max(1e-9);
-    let sample = vec![
-        ("tps", outcome.tps()),
-        ("aborts/tx", each(outcome.aborts)),
-        ("waits/tx", each(after.lock.waits - before.lock.waits)),
-        ("wait µs/tx", each(after.lock.wait_us - before.lock.wait_us)),
-        ("flushes/s", (after.log.flushes - before.log.flushes) as f64 / seconds),
-    ];
-    Ok((sample, outcome.commits))
+/// A run of a workload, and what the engine counted meanwhile. Measures come with their names.
+pub(super) struct Driven {
+    outcome: DriverOutcome,
+    before: EngineStats,
+    after: EngineStats,
+}
+
+type Measure = (&'static str, f64);
+
+impl Driven {
+    pub(super) fn run<W: Workload<ClearwayStore>>(
+        store: &ClearwayStore,
+        workload: &W,
+        plan: &Plan,
+    ) -> Outcome<Driven> {
+        let before = store.database().stats().engine;
+        let outcome = drive(store, workload, plan, &mut |_| true)?;
+        Ok(Driven { outcome, before, after: store.database().stats().engine })
+    }
+
+    pub(super) fn commits(&self) -> u64 {
+        self.outcome.commits
+    }
+
+    /// Throughput, what was waited for locks, and the flushes that it took.
+    pub(super) fn sample(&self) -> Sample {
+        let seconds = self.outcome.elapsed.as_secs_f64().max(1e-9);
+        let aborts = ("aborts/tx", self.each(self.outcome.aborts));
+        let flushes = ("flushes/s", self.flushes() as f64 / seconds);
+        vec![self.tps(), aborts, self.waits(), self.wait_us(), flushes]
+    }
+
+    pub(super) fn tps(&self) -> Measure {
+        ("tps", self.outcome.tps())
+    }
+
+    pub(super) fn waits(&self) -> Measure {
+        ("waits/tx", self.each(self.after.lock.waits - self.before.lock.waits))
+    }
+
+    pub(super) fn wait_us(&self) -> Measure {
+        ("wait µs/tx", self.each(self.after.lock.wait_us - self.before.lock.wait_us))
+    }
+
+    pub(super) fn deadlocks(&self) -> Measure {
+        ("deadlocks/tx", self.each(self.after.lock.deadlocks - self.before.lock.deadlocks))
+    }
+
+    pub(super) fn flushes_each(&self) -> Measure {
+        ("flushes/tx", self.each(self.flushes()))
+    }
+
+    fn flushes(&self) -> u64 {
+        self.after.log.flushes - self.before.log.flushes
+    }
+
+    fn each(&self, count: u64) -> f64 {
+        count as f64 / self.outcome.commits.max(1) as f64
+    }
 }

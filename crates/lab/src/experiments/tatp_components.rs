@@ -20,7 +20,7 @@ use clap::Args;
 use clearway::LogStrategy;
 use clearway_workloads::{Tatp, TatpScale, TatpTransaction};
 
-use super::runs::{self, EARLY, Image, KEPT, PIPELINED, Way};
+use super::runs::{self, Driven, EARLY, Image, KEPT, PIPELINED, Way};
 use crate::experiment::{
     About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
@@ -105,8 +105,7 @@ impl Experiment for TatpComponents {
         let only = Some(TatpTransaction::UpdateLocation);
         let tatp = Tatp::prepare(&store, scale, only, 1, &|_| true)?;
         let plan = way.plan_in_flight(run, *run.point, self.in_flight);
-        let (sample, _) = runs::measure(&store, &tatp, &plan)?;
-        Ok(sample)
+        Ok(Driven::run(&store, &tatp, &plan)?.sample())
     }
 
     /// Over the repetitions of all points; the speedup where there are most clients.

@@ -25,8 +25,9 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::{EarlyRelease, Options as DatabaseOptions};
-use clearway_workloads::{ClearwayStore, Commit, Plan, Workload, drive};
+use clearway_workloads::{ClearwayStore, Commit, Workload};
 
+use super::runs::{self, Driven};
 use crate::{
     callgrind::Case,
     experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
@@ -84,11 +85,8 @@ pub(super) struct Point {
 
 impl EarlyReleaseReads {
     fn points(&self) -> Vec<Point> {
-        let of_flush = |&us: &u64| {
-            let flush = Duration::from_micros(us);
-            self.reads.iter().map(move |&reads| Point { flush, reads })
-        };
-        self.flush.iter().flat_map(of_flush).collect()
+        let of_flush = |flush| self.reads.iter().map(move |&reads| Point { flush, reads });
+        runs::micros(&self.flush).flat_map(of_flush).collect()
     }
 
     fn shape(&self, reads: u32) -> Shape {
@@ -120,9 +118,7 @@ impl Experiment for EarlyReleaseReads {
         found.setting("branches", self.branches);
         found.setting("accounts of each", self.accounts);
         found.setting("skew", format!("zipf={}", self.zipf));
-        for &us in &self.flush {
-            found.flush_setting(Duration::from_micros(us))?;
-        }
+        runs::micros(&self.flush).try_for_each(|flush| found.flush_setting(flush))?;
         found.setting("instructions of a reader, all", lab.counts.shown("readers-all"));
         found.setting("instructions of a reader, none", lab.counts.shown("readers-none"));
         let named = |p: Point| (format!("{:?}, {} % reads", p.flush, p.reads), p);
@@ -137,24 +133,9 @@ impl Experiment for EarlyReleaseReads {
         let store = open(early_release, run.point.flush)?;
         let bank = Bank::load(&store, self.shape(run.point.reads))?;
         let each = if commit == Commit::Pipelined { self.in_flight } else { 1 };
-        let plan = Plan {
-            clients: self.threads * each,
-            threads: Some(self.threads as usize),
-            commit,
-            duration: run.lab.time,
-            // The same draws for all variants of a repetition.
-            seed: u64::from(run.repetition),
-        };
-        let before = store.database().stats().engine;
-        let outcome = drive(&store, &bank, &plan, &mut |_| true)?;
-        let after = store.database().stats().engine;
-        let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
-        Ok(vec![
-            ("tps", outcome.tps()),
-            ("waits/tx", each(after.lock.waits - before.lock.waits)),
-            ("wait µs/tx", each(after.lock.wait_us - before.lock.wait_us)),
-            ("flushes/tx", each(after.log.flushes - before.log.flushes)),
-        ])
+        let plan = run.plan(self.threads * each, Some(self.threads), commit);
+        let driven = Driven::run(&store, &bank, &plan)?;
+        Ok(vec![driven.tps(), driven.waits(), driven.wait_us(), driven.flushes_each()])
     }
 
     /// Of writers the factor at each device where most write; of readers what it costs them, by

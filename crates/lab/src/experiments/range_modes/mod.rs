@@ -27,8 +27,9 @@ use std::time::Duration;
 use clap::Args;
 use clearway::{EarlyRelease, Options as DatabaseOptions, RangeProtocol};
 use clearway_disk::{DelayedDisk, MemoryDisk};
-use clearway_workloads::{ClearwayStore, Commit, Plan, drive};
+use clearway_workloads::{ClearwayStore, Commit};
 
+use super::runs::Driven;
 use crate::{
     experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
     machine,
@@ -159,27 +160,12 @@ impl Experiment for RangeModes {
             .range_protocol(*run.variant)
             .log_delay(Duration::from_micros(self.flush))
             .open("lab")?;
-        let store = ClearwayStore::new(db.clone());
+        let store = ClearwayStore::new(db);
         let Point { tellers, hits, span, write } = *run.point;
         let workload = Tellers::load(&store, tellers, hits, span, write)?;
-        let plan = Plan {
-            clients: self.threads,
-            threads: None,
-            commit: Commit::Blocking,
-            duration: run.lab.time,
-            // The same draws for all protocols of a repetition.
-            seed: u64::from(run.repetition),
-        };
-        let before = db.stats().engine.lock;
-        let outcome = drive(&store, &workload, &plan, &mut |_| true)?;
-        let after = db.stats().engine.lock;
-        let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
-        Ok(vec![
-            ("tps", outcome.tps()),
-            ("waits/tx", each(after.waits - before.waits)),
-            ("wait µs/tx", each(after.wait_us - before.wait_us)),
-            ("deadlocks/tx", each(after.deadlocks - before.deadlocks)),
-        ])
+        let plan = run.plan(self.threads, None, Commit::Blocking);
+        let driven = Driven::run(&store, &workload, &plan)?;
+        Ok(vec![driven.tps(), driven.waits(), driven.wait_us(), driven.deadlocks()])
     }
 
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
