@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Check every page, tree and free-space map of a database
     Verify(LookArgs),
-    /// Tell what is in a database and what opening it had to recover
+    /// Report what is in a database and what opening it had to recover
     Stats(LookArgs),
     /// Write a database's contents as stable text
     #[command(
@@ -133,7 +133,7 @@ pub(crate) enum CommitArg {
     Pipelined,
     /// A thread waits for each commit
     Blocking,
-    /// Nobody waits: what was told last can be lost in a crash
+    /// Nothing waits: commits that were acknowledged last can be lost in a crash
     Lazy,
 }
 

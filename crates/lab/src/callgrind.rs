@@ -94,16 +94,16 @@ fn instructions(experiment: &str, case: &str, rounds: u64) -> Outcome<Option<u64
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let told = String::from_utf8_lossy(&output.stderr);
-    match collected(&told) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    match collected(&text) {
         Some(count) if output.status.success() => Ok(Some(count)),
-        _ => Err(format!("valgrind failed: {told}").into()),
+        _ => Err(format!("valgrind failed: {text}").into()),
     }
 }
 
 /// The total in callgrind's last words: `==4711== Collected : 123456`.
-fn collected(told: &str) -> Option<u64> {
-    let line = told.lines().rev().find(|line| line.contains("Collected :"))?;
+fn collected(text: &str) -> Option<u64> {
+    let line = text.lines().rev().find(|line| line.contains("Collected :"))?;
     line.rsplit(' ').next()?.parse().ok()
 }
 
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn the_total_is_read() {
-        let told = "==7== Callgrind, a call-graph\n==7== Collected : 65477112\n==7== \n";
-        assert_eq!(collected(told), Some(65_477_112));
+        let text = "==7== Callgrind, a call-graph\n==7== Collected : 65477112\n==7== \n";
+        assert_eq!(collected(text), Some(65_477_112));
         assert_eq!(collected("valgrind: what?"), None);
     }
 }

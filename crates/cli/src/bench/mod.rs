@@ -69,8 +69,7 @@ pub(crate) trait Bench: Args {
     /// Looks at the data before the run; `is_new` if they were loaded just now.
     fn before(&self, data: &Data<'_, Self>, is_new: bool) -> clearway::Result<Self::Before>;
 
-    /// Checks the data after the run: in themselves, and against what the run was told is
-    /// committed.
+    /// Checks the data after the run, by themselves and against the commits that were counted.
     fn check(
         &self,
         data: &Data<'_, Self>,

@@ -1,4 +1,5 @@
-//! Whom to kill when transactions run in pipelines that keep their locks until the log is flushed.
+//! Which transaction to kill when they run in pipelines that keep their locks until the log is
+//! flushed.
 //!
 //! A pipeline runs transaction after transaction and gives its locks back when it has run as many
 //! as it may, or when one of them is a deadlock's victim: both take a flush. That is how a system
