@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Check every page, tree and free-space map of a database
     Verify(LookArgs),
-    /// Tell what is in a database and what opening it had to recover
+    /// Report what is in a database and what opening it had to recover
     Stats(LookArgs),
     /// Write a database's contents as stable text
     #[command(
@@ -51,18 +51,27 @@ pub(crate) enum BenchWorkload {
     /// TPC-B: debit and credit on accounts, tellers, branches and a history
     #[command(after_help = "Example, one hot row in every transaction:\n  \
                             clearway bench tpcb --branches 1 --clients 256")]
-    Tpcb(TpcbArgs),
+    Tpcb(BenchOf<TpcbArgs>),
     /// TATP: seven very short transactions on a mobile network's subscribers
     #[command(after_help = "Example, updates only:\n  \
                             clearway bench tatp --only update-location")]
-    Tatp(TatpArgs),
+    Tatp(BenchOf<TatpArgs>),
     /// TPC-C: orders, payments and deliveries of a wholesale supplier
     #[command(after_help = "Example, one warehouse that all pay at:\n  \
                             clearway bench tpcc --warehouses 1 --only payment")]
-    Tpcc(TpccArgs),
+    Tpcc(BenchOf<TpccArgs>),
 }
 
-/// What all benchmarks are told alike.
+/// A benchmark: the options of its workload, then those that all have.
+#[derive(Group, Debug)]
+pub(crate) struct BenchOf<W: Group> {
+    #[command(flatten)]
+    pub(crate) workload: W,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// The options that all benchmarks have.
 #[derive(Group, Debug)]
 pub(crate) struct RunArgs {
     /// Directory of the database; data that are there already are used again
@@ -78,6 +87,16 @@ pub(crate) struct RunArgs {
     /// How long to run, in seconds
     #[arg(long, default_value = "10", value_parser = parse_seconds)]
     pub(crate) seconds: Duration,
+    /// Run exactly this many transactions, over all clients, instead of for a time.
+    ///
+    /// Each client has its share, which it draws from the seed, so that one client runs the same
+    /// sequence of transactions every time. What a transaction costs in instructions is the
+    /// difference of two such runs under callgrind, of N and of 2 N, with its part of the check of
+    /// the data. The program may wait up to a second after the last transaction; no time that is
+    /// reported contains that.
+    #[arg(long, value_name = "N", conflicts_with = "seconds",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
     /// How commits are awaited
     #[arg(long, value_enum, default_value_t = CommitArg::Pipelined)]
     pub(crate) commit: CommitArg,
@@ -114,7 +133,7 @@ pub(crate) enum CommitArg {
     Pipelined,
     /// A thread waits for each commit
     Blocking,
-    /// Nobody waits: what was told last can be lost in a crash
+    /// Nothing waits: commits that were acknowledged last can be lost in a crash
     Lazy,
 }
 
@@ -227,9 +246,10 @@ mod tests {
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
-        let BenchWorkload::Tpcb(tpcb) = bench.workload else { panic!("not TPC-B") };
+        let BenchWorkload::Tpcb(BenchOf { workload: tpcb, run }) = bench.workload else {
+            panic!("not TPC-B")
+        };
         assert_eq!((tpcb.branches, tpcb.skew), (2, Skew::Zipf(0.9)));
-        let run = tpcb.run;
         assert_eq!((run.clients, run.threads), (8, Some(2)));
         assert_eq!(run.seconds, Duration::from_millis(500));
         assert_eq!(run.log_delay, Duration::from_millis(1));
@@ -244,14 +264,18 @@ mod tests {
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
-        let BenchWorkload::Tatp(tatp) = bench.workload else { panic!("not TATP") };
-        assert_eq!((tatp.subscribers, tatp.run.clients), (500, 8));
+        let BenchWorkload::Tatp(BenchOf { workload: tatp, run }) = bench.workload else {
+            panic!("not TATP")
+        };
+        assert_eq!((tatp.subscribers, run.clients), (500, 8));
         assert_eq!(tatp.only, Some(TatpTransaction::UpdateLocation));
         let line = "clearway bench tpcc --warehouses 3 --small --only payment --think spec";
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
         };
-        let BenchWorkload::Tpcc(tpcc) = bench.workload else { panic!("not TPC-C") };
+        let BenchWorkload::Tpcc(BenchOf { workload: tpcc, .. }) = bench.workload else {
+            panic!("not TPC-C")
+        };
         assert_eq!((tpcc.warehouses, tpcc.small), (3, true));
         assert_eq!(tpcc.only, Some(TpccTransaction::Payment));
         assert_eq!(TpccThink::from(tpcc.think), TpccThink::Spec);
@@ -264,6 +288,8 @@ mod tests {
             "clearway bench tpcb --skew hot",
             "clearway bench tpcb --cache lots",
             "clearway bench tpcb --log-delay 5",
+            "clearway bench tpcb --count 0",
+            "clearway bench tatp --count 5 --seconds 2",
             "clearway bench tatp --subscribers 0",
             "clearway bench tatp --only something",
             "clearway bench tatp --branches 2",

@@ -9,7 +9,7 @@ use crate::output::tell;
 pub(crate) enum Failure {
     /// The data is wrong: exit code 1.
     Unsound(String),
-    /// Whoever reads standard output has gone: no failure.
+    /// The reader of standard output has gone, which is no failure.
     NobodyReads,
     /// Interrupted before there was a result: exit code 130, 128 + SIGINT as shells expect.
     Interrupted,

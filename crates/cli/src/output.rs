@@ -2,7 +2,7 @@
 //!
 //! What is written to standard output is the command's result, so failing to write it is a failure;
 //! but if nobody reads on, as behind `| head`, the command just ends. What is written to standard
-//! error is for whoever watches, and matters to nobody else.
+//! error is for a person who watches; failing to write it is no failure.
 
 use std::{
     fmt::Display,
@@ -20,7 +20,7 @@ pub(crate) fn print(text: impl Display) -> Outcome {
     }
 }
 
-/// Tells whoever watches.
+/// Writes a line for the person who watches.
 pub(crate) fn tell(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -2,32 +2,19 @@
 
 use std::time::Duration;
 
+use bytesize::ByteSize;
+use indicatif::HumanCount;
+
 /// Reads a size: `4096`, `64KiB`, `1.5 GiB`, `2GB`.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    let units = [
-        ("B", 1.0),
-        ("kB", 1e3),
-        ("KB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("TB", 1e12),
-        ("KiB", 1024.0),
-        ("MiB", 1024.0 * 1024.0),
-        ("GiB", 1024.0 * 1024.0 * 1024.0),
-        ("TiB", 1024.0 * 1024.0 * 1024.0 * 1024.0),
-    ];
-    let bytes = parse_with_unit(text, &units, Some(1.0), "a size such as 64MiB or 1GiB")?;
-    Ok(bytes as u64)
+    let size = text.trim().parse::<ByteSize>();
+    size.map(|size| size.0).map_err(|_| format!("{text:?} is not a size such as 64MiB or 1GiB"))
 }
 
 /// Reads a duration: `100us`, `1ms`, `0.5s`, `2min`; `0` needs no unit.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let units = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0)];
-    if text.trim() == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let seconds = parse_with_unit(text, &units, None, "a duration such as 100us, 1ms or 2s")?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    let duration = humantime::parse_duration(text.trim());
+    duration.map_err(|_| format!("{text:?} is not a duration such as 100us, 1ms or 2s"))
 }
 
 /// Reads a plain number of seconds, or a duration with its unit.
@@ -38,57 +25,19 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn parse_with_unit(
-    text: &str,
-    units: &[(&str, f64)],
-    without: Option<f64>,
-    wanted: &str,
-) -> Result<f64, String> {
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = (&text[..split], text[split..].trim());
-    let refuse = || format!("{text:?} is not {wanted}");
-    let number: f64 = number.parse().map_err(|_| refuse())?;
-    let factor = match unit {
-        "" => without,
-        _ => units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor),
-    };
-    factor.map(|factor| number * factor).ok_or_else(refuse)
-}
-
 /// A number with its thousands apart: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(number).to_string()
 }
 
 /// A size for people: `1.5 GiB`.
 pub(crate) fn size(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", units[unit]) }
+    ByteSize(bytes).to_string()
 }
 
-/// Nanoseconds for people: `85 µs`, `1.2 ms`.
+/// Nanoseconds for people: `85.00µs`, `1.23ms`.
 pub(crate) fn time(nanos: u64) -> String {
-    let us = nanos as f64 / 1e3;
-    match us {
-        _ if us < 100.0 => format!("{us:.1} µs"),
-        _ if us < 1e4 => format!("{us:.0} µs"),
-        _ if us < 1e7 => format!("{:.1} ms", us / 1e3),
-        _ => format!("{:.1} s", us / 1e6),
-    }
+    format!("{:.2?}", Duration::from_nanos(nanos))
 }
 
 #[cfg(test)]
@@ -101,6 +50,11 @@ mod tests {
         assert_eq!(parse_size("1GiB"), Ok(1 << 30));
         assert_eq!(parse_size("1.5 MiB"), Ok(3 << 19));
         assert_eq!(parse_size("2kB"), Ok(2000));
+        let units = ["B", "kB", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"];
+        let sizes = units.map(|unit| parse_size(&format!("1{unit}")).unwrap());
+        let decimal = [1, 1_000, 1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000];
+        assert_eq!(sizes[..6], decimal);
+        assert_eq!(sizes[6..], [1 << 10, 1 << 20, 1 << 30, 1 << 40]);
         for bad in ["", "GiB", "1 GiBs", "-1", "1e9", "ten"] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
@@ -110,6 +64,9 @@ mod tests {
     fn durations_need_a_unit_unless_they_are_nothing() {
         assert_eq!(parse_duration("1ms"), Ok(Duration::from_millis(1)));
         assert_eq!(parse_duration("0.5 s"), Ok(Duration::from_millis(500)));
+        let units = ["ns", "us", "µs", "ms", "s", "min"];
+        let nanos = units.map(|unit| parse_duration(&format!("2{unit}")).unwrap().as_nanos());
+        assert_eq!(nanos, [2, 2_000, 2_000, 2_000_000, 2_000_000_000, 120_000_000_000]);
         assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
         assert!(parse_duration("5").is_err());
         assert_eq!(parse_seconds("2.5"), Ok(Duration::from_millis(2500)));
@@ -124,8 +81,8 @@ mod tests {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(size(512), "512 B");
         assert_eq!(size(3 << 29), "1.5 GiB");
-        assert_eq!(time(85_000), "85.0 µs");
-        assert_eq!(time(2_300_000), "2300 µs");
-        assert_eq!(time(23_000_000), "23.0 ms");
+        assert_eq!(time(85_000), "85.00µs");
+        assert_eq!(time(2_300_000), "2.30ms");
+        assert_eq!(time(23_000_000), "23.00ms");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clearway::{Database, LevelReport, TableReport, VerifyReport};
+use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 
 use crate::{
@@ -55,11 +56,12 @@ fn name_of(table: &TableReport) -> &str {
 
 /// One line for each table.
 pub(crate) fn tables(report: &VerifyReport) -> String {
+    let mut lines = Table::new();
     let head = ["table", "entries", "ghosts", "values", "pages", "overflow", "levels"];
-    let mut text = line(head.map(String::from));
+    lines.load_style(presets::NOTHING).set_header(head);
     for table in &report.tables {
         let tree = &table.report;
-        text.push_str(&line([
+        lines.add_row([
             name_of(table).to_string(),
             grouped(tree.records),
             grouped(tree.ghosts),
@@ -67,15 +69,16 @@ pub(crate) fn tables(report: &VerifyReport) -> String {
             grouped(tree.pages.len() as u64),
             grouped(tree.overflow_pages),
             tree.levels.len().to_string(),
-        ]));
+        ]);
     }
-    text
-}
-
-fn line([table, entries, ghosts, values, pages, overflow, levels]: [String; 7]) -> String {
-    format!(
-        "{table:<20} {entries:>13} {ghosts:>9} {values:>11} {pages:>9} {overflow:>9} {levels:>6}\n"
-    )
+    for (at, column) in lines.column_iter_mut().enumerate() {
+        if at == 0 {
+            column.set_padding((0, 0));
+        } else {
+            column.set_padding((2, 0)).set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    format!("{}\n", lines.trim_fmt())
 }
 
 /// The report as one object.

@@ -155,6 +155,71 @@ fn warehouses_are_benchmarked_and_what_was_done_before_is_taken_into_account() {
     assert!(thought["commits"].as_u64().unwrap() <= 10, "{thought}");
 }
 
+/// Of each benchmark, what makes it small.
+const SMALL_WORKLOADS: [&[&str]; 3] = [
+    &["tpcb", "--branches", "2", "--accounts", "500"],
+    &["tatp", "--subscribers", "300"],
+    &["tpcc", "--small", "--warehouses", "1"],
+];
+
+#[test]
+fn a_number_of_transactions_is_run_exactly() {
+    for workload in SMALL_WORKLOADS {
+        // Three clients of seven run one more than the others.
+        let count = ["--count", "500", "--clients", "7", "--memory"];
+        let limits = ["--cache", "64MiB", "--log-capacity", "128MiB"];
+        for more in [&["--json"][..], &["--json", "--commit", "blocking", "--threads", "3"], &[]] {
+            let output = clearway(&[&["bench"], workload, &count, &limits, more].concat());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            if more.is_empty() {
+                let text = String::from_utf8(output.stdout).unwrap();
+                assert!(text.contains("\ntransactions      500 of 500\n"), "{text}");
+                continue;
+            }
+            let report = json(&output);
+            assert_eq!(
+                (&report["transactions"], &report["options"]["count"]),
+                (&500.into(), &500.into())
+            );
+            let all = ["commits", "failures"].map(|field| report[field].as_u64().unwrap());
+            let rollbacks = report["rollbacks"].as_u64().unwrap_or(0);
+            assert_eq!(all.iter().sum::<u64>() + rollbacks, 500, "{report}");
+            assert_eq!(
+                (&report["interrupted"], &report["consistent"]),
+                (&false.into(), &true.into())
+            );
+            assert!(report["seconds"].as_f64().unwrap() > 0.0, "{report}");
+        }
+    }
+}
+
+#[test]
+fn one_client_runs_the_same_transactions_each_time() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for workload in SMALL_WORKLOADS {
+        let run = |name: &str, seed: &str| {
+            let dir = place.path().join(format!("{}-{name}", workload[0]));
+            let dir = dir.to_str().unwrap();
+            let line = ["--count", "400", "--clients", "1", "--seed", seed, "--json", "--dir", dir];
+            let limits = ["--cache", "64MiB", "--log-capacity", "128MiB"];
+            let output = clearway(&[&["bench"], workload, &line, &limits].concat());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let types = json(&output)["types"].clone();
+            let types: Vec<_> = types
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|kind| ["name", "commits", "rollbacks"].map(|field| kind[field].clone()))
+                .collect();
+            // TPC-C's rows contain the time of day.
+            let dump = clearway(&["dump", dir]).stdout;
+            (types, (workload[0] != "tpcc").then_some(dump))
+        };
+        let (one, same, other) = (run("one", "3"), run("same", "3"), run("other", "4"));
+        assert!(one == same && one != other, "{workload:?}");
+    }
+}
+
 #[test]
 fn failures_have_their_exit_codes_and_one_line() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

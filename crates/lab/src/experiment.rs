@@ -1,94 +1,146 @@
-//! What an experiment is, and what it is given to run.
+//! What an experiment defines; `frame` runs it and `report` prints what was found.
 //!
-//! An experiment is a file in `experiments` with a constant of this type, and a line in the list
-//! there. It measures with [`Samples::take`](crate::variants::Samples::take), which does the
-//! taking in turn, and returns what it found; printing and writing are not its business.
+//! An experiment is a file in `experiments` with a type that implements [`Experiment`], and a line
+//! in the list there. The type is the experiment's command-line options. It defines
+//!
+//! - its grids: the points at which its variants are compared, and the variants;
+//! - how one run of a variant at a point is measured;
+//! - its cases, whose instructions are counted;
+//! - its claims: what must be seen in the measurements, each with a bound.
+//!
+//! Taking turns, counting, ratios, tables and files are the same for all experiments.
 
-use std::{error::Error, path::PathBuf, time::Duration};
+use std::{error::Error, fmt::Display, time::Duration};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command};
 
-use crate::{callgrind::Case, report::Findings};
+use crate::{
+    callgrind::{Case, Counts},
+    frame,
+    variants::Samples,
+};
+pub(crate) use crate::{report::Findings, variants::Sample};
 
-/// Experiments fail for many reasons and nobody tells them apart.
+/// Experiments fail for many reasons, which no code tells apart.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// One experiment.
-pub(crate) struct Experiment {
+/// What is known of an experiment before it runs.
+pub(crate) struct About {
     /// The command that runs it.
     pub(crate) name: &'static str,
     /// The paper and the figure that it is after.
     pub(crate) source: &'static str,
     /// What it must show, in a sentence.
     pub(crate) shows: &'static str,
-    /// How long each variant runs in each repetition, in seconds, unless told otherwise. Chosen so
-    /// that the whole experiment ends within three minutes.
+    /// How long each variant runs in each repetition by default, in seconds. Chosen so that the
+    /// whole experiment ends within three minutes.
     pub(crate) seconds: f64,
-    /// How often each variant runs, unless told otherwise.
+    /// How often each variant runs by default.
     pub(crate) repetitions: u32,
-    /// Adds the options of its own: `Options::augment_args` of a type that derives `clap::Args`, or
-    /// `|command| command` if it has none.
-    pub(crate) options: fn(Command) -> Command,
-    /// Runs it.
-    pub(crate) run: fn(&Lab<'_>) -> Outcome<Findings>,
-    /// What it counts instructions of, if anything.
-    pub(crate) cases: &'static [Case],
 }
 
-/// The options that all experiments have.
-#[derive(Args, Debug)]
-pub(crate) struct Common {
-    /// How long each variant runs in each repetition, in seconds
-    #[arg(long, value_parser = parse_seconds)]
-    seconds: Option<f64>,
-    /// How often each variant runs
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    repetitions: Option<u32>,
-    /// Do not count instructions, which takes some seconds
-    #[arg(long)]
-    no_count: bool,
-    /// Write what was measured to this file too
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-}
+/// One experiment. The implementing type is the set of its own options.
+pub(crate) trait Experiment: Args {
+    const ABOUT: About;
+    /// What instructions are counted of, if anything.
+    const CASES: &'static [Case] = &[];
+    /// A setting at which the variants are compared.
+    type Point;
+    /// What is compared.
+    type Variant;
 
-fn parse_seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(seconds),
-        _ => Err(format!("{text:?} is not a number of seconds above 0")),
+    /// Reports the settings: the experiment's own options, and what corresponds to them in the
+    /// paper. Returns the grids, each of which is measured by itself. Called once, before the first
+    /// run; what is checked once is claimed here.
+    fn plan(&self, lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>>;
+
+    /// The grid that the counts of [`CASES`](Experiment::CASES) form, if they form one: the cases
+    /// in its order, all variants of the first point first.
+    fn counted(&self) -> Option<Grid<(), ()>> {
+        None
     }
+
+    /// Runs one variant once.
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample>;
+
+    /// Compares what was seen with what must be seen.
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings);
 }
 
-/// What an experiment is given.
-pub(crate) struct Lab<'a> {
-    /// The experiment itself.
-    pub(crate) experiment: &'a Experiment,
+/// How long and how often variants run, and what was counted before.
+pub(crate) struct Lab {
     /// How long each variant runs in each repetition.
     pub(crate) time: Duration,
     /// How often each variant runs.
     pub(crate) repetitions: u32,
-    /// Whether instructions are counted.
-    pub(crate) counts: bool,
-    given: &'a ArgMatches,
+    /// The instructions of the experiment's cases.
+    pub(crate) counts: Counts,
 }
 
-impl<'a> Lab<'a> {
+/// The grids of an experiment.
+pub(crate) type Grids<E> = Vec<Grid<<E as Experiment>::Point, <E as Experiment>::Variant>>;
+
+/// Points by variants, and how their runs are read.
+pub(crate) struct Grid<P, V> {
+    pub(crate) title: &'static str,
+    /// The measure whose ratios are shown.
+    pub(crate) measure: &'static str,
+    /// The variant that the others are divided by.
+    pub(crate) baseline: usize,
+    /// Each with its name.
+    pub(crate) points: Vec<(String, P)>,
+    pub(crate) variants: Vec<(String, V)>,
+}
+
+impl<P, V> Grid<P, V> {
+    /// A grid whose first variant is the baseline.
     pub(crate) fn new(
-        experiment: &'a Experiment,
-        common: &Common,
-        given: &'a ArgMatches,
-    ) -> Lab<'a> {
-        Lab {
-            experiment,
-            time: Duration::from_secs_f64(common.seconds.unwrap_or(experiment.seconds)),
-            repetitions: common.repetitions.unwrap_or(experiment.repetitions),
-            counts: !common.no_count,
-            given,
-        }
+        title: &'static str,
+        measure: &'static str,
+        points: impl IntoIterator<Item = (impl Display, P)>,
+        variants: impl IntoIterator<Item = (impl Display, V)>,
+    ) -> Grid<P, V> {
+        let points = points.into_iter().map(|(name, point)| (name.to_string(), point)).collect();
+        let variants = variants.into_iter().map(|(name, variant)| (name.to_string(), variant));
+        Grid { title, measure, baseline: 0, points, variants: variants.collect() }
     }
 
-    /// The experiment's own options, as its type reads them.
-    pub(crate) fn options<T: FromArgMatches>(&self) -> Outcome<T> {
-        Ok(T::from_arg_matches(self.given)?)
+    /// The same with another variant as the baseline.
+    pub(crate) fn over(self, baseline: usize) -> Grid<P, V> {
+        Grid { baseline, ..self }
+    }
+}
+
+/// What is to be run once.
+pub(crate) struct Run<'a, E: Experiment> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) point: &'a E::Point,
+    pub(crate) variant: &'a E::Variant,
+    /// The seed of what is drawn at random, so that the variants of a repetition draw the same.
+    pub(crate) repetition: u32,
+}
+
+/// What was measured and counted.
+pub(crate) struct Seen<'a> {
+    pub(crate) lab: &'a Lab,
+    /// The counts, if they form a grid and were taken.
+    pub(crate) counted: Option<Samples>,
+    /// The grids in the experiment's order.
+    pub(crate) grids: Vec<Samples>,
+}
+
+/// An experiment in the list of all.
+pub(crate) struct Entry {
+    pub(crate) about: About,
+    /// Adds the experiment's own options to a command.
+    pub(crate) options: fn(Command) -> Command,
+    pub(crate) cases: &'static [Case],
+    /// Runs it with the options that were given.
+    pub(crate) run: fn(Lab, &ArgMatches) -> Outcome<Findings>,
+}
+
+impl Entry {
+    pub(crate) const fn of<E: Experiment>() -> Entry {
+        Entry { about: E::ABOUT, options: E::augment_args, cases: E::CASES, run: frame::run::<E> }
     }
 }

@@ -10,25 +10,32 @@
 //! | 1 | it ran, and something that it must show was not seen |
 //! | 2 | wrong usage |
 //! | 3 | it could not run |
+//!
+//! `clearway-lab all` runs them one after the other. Its code is the greatest of theirs.
 
 mod callgrind;
 mod discard;
 mod experiment;
 mod experiments;
+mod frame;
 mod machine;
+mod perform;
 mod report;
 mod table;
 mod variants;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command};
 
-use experiment::{Common, Experiment, Lab, Outcome};
+use experiment::{Entry, Outcome};
 use experiments::EXPERIMENTS;
+use perform::{All, One};
 
 /// The command by which the program counts its own instructions: see `callgrind`.
 const COUNT: &str = "count";
+/// The command that runs all experiments.
+const ALL: &str = "all";
 
 fn main() -> ExitCode {
     match run(&command().get_matches()) {
@@ -41,31 +48,36 @@ fn main() -> ExitCode {
     }
 }
 
-/// One command for each experiment, with its own options after the common ones.
+/// One command for each experiment.
 fn command() -> Command {
     let list = Command::new("list").about("List the experiments");
+    let about = "Run all experiments, one after the other, and sum up their claims";
+    let all = All::augment_args(Command::new(ALL)).about(about);
     let count = Command::new(COUNT).hide(true).args(callgrind::arguments());
-    let mut command = Command::new("clearway-lab")
+    Command::new("clearway-lab")
         .about("The papers' experiments, run on this machine")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([list, count]);
-    for experiment in EXPERIMENTS {
-        let own = Command::new(experiment.name).after_help(format!("After: {}", experiment.source));
-        // Last: the types of the options describe themselves.
-        let own = (experiment.options)(Common::augment_args(own)).about(experiment.shows);
-        command = command.subcommand(own);
-    }
-    command
+        .subcommands([list, all, count])
+        .subcommands(EXPERIMENTS.iter().map(command_of))
 }
 
-/// Whether all that must be shown was seen.
+/// An experiment's command, with its own options after the common ones.
+fn command_of(experiment: &Entry) -> Command {
+    let about = &experiment.about;
+    let own = Command::new(about.name).after_help(format!("After: {}", about.source));
+    // Last: the types of the options describe themselves.
+    (experiment.options)(One::augment_args(own)).about(about.shows)
+}
+
+/// Runs a command. Returns whether all that must be shown was seen.
 fn run(matches: &ArgMatches) -> Outcome<bool> {
     match matches.subcommand() {
         Some((COUNT, given)) => callgrind::run_case(given).map(|()| true),
-        Some((name, given)) => match EXPERIMENTS.iter().find(|known| known.name == name) {
-            Some(experiment) => perform(experiment, given),
+        Some((ALL, given)) => perform::all(given),
+        Some((name, given)) => match EXPERIMENTS.iter().find(|known| known.about.name == name) {
+            Some(experiment) => perform::one(experiment, given),
             None => {
                 report::list(EXPERIMENTS);
                 Ok(true)
@@ -73,19 +85,6 @@ fn run(matches: &ArgMatches) -> Outcome<bool> {
         },
         None => Ok(true),
     }
-}
-
-fn perform(experiment: &Experiment, given: &ArgMatches) -> Outcome<bool> {
-    let common = Common::from_arg_matches(given)?;
-    let lab = Lab::new(experiment, &common, given);
-    let findings = (experiment.run)(&lab)?;
-    clearway_console::offer!("{}", report::to_text(&lab, &findings).trim_end());
-    if let Some(path) = &common.json {
-        let text = format!("{:#}\n", report::to_json(&lab, &findings));
-        let written = std::fs::write(path, text);
-        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    }
-    Ok(findings.claims.iter().all(|claim| claim.holds))
 }
 
 #[cfg(test)]
@@ -101,13 +100,15 @@ mod tests {
 
     #[test]
     fn experiments_have_names_of_their_own_and_say_what_they_are_after() {
-        let names: HashSet<_> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
+        let names: HashSet<_> =
+            EXPERIMENTS.iter().map(|experiment| experiment.about.name).collect();
         assert_eq!(names.len(), EXPERIMENTS.len());
-        for experiment in EXPERIMENTS {
-            assert!(!experiment.shows.is_empty() && !experiment.source.is_empty());
-            assert!(experiment.seconds > 0.0 && experiment.repetitions > 0);
-            let cases: HashSet<_> = experiment.cases.iter().map(|case| case.name).collect();
-            assert_eq!(cases.len(), experiment.cases.len(), "{}", experiment.name);
+        for Entry { about, cases, .. } in EXPERIMENTS {
+            assert!(!about.shows.is_empty() && !about.source.is_empty());
+            assert!(about.seconds > 0.0 && about.repetitions > 0);
+            let names: HashSet<_> = cases.iter().map(|case| case.name).collect();
+            assert_eq!(names.len(), cases.len(), "{}", about.name);
+            assert!(cases.iter().all(|case| case.rounds > 0), "{}", about.name);
         }
     }
 }

@@ -1,36 +1,29 @@
 //! What an experiment found, for people and for programs.
 
-use std::fmt::Write as _;
+use std::{
+    error::Error,
+    fmt::{Display, Write as _},
+    time::Duration,
+};
 
 use serde_json::{Map, Value, json};
 
 use crate::{
-    experiment::{Experiment, Lab},
+    experiment::{About, Entry},
     machine,
-    table::{Table, number},
+    table::{number, table},
     variants::{Samples, Spread},
 };
 
 /// What an experiment found.
 #[derive(Default)]
 pub(crate) struct Findings {
-    /// What it was run with, its own options included, and what it says about that: what
-    /// corresponds to what in the paper.
-    pub(crate) settings: Vec<(&'static str, Value)>,
+    /// What it was run with, its own options included, and what corresponds to that in the paper.
+    settings: Vec<(&'static str, Value)>,
     /// What was measured.
-    pub(crate) grids: Vec<Grid>,
+    pub(crate) grids: Vec<Samples>,
     /// Whether what it must show was seen.
     pub(crate) claims: Vec<Claim>,
-}
-
-/// The runs of one grid, and how to read them.
-pub(crate) struct Grid {
-    pub(crate) title: &'static str,
-    pub(crate) samples: Samples,
-    /// The measure whose ratios are shown.
-    pub(crate) measure: &'static str,
-    /// The variant that the others are divided by.
-    pub(crate) baseline: usize,
 }
 
 /// One thing that must be shown.
@@ -42,43 +35,60 @@ pub(crate) struct Claim {
     pub(crate) holds: bool,
 }
 
-impl Claim {
-    /// That `seen` is at least `bound`.
-    pub(crate) fn at_least(what: &str, bound: f64, seen: f64) -> Claim {
-        let must = format!("{what}: at least {}", number(bound));
-        Claim { must, seen: number(seen), holds: seen >= bound }
+impl Findings {
+    /// Adds a setting.
+    pub(crate) fn setting(&mut self, name: &'static str, value: impl Into<Value>) {
+        self.settings.push((name, value.into()));
     }
 
-    /// That `seen` is at most `bound`.
-    pub(crate) fn at_most(what: &str, bound: f64, seen: f64) -> Claim {
+    /// Claims that `seen` is at least `bound`.
+    pub(crate) fn at_least(&mut self, what: impl Display, bound: f64, seen: f64) {
+        let must = format!("{what}: at least {}", number(bound));
+        self.claims.push(Claim { must, seen: number(seen), holds: seen >= bound });
+    }
+
+    /// Claims that `seen` is at most `bound`.
+    pub(crate) fn at_most(&mut self, what: impl Display, bound: f64, seen: f64) {
         let must = format!("{what}: at most {}", number(bound));
-        Claim { must, seen: number(seen), holds: seen <= bound }
+        self.claims.push(Claim { must, seen: number(seen), holds: seen <= bound });
+    }
+
+    /// Whether all that must be shown was seen.
+    pub(crate) fn all_shown(&self) -> bool {
+        self.claims.iter().all(|claim| claim.holds)
     }
 }
 
 /// The list of experiments.
-pub(crate) fn list(experiments: &[Experiment]) {
-    for Experiment { name, source, shows, .. } in experiments {
+pub(crate) fn list(experiments: &[Entry]) {
+    for Entry { about: About { name, source, shows, .. }, .. } in experiments {
         clearway_console::say!("{name}\n    {shows}\n    after {source}");
     }
 }
 
+/// How an experiment was run.
+pub(crate) struct Setup<'a> {
+    pub(crate) about: &'a About,
+    pub(crate) time: Duration,
+    pub(crate) repetitions: u32,
+}
+
 /// The report for people.
-pub(crate) fn to_text(lab: &Lab<'_>, findings: &Findings) -> String {
+pub(crate) fn to_text(setup: &Setup<'_>, findings: &Findings) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
-    let _ = writeln!(out, "{}: {}", lab.experiment.name, lab.experiment.shows);
-    let _ = writeln!(out, "after {}\n", lab.experiment.source);
+    let _ = writeln!(out, "{}: {}", setup.about.name, setup.about.shows);
+    let _ = writeln!(out, "after {}\n", setup.about.source);
     for (name, value) in machine::facts() {
         let _ = writeln!(out, "{name}: {}", plain(&value));
     }
     for (name, value) in &findings.settings {
         let _ = writeln!(out, "{name}: {}", plain(value));
     }
-    let seconds = lab.time.as_secs_f64();
-    let _ = writeln!(out, "runs: {} of {seconds} s for each variant and point", lab.repetitions);
+    let (seconds, repetitions) = (setup.time.as_secs_f64(), setup.repetitions);
+    let _ = writeln!(out, "runs: {repetitions} of {seconds} s for each variant and point");
     for grid in &findings.grids {
-        let _ = write!(out, "\n{}\n{}", grid.title, grid_text(grid));
+        let _ = writeln!(out, "\n{}\n{}", grid.title, grid_text(grid));
     }
     out.push('\n');
     for claim in &findings.claims {
@@ -88,53 +98,105 @@ pub(crate) fn to_text(lab: &Lab<'_>, findings: &Findings) -> String {
     out
 }
 
+/// The claims of several experiments.
+#[derive(Default)]
+pub(crate) struct Summary {
+    /// Of each experiment that ran: its name, and how many of its claims were shown and were not.
+    ran: Vec<(&'static str, usize, usize)>,
+    /// What was not shown, and what could not run.
+    problems: Vec<String>,
+    failures: usize,
+}
+
+impl Summary {
+    /// Adds an experiment that ran.
+    pub(crate) fn ran(&mut self, name: &'static str, found: &Findings) {
+        let not_shown = found.claims.iter().filter(|claim| !claim.holds);
+        let lines = not_shown
+            .map(|claim| format!("NOT SHOWN: {name}: {} (seen: {})", claim.must, claim.seen));
+        let before = self.problems.len();
+        self.problems.extend(lines);
+        let not_shown = self.problems.len() - before;
+        self.ran.push((name, found.claims.len() - not_shown, not_shown));
+    }
+
+    /// Adds an experiment that could not run.
+    pub(crate) fn failed(&mut self, name: &'static str, error: &dyn Error) {
+        self.problems.push(format!("COULD NOT RUN: {name}: {error}"));
+        self.failures += 1;
+    }
+
+    /// The number of experiments that could not run.
+    pub(crate) fn failures(&self) -> usize {
+        self.failures
+    }
+
+    /// Whether all that must be shown was seen.
+    pub(crate) fn all_shown(&self) -> bool {
+        self.ran.iter().all(|(_, _, not_shown)| *not_shown == 0)
+    }
+
+    /// A line for each experiment and one for all, and what was not shown.
+    pub(crate) fn to_text(&self) -> String {
+        let mut table = table(1, ["summary", "shown", "not shown"]);
+        let mut line = |name: &str, shown: usize, not_shown: usize| {
+            table.add_row([name.to_string(), shown.to_string(), not_shown.to_string()]);
+        };
+        self.ran.iter().for_each(|(name, shown, not_shown)| line(name, *shown, *not_shown));
+        let sum = |part: fn(&(&str, usize, usize)) -> usize| self.ran.iter().map(part).sum();
+        line("all", sum(|ran| ran.1), sum(|ran| ran.2));
+        let problems = self.problems.iter().map(|problem| format!("{problem}\n"));
+        format!("{}\n\n{}", table.trim_fmt(), problems.collect::<String>())
+    }
+}
+
 /// Text without quotation marks.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
 /// A line for each point and variant: medians of all measures, then the ratio of one of them.
-fn grid_text(grid: &Grid) -> String {
-    let Grid { samples, measure, baseline, .. } = grid;
+fn grid_text(samples: &Samples) -> String {
+    let Samples { measure, baseline, .. } = samples;
     let mut headings = vec!["point".to_string(), "variant".to_string()];
     headings.extend(samples.measures().iter().map(ToString::to_string));
     headings.push(format!("{measure} over {}: median", samples.variants[*baseline]));
     headings.extend(["min".into(), "max".into()]);
-    let mut table = Table::new(2, headings);
+    let mut table = table(2, headings);
     for point in 0..samples.points.len() {
         for variant in 0..samples.variants.len() {
             let mut cells = vec![samples.points[point].clone(), samples.variants[variant].clone()];
-            let median = |measure| number(samples.spread(point, variant, measure).median);
+            let median = |measure| number(samples.median(point, variant, measure));
             cells.extend(samples.measures().into_iter().map(median));
-            let ratio = samples.ratio(point, variant, *baseline, measure);
+            let ratio = samples.ratio(&[point], variant, *baseline, measure);
             cells.extend([ratio.median, ratio.min, ratio.max].map(|r| format!("{r:.3}")));
-            table.line(cells);
+            table.add_row(cells);
         }
     }
-    table.text()
+    table.trim_fmt()
 }
 
 /// The report for programs: one object.
-pub(crate) fn to_json(lab: &Lab<'_>, findings: &Findings) -> Value {
+pub(crate) fn to_json(setup: &Setup<'_>, findings: &Findings) -> Value {
     let claim =
         |claim: &Claim| json!({"must": claim.must, "seen": claim.seen, "holds": claim.holds});
     let settings = findings.settings.iter().map(|(name, value)| (name.to_string(), value.clone()));
     json!({
-        "experiment": lab.experiment.name,
-        "source": lab.experiment.source,
-        "shows": lab.experiment.shows,
+        "experiment": setup.about.name,
+        "source": setup.about.source,
+        "shows": setup.about.shows,
         "version": env!("CARGO_PKG_VERSION"),
         "machine": machine::facts().into_iter().collect::<Map<_, _>>(),
-        "seconds": lab.time.as_secs_f64(),
-        "repetitions": lab.repetitions,
+        "seconds": setup.time.as_secs_f64(),
+        "repetitions": setup.repetitions,
         "settings": settings.collect::<Map<_, _>>(),
         "grids": findings.grids.iter().map(grid_json).collect::<Vec<_>>(),
         "claims": findings.claims.iter().map(claim).collect::<Vec<_>>(),
     })
 }
 
-fn grid_json(grid: &Grid) -> Value {
-    let Grid { title, samples, measure, baseline } = grid;
+fn grid_json(samples: &Samples) -> Value {
+    let Samples { title, measure, baseline, .. } = samples;
     let mut runs = Vec::new();
     for point in 0..samples.points.len() {
         for variant in 0..samples.variants.len() {
@@ -147,7 +209,7 @@ fn grid_json(grid: &Grid) -> Value {
                 "point": samples.points[point],
                 "variant": samples.variants[variant],
                 "measures": measures.collect::<Map<_, _>>(),
-                "ratio": spread_json(samples.ratio(point, variant, *baseline, measure)),
+                "ratio": spread_json(samples.ratio(&[point], variant, *baseline, measure)),
             }));
         }
     }
@@ -166,24 +228,48 @@ fn spread_json(spread: Spread) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Grid;
 
     #[test]
     fn claims_compare() {
-        assert!(Claim::at_least("x", 2.0, 2.0).holds && !Claim::at_least("x", 2.0, 1.9).holds);
-        assert!(Claim::at_most("x", 2.0, 2.0).holds && !Claim::at_most("x", 2.0, 2.1).holds);
-        assert!(!Claim::at_least("x", 2.0, f64::NAN).holds);
+        let mut found = Findings::default();
+        found.at_least("x", 2.0, 2.0);
+        found.at_most("x", 2.0, 2.0);
+        assert!(found.all_shown());
+        found.at_least("x", 2.0, 1.9);
+        found.at_most("x", 2.0, 2.1);
+        found.at_least("x", 2.0, f64::NAN);
+        let holds = found.claims.iter().map(|claim| claim.holds);
+        assert!(holds.eq([true, true, false, false, false]) && !found.all_shown());
+    }
+
+    #[test]
+    fn a_summary_counts_claims_and_names_what_was_not_shown() {
+        let mut found = Findings::default();
+        found.at_least("x", 2.0, 2.0);
+        let mut summary = Summary::default();
+        summary.ran("one", &found);
+        assert!(summary.all_shown() && summary.failures() == 0);
+        found.at_least("y", 2.0, 1.0);
+        summary.ran("two", &found);
+        summary.failed("three", &std::io::Error::other("no disk"));
+        assert!(!summary.all_shown() && summary.failures() == 1);
+        let text = summary.to_text();
+        let words: Vec<_> = text.split_whitespace().collect();
+        let lines = ["summary shown not shown", "one 1 0", "two 1 1", "all 2 1"].join(" ");
+        assert!(words.join(" ").starts_with(&lines), "{text}");
+        let problems = "\nNOT SHOWN: two: y: at least 2.00 (seen: 1.00)\n\
+                        COULD NOT RUN: three: no disk\n";
+        assert!(text.ends_with(problems), "{text}");
     }
 
     #[test]
     fn grids_name_their_baseline_and_show_ratios() {
-        let names = |names: [&str; 2]| names.map(String::from).to_vec();
-        let samples = Samples::take(vec!["p".into()], names(["old", "new"]), 1, |_, variant, _| {
-            Ok(vec![("tps", 100.0 * (variant + 1) as f64)])
-        });
-        let grid = Grid { title: "t", samples: samples.unwrap(), measure: "tps", baseline: 0 };
-        let text = grid_text(&grid);
+        let grid = Grid::new("t", "tps", [("p", ())], [("old", 100.0), ("new", 200.0)]);
+        let samples = Samples::take(&grid, 1, |_, (_, tps), _| Ok(vec![("tps", *tps)])).unwrap();
+        let text = grid_text(&samples);
         assert!(text.contains("tps over old: median") && text.contains("2.000"), "{text}");
-        let json = grid_json(&grid);
+        let json = grid_json(&samples);
         assert_eq!(json["runs"][1]["ratio"]["median"], 2.0);
         assert_eq!(json["runs"][1]["measures"]["tps"]["values"][0], 200.0);
     }

@@ -6,17 +6,20 @@
 //! - V2. No variant always runs first: the order turns by one with each repetition.
 //! - V3. A ratio is taken between two runs of the *same* repetition. Its median, least and greatest
 //!   value are over repetitions; ratios of medians are never shown.
-//!
-//! An experiment is a grid: *points* (settings at which the variants are compared, such as a share
-//! of reads) by *variants*. Each run gives a few named numbers, its *measures*.
 
-use crate::experiment::Outcome;
+use crate::experiment::{Grid, Outcome};
 
 /// What one run measured: numbers by name, the same names in the same order each time.
 pub(crate) type Sample = Vec<(&'static str, f64)>;
 
-/// All runs of a grid.
+/// All runs of a grid, and how they are read.
 pub(crate) struct Samples {
+    pub(crate) title: &'static str,
+    /// The measure whose ratios are shown.
+    pub(crate) measure: &'static str,
+    /// The variant that the others are divided by.
+    pub(crate) baseline: usize,
+    /// The names of the points and of the variants.
     pub(crate) points: Vec<String>,
     pub(crate) variants: Vec<String>,
     /// By point, variant and repetition.
@@ -49,33 +52,40 @@ impl Spread {
     }
 }
 
+/// The least of `values`; infinite if there are none.
+pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// The greatest of `values`, which are not negative; 0 if there are none.
+pub(crate) fn greatest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, f64::max)
+}
+
+/// The names of the points or variants of a grid.
+fn names<T>(named: &[(String, T)]) -> Vec<String> {
+    named.iter().map(|(name, _)| name.clone()).collect()
+}
+
 impl Samples {
-    /// Runs the grid `repetitions` times. `run` is given the numbers of point, variant and
-    /// repetition.
-    pub(crate) fn take(
-        points: Vec<String>,
-        variants: Vec<String>,
+    /// Runs `grid` `repetitions` times. `run` gets a point and a variant with their names, and the
+    /// number of the repetition.
+    pub(crate) fn take<P, V>(
+        grid: &Grid<P, V>,
         repetitions: u32,
-        mut run: impl FnMut(usize, usize, u32) -> Outcome<Sample>,
+        mut run: impl FnMut(&(String, P), &(String, V), u32) -> Outcome<Sample>,
     ) -> Outcome<Samples> {
-        let empty = vec![vec![Vec::new(); variants.len()]; points.len()];
-        let mut samples = Samples { points, variants, runs: empty };
+        let mut runs = vec![vec![Vec::new(); grid.variants.len()]; grid.points.len()];
         for repetition in 0..repetitions {
-            for point in 0..samples.points.len() {
-                for variant in turn(samples.variants.len(), repetition) {
-                    samples.tell(point, variant, repetition, repetitions);
-                    let sample = run(point, variant, repetition)?;
-                    samples.runs[point][variant].push(sample);
+            for (point, runs) in grid.points.iter().zip(&mut runs) {
+                for variant in turn(grid.variants.len(), repetition) {
+                    runs[variant].push(run(point, &grid.variants[variant], repetition)?);
                 }
             }
         }
-        Ok(samples)
-    }
-
-    /// Says on standard error what runs now.
-    fn tell(&self, point: usize, variant: usize, repetition: u32, repetitions: u32) {
-        let (point, variant) = (&self.points[point], &self.variants[variant]);
-        clearway_console::tell!("{} of {repetitions}: {point}, {variant}", repetition + 1);
+        let Grid { title, measure, baseline, .. } = *grid;
+        let (points, variants) = (names(&grid.points), names(&grid.variants));
+        Ok(Samples { title, measure, baseline, points, variants, runs })
     }
 
     /// The names of the measures.
@@ -101,44 +111,48 @@ impl Samples {
         Spread::of(&self.values(point, variant, measure))
     }
 
-    /// A variant over another at the same point, ratio by ratio (V3).
-    pub(crate) fn ratio(
-        &self,
-        point: usize,
-        variant: usize,
-        baseline: usize,
-        measure: &str,
-    ) -> Spread {
-        self.ratio_at(&[point], variant, baseline, measure)
+    /// The median of one measure of one variant at one point.
+    pub(crate) fn median(&self, point: usize, variant: usize, measure: &str) -> f64 {
+        self.spread(point, variant, measure).median
     }
 
-    /// The same over the repetitions of several points, for a claim about all of them together.
-    pub(crate) fn ratio_at(
+    /// The sum of one measure of one variant over all points and repetitions.
+    pub(crate) fn total(&self, variant: usize, measure: &str) -> f64 {
+        (0..self.points.len()).flat_map(|point| self.values(point, variant, measure)).sum()
+    }
+
+    /// A variant over another at the same points, ratio by ratio (V3). Several points are for a
+    /// claim about all of them together.
+    pub(crate) fn ratio(
         &self,
         points: &[usize],
         variant: usize,
         baseline: usize,
         measure: &str,
     ) -> Spread {
-        let mut ratios = Vec::new();
-        for &point in points {
+        let of_point = |&point: &usize| {
             let above = self.values(point, variant, measure);
-            let below = self.values(point, baseline, measure);
-            ratios.extend(above.iter().zip(&below).map(|(a, b)| ratio(*a, *b)));
-        }
+            above.into_iter().zip(self.values(point, baseline, measure))
+        };
+        let ratios: Vec<f64> = points.iter().flat_map(of_point).map(|(a, b)| ratio(a, b)).collect();
         Spread::of(&ratios)
     }
 
-    /// A variant at one point over the same variant at another, ratio by ratio (V3).
-    pub(crate) fn ratio_of_points(
-        &self,
-        variant: usize,
-        point: usize,
-        baseline: usize,
-        measure: &str,
-    ) -> Spread {
-        let (above, below) =
-            (self.values(point, variant, measure), self.values(baseline, variant, measure));
+    /// The median ratio of a variant to another at one point, in the grid's own measure.
+    pub(crate) fn over(&self, point: usize, variant: usize, baseline: usize) -> f64 {
+        self.ratio(&[point], variant, baseline, self.measure).median
+    }
+
+    /// The least of the median ratios of one variant to each of the first `among`, itself included.
+    pub(crate) fn over_best(&self, point: usize, variant: usize, among: usize) -> f64 {
+        least((0..among).map(|other| self.over(point, variant, other)))
+    }
+
+    /// A variant at one point over the same variant at another, ratio by ratio (V3), in the grid's
+    /// own measure.
+    pub(crate) fn between(&self, variant: usize, point: usize, baseline: usize) -> Spread {
+        let above = self.values(point, variant, self.measure);
+        let below = self.values(baseline, variant, self.measure);
         let ratios: Vec<f64> = above.iter().zip(&below).map(|(a, b)| ratio(*a, *b)).collect();
         Spread::of(&ratios)
     }
@@ -166,8 +180,10 @@ mod tests {
         assert_eq!(Spread::of(&[]), Spread { median: 0.0, min: 0.0, max: 0.0 });
     }
 
-    fn names(names: &[&str]) -> Vec<String> {
-        names.iter().map(ToString::to_string).collect()
+    /// Points and variants by their numbers.
+    fn grid(points: usize, variants: usize) -> Grid<usize, usize> {
+        let numbered = |count: usize| (0..count).map(|n| (n, n));
+        Grid::new("t", "x", numbered(points), numbered(variants))
     }
 
     #[test]
@@ -175,59 +191,59 @@ mod tests {
         // The machine gets ten times slower from run to run of the grid; the second variant is
         // always twice the first. Ratios of medians would be 2 as well; of means, too; but taken
         // across repetitions they would be 20 or 0.2.
-        let samples =
-            Samples::take(names(&["p"]), names(&["a", "b"]), 3, |_, variant, repetition| {
-                let machine = 10f64.powi(repetition as i32);
-                Ok(vec![("tps", machine * (variant + 1) as f64)])
-            });
+        let samples = Samples::take(&grid(1, 2), 3, |_, (_, variant), repetition| {
+            let machine = 10f64.powi(repetition as i32);
+            Ok(vec![("x", machine * (variant + 1) as f64)])
+        });
         let samples = samples.unwrap();
-        assert_eq!(samples.ratio(0, 1, 0, "tps"), Spread { median: 2.0, min: 2.0, max: 2.0 });
-        assert_eq!(samples.spread(0, 1, "tps"), Spread { median: 20.0, min: 2.0, max: 200.0 });
+        assert_eq!(samples.ratio(&[0], 1, 0, "x"), Spread { median: 2.0, min: 2.0, max: 2.0 });
+        assert_eq!(samples.spread(0, 1, "x"), Spread { median: 20.0, min: 2.0, max: 200.0 });
+        assert_eq!(samples.median(0, 1, "x"), 20.0);
     }
 
     #[test]
     fn the_median_ratio_is_no_ratio_of_medians() {
         let (above, below) = ([1.0, 10.0, 100.0], [1.0, 1.0, 50.0]);
-        let samples = Samples::take(names(&["p"]), names(&["a", "b"]), 3, |_, variant, n| {
-            let values = if variant == 0 { below } else { above };
+        let samples = Samples::take(&grid(1, 2), 3, |_, (_, variant), n| {
+            let values = if *variant == 0 { below } else { above };
             Ok(vec![("x", values[n as usize])])
         });
-        let ratio = samples.unwrap().ratio(0, 1, 0, "x");
+        let samples = samples.unwrap();
+        let ratio = samples.ratio(&[0], 1, 0, "x");
         assert_eq!(ratio, Spread { median: 2.0, min: 1.0, max: 10.0 });
+        assert_eq!(samples.over(0, 1, 0), 2.0);
+        assert_eq!(samples.over(0, 0, 1), 0.5);
+        assert_eq!((samples.over_best(0, 0, 2), samples.over_best(0, 1, 2)), (0.5, 1.0));
     }
 
     #[test]
     fn ratios_of_several_points_are_pooled() {
-        let points = names(&["p", "q"]);
-        let samples = Samples::take(points, names(&["a", "b"]), 2, |point, variant, repetition| {
+        let samples = Samples::take(&grid(2, 2), 2, |(_, point), (_, variant), repetition| {
             let above = (2 * point + repetition as usize + 1) as f64; // 1, 2 and 3, 4
-            Ok(vec![("x", if variant == 0 { 1.0 } else { above })])
+            Ok(vec![("x", if *variant == 0 { 1.0 } else { above })])
         });
-        let ratio = samples.unwrap().ratio_at(&[0, 1], 1, 0, "x");
+        let samples = samples.unwrap();
+        let ratio = samples.ratio(&[0, 1], 1, 0, "x");
         assert_eq!(ratio, Spread { median: 2.5, min: 1.0, max: 4.0 });
+        assert_eq!((samples.total(0, "x"), samples.total(1, "x")), (4.0, 10.0));
     }
 
     #[test]
     fn points_are_compared_within_a_repetition_too() {
-        let points = names(&["p", "q"]);
-        let samples = Samples::take(points, names(&["a", "b"]), 3, |point, variant, repetition| {
+        let samples = Samples::take(&grid(2, 2), 3, |(_, point), (_, variant), repetition| {
             let machine = 10f64.powi(repetition as i32);
             Ok(vec![("x", machine * (3 * point + variant + 1) as f64)]) // 1, 2 and 4, 5
         });
         let samples = samples.unwrap();
-        assert_eq!(samples.ratio_of_points(0, 1, 0, "x").median, 4.0);
-        assert_eq!(
-            samples.ratio_of_points(1, 1, 0, "x"),
-            Spread { median: 2.5, min: 2.5, max: 2.5 }
-        );
+        assert_eq!(samples.between(0, 1, 0).median, 4.0);
+        assert_eq!(samples.between(1, 1, 0), Spread { median: 2.5, min: 2.5, max: 2.5 });
     }
 
     #[test]
     fn variants_run_in_turn_and_take_turns_in_going_first() {
         let mut order = Vec::new();
-        let points = names(&["p", "q"]);
-        Samples::take(points, names(&["a", "b"]), 2, |point, variant, repetition| {
-            order.push((repetition, point, variant));
+        Samples::take(&grid(2, 2), 2, |(_, point), (_, variant), repetition| {
+            order.push((repetition, *point, *variant));
             Ok(vec![])
         })
         .unwrap();
@@ -244,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_failure_ends_the_run() {
-        let failed = Samples::take(names(&["p"]), names(&["a"]), 2, |_, _, _| Err("no".into()));
+        let failed = Samples::take(&grid(1, 1), 2, |_, _, _| Err("no".into()));
         assert!(failed.is_err());
     }
 }

@@ -107,10 +107,42 @@ fn every_experiment_runs_and_writes_its_report() {
 }
 
 #[test]
+fn all_experiments_run_one_after_the_other_and_are_summed_up() {
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let dir = place.path().join("reports");
+    let tiny = ["--seconds", "0.03", "--repetitions", "1", "--no-count"];
+    let some = ["--only", "log_insert_slots,noise", "--json", dir.to_str().unwrap()];
+    let output = lab(&[&["all"], &tiny[..], &some].concat());
+    let names = ["noise", "log_insert_slots"];
+    let reports = names.map(|name| {
+        let text = std::fs::read(dir.join(name).with_extension("json")).unwrap();
+        serde_json::from_slice::<Value>(&text).unwrap()
+    });
+    let claims: Vec<_> = reports.iter().flat_map(|r| r["claims"].as_array().unwrap()).collect();
+    let not_shown = claims.iter().filter(|claim| claim["holds"] == false).count();
+    assert_eq!(output.status.code(), Some(i32::from(not_shown > 0)));
+
+    // The reports in the order of the list, then the summary with what was not shown once more.
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (reported, summary) = text.split_once("\nsummary ").unwrap();
+    let at = names.map(|name| reported.find(&format!("{name}: ")).unwrap());
+    assert!(at[0] < at[1], "{text}");
+    for part in [reported, summary] {
+        assert_eq!(part.matches("NOT SHOWN: ").count(), not_shown, "{text}");
+    }
+    let sum = [claims.len() - not_shown, not_shown].map(|n| n.to_string());
+    let is_sum = |line: &str| line.split_whitespace().eq(["all", &sum[0], &sum[1]]);
+    assert!(summary.lines().any(is_sum), "{text}");
+}
+
+#[test]
 fn wrong_usage_is_refused() {
-    for line in
-        [&["nothing-such"][..], &["noise", "--seconds", "0"], &["noise", "--repetitions", "0"]]
-    {
+    for line in [
+        &["nothing-such"][..],
+        &["noise", "--seconds", "0"],
+        &["noise", "--repetitions", "0"],
+        &["all", "--only", "nothing-such"],
+    ] {
         assert_eq!(lab(line).status.code(), Some(2), "{line:?}");
     }
 }

@@ -1,8 +1,9 @@
-//! `clearway bench`: load data, run a workload on them, tell how it went, check the data.
+//! `clearway bench`: load data, run a workload on them, check the data, report.
 //!
 //! All that is common is in `run.rs` and `report.rs`; what a workload has of its own is behind
 //! [`Bench`], in one file for each.
 
+mod counted;
 mod interrupt;
 mod place;
 mod probe;
@@ -18,8 +19,9 @@ mod timings;
 mod tpcb;
 mod tpcc;
 
+use clap::Args;
 use clearway_workloads::{ClearwayStore, Outcome as Run, Workload};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     args::{BenchWorkload, RunArgs},
@@ -32,14 +34,14 @@ pub(crate) use tpcc::TpccArgs;
 /// Runs the benchmark that the command line asks for.
 pub(crate) fn run(workload: &BenchWorkload) -> Outcome {
     match workload {
-        BenchWorkload::Tpcb(args) => run::run(args),
-        BenchWorkload::Tatp(args) => run::run(args),
-        BenchWorkload::Tpcc(args) => run::run(args),
+        BenchWorkload::Tpcb(bench) => run::run(bench),
+        BenchWorkload::Tatp(bench) => run::run(bench),
+        BenchWorkload::Tpcc(bench) => run::run(bench),
     }
 }
 
 /// A benchmark: the options of a workload, which know how to make and how to judge it.
-pub(crate) trait Bench {
+pub(crate) trait Bench: Args {
     /// The workload, loaded.
     type Loaded: Workload<ClearwayStore>;
     /// What the check must know of the data as they were before the run.
@@ -49,17 +51,14 @@ pub(crate) trait Bench {
     const NAME: &'static str;
     /// What is loaded, as in "cannot load the …".
     const DATA: &'static str;
-    /// How it is told that the data are wrong.
+    /// What the program reports if the data are wrong.
     const UNSOUND: &'static str;
-
-    /// The options that all benchmarks have.
-    fn run_args(&self) -> &RunArgs;
 
     /// Rows that loading writes.
     fn rows(&self) -> u64;
 
-    /// Opens the data, loading them first if they are not there. `progress` is told of new rows
-    /// and answers whether to go on.
+    /// Opens the data, loading them first if they are not there. `progress` is called with the
+    /// number of new rows and returns whether to go on.
     fn prepare(
         &self,
         store: &ClearwayStore,
@@ -68,33 +67,35 @@ pub(crate) trait Bench {
     ) -> clearway::Result<Self::Loaded>;
 
     /// Looks at the data before the run; `is_new` if they were loaded just now.
-    fn before(
-        &self,
-        store: &ClearwayStore,
-        loaded: &Self::Loaded,
-        is_new: bool,
-    ) -> Outcome<Self::Before>;
+    fn before(&self, data: &Data<'_, Self>, is_new: bool) -> clearway::Result<Self::Before>;
 
-    /// Checks the data after the run, also for what the run was told to be committed.
+    /// Checks the data after the run, by themselves and against the commits that were counted.
     fn check(
         &self,
-        store: &ClearwayStore,
-        loaded: &Self::Loaded,
+        data: &Data<'_, Self>,
         before: &Self::Before,
         run: &Run,
-        threads: usize,
     ) -> clearway::Result<Books>;
 
     /// What the report says of the run beyond what it says of every run.
-    fn figures(&self, loaded: &Self::Loaded, run: &Run) -> Vec<Figure>;
+    fn figures(&self, _loaded: &Self::Loaded, _args: &RunArgs, _run: &Run) -> Vec<Figure> {
+        Vec::new()
+    }
 
     /// Whether clients pause between transactions, so that not all of them are in flight.
     fn thinks(&self) -> bool {
         false
     }
 
-    /// Its own options, for the report.
-    fn options(&self) -> Map<String, Value>;
+    /// Its own options, for the report: an object.
+    fn options(&self) -> Value;
+}
+
+/// The data of a benchmark, and how many threads may read them at a time.
+pub(crate) struct Data<'a, B: Bench> {
+    pub(crate) store: &'a ClearwayStore,
+    pub(crate) loaded: &'a B::Loaded,
+    pub(crate) threads: usize,
 }
 
 /// A measured figure of one workload.
@@ -111,14 +112,12 @@ pub(crate) struct Figure {
 
 /// What a check found.
 pub(crate) struct Books {
-    /// Lines for people, each with its label.
-    pub(crate) lines: Vec<(&'static str, String)>,
+    /// For people.
+    pub(crate) text: String,
     /// The field and the object for programs.
     pub(crate) json: (&'static str, Value),
-    /// Whether all is as it must be.
-    pub(crate) is_consistent: bool,
     /// In a few words: how much was checked, or what is wrong.
-    pub(crate) verdict: String,
+    pub(crate) verdict: Result<String, String>,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use clearway_workloads::{Outcome as Run, Plan, Usage};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Books, Figure, probe::Probe, run::Load, timings, types, work::Work};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Report<'a> {
     pub(crate) workload: &'static str,
     /// The workload's own options.
-    pub(crate) options: Map<String, Value>,
+    pub(crate) options: Value,
     /// Whether clients pause between transactions.
     pub(crate) thinks: bool,
     pub(crate) args: &'a RunArgs,
@@ -33,6 +33,12 @@ pub(crate) struct Report<'a> {
 impl Report<'_> {
     fn per_commit(&self, count: u64) -> f64 {
         count as f64 / self.run.commits.max(1) as f64
+    }
+
+    /// All that were run, whatever became of them.
+    fn transactions(&self) -> u64 {
+        let run = self.run;
+        run.commits + run.rollbacks + run.failures
     }
 
     /// The report for people.
@@ -57,6 +63,10 @@ impl Report<'_> {
             if self.thinks { "clients that think" } else { "in flight" },
             run.threads
         )?;
+        if let Some(count) = self.args.count {
+            let (run, count) = (grouped(self.transactions()), grouped(count));
+            writeln!(out, "transactions      {run} of {count}")?;
+        }
         let quantiles = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
         let quantiles = quantiles.map(|(name, q)| format!("{name} {}", time(latency.quantile(q))));
         writeln!(out, "latency           {}, max {}", quantiles.join(", "), time(latency.max()))?;
@@ -130,17 +140,14 @@ impl Report<'_> {
     }
 
     fn write_books(&self, out: &mut String) -> fmt::Result {
-        for (label, text) in &self.books.lines {
-            writeln!(out, "{label:<18}{text}")?;
-        }
+        writeln!(out, "books             {}", self.books.text)?;
         if self.run.interrupted {
-            writeln!(out, "interrupted       yes, before its time was up")?;
+            let end = if self.args.count.is_some() { "all were run" } else { "its time was up" };
+            writeln!(out, "interrupted       yes, before {end}")?;
         }
-        let verdict = &self.books.verdict;
-        if self.books.is_consistent {
-            writeln!(out, "consistent        yes ({verdict})")
-        } else {
-            writeln!(out, "consistent        NO: {verdict}")
+        match &self.books.verdict {
+            Ok(checked) => writeln!(out, "consistent        yes ({checked})"),
+            Err(problem) => writeln!(out, "consistent        NO: {problem}"),
         }
     }
 
@@ -170,6 +177,7 @@ impl Report<'_> {
             "version": env!("CARGO_PKG_VERSION"),
             "tps": run.tps(),
             "commits": run.commits,
+            "transactions": self.transactions(),
             "seconds": run.elapsed.as_secs_f64(),
             "latency_us": {
                 "mean": run.latency.mean() / 1e3,
@@ -206,7 +214,7 @@ impl Report<'_> {
                 "rows": self.load.rows,
                 "seconds": self.load.took.as_secs_f64(),
             },
-            "consistent": self.books.is_consistent,
+            "consistent": self.books.verdict.is_ok(),
         })
     }
 
@@ -215,6 +223,7 @@ impl Report<'_> {
         let mut options = json!({
             "clients": args.clients,
             "threads": self.plan.agents(),
+            "count": args.count,
             "commit": format!("{:?}", args.commit).to_lowercase(),
             "early_release": format!("{:?}", args.early_release).to_lowercase(),
             "log_delay_us": args.log_delay.as_micros() as u64,
@@ -224,7 +233,7 @@ impl Report<'_> {
             "memory": args.memory,
             "seed": args.seed,
         });
-        for (name, value) in &self.options {
+        for (name, value) in self.options.as_object().into_iter().flatten() {
             options[name] = value.clone();
         }
         options

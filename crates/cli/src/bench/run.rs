@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use clearway::{Database, Options};
 use clearway_testkit::disk::DelayedDisk;
-use clearway_workloads::{ClearwayStore, Plan, Usage, drive};
+use clearway_workloads::{ClearwayStore, Plan, Tick, Usage, drive};
 
 use super::{
-    Bench, interrupt,
+    Bench, Data, counted, interrupt,
     place::Place,
     probe,
     progress::{self, Loading},
@@ -15,7 +15,7 @@ use super::{
     work::Work,
 };
 use crate::{
-    args::RunArgs,
+    args::{BenchOf, RunArgs},
     failure::{Doing, Failure, Outcome},
     output::{print, tell},
     units::grouped,
@@ -30,23 +30,29 @@ pub(crate) struct Load {
 }
 
 /// Runs a benchmark and prints its report.
-pub(crate) fn run<B: Bench>(bench: &B) -> Outcome {
+pub(crate) fn run<B: Bench>(bench: &BenchOf<B>) -> Outcome {
     interrupt::install();
-    let args = bench.run_args();
+    let BenchOf { workload: bench, run: args } = bench;
     let place = Place::choose(args)?;
     tell(format_args!("database: {place}"));
     let db = open(args, &place)?;
     let store = ClearwayStore::new(db.clone());
     let (loaded, load) = prepare(&store, bench)?;
-    let before = bench.before(&store, &loaded, load.rows > 0)?;
+    let data = Data { store: &store, loaded: &loaded, threads: processors() };
+    let before = bench.before(&data, load.rows > 0);
+    let before = before.doing(|| format!("cannot read the {}", B::DATA))?;
     let plan = plan(args);
 
     tell(format_args!("running: {} clients on {} threads", args.clients, plan.agents()));
     let (stats, usage) = (db.stats(), Usage::now());
-    let run = drive(&store, &loaded, &plan, &mut |tick| {
+    let mut on_tick = |tick: &Tick| {
         progress::live(tick);
         !interrupt::came()
-    });
+    };
+    let run = match args.count {
+        None => drive(&store, &loaded, &plan, &mut on_tick),
+        Some(count) => counted::drive_count(&store, &loaded, &plan, count, &mut on_tick),
+    };
     progress::live_end();
     let run = run.doing(|| "the run failed".into())?;
     let usage = Usage::now().since(&usage);
@@ -54,7 +60,7 @@ pub(crate) fn run<B: Bench>(bench: &B) -> Outcome {
 
     let probe = if args.memory { None } else { probe::flush_times(place.path(), &work, &run) };
     tell(format_args!("checking the books"));
-    let books = bench.check(&store, &loaded, &before, &run, processors());
+    let books = bench.check(&data, &before, &run).doing(|| "the check failed".into())?;
     let report = Report {
         workload: B::NAME,
         options: bench.options(),
@@ -66,14 +72,14 @@ pub(crate) fn run<B: Bench>(bench: &B) -> Outcome {
         work: &work,
         usage: &usage,
         probe,
-        figures: bench.figures(&loaded, &run),
-        books: books.doing(|| "the check failed".into())?,
+        figures: bench.figures(&loaded, args, &run),
+        books,
     };
     // A database that is thrown away need not be closed in good order, but that is worth a test.
     db.close().doing(|| format!("cannot close {place}"))?;
     drop(place);
     print(if args.json { format!("{}\n", report.to_json()) } else { report.to_text() })?;
-    if report.books.is_consistent { Ok(()) } else { Err(Failure::Unsound(B::UNSOUND.into())) }
+    report.books.verdict.map(drop).map_err(|_| Failure::Unsound(B::UNSOUND.into()))
 }
 
 fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {

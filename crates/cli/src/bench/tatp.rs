@@ -4,14 +4,10 @@ use clap::Args as Group;
 use clearway_workloads::{
     ClearwayStore, Outcome as Run, Tatp, TatpAudit, TatpScale, TatpTransaction,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Bench, Books, Figure};
-use crate::{
-    args::RunArgs,
-    failure::{Doing, Outcome},
-    units::grouped,
-};
+use super::{Bench, Books, Data, Figure};
+use crate::{args::RunArgs, units::grouped};
 
 #[derive(Group, Debug)]
 pub(crate) struct TatpArgs {
@@ -23,8 +19,6 @@ pub(crate) struct TatpArgs {
     /// update-subscriber-data, update-location, insert-call-forwarding or delete-call-forwarding
     #[arg(long, value_name = "TYPE")]
     pub(crate) only: Option<TatpTransaction>,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
 }
 
 impl TatpArgs {
@@ -42,10 +36,6 @@ impl Bench for TatpArgs {
     const DATA: &'static str = "subscribers";
     const UNSOUND: &'static str = "the subscribers' tables do not agree";
 
-    fn run_args(&self) -> &RunArgs {
-        &self.run
-    }
-
     fn rows(&self) -> u64 {
         self.scale().rows()
     }
@@ -59,23 +49,16 @@ impl Bench for TatpArgs {
         Tatp::prepare(store, self.scale(), self.only, threads, progress)
     }
 
-    fn before(&self, store: &ClearwayStore, network: &Self::Loaded, _: bool) -> Outcome<u64> {
-        network.call_forwarding_rows(store).doing(|| "cannot read the forwardings".into())
+    fn before(&self, data: &Data<'_, Self>, _is_new: bool) -> clearway::Result<u64> {
+        data.loaded.call_forwarding_rows(data.store)
     }
 
-    fn check(
-        &self,
-        store: &ClearwayStore,
-        network: &Self::Loaded,
-        before: &u64,
-        run: &Run,
-        threads: usize,
-    ) -> clearway::Result<Books> {
-        let expected = forwardings(*before, run, &network.unsuccessful());
-        Ok(books(&network.check(store, threads)?, expected))
+    fn check(&self, data: &Data<'_, Self>, before: &u64, run: &Run) -> clearway::Result<Books> {
+        let expected = forwardings(*before, run, &data.loaded.unsuccessful());
+        Ok(books(&data.loaded.check(data.store, data.threads)?, expected))
     }
 
-    fn figures(&self, network: &Self::Loaded, run: &Run) -> Vec<Figure> {
+    fn figures(&self, network: &Self::Loaded, _args: &RunArgs, run: &Run) -> Vec<Figure> {
         let found_nothing: u64 = network.unsuccessful().iter().sum();
         let all = (run.commits + run.rollbacks + run.failures).max(1);
         let share = (run.commits - found_nothing.min(run.commits)) as f64 / all as f64;
@@ -88,11 +71,9 @@ impl Bench for TatpArgs {
         vec![Figure { label: "successful", text, field: "successful_share", value: share.into() }]
     }
 
-    fn options(&self) -> Map<String, Value> {
-        let mut options = Map::new();
-        options.insert("subscribers".into(), self.subscribers.into());
-        options.insert("only".into(), self.only.map(TatpTransaction::name).into());
-        options
+    fn options(&self) -> Value {
+        let only = self.only.map(TatpTransaction::name);
+        json!({ "subscribers": self.subscribers, "only": only })
     }
 }
 
@@ -109,16 +90,15 @@ pub(super) fn forwardings(before: u64, run: &Run, found_nothing: &[u64]) -> u64 
 
 /// The tables agree if nothing is off and CALL_FORWARDING has `expected` rows.
 pub(super) fn books(audit: &TatpAudit, expected: u64) -> Books {
-    let is_consistent = audit.is_consistent() && audit.call_forwarding_rows == expected;
-    let verdict = if is_consistent {
+    let verdict = if audit.is_consistent() && audit.call_forwarding_rows == expected {
         let rows = audit.subscriber_rows
             + audit.index_rows
             + audit.access_info_rows
             + audit.special_facility_rows
             + audit.call_forwarding_rows;
-        format!("{} rows", grouped(rows))
+        Ok(format!("{} rows", grouped(rows)))
     } else {
-        format!(
+        Err(format!(
             "{} rows missing or too many, {} entries of the index off, {} references without \
              their row, {} rows with wrong values, {} forwardings instead of {expected}",
             audit.rows_off,
@@ -126,9 +106,9 @@ pub(super) fn books(audit: &TatpAudit, expected: u64) -> Books {
             audit.references_off,
             audit.values_off,
             audit.call_forwarding_rows,
-        )
+        ))
     };
-    let rows = format!(
+    let text = format!(
         "{} subscribers, {} access rows, {} facilities, {} forwardings",
         grouped(audit.subscriber_rows),
         grouped(audit.access_info_rows),
@@ -147,5 +127,5 @@ pub(super) fn books(audit: &TatpAudit, expected: u64) -> Books {
         "references_off": audit.references_off,
         "values_off": audit.values_off,
     });
-    Books { lines: vec![("books", rows)], json: ("audit", json), is_consistent, verdict }
+    Books { text, json: ("audit", json), verdict }
 }

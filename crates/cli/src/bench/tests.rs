@@ -14,7 +14,7 @@ use super::{
     work::Work,
     *,
 };
-use crate::args::{Args, Command};
+use crate::args::{Args, BenchOf, Command};
 
 fn workload(line: &str) -> BenchWorkload {
     let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
@@ -43,8 +43,13 @@ fn of_type(name: &'static str, commits: u64, rollbacks: u64) -> TypeOutcome {
 }
 
 /// The text and the object of a report.
-fn report<B: Bench>(bench: &B, run: &Run, figures: Vec<Figure>, books: Books) -> (String, Value) {
-    let args = bench.run_args();
+fn report<B: Bench>(
+    bench: &BenchOf<B>,
+    run: &Run,
+    figures: Vec<Figure>,
+    books: Books,
+) -> (String, Value) {
+    let BenchOf { workload: bench, run: args } = bench;
     let plan = plan(args);
     assert_eq!(plan.commit, Commit::Pipelined);
     let load = Load { rows: 5, took: Duration::from_secs(1) };
@@ -162,7 +167,7 @@ fn the_report_of_tpcc_counts_orders_and_payments() {
     let earlier = tpcc::Done { orders: 3, payments: 1 };
     assert_eq!(earlier.after(&run), tpcc::Done { orders: 10, payments: 3 });
 
-    let figures = args.throughput(&run);
+    let figures = args.workload.throughput(args.run.clients, &run);
     let found = |orders| {
         let mut report = TpccReport::default();
         (report.orders, report.payments) = (orders, 3);
@@ -194,7 +199,8 @@ fn the_share_of_the_most_is_told_of_terminals_that_think() {
         let line = format!("clearway bench tpcc --memory --warehouses 7 {more}");
         let BenchWorkload::Tpcc(args) = workload(&line) else { panic!("not TPC-C") };
         let books = tpcc::books(&TpccReport::default(), tpcc::Done::default());
-        report(&args, &run, args.throughput(&run), books)
+        let figures = args.workload.throughput(args.run.clients, &run);
+        report(&args, &run, figures, books)
     };
     // Three in two seconds; seven times 12.86 were possible.
     let (text, json) = told("--think spec --clients 70");

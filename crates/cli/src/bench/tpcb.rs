@@ -2,14 +2,10 @@
 
 use clap::Args as Group;
 use clearway_workloads::{ClearwayStore, Outcome as Run, Skew, Tpcb, TpcbBalance, TpcbScale};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Bench, Books, Figure};
-use crate::{
-    args::RunArgs,
-    failure::{Doing, Outcome},
-    units::grouped,
-};
+use super::{Bench, Books, Data};
+use crate::units::grouped;
 
 #[derive(Group, Debug)]
 pub(crate) struct TpcbArgs {
@@ -23,8 +19,6 @@ pub(crate) struct TpcbArgs {
     /// Choice of branches and accounts: uniform, zipf=S or self-similar=H
     #[arg(long, default_value_t = Skew::Uniform)]
     pub(crate) skew: Skew,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
 }
 
 impl TpcbArgs {
@@ -42,10 +36,6 @@ impl Bench for TpcbArgs {
     const DATA: &'static str = "bank";
     const UNSOUND: &'static str = "the bank's books do not balance";
 
-    fn run_args(&self) -> &RunArgs {
-        &self.run
-    }
-
     fn rows(&self) -> u64 {
         self.scale().rows()
     }
@@ -59,31 +49,20 @@ impl Bench for TpcbArgs {
         Tpcb::prepare(store, self.scale(), self.skew, threads, progress)
     }
 
-    fn before(&self, store: &ClearwayStore, bank: &Self::Loaded, _: bool) -> Outcome<u64> {
-        bank.history_rows(store).doing(|| "cannot read the history".into())
+    fn before(&self, data: &Data<'_, Self>, _is_new: bool) -> clearway::Result<u64> {
+        data.loaded.history_rows(data.store)
     }
 
-    fn check(
-        &self,
-        store: &ClearwayStore,
-        bank: &Self::Loaded,
-        before: &u64,
-        run: &Run,
-        threads: usize,
-    ) -> clearway::Result<Books> {
-        Ok(books(&bank.check(store, threads)?, *before, run.commits))
+    fn check(&self, data: &Data<'_, Self>, before: &u64, run: &Run) -> clearway::Result<Books> {
+        Ok(books(&data.loaded.check(data.store, data.threads)?, *before, run.commits))
     }
 
-    fn figures(&self, _: &Self::Loaded, _: &Run) -> Vec<Figure> {
-        Vec::new()
-    }
-
-    fn options(&self) -> Map<String, Value> {
-        let mut options = Map::new();
-        options.insert("branches".into(), self.branches.into());
-        options.insert("accounts_per_branch".into(), self.accounts.into());
-        options.insert("skew".into(), self.skew.to_string().into());
-        options
+    fn options(&self) -> Value {
+        json!({
+            "branches": self.branches,
+            "accounts_per_branch": self.accounts,
+            "skew": self.skew.to_string(),
+        })
     }
 }
 
@@ -91,18 +70,17 @@ impl Bench for TpcbArgs {
 /// history row.
 pub(super) fn books(balance: &TpcbBalance, history_before: u64, commits: u64) -> Books {
     let counted = balance.history_rows == history_before + commits;
-    let is_consistent = counted && balance.is_consistent();
-    let verdict = if is_consistent {
-        format!("{} history rows", grouped(balance.history_rows))
+    let verdict = if counted && balance.is_consistent() {
+        Ok(format!("{} history rows", grouped(balance.history_rows)))
     } else {
-        format!(
+        Err(format!(
             "{} branches off, {} rows missing or too many, {} history rows for {commits} commits",
             balance.branches_off,
             balance.rows_off,
             balance.history_rows - history_before.min(balance.history_rows),
-        )
+        ))
     };
-    let sums = format!(
+    let text = format!(
         "accounts {}, tellers {}, branches {}, history {}",
         balance.accounts, balance.tellers, balance.branches, balance.history
     );
@@ -113,5 +91,5 @@ pub(super) fn books(balance: &TpcbBalance, history_before: u64, commits: u64) ->
         "history": balance.history,
         "history_rows": balance.history_rows,
     });
-    Books { lines: vec![("books", sums)], json: ("balance", json), is_consistent, verdict }
+    Books { text, json: ("balance", json), verdict }
 }

@@ -4,14 +4,10 @@ use clap::{Args as Group, ValueEnum};
 use clearway_workloads::{
     ClearwayStore, Outcome as Run, Tpcc, TpccMix, TpccReport, TpccScale, TpccThink, TpccTransaction,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Bench, Books, Figure};
-use crate::{
-    args::RunArgs,
-    failure::{Doing, Outcome},
-    units::grouped,
-};
+use super::{Bench, Books, Data, Figure};
+use crate::{args::RunArgs, units::grouped};
 
 #[derive(Group, Debug)]
 pub(crate) struct TpccArgs {
@@ -30,8 +26,6 @@ pub(crate) struct TpccArgs {
     /// run wants minutes
     #[arg(long, value_enum, default_value_t = ThinkArg::None)]
     pub(crate) think: ThinkArg,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
@@ -67,13 +61,13 @@ impl TpccArgs {
 
     /// New orders a minute, which without think times are no tpmC that the specification would let
     /// be published; with them and its terminals, also the share of the most that is possible.
-    pub(super) fn throughput(&self, run: &Run) -> Vec<Figure> {
+    pub(super) fn throughput(&self, clients: u32, run: &Run) -> Vec<Figure> {
         let minutes = run.elapsed.as_secs_f64().max(1e-9) / 60.0;
         let tpmc = commits(run, TpccTransaction::NewOrder) as f64 / minutes;
         let how = if self.thinks() { "with" } else { "without" };
         let text = format!("{} new orders a minute, {how} think times", grouped(tpmc as u64));
         let mut figures = vec![Figure { label: "tpmC", text, field: "tpmc", value: tpmc.into() }];
-        if self.thinks() && self.only.is_none() && self.has_all_terminals() {
+        if self.thinks() && self.only.is_none() && self.has_all_terminals(clients) {
             let most = TpccThink::MAXIMUM_TPMC;
             let share = tpmc / (most * f64::from(self.warehouses));
             let percent = share * 100.0;
@@ -85,8 +79,8 @@ impl TpccArgs {
     }
 
     /// Whether there are as many clients as the specification's ten terminals for each warehouse.
-    fn has_all_terminals(&self) -> bool {
-        u64::from(self.run.clients) == 10 * u64::from(self.warehouses)
+    fn has_all_terminals(&self, clients: u32) -> bool {
+        u64::from(clients) == 10 * u64::from(self.warehouses)
     }
 }
 
@@ -125,10 +119,6 @@ impl Bench for TpccArgs {
     const DATA: &'static str = "warehouses";
     const UNSOUND: &'static str = "the warehouses' data are not consistent";
 
-    fn run_args(&self) -> &RunArgs {
-        &self.run
-    }
-
     fn rows(&self) -> u64 {
         self.scale().rows()
     }
@@ -144,46 +134,33 @@ impl Bench for TpccArgs {
         Ok(supplier.thinking(self.think.into()))
     }
 
-    fn before(
-        &self,
-        store: &ClearwayStore,
-        supplier: &Self::Loaded,
-        is_new: bool,
-    ) -> Outcome<Done> {
+    fn before(&self, data: &Data<'_, Self>, is_new: bool) -> clearway::Result<Done> {
         if is_new {
             return Ok(Done::default());
         }
         // What was done in earlier runs is only known from all the rows.
-        let report = supplier.check(store, 1).doing(|| "cannot read the warehouses".into())?;
-        Ok(Done::of(&report))
+        Ok(Done::of(&data.loaded.check(data.store, 1)?))
     }
 
-    fn check(
-        &self,
-        store: &ClearwayStore,
-        supplier: &Self::Loaded,
-        before: &Done,
-        run: &Run,
-        threads: usize,
-    ) -> clearway::Result<Books> {
-        Ok(books(&supplier.check(store, threads)?, before.after(run)))
+    fn check(&self, data: &Data<'_, Self>, before: &Done, run: &Run) -> clearway::Result<Books> {
+        Ok(books(&data.loaded.check(data.store, data.threads)?, before.after(run)))
     }
 
-    fn figures(&self, _: &Self::Loaded, run: &Run) -> Vec<Figure> {
-        self.throughput(run)
+    fn figures(&self, _loaded: &Self::Loaded, args: &RunArgs, run: &Run) -> Vec<Figure> {
+        self.throughput(args.clients, run)
     }
 
     fn thinks(&self) -> bool {
         self.think == ThinkArg::Spec
     }
 
-    fn options(&self) -> Map<String, Value> {
-        let mut options = Map::new();
-        options.insert("warehouses".into(), self.warehouses.into());
-        options.insert("small".into(), self.small.into());
-        options.insert("only".into(), self.only.map(TpccTransaction::name).into());
-        options.insert("think".into(), if self.thinks() { "spec" } else { "none" }.into());
-        options
+    fn options(&self) -> Value {
+        json!({
+            "warehouses": self.warehouses,
+            "small": self.small,
+            "only": self.only.map(TpccTransaction::name),
+            "think": if self.thinks() { "spec" } else { "none" },
+        })
     }
 }
 
@@ -191,16 +168,15 @@ impl Bench for TpccArgs {
 /// other, is there.
 pub(super) fn books(report: &TpccReport, expected: Done) -> Books {
     let done = Done::of(report);
-    let is_consistent = report.is_consistent() && done == expected;
-    let verdict = if is_consistent {
-        "all conditions hold".into()
+    let verdict = if report.is_consistent() && done == expected {
+        Ok("all conditions hold".into())
     } else {
-        format!(
+        Err(format!(
             "{} orders and {} payments for {} and {} commits; {report}",
             done.orders, done.payments, expected.orders, expected.payments
-        )
+        ))
     };
-    let counts = format!(
+    let text = format!(
         "{} orders, {} deliveries, {} payments since loading",
         grouped(report.orders),
         grouped(report.deliveries),
@@ -214,5 +190,5 @@ pub(super) fn books(report: &TpccReport, expected: Done) -> Books {
         "payments_expected": expected.payments,
         "conditions_failed": report.failed(),
     });
-    Books { lines: vec![("books", counts)], json: ("audit", json), is_consistent, verdict }
+    Books { text, json: ("audit", json), verdict }
 }

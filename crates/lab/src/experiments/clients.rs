@@ -87,7 +87,7 @@ pub(super) fn run(
     })
 }
 
-/// One client's transactions, until it is told that the run ends.
+/// One client's transactions, until the run ends.
 fn work(
     client: &mut Client,
     submit: impl Fn(&mut Client) -> clearway::Result<Pending<()>>,

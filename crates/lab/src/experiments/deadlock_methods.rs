@@ -1,32 +1,23 @@
 //! What the methods of finding or preventing deadlocks cost where there are none: transactions
-//! update five rows each in canonical order, so whoever dies, dies for nothing, and what it has
-//! done is undone for nothing. Commits are not awaited, so that processors are all that is scarce.
+//! update five rows each in canonical order, so each victim dies for nothing, and what it has done
+//! is undone for nothing. Commits are not awaited, so that processors are all that is scarce.
 //!
 //! The paper's machine ran 64 threads at once. Here a transaction lets others run after each row,
 //! so that as many are under way.
 
 use std::time::Duration;
 
+use clap::Args;
 use clearway::Options as DatabaseOptions;
 use clearway_lock::{DeadlockMethod, Digests};
 
-use super::few_rows::{FewRows, PER_TRANSACTION};
-use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::Samples,
+use super::few_rows::{self, FewRows, PER_TRANSACTION};
+use crate::experiment::{
+    About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "deadlock_methods",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 6",
-    shows: "detection kills nobody where no deadlock is possible; prevention kills thousands",
-    seconds: 0.5,
-    repetitions: 5,
-    options: |command| command,
-    run,
-    cases: &[],
-};
+#[derive(Args, Debug)]
+pub(super) struct DeadlockMethods {}
 
 const LEVELS: [u64; 6] = [1, 2, 4, 8, 16, 32];
 const TELLERS: u64 = 50;
@@ -43,35 +34,38 @@ const EXACT: Digests =
     Digests { exact_owners: 512, bloom_bits: 512, fingerprint_bits: 3, confirm: true };
 const BLOOM: Digests = Digests { exact_owners: 0, confirm: false, ..EXACT };
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let points = LEVELS.map(|level| format!("{level} threads")).to_vec();
-    let variants = METHODS.map(|(name, _)| name.to_string()).to_vec();
-    let samples = Samples::take(points, variants, lab.repetitions, |point, variant, _| {
-        let workload = FewRows { rows: TELLERS, threads: LEVELS[point], canonical: true };
-        let options = DatabaseOptions::in_memory();
-        let deadlocks = METHODS[variant].1;
-        workload.measure(options.locks(|locks| locks.deadlocks = deadlocks), lab.time)
-    })?;
-    let most = LEVELS.len() - 1;
-    let total = |variant, measure| -> f64 {
-        (0..LEVELS.len()).flat_map(|point| samples.values(point, variant, measure)).sum()
+impl Experiment for DeadlockMethods {
+    const ABOUT: About = About {
+        name: "deadlock_methods",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 6",
+        shows: "detection kills nobody where no deadlock is possible; prevention kills thousands",
+        seconds: 0.5,
+        repetitions: 5,
     };
-    let over = |variant| samples.ratio(most, 0, variant, "tps").median;
-    let claims = vec![
-        Claim::at_most("deaths with search", 0.0, total(0, "deaths")),
-        Claim::at_most("deaths with exact digests", 0.0, total(1, "deaths")),
-        Claim::at_most("false alarms with exact digests", 0.0, total(1, "false alarms")),
-        Claim::at_least("search over wound-wait, 32 threads", 2.0, over(4)),
-        Claim::at_least("search over wait-die, 32 threads", 2.0, over(5)),
-    ];
-    Ok(Findings {
-        settings: vec![
-            ("rows", TELLERS.into()),
-            ("rows of a transaction", PER_TRANSACTION.into()),
-            ("between two locks", "2 µs of work, then others may run, as on more cores".into()),
-            ("commits", "not awaited".into()),
-        ],
-        claims,
-        grids: vec![Grid { title: "five of fifty rows", samples, measure: "tps", baseline: 0 }],
-    })
+    type Point = u64;
+    type Variant = DeadlockMethod;
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("rows", TELLERS);
+        found.setting("rows of a transaction", PER_TRANSACTION);
+        found.setting("between two locks", few_rows::BETWEEN);
+        found.setting("commits", "not awaited");
+        let points = LEVELS.map(|level| (format!("{level} threads"), level));
+        Ok(vec![Grid::new("five of fifty rows", "tps", points, METHODS)])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let workload = FewRows { rows: TELLERS, threads: *run.point, canonical: true };
+        let options = DatabaseOptions::in_memory().locks(|locks| locks.deadlocks = *run.variant);
+        workload.measure(options, run.lab.time)
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let (grid, most) = (&seen.grids[0], LEVELS.len() - 1);
+        found.at_most("deaths with search", 0.0, grid.total(0, "deaths"));
+        found.at_most("deaths with exact digests", 0.0, grid.total(1, "deaths"));
+        found.at_most("false alarms with exact digests", 0.0, grid.total(1, "false alarms"));
+        found.at_least("search over wound-wait, 32 threads", 2.0, grid.over(most, 0, 4));
+        found.at_least("search over wait-die, 32 threads", 2.0, grid.over(most, 0, 5));
+    }
 }

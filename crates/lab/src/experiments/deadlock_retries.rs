@@ -1,25 +1,17 @@
 //! What a deadlock's victim does in its next attempt: the same again, ranking first among equals,
 //! or before that the locks it needed in canonical order (`Options::retries_lock_first`).
 
+use clap::Args;
 use clearway::Options as DatabaseOptions;
 
-use super::few_rows::{FewRows, PER_TRANSACTION};
+use super::few_rows::{self, FewRows, PER_TRANSACTION};
 use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::Samples,
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
+    variants::least,
 };
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "deadlock_retries",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", section 4",
-    shows: "victims had better take the locks they needed in canonical order first",
-    seconds: 0.6,
-    repetitions: 9,
-    options: |command| command,
-    run,
-    cases: &[],
-};
+#[derive(Args, Debug)]
+pub(super) struct DeadlockRetries {}
 
 const THREADS: u64 = 16;
 /// Rows; the fewer, the more deadlocks.
@@ -28,27 +20,35 @@ const VARIANTS: [(&str, bool); 2] = [("the same again", false), ("locks first", 
 /// What a median ratio may be off where there is next to nothing to lose or win.
 const NOISE: f64 = 0.05;
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let points = ROWS.map(|rows| format!("{PER_TRANSACTION} of {rows} rows")).to_vec();
-    let variants = VARIANTS.map(|(name, _)| name.to_string()).to_vec();
-    let samples = Samples::take(points, variants, lab.repetitions, |point, variant, _| {
-        let workload = FewRows { rows: ROWS[point], threads: THREADS, canonical: false };
-        let options = DatabaseOptions::in_memory().retries_lock_first(VARIANTS[variant].1);
-        workload.measure(options, lab.time)
-    })?;
-    let over = |point: usize| samples.ratio(point, 1, 0, "tps").median;
-    let least = (1..ROWS.len()).map(over).fold(f64::INFINITY, f64::min);
-    let claims = vec![
-        Claim::at_least(&format!("locks first, {} rows", ROWS[0]), 1.2, over(0)),
-        Claim::at_least("locks first, at every number of rows", 1.0 - NOISE, least),
-    ];
-    Ok(Findings {
-        settings: vec![
-            ("threads", THREADS.into()),
-            ("between two rows", "2 µs of work, then others may run, as on more cores".into()),
-            ("commits", "not awaited".into()),
-        ],
-        claims,
-        grids: vec![Grid { title: "five of a few rows", samples, measure: "tps", baseline: 0 }],
-    })
+impl Experiment for DeadlockRetries {
+    const ABOUT: About = About {
+        name: "deadlock_retries",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", section 4",
+        shows: "victims had better take the locks they needed in canonical order first",
+        seconds: 0.6,
+        repetitions: 9,
+    };
+    type Point = u64;
+    type Variant = bool;
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("threads", THREADS);
+        found.setting("between two rows", few_rows::BETWEEN);
+        found.setting("commits", "not awaited");
+        let points = ROWS.map(|rows| (format!("{PER_TRANSACTION} of {rows} rows"), rows));
+        Ok(vec![Grid::new("five of a few rows", "tps", points, VARIANTS)])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let workload = FewRows { rows: *run.point, threads: THREADS, canonical: false };
+        let options = DatabaseOptions::in_memory().retries_lock_first(*run.variant);
+        workload.measure(options, run.lab.time)
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let over = |point| seen.grids[0].over(point, 1, 0);
+        found.at_least(format_args!("locks first, {} rows", ROWS[0]), 1.2, over(0));
+        let least = least((1..ROWS.len()).map(over));
+        found.at_least("locks first, at every number of rows", 1.0 - NOISE, least);
+    }
 }

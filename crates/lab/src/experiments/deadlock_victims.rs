@@ -1,4 +1,5 @@
-//! Whom to kill when transactions run in pipelines that keep their locks until the log is flushed.
+//! Which transaction to kill when they run in pipelines that keep their locks until the log is
+//! flushed.
 //!
 //! A pipeline runs transaction after transaction and gives its locks back when it has run as many
 //! as it may, or when one of them is a deadlock's victim: both take a flush. That is how a system
@@ -7,6 +8,7 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use clearway_base::{Error, Lsn, TreeId, TxnId};
 use clearway_lock::{
     LockId, LockOptions, LockOwner, LockTable, Outcome as Asked, RangeMode, VictimPolicy, WaitLimit,
@@ -17,22 +19,12 @@ use clearway_sync::{
 };
 use clearway_workloads::Rng;
 
-use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
+use crate::experiment::{
+    About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "deadlock_victims",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 7",
-    shows: "killing the shortest pipeline costs the fewest flushes, without early release",
-    seconds: 3.0,
-    repetitions: 5,
-    options: |command| command,
-    run,
-    cases: &[],
-};
+#[derive(Args, Debug)]
+pub(super) struct DeadlockVictims {}
 
 const THREADS: u64 = 6;
 const FLUSH: Duration = Duration::from_millis(10);
@@ -44,37 +36,45 @@ const TELLERS: u64 = 10;
 const TREES: [TreeId; 3] = [TreeId(1), TreeId(2), TreeId(3)];
 
 /// A policy, and whether victims come first in their next attempt.
-const VARIANTS: [(&str, VictimPolicy, bool); 6] = [
-    ("kill short", VictimPolicy::KillShort, false),
-    ("kill long", VictimPolicy::KillLong, false),
-    ("kill young", VictimPolicy::KillYoung, false),
-    ("who closes it", VictimPolicy::Closer, false),
-    ("kill short, retries first", VictimPolicy::KillShort, true),
-    ("who closes it, retries first", VictimPolicy::Closer, true),
+const VARIANTS: [(&str, (VictimPolicy, bool)); 6] = [
+    ("kill short", (VictimPolicy::KillShort, false)),
+    ("kill long", (VictimPolicy::KillLong, false)),
+    ("kill young", (VictimPolicy::KillYoung, false)),
+    ("who closes it", (VictimPolicy::Closer, false)),
+    ("kill short, retries first", (VictimPolicy::KillShort, true)),
+    ("who closes it, retries first", (VictimPolicy::Closer, true)),
 ];
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let variants = VARIANTS.map(|(name, ..)| name.to_string()).to_vec();
-    let point = vec![format!("{THREADS} pipelines")];
-    let samples = Samples::take(point, variants, lab.repetitions, |_, variant, _| {
-        let (_, victims, retries) = VARIANTS[variant];
-        Ok(measure(victims, retries, lab.time))
-    })?;
-    let over = |other| samples.ratio(0, 0, other, "tps").median;
-    let claims = vec![
-        Claim::at_least("kill short over kill long", 1.0, over(1)),
-        Claim::at_least("kill short over kill young", 1.0, over(2)),
-    ];
-    Ok(Findings {
-        settings: vec![
-            ("a flush, in ms", 10.into()),
-            ("transactions of a pipeline, at most", PIPELINE_MAX.into()),
-            ("branches", BRANCHES.into()),
-            ("runs on", "the lock manager alone, locks kept until the flush".into()),
-        ],
-        claims,
-        grids: vec![Grid { title: "TPC-B's locks", samples, measure: "tps", baseline: 0 }],
-    })
+impl Experiment for DeadlockVictims {
+    const ABOUT: About = About {
+        name: "deadlock_victims",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 7",
+        shows: "killing the shortest pipeline costs the fewest flushes, without early release",
+        seconds: 3.0,
+        repetitions: 5,
+    };
+    type Point = ();
+    type Variant = (VictimPolicy, bool);
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("a flush, in ms", 10);
+        found.setting("transactions of a pipeline, at most", PIPELINE_MAX);
+        found.setting("branches", BRANCHES);
+        found.setting("runs on", "the lock manager alone, locks kept until the flush");
+        let point = [(format!("{THREADS} pipelines"), ())];
+        Ok(vec![Grid::new("TPC-B's locks", "tps", point, VARIANTS)])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let (victims, retries_first) = *run.variant;
+        Ok(measure(victims, retries_first, run.lab.time))
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let over = |other| seen.grids[0].over(0, 0, other);
+        found.at_least("kill short over kill long", 1.0, over(1));
+        found.at_least("kill short over kill young", 1.0, over(2));
+    }
 }
 
 fn measure(victims: VictimPolicy, retries_first: bool, time: Duration) -> Sample {

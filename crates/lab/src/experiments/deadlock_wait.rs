@@ -4,7 +4,7 @@
 //!
 //! With more threads than processors a run is in one of two states. In one, threads take turns by
 //! the scheduler's time slices and rarely meet; in the other, each finds the branch's lock with
-//! somebody who is asleep, and goes to sleep behind him. A run gets from the first into the second
+//! a sleeping owner, and goes to sleep behind it. A run gets from the first into the second
 //! by chance and seldom back, and is several times as fast in the first. So runs are short and
 //! many: a ratio of two runs says little, their median is that of the odds.
 
@@ -12,35 +12,32 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::{Database, Options as DatabaseOptions, Pending, Table};
-use clearway_lock::{DeadlockMethod, Digests, LockOptions, WaitPolicy};
+use clearway_lock::{DeadlockMethod, Digests, WaitPolicy};
 
 use super::clients::{self, Client};
-use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
-};
-
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "deadlock_wait",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 5",
-    shows: "the hybrid waits as well as the best policy, from one transaction at a time to many",
-    seconds: 0.1,
-    repetitions: 18,
-    options: Options::augment_args,
-    run,
-    cases: &[],
+use crate::experiment::{
+    About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
 
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct DeadlockWait {
     /// Threads, each with one transaction after the other
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32, 64],
           value_parser = clap::value_parser!(u64).range(1..10_000))]
     levels: Vec<u64>,
 }
 
-const VARIANTS: [&str; 5] = ["spin", "sleep", "sleep, backoff", "hybrid", "search, hybrid"];
+/// Methods and policies; the first four are the paper's.
+fn variants() -> [(&'static str, (DeadlockMethod, WaitPolicy)); 5] {
+    let plain = DeadlockMethod::Dreadlocks(Digests { confirm: false, ..Digests::bloom() });
+    [
+        ("spin", (plain, WaitPolicy::Spin)),
+        ("sleep", (plain, WaitPolicy::Sleep)),
+        ("sleep, backoff", (plain, WaitPolicy::SleepBackoff)),
+        ("hybrid", (plain, WaitPolicy::Hybrid)),
+        ("search, hybrid", (DeadlockMethod::Search, WaitPolicy::Hybrid)),
+    ]
+}
 const HYBRID: usize = 3;
 const DEFAULT: usize = 4;
 /// Transactions for each second of processor time that the whole process has used: on a machine
@@ -51,62 +48,51 @@ const TOLERANCE: f64 = 0.05;
 const ACCOUNTS: u64 = 1_000;
 const TELLERS: u64 = 10;
 
-fn locks(variant: usize, options: &mut LockOptions) {
-    let plain = DeadlockMethod::Dreadlocks(Digests { confirm: false, ..Digests::bloom() });
-    options.deadlocks = if variant == DEFAULT { DeadlockMethod::Search } else { plain };
-    options.waiting = match variant {
-        0 => WaitPolicy::Spin,
-        1 => WaitPolicy::Sleep,
-        2 => WaitPolicy::SleepBackoff,
-        _ => WaitPolicy::Hybrid,
+impl Experiment for DeadlockWait {
+    const ABOUT: About = About {
+        name: "deadlock_wait",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 5",
+        shows: "the hybrid waits as well as the best policy, from one transaction at a time to \
+                many",
+        seconds: 0.1,
+        repetitions: 18,
     };
-}
+    type Point = u64;
+    type Variant = (DeadlockMethod, WaitPolicy);
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let Options { levels } = lab.options()?;
-    let points = levels.iter().map(|level| format!("{level} threads")).collect();
-    let variants = VARIANTS.map(String::from).to_vec();
-    let samples = Samples::take(points, variants, lab.repetitions, |point, variant, _| {
-        measure(levels[point], variant, lab.time)
-    })?;
-    let mut claims = Vec::new();
-    for (which, what) in [(HYBRID, "hybrid"), (DEFAULT, "the default")] {
-        for (point, level) in levels.iter().enumerate() {
-            let what = format!("{what} over the best policy, {level} threads");
-            claims.push(Claim::at_least(&what, 1.0 - TOLERANCE, over_best(&samples, point, which)));
-        }
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("digests", "Bloom filters, without confirmation, as in the paper");
+        found.setting("sleep between looks, in ms", 10);
+        found.setting("commits", "not awaited");
+        let hybrid = "spins while no more transactions run than there are processors";
+        found.setting("hybrid", hybrid);
+        found.setting("levels", "beyond the number of cores, threads share them");
+        let points = self.levels.iter().map(|&level| (format!("{level} threads"), level));
+        Ok(vec![Grid::new("TPC-B's locks", EFFICIENCY, points, variants()).over(HYBRID)])
     }
-    let deaths = |variant| -> f64 {
-        (0..levels.len()).flat_map(|at| samples.values(at, variant, "false deaths")).sum()
-    };
-    claims.push(Claim::at_most("false deaths of the default", 0.0, deaths(DEFAULT)));
-    Ok(Findings {
-        settings: vec![
-            ("digests", "Bloom filters, without confirmation, as in the paper".into()),
-            ("sleep between looks, in ms", 10.into()),
-            ("commits", "not awaited".into()),
-            ("hybrid", "spins while no more transactions run than there are processors".into()),
-            ("levels", "beyond the number of cores, threads share them".into()),
-        ],
-        claims,
-        grids: vec![Grid {
-            title: "TPC-B's locks",
-            samples,
-            measure: EFFICIENCY,
-            baseline: HYBRID,
-        }],
-    })
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let options = DatabaseOptions::in_memory().cache_size(64 << 20).log_capacity(256 << 20);
+        let options = options.locks(|locks| (locks.deadlocks, locks.waiting) = *run.variant);
+        measure(options, *run.point, run.lab.time)
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let grid = &seen.grids[0];
+        for (which, what) in [(HYBRID, "hybrid"), (DEFAULT, "the default")] {
+            for (point, level) in self.levels.iter().enumerate() {
+                let what = format!("{what} over the best policy, {level} threads");
+                // The best of the paper's four.
+                found.at_least(what, 1.0 - TOLERANCE, grid.over_best(point, which, DEFAULT));
+            }
+        }
+        let deaths = grid.total(DEFAULT, "false deaths");
+        found.at_most("false deaths of the default", 0.0, deaths);
+    }
 }
 
-/// The least of the median ratios of one variant to each of the paper's four, itself included.
-fn over_best(samples: &Samples, point: usize, variant: usize) -> f64 {
-    let over = |other| samples.ratio(point, variant, other, EFFICIENCY).median;
-    (0..DEFAULT).map(over).fold(f64::INFINITY, f64::min)
-}
-
-fn measure(threads: u64, variant: usize, time: Duration) -> Outcome<Sample> {
-    let options = DatabaseOptions::in_memory().cache_size(64 << 20).log_capacity(256 << 20);
-    let db = options.locks(|options| locks(variant, options)).open("lab")?;
+fn measure(options: DatabaseOptions, threads: u64, time: Duration) -> Outcome<Sample> {
+    let db = options.open("lab")?;
     let tables = ["accounts", "tellers", "branches", "history"].map(|name| db.table(name));
     let [accounts, tellers, branches, history] = tables;
     let tables = [accounts?, tellers?, branches?, history?];

@@ -11,40 +11,20 @@ use clap::Args;
 use clearway::{Database, Options as DatabaseOptions, Table};
 
 use crate::{
-    callgrind::{self, Case},
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
-};
-
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "deleted_head",
-    source: "nothing: a promise to those who use a table as a queue",
-    shows: "once upkeep is idle, the first row behind 100,000 deleted ones is found with at most \
-            twice the instructions of the same search without deletions",
-    seconds: 0.5,
-    repetitions: 5,
-    options: Options::augment_args,
-    run,
-    cases: &CASES,
+    callgrind::Case,
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
 };
 
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct DeletedHead {
     /// Rows in front of the first, for runs of half a second; fewer in shorter ones
     #[arg(long, default_value_t = GHOSTS, value_parser = clap::value_parser!(u64).range(1..))]
     rows: u64,
 }
 
-const CASES: [Case; 3] = [
-    Case { name: "nothing-deleted", run: |rounds| first_rows(History::Nothing, rounds) },
-    Case { name: "deleted", run: |rounds| first_rows(History::Deleted, rounds) },
-    Case { name: "rolled-back", run: |rounds| first_rows(History::RolledBack, rounds) },
-];
-
 /// What happened in front of the first row.
 #[derive(Clone, Copy)]
-enum History {
+pub(super) enum History {
     Nothing,
     Deleted,
     RolledBack,
@@ -67,30 +47,62 @@ const ROUNDS: u64 = 20_000;
 const TIMES_MAX: f64 = 2.0;
 const IDLE_MAX: Duration = Duration::from_secs(120);
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let share = (lab.time.as_secs_f64() / EXPERIMENT.seconds).min(1.0);
-    let ghosts = ((options.rows as f64 * share) as u64).max(1);
-    let variants: Vec<String> = HISTORIES.iter().map(|(name, _)| name.to_string()).collect();
-    let (mut grids, mut claims) = (Vec::new(), Vec::new());
-    if callgrind::per_round(lab, &CASES[0], 1)?.is_some() {
-        let counted = Samples::take(vec!["first row".into()], variants.clone(), 1, |_, n, _| {
-            let count = callgrind::per_round(lab, &CASES[n], ROUNDS)?;
-            Ok(vec![("instructions", count.unwrap_or(f64::NAN))])
-        })?;
-        for (n, variant) in variants.iter().enumerate().skip(1) {
-            let ratio = counted.ratio(0, n, 0, "instructions").median;
-            claims.push(Claim::at_most(&format!("{variant}, instructions"), TIMES_MAX, ratio));
-        }
-        let title = "instructions of a search (counted once)";
-        grids.push(Grid { title, samples: counted, measure: "instructions", baseline: 0 });
+impl DeletedHead {
+    /// Rows in front of the first.
+    fn ghosts(&self, lab: &Lab) -> u64 {
+        let share = (lab.time.as_secs_f64() / Self::ABOUT.seconds).min(1.0);
+        ((self.rows as f64 * share) as u64).max(1)
     }
-    let point = vec!["first row".to_string()];
-    let samples = Samples::take(point, variants, lab.repetitions, |_, variant, _| {
-        measure(HISTORIES[variant].1, ghosts, lab.time)
-    })?;
-    grids.push(Grid { title: "searches", samples, measure: "searches/s", baseline: 0 });
-    Ok(Findings { settings: vec![("rows in front", ghosts.into())], grids, claims })
+}
+
+impl Experiment for DeletedHead {
+    const ABOUT: About = About {
+        name: "deleted_head",
+        source: "nothing: a promise to those who use a table as a queue",
+        shows: "once upkeep is idle, the first row behind 100,000 deleted ones is found with at \
+                most twice the instructions of the same search without deletions",
+        seconds: 0.5,
+        repetitions: 5,
+    };
+    const CASES: &'static [Case] = &[
+        case("nothing-deleted", |rounds| first_rows(History::Nothing, rounds)),
+        case("deleted", |rounds| first_rows(History::Deleted, rounds)),
+        case("rolled-back", |rounds| first_rows(History::RolledBack, rounds)),
+    ];
+    type Point = ();
+    type Variant = History;
+
+    fn counted(&self) -> Option<Grid<(), ()>> {
+        let title = "instructions of a search (counted once)";
+        let variants = HISTORIES.map(|(name, _)| (name, ()));
+        Some(Grid::new(title, "instructions", [("first row", ())], variants))
+    }
+
+    fn plan(&self, lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("rows in front", self.ghosts(lab));
+        Ok(vec![Grid::new("searches", "searches/s", [("first row", ())], HISTORIES)])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        measure(*run.variant, self.ghosts(run.lab), run.lab.time)
+    }
+
+    /// By instructions, or where they are not counted by throughput.
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        for (n, (variant, _)) in HISTORIES.iter().enumerate().skip(1) {
+            if let Some(counted) = &seen.counted {
+                let what = format!("{variant}, instructions");
+                found.at_most(what, TIMES_MAX, counted.over(0, n, 0));
+            } else {
+                let what = format!("{variant}, searches/s");
+                found.at_least(what, 1.0 / TIMES_MAX, seen.grids[0].over(0, n, 0));
+            }
+        }
+    }
+}
+
+const fn case(name: &'static str, run: fn(u64) -> Outcome<()>) -> Case {
+    Case { name, rounds: ROUNDS, run }
 }
 
 fn prepare(history: History, ghosts: u64) -> Outcome<(Database, Table)> {

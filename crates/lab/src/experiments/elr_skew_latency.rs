@@ -4,7 +4,7 @@
 //! As in the paper: TPC-B with 100 tellers, which are 10 branches; Zipf's skew in the choice of
 //! branch and account; a log that takes nothing, 100 µs, 1 ms or 10 ms; clients with a thread each,
 //! which wait for their commits with or without their locks: one for each teller, since the paper
-//! does not tell how many it had. The third variant, which the figure does not have, is early
+//! does not say how many it had. The third variant, which the figure does not have, is early
 //! release with commits pipelined.
 //!
 //! Differences:
@@ -16,29 +16,16 @@
 use std::time::Duration;
 
 use clap::Args;
-use clearway_workloads::{Skew, TpcbScale};
-use serde_json::Value;
+use clearway_workloads::Skew;
 
-use super::runs::{self, EARLY, KEPT, PIPELINED, Way};
+use super::runs::{self, BASELINE, RELEASED, RELEASES, Way};
 use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
-};
-
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "elr_skew_latency",
-    source: "\"Aether: A Scalable Approach to Logging\", 3.2, figure 3",
-    shows: "early release multiplies throughput where rows are hot and the log slow, never costs",
-    seconds: 0.3,
-    repetitions: 5,
-    options: Options::augment_args,
-    run,
-    cases: &[],
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
+    variants::{greatest, least},
 };
 
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct ElrSkewLatency {
     /// Zipf's exponent; each number is tried; 0 is uniform
     #[arg(long, value_name = "S", value_delimiter = ',',
           default_values_t = [0.0, 0.5, 0.85, 1.25, 2.0])]
@@ -50,91 +37,77 @@ struct Options {
     /// Clients, each with a thread of its own unless commits are pipelined
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: u32,
-    /// Branches
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    branches: u32,
-    /// Accounts of each branch
-    #[arg(long, default_value_t = 500,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    accounts: u32,
+    #[command(flatten)]
+    bank: Bank,
 }
 
-const WAYS: [Way; 3] = [KEPT, EARLY, PIPELINED];
-const BASELINE: usize = 0;
-const RELEASED: usize = 1;
+runs::bank_options!(branches: 10, accounts: 500);
 
-/// At its best, early release must be worth this at a flush of so many microseconds; and what the
-/// paper has.
+/// The time of a flush in microseconds, what early release must be worth there at its best, and
+/// what it is worth in the paper.
 const BEST: [(u64, f64, &str); 2] = [(10_000, 30.0, "35"), (100, 2.0, "2")];
 /// And nowhere less than this.
 const LEAST: f64 = 0.97;
 
 /// One point of the figure.
-struct Point {
-    flush_us: u64,
+pub(super) struct Point {
+    flush: Duration,
     zipf: f64,
 }
 
-impl Point {
-    fn flush(&self) -> Duration {
-        Duration::from_micros(self.flush_us)
+impl ElrSkewLatency {
+    fn points(&self) -> Vec<Point> {
+        let of_flush = |flush| self.zipf.iter().map(move |&zipf| Point { flush, zipf });
+        runs::micros(&self.flush).flat_map(of_flush).collect()
     }
 }
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let mut settings: Vec<(&'static str, Value)> = vec![
-        ("clients", options.clients.into()),
-        ("branches", options.branches.into()),
-        ("accounts of each", options.accounts.into()),
-    ];
-    let mut points = Vec::new();
-    for &flush_us in &options.flush {
-        let flush = runs::flush_in_truth(Duration::from_micros(flush_us))?;
-        settings.push(("median flush in µs", flush.into()));
-        points.extend(options.zipf.iter().map(|&zipf| Point { flush_us, zipf }));
+impl Experiment for ElrSkewLatency {
+    const ABOUT: About = About {
+        name: "elr_skew_latency",
+        source: "\"Aether: A Scalable Approach to Logging\", 3.2, figure 3",
+        shows: "early release multiplies throughput where rows are hot and the log slow, never \
+                costs",
+        seconds: 0.3,
+        repetitions: 5,
+    };
+    type Point = Point;
+    type Variant = Way;
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("clients", self.clients);
+        found.bank_setting(self.bank.scale());
+        runs::micros(&self.flush).try_for_each(|flush| found.flush_setting(flush))?;
+        let paper = "64 hardware threads; its log of 0 ms is a RAM disk that takes 40 to 80 µs";
+        found.setting("the paper's setting", paper);
+        let named = |point: Point| (format!("{:?}, zipf {}", point.flush, point.zipf), point);
+        let points = self.points().into_iter().map(named);
+        Ok(vec![Grid::new("TPC-B, by device and skew", "tps", points, runs::variants(RELEASES))])
     }
-    let paper = "64 hardware threads; its log of 0 ms is a RAM disk that takes 40 to 80 µs";
-    settings.push(("the paper's setting", paper.into()));
-    let names = points.iter().map(|p| format!("{:?}, zipf {}", p.flush(), p.zipf)).collect();
-    let variants = runs::names(&WAYS);
-    let samples = Samples::take(names, variants, lab.repetitions, |point, variant, repetition| {
-        measure(lab, &options, &points[point], &WAYS[variant], repetition)
-    })?;
-    let claims = claims(&samples, &points);
-    let title = "TPC-B, by device and skew";
-    let grid = Grid { title, samples, measure: "tps", baseline: BASELINE };
-    Ok(Findings { settings, grids: vec![grid], claims })
-}
 
-fn measure(
-    lab: &Lab<'_>,
-    options: &Options,
-    point: &Point,
-    way: &Way,
-    repetition: u32,
-) -> Outcome<Sample> {
-    let scale = TpcbScale { branches: options.branches, accounts_per_branch: options.accounts };
-    let skew = if point.zipf > 0.0 { Skew::Zipf(point.zipf) } else { Skew::Uniform };
-    let (store, bank) = runs::bank(way.options(), point.flush(), scale, skew)?;
-    let (sample, _) = runs::measure(&store, &bank, &way.plan(lab, options.clients, repetition))?;
-    Ok(sample)
-}
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let Point { flush, zipf } = *run.point;
+        let skew = if zipf > 0.0 { Skew::Zipf(zipf) } else { Skew::Uniform };
+        let plan = run.variant.plan(run, self.clients);
+        runs::measure_bank(run.variant.options(), flush, self.bank.scale(), skew, &plan)
+    }
 
-/// Of early release alone, with as many threads as the baseline has.
-fn claims(samples: &Samples, points: &[Point]) -> Vec<Claim> {
-    let ratio = |at: usize| samples.ratio(at, RELEASED, BASELINE, "tps").median;
-    let mut claims = Vec::new();
-    for (flush_us, bound, paper) in BEST {
-        let of = points.iter().enumerate().filter(|(_, point)| point.flush_us == flush_us);
-        if let Some(best) = of.map(|(at, _)| ratio(at)).max_by(f64::total_cmp) {
+    /// Of early release alone, with as many threads as the baseline has.
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let points = self.points();
+        let ratio = |at| seen.grids[0].over(at, RELEASED, BASELINE);
+        for (flush_us, bound, paper) in BEST {
             let flush = Duration::from_micros(flush_us);
-            let what = format!("early release, its best speedup at {flush:?} (paper: {paper})");
-            claims.push(Claim::at_least(&what, bound, best));
+            let at_flush = |at: &usize| points[*at].flush == flush;
+            let ratios: Vec<f64> = (0..points.len()).filter(at_flush).map(ratio).collect();
+            if !ratios.is_empty() {
+                let what = format!("early release, its best speedup at {flush:?} (paper: {paper})");
+                found.at_least(what, bound, greatest(ratios));
+            }
+        }
+        if !points.is_empty() {
+            let least = least((0..points.len()).map(ratio));
+            found.at_least("early release, its least speedup", LEAST, least);
         }
     }
-    if let Some(least) = (0..points.len()).map(ratio).min_by(f64::total_cmp) {
-        claims.push(Claim::at_least("early release, its least speedup", LEAST, least));
-    }
-    claims
 }

@@ -15,31 +15,18 @@
 //!
 //! Order-status and stock-level only read, and wait for no flush: of them nothing is claimed.
 
-use std::time::Duration;
+use std::{cell::OnceCell, time::Duration};
 
 use clap::Args;
 use clearway_workloads::{Tpcc, TpccMix, TpccScale, TpccTransaction};
 
-use super::runs::{self, EARLY, Image, KEPT, PIPELINED, Way};
-use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
+use super::runs::{self, BASELINE, Driven, Image, KEPT, RELEASED, RELEASES, Way};
+use crate::experiment::{
+    About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "elr_tpcc",
-    source: "\"Early Lock Release\", 5.1 and 5.2, figures 9 to 16",
-    shows: "early release multiplies the throughput of TPC-C's mix, of payments and deliveries",
-    seconds: 0.5,
-    repetitions: 5,
-    options: Options::augment_args,
-    run,
-    cases: &[],
-};
-
-#[derive(Args, Debug)]
-struct Options {
+#[derive(Args)]
+pub(super) struct ElrTpcc {
     /// Warehouses
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     warehouses: u32,
@@ -61,9 +48,12 @@ struct Options {
     #[arg(long, default_value_t = 500,
           value_parser = clap::value_parser!(u32).range(10..=100_000))]
     orders: u32,
+    /// The data that each run begins with.
+    #[arg(skip)]
+    image: OnceCell<Image>,
 }
 
-impl Options {
+impl ElrTpcc {
     fn scale(&self) -> TpccScale {
         TpccScale {
             warehouses: self.warehouses,
@@ -74,10 +64,6 @@ impl Options {
         }
     }
 }
-
-const WAYS: [Way; 3] = [KEPT, EARLY, PIPELINED];
-const BASELINE: usize = 0;
-const RELEASED: usize = 1;
 
 /// A mix, what early release must be worth to it, and what it is in the paper.
 struct Point {
@@ -107,57 +93,56 @@ fn points() -> Vec<Point> {
 /// Bytes of cache that the data fit into.
 const CACHE: u64 = 512 << 20;
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let flush = runs::flush_in_truth(Duration::from_micros(options.flush))?;
-    let settings = vec![
-        ("warehouses", options.warehouses.into()),
-        ("clients", options.clients.into()),
-        ("items", options.items.into()),
-        ("customers of each district", options.customers.into()),
-        ("orders of each district", options.orders.into()),
-        ("median flush in µs", flush.into()),
-        ("the paper's setting", runs::PAPER_DISK.into()),
-        ("the paper's new-orders", "1.31 times as many".into()),
-    ];
-    let image = Image::load(KEPT.options().cache_size(CACHE), |store| {
-        Tpcc::prepare(store, options.scale(), TpccMix::Standard, 2, &|_| true).map(drop)
-    })?;
-    let points = points();
-    let names = points.iter().map(|point| point.name.to_string()).collect();
-    let variants = runs::names(&WAYS);
-    let samples = Samples::take(names, variants, lab.repetitions, |point, variant, repetition| {
-        measure(lab, &options, &image, points[point].mix, &WAYS[variant], repetition)
-    })?;
-    let claim = |(at, point): (usize, &Point)| {
-        let (bound, paper) = point.must?;
-        let what = format!("early release, speedup of {} (paper: {paper})", point.name);
-        Some(Claim::at_least(&what, bound, samples.ratio(at, RELEASED, BASELINE, "tps").median))
+impl Experiment for ElrTpcc {
+    const ABOUT: About = About {
+        name: "elr_tpcc",
+        source: "\"Early Lock Release\", 5.1 and 5.2, figures 9 to 16",
+        shows: "early release multiplies the throughput of TPC-C's mix, of payments and deliveries",
+        seconds: 0.5,
+        repetitions: 5,
     };
-    let claims = points.iter().enumerate().filter_map(claim).collect();
-    let title = "TPC-C, by transaction";
-    let grid = Grid { title, samples, measure: "tps", baseline: BASELINE };
-    Ok(Findings { settings, grids: vec![grid], claims })
-}
+    type Point = TpccMix;
+    type Variant = Way;
 
-fn measure(
-    lab: &Lab<'_>,
-    options: &Options,
-    image: &Image,
-    mix: TpccMix,
-    way: &Way,
-    repetition: u32,
-) -> Outcome<Sample> {
-    let database = way.options().cache_size(CACHE);
-    let flush = Duration::from_micros(options.flush);
-    let store = image.open(database, flush)?;
-    let tpcc = Tpcc::prepare(&store, options.scale(), mix, 1, &|_| true)?;
-    let (sample, commits) =
-        runs::measure(&store, &tpcc, &way.plan(lab, options.clients, repetition))?;
-    // A delivery takes an order of each of its warehouse's districts.
-    let orders = u64::from(options.warehouses) * u64::from(options.orders);
-    if mix == TpccMix::Only(TpccTransaction::Delivery) && commits > orders * 9 / 10 {
-        return Err("nearly all orders were delivered: run shorter, or with more orders".into());
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("warehouses", self.warehouses);
+        found.setting("clients", self.clients);
+        found.setting("items", self.items);
+        found.setting("customers of each district", self.customers);
+        found.setting("orders of each district", self.orders);
+        found.flush_setting(Duration::from_micros(self.flush))?;
+        found.setting("the paper's setting", runs::PAPER_DISK);
+        found.setting("the paper's new-orders", "1.31 times as many");
+        let points = points().into_iter().map(|point| (point.name, point.mix));
+        Ok(vec![Grid::new("TPC-C, by transaction", "tps", points, runs::variants(RELEASES))])
     }
-    Ok(sample)
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let (way, mix) = (run.variant, *run.point);
+        let image = runs::get_or_load(&self.image, || {
+            Image::load(KEPT.options().cache_size(CACHE), |store| {
+                Tpcc::prepare(store, self.scale(), TpccMix::Standard, 2, &|_| true).map(drop)
+            })
+        })?;
+        let database = way.options().cache_size(CACHE);
+        let store = image.open(database, Duration::from_micros(self.flush))?;
+        let tpcc = Tpcc::prepare(&store, self.scale(), mix, 1, &|_| true)?;
+        let driven = Driven::run(&store, &tpcc, &way.plan(run, self.clients))?;
+        // A delivery takes an order of each of its warehouse's districts.
+        let orders = u64::from(self.warehouses) * u64::from(self.orders);
+        if mix == TpccMix::Only(TpccTransaction::Delivery) && driven.commits() > orders * 9 / 10 {
+            let problem = "nearly all orders were delivered: run shorter, or with more orders";
+            return Err(problem.into());
+        }
+        Ok(driven.sample())
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        for (at, point) in points().iter().enumerate() {
+            if let Some((bound, paper)) = point.must {
+                let what = format!("early release, speedup of {} (paper: {paper})", point.name);
+                found.at_least(what, bound, seen.grids[0].over(at, RELEASED, BASELINE));
+            }
+        }
+    }
 }

@@ -14,7 +14,10 @@ pub(super) const PER_TRANSACTION: usize = 5;
 /// What a transaction does between two rows, besides letting others run.
 const WORK: Duration = Duration::from_micros(2);
 
-/// Who does what to which rows.
+/// What the reports say of that.
+pub(super) const BETWEEN: &str = "2 µs of work, then others may run, as on more cores";
+
+/// Which rows are updated, by how many threads, in which order.
 #[derive(Clone, Copy)]
 pub(super) struct FewRows {
     pub(super) rows: u64,

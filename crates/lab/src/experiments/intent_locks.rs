@@ -5,11 +5,11 @@
 //! TPC-B, and release them; half of them IS, half IX. Now and then one locks absolutely: X on the
 //! tables with IX on the database, and 1 in 4 of these X on the database. The paper ran a million
 //! transactions on 60 threads of a machine with 64 hardware threads and plots the time over the
-//! number of absolute locks; here each variant runs for so long on as many threads.
+//! number of absolute locks; here each variant runs for the same time on as many threads.
 //!
 //! Where 60 threads share a few processors, they do not meet in a cache line but in the scheduler:
-//! who is preempted with a lock keeps all others waiting. What the methods themselves cost is told
-//! by counts of instructions, in turn on one thread, so that they are exact: of one owner's
+//! a thread that is preempted with a lock keeps all others waiting. What the methods themselves
+//! cost is counted in instructions, in turn on one thread, so that they are exact: of one owner's
 //! transactions, of sixty owners' that hold their locks at the same time, and of sixty owners'
 //! one after the other, now and then an absolute one.
 //!
@@ -29,25 +29,12 @@ use clearway_lock::{
 use clearway_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::{
-    callgrind::{self, Case},
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
-};
-
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "intent_locks",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 4",
-    shows: "lightweight intent locks do not mind absolute locks; inheritance is flushed by them",
-    seconds: 0.6,
-    repetitions: 7,
-    options: Options::augment_args,
-    run,
-    cases: &CASES,
+    callgrind::Case,
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
 };
 
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct IntentLocks {
     /// Threads, each with one transaction after the other
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..1_000))]
     threads: u32,
@@ -71,7 +58,7 @@ const TABLES: u32 = 4;
 const CROWD: usize = 60;
 /// Transactions that are counted.
 const ROUNDS: u64 = 10_000;
-/// In the cases with absolute locks every so many transactions is one: 10,000 in a million.
+/// In the cases with absolute locks one in this number of transactions is one: 10,000 in a million.
 const ABSOLUTE_EVERY: u64 = 100;
 
 /// By how much the paper has the lightweight ones ahead of inheritance, at least.
@@ -79,12 +66,16 @@ const AHEAD: f64 = 3.0;
 
 macro_rules! cases {
     ($($name:literal $does:ident $method:ident)*) => {
-        [$(Case { name: $name, run: |rounds| $does(IntentMethod::$method, rounds) }),*]
+        &[$(Case {
+            name: $name,
+            rounds: ROUNDS,
+            run: |rounds| $does(IntentMethod::$method, rounds),
+        }),*]
     };
 }
 
 /// What is counted: for each of the points, the methods in the order of [`METHODS`].
-const CASES: [Case; 15] = cases! {
+const CASES: &[Case] = cases! {
     "alone-main-table" alone MainTable
     "alone-inherited" alone Inherited
     "alone-lightweight" alone Lightweight
@@ -112,74 +103,61 @@ const COUNTED: [&str; 5] = [
 ];
 const COUNTED_ABSOLUTE: usize = 4;
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let (mut grids, mut claims) = (Vec::new(), Vec::new());
-    if let Some(samples) = count(lab)? {
-        claims.extend(claims_of_counts(&samples));
-        let title = "instructions of a transaction (counted once)";
-        grids.push(Grid { title, samples, measure: "instructions", baseline: LIGHTWEIGHT });
-    }
-    let points = ABSOLUTES.iter().map(|n| format!("{n} absolute in a million")).collect();
-    let samples = Samples::take(points, variants(), lab.repetitions, |point, variant, _| {
-        Ok(measure(lab, METHODS[variant].1, ABSOLUTES[point], options.threads))
-    })?;
-    claims.extend(claims_of_throughput(&samples));
-    grids.push(Grid { title: "throughput", samples, measure: "tps", baseline: MAIN_TABLE });
-    let paper = "60 threads on 64 hardware threads, where inheritance is 5 to 6 times as fast as \
-                 the lock table and lightweight another 3 to 5 times. On few processors threads \
-                 meet in the scheduler and not in cache lines, so throughput does not show that; \
-                 and here all three methods are under spin latches, not mutexes";
-    Ok(Findings {
-        settings: vec![("threads", options.threads.into()), ("the paper's setting", paper.into())],
-        grids,
-        claims,
-    })
-}
-
-fn variants() -> Vec<String> {
-    METHODS.iter().map(|(name, _)| name.to_string()).collect()
-}
-
 /// Of two methods, which is ahead of which, and by how much.
 const ORDER: [(&str, usize, usize, f64); 2] = [
     ("lightweight over inherited", LIGHTWEIGHT, INHERITED, AHEAD),
     ("inherited over main table", INHERITED, MAIN_TABLE, 1.0),
 ];
 
-fn claims_of_counts(samples: &Samples) -> Vec<Claim> {
-    let claim = |(name, above, below, bound): (&str, usize, usize, f64)| {
-        let what = format!("with absolute locks, instructions: {name}, inverted");
-        let ratio = samples.ratio(COUNTED_ABSOLUTE, below, above, "instructions").median;
-        Claim::at_least(&what, bound, ratio)
+impl Experiment for IntentLocks {
+    const ABOUT: About = About {
+        name: "intent_locks",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 4",
+        shows: "lightweight intent locks do not mind absolute locks; inheritance is flushed by \
+                them",
+        seconds: 0.6,
+        repetitions: 7,
     };
-    Vec::from(ORDER.map(claim))
-}
+    const CASES: &'static [Case] = CASES;
+    type Point = u32;
+    type Variant = IntentMethod;
 
-fn claims_of_throughput(samples: &Samples) -> Vec<Claim> {
-    let mut claims = Vec::new();
-    for (point, absolutes) in ABSOLUTES.iter().enumerate().filter(|(_, n)| **n > 0) {
-        for (name, above, below, bound) in ORDER {
-            let what = format!("{absolutes} absolute, throughput: {name}");
-            let ratio = samples.ratio(point, above, below, "tps").median;
-            claims.push(Claim::at_least(&what, bound, ratio));
+    fn counted(&self) -> Option<Grid<(), ()>> {
+        let title = "instructions of a transaction (counted once)";
+        let points = COUNTED.map(|point| (point, ()));
+        let variants = METHODS.map(|(name, _)| (name, ()));
+        Some(Grid::new(title, "instructions", points, variants).over(LIGHTWEIGHT))
+    }
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("threads", self.threads);
+        let paper = "60 threads on 64 hardware threads, where inheritance is 5 to 6 times as fast \
+                     as the lock table and lightweight another 3 to 5 times. On few processors \
+                     threads meet in the scheduler and not in cache lines, so throughput does not \
+                     show that; and here all three methods are under spin latches, not mutexes";
+        found.setting("the paper's setting", paper);
+        let points = ABSOLUTES.map(|n| (format!("{n} absolute in a million"), n));
+        Ok(vec![Grid::new("throughput", "tps", points, METHODS).over(MAIN_TABLE)])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        Ok(measure(run.lab, *run.variant, *run.point, self.threads))
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        if let Some(counted) = &seen.counted {
+            for (name, above, below, bound) in ORDER {
+                let what = format!("with absolute locks, instructions: {name}, inverted");
+                found.at_least(what, bound, counted.over(COUNTED_ABSOLUTE, below, above));
+            }
+        }
+        for (point, absolutes) in ABSOLUTES.iter().enumerate().filter(|(_, n)| **n > 0) {
+            for (name, above, below, bound) in ORDER {
+                let what = format!("{absolutes} absolute, throughput: {name}");
+                found.at_least(what, bound, seen.grids[0].over(point, above, below));
+            }
         }
     }
-    claims
-}
-
-/// The counts as a grid, if instructions are counted.
-fn count(lab: &Lab<'_>) -> Outcome<Option<Samples>> {
-    if callgrind::per_round(lab, &CASES[0], 1)?.is_none() {
-        return Ok(None);
-    }
-    let points = COUNTED.map(String::from).to_vec();
-    let samples = Samples::take(points, variants(), 1, |point, variant, _| {
-        let case = &CASES[point * METHODS.len() + variant];
-        let count = callgrind::per_round(lab, case, ROUNDS)?;
-        Ok(vec![("instructions", count.unwrap_or(f64::NAN))])
-    })?;
-    Ok(Some(samples))
 }
 
 fn table(intent_locks: IntentMethod) -> LockTable {
@@ -216,7 +194,7 @@ fn lock(table: &LockTable, owner: &mut LockOwner, modes: (IntentMode, IntentMode
     (1..=TABLES).for_each(|n| take(ResourceId(n), modes.1));
 }
 
-fn measure(lab: &Lab<'_>, method: IntentMethod, absolutes: u32, threads: u32) -> Sample {
+fn measure(lab: &Lab, method: IntentMethod, absolutes: u32, threads: u32) -> Sample {
     let (table, stop) = (table(method), AtomicBool::new(false));
     let done = AtomicU64::new(0);
     let work = |seed: u32| {
@@ -273,7 +251,7 @@ fn with_absolutes(method: IntentMethod, rounds: u64) -> Outcome<()> {
     })
 }
 
-/// Transactions of so many owners in turn, one after the other.
+/// Transactions of `owners` owners in turn, one after the other.
 fn turns(
     method: IntentMethod,
     owners: usize,

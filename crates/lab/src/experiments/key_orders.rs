@@ -13,27 +13,12 @@ use clearway_base::{KEY_LEN_MAX, PAGE_SIZE, crc32c};
 use clearway_disk::MemoryDisk;
 use clearway_testkit::{Lengths, Limits, Order, Pattern, Random, Removal, Step, Values};
 
-use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
-};
-
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "key_orders",
-    source: "nothing: a promise to those who load tables",
-    shows: "rows in any order load in at most 3 times the time of ascending ones, if the cache \
-            holds them or the order is not random, and with keys and values of any lengths at no \
-            less than a quarter of the bytes a second",
-    seconds: 1.0,
-    repetitions: 1,
-    options: Options::augment_args,
-    run,
-    cases: &[],
+use crate::experiment::{
+    About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
 
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct KeyOrders {
     /// Rows of 16 + 100 bytes in each order, for runs of a second; fewer in shorter ones
     #[arg(long, default_value_t = 1_000_000, value_parser = count())]
     rows: u64,
@@ -64,57 +49,97 @@ const LARGE_CACHE: u64 = 1 << 30;
 const SMALL_CACHE: u64 = 64 << 20;
 const LOG_BYTES: u64 = 512 << 20;
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let share = lab.time.as_secs_f64().min(1.0);
-    let scaled = |rows: u64| ((rows as f64 * share) as u64).max(1);
-    let orders: Vec<Order> = Order::ALL.into_iter().filter(|order| order.is_distinct()).collect();
-    let names: Vec<String> = orders.iter().map(|order| order.name().to_string()).collect();
+/// What is loaded, into which database, in each order.
+pub(super) struct Point {
+    lengths: Lengths,
+    limits: Limits,
+    /// The length of all values; without it they have the pattern's own lengths.
+    value_len: Option<usize>,
+    rows: u64,
+    cache: u64,
+}
 
-    let equal_limits = Limits { key_len_max: KEY_LEN, ..Limits::of_node(PAGE_SIZE) };
-    let caches = [LARGE_CACHE, SMALL_CACHE];
-    let points = caches.map(|bytes| format!("cache of {} MiB", bytes >> 20)).to_vec();
-    let equal = Samples::take(points, names.clone(), lab.repetitions, |cache, order, n| {
-        let pattern = pattern(orders[order], Lengths::Longest, n, equal_limits);
-        load(pattern, scaled(options.rows), Some(VALUE_LEN), caches[cache])
-    })?;
-    let mixtures: Vec<String> = Lengths::ALL.iter().map(|l| l.name().to_string()).collect();
-    let mixed = Samples::take(mixtures, names, lab.repetitions, |lengths, order, repetition| {
-        let limits = Limits::of_node(PAGE_SIZE);
-        let pattern = pattern(orders[order], Lengths::ALL[lengths], repetition, limits);
-        load(pattern, scaled(options.mixed_rows), None, SMALL_CACHE)
-    })?;
+/// The number of rows, which is smaller for runs that are shorter than a second.
+fn scaled(lab: &Lab, rows: u64) -> u64 {
+    ((rows as f64 * lab.time.as_secs_f64().min(1.0)) as u64).max(1)
+}
 
-    let mut claims = Vec::new();
-    for (cache, point) in equal.points.iter().enumerate() {
-        for (order, variant) in equal.variants.iter().enumerate() {
-            // Each row in random order needs a leaf that a small cache has given up.
-            if caches[cache] == SMALL_CACHE && orders[order] == Order::Random {
-                continue;
+/// The orders, the ascending one first.
+fn orders() -> Vec<(&'static str, Order)> {
+    let distinct = Order::ALL.into_iter().filter(|order| order.is_distinct());
+    distinct.map(|order| (order.name(), order)).collect()
+}
+
+impl KeyOrders {
+    fn equal(&self, lab: &Lab) -> [(String, Point); 2] {
+        [LARGE_CACHE, SMALL_CACHE].map(|cache| {
+            let point = Point {
+                lengths: Lengths::Longest,
+                limits: Limits { key_len_max: KEY_LEN, ..Limits::of_node(PAGE_SIZE) },
+                value_len: Some(VALUE_LEN),
+                rows: scaled(lab, self.rows),
+                cache,
+            };
+            (format!("cache of {} MiB", cache >> 20), point)
+        })
+    }
+
+    fn mixed(&self, lab: &Lab) -> Vec<(&'static str, Point)> {
+        let rows = scaled(lab, self.mixed_rows);
+        let point = |lengths: Lengths| {
+            let limits = Limits::of_node(PAGE_SIZE);
+            (lengths.name(), Point { lengths, limits, value_len: None, rows, cache: SMALL_CACHE })
+        };
+        Lengths::ALL.into_iter().map(point).collect()
+    }
+}
+
+impl Experiment for KeyOrders {
+    const ABOUT: About = About {
+        name: "key_orders",
+        source: "nothing: a promise to those who load tables",
+        shows: "rows in any order load in at most 3 times the time of ascending ones, if the cache \
+                holds them or the order is not random, and with keys and values of any lengths at \
+                no less than a quarter of the bytes a second",
+        seconds: 1.0,
+        repetitions: 1,
+    };
+    type Point = Point;
+    type Variant = Order;
+
+    fn plan(&self, lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("rows of equal length", scaled(lab, self.rows));
+        found.setting("rows of mixed lengths", scaled(lab, self.mixed_rows));
+        Ok(vec![
+            Grid::new("rows of equal length", "rows/s", self.equal(lab), orders()),
+            Grid::new("mixtures of lengths", "MB/s", self.mixed(lab), orders()),
+        ])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let Point { lengths, limits, value_len, rows, cache } = *run.point;
+        load(pattern(*run.variant, lengths, run.repetition, limits), rows, value_len, cache)
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let (equal, mixed) = (&seen.grids[0], &seen.grids[1]);
+        for (at, (name, point)) in self.equal(seen.lab).iter().enumerate() {
+            for (variant, (order_name, order)) in orders().into_iter().enumerate() {
+                // Each row in random order needs a leaf that a small cache has given up.
+                if point.cache == SMALL_CACHE && order == Order::Random {
+                    continue;
+                }
+                let what = format!("{order_name}, {name}");
+                found.at_least(what, 1.0 / TIMES_MAX, equal.over(at, variant, 0));
             }
-            let ratio = equal.ratio(cache, order, 0, "rows/s").median;
-            let what = format!("{variant}, {point}");
-            claims.push(Claim::at_least(&what, 1.0 / TIMES_MAX, ratio));
+        }
+        for (at, lengths) in mixed.points.iter().enumerate() {
+            for (variant, order) in mixed.variants.iter().enumerate() {
+                let what = format!("{order}, {lengths}");
+                found.at_least(what, 1.0 / MIXED_TIMES_MAX, mixed.over(at, variant, 0));
+            }
         }
     }
-    for (lengths, point) in mixed.points.iter().enumerate() {
-        for (order, variant) in mixed.variants.iter().enumerate() {
-            let ratio = mixed.ratio(lengths, order, 0, "MB/s").median;
-            let what = format!("{variant}, {point}");
-            claims.push(Claim::at_least(&what, 1.0 / MIXED_TIMES_MAX, ratio));
-        }
-    }
-    Ok(Findings {
-        settings: vec![
-            ("rows of equal length", scaled(options.rows).into()),
-            ("rows of mixed lengths", scaled(options.mixed_rows).into()),
-        ],
-        claims,
-        grids: vec![
-            Grid { title: "rows of equal length", samples: equal, measure: "rows/s", baseline: 0 },
-            Grid { title: "mixtures of lengths", samples: mixed, measure: "MB/s", baseline: 0 },
-        ],
-    })
 }
 
 fn pattern(order: Order, lengths: Lengths, repetition: u32, limits: Limits) -> Pattern {

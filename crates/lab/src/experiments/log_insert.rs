@@ -2,7 +2,7 @@
 //! "Aether: A Scalable Approach to Logging" share.
 //!
 //! The log runs as in the engine, with its daemons, its checksums and its default buffer, over a
-//! disk that forgets. Nobody waits for durability, so what is measured is the way into the buffer
+//! disk that forgets. Nothing waits for durability, so what is measured is the way into the buffer
 //! and the release of groups by the daemons, which share the processors with the inserters. Room
 //! is claimed for a batch of records at a time, as a transaction does it.
 
@@ -13,11 +13,11 @@ use clearway_log::{HEADER_BYTES, Log, LogOptions, Record, Strategy, record_bytes
 use clearway_sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
-    callgrind::{self, Case},
     discard::DiscardingDisk,
     experiment::{Lab, Outcome},
     machine,
-    variants::{Sample, Samples, Spread},
+    report::Findings,
+    variants::{Sample, Samples},
 };
 
 /// The strategies, by the letters that the paper has for them.
@@ -42,15 +42,14 @@ pub(super) const RATE: &str = "MB/s";
 pub(super) const EACH_NS: &str = "ns each";
 const EACH_CPU_NS: &str = "cpu ns each";
 
-/// For the reports: how it is done here.
-pub(super) const SETTING: &str = "the whole log with its daemons, checksums, claims and the \
-    default buffer, over a disk that forgets; daemons and inserters share the processors";
+/// How far a variant that must be the best may be behind the best.
+pub(super) const TOLERANCE: f64 = 0.1;
 
 /// The length of the paper's average record.
 pub(super) const RECORD: usize = 120;
 /// Records between two claims and two looks at the clock's flag: one outlier among them.
 const BATCH: u64 = 61;
-/// More than an experiment can fill; segments that nobody writes cost nothing.
+/// More than an experiment can fill; segments that are not written cost nothing.
 const SEGMENT_BYTES: u64 = 64 << 30;
 const CAPACITY_BYTES: u64 = 1 << 50;
 /// Thread-local memory that stays in the first cache, beside a record's source.
@@ -91,8 +90,50 @@ struct Done {
     cpu_seconds: f64,
 }
 
-pub(super) fn names() -> Vec<String> {
-    STRATEGIES.map(|(name, _)| name.to_string()).to_vec()
+/// A variant: a strategy of the log, or a copy without a log.
+#[derive(Clone, Copy)]
+pub(super) enum Insert {
+    Log(Strategy),
+    /// Into as much memory as the log's buffer has, shared out among the threads.
+    CopyAsBuffer,
+    /// Into memory that the first cache holds.
+    CopyLocally,
+}
+
+impl Insert {
+    pub(super) fn measure(self, lab: &Lab, load: Load) -> Outcome<Sample> {
+        match self {
+            Insert::Log(strategy) => insert(lab, options(strategy), load),
+            Insert::CopyAsBuffer => {
+                copy(lab, LogOptions::default().ring_bytes / load.threads, load)
+            }
+            Insert::CopyLocally => copy(lab, LOCAL_BYTES.max(load.mix.outlier), load),
+        }
+    }
+}
+
+/// The strategies as variants.
+pub(super) fn variants() -> Vec<(&'static str, Insert)> {
+    STRATEGIES.map(|(name, strategy)| (name, Insert::Log(strategy))).to_vec()
+}
+
+impl Findings {
+    /// The paper's setting, and how it is done here.
+    pub(super) fn log_settings(&mut self, paper: &str) {
+        self.setting("the paper's setting", paper);
+        let here = "the whole log with its daemons, checksums, claims and the default buffer, over \
+                    a disk that forgets; daemons and inserters share the processors";
+        self.setting("here", here);
+    }
+
+    /// Claims that the default is as good as the best strategy at each point.
+    pub(super) fn default_is_best(&mut self, grid: &Samples) {
+        for (at, point) in grid.points.iter().enumerate() {
+            let what = format!("the default over the best strategy, {point}");
+            let seen = grid.over_best(at, default_strategy(), STRATEGIES.len());
+            self.at_least(what, 1.0 - TOLERANCE, seen);
+        }
+    }
 }
 
 /// The place of the engine's default among the strategies.
@@ -101,9 +142,9 @@ pub(super) fn default_strategy() -> usize {
     STRATEGIES.iter().position(is_default).unwrap_or(MUTEX)
 }
 
-pub(super) fn options(strategy: usize) -> LogOptions {
+pub(super) fn options(strategy: Strategy) -> LogOptions {
     LogOptions {
-        strategy: STRATEGIES[strategy].1,
+        strategy,
         segment_bytes: SEGMENT_BYTES,
         capacity_bytes: CAPACITY_BYTES,
         ..LogOptions::default()
@@ -131,7 +172,7 @@ fn body_of(mix: Mix) -> Vec<u8> {
 }
 
 /// Threads that insert into one log for `lab.time`.
-pub(super) fn insert(lab: &Lab<'_>, options: LogOptions, load: Load) -> Outcome<Sample> {
+pub(super) fn insert(lab: &Lab, options: LogOptions, load: Load) -> Outcome<Sample> {
     let lap = options.ring_bytes as u64;
     let log = start(options)?;
     // The first lap touches the buffer's memory for the first time.
@@ -150,7 +191,7 @@ pub(super) fn insert(lab: &Lab<'_>, options: LogOptions, load: Load) -> Outcome<
 
 /// The same without a log: each thread copies records into memory of its own, one after the other
 /// until it is full, and then from its beginning.
-pub(super) fn copy(lab: &Lab<'_>, bytes: usize, load: Load) -> Outcome<Sample> {
+fn copy(lab: &Lab, bytes: usize, load: Load) -> Outcome<Sample> {
     run(lab, load, |_| {
         let (body, mut memory, mut at) = (body_of(load.mix), vec![1; bytes], 0);
         move || {
@@ -166,18 +207,8 @@ pub(super) fn copy(lab: &Lab<'_>, bytes: usize, load: Load) -> Outcome<Sample> {
     })
 }
 
-/// The same into as much memory as the log's buffer has, shared out among the threads.
-pub(super) fn copy_as_buffer(lab: &Lab<'_>, load: Load) -> Outcome<Sample> {
-    copy(lab, LogOptions::default().ring_bytes / load.threads, load)
-}
-
-/// The same into memory that the first cache holds.
-pub(super) fn copy_locally(lab: &Lab<'_>, load: Load) -> Outcome<Sample> {
-    copy(lab, LOCAL_BYTES.max(load.mix.outlier), load)
-}
-
 /// Runs batches on each thread for `lab.time`. `make` gives a thread its batch.
-fn run<B>(lab: &Lab<'_>, load: Load, make: impl Fn(u64) -> B + Sync) -> Outcome<Sample>
+fn run<B>(lab: &Lab, load: Load, make: impl Fn(u64) -> B + Sync) -> Outcome<Sample>
 where
     B: FnMut() -> Outcome<()>,
 {
@@ -217,38 +248,12 @@ where
     ])
 }
 
-/// The least of the median ratios of one variant to each of the first `among`, itself included.
-pub(super) fn over_best(samples: &Samples, point: usize, variant: usize, among: usize) -> f64 {
-    let over = |other| samples.ratio(point, variant, other, RATE).median;
-    (0..among).map(over).fold(f64::INFINITY, f64::min)
-}
-
-/// The median ratio of one variant's rates at two points, taken within each repetition.
-pub(super) fn between(samples: &Samples, variant: usize, above: usize, below: usize) -> f64 {
-    let (above, below) =
-        (samples.values(above, variant, RATE), samples.values(below, variant, RATE));
-    let ratios: Vec<f64> = above.iter().zip(below).map(|(above, below)| above / below).collect();
-    Spread::of(&ratios).median
-}
-
-/// Instructions of the strategies' cases, as a grid of one point; `None` if nothing is counted.
-pub(super) fn count(lab: &Lab<'_>, point: &str, cases: &[Case; 6]) -> Outcome<Option<Samples>> {
-    if callgrind::per_round(lab, &cases[0], 1)?.is_none() {
-        return Ok(None);
-    }
-    let samples = Samples::take(vec![point.into()], names(), 1, |_, variant, _| {
-        let count = callgrind::per_round(lab, &cases[variant], COUNTED)?;
-        Ok(vec![("instructions", count.unwrap_or(f64::NAN))])
-    })?;
-    Ok(Some(samples))
-}
-
 /// Records that are counted: twice as many fit into the buffer, so that no group is among them.
-const COUNTED: u64 = 20_000;
+pub(super) const COUNTED: u64 = 20_000;
 
 /// One thread's inserts, for counting: of records of [`RECORD`] bytes, claimed in advance, without
 /// daemons and without a group.
-pub(super) fn insert_alone(strategy: usize, rounds: u64) -> Outcome<()> {
+pub(super) fn insert_alone(strategy: Strategy, rounds: u64) -> Outcome<()> {
     let log = start(LogOptions { background: false, ..options(strategy) })?;
     let body = body_of(Mix::of(RECORD));
     log.claim(rounds * RECORD as u64)?;

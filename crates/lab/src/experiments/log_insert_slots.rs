@@ -4,64 +4,71 @@
 //! four best, fewer at few threads and somewhat more at many. What the paper calls the slots of
 //! the array are its places here; slots are what is put into them.
 
-use clearway_log::{Consolidation, LogOptions};
+use clap::Args;
+use clearway_log::{Consolidation, LogOptions, Strategy};
 
-use super::log_insert::{self, CONSOLIDATED, HYBRID, Load, Mix, RATE, RECORD};
-use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::Samples,
+use super::log_insert::{
+    self, CONSOLIDATED, HYBRID, Load, Mix, RATE, RECORD, STRATEGIES, TOLERANCE,
+};
+use crate::experiment::{
+    About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "log_insert_slots",
-    source: "\"Aether: A Scalable Approach to Logging\", figure 12",
-    shows: "the default number of places is as good as the best at every number of threads",
-    seconds: 0.2,
-    repetitions: 7,
-    options: |command| command,
-    run,
-    cases: &[],
-};
+#[derive(Args, Debug)]
+pub(super) struct LogInsertSlots {}
 
 const LEVELS: [usize; 4] = [1, 2, 8, 64];
 const PLACES: [usize; 4] = [1, 2, 4, 8];
-/// How far the default may be behind the best.
-const TOLERANCE: f64 = 0.1;
+/// The strategies that have the array; each has a grid of its own.
+const CONSOLIDATING: [usize; 2] = [CONSOLIDATED, HYBRID];
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let own = Consolidation::default();
-    let default = PLACES.iter().position(|places| *places == own.places).unwrap_or(0);
-    let (mut grids, mut claims) = (Vec::new(), Vec::new());
-    for (strategy, title) in [(CONSOLIDATED, "consolidated (C)"), (HYBRID, "hybrid (CD)")] {
-        let samples = take(lab, strategy)?;
-        for (point, level) in LEVELS.iter().enumerate() {
-            let what = format!("{title}: {} places over the best, {level} threads", own.places);
-            let seen = log_insert::over_best(&samples, point, default, PLACES.len());
-            claims.push(Claim::at_least(&what, 1.0 - TOLERANCE, seen));
-        }
-        grids.push(Grid { title, samples, measure: RATE, baseline: default });
+impl Experiment for LogInsertSlots {
+    const ABOUT: About = About {
+        name: "log_insert_slots",
+        source: "\"Aether: A Scalable Approach to Logging\", figure 12",
+        shows: "the default number of places is as good as the best at every number of threads",
+        seconds: 0.2,
+        repetitions: 7,
+    };
+    type Point = (Strategy, usize);
+    type Variant = usize;
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("bytes of a record", RECORD);
+        found.setting("slots to be put into the places", Consolidation::default().slots);
+        let paper = "64 hardware contexts. With few processors few threads can meet at a time, so \
+                     few places are enough; the paper has three or four";
+        found.log_settings(paper);
+        let grid = |at: usize| {
+            let (name, strategy) = STRATEGIES[at];
+            let points = LEVELS.map(|level| (format!("{level} threads"), (strategy, level)));
+            let variants = PLACES.map(|places| (format!("{places} places"), places));
+            Grid::new(name, RATE, points, variants).over(default_places())
+        };
+        Ok(CONSOLIDATING.map(grid).into())
     }
-    let paper = "64 hardware contexts. With few processors few threads can meet at a time, so \
-                 few places are enough; the paper has three or four";
-    Ok(Findings {
-        settings: vec![
-            ("bytes of a record", RECORD.into()),
-            ("slots to be put into the places", own.slots.into()),
-            ("the paper's setting", paper.into()),
-            ("here", log_insert::SETTING.into()),
-        ],
-        grids,
-        claims,
-    })
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let (strategy, threads) = *run.point;
+        let consolidation = Consolidation { places: *run.variant, ..Consolidation::default() };
+        let options = LogOptions { consolidation, ..log_insert::options(strategy) };
+        log_insert::insert(run.lab, options, Load { threads, mix: Mix::of(RECORD) })
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let places = Consolidation::default().places;
+        for grid in &seen.grids {
+            for (at, point) in grid.points.iter().enumerate() {
+                let what = format!("{}: {places} places over the best, {point}", grid.title);
+                let over_best = grid.over_best(at, default_places(), PLACES.len());
+                found.at_least(what, 1.0 - TOLERANCE, over_best);
+            }
+        }
+    }
 }
 
-fn take(lab: &Lab<'_>, strategy: usize) -> Outcome<Samples> {
-    let points = LEVELS.map(|level| format!("{level} threads")).to_vec();
-    let variants = PLACES.map(|places| format!("{places} places")).to_vec();
-    Samples::take(points, variants, lab.repetitions, |point, variant, _| {
-        let consolidation = Consolidation { places: PLACES[variant], ..Consolidation::default() };
-        let options = LogOptions { consolidation, ..log_insert::options(strategy) };
-        log_insert::insert(lab, options, Load { threads: LEVELS[point], mix: Mix::of(RECORD) })
-    })
+/// Where the default stands among the numbers of places.
+fn default_places() -> usize {
+    let own = Consolidation::default().places;
+    PLACES.iter().position(|places| *places == own).unwrap_or(0)
 }

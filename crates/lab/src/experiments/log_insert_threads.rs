@@ -1,4 +1,4 @@
-//! Who can insert how much into the log's buffer, by threads: 120-byte records from 1 to 64
+//! How much can be inserted into the log's buffer, by threads: 120-byte records from 1 to 64
 //! threads, by each strategy, and copied into thread-local memory, which is what it would be
 //! without a log.
 //!
@@ -7,34 +7,24 @@
 //! and scales, decoupling is the other way round, and both together have the best of both.
 
 use clap::Args;
+use clearway_log::Strategy;
 
 use super::{
     log_insert::{
-        self, CONSOLIDATED, DECOUPLED, EACH_NS, HYBRID, Load, MUTEX, Mix, RATE, RECORD, STRATEGIES,
+        self, CONSOLIDATED, COUNTED, DECOUPLED, EACH_NS, HYBRID, Insert, Load, MUTEX, Mix, RATE,
+        RECORD, STRATEGIES,
     },
     log_read_back,
 };
 use crate::{
     callgrind::Case,
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
     table::number,
-    variants::{Sample, Samples},
-};
-
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "log_insert_threads",
-    source: "\"Aether: A Scalable Approach to Logging\", figure 8 (left)",
-    shows: "the default strategy inserts as much as the best one, from 1 to 64 threads",
-    seconds: 0.2,
-    repetitions: 7,
-    options: Options::augment_args,
-    run,
-    cases: &CASES,
+    variants::Samples,
 };
 
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct LogInsertThreads {
     /// Length of a record, header included
     #[arg(long, default_value_t = RECORD, value_parser = parse_length)]
     bytes: usize,
@@ -48,95 +38,95 @@ pub(super) fn parse_length(text: &str) -> Result<usize, String> {
 }
 
 const LEVELS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-const COPY: usize = STRATEGIES.len();
-/// How far the default may be behind the best.
-const TOLERANCE: f64 = 0.1;
 /// How much more than without it an insert may take where consolidation has nothing to do.
 const STARTUP: f64 = 0.05;
 
-const CASES: [Case; 6] = [
-    Case { name: "mutex", run: |rounds| log_insert::insert_alone(0, rounds) },
-    Case { name: "consolidated", run: |rounds| log_insert::insert_alone(1, rounds) },
-    Case { name: "decoupled", run: |rounds| log_insert::insert_alone(2, rounds) },
-    Case { name: "hybrid", run: |rounds| log_insert::insert_alone(3, rounds) },
-    Case { name: "delegated", run: |rounds| log_insert::insert_alone(4, rounds) },
-    Case { name: "lock-free", run: |rounds| log_insert::insert_alone(5, rounds) },
-];
+impl Experiment for LogInsertThreads {
+    const ABOUT: About = About {
+        name: "log_insert_threads",
+        source: "\"Aether: A Scalable Approach to Logging\", figure 8 (left)",
+        shows: "the default strategy inserts as much as the best one, from 1 to 64 threads",
+        seconds: 0.2,
+        repetitions: 7,
+    };
+    const CASES: &'static [Case] = &[
+        case("mutex", |rounds| log_insert::insert_alone(Strategy::Mutex, rounds)),
+        case("consolidated", |rounds| log_insert::insert_alone(Strategy::Consolidated, rounds)),
+        case("decoupled", |rounds| log_insert::insert_alone(Strategy::Decoupled, rounds)),
+        case("hybrid", |rounds| log_insert::insert_alone(Strategy::Hybrid, rounds)),
+        case("delegated", |rounds| log_insert::insert_alone(Strategy::Delegated, rounds)),
+        case("lock-free", |rounds| log_insert::insert_alone(Strategy::LockFree, rounds)),
+    ];
+    type Point = usize;
+    type Variant = Insert;
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let (mut grids, mut claims) = (Vec::new(), claims_of_order()?);
-    if let Some(samples) = log_insert::count(lab, "one thread", &CASES)? {
-        claims.extend(claims_of_startup(&samples, "instructions"));
+    fn counted(&self) -> Option<Grid<(), ()>> {
         let title = "instructions of an insert of 120 bytes (counted once)";
-        grids.push(Grid { title, samples, measure: "instructions", baseline: MUTEX });
+        let variants = STRATEGIES.map(|(name, _)| (name, ()));
+        Some(Grid::new(title, "instructions", [("one thread", ())], variants).over(MUTEX))
     }
-    let points = LEVELS.map(|level| format!("{level} threads")).to_vec();
-    let variants = [log_insert::names(), vec!["copied, no log".into()]].concat();
-    let samples = Samples::take(points, variants, lab.repetitions, |point, variant, _| {
-        measure(lab, Load { threads: LEVELS[point], mix: Mix::of(options.bytes) }, variant)
-    })?;
-    let default = log_insert::default_strategy();
-    for (point, level) in LEVELS.iter().enumerate() {
-        let what = format!("the default over the best strategy, {level} threads");
-        let seen = log_insert::over_best(&samples, point, default, STRATEGIES.len());
-        claims.push(Claim::at_least(&what, 1.0 - TOLERANCE, seen));
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("bytes of a record", self.bytes);
+        let paper = "64 threads on 64 hardware contexts, at 0.14 GB/s with a mutex and 1.5 GB/s \
+                     with CD. On few processors threads share them, so what many do to one cache \
+                     line at a time cannot be seen here; what can is what a strategy costs by \
+                     itself, and what becomes of the others when one loses its processor in the \
+                     middle";
+        found.log_settings(paper);
+        claim_order(found)?;
+        let points = LEVELS.map(|level| (format!("{level} threads"), level));
+        let mut variants = log_insert::variants();
+        variants.push(("copied, no log", Insert::CopyLocally));
+        let grid = Grid::new("inserts", RATE, points, variants);
+        Ok(vec![grid.over(log_insert::default_strategy())])
     }
-    let targets = targets(&samples, default);
-    grids.push(Grid { title: "inserts", samples, measure: RATE, baseline: default });
-    let paper = "64 threads on 64 hardware contexts, at 0.14 GB/s with a mutex and 1.5 GB/s with \
-                 CD. On few processors threads share them, so what many do to one cache line at a \
-                 time cannot be seen here; what can is what a strategy costs by itself, and what \
-                 becomes of the others when one loses its processor in the middle";
-    Ok(Findings {
-        settings: vec![
-            ("bytes of a record", options.bytes.into()),
-            ("the paper's setting", paper.into()),
-            ("here", log_insert::SETTING.into()),
-            ("wanted of the default", targets.into()),
-        ],
-        grids,
-        claims,
-    })
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        run.variant.measure(run.lab, Load { threads: *run.point, mix: Mix::of(self.bytes) })
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        if let Some(counted) = &seen.counted {
+            claim_startup(counted, found);
+        }
+        let grid = &seen.grids[0];
+        found.default_is_best(grid);
+        found.setting("wanted of the default", targets(grid, log_insert::default_strategy()));
+    }
 }
 
-fn measure(lab: &Lab<'_>, load: Load, variant: usize) -> Outcome<Sample> {
-    if variant == COPY {
-        return log_insert::copy_locally(lab, load);
-    }
-    log_insert::insert(lab, log_insert::options(variant), load)
+const fn case(name: &'static str, run: fn(u64) -> Outcome<()>) -> Case {
+    Case { name, rounds: COUNTED, run }
 }
 
 /// Every strategy keeps the log's promise. (Sizes that wrap in every way, and now and then a
 /// record of a fourth of the buffer.)
-fn claims_of_order() -> Outcome<Vec<Claim>> {
+fn claim_order(found: &mut Findings) -> Outcome<()> {
     let mix = Mix { common: RECORD, outlier: 16 << 10 };
-    let claim = |(at, (name, _)): (usize, &(&str, _))| {
-        let lost = log_read_back::lost(at, mix)?;
-        Ok(Claim::at_most(&format!("{name}: records lost or out of order"), 0.0, lost as f64))
-    };
-    STRATEGIES.iter().enumerate().map(claim).collect()
+    for (name, strategy) in STRATEGIES {
+        let lost = log_read_back::lost(strategy, mix)?;
+        found.at_most(format_args!("{name}: records lost or out of order"), 0.0, lost as f64);
+    }
+    Ok(())
 }
 
-/// Whoever is alone does not pay for consolidation.
-fn claims_of_startup(samples: &Samples, measure: &str) -> Vec<Claim> {
-    let pairs = [
+/// A thread that is alone does not pay for consolidation.
+fn claim_startup(counted: &Samples, found: &mut Findings) {
+    for (name, above, below) in [
         ("consolidated over mutex", CONSOLIDATED, MUTEX),
         ("hybrid over decoupled", HYBRID, DECOUPLED),
-    ];
-    let claim = |(name, above, below): (&str, usize, usize)| {
-        let what = format!("{measure} of one thread: {name}");
-        let seen = samples.ratio(0, above, below, measure).median;
-        Claim::at_most(&what, 1.0 + STARTUP, seen)
-    };
-    Vec::from(pairs.map(claim))
+    ] {
+        let what = format!("instructions of one thread: {name}");
+        found.at_most(what, 1.0 + STARTUP, counted.over(0, above, below));
+    }
 }
 
 /// What the default is wanted to do, beside what it did. No claims: they are about a quiet
 /// machine of this year, and say nothing of the code elsewhere.
 fn targets(samples: &Samples, strategy: usize) -> String {
-    let median = |point: usize, measure| samples.spread(point, strategy, measure).median;
-    let over_one = |point| number(log_insert::between(samples, strategy, point, 0));
+    let median = |point: usize, measure| samples.median(point, strategy, measure);
+    let over_one = |point| number(samples.between(strategy, point, 0).median);
     format!(
         "40 ns an insert of 120 bytes (3,000 MB/s) by one thread, seen {} ns ({} MB/s); 1.6 times \
          that rate by 2 threads, seen {}; 0.9 times by 64, seen {}",

@@ -5,12 +5,12 @@ use std::{sync::Arc, thread};
 
 use clearway_base::{Epoch, Lsn, TxnId};
 use clearway_disk::MemoryDisk;
-use clearway_log::{HEADER_BYTES, Log, LogOptions, LogReader, Record, record_bytes};
+use clearway_log::{HEADER_BYTES, Log, LogOptions, LogReader, Record, Strategy, record_bytes};
 
 use super::log_insert::{self, Mix};
 use crate::experiment::Outcome;
 
-/// So many threads insert so many records each.
+/// Threads, and the records that each of them inserts.
 const THREADS: u64 = 8;
 const EACH: u64 = 3_000;
 /// So small that it is full most of the time, and wraps some hundred times.
@@ -18,7 +18,7 @@ const RING_BYTES: usize = 64 << 10;
 const SEGMENT_BYTES: u64 = 1 << 20;
 
 /// Records of one strategy that are missing, changed, or out of order.
-pub(super) fn lost(strategy: usize, mix: Mix) -> Outcome<u64> {
+pub(super) fn lost(strategy: Strategy, mix: Mix) -> Outcome<u64> {
     let disk = Arc::new(MemoryDisk::new());
     let options = LogOptions {
         ring_bytes: RING_BYTES,

@@ -1,5 +1,5 @@
-//! The experiments. To add one: a file here with a constant `EXPERIMENT`, its `mod` line, and a
-//! line in the list. (Files without one are what several of them share.)
+//! The experiments. To add one: a file here with a type that implements `Experiment`, its `mod`
+//! line, and a line in the list. (Files without one are what several of them share.)
 
 mod clients;
 mod deadlock_methods;
@@ -29,30 +29,30 @@ mod range_modes;
 mod runs;
 mod tatp_components;
 
-use crate::experiment::Experiment;
+use crate::experiment::Entry;
 
 /// All experiments.
-pub(crate) const EXPERIMENTS: &[Experiment] = &[
-    noise::EXPERIMENT,
-    range_modes::EXPERIMENT,
-    deadlock_wait::EXPERIMENT,
-    deadlock_methods::EXPERIMENT,
-    deadlock_victims::EXPERIMENT,
-    deadlock_retries::EXPERIMENT,
-    intent_locks::EXPERIMENT,
-    early_release_reads::EXPERIMENT,
-    log_insert_threads::EXPERIMENT,
-    log_insert_sizes::EXPERIMENT,
-    log_insert_outliers::EXPERIMENT,
-    log_insert_slots::EXPERIMENT,
-    elr_skew_latency::EXPERIMENT,
-    elr_tpcb_self_similar::EXPERIMENT,
-    hot_row::EXPERIMENT,
-    log_agnostic_bound::EXPERIMENT,
-    flush_wait::EXPERIMENT,
-    flush_pipelining::EXPERIMENT,
-    elr_tpcc::EXPERIMENT,
-    tatp_components::EXPERIMENT,
-    key_orders::EXPERIMENT,
-    deleted_head::EXPERIMENT,
+pub(crate) const EXPERIMENTS: &[Entry] = &[
+    Entry::of::<noise::Noise>(),
+    Entry::of::<range_modes::RangeModes>(),
+    Entry::of::<deadlock_wait::DeadlockWait>(),
+    Entry::of::<deadlock_methods::DeadlockMethods>(),
+    Entry::of::<deadlock_victims::DeadlockVictims>(),
+    Entry::of::<deadlock_retries::DeadlockRetries>(),
+    Entry::of::<intent_locks::IntentLocks>(),
+    Entry::of::<early_release_reads::EarlyReleaseReads>(),
+    Entry::of::<log_insert_threads::LogInsertThreads>(),
+    Entry::of::<log_insert_sizes::LogInsertSizes>(),
+    Entry::of::<log_insert_outliers::LogInsertOutliers>(),
+    Entry::of::<log_insert_slots::LogInsertSlots>(),
+    Entry::of::<elr_skew_latency::ElrSkewLatency>(),
+    Entry::of::<elr_tpcb_self_similar::ElrTpcbSelfSimilar>(),
+    Entry::of::<hot_row::HotRowClients>(),
+    Entry::of::<log_agnostic_bound::LogAgnosticBound>(),
+    Entry::of::<flush_wait::FlushWait>(),
+    Entry::of::<flush_pipelining::FlushPipelining>(),
+    Entry::of::<elr_tpcc::ElrTpcc>(),
+    Entry::of::<tatp_components::TatpComponents>(),
+    Entry::of::<key_orders::KeyOrders>(),
+    Entry::of::<deleted_head::DeletedHead>(),
 ];

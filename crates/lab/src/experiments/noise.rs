@@ -1,7 +1,7 @@
 //! How far apart two runs of the very same thing are on this machine: what a ratio of any other
 //! experiment must exceed to mean something. TPC-B in memory, twice.
 //!
-//! It is also the pattern for other experiments: options, grid, count, claims.
+//! It is also the pattern for other experiments: options, a grid, a count, claims.
 
 use std::time::Duration;
 
@@ -12,61 +12,63 @@ use clearway_testkit::disk::DelayedDisk;
 use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, Workload, drive};
 
 use crate::{
-    callgrind::{self, Case},
-    experiment::{Experiment, Lab, Outcome},
+    callgrind::Case,
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
     machine,
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
-};
-
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "noise",
-    source: "nothing: a check of the lab itself",
-    shows: "two equal variants are equal: the ratio between them is the machine's noise",
-    seconds: 1.0,
-    repetitions: 7,
-    options: Options::augment_args,
-    run,
-    cases: &[TRANSFER],
 };
 
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct Noise {
     /// Transactions in flight
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..10_000))]
     clients: u32,
 }
 
-const TRANSFER: Case = Case { name: "transfer", run: transfers };
-/// Rounds that are counted.
-const ROUNDS: u64 = 2_000;
 /// How far from 1 the median ratio may be.
 const TOLERANCE: f64 = 0.1;
-/// A delay as experiments ask for it: the report says how long it takes in truth.
+/// A delay as experiments ask for it: the report says how long it really takes.
 const DELAY: Duration = Duration::from_micros(50);
 const SCALE: TpcbScale = TpcbScale { branches: 4, accounts_per_branch: 1_000 };
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let variants = ["one".to_string(), "the same".to_string()].to_vec();
-    let samples = Samples::take(vec!["tpc-b".into()], variants, lab.repetitions, |_, _, _| {
-        measure(lab, &options)
-    })?;
-    let ratio = samples.ratio(0, 1, 0, "tps").median;
-    let count = callgrind::per_round(lab, &TRANSFER, ROUNDS)?;
-    let delayed = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), DELAY))?;
-    Ok(Findings {
-        settings: vec![
-            ("clients", options.clients.into()),
-            ("instructions of a transaction", callgrind::shown(count)),
-            ("a delay of 50 µs takes, in µs", delayed.round().into()),
-        ],
-        claims: vec![
-            Claim::at_least("median ratio", 1.0 - TOLERANCE, ratio),
-            Claim::at_most("median ratio", 1.0 + TOLERANCE, ratio),
-        ],
-        grids: vec![Grid { title: "TPC-B in memory", samples, measure: "tps", baseline: 0 }],
-    })
+impl Experiment for Noise {
+    const ABOUT: About = About {
+        name: "noise",
+        source: "nothing: a check of the lab itself",
+        shows: "two equal variants are equal: the ratio between them is the machine's noise",
+        seconds: 1.0,
+        repetitions: 7,
+    };
+    const CASES: &'static [Case] = &[Case { name: "transfer", rounds: 2_000, run: transfers }];
+    type Point = ();
+    type Variant = ();
+
+    fn plan(&self, lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        let delayed = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), DELAY))?;
+        found.setting("clients", self.clients);
+        found.setting("instructions of a transaction", lab.counts.shown("transfer"));
+        found.setting("a delay of 50 µs takes, in µs", delayed.round());
+        let variants = [("one", ()), ("the same", ())];
+        Ok(vec![Grid::new("TPC-B in memory", "tps", [("tpc-b", ())], variants)])
+    }
+
+    fn measure(&self, run: &Run<'_, Noise>) -> Outcome<Sample> {
+        let (store, bank) = bank()?;
+        let plan = Plan {
+            clients: self.clients,
+            threads: None,
+            commit: Commit::Pipelined,
+            duration: run.lab.time,
+            seed: 1,
+        };
+        let outcome = drive(&store, &bank, &plan, &mut |_| true)?;
+        Ok(vec![("tps", outcome.tps()), ("aborts", outcome.aborts as f64)])
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let ratio = seen.grids[0].over(0, 1, 0);
+        found.at_least("median ratio", 1.0 - TOLERANCE, ratio);
+        found.at_most("median ratio", 1.0 + TOLERANCE, ratio);
+    }
 }
 
 fn bank() -> Outcome<(ClearwayStore, Tpcb<ClearwayStore>)> {
@@ -75,19 +77,6 @@ fn bank() -> Outcome<(ClearwayStore, Tpcb<ClearwayStore>)> {
     let store = ClearwayStore::new(db);
     let bank = Tpcb::prepare(&store, SCALE, Skew::Uniform, 1, &|_| true)?;
     Ok((store, bank))
-}
-
-fn measure(lab: &Lab<'_>, options: &Options) -> Outcome<Sample> {
-    let (store, bank) = bank()?;
-    let plan = Plan {
-        clients: options.clients,
-        threads: None,
-        commit: Commit::Pipelined,
-        duration: lab.time,
-        seed: 1,
-    };
-    let outcome = drive(&store, &bank, &plan, &mut |_| true)?;
-    Ok(vec![("tps", outcome.tps()), ("aborts", outcome.aborts as f64)])
 }
 
 /// One client's transactions, each awaited.

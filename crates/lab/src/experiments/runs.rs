@@ -6,16 +6,19 @@
 //! just as many (what the locks alone are worth), and with commits pipelined, where a thread for
 //! each processor serves all clients.
 
-use std::{sync::Arc, time::Duration};
+use std::{cell::OnceCell, sync::Arc, time::Duration};
 
-use clearway::{EarlyRelease, Options as DatabaseOptions};
+use clearway::{EarlyRelease, EngineStats, Options as DatabaseOptions};
 use clearway_disk::MemoryDisk;
 use clearway_testkit::disk::DelayedDisk;
-use clearway_workloads::{ClearwayStore, Commit, Plan, Skew, Tpcb, TpcbScale, Workload, drive};
+use clearway_workloads::{
+    ClearwayStore, Commit, Outcome as DriverOutcome, Plan, Skew, Tpcb, TpcbScale, Workload, drive,
+};
 
 use crate::{
-    experiment::{Lab, Outcome},
+    experiment::{Experiment, Outcome, Run},
     machine,
+    report::Findings,
     variants::Sample,
 };
 
@@ -37,7 +40,7 @@ pub(super) const EARLY: Way =
 /// Locks go early, and threads go on to other clients.
 pub(super) const PIPELINED: Way =
     Way { name: "early, pipelined", release: EarlyRelease::All, commit: Commit::Pipelined };
-/// Nobody waits for the log at all: what no safe system can do better.
+/// Nothing waits for the log at all: what no safe system can do better.
 pub(super) const AGNOSTIC: Way =
     Way { name: "log-agnostic", release: EarlyRelease::All, commit: Commit::Unawaited };
 
@@ -47,9 +50,16 @@ pub(super) const PAPER_DISK_US: u64 = 5_882;
 pub(super) const PAPER_DISK: &str = "64 hardware threads; a hard disk of 170 flushes a second, one \
                                      at a time: here as long each, and two may be under way";
 
-/// The names of some ways.
-pub(super) fn names(ways: &[Way]) -> Vec<String> {
-    ways.iter().map(|way| way.name.to_string()).collect()
+/// The papers' baseline, early release with as many threads, and early release with pipelined
+/// commits, which the papers' figures do not have.
+pub(super) const RELEASES: [Way; 3] = [KEPT, EARLY, PIPELINED];
+/// The place of the baseline, and of early release alone, among these.
+pub(super) const BASELINE: usize = 0;
+pub(super) const RELEASED: usize = 1;
+
+/// Ways as the variants of a grid.
+pub(super) fn variants<const N: usize>(ways: [Way; N]) -> [(&'static str, Way); N] {
+    ways.map(|way| (way.name, way))
 }
 
 impl Way {
@@ -61,20 +71,80 @@ impl Way {
             .early_release(self.release)
     }
 
-    /// So many clients for the lab's time, with the same draws for all variants of a repetition.
-    pub(super) fn plan(&self, lab: &Lab<'_>, clients: u32, repetition: u32) -> Plan {
-        let (commit, seed) = (self.commit, u64::from(repetition));
-        Plan { clients, threads: None, commit, duration: lab.time, seed }
+    /// Each client with one transaction under way at a time.
+    pub(super) fn plan<E: Experiment>(&self, run: &Run<'_, E>, clients: u32) -> Plan {
+        run.plan(clients, None, self.commit)
+    }
+
+    /// The same where a client that does not wait has `in_flight` transactions under way.
+    pub(super) fn plan_in_flight<E: Experiment>(
+        &self,
+        run: &Run<'_, E>,
+        clients: u32,
+        in_flight: u32,
+    ) -> Plan {
+        let each = if self.commit == Commit::Blocking { 1 } else { in_flight };
+        self.plan(run, clients * each)
     }
 }
 
-/// How long a flush takes that is asked to take so long, for the settings.
-pub(super) fn flush_in_truth(flush: Duration) -> Outcome<String> {
-    let p50 = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), flush))?;
-    Ok(format!("{p50:.0} (asked for: {})", flush.as_micros()))
+impl<E: Experiment> Run<'_, E> {
+    /// A plan of the lab's time. All variants of a repetition draw the same.
+    pub(super) fn plan(&self, clients: u32, threads: Option<u32>, commit: Commit) -> Plan {
+        let threads = threads.map(|threads| threads as usize);
+        let seed = u64::from(self.repetition);
+        Plan { clients, threads, commit, duration: self.lab.time, seed }
+    }
+}
+
+/// Options for the size of a bank, with these defaults.
+macro_rules! bank_options {
+    (branches: $branches:literal, accounts: $accounts:literal) => {
+        #[derive(Args, Debug)]
+        struct Bank {
+            /// Branches
+            #[arg(long, default_value_t = $branches,
+                                  value_parser = clap::value_parser!(u32).range(1..=10_000))]
+            branches: u32,
+            /// Accounts of each branch
+            #[arg(long, default_value_t = $accounts,
+                                  value_parser = clap::value_parser!(u32).range(1..=100_000))]
+            accounts: u32,
+        }
+
+        impl Bank {
+            fn scale(&self) -> clearway_workloads::TpcbScale {
+                let (branches, accounts_per_branch) = (self.branches, self.accounts);
+                clearway_workloads::TpcbScale { branches, accounts_per_branch }
+            }
+        }
+    };
+}
+pub(super) use bank_options;
+
+/// Durations that options give in microseconds.
+pub(super) fn micros(us: &[u64]) -> impl Iterator<Item = Duration> {
+    us.iter().map(|&us| Duration::from_micros(us))
+}
+
+impl Findings {
+    /// The size of a bank, as a setting.
+    pub(super) fn bank_setting(&mut self, scale: TpcbScale) {
+        self.setting("branches", scale.branches);
+        self.setting("accounts of each", scale.accounts_per_branch);
+    }
+
+    /// How long a flush really takes that is asked to take `flush`, as a setting.
+    pub(super) fn flush_setting(&mut self, flush: Duration) -> Outcome<()> {
+        let p50 = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), flush))?;
+        let truth = format!("{p50:.0} (asked for: {})", flush.as_micros());
+        self.setting("median flush in µs", truth);
+        Ok(())
+    }
 }
 
 /// A loaded database. Each run has a copy, so that none finds what another one left.
+#[derive(Clone)]
 pub(super) struct Image(MemoryDisk);
 
 impl Image {
@@ -90,11 +160,22 @@ impl Image {
         Ok(Image(disk))
     }
 
-    /// A database of its own with these contents and options, each flush of whose log takes at
-    /// least `flush`.
+    /// A database of its own with these contents and options, whose log flushes take at least
+    /// `flush`.
     pub(super) fn open(&self, options: DatabaseOptions, flush: Duration) -> Outcome<ClearwayStore> {
         let disk = DelayedDisk::new(self.0.fork(), flush);
         Ok(ClearwayStore::new(options.on_disk(Arc::new(disk)).open("lab")?))
+    }
+}
+
+/// The image in `cell`, which `load` makes when it is needed first.
+pub(super) fn get_or_load(
+    cell: &OnceCell<Image>,
+    load: impl FnOnce() -> Outcome<Image>,
+) -> Outcome<&Image> {
+    match cell.get() {
+        Some(image) => Ok(image),
+        None => load().map(|image| cell.get_or_init(|| image)),
     }
 }
 
@@ -114,24 +195,75 @@ pub(super) fn bank(
     Ok((store, bank))
 }
 
-/// Runs a workload: its throughput, what was waited for locks, and the flushes that it took; and
-/// its commits.
-pub(super) fn measure<W: Workload<ClearwayStore>>(
-    store: &ClearwayStore,
-    workload: &W,
+/// Runs TPC-B on a bank of its own: the measures of [`Driven::sample`].
+pub(super) fn measure_bank(
+    options: DatabaseOptions,
+    flush: Duration,
+    scale: TpcbScale,
+    skew: Skew,
     plan: &Plan,
-) -> Outcome<(Sample, u64)> {
-    let before = store.database().stats().engine;
-    let outcome = drive(store, workload, plan, &mut |_| true)?;
-    let after = store.database().stats().engine;
-    let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
-    let seconds = outcome.elapsed.as_secs_f64().max(1e-9);
-    let sample = vec![
-        ("tps", outcome.tps()),
-        ("aborts/tx", each(outcome.aborts)),
-        ("waits/tx", each(after.lock.waits - before.lock.waits)),
-        ("wait µs/tx", each(after.lock.wait_us - before.lock.wait_us)),
-        ("flushes/s", (after.log.flushes - before.log.flushes) as f64 / seconds),
-    ];
-    Ok((sample, outcome.commits))
+) -> Outcome<Sample> {
+    let (store, bank) = bank(options, flush, scale, skew)?;
+    Ok(Driven::run(&store, &bank, plan)?.sample())
+}
+
+/// A run of a workload, and what the engine counted meanwhile. Measures come with their names.
+pub(super) struct Driven {
+    outcome: DriverOutcome,
+    before: EngineStats,
+    after: EngineStats,
+}
+
+type Measure = (&'static str, f64);
+
+impl Driven {
+    pub(super) fn run<W: Workload<ClearwayStore>>(
+        store: &ClearwayStore,
+        workload: &W,
+        plan: &Plan,
+    ) -> Outcome<Driven> {
+        let before = store.database().stats().engine;
+        let outcome = drive(store, workload, plan, &mut |_| true)?;
+        Ok(Driven { outcome, before, after: store.database().stats().engine })
+    }
+
+    pub(super) fn commits(&self) -> u64 {
+        self.outcome.commits
+    }
+
+    /// Throughput, what was waited for locks, and the flushes that it took.
+    pub(super) fn sample(&self) -> Sample {
+        let seconds = self.outcome.elapsed.as_secs_f64().max(1e-9);
+        let aborts = ("aborts/tx", self.each(self.outcome.aborts));
+        let flushes = ("flushes/s", self.flushes() as f64 / seconds);
+        vec![self.tps(), aborts, self.waits(), self.wait_us(), flushes]
+    }
+
+    pub(super) fn tps(&self) -> Measure {
+        ("tps", self.outcome.tps())
+    }
+
+    pub(super) fn waits(&self) -> Measure {
+        ("waits/tx", self.each(self.after.lock.waits - self.before.lock.waits))
+    }
+
+    pub(super) fn wait_us(&self) -> Measure {
+        ("wait µs/tx", self.each(self.after.lock.wait_us - self.before.lock.wait_us))
+    }
+
+    pub(super) fn deadlocks(&self) -> Measure {
+        ("deadlocks/tx", self.each(self.after.lock.deadlocks - self.before.lock.deadlocks))
+    }
+
+    pub(super) fn flushes_each(&self) -> Measure {
+        ("flushes/tx", self.each(self.flushes()))
+    }
+
+    fn flushes(&self) -> u64 {
+        self.after.log.flushes - self.before.log.flushes
+    }
+
+    fn each(&self, count: u64) -> f64 {
+        count as f64 / self.outcome.commits.max(1) as f64
+    }
 }

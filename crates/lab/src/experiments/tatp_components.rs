@@ -14,33 +14,19 @@
 //! - A log buffer becomes a bottleneck where many processors meet at it. On few, all that can be
 //!   seen is that the better ones cost nothing.
 
-use std::time::Duration;
+use std::{cell::OnceCell, time::Duration};
 
 use clap::Args;
 use clearway::LogStrategy;
-use clearway_workloads::{Commit, Tatp, TatpScale, TatpTransaction};
-use serde_json::Value;
+use clearway_workloads::{Tatp, TatpScale, TatpTransaction};
 
-use super::runs::{self, EARLY, Image, KEPT, PIPELINED, Way};
-use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
+use super::runs::{self, Driven, EARLY, Image, KEPT, PIPELINED, Way};
+use crate::experiment::{
+    About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
 };
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "tatp_components",
-    source: "\"Aether: A Scalable Approach to Logging\", 6.4, figure 9",
-    shows: "of the components of a log, pipelined commits are worth most, and none costs anything",
-    seconds: 0.7,
-    repetitions: 7,
-    options: Options::augment_args,
-    run,
-    cases: &[],
-};
-
-#[derive(Args, Debug)]
-struct Options {
+#[derive(Args)]
+pub(super) struct TatpComponents {
     /// Clients; each number is tried
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [4, 16, 64],
           value_parser = clap::value_parser!(u32).range(1..=1_000))]
@@ -55,15 +41,18 @@ struct Options {
     #[arg(long, default_value_t = 20_000,
           value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
     subscribers: u32,
+    /// The data that each run begins with.
+    #[arg(skip)]
+    image: OnceCell<Image>,
 }
 
 /// What was added, and with what that makes.
-const VARIANTS: [(&str, Way, LogStrategy); 5] = [
-    ("baseline", KEPT, LogStrategy::Mutex),
-    ("+ early release", EARLY, LogStrategy::Mutex),
-    ("+ pipelining", PIPELINED, LogStrategy::Mutex),
-    ("+ hybrid buffer", PIPELINED, LogStrategy::Hybrid),
-    ("+ lock-free buffer", PIPELINED, LogStrategy::LockFree),
+const VARIANTS: [(&str, (Way, LogStrategy)); 5] = [
+    ("baseline", (KEPT, LogStrategy::Mutex)),
+    ("+ early release", (EARLY, LogStrategy::Mutex)),
+    ("+ pipelining", (PIPELINED, LogStrategy::Mutex)),
+    ("+ hybrid buffer", (PIPELINED, LogStrategy::Hybrid)),
+    ("+ lock-free buffer", (PIPELINED, LogStrategy::LockFree)),
 ];
 const BASELINE: usize = 0;
 const RELEASED: usize = 1;
@@ -79,66 +68,60 @@ const SPEEDUP: f64 = 1.68;
 /// Bytes of cache that the data fit into.
 const CACHE: u64 = 512 << 20;
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let scale = TatpScale { subscribers: options.subscribers };
-    let flush = runs::flush_in_truth(Duration::from_micros(options.flush))?;
-    let paper = "64 hardware threads, 100,000 subscribers; pipelining is worth 68 %, the hybrid \
-                 buffer another 7 %";
-    let settings: Vec<(&'static str, Value)> = vec![
-        ("in flight for each client", format!("{}, blocking: 1", options.in_flight).into()),
-        ("subscribers", options.subscribers.into()),
-        ("median flush in µs", flush.into()),
-        ("the paper's setting", paper.into()),
-    ];
-    let image = Image::load(KEPT.options().cache_size(CACHE), |store| {
-        Tatp::prepare(store, scale, None, 2, &|_| true).map(drop)
-    })?;
-    let names = options.clients.iter().map(|clients| format!("{clients} clients")).collect();
-    let variants = VARIANTS.map(|(name, ..)| name.to_string()).to_vec();
-    let samples = Samples::take(names, variants, lab.repetitions, |point, variant, repetition| {
-        measure(lab, &options, &image, options.clients[point], variant, repetition)
-    })?;
-    let claims = claims(&samples);
-    let title = "TATP's update-location, by clients";
-    let grid = Grid { title, samples, measure: "tps", baseline: BASELINE };
-    Ok(Findings { settings, grids: vec![grid], claims })
-}
-
-fn measure(
-    lab: &Lab<'_>,
-    options: &Options,
-    image: &Image,
-    clients: u32,
-    variant: usize,
-    repetition: u32,
-) -> Outcome<Sample> {
-    let (_, way, strategy) = VARIANTS[variant];
-    let database = way.options().cache_size(CACHE);
-    let flush = Duration::from_micros(options.flush);
-    let store = image.open(database.log_strategy(strategy), flush)?;
-    let scale = TatpScale { subscribers: options.subscribers };
-    let only = Some(TatpTransaction::UpdateLocation);
-    let tatp = Tatp::prepare(&store, scale, only, 1, &|_| true)?;
-    let each = if way.commit == Commit::Blocking { 1 } else { options.in_flight };
-    let (sample, _) = runs::measure(&store, &tatp, &way.plan(lab, clients * each, repetition))?;
-    Ok(sample)
-}
-
-/// Over the repetitions of all points; the speedup where there are most clients.
-fn claims(samples: &Samples) -> Vec<Claim> {
-    let points: Vec<usize> = (0..samples.points.len()).collect();
-    let free = |what: &str, variant, without| {
-        let ratio = samples.ratio_at(&points, variant, without, "tps").median;
-        Claim::at_least(what, FREE, ratio)
+impl Experiment for TatpComponents {
+    const ABOUT: About = About {
+        name: "tatp_components",
+        source: "\"Aether: A Scalable Approach to Logging\", 6.4, figure 9",
+        shows: "of the components of a log, pipelined commits are worth most, and none costs \
+                anything",
+        seconds: 0.7,
+        repetitions: 7,
     };
-    let last = points.len().saturating_sub(1);
-    let ratio = samples.ratio(last, PIPELINED_AT, BASELINE, "tps").median;
-    let what = format!("with pipelining over baseline, {} (paper: 1.68)", samples.points[last]);
-    vec![
-        free("early release over baseline", RELEASED, BASELINE),
-        Claim::at_least(&what, SPEEDUP, ratio),
-        free("hybrid buffer over mutex (paper: 1.07)", HYBRID, PIPELINED_AT),
-        free("lock-free buffer over mutex", LOCK_FREE, PIPELINED_AT),
-    ]
+    type Point = u32;
+    type Variant = (Way, LogStrategy);
+
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        let in_flight = format!("{}, blocking: 1", self.in_flight);
+        found.setting("in flight for each client", in_flight);
+        found.setting("subscribers", self.subscribers);
+        found.flush_setting(Duration::from_micros(self.flush))?;
+        let paper = "64 hardware threads, 100,000 subscribers; pipelining is worth 68 %, the \
+                     hybrid buffer another 7 %";
+        found.setting("the paper's setting", paper);
+        let points = self.clients.iter().map(|&clients| (format!("{clients} clients"), clients));
+        Ok(vec![Grid::new("TATP's update-location, by clients", "tps", points, VARIANTS)])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let (way, strategy) = run.variant;
+        let scale = TatpScale { subscribers: self.subscribers };
+        let image = runs::get_or_load(&self.image, || {
+            Image::load(KEPT.options().cache_size(CACHE), |store| {
+                Tatp::prepare(store, scale, None, 2, &|_| true).map(drop)
+            })
+        })?;
+        let database = way.options().cache_size(CACHE);
+        let store =
+            image.open(database.log_strategy(*strategy), Duration::from_micros(self.flush))?;
+        let only = Some(TatpTransaction::UpdateLocation);
+        let tatp = Tatp::prepare(&store, scale, only, 1, &|_| true)?;
+        let plan = way.plan_in_flight(run, *run.point, self.in_flight);
+        Ok(Driven::run(&store, &tatp, &plan)?.sample())
+    }
+
+    /// Over the repetitions of all points; the speedup where there are most clients.
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let grid = &seen.grids[0];
+        let points: Vec<usize> = (0..grid.points.len()).collect();
+        let last = points.len().saturating_sub(1);
+        let what = format!("with pipelining over baseline, {} (paper: 1.68)", grid.points[last]);
+        let speedup = grid.over(last, PIPELINED_AT, BASELINE);
+        let free = |found: &mut Findings, what: &str, variant, without| {
+            found.at_least(what, FREE, grid.ratio(&points, variant, without, "tps").median);
+        };
+        free(found, "early release over baseline", RELEASED, BASELINE);
+        found.at_least(what, SPEEDUP, speedup);
+        free(found, "hybrid buffer over mutex (paper: 1.07)", HYBRID, PIPELINED_AT);
+        free(found, "lock-free buffer over mutex", LOCK_FREE, PIPELINED_AT);
+    }
 }

@@ -25,33 +25,18 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::{EarlyRelease, Options as DatabaseOptions};
-use clearway_disk::MemoryDisk;
 use clearway_testkit::disk::DelayedDisk;
-use clearway_workloads::{ClearwayStore, Commit, Plan, Workload, drive};
-use serde_json::Value;
+use clearway_workloads::{ClearwayStore, Commit, Workload};
 
+use super::runs::{self, Driven};
 use crate::{
-    callgrind::{self, Case},
-    experiment::{Experiment, Lab, Outcome},
-    machine,
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
+    callgrind::Case,
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
 };
 use bank::{Bank, Shape};
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "early_release_reads",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", 6.3, figure 8",
-    shows: "releasing all locks early multiplies throughput, and costs nothing if all only read",
-    seconds: 0.4,
-    repetitions: 3,
-    options: Options::augment_args,
-    run,
-    cases: &[READERS_ALL, READERS_NONE],
-};
-
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct EarlyReleaseReads {
     /// Queries of 100 that read instead of writing; each number is tried
     #[arg(long, value_name = "PERCENT", value_delimiter = ',',
           default_values_t = [0, 25, 50, 75, 100],
@@ -78,58 +63,101 @@ struct Options {
     zipf: f64,
 }
 
-const VARIANTS: [(&str, EarlyRelease, Commit); 4] = [
-    ("none", EarlyRelease::None, Commit::Pipelined),
-    ("shared", EarlyRelease::Shared, Commit::Pipelined),
-    ("all", EarlyRelease::All, Commit::Pipelined),
-    ("all, blocking", EarlyRelease::All, Commit::Blocking),
+const VARIANTS: [(&str, (EarlyRelease, Commit)); 4] = [
+    ("none", (EarlyRelease::None, Commit::Pipelined)),
+    ("shared", (EarlyRelease::Shared, Commit::Pipelined)),
+    ("all", (EarlyRelease::All, Commit::Pipelined)),
+    ("all, blocking", (EarlyRelease::All, Commit::Blocking)),
 ];
 const NONE: usize = 0;
 const ALL: usize = 2;
 
-const READERS_ALL: Case = Case { name: "readers-all", run: |n| readers(n, EarlyRelease::All) };
-const READERS_NONE: Case = Case { name: "readers-none", run: |n| readers(n, EarlyRelease::None) };
 /// Rounds that are counted.
 const ROUNDS: u64 = 2_000;
 /// What early release of all locks may cost readers.
 const READERS_COST: f64 = 0.05;
 
 /// One point: a device and a share of reads.
-struct Point {
+#[derive(Clone, Copy)]
+pub(super) struct Point {
     flush: Duration,
     reads: u32,
 }
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let mut settings: Vec<(&'static str, Value)> = vec![
-        ("threads", options.threads.into()),
-        ("in flight for each thread", format!("{} (all), 1 (others)", options.in_flight).into()),
-        ("branches", options.branches.into()),
-        ("accounts of each", options.accounts.into()),
-        ("skew", format!("zipf={}", options.zipf).into()),
-    ];
-    let mut points = Vec::new();
-    for &us in &options.flush {
-        let flush = Duration::from_micros(us);
-        let p50 = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), flush))?;
-        settings.push(("median flush in µs", format!("{p50:.0} (asked for: {us})").into()));
-        points.extend(options.reads.iter().map(|&reads| Point { flush, reads }));
+impl EarlyReleaseReads {
+    fn points(&self) -> Vec<Point> {
+        let of_flush = |flush| self.reads.iter().map(move |&reads| Point { flush, reads });
+        runs::micros(&self.flush).flat_map(of_flush).collect()
     }
-    let names = points.iter().map(|p| format!("{:?}, {} % reads", p.flush, p.reads)).collect();
-    let variants = VARIANTS.map(|(name, ..)| name.to_string()).to_vec();
-    let samples = Samples::take(names, variants, lab.repetitions, |point, variant, repetition| {
-        measure(lab, &options, &points[point], variant, repetition)
-    })?;
-    let count = |case| callgrind::per_round(lab, case, ROUNDS);
-    let (all, none) = (count(&READERS_ALL)?, count(&READERS_NONE)?);
-    settings.push(("instructions of a reader, all", callgrind::shown(all)));
-    settings.push(("instructions of a reader, none", callgrind::shown(none)));
-    let mut claims = claims_of_writers(&samples, &points);
-    claims.extend(claim_of_readers(&samples, &points, all.zip(none)));
-    let title = "TPC-B, by device and share of reads";
-    let grid = Grid { title, samples, measure: "tps", baseline: NONE };
-    Ok(Findings { settings, grids: vec![grid], claims })
+
+    fn shape(&self, reads: u32) -> Shape {
+        let EarlyReleaseReads { branches, accounts, zipf, .. } = *self;
+        Shape { branches, accounts, skew: zipf, reads }
+    }
+}
+
+impl Experiment for EarlyReleaseReads {
+    const ABOUT: About = About {
+        name: "early_release_reads",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", 6.3, figure 8",
+        shows: "releasing all locks early multiplies throughput, and costs nothing if all only \
+                read",
+        seconds: 0.4,
+        repetitions: 3,
+    };
+    const CASES: &'static [Case] = &[
+        Case { name: "readers-all", rounds: ROUNDS, run: |n| readers(n, EarlyRelease::All) },
+        Case { name: "readers-none", rounds: ROUNDS, run: |n| readers(n, EarlyRelease::None) },
+    ];
+    type Point = Point;
+    type Variant = (EarlyRelease, Commit);
+
+    fn plan(&self, lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("threads", self.threads);
+        let in_flight = format!("{} (all), 1 (others)", self.in_flight);
+        found.setting("in flight for each thread", in_flight);
+        found.setting("branches", self.branches);
+        found.setting("accounts of each", self.accounts);
+        found.setting("skew", format!("zipf={}", self.zipf));
+        runs::micros(&self.flush).try_for_each(|flush| found.flush_setting(flush))?;
+        found.setting("instructions of a reader, all", lab.counts.shown("readers-all"));
+        found.setting("instructions of a reader, none", lab.counts.shown("readers-none"));
+        let named = |p: Point| (format!("{:?}, {} % reads", p.flush, p.reads), p);
+        let points = self.points().into_iter().map(named);
+        Ok(vec![
+            Grid::new("TPC-B, by device and share of reads", "tps", points, VARIANTS).over(NONE),
+        ])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let (early_release, commit) = *run.variant;
+        let store = open(early_release, run.point.flush)?;
+        let bank = Bank::load(&store, self.shape(run.point.reads))?;
+        let each = if commit == Commit::Pipelined { self.in_flight } else { 1 };
+        let plan = run.plan(self.threads * each, Some(self.threads), commit);
+        let driven = Driven::run(&store, &bank, &plan)?;
+        Ok(vec![driven.tps(), driven.waits(), driven.wait_us(), driven.flushes_each()])
+    }
+
+    /// Of writers the factor at each device where most write; of readers what it costs them, by
+    /// instructions, or where they are not counted by throughput.
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        let (grid, points) = (&seen.grids[0], self.points());
+        let fewest = points.iter().map(|point| point.reads).min();
+        for (at, point) in points.iter().enumerate().filter(|(_, p)| Some(p.reads) == fewest) {
+            let bound = if point.flush >= Duration::from_millis(1) { 5.0 } else { 3.0 };
+            let what = format!("all over none in tps at {}", grid.points[at]);
+            found.at_least(what, bound, grid.over(at, ALL, NONE));
+        }
+        let counts = &seen.lab.counts;
+        if let (Some(all), Some(none)) = (counts.of("readers-all"), counts.of("readers-none")) {
+            let what = "all over none in instructions of a reader";
+            found.at_most(what, 1.0 + READERS_COST, all / none);
+        } else if let Some(at) = points.iter().position(|point| point.reads == 100) {
+            let what = format!("all over none in tps at {}", grid.points[at]);
+            found.at_least(what, 1.0 - READERS_COST, grid.over(at, ALL, NONE));
+        }
+    }
 }
 
 fn open(early_release: EarlyRelease, flush: Duration) -> Outcome<ClearwayStore> {
@@ -140,73 +168,6 @@ fn open(early_release: EarlyRelease, flush: Duration) -> Outcome<ClearwayStore> 
         .early_release(early_release)
         .open("lab")?;
     Ok(ClearwayStore::new(db))
-}
-
-impl Options {
-    fn shape(&self, reads: u32) -> Shape {
-        let Options { branches, accounts, zipf, .. } = *self;
-        Shape { branches, accounts, skew: zipf, reads }
-    }
-}
-
-/// One run, on a database of its own.
-fn measure(
-    lab: &Lab<'_>,
-    options: &Options,
-    point: &Point,
-    variant: usize,
-    repetition: u32,
-) -> Outcome<Sample> {
-    let (_, early_release, commit) = VARIANTS[variant];
-    let store = open(early_release, point.flush)?;
-    let bank = Bank::load(&store, options.shape(point.reads))?;
-    let each = if commit == Commit::Pipelined { options.in_flight } else { 1 };
-    let plan = Plan {
-        clients: options.threads * each,
-        threads: Some(options.threads as usize),
-        commit,
-        duration: lab.time,
-        // The same draws for all variants of a repetition.
-        seed: u64::from(repetition),
-    };
-    let before = store.database().stats().engine;
-    let outcome = drive(&store, &bank, &plan, &mut |_| true)?;
-    let after = store.database().stats().engine;
-    let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
-    Ok(vec![
-        ("tps", outcome.tps()),
-        ("waits/tx", each(after.lock.waits - before.lock.waits)),
-        ("wait µs/tx", each(after.lock.wait_us - before.lock.wait_us)),
-        ("flushes/tx", each(after.log.flushes - before.log.flushes)),
-    ])
-}
-
-/// The factor at each device where most write.
-fn claims_of_writers(samples: &Samples, points: &[Point]) -> Vec<Claim> {
-    let fewest = points.iter().map(|point| point.reads).min();
-    let of = points.iter().enumerate().filter(|(_, point)| Some(point.reads) == fewest);
-    let claim = |(at, point): (usize, &Point)| {
-        let bound = if point.flush >= Duration::from_millis(1) { 5.0 } else { 3.0 };
-        let what = format!("all over none in tps at {}", samples.points[at]);
-        Claim::at_least(&what, bound, samples.ratio(at, ALL, NONE, "tps").median)
-    };
-    of.map(claim).collect()
-}
-
-/// What it costs those who only read: by instructions, or where they are not counted by throughput.
-fn claim_of_readers(
-    samples: &Samples,
-    points: &[Point],
-    counts: Option<(f64, f64)>,
-) -> Option<Claim> {
-    if let Some((all, none)) = counts {
-        let what = "all over none in instructions of a reader";
-        return Some(Claim::at_most(what, 1.0 + READERS_COST, all / none));
-    }
-    let at = points.iter().position(|point| point.reads == 100)?;
-    let ratio = samples.ratio(at, ALL, NONE, "tps").median;
-    let what = format!("all over none in tps at {}", samples.points[at]);
-    Some(Claim::at_least(&what, 1.0 - READERS_COST, ratio))
 }
 
 /// One client's transactions, all of which only read.

@@ -9,23 +9,27 @@ use std::{thread, time::Duration};
 use clearway::Options as DatabaseOptions;
 use clearway_lock::DeadlockMethod;
 use clearway_workloads::{ClearwayStore, Store, Workload};
-use serde_json::Value;
 
 use super::row::HotRow;
 use crate::{
-    callgrind::{self, Case},
-    experiment::{Lab, Outcome},
-    report::Claim,
+    callgrind::{Case, Counts},
+    experiment::Outcome,
+    report::Findings,
 };
 
-/// One thread's transactions.
-const PIPELINED: Case = Case { name: "pipelined", run: pipelined };
-const SEARCHING: Case =
-    Case { name: "crowd-search", run: |rounds| crowd(DeadlockMethod::Search, rounds) };
-const UNSEARCHED: Case =
-    Case { name: "crowd-no-search", run: |rounds| crowd(DeadlockMethod::Timeout(AN_HOUR), rounds) };
-
-pub(super) const CASES: [Case; 3] = [PIPELINED, SEARCHING, UNSEARCHED];
+pub(super) const CASES: [Case; 3] = [
+    // One thread's transactions.
+    Case { name: PIPELINED, rounds: ROUNDS, run: pipelined },
+    Case { name: SEARCHING, rounds: CROWD_ROUNDS, run: |n| crowd(DeadlockMethod::Search, n) },
+    Case {
+        name: UNSEARCHED,
+        rounds: CROWD_ROUNDS,
+        run: |n| crowd(DeadlockMethod::Timeout(AN_HOUR), n),
+    },
+];
+const PIPELINED: &str = "pipelined";
+const SEARCHING: &str = "crowd-search";
+const UNSEARCHED: &str = "crowd-no-search";
 
 /// Transactions that are counted.
 const ROUNDS: u64 = 4_000;
@@ -69,7 +73,7 @@ fn pipelined(rounds: u64) -> Outcome<()> {
 /// As many threads' transactions, each of which finds most of the others waiting.
 fn crowd(deadlocks: DeadlockMethod, rounds: u64) -> Outcome<()> {
     let (store, row) = open(deadlocks)?;
-    // Whoever has the row lets others run, so that they come and wait.
+    // A transaction that has the row lets others run, so that they come and wait.
     let submit = || store.submit("increment", |tx| row.increment(tx, thread::yield_now)).map(drop);
     let failed = thread::scope(|scope| {
         let client = |_| scope.spawn(|| (0..rounds / CROWD).try_for_each(|_| submit()));
@@ -83,22 +87,19 @@ fn crowd(deadlocks: DeadlockMethod, rounds: u64) -> Outcome<()> {
     if waits < rounds / 2 { Err(format!("{waits} of {rounds} waited").into()) } else { Ok(()) }
 }
 
-/// The claims of a crowd, if instructions are counted, and what they come from as settings.
-pub(super) fn claims(
-    lab: &Lab<'_>,
-    settings: &mut Vec<(&'static str, Value)>,
-) -> Outcome<Vec<Claim>> {
-    let alone = callgrind::per_round(lab, &PIPELINED, ROUNDS)?;
-    let count = |case| callgrind::per_round(lab, case, CROWD_ROUNDS);
-    let (with, without) = (count(&SEARCHING)?, count(&UNSEARCHED)?);
-    settings.push(("instructions of a pipelined transaction", callgrind::shown(alone)));
-    settings.push(("threads in the crowd", CROWD.into()));
-    settings.push(("instructions in a crowd, with search", callgrind::shown(with)));
-    settings.push(("instructions in a crowd, without", callgrind::shown(without)));
-    let (Some(alone), Some(with), Some(without)) = (alone, with, without) else {
-        return Ok(Vec::new());
-    };
-    let share = Claim::at_most("share of the search in a crowd", SHARE, 1.0 - without / with);
+/// The counts, as settings.
+pub(super) fn settings(counts: &Counts, found: &mut Findings) {
+    found.setting("instructions of a pipelined transaction", counts.shown(PIPELINED));
+    found.setting("threads in the crowd", CROWD);
+    found.setting("instructions in a crowd, with search", counts.shown(SEARCHING));
+    found.setting("instructions in a crowd, without", counts.shown(UNSEARCHED));
+}
+
+/// The claims of a crowd, if instructions were counted.
+pub(super) fn claims(counts: &Counts, found: &mut Findings) {
+    let counts = [PIPELINED, SEARCHING, UNSEARCHED].map(|case| counts.of(case));
+    let [Some(alone), Some(with), Some(without)] = counts else { return };
+    found.at_most("share of the search in a crowd", SHARE, 1.0 - without / with);
     let what = "instructions of a transaction in a crowd over one alone";
-    Ok(vec![share, Claim::at_most(what, CROWDED, with / alone)])
+    found.at_most(what, CROWDED, with / alone);
 }

@@ -1,5 +1,5 @@
-//! One row that everybody increments: how many transactions a second it takes, whether more clients
-//! make it fewer, how evenly they wait, and what finding deadlocks costs them.
+//! One row that all transactions increment: how many of them a second it takes, whether more
+//! clients make it fewer, how evenly they wait, and what finding deadlocks costs them.
 //!
 //! Pipelined, a transaction has the row's lock from its request to its commit record and not until
 //! that is durable, so neither the device nor the number of clients limits a hot row; few clients
@@ -9,34 +9,22 @@
 mod counts;
 mod row;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clearway::Options as DatabaseOptions;
 use clearway_workloads::{ClearwayStore, Commit, Outcome as Driven, Plan, drive};
-use serde_json::Value;
 
 use crate::{
-    experiment::{Experiment, Lab, Outcome},
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
+    callgrind::Case,
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
+    variants::Samples,
 };
 
 use row::HotRow;
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "hot_row",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", sections 4 and 5",
-    shows: "a hot row takes as many transactions from a thousand clients as from a few",
-    seconds: 0.6,
-    repetitions: 5,
-    options: Options::augment_args,
-    run,
-    cases: &counts::CASES,
-};
-
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct HotRowClients {
     /// Clients whose transactions are in flight, over two threads
     #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 32, 128, 512, 1024],
           value_parser = clap::value_parser!(u32).range(2..60_000))]
@@ -47,8 +35,14 @@ struct Options {
     dir: Option<PathBuf>,
 }
 
-const DEVICES: [&str; 2] = ["in memory", "on disk"];
-const MEMORY: usize = 0;
+/// Where the database is.
+#[derive(Clone, Copy)]
+pub(super) enum Device {
+    Memory,
+    Disk,
+}
+
+const DEVICES: [(&str, Device); 2] = [("in memory", Device::Memory), ("on disk", Device::Disk)];
 /// How far throughput may fall from what fewer clients reached.
 const FALL: f64 = 0.15;
 /// What a pipelined hot row must reach, in transactions a second.
@@ -60,56 +54,65 @@ const BLOCKING_TPS: f64 = 60_000.0;
 /// How much longer than the median the slowest hundredth may take.
 const SPREAD: f64 = 3.0;
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let options: Options = lab.options()?;
-    let pipelined = pipelined(lab, &options)?;
-    let blocking = blocking(lab)?;
-    let mut claims = claims_of_pipelined(&pipelined);
-    claims.extend(claims_of_blocking(&blocking));
-    let mut settings: Vec<(&'static str, Value)> = vec![
-        ("the transaction", "reads the row for update, adds 1, writes it".into()),
-        ("pipelined", "two threads".into()),
-        ("blocking", format!("{BLOCKING} threads, in memory").into()),
-    ];
-    claims.extend(counts::claims(lab, &mut settings)?);
-    let grid = |title, samples| Grid { title, samples, measure: "tps", baseline: MEMORY };
-    let grids = vec![grid("pipelined", pipelined), grid("blocking, in memory", blocking)];
-    Ok(Findings { settings, claims, grids })
+/// How the row is incremented.
+pub(super) struct Point {
+    clients: u32,
+    threads: u32,
+    commit: Commit,
 }
 
-fn pipelined(lab: &Lab<'_>, options: &Options) -> Outcome<Samples> {
-    let points = options.clients.iter().map(|n| format!("{n} clients")).collect();
-    let devices = DEVICES.map(String::from).to_vec();
-    Samples::take(points, devices, lab.repetitions, |point, device, _| {
-        let plan = plan(lab, options.clients[point], Some(2), Commit::Pipelined);
-        if device == MEMORY {
-            return Ok(measures(&measure(DatabaseOptions::in_memory(), "lab", &plan)?));
-        }
-        let place = match &options.dir {
-            Some(dir) => tempfile::tempdir_in(dir)?,
-            None => tempfile::tempdir_in(".")?,
+impl Experiment for HotRowClients {
+    const ABOUT: About = About {
+        name: "hot_row",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", sections 4 \
+                 and 5",
+        shows: "a hot row takes as many transactions from a thousand clients as from a few",
+        seconds: 0.6,
+        repetitions: 5,
+    };
+    const CASES: &'static [Case] = &counts::CASES;
+    type Point = Point;
+    type Variant = Device;
+
+    fn plan(&self, lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        found.setting("the transaction", "reads the row for update, adds 1, writes it");
+        found.setting("pipelined", "two threads");
+        found.setting("blocking", format!("{BLOCKING} threads, in memory"));
+        counts::settings(&lab.counts, found);
+        let pipelined = |&clients: &u32| {
+            (format!("{clients} clients"), Point { clients, threads: 2, commit: Commit::Pipelined })
         };
-        Ok(measures(&measure(DatabaseOptions::new(), place.path(), &plan)?))
-    })
+        let blocking = Point { clients: BLOCKING, threads: BLOCKING, commit: Commit::Blocking };
+        let blocking = [(format!("{BLOCKING} threads"), blocking)];
+        Ok(vec![
+            Grid::new("pipelined", "tps", self.clients.iter().map(pipelined), DEVICES),
+            Grid::new("blocking, in memory", "tps", blocking, [("blocking", Device::Memory)]),
+        ])
+    }
+
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let Point { clients, threads, commit } = *run.point;
+        let (threads, duration) = (Some(threads as usize), run.lab.time);
+        let plan = Plan { clients, threads, commit, duration, seed: 1 };
+        match run.variant {
+            Device::Memory => Ok(measures(&measure(DatabaseOptions::in_memory(), "lab", &plan)?)),
+            Device::Disk => {
+                let place = tempfile::tempdir_in(self.dir.as_deref().unwrap_or(Path::new(".")))?;
+                Ok(measures(&measure(DatabaseOptions::new(), place.path(), &plan)?))
+            }
+        }
+    }
+
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        claims_of_pipelined(&seen.grids[0], found);
+        let median = |measure| seen.grids[1].median(0, 0, measure);
+        found.at_least("blocking: tps", BLOCKING_TPS, median("tps"));
+        found.at_most("blocking: p99 over median latency", SPREAD, median("p99 over p50"));
+        counts::claims(&seen.lab.counts, found);
+    }
 }
 
-fn blocking(lab: &Lab<'_>) -> Outcome<Samples> {
-    let (points, variants) = (vec![format!("{BLOCKING} threads")], vec!["blocking".to_string()]);
-    Samples::take(points, variants, lab.repetitions, |_, _, _| {
-        let plan = plan(lab, BLOCKING, Some(BLOCKING as usize), Commit::Blocking);
-        Ok(measures(&measure(DatabaseOptions::in_memory(), "lab", &plan)?))
-    })
-}
-
-fn plan(lab: &Lab<'_>, clients: u32, threads: Option<usize>, commit: Commit) -> Plan {
-    Plan { clients, threads, commit, duration: lab.time, seed: 1 }
-}
-
-fn measure(
-    options: DatabaseOptions,
-    path: impl AsRef<std::path::Path>,
-    plan: &Plan,
-) -> Outcome<Driven> {
+fn measure(options: DatabaseOptions, path: impl AsRef<Path>, plan: &Plan) -> Outcome<Driven> {
     let db = options.cache_size(64 << 20).log_capacity(256 << 20).open(path)?;
     let store = ClearwayStore::new(db);
     let row = HotRow::load(&store)?;
@@ -132,28 +135,18 @@ fn measures(driven: &Driven) -> Sample {
     ]
 }
 
-fn claims_of_pipelined(samples: &Samples) -> Vec<Claim> {
-    let mut claims = Vec::new();
-    for (device, name) in DEVICES.iter().enumerate() {
-        let tps = |point| samples.spread(point, device, "tps").median;
+fn claims_of_pipelined(grid: &Samples, found: &mut Findings) {
+    for (device, name) in grid.variants.iter().enumerate() {
+        let tps = |point| grid.median(point, device, "tps");
         let (mut most, mut falls) = (0.0f64, 1.0f64);
-        for point in 0..samples.points.len() {
+        for point in 0..grid.points.len() {
             most = most.max(tps(point));
             falls = falls.min(tps(point) / most);
         }
         let what = format!("pipelined {name}: tps over the most of fewer clients, at the worst");
-        claims.push(Claim::at_least(&what, 1.0 - FALL, falls));
-        let last = samples.points.len() - 1;
-        let what = format!("pipelined {name}, {}: tps", samples.points[last]);
-        claims.push(Claim::at_least(&what, PIPELINED_TPS, tps(last)));
+        found.at_least(what, 1.0 - FALL, falls);
+        let last = grid.points.len() - 1;
+        let what = format!("pipelined {name}, {}: tps", grid.points[last]);
+        found.at_least(what, PIPELINED_TPS, tps(last));
     }
-    claims
-}
-
-fn claims_of_blocking(samples: &Samples) -> [Claim; 2] {
-    let median = |measure| samples.spread(0, 0, measure).median;
-    [
-        Claim::at_least("blocking: tps", BLOCKING_TPS, median("tps")),
-        Claim::at_most("blocking: p99 over median latency", SPREAD, median("p99 over p50")),
-    ]
 }

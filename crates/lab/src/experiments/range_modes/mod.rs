@@ -28,29 +28,18 @@ use clap::Args;
 use clearway::{EarlyRelease, Options as DatabaseOptions, RangeProtocol};
 use clearway_disk::MemoryDisk;
 use clearway_testkit::disk::DelayedDisk;
-use clearway_workloads::{ClearwayStore, Commit, Plan, drive};
+use clearway_workloads::{ClearwayStore, Commit};
 
+use super::runs::Driven;
 use crate::{
-    experiment::{Experiment, Lab, Outcome},
+    experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
     machine,
-    report::{Claim, Findings, Grid},
-    variants::{Sample, Samples},
+    variants::{Samples, greatest, least},
 };
 use tellers::{Tellers, Write};
 
-pub(super) const EXPERIMENT: Experiment = Experiment {
-    name: "range_modes",
-    source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", 6.3, figure 3",
-    shows: "orthogonal key-range modes wait least, most clearly where searches miss existing keys",
-    seconds: 0.3,
-    repetitions: 9,
-    options: Options::augment_args,
-    run,
-    cases: &[],
-};
-
 #[derive(Args, Debug)]
-struct Options {
+pub(super) struct RangeModes {
     /// Tellers; each number is tried
     #[arg(long, value_delimiter = ',', default_values_t = [50, 200],
           value_parser = clap::value_parser!(u32).range(2..=100_000))]
@@ -85,127 +74,113 @@ const NOISE: f64 = 0.05;
 const SAME_WAITS: f64 = 0.05;
 
 /// One point of a grid.
-struct Point {
+#[derive(Clone, Copy)]
+pub(super) struct Point {
     tellers: u32,
     hits: u32,
     span: u32,
     write: Write,
 }
 
-fn run(lab: &Lab<'_>) -> Outcome<Findings> {
-    let mut options: Options = lab.options()?;
-    options.tellers.sort_unstable();
-    let delay = Duration::from_micros(options.flush);
-    let flush = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), delay))?;
-    let with = |hits: u32, span, write| {
-        options.tellers.iter().map(move |&tellers| Point { tellers, hits, span, write })
+impl RangeModes {
+    /// A point for each size of the table, the smallest first.
+    fn with(&self, hits: u32, span: u32, write: Write) -> Vec<(String, Point)> {
+        let mut sizes = self.tellers.clone();
+        sizes.sort_unstable();
+        let point = |tellers| {
+            (format!("P={hits} of {tellers} tellers"), Point { tellers, hits, span, write })
+        };
+        sizes.into_iter().map(point).collect()
+    }
+
+    /// The points of the figure.
+    fn searches(&self) -> Vec<(String, Point)> {
+        let of_hits = |&hits: &u32| self.with(hits, self.span, Write::Update);
+        self.hits.iter().flat_map(of_hits).collect()
+    }
+
+    /// Figure 3: by waits, which the machine's noise does not move, and by throughput as there;
+    /// each P over all tables.
+    fn claims_of_figure(&self, grid: &Samples, found: &mut Findings) {
+        let points = self.searches();
+        let ratio = |hits, measure| {
+            let of_hits = |at: &usize| points[*at].1.hits == hits;
+            let at: Vec<usize> = (0..points.len()).filter(of_hits).collect();
+            grid.ratio(&at, ORTHOGONAL, LOMET, measure).median
+        };
+        let all = |measure| self.hits.iter().map(move |&hits| (hits, measure));
+        let most_waits = greatest(all("waits/tx").map(|(hits, measure)| ratio(hits, measure)));
+        let least_tps = least(all("tps").map(|(hits, measure)| ratio(hits, measure)));
+        let fewest = self.hits.iter().copied().min().unwrap_or(0);
+        let what = "orthogonal over Lomet in";
+        let here = format!("where searches hit least, P={fewest}");
+        found.at_most(format!("{what} waits, each P"), 1.0 + SAME_WAITS, most_waits);
+        found.at_most(format!("{what} waits, {here}"), 0.8, ratio(fewest, "waits/tx"));
+        found.at_least(format!("{what} tps, each P"), 1.0 - NOISE, least_tps);
+        let what = format!("{what} tps, {here} (the paper: up to 1.15)");
+        found.at_least(what, 1.05, ratio(fewest, "tps"));
+    }
+}
+
+impl Experiment for RangeModes {
+    const ABOUT: About = About {
+        name: "range_modes",
+        source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", 6.3, figure 3",
+        shows: "orthogonal key-range modes wait least, most clearly where searches miss existing \
+                keys",
+        seconds: 0.3,
+        repetitions: 9,
     };
-    let searches: Vec<Point> =
-        options.hits.iter().flat_map(|&hits| with(hits, options.span, Write::Update)).collect();
-    let inserts: Vec<Point> = with(100, 0, Write::Insert).collect();
-    let figure = take(lab, &options, &searches)?;
-    let inserting = take(lab, &options, &inserts)?;
-    let mut claims = claims_of_figure(&figure, &searches);
-    claims.extend(claims_of_inserts(&inserting));
-    Ok(Findings {
-        settings: vec![
-            ("threads", options.threads.into()),
-            ("commits", "blocking; locks are kept until durable (the paper's base, no ELR)".into()),
-            ("median flush in µs (the paper's SSD: 20 to 50)", flush.round().into()),
-            ("gaps that a search passes", format!("0 to {}, each as likely", options.span).into()),
-        ],
-        grids: vec![
-            grid("figure 3: four range searches, then an update", figure, LOMET),
-            grid("four point searches, then an insert behind a teller", inserting, NEXT_KEY),
-        ],
-        claims,
-    })
-}
+    type Point = Point;
+    type Variant = RangeProtocol;
 
-fn grid(title: &'static str, samples: Samples, baseline: usize) -> Grid {
-    Grid { title, samples, measure: "tps", baseline }
-}
+    fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
+        let delay = Duration::from_micros(self.flush);
+        let flush = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), delay))?;
+        found.setting("threads", self.threads);
+        let commits = "blocking; locks are kept until durable (the paper's base, no ELR)";
+        found.setting("commits", commits);
+        found.setting("median flush in µs (the paper's SSD: 20 to 50)", flush.round());
+        let gaps = format!("0 to {}, each as likely", self.span);
+        found.setting("gaps that a search passes", gaps);
+        let figure = "figure 3: four range searches, then an update";
+        let inserting = "four point searches, then an insert behind a teller";
+        let inserts = self.with(100, 0, Write::Insert);
+        Ok(vec![
+            Grid::new(figure, "tps", self.searches(), PROTOCOLS).over(LOMET),
+            Grid::new(inserting, "tps", inserts, PROTOCOLS).over(NEXT_KEY),
+        ])
+    }
 
-fn take(lab: &Lab<'_>, options: &Options, points: &[Point]) -> Outcome<Samples> {
-    let name = |point: &Point| format!("P={} of {} tellers", point.hits, point.tellers);
-    let names = points.iter().map(name).collect();
-    let variants = PROTOCOLS.map(|(name, _)| name.to_string()).to_vec();
-    Samples::take(names, variants, lab.repetitions, |point, variant, repetition| {
-        measure(lab, options, &points[point], PROTOCOLS[variant].1, repetition)
-    })
-}
+    /// One run, on a database of its own.
+    fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
+        let db = DatabaseOptions::new()
+            .on_disk(DelayedDisk::in_memory(Duration::from_micros(self.flush)))
+            .cache_size(32 << 20)
+            .log_capacity(256 << 20)
+            .early_release(EarlyRelease::None)
+            .range_protocol(*run.variant)
+            .open("lab")?;
+        let store = ClearwayStore::new(db);
+        let Point { tellers, hits, span, write } = *run.point;
+        let workload = Tellers::load(&store, tellers, hits, span, write)?;
+        let plan = run.plan(self.threads, None, Commit::Blocking);
+        let driven = Driven::run(&store, &workload, &plan)?;
+        Ok(vec![driven.tps(), driven.waits(), driven.wait_us(), driven.deadlocks()])
+    }
 
-/// One run, on a database of its own.
-fn measure(
-    lab: &Lab<'_>,
-    options: &Options,
-    point: &Point,
-    protocol: RangeProtocol,
-    repetition: u32,
-) -> Outcome<Sample> {
-    let db = DatabaseOptions::new()
-        .on_disk(DelayedDisk::in_memory(Duration::from_micros(options.flush)))
-        .cache_size(32 << 20)
-        .log_capacity(256 << 20)
-        .early_release(EarlyRelease::None)
-        .range_protocol(protocol)
-        .open("lab")?;
-    let store = ClearwayStore::new(db.clone());
-    let Point { tellers, hits, span, write } = *point;
-    let workload = Tellers::load(&store, tellers, hits, span, write)?;
-    let plan = Plan {
-        clients: options.threads,
-        threads: None,
-        commit: Commit::Blocking,
-        duration: lab.time,
-        // The same draws for all protocols of a repetition.
-        seed: u64::from(repetition),
-    };
-    let before = db.stats().engine.lock;
-    let outcome = drive(&store, &workload, &plan, &mut |_| true)?;
-    let after = db.stats().engine.lock;
-    let each = |count: u64| count as f64 / outcome.commits.max(1) as f64;
-    Ok(vec![
-        ("tps", outcome.tps()),
-        ("waits/tx", each(after.waits - before.waits)),
-        ("wait µs/tx", each(after.wait_us - before.wait_us)),
-        ("deadlocks/tx", each(after.deadlocks - before.deadlocks)),
-    ])
-}
-
-/// Figure 3: by waits, which the machine's noise does not move, and by throughput as there; each P
-/// over all tables.
-fn claims_of_figure(samples: &Samples, points: &[Point]) -> Vec<Claim> {
-    let ratio = |hits: u32, measure| {
-        let at: Vec<usize> = (0..points.len()).filter(|&at| points[at].hits == hits).collect();
-        samples.ratio_at(&at, ORTHOGONAL, LOMET, measure).median
-    };
-    let all = |measure| points.iter().map(move |point| ratio(point.hits, measure));
-    let fewest = points.iter().map(|point| point.hits).min().unwrap_or(0);
-    let least_tps = all("tps").fold(f64::INFINITY, f64::min);
-    let most_waits = all("waits/tx").fold(0.0, f64::max);
-    let (what, here) =
-        ("orthogonal over Lomet in", format!("where searches hit least, P={fewest}"));
-    vec![
-        Claim::at_most(&format!("{what} waits, each P"), 1.0 + SAME_WAITS, most_waits),
-        Claim::at_most(&format!("{what} waits, {here}"), 0.8, ratio(fewest, "waits/tx")),
-        Claim::at_least(&format!("{what} tps, each P"), 1.0 - NOISE, least_tps),
-        Claim::at_least(
-            &format!("{what} tps, {here} (the paper: up to 1.15)"),
-            1.05,
-            ratio(fewest, "tps"),
-        ),
-    ]
+    fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
+        self.claims_of_figure(&seen.grids[0], found);
+        claims_of_inserts(&seen.grids[1], found);
+    }
 }
 
 /// Where next-key locking is set apart: in the smallest table, which comes with the first point.
-fn claims_of_inserts(samples: &Samples) -> Vec<Claim> {
-    let waits = |variant| samples.spread(0, variant, "waits/tx").median;
-    let tps = |variant| samples.ratio(0, variant, NEXT_KEY, "tps").median;
-    vec![
-        Claim::at_most("waits of an insert, orthogonal", 0.01, waits(ORTHOGONAL)),
-        Claim::at_least("waits of an insert, next key", 0.1, waits(NEXT_KEY)),
-        Claim::at_least("orthogonal over next key in tps, inserts", 1.05, tps(ORTHOGONAL)),
-        Claim::at_least("Lomet over next key in tps, inserts", 1.05, tps(LOMET)),
-    ]
+fn claims_of_inserts(grid: &Samples, found: &mut Findings) {
+    let waits = |variant| grid.median(0, variant, "waits/tx");
+    found.at_most("waits of an insert, orthogonal", 0.01, waits(ORTHOGONAL));
+    found.at_least("waits of an insert, next key", 0.1, waits(NEXT_KEY));
+    let over_next_key = |variant| grid.over(0, variant, NEXT_KEY);
+    found.at_least("orthogonal over next key in tps, inserts", 1.05, over_next_key(ORTHOGONAL));
+    found.at_least("Lomet over next key in tps, inserts", 1.05, over_next_key(LOMET));
 }
