@@ -1,4 +1,4 @@
-//! The project's own chores, run as `cargo xtask <chore>`.
+//! The project's own tasks, run as `cargo xtask <chore>`.
 
 mod prove;
 mod tidy;

@@ -3,8 +3,8 @@
 //! | module | what it checks |
 //! | --- | --- |
 //! | [`sizes`] | length of lines, files and functions |
-//! | [`layers`] | which crate may depend on which |
-//! | [`doors`] | who may name `std::fs`, atomics and `unsafe`; that `unsafe` says why it is safe |
+//! | [`layers`] | dependencies allowed between crates |
+//! | [`boundaries`] | crates that may name `std::fs`, atomics and `unsafe`; safety arguments |
 //! | [`words`] | names, unfinished work, module heads, the glossary |
 //! | [`language`] | words that have a better one, doc comments that open with a clause |
 //! | [`ratchet`] | the number of findings of [`language`] that each crate may still have |
@@ -13,7 +13,7 @@
 //! The checks read text, not syntax trees: they are meant to be quick, to need no dependency, and
 //! to be right about code that `rustfmt` has formatted.
 
-mod doors;
+mod boundaries;
 mod files;
 mod language;
 mod layers;
@@ -48,7 +48,7 @@ fn violation(path: &str, line: usize, message: impl Into<String>) -> Violation {
     Violation { path: path.to_string(), line, message: message.into() }
 }
 
-/// What the checks found.
+/// The findings of all checks.
 pub(crate) struct Report {
     pub(crate) violations: Vec<Violation>,
     pub(crate) summary: String,
@@ -67,7 +67,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
     let mut violations = Vec::new();
     for source in &sources {
         violations.extend(sizes::check_file(source));
-        violations.extend(doors::check(source));
+        violations.extend(boundaries::check(source));
         violations.extend(words::check_source(source));
     }
     violations.extend(sizes::check_functions(&sources));

@@ -1,14 +1,13 @@
-//! Plain technical English: words that have a better one, and doc comments that open with a clause
-//! instead of a verb or a noun phrase.
+//! Plain technical English: finds words for which there is a better one, and doc comments that open
+//! with a clause instead of a verb or a noun phrase.
 //!
-//! The words stand for themselves, in comments, literals, identifiers and Markdown alike. A word is
-//! on the list if it has no other meaning in the field, is no name on disk, and is nothing that a
-//! user types.
+//! Words are checked in comments, literals, identifiers and Markdown alike. A word is on the list
+//! if it has no other meaning in the field, is no name on disk, and is nothing that a user types.
 
 use super::{Text, Violation, ratchet::Finding, scan::Source, violation};
 
-/// A word or phrase, and what to write instead. A blank stands for white space, a hyphen for what
-/// joins the parts of a name.
+/// A word or phrase, and the replacement. A blank stands for white space, a hyphen for what joins
+/// the parts of a name.
 const WORDS: &[(&[&str], &str)] = &[
     (&["whoever"], "name the actor"),
     (&["somebody", "anybody"], "name the actor: another transaction, a thread, a caller"),
@@ -35,7 +34,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["stranded"], "failed deallocation"),
     (&["kennel"], "mutation catalogue"),
 ];
-/// Files that name the words to define or to test this check.
+/// Files that contain the words in order to define or to test this check.
 const OWN: &[&str] = &["xtask/src/tidy/language.rs", "xtask/src/tidy/language/tests.rs"];
 
 /// The parts of a text that words are made of, in lower case.
@@ -45,7 +44,7 @@ struct Part {
     join: Join,
 }
 
-/// How a part follows the one before it.
+/// The separator between a part and the one before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Join {
     /// In the same name: after an underscore, a hyphen or a change of case.
@@ -62,7 +61,7 @@ fn listed_words(text: &str) -> Vec<(usize, String)> {
     for at in 0..parts.len() {
         for (words, instead) in WORDS {
             let hit = words.iter().find(|word| stands_at(&parts[at..], word));
-            let in_flight = at > 0 && parts[at].join == Join::Name && parts[at - 1].word == "in";
+            let in_flight = at > 0 && parts[at].join != Join::Other && parts[at - 1].word == "in";
             if let Some(word) = hit.filter(|_| !in_flight) {
                 found.push((parts[at].at, format!("`{word}`: {instead}")));
             }
@@ -180,7 +179,7 @@ fn is_boolean(code: &str) -> bool {
     declared.contains("bool") || declared.contains("AtomicBool")
 }
 
-/// What this check finds in a Rust file.
+/// Returns the findings in a Rust file.
 pub(crate) fn check_source(source: &Source) -> Vec<Finding> {
     if OWN.contains(&source.path.as_str()) {
         return Vec::new();
@@ -194,7 +193,7 @@ pub(crate) fn check_source(source: &Source) -> Vec<Finding> {
     all
 }
 
-/// What this check finds in a document.
+/// Returns the findings in a document.
 pub(crate) fn check_document(document: &Text) -> Vec<Finding> {
     let place = |(at, message)| -> Violation {
         let line = document.text[..at].matches('\n').count() + 1;

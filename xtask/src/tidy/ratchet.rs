@@ -1,6 +1,7 @@
-//! Rules that the project does not keep everywhere yet: how often each crate may still break each
-//! of them. The numbers are in [`TABLE`] and only go down: a crate with more findings fails, and so
-//! does one with fewer, until `cargo xtask language --lower` has written the smaller number.
+//! Rules that the project does not keep everywhere yet: the number of findings of each rule that
+//! each crate may still have. The numbers are in [`TABLE`] and only go down: a crate with more
+//! findings fails, and so does one with fewer, until `cargo xtask language --lower` has written the
+//! smaller number.
 
 use std::collections::BTreeMap;
 

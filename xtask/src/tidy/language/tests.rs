@@ -20,6 +20,7 @@ fn listed_words_are_found_in_comments_literals_and_names() {
     }
     for text in [
         "// an in-flight flush\n",
+        "// transactions in flight\n",
         "fn in_flight() {}\n",
         "// to keep it from her\n// keep from\n",
         "// not so. Many wait.\n",
