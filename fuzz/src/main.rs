@@ -1,9 +1,9 @@
-//! The `clearway-fuzz` program: feeds the engine with bytes that it did not write.
+//! The `clearway-fuzz` program: feeds the engine bytes that it did not write.
 //!
-//! A target takes bytes and must survive them: no panic, no endless loop, no memory without bound,
-//! and no answer that its model calls wrong. Inputs are mutations of what a target says it looks
-//! like when it is right. One target is the canary, which must fail: if it does not, the fuzzer is
-//! blind. Which input a seed stands for depends on nothing but the seed.
+//! A target takes bytes and must survive them: no panic, no endless loop, no unbounded memory, and
+//! no result that differs from its model. Inputs are mutations of the target's examples of valid
+//! input. One target is the canary, which must fail: if it does not, the fuzzer cannot find errors.
+//! The input for a seed depends on the seed alone.
 
 mod mutate;
 mod target;
@@ -25,7 +25,7 @@ use target::{Target, Verdict};
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// This target only; may be given more than once.
+    /// Run only this target; may be given more than once.
     #[arg(long, value_name = "T")]
     target: Vec<String>,
     /// Seconds for each target.
@@ -34,23 +34,23 @@ struct Arguments {
     /// The first input's seed; the others follow.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// This many inputs for each target, however long they take.
+    /// Number of inputs for each target, however long they take.
     #[arg(long)]
     inputs: Option<u64>,
-    /// Feeds this file to the target, and nothing else.
+    /// Feed only this file to the target.
     #[arg(long, value_name = "FILE", requires = "target")]
     input: Option<PathBuf>,
 }
 
-/// An input may take this long; none of the targets needs a hundredth of it.
+/// Upper bound on the time for an input; no target needs a hundredth of it.
 const SLOW: Duration = Duration::from_secs(5);
-/// An input that takes this long has no end.
+/// Time after which an input counts as an endless loop.
 const HANG: Duration = Duration::from_secs(60);
 
-/// What is being fed, and since when: for the one who watches.
+/// The input being fed and its start time, for the watching thread.
 static AT: Mutex<Option<(&str, u64, Instant)>> = Mutex::new(None);
 
-/// Ends the program if an input does not.
+/// Watches the inputs, and ends the program if one of them does not end.
 fn watch() -> ! {
     loop {
         std::thread::sleep(HANG / 60);
@@ -64,7 +64,7 @@ fn watch() -> ! {
     }
 }
 
-/// The line that feeds an input again.
+/// The command line that feeds an input again.
 fn command(target: &str, seed: u64) -> String {
     format!(
         "SEED={seed} cargo run --profile prove -p clearway-fuzz -- \
@@ -74,7 +74,7 @@ fn command(target: &str, seed: u64) -> String {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // A panic is caught and told by the fuzzer, once.
+    // The fuzzer catches a panic and reports it once.
     if arguments.input.is_none() {
         std::panic::set_hook(Box::new(|_| ()));
     }
@@ -118,7 +118,7 @@ fn feed_file(target: &Target, file: &std::path::Path) -> ExitCode {
     }
 }
 
-/// Feeds one target; true if it behaved as it must.
+/// Feeds one target. Returns true if it behaved as required.
 fn fuzz(target: &Target, arguments: &Arguments) -> bool {
     let begun = Instant::now();
     let over = |fed: u64| match arguments.inputs {
@@ -137,7 +137,7 @@ fn fuzz(target: &Target, arguments: &Arguments) -> bool {
         }
         fed += 1;
         if let Verdict::Died(why) = verdict {
-            return told(target, seed, &input, &why, fed);
+            return report(target, seed, &input, &why, fed);
         }
         seed += 1;
     }
@@ -152,8 +152,8 @@ fn fuzz(target: &Target, arguments: &Arguments) -> bool {
     !target.must_fail
 }
 
-/// Tells of an input that killed its target, and keeps it.
-fn told(target: &Target, seed: u64, input: &[u8], why: &str, fed: u64) -> bool {
+/// Reports an input that killed its target, and keeps it.
+fn report(target: &Target, seed: u64, input: &[u8], why: &str, fed: u64) -> bool {
     if target.must_fail {
         clearway_console::say!("{:<12} died after {fed} inputs, as it must", target.name);
         return true;

@@ -1,11 +1,11 @@
-//! Mutation: from an example to something like it.
+//! Mutation: from an example to a similar input.
 
 /// Random numbers (SplitMix64).
 pub(crate) struct Mutator {
     state: u64,
 }
 
-/// Numbers at which programs break.
+/// Boundary values, at which programs often fail.
 const EDGES: [u64; 12] =
     [0, 1, 7, 8, 127, 128, 255, 256, 32_767, 65_535, u32::MAX as u64, u64::MAX];
 
@@ -27,7 +27,7 @@ impl Mutator {
         (self.next() % n as u64) as usize
     }
 
-    /// One of the examples, changed in one to sixteen places; now and then only noise.
+    /// One of the examples, changed in one to sixteen places; occasionally only noise.
     pub(crate) fn mutate(&mut self, examples: &[Vec<u8>]) -> Vec<u8> {
         if examples.is_empty() || self.below(40) == 0 {
             let len = self.below(600);
@@ -56,13 +56,13 @@ impl Mutator {
                 bytes[at..at + width].copy_from_slice(&edge[..width]);
             }
             5 => {
-                // A piece of the same input elsewhere.
+                // Copy a piece of the same input to another place.
                 let len = self.below(bytes.len() - at) + 1;
                 let from = self.below(bytes.len() - len + 1);
                 bytes.copy_within(from..from + len, at);
             }
             6 => {
-                // A piece of another, where it stands there: a torn mix.
+                // Copy a piece of another example at the same place: a torn mix.
                 let other = &examples[self.below(examples.len())];
                 let end = bytes.len().min(other.len());
                 if at < end {

@@ -1,19 +1,19 @@
-//! What is fed.
+//! Fuzz targets.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Something that takes bytes.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// What right input looks like: where mutation begins.
+    /// Examples of valid input, from which mutation begins.
     pub(crate) examples: fn() -> Vec<Vec<u8>>,
-    /// Takes an input; an error is a wrong answer.
+    /// Takes an input; an error is a wrong result.
     pub(crate) take: fn(&[u8]) -> Result<(), String>,
     /// The canary.
     pub(crate) must_fail: bool,
 }
 
-/// What became of a target.
+/// The result of one input.
 pub(crate) enum Verdict {
     Survived,
     Died(String),

@@ -1,4 +1,4 @@
-//! The project's own chores, run as `cargo xtask <chore>`.
+//! The project's own tasks, run as `cargo xtask <chore>`.
 
 mod prove;
 mod tidy;
@@ -8,8 +8,10 @@ use std::{path::Path, process::ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <chore>
 
-  tidy                                             check the house rules: sizes, layers, doors,
-                                                   words and links
+  tidy                                             check the house rules: sizes, layers, forbidden
+                                                   APIs, words and links
+  language [crate | --lower]                       list what breaks the rules of the language;
+                                                   --lower: write smaller allowed numbers
   prove [--minutes M] [--seed S] [--lane L]...     run the lanes of the proof harness; without
                                                    minutes, what every CI run does";
 
@@ -18,6 +20,9 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["tidy"] => run_tidy(),
+        ["language", "--lower"] => finish(tidy::lower_language(root())),
+        ["language"] => list_language(None),
+        ["language", area] => list_language(Some(area)),
         ["prove", ref options @ ..] => match prove::parse(options) {
             Ok(request) => prove::run(root(), &request),
             Err(error) => {
@@ -38,6 +43,25 @@ fn main() -> ExitCode {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask has a parent")
+}
+
+fn list_language(area: Option<&str>) -> ExitCode {
+    finish(tidy::language(root(), area).map(|found| {
+        for violation in &found {
+            clearway_console::say!("{violation}");
+        }
+        clearway_console::say!("language: {} findings", found.len());
+    }))
+}
+
+fn finish(result: std::io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            clearway_console::tell!("language: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn run_tidy() -> ExitCode {

@@ -1,9 +1,10 @@
-//! `cargo xtask prove`: runs every lane of the proof harness and tells what ran, what was skipped
-//! and what was found.
+//! `cargo xtask prove`: runs every lane of the proof harness and reports which lanes ran, which
+//! were skipped and what they found.
 //!
-//! A lane is a program or a test with a budget. What the budget of each is, for CI and for a run
-//! of so many minutes, stands in one table (`lanes`), so that they share the time by configuration.
-//! A lane that cannot run on this machine counts as skipped, and the summary says so.
+//! A lane is a program or a test with a budget. One table (`lanes`) holds the budgets, for CI and
+//! for a run of a given number of minutes, so that configuration alone determines how the lanes
+//! share the time. A lane that cannot run on this machine counts as skipped, and the summary says
+//! so.
 
 mod lanes;
 mod running;
@@ -12,16 +13,16 @@ use std::{fmt, path::Path, process::ExitCode, time::Duration};
 
 use lanes::{LANES, Lane};
 
-/// How much to run.
+/// The budget of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Budget {
-    /// What every CI run does.
+    /// The fixed amount of work of a CI run.
     Ci,
-    /// What so many minutes allow.
+    /// A number of minutes.
     Minutes(f64),
 }
 
-/// What the command line asks for.
+/// The command line's request.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Request {
     pub(crate) budget: Budget,
@@ -31,7 +32,7 @@ pub(crate) struct Request {
     pub(crate) lanes: Vec<String>,
 }
 
-/// How a lane ended.
+/// The result of a lane.
 enum Ending {
     Held,
     Found,
@@ -43,8 +44,8 @@ struct Result {
     lane: &'static str,
     ending: Ending,
     took: Duration,
-    /// The lane's own last line, or why it was skipped.
-    told: String,
+    /// The lane's own last line, or the reason why it was skipped.
+    summary: String,
 }
 
 impl fmt::Display for Result {
@@ -55,7 +56,7 @@ impl fmt::Display for Result {
             Ending::Skipped => "SKIPPED",
         };
         let seconds = self.took.as_secs_f64();
-        write!(f, "{:<10} {ending:<8} {seconds:>7.1} s  {}", self.lane, self.told)
+        write!(f, "{:<10} {ending:<8} {seconds:>7.1} s  {}", self.lane, self.summary)
     }
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn parse(arguments: &[&str]) -> std::result::Result<Request, String> 
     Ok(request)
 }
 
-/// Runs what is asked for.
+/// Runs the requested lanes.
 pub(crate) fn run(root: &Path, request: &Request) -> ExitCode {
     let wanted = |lane: &&Lane| {
         request.lanes.is_empty() || request.lanes.iter().any(|name| name == lane.name)

@@ -3,17 +3,21 @@
 //! | module | what it checks |
 //! | --- | --- |
 //! | [`sizes`] | length of lines, files and functions |
-//! | [`layers`] | which crate may depend on which |
-//! | [`doors`] | who may name `std::fs`, atomics and `unsafe`; that `unsafe` says why it is safe |
+//! | [`layers`] | dependencies allowed between crates |
+//! | [`boundaries`] | crates that may name `std::fs`, atomics and `unsafe`; safety arguments |
 //! | [`words`] | names, unfinished work, module heads, the glossary |
+//! | [`language`] | words that have a better one, doc comments that open with a clause |
+//! | [`ratchet`] | the number of findings of [`language`] that each crate may still have |
 //! | [`files`] | files that no module names; links between documents |
 //!
 //! The checks read text, not syntax trees: they are meant to be quick, to need no dependency, and
 //! to be right about code that `rustfmt` has formatted.
 
-mod doors;
+mod boundaries;
 mod files;
+mod language;
 mod layers;
+mod ratchet;
 mod scan;
 mod sizes;
 mod words;
@@ -23,6 +27,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ratchet::Finding;
 use scan::Source;
 
 /// One broken rule.
@@ -43,7 +48,7 @@ fn violation(path: &str, line: usize, message: impl Into<String>) -> Violation {
     Violation { path: path.to_string(), line, message: message.into() }
 }
 
-/// What the checks found.
+/// The findings of all checks.
 pub(crate) struct Report {
     pub(crate) violations: Vec<Violation>,
     pub(crate) summary: String,
@@ -58,15 +63,11 @@ pub(crate) struct Text {
 /// Runs every check on the repository at `root`.
 pub(crate) fn check(root: &Path) -> io::Result<Report> {
     let texts = read_all(root)?;
-    let sources: Vec<Source> = texts
-        .iter()
-        .filter(|text| text.path.ends_with(".rs"))
-        .map(|text| Source::new(&text.path, &text.text))
-        .collect();
+    let sources = sources(&texts);
     let mut violations = Vec::new();
     for source in &sources {
         violations.extend(sizes::check_file(source));
-        violations.extend(doors::check(source));
+        violations.extend(boundaries::check(source));
         violations.extend(words::check_source(source));
     }
     violations.extend(sizes::check_functions(&sources));
@@ -82,10 +83,50 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
             violations.extend(words::check_glossary(text));
         }
     }
+    let allowed = read_allowed(root)?;
+    violations.extend(ratchet::check(&allowed, &language_findings(&texts, &sources)));
     violations.sort();
     violations.dedup();
     let summary = summary(&sources, &violations);
     Ok(Report { violations, summary })
+}
+
+/// Lists what breaks the rules of the language in the crate `area`, or everywhere.
+pub(crate) fn language(root: &Path, area: Option<&str>) -> io::Result<Vec<Violation>> {
+    let texts = read_all(root)?;
+    let findings = language_findings(&texts, &sources(&texts));
+    let mut found: Vec<Violation> = findings.into_iter().map(|each| each.violation).collect();
+    found.retain(|each| area.is_none_or(|area| ratchet::area(&each.path) == area));
+    found.sort();
+    Ok(found)
+}
+
+/// Lowers the numbers of [`ratchet::TABLE`] to what is still found.
+pub(crate) fn lower_language(root: &Path) -> io::Result<()> {
+    let texts = read_all(root)?;
+    let findings = language_findings(&texts, &sources(&texts));
+    let lowered = ratchet::lowered(&read_allowed(root)?, &findings);
+    let lowered = lowered.map_err(|violation| io::Error::other(violation.to_string()))?;
+    fs::write(root.join(ratchet::TABLE), lowered)
+}
+
+fn language_findings(texts: &[Text], sources: &[Source]) -> Vec<Finding> {
+    let in_sources = sources.iter().flat_map(language::check_source);
+    let documents = texts.iter().filter(|text| text.path.ends_with(".md"));
+    in_sources.chain(documents.flat_map(language::check_document)).collect()
+}
+
+/// The text of [`ratchet::TABLE`]; without the file, nothing is allowed.
+fn read_allowed(root: &Path) -> io::Result<String> {
+    match fs::read_to_string(root.join(ratchet::TABLE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read,
+    }
+}
+
+fn sources(texts: &[Text]) -> Vec<Source> {
+    let rust = texts.iter().filter(|text| text.path.ends_with(".rs"));
+    rust.map(|text| Source::new(&text.path, &text.text)).collect()
 }
 
 fn summary(sources: &[Source], violations: &[Violation]) -> String {

@@ -22,20 +22,20 @@ pub(crate) enum Command {
     History(HistoryArgs),
     /// Record histories of a fresh database and check them
     Run(RunArgs),
-    /// What `run --crashes` starts and kills
+    /// The child process that `run --crashes` starts and kills
     #[command(hide = true)]
     Life(LifeArgs),
 }
 
 #[derive(Group, Debug)]
 pub(crate) struct HistoryArgs {
-    /// The history
+    /// The history to check
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Write it as EDN too; histories of list-append only
     #[arg(long, value_name = "OUT")]
     pub(crate) edn: Option<PathBuf>,
-    /// Take about this much memory at most, and say `undecided` where that is too little
+    /// Use at most about this much memory; report `undecided` where that is too little
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes)]
     pub(crate) memory: usize,
 }
@@ -81,10 +81,10 @@ impl Kind {
 
 #[derive(Group, Debug)]
 pub(crate) struct RunArgs {
-    /// How many histories [default: 4, or as many as there is time for]
+    /// Number of histories [default: 4, or as many as there is time for]
     #[arg(long, value_name = "N")]
     pub(crate) histories: Option<u64>,
-    /// Transactions of each history
+    /// Transactions in each history
     #[arg(long, value_name = "N", default_value_t = 5_000,
           value_parser = clap::value_parser!(u64).range(1..400_000))]
     pub(crate) transactions: u64,
@@ -94,7 +94,7 @@ pub(crate) struct RunArgs {
     /// Begin no further history after this many minutes
     #[arg(long, value_name = "M")]
     pub(crate) minutes: Option<f64>,
-    /// What the transactions do
+    /// The workload
     #[arg(long, value_enum, default_value_t = Kind::All)]
     pub(crate) workload: Kind,
     /// Run in a child process and kill it this many times

@@ -1,4 +1,4 @@
-//! Time that all processes of a machine share, so that a history can go on after a crash.
+//! A clock that all processes of a machine share, so that a history can continue after a crash.
 
 use rustix::time::{ClockId, clock_gettime};
 

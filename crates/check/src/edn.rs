@@ -12,7 +12,7 @@ use crate::{
     history::{Event, History, Op, Phase, Way},
 };
 
-/// Why a history cannot be exported.
+/// The reason why a history cannot be exported.
 #[derive(Debug)]
 pub enum EdnError {
     /// The output cannot be written.
@@ -34,11 +34,11 @@ impl fmt::Display for EdnError {
 
 impl std::error::Error for EdnError {}
 
-/// Writes `history` as EDN. A range read becomes one read for each list of the range that appears
-/// anywhere in the history, in the range's order: one that is not there was read as absent.
-/// Transactions of unknown outcome have the operations of their invocation in their `:info`, so
-/// that a reader knows what they may have written; one whose end was never recorded gets an
-/// `:info` at the end.
+/// Writes `history` as EDN. A range read becomes one read for each list in the range that appears
+/// anywhere in the history, in the range's order; a list that the range read did not return counts
+/// as read and absent. A transaction of unknown outcome repeats the operations of its invocation in
+/// its `:info`, so that a reader knows what it may have written. A transaction whose end was never
+/// recorded gets an `:info` at the end.
 pub fn write(history: &History, mut output: impl Write) -> Result<(), EdnError> {
     let keys = keys_of(history);
     let mut under_way: Vec<&Event> = Vec::new();
@@ -84,7 +84,8 @@ fn line(
     invocation: &Event,
     keys: &BTreeSet<u64>,
 ) -> Result<String, EdnError> {
-    // What was rolled back, or may have been done, is what was asked; its reads are not known.
+    // A transaction that was rolled back or has an unknown outcome lists the operations it was
+    // asked to do; the results of its reads are not known.
     let is_known = event.phase == Phase::Ok;
     let ops = if is_known { &event.ops } else { &invocation.ops };
     let mut value = Vec::new();
@@ -128,7 +129,7 @@ fn append_op(
 
 fn read(key: u64, values: Option<&[u64]>) -> String {
     match values {
-        // An empty list and none are the same here, and `nil` is what the notation has for both.
+        // An empty list and an absent one are the same here; the notation has `nil` for both.
         None | Some([]) => format!("[:r {key} nil]"),
         Some(values) => {
             let values: Vec<String> = values.iter().map(u64::to_string).collect();

@@ -1,23 +1,23 @@
-//! Why the program could not do what it was asked.
+//! Failures of the program and their exit codes.
 
 use std::{fmt, path::Path, process::ExitCode};
 
-/// A failure, whose exit code depends on whose fault it is.
+/// A failure. The exit code depends on its cause.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The input is at fault.
+    /// The input is wrong.
     Input(String),
     /// The work could not be done.
     Work(String),
 }
 
 impl Failure {
-    /// Something is wrong with what is in `path`.
+    /// Reports an error in the contents of `path`.
     pub(crate) fn input(path: &Path, error: &dyn fmt::Display) -> Failure {
         Failure::Input(format!("{}: {error}", path.display()))
     }
 
-    /// Something could not be done with `path`.
+    /// Reports an operation on `path` that failed.
     pub(crate) fn work(path: &Path, error: &dyn fmt::Display) -> Failure {
         Failure::Work(format!("{}: {error}", path.display()))
     }

@@ -12,43 +12,43 @@ use crate::history::{Event, History, Op, Phase, Way};
 /// The version of the format that this program reads and writes.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Why a file is no history.
+/// The reason why a file is not a history.
 #[derive(Debug)]
 pub struct FormatError {
     /// The line, from 1. (In an unsorted file, the line it would have after sorting.)
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem with the line.
     pub problem: Problem,
 }
 
-/// What can be wrong with a line of a history.
+/// A problem with a line of a history.
 #[derive(Debug)]
 pub enum Problem {
     /// The file cannot be read.
     Unreadable(io::Error),
-    /// The first line is no header of a history.
+    /// The first line is not the header of a history.
     NoHeader,
-    /// A newer program wrote it.
+    /// A newer version of the program wrote the file.
     Version(u64),
-    /// The line is no JSON.
+    /// The line is not JSON.
     NotJson(serde_json::Error),
     /// The field is missing or of the wrong type.
     Field(&'static str),
     /// No operation has this form.
     Operation(String),
-    /// An acknowledged operation without its result.
+    /// An acknowledged operation lacks its result.
     NoResult(String),
     /// Two transactions have this id.
     IdUsedTwice(u64),
-    /// The process has a transaction under way already.
+    /// The process already has a transaction in progress.
     ProcessIsBusy(u64),
-    /// A completion of a transaction that was not invoked.
+    /// The line completes a transaction that was not invoked.
     NeverInvoked(u64),
-    /// A completion of a transaction that is complete, or of another process.
+    /// The line completes a transaction that is already complete or belongs to another process.
     NotUnderWay(u64),
     /// An event is older than the one before it.
     TimeGoesBack,
-    /// A value is written twice to the same key, so nobody can tell whose it is.
+    /// A value is written to the same key twice, so its writer is ambiguous.
     ValueUsedTwice(u64),
 }
 
@@ -90,7 +90,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads a history and puts it in order of time.
+/// Reads a history and sorts it by time.
 pub fn read(input: impl BufRead) -> Result<History, FormatError> {
     let mut history = History::default();
     let mut lines = input.lines().enumerate();
@@ -144,8 +144,8 @@ fn read_line(line: &str, history: &mut History) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Reads the lines that a process left that was killed: without a header, and the last one, if it
-/// has no end, counts for nothing.
+/// Reads the lines written by a process that was killed. There is no header, and a last line
+/// without its end is ignored.
 pub fn read_piece(text: &str, history: &mut History) -> Result<(), FormatError> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (at, line) in whole.lines().enumerate() {
@@ -165,7 +165,7 @@ fn read_op(value: &Value) -> Result<Op, Problem> {
     if parts.len() > most {
         return Err(wrong());
     }
-    // A result: not there, or of the right form, or wrong.
+    // A result is absent, well-formed or malformed.
     let result = |at: usize| parts.get(at);
     Ok(match name {
         "append" => Op::Append { key, value: second()? },
@@ -206,7 +206,7 @@ fn read_op(value: &Value) -> Result<Op, Problem> {
     })
 }
 
-/// `Some(None)` if there is no such part, `None` if there is and it is wrong.
+/// Returns `Some(None)` if the part is absent, and `None` if it is present but malformed.
 fn optional<T>(part: Option<&Value>, read: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
     part.map_or(Some(None), |part| read(part).map(Some))
 }
@@ -251,7 +251,7 @@ pub fn write(history: &History, mut output: impl Write) -> io::Result<()> {
     output.flush()
 }
 
-/// The line of one event, without its end.
+/// The line of one event, without the line end.
 pub fn event_line(event: &Event) -> String {
     let phase = phase_name(event.phase);
     let ops: Vec<Value> = event.ops.iter().map(op_value).collect();
@@ -279,7 +279,7 @@ fn way_name(way: Way) -> &'static str {
     if way == Way::Up { "up" } else { "down" }
 }
 
-/// An operation as it stands in a line.
+/// The form of an operation in a line.
 pub fn op_value(op: &Op) -> Value {
     let with = |mut parts: Vec<Value>, result: Option<Value>| {
         parts.extend(result);

@@ -1,10 +1,10 @@
-//! A history: what each transaction was asked, when, and what came of it.
+//! A history: the operations of each transaction, when it was invoked, and its outcome.
 
 use std::collections::HashMap;
 
 use crate::format::{FormatError, Problem};
 
-/// Which way a range was read.
+/// The direction in which a range was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     /// Smallest key first.
@@ -13,8 +13,8 @@ pub enum Way {
     Down,
 }
 
-/// One operation inside a transaction. Results of reads are `None` where they are not known: in
-/// the invocation, and if the outcome is.
+/// One operation of a transaction. The results of reads are `None` where they are not known: in the
+/// invocation, and in the completion if the outcome is unknown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // each variant says what its fields are
 pub enum Op {
@@ -26,45 +26,45 @@ pub enum Op {
     Lists { low: u64, high: u64, way: Way, found: Option<Vec<(u64, Vec<u64>)>> },
     /// Set the register at `key`.
     Write { key: u64, value: u64 },
-    /// Read the register at `key`: `Some(None)` if it was never written.
+    /// Read the register at `key`: the result is `Some(None)` if it was never written.
     Read { key: u64, value: Option<Option<u64>> },
-    /// Set the register at `key` if it is `expected`. Only in invocations; a completion says what
-    /// happened: a read, and a write if it hit.
+    /// Set the register at `key` if its value is `expected`. Occurs in invocations only; a
+    /// completion records what happened: a read, and a write if the values matched.
     Cas { key: u64, expected: Option<u64>, value: u64 },
     /// Make the row `key` present with `version`, and append `version` to its ledger.
     Insert { key: u64, version: u64 },
-    /// Remove the row `key`, and append `version` (the name of this removal) to its ledger.
+    /// Remove the row `key`, and append `version` (which identifies this removal) to its ledger.
     Delete { key: u64, version: u64 },
     /// Read the ledger of the row `key`.
     Ledger { key: u64, versions: Option<Vec<u64>> },
     /// Read the rows with `low <= key <= high`: keys and versions.
     Rows { low: u64, high: u64, way: Way, found: Option<Vec<(u64, u64)>> },
-    /// Read the rows with `low <= key <= high`, and tell only how many there are and the sum of
-    /// their versions, modulo 2⁶⁴.
+    /// Read the rows with `low <= key <= high`, but return only their number and the sum of their
+    /// versions, modulo 2⁶⁴.
     Sum { low: u64, high: u64, way: Way, found: Option<(u64, u64)> },
 }
 
-/// What an event says of its transaction.
+/// The phase of a transaction that an event records.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Phase {
-    /// It begins.
+    /// The transaction begins.
     Invoke,
-    /// It was acknowledged.
+    /// The transaction was acknowledged.
     Ok,
-    /// It was rolled back for certain.
+    /// The transaction was certainly rolled back.
     Fail,
-    /// Nobody knows whether it took place.
+    /// The outcome is unknown: the transaction may have taken effect.
     Info,
 }
 
 /// One line of a history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// The transaction; unique in the history.
+    /// The transaction's id, unique in the history.
     pub id: u64,
-    /// Who runs it; a process has one transaction under way at a time.
+    /// The process that runs it; a process has at most one transaction in progress.
     pub process: u64,
-    /// What happens.
+    /// The phase.
     pub phase: Phase,
     /// Nanoseconds of a clock that all processes share.
     pub time: u64,
@@ -75,45 +75,46 @@ pub struct Event {
 /// Everything that was recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct History {
-    /// What made it, for people: `append`, `register` …
+    /// The workload that produced it, for display: `append`, `register` …
     pub workload: String,
-    /// The seed of what made it.
+    /// The seed of that workload.
     pub seed: u64,
-    /// In order of time.
+    /// All events, in order of time.
     pub events: Vec<Event>,
-    /// When the database's process was killed.
+    /// The times at which the database's process was killed.
     pub crashes: Vec<u64>,
 }
 
-/// A transaction: its invocation and its completion together.
+/// A transaction: its invocation combined with its completion.
 #[derive(Clone, Debug)]
 pub struct Transaction {
-    /// As in its events.
+    /// The transaction's id, as in its events.
     pub id: u64,
-    /// As in its events.
+    /// The process, as in its events.
     pub process: u64,
-    /// When it was invoked.
+    /// The time of the invocation.
     pub invoked: u64,
-    /// When it was acknowledged; `None` unless `outcome` is [`Phase::Ok`].
+    /// The time of the acknowledgement; `None` unless `outcome` is [`Phase::Ok`].
     pub acknowledged: Option<u64>,
     /// `Ok`, `Fail` or `Info`.
     pub outcome: Phase,
-    /// What it did, or was to do if it was not acknowledged.
+    /// The operations that it did, or was asked to do if it was not acknowledged.
     pub ops: Vec<Op>,
 }
 
 impl History {
-    /// Puts events and crashes in order of time. Where two are equal an invocation comes first:
-    /// such transactions count as concurrent.
+    /// Sorts events and crashes by time. Where two times are equal, an invocation comes first: such
+    /// transactions count as concurrent.
     pub fn sort(&mut self) {
         self.events.sort_by_key(|event| (event.time, event.phase != Phase::Invoke));
         self.crashes.sort_unstable();
     }
 
-    /// The transactions, in order of invocation. Those without a completion are `Info`.
+    /// Returns the transactions in order of invocation. Transactions without a completion are
+    /// `Info`.
     ///
     /// # Errors
-    /// What makes no sense as a history: completions without invocation, ids used twice, a process
+    /// Contradictions in the record: completions without an invocation, ids used twice, a process
     /// with two transactions at once, one value written twice.
     pub fn transactions(&self) -> Result<Vec<Transaction>, FormatError> {
         let mut found: Vec<Transaction> = Vec::new();
@@ -168,7 +169,7 @@ impl Transaction {
 }
 
 impl Op {
-    /// Whether it says all that a completion must say.
+    /// Whether the operation has all the results that a completion must have.
     fn is_complete(&self) -> bool {
         match self {
             Op::Append { .. } | Op::Write { .. } | Op::Insert { .. } | Op::Delete { .. } => true,

@@ -1,5 +1,5 @@
-//! Records what concurrent transactions did to a database, and checks whether that was strictly
-//! serializable.
+//! Records the operations of concurrent transactions on a database, and checks whether the history
+//! is strictly serializable.
 //!
 //! ```
 //! use clearway_check::{check, format};
@@ -15,8 +15,8 @@
 //! # Ok::<(), format::FormatError>(())
 //! ```
 //!
-//! [`history`] says what a history is, [`mod@format`] how it is written down, [`check`] what is
-//! wrong with it, and [`workload`] makes some.
+//! [`history`] defines a history, [`mod@format`] its file format, [`check`] reports its anomalies,
+//! and [`workload`] produces histories.
 
 mod rng;
 

@@ -1,9 +1,10 @@
-//! A database that lives in a child process and is killed, and one history over all its lives.
+//! Incarnations: a database that runs in a child process and is killed, with one history over all
+//! its incarnations.
 //!
-//! Each thread of the child appends its events to a file of its own, one write for each line, so
-//! that an invocation is on record before anything is done and nothing is lost but the last line.
-//! The child prints a dot for every few invocations, which tells the parent when to kill it. The
-//! last life is the parent's own: it reads everything at the end.
+//! Each thread of the child appends its events to a file of its own, with one write for each line.
+//! An invocation is therefore on record before its operations start, and a kill loses at most the
+//! last line. The child prints a dot for every few invocations, from which the parent decides when
+//! to kill it. The last incarnation runs in the parent itself, which reads everything at the end.
 
 use std::{
     collections::HashSet,
@@ -31,20 +32,20 @@ use crate::{
     run::{kind_of, node_bytes, options, record_life},
 };
 
-/// Invocations for each dot.
+/// Number of invocations per dot.
 const INVOCATIONS_PER_DOT: u64 = 10;
-/// After its share of transactions a child lives on for up to this long.
+/// Upper bound on the time between a child's last counted transaction and the kill.
 const GRACE_MAX_US: u64 = 5_000;
-/// A child has at most this many transactions; it is killed long before.
+/// Upper bound on a child's transactions; the kill comes long before.
 const TRANSACTIONS_MAX: u64 = 400_000;
-/// Threads of a child have files numbered up to here.
+/// Upper bound on the file numbers of a child's threads.
 const PIECES_MAX: u64 = 64;
 
 fn piece_path(folder: &Path, life: u64, piece: u64) -> PathBuf {
     folder.join(format!("life-{life}-{piece}"))
 }
 
-/// Writes events into a file of its own.
+/// The log fragment of one thread: writes events into a file of its own.
 struct Piece {
     file: File,
     invocations: u64,
@@ -64,7 +65,7 @@ impl Sink for Piece {
     }
 }
 
-/// The child: opens the database and works until it is killed.
+/// Runs the child: opens the database and works until the parent kills it.
 pub(crate) fn live(args: &LifeArgs) -> Result<u8, Failure> {
     let failed = |error: clearway::Error| Failure::work(&args.database, &error);
     let database = options(args.seed).open(&args.database).map_err(failed)?;
@@ -158,8 +159,8 @@ fn outlive(child: &mut Child, count: u64, grace_us: u64) -> std::io::Result<()> 
     Ok(())
 }
 
-/// Adds the events that a killed child left, and the crash; the number of its transactions. Those
-/// that were under way have an unknown outcome.
+/// Adds the events that a killed child left, and the crash, to the history. Returns the number of
+/// the child's transactions. Transactions that were in progress have an unknown outcome.
 fn gather(place: &Path, life: u64, crash: u64, history: &mut History) -> Result<u64, Failure> {
     let mut piece = History::default();
     for number in 0..PIECES_MAX {

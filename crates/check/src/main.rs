@@ -1,4 +1,4 @@
-//! The `clearway-check` program: checks histories, and records some to check.
+//! The `clearway-check` program: checks histories, and records histories to check.
 //!
 //! | exit code | meaning |
 //! | --- | --- |
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The exit code that a report asks for.
+/// The exit code for a report.
 fn exit_code(report: &Report) -> u8 {
     match (report.is_valid(), report.undecided) {
         (false, _) => 1,

@@ -27,7 +27,7 @@ impl Rng {
     }
 }
 
-/// A number that looks random, another one for each `number`.
+/// Maps each `number` to a different number that looks random.
 pub(crate) fn spread(number: u64) -> u64 {
     let mut z = number;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

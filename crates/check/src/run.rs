@@ -1,4 +1,4 @@
-//! Records histories and checks each.
+//! Records histories and checks each of them.
 
 use std::{
     fs::File,
@@ -23,10 +23,10 @@ use crate::{
     lives,
 };
 
-/// Histories, if neither their number nor a time is given.
+/// Number of histories if the command line gives neither a number nor a time.
 const HISTORIES: u64 = 4;
 
-/// What all histories of a run came to.
+/// The combined result of all histories of a run.
 #[derive(Default)]
 struct Sum {
     histories: u64,
@@ -38,12 +38,12 @@ struct Sum {
     recording: Duration,
     checking: Duration,
     slowest: Duration,
-    /// The patterns of keys beside the histories.
+    /// The key patterns drawn beside the histories.
     drawn: Drawn,
     code: u8,
 }
 
-/// Options under which pages are small, and what happens rarely happens often.
+/// Options with small pages, under which rare events are frequent.
 pub(crate) fn options(seed: u64) -> Options {
     let options = Options::new()
         .cache_size([2, 8, 32][(seed / 4 % 3) as usize] << 20)
@@ -52,7 +52,7 @@ pub(crate) fn options(seed: u64) -> Options {
     options.node_bytes(node_bytes(seed))
 }
 
-/// Pages of the default size now and then.
+/// The page size: small, and now and then the default.
 pub(crate) fn node_bytes(seed: u64) -> usize {
     if seed.is_multiple_of(4) { 8192 } else { 512 }
 }
@@ -102,7 +102,7 @@ fn one_history(args: &RunArgs, number: u64, sum: &mut Sum) -> Result<(), Failure
     sum.anomalous += u64::from(!report.is_valid());
     sum.undecided += u64::from(report.is_valid() && report.undecided > 0);
     let code = exit_code(&report);
-    // An anomaly outweighs what is undecided.
+    // An anomaly takes precedence over an undecided history.
     sum.code = if sum.code == 1 || code == 1 { 1 } else { sum.code.max(code) };
     if code != 0 || args.keep.is_some() {
         let path = keep(args, &history, workload, seed)?;
@@ -126,7 +126,7 @@ fn tell(args: &RunArgs, report: &Report, path: &Path, workload: Workload, seed: 
     );
 }
 
-/// Writes the history where it stays.
+/// Writes the history to the place where it is kept.
 fn keep(
     args: &RunArgs,
     history: &History,
@@ -169,7 +169,7 @@ pub(crate) fn record_life(
     Ok((history, result))
 }
 
-/// The word for a workload on the command line.
+/// The command-line name of a workload.
 pub(crate) fn kind_of(workload: Workload) -> Kind {
     match workload {
         Workload::Append => Kind::Append,

@@ -1,8 +1,8 @@
-//! Each kind of anomaly in the smallest history that has it, and its innocent twin.
+//! The smallest history with each kind of anomaly, and a similar valid one.
 
 use clearway_check::{Class, Kind, check, format};
 
-/// A history from lines `id invoked ended|- outcome ops`.
+/// Checks a history given as lines `id invoked ended|- outcome ops`.
 fn kinds(lines: &[&str]) -> Vec<String> {
     let mut text = "{\"clearway-history\":1}\n".to_owned();
     for line in lines {
@@ -195,18 +195,18 @@ fn sums_are_judged_by_the_versions_that_they_add_up() {
         let read = format!("3 {begin} 39 ok [[\"sum\",0,9,\"up\",[{rows},{sum}]]]");
         [both.to_owned(), transfer.to_owned(), read, end.to_owned()]
     };
-    let told = |lines: [String; 4]| kinds(&lines.each_ref().map(String::as_str));
-    assert_eq!(told(with(20, 2, 3400)), [""; 0]);
-    assert_eq!(told(with(20, 2, 1200)), [""; 0]);
+    let found = |lines: [String; 4]| kinds(&lines.each_ref().map(String::as_str));
+    assert_eq!(found(with(20, 2, 3400)), [""; 0]);
+    assert_eq!(found(with(20, 2, 1200)), [""; 0]);
     // Half of the transfer.
-    assert_eq!(told(with(20, 2, 3200)), ["G-single-predicate"]);
-    assert_eq!(told(with(20, 2, 1400)), ["G-single-predicate"]);
+    assert_eq!(found(with(20, 2, 3200)), ["G-single-predicate"]);
+    assert_eq!(found(with(20, 2, 1400)), ["G-single-predicate"]);
     // The state before it, long after it was acknowledged; and before the rows were there.
-    assert_eq!(told(with(30, 2, 1200)), ["G-single-predicate-realtime"]);
-    assert_eq!(told(with(10, 0, 0)), ["G-single-predicate-realtime"]);
+    assert_eq!(found(with(30, 2, 1200)), ["G-single-predicate-realtime"]);
+    assert_eq!(found(with(10, 0, 0)), ["G-single-predicate-realtime"]);
     // No state at all.
-    assert_eq!(told(with(20, 2, 3401)), ["impossible-sum"]);
-    assert_eq!(told(with(20, 3, 3400)), ["impossible-sum"]);
+    assert_eq!(found(with(20, 2, 3401)), ["impossible-sum"]);
+    assert_eq!(found(with(20, 3, 3400)), ["impossible-sum"]);
 }
 
 #[test]
@@ -218,10 +218,10 @@ fn sums_that_miss_each_others_insertions_are_g2() {
             "3 10 19 ok [[\"ledger\",5,[2]],[\"ledger\",15,[1]]]".to_owned(),
         ]
     };
-    let told = |lines: [String; 3]| kinds(&lines.each_ref().map(String::as_str));
-    assert_eq!(told(lines("[0,0]", "[0,0]")), ["G2"]);
-    assert_eq!(told(lines("[0,0]", "[1,1]")), [""; 0]);
-    assert_eq!(told(lines("[1,2]", "[1,1]")), ["G1c"]);
+    let found = |lines: [String; 3]| kinds(&lines.each_ref().map(String::as_str));
+    assert_eq!(found(lines("[0,0]", "[0,0]")), ["G2"]);
+    assert_eq!(found(lines("[0,0]", "[1,1]")), [""; 0]);
+    assert_eq!(found(lines("[1,2]", "[1,1]")), ["G1c"]);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn sums_count_what_their_own_transaction_wrote_and_nothing_of_the_rolled_back() 
 }
 
 #[test]
-fn sums_that_several_states_have_accuse_nobody() {
+fn sums_that_several_states_have_are_no_anomaly() {
     // 1 + 4 = 2 + 3: the transfer was seen, or it was not.
     let rows = "1 0 9 ok [[\"insert\",1,1],[\"insert\",2,4]]";
     let transfer = "2 10 29 ok [[\"insert\",1,2],[\"insert\",2,3]]";
@@ -258,7 +258,7 @@ fn sums_that_several_states_have_accuse_nobody() {
 }
 
 #[test]
-fn sum_that_took_too_long_to_be_searched_accuses_nobody() {
+fn sum_that_took_too_long_to_be_searched_is_no_anomaly() {
     let reader = |sum: u64| format!("0 0 9999 ok [[\"sum\",0,9,\"up\",[10,{sum}]]]");
     let writer = |id: u64| {
         let rows: Vec<String> =
@@ -301,7 +301,7 @@ fn acknowledged_write_that_is_gone_is_lost() {
     has("lost-write", &[write, read]);
     has("lost-in-crash", &[write, "0 15 - crash []", read]);
     valid(&["1 0 9 open [[\"append\",1,1]]", "0 15 - crash []", read]);
-    // What nobody acknowledged may be there, whole.
+    // A transaction without acknowledgement may have taken effect, as a whole.
     let writer = "1 0 - open [[\"append\",1,1],[\"append\",2,1]]";
     valid(&[writer, "0 15 - crash []", "2 20 29 ok [[\"list\",1,[1]],[\"list\",2,[1]]]"]);
     has("G-single", &[writer, "0 15 - crash []", "2 20 29 ok [[\"list\",1,[1]],[\"list\",2,[]]]"]);

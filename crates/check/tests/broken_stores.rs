@@ -1,4 +1,5 @@
-//! Stores that are broken on purpose, each in its own way: the checker must see it.
+//! Stores that are broken on purpose, each in a different way. The checker must report each of
+//! them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,7 +14,7 @@ use clearway_sync::{Mutex, thread};
 type Map = BTreeMap<(Place, u64), Vec<u8>>;
 type Undo = ((Place, u64), Option<Vec<u8>>);
 
-/// How a store is broken.
+/// The flaw of a store.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Flaw {
     /// Not at all: one transaction at a time.
@@ -24,7 +25,7 @@ enum Flaw {
     NoUndo,
     /// Snapshots, and the first to commit wins: everything but write skew is prevented.
     Snapshot,
-    /// As `None`, but transactions that only read get an old state.
+    /// As `None`, but transactions that only read see an old state.
     StaleReads,
     /// As `None`, but now and then a commit is acknowledged and forgotten.
     Forgets,
@@ -44,7 +45,7 @@ struct State {
     map: Map,
     /// The states before, newest last.
     old: Vec<Map>,
-    /// When each key was written last, in commits.
+    /// The commit that last wrote each key.
     written: BTreeMap<(Place, u64), u64>,
     commits: u64,
 }
@@ -140,7 +141,7 @@ struct BrokenAccess<'a> {
     map: Map,
     before: Map,
     wrote: Vec<(Place, u64)>,
-    /// What stood there before each write.
+    /// The old value of each write.
     undo: Vec<Undo>,
     mark: Vec<(Map, usize)>,
 }
@@ -228,7 +229,7 @@ impl Access for BrokenAccess<'_> {
     }
 }
 
-/// Histories in which a flaw may show: whether it does depends on the threads as well.
+/// Number of histories in which a flaw may show; whether it does depends on the interleaving, too.
 const CHANCES: u64 = 10;
 
 fn run(flaw: Flaw, workload: Workload, seed: u64) -> Report {

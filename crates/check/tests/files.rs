@@ -67,8 +67,8 @@ fn documented_example_is_lost_in_a_crash() {
     assert_eq!(String::from_utf8(exported).unwrap(), documented);
 }
 
-/// An outside checker must learn whose the writes of an unknown outcome are, and what a range read
-/// did not find.
+/// The export must contain the possible writes of transactions of unknown outcome, and the keys
+/// that a range read did not find.
 #[test]
 fn exports_say_what_was_asked_and_what_was_missed() {
     let lists = |way, found| Op::Lists { low: 2, high: 9, way, found };
@@ -157,7 +157,7 @@ fn program(arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn program_tells_by_its_exit_code_what_it_found() {
+fn exit_code_shows_the_verdict() {
     let place = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = place.path().join(name);

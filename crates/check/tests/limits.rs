@@ -1,4 +1,4 @@
-//! What the program does where there is too little: memory for a check, or a reader of its report.
+//! The program with too little memory for a check, and without a reader of its report.
 
 use std::{
     io::pipe,
@@ -49,7 +49,7 @@ fn hot_registers(transactions: u64, reads: bool) -> History {
     history
 }
 
-/// Runs the program with at most so much address space.
+/// Runs the program with a limited address space.
 fn program(history: &History, memory: &str, space_kib: u64) -> (Option<i32>, String) {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("history");
@@ -99,7 +99,7 @@ fn an_anomaly_is_found_with_the_least_memory() {
     assert_eq!(report.surrender, Some(Surrender::Memory));
 }
 
-/// Runs the program with an output that nobody reads.
+/// Runs the program with an output that has no reader.
 fn without_reader(arguments: &[&str], directory: &Path) -> Output {
     let (reader, writer) = pipe().unwrap();
     drop(reader);
@@ -109,7 +109,7 @@ fn without_reader(arguments: &[&str], directory: &Path) -> Output {
 }
 
 #[test]
-fn a_report_that_nobody_reads_is_no_panic() {
+fn a_report_without_a_reader_is_no_panic() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("history");
     format::write(&hot_registers(100, false), std::fs::File::create(&file).unwrap()).unwrap();

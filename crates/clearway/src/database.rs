@@ -1,4 +1,4 @@
-//! The handle on an open database.
+//! The handle of an open database.
 
 use std::{
     fmt,
@@ -19,23 +19,25 @@ use crate::{
 
 /// An open database: cheap to clone, usable from every thread.
 ///
-/// The database is closed by [`close`](Database::close) or when the last handle is gone. A process
-/// that ends without either loses nothing that was acknowledged; the next opening recovers.
+/// The database is closed by [`close`](Database::close) or when the last handle is dropped. A
+/// process that ends without either loses nothing that was acknowledged: the next opening recovers
+/// the database.
 ///
 /// # After a fork
 /// A database belongs to the process that opened it. In a child made by `fork` (also a daemon that
 /// forks itself after opening), each call on an inherited handle, and on the [`Transaction`],
 /// [`Cursor`](crate::Cursor), [`Pending`] and [`Pipeline`](crate::Pipeline) values of that handle,
-/// returns [`Error::Forked`] at once; calls without a `Result` report nothing. Dropping them there
-/// closes, writes and waits for nothing, and the parent's database goes on. The child cannot open
-/// another database either, because what it has inherited of sleeping threads cannot be used; after
-/// `exec` it can, and so can a child that was forked while no database was open, all handles
-/// dropped. (Where the kernel is older than 4.14, a check costs one `getpid`.)
+/// returns [`Error::Forked`] at once; calls without a `Result` do nothing. Dropping such values in
+/// the child closes nothing, writes nothing and does not wait, and the parent's database is
+/// unaffected. The child cannot open another database either, because the inherited state of
+/// sleeping threads is unusable. It can after `exec`, and so can a child that was forked when no
+/// database was open and all handles had been dropped. (Where the kernel is older than 4.14, a
+/// check costs one `getpid`.)
 ///
 /// The child inherits the lock on the directory, because a lock of `flock` belongs to the open file
 /// and not to a process. A child that calls `exec` gives its copy up at once: all descriptors are
-/// close-on-exec. As long as any other child lives, the directory stays locked, even after the
-/// parent has closed the database or has died, and an opening is [`Error::AlreadyOpen`].
+/// close-on-exec. As long as any other child is alive, the directory stays locked, even after the
+/// parent has closed the database or has died, and opening it fails with [`Error::AlreadyOpen`].
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
@@ -46,13 +48,13 @@ pub(crate) struct Inner {
     pub(crate) statistics: Statistics,
     pub(crate) attempts: u32,
     path: PathBuf,
-    /// The directory, unless the database is on a disk of another kind.
+    /// The directory; `None` if the database is on another kind of disk.
     directory: Option<Arc<OsDisk>>,
 }
 
 impl Inner {
-    /// Refuses a fork of the process that opened the database. To be called before anything is
-    /// latched: what another thread held at the fork stays latched for ever.
+    /// Fails in a fork of the process that opened the database. Must be called before any latch is
+    /// taken: a latch that another thread held at the fork is never released in the child.
     ///
     /// # Errors
     /// [`Error::Forked`].
@@ -62,14 +64,15 @@ impl Inner {
     }
 }
 
-/// How long a close waits for what began before it.
+/// Upper bound on the time for which a close waits for work that began before it.
 const CLOSE_WAIT: Duration = Duration::from_secs(1);
 
 impl Database {
-    /// Opens the database in `path`, or creates it there, with default [`Options`].
+    /// Opens the database in the directory `path` with default [`Options`], creating it if there is
+    /// none.
     ///
     /// # Errors
-    /// Those of [`Options::open`].
+    /// The errors of [`Options::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Database> {
         Options::new().open(path)
     }
@@ -90,14 +93,15 @@ impl Database {
         Ok(Database { inner: Arc::new(Inner { engine, statistics, attempts, path, directory }) })
     }
 
-    /// The table `name`, created if there is none.
+    /// Returns the table `name`, and creates it if there is none.
     ///
     /// # Errors
     /// [`Error::BadTableName`] if the name is empty or longer than
     /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes; [`Error::DropUnfinished`] and the
-    /// others of [`create_table`](Database::create_table), but for that of a table that exists.
+    /// other errors of [`create_table`](Database::create_table) except [`Error::TableExists`].
     pub fn table(&self, name: &str) -> Result<Table> {
-        // Two openers may race to create; whoever loses opens. A drop in between starts over.
+        // Two threads may race to create the table; the loser opens it. If the table is dropped in
+        // between, start over.
         loop {
             match self.open_table(name) {
                 Err(Error::UnknownTable { .. }) => {}
@@ -110,7 +114,7 @@ impl Database {
         }
     }
 
-    /// The table `name`.
+    /// Returns the table `name`.
     ///
     /// # Errors
     /// [`Error::UnknownTable`] if there is none; [`Error::Closed`], [`Error::Poisoned`].
@@ -118,56 +122,59 @@ impl Database {
         Ok(Table::new(self.inner.engine.open_table(name)?))
     }
 
-    /// Creates the table `name`. Durable when this returns.
+    /// Creates the table `name`. The table is durable when the call returns.
     ///
     /// # Errors
     /// - [`Error::TableExists`], [`Error::BadTableName`];
     /// - [`Error::DropUnfinished`] if a table of this name was dropped and its pages still cannot
     ///   be freed;
-    /// - [`Error::LogFull`] and [`Error::DiskFull`] if there is no room for it,
+    /// - [`Error::LogFull`] and [`Error::DiskFull`] if there is no room for the table,
     ///   [`Error::TooManyTransactions`];
-    /// - [`Error::OutcomeUnknown`] if the log failed while it was made durable;
+    /// - [`Error::OutcomeUnknown`] if the log failed before the table was durable;
     /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`], [`Error::BadOption`] for a page
-    ///   that cannot be read, as of [`Transaction::get`];
+    ///   that cannot be read, as for [`Transaction::get`];
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn create_table(&self, name: &str) -> Result<Table> {
         Ok(Table::new(self.inner.engine.create_table(name)?))
     }
 
-    /// The names of all tables, in order.
+    /// Returns the names of all tables, in order.
     pub fn tables(&self) -> Vec<String> {
         self.inner.engine.tables()
     }
 
-    /// Removes the table `name` and everything in it, and waits for the transactions that use it:
-    /// as long as [`Options::lock_wait_limit`] says, but not longer than 10 s, for one of them may
-    /// be this thread's own. Handles of it give [`Error::UnknownTable`] from then on.
+    /// Removes the table `name` and everything in it, and waits for the transactions that use it.
+    /// The wait is limited by [`Options::lock_wait_limit`] and by 10 s, since one of the
+    /// transactions may belong to the calling thread. From then on, using a handle of the table
+    /// fails with [`Error::UnknownTable`].
     ///
     /// # Errors
     /// - [`Error::UnknownTable`] if there is none;
-    /// - [`Error::LockTimeout`] if transactions that use it did not end in time, and
-    ///   [`Error::Deadlock`] if one of them waits for this call: nothing has happened;
-    /// - [`Error::DropUnfinished`] if it is dropped, but a failure kept its pages from being freed:
-    ///   the next drop or creation of this name, and the next opening of the database, try again;
-    /// - those of [`create_table`](Database::create_table) but for the first two.
+    /// - [`Error::LockTimeout`] if transactions that use the table did not end in time, and
+    ///   [`Error::Deadlock`] if one of them waits for this call; the table is unchanged;
+    /// - [`Error::DropUnfinished`] if the table is dropped, but its pages could not be freed; the
+    ///   next drop or creation of a table of this name, and the next opening of the database, try
+    ///   again;
+    /// - those of [`create_table`](Database::create_table) except the first two.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.inner.engine.drop_table(name)
     }
 
     /// Runs `body` as a transaction of type `name` and returns its value once it is durable.
     ///
-    /// `body` may run **more than once**: when the transaction loses a deadlock it is rolled back
-    /// and, after a short random pause, run again. So it should have no effects but through the
-    /// transaction. If it returns an error the transaction is rolled back and the error returned.
-    /// If it panics the transaction is rolled back, its locks are freed, and the panic is returned
-    /// as [`Error::Panicked`]; the database goes on.
+    /// `body` may run **more than once**: a transaction that is the victim of a deadlock is rolled
+    /// back and, after a short random pause, run again. `body` should therefore have no effects
+    /// other than through the transaction. If it returns an error, the transaction is rolled back
+    /// and the error is returned. If it panics, the transaction is rolled back, its locks are
+    /// released, and the panic is returned as [`Error::Panicked`]; the database remains usable.
     ///
-    /// A lock wait that exceeds its [limit](Options::lock_wait_limit) is an error like every other
-    /// and returned at once, [`Error::LockTimeout`]: running again would multiply the limit.
+    /// A lock wait that exceeds its [limit](Options::lock_wait_limit) fails at once with
+    /// [`Error::LockTimeout`], like any other error: a retry would multiply the limit.
     ///
-    /// An error, a panic's included, can take as long as a commit: it may tell what the closure
-    /// has read ("the key is there"), and that may come from a commit that is not durable yet. So
-    /// every result is returned only when all that any of the attempts has read is durable.
+    /// Returning an error, [`Error::Panicked`] included, can take as long as a commit: the error
+    /// may reveal what the closure has read ("the key is there"), and that may come from a commit
+    /// that is not durable yet. Every result is therefore returned only when everything that any of
+    /// the attempts has read is durable.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -180,10 +187,11 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// - What `body` returns;
-    /// - [`Error::Deadlock`] if it lost too often (see [`Options::attempts`]);
+    /// - the error that `body` returns;
+    /// - [`Error::Deadlock`] if the transaction lost too many deadlocks (see
+    ///   [`Options::attempts`]);
     /// - [`Error::Panicked`];
-    /// - the error of a scan that `body` has not dealt with (see [`Scan`](crate::Scan));
+    /// - the error of a scan that `body` did not handle (see [`Scan`](crate::Scan));
     /// - [`Error::OutcomeUnknown`] if the log failed after the commit was requested;
     /// - [`Error::TooManyTransactions`], [`Error::Closed`], [`Error::Poisoned`].
     pub fn transact<T>(
@@ -194,9 +202,9 @@ impl Database {
         runner::run(&self.inner, name, body)?.wait()
     }
 
-    /// Runs `body` like [`transact`](Database::transact), but returns as soon as its locks are
-    /// free; the value cannot be seen before it is durable. This thread can go on with other
-    /// transactions meanwhile, which is how few threads keep many commits in flight.
+    /// Runs `body` like [`transact`](Database::transact), but returns as soon as the locks are
+    /// released. The value becomes available only when it is durable. Meanwhile the thread can run
+    /// other transactions, so a few threads can keep many commits in flight.
     ///
     /// Transactions submitted by one thread take effect in that order. Dropping the [`Pending`]
     /// does not undo the transaction.
@@ -214,10 +222,11 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As for [`transact`](Database::transact), with two exceptions: a failure of the log shows on
-    /// the [`Pending`]; and so does an error, the conflict of the last attempt and a panic among
-    /// them, if the closure has read what is not durable yet, for it may tell of that. Such a
-    /// `Pending` is ready after the next flush, like a commit's.
+    /// As for [`transact`](Database::transact), with two exceptions. The [`Pending`] reports a
+    /// failure of the log. It also reports an error of the closure, including the conflict of the
+    /// last attempt and a panic, if the closure has read something that is not durable yet, since
+    /// the error may reveal it. Such a `Pending` is ready after the next flush, like that of a
+    /// commit.
     pub fn submit<T>(
         &self,
         name: &'static str,
@@ -228,12 +237,12 @@ impl Database {
         Ok(pending)
     }
 
-    /// Waits until every transaction that was committed before this call is durable: the end of the
-    /// loss window of [`CommitMode::Lazy`](crate::CommitMode::Lazy). Without that mode nobody who
-    /// awaits results needs it.
+    /// Waits until every transaction that was committed before this call is durable, which ends the
+    /// loss window of [`CommitMode::Lazy`](crate::CommitMode::Lazy). Without that mode, a caller
+    /// that waits for results does not need it.
     ///
     /// # Errors
-    /// [`Error::OutcomeUnknown`] if the log has failed: the last of them may be lost.
+    /// [`Error::OutcomeUnknown`] if the log has failed: the last transactions may be lost.
     pub fn sync(&self) -> Result<()> {
         self.inner.check_process()?;
         let log = self.inner.engine.log();
@@ -241,25 +250,25 @@ impl Database {
     }
 
     /// Begins a transaction that the caller ends: with [`commit`](Transaction::commit),
-    /// [`commit_pipelined`](Transaction::commit_pipelined) or
-    /// [`rollback`](Transaction::rollback). Dropping it rolls it back. Conflicts are the caller's
-    /// to retry: see [`Error::is_retryable`].
+    /// [`commit_pipelined`](Transaction::commit_pipelined) or [`rollback`](Transaction::rollback).
+    /// Dropping it rolls it back. The caller retries after conflicts: see [`Error::is_retryable`].
     ///
-    /// If it cannot begin, its first use says why: [`Error::Closed`], or
-    /// [`Error::TooManyTransactions`] when 65,000 run at once.
+    /// If the transaction cannot begin, its first operation reports the reason: [`Error::Closed`],
+    /// or [`Error::TooManyTransactions`] when 65,000 run at once.
     pub fn begin(&self) -> Transaction {
         Transaction::begin(&self.inner, Kind::NONE)
     }
 
-    /// [`begin`](Database::begin) of a transaction of type `name`: statistics count it, and errors
-    /// and reports name it, as those of [`transact`](Database::transact).
+    /// Begins a transaction of type `name` like [`begin`](Database::begin). Statistics count it
+    /// under the type, and errors and reports name it, as for [`transact`](Database::transact).
     pub fn begin_as(&self, name: &'static str) -> Transaction {
         let is_own = self.inner.check_process().is_ok();
         let kind = if is_own { self.inner.statistics.kind(name) } else { Kind::NONE };
         Transaction::begin(&self.inner, kind)
     }
 
-    /// Counters of the engine, and of each type of transaction, since the database was opened.
+    /// Returns the counters of the engine, and of each type of transaction, since the database was
+    /// opened.
     pub fn stats(&self) -> Stats {
         Stats {
             engine: self.inner.engine.stats(),
@@ -269,11 +278,12 @@ impl Database {
         }
     }
 
-    /// Lock waits by table and by type of transaction, the hottest keys, and the last deadlocks,
-    /// since the database was opened. They are kept in memory, and gone when it is closed.
+    /// Returns lock waits by table and by type of transaction, the hottest keys, and the last
+    /// deadlocks since the database was opened. They are kept in memory and discarded when the
+    /// database is closed.
     ///
-    /// Nothing is counted for a lock that is granted at once. A wait is counted when its
-    /// transaction has ended.
+    /// A lock that is granted at once is not counted. A wait is counted when its transaction has
+    /// ended.
     ///
     /// ```
     /// use std::time::Duration;
@@ -299,9 +309,10 @@ impl Database {
         self.inner.engine.lock_waits()
     }
 
-    /// How long transactions of each type held their locks and how long their results then waited
-    /// for the log, since the database was opened. One transaction of 16 is timed, or as
-    /// [`Options::time_one_in`] says; one whose result was never looked at is not counted.
+    /// Returns, for each type of transaction, how long transactions held their locks and how long
+    /// their results then waited for the log, since the database was opened. One transaction in 16
+    /// is timed, or the share set with [`Options::time_one_in`]; a transaction whose result was
+    /// never retrieved is not counted.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -319,25 +330,24 @@ impl Database {
         if is_own { self.inner.statistics.timings() } else { Vec::new() }
     }
 
-    /// Counters of each type of transaction, by name.
+    /// Returns the counters of each type of transaction, by name.
     pub fn type_stats(&self) -> Vec<TypeStats> {
         let is_own = self.inner.check_process().is_ok();
         if is_own { self.inner.statistics.types() } else { Vec::new() }
     }
 
-    /// What opening this database found and did.
+    /// Returns the report of the recovery at opening.
     pub fn recovery(&self) -> &RecoveryReport {
         self.inner.engine.recovery()
     }
 
-    /// Writes a checkpoint now: recovery after a crash starts about here, and log before it is
-    /// recycled. Checkpoints happen by themselves; this is for those who want one at a time of
-    /// their choice.
+    /// Writes a checkpoint now. Recovery after a crash then starts roughly here, and earlier log is
+    /// recycled. Checkpoints are also written automatically; use this call to choose the time.
     ///
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::LogFull`] if the log has no room for
-    /// the checkpoint's own records: it may be tried again. [`Error::Poisoned`] if a write failed,
-    /// now or before; [`Error::Closed`].
+    /// the checkpoint's own records: the call may be repeated. [`Error::Poisoned`] if a write
+    /// failed, now or before; [`Error::Closed`].
     pub fn checkpoint(&self) -> Result<()> {
         self.inner.engine.checkpoint()
     }
@@ -345,20 +355,20 @@ impl Database {
     /// Copies the database to the directory `to`, which must be absent or empty, while it is in
     /// use. The copy holds every transaction acknowledged before the call, and opens as a database.
     ///
-    /// None of the log is recycled until the copy ends: what is written meanwhile has to fit in the
-    /// [log's capacity](Options::log_capacity), or writers get [`Error::LogFull`].
+    /// No log is recycled until the copy ends: everything written meanwhile must fit in the [log's
+    /// capacity](Options::log_capacity), or writers fail with [`Error::LogFull`].
     ///
     /// # Errors
-    /// - [`Error::BackupIntoItself`] if `to` is the database's own directory or lies below it, by
-    ///   whatever name;
-    /// - [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` has
-    ///   contents, be it an empty directory;
-    /// - [`Error::AlreadyOpen`] if another backup writes there;
+    /// - [`Error::BackupIntoItself`] if `to` is the database's own directory or lies below it,
+    ///   under any name;
+    /// - [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` is not
+    ///   empty, even if it only contains an empty directory;
+    /// - [`Error::AlreadyOpen`] if another backup writes to `to`;
     /// - [`Error::DiskFull`], [`Error::Io`], [`Error::NotADatabase`] (`to` is a file), and
     ///   [`Error::CorruptPage`] or [`Error::Corrupt`] for a page that cannot be read whole;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     ///
-    /// A copy that failed is incomplete, and no opening takes it for a database: remove it.
+    /// A failed copy is incomplete and is not accepted as a database: remove it.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<()> {
         self.inner.check_process()?;
         if let Some(directory) = &self.inner.directory
@@ -380,14 +390,14 @@ impl Database {
     /// Checks every page, tree and free-space map while the database is in use.
     ///
     /// # Errors
-    /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`]; [`Error::Io`] for what
-    /// cannot be read; [`Error::LockTimeout`] if a lock on a whole table is held for longer than
-    /// [`Options::lock_wait_limit`]; [`Error::Closed`], [`Error::Poisoned`].
+    /// The first damage found: [`Error::Corrupt`] or [`Error::CorruptPage`]; [`Error::Io`] for a
+    /// page that cannot be read; [`Error::LockTimeout`] if a lock on a whole table is held for
+    /// longer than [`Options::lock_wait_limit`]; [`Error::Closed`], [`Error::Poisoned`].
     pub fn verify(&self) -> Result<VerifyReport> {
         self.inner.engine.verify()
     }
 
-    /// Whether the database takes work.
+    /// Reports whether the database accepts work.
     ///
     /// # Errors
     /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close,
@@ -396,30 +406,30 @@ impl Database {
         self.inner.engine.health()
     }
 
-    /// Ends the database in good order, so that the next opening has nothing to recover. Every
-    /// handle gives [`Error::Closed`] from then on.
+    /// Closes the database cleanly, so that the next opening has nothing to recover. From then on,
+    /// every handle returns [`Error::Closed`].
     ///
-    /// End your transactions first: those that are still open do not take place, and are left for
-    /// the next opening to undo. Until the last of them is dropped, and until a backup or check
-    /// under way has ended, the directory stays locked: this call waits up to a second for that. A
-    /// commit that was requested before is made durable, and its [`Pending`] stays good.
+    /// End all transactions first: those that are still open do not take effect, and the next
+    /// opening undoes them. The directory stays locked until the last of them is dropped and
+    /// running backups and checks have ended; this call waits up to a second for that. A commit
+    /// that was requested before is made durable, and its [`Pending`] remains valid.
     ///
-    /// A second call waits for the first and gives the same result; but after
-    /// [`Error::StillInUse`] it waits again, and is `Ok` once the others have ended. Dropping the
-    /// last handle closes without that wait.
+    /// A second call waits for the first and returns the same result; but after
+    /// [`Error::StillInUse`] it waits again, and returns `Ok` once the others have ended. Dropping
+    /// the last handle closes without that wait.
     ///
     /// # Errors
-    /// It is closed all the same, and nothing acknowledged is lost:
-    /// - [`Error::StillInUse`] if transactions, backups or checks are still under way after a
-    ///   second. The database was closed in order; a new opening is refused until they have ended;
-    /// - what kept it from closing in order, [`Error::Poisoned`], [`Error::Io`],
+    /// The database is closed in any case, and nothing acknowledged is lost:
+    /// - [`Error::StillInUse`] if transactions, backups or checks are still running after a second.
+    ///   The database was closed cleanly; a new opening is refused until they have ended;
+    /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::Io`],
     ///   [`Error::DiskFull`] or [`Error::LogFull`]: the next opening recovers.
     pub fn close(&self) -> Result<()> {
         self.inner.engine.close()?;
         self.inner.engine.wait_for_users(Instant::now() + CLOSE_WAIT)
     }
 
-    /// The directory.
+    /// Returns the path of the database's directory.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }

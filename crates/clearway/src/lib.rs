@@ -1,5 +1,5 @@
-//! Clearway: a durable, serializable, embeddable transaction engine whose transactions do not
-//! stop for each other's log flushes.
+//! Clearway: a durable, serializable, embeddable transaction engine whose transactions do not wait
+//! for each other's log flushes.
 //!
 //! A database is a directory. It holds tables: ordered byte keys and byte values. Any number of
 //! threads read and write them in transactions, and every transaction is serializable and durable
@@ -44,15 +44,16 @@
 //!   level.
 //! - **Durable.** A value leaves [`transact`](Database::transact), [`Pending::wait`] or `.await`
 //!   only when the log is on disk up to its own commit record *and* up to the commit record of
-//!   everyone whose work it read. What was acknowledged survives a crash of the process, of the
-//!   machine, and of the recovery itself; of what was not acknowledged, all or nothing.
-//! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged. The
-//!   results under way fail with [`Error::OutcomeUnknown`], everything after with
-//!   [`Error::Poisoned`], and opening the database again recovers it. A sync is never retried.
-//! - **Checked.** Pages, log records and the superblock carry checksums that include where they
-//!   belong; damage is an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong answer.
-//!   Two kinds go unnoticed: a stale copy of a whole page, which a device leaves that loses writes,
-//!   and damage to the very end of a log that was not closed (README, "Guarantees").
+//!   every transaction whose work it read. An acknowledged transaction survives a crash of the
+//!   process, of the machine, and of recovery itself. An unacknowledged transaction takes effect
+//!   completely or not at all.
+//! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged.
+//!   Pending results fail with [`Error::OutcomeUnknown`], later calls with [`Error::Poisoned`], and
+//!   opening the database again recovers it. A sync is never retried.
+//! - **Checked.** Pages, log records and the superblock carry checksums that include their
+//!   location; damage causes an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong
+//!   result. Two kinds of damage go unnoticed: a stale copy of a whole page, left by a device that
+//!   loses writes, and damage to the very end of a log that was not closed (README, "Guarantees").
 //!
 //! # Locks
 //! Locks are taken on keys and on the gaps between them, separately. A mode is a pair of a key
@@ -79,53 +80,55 @@
 //! | [`scan_for_update`](Transaction::scan_for_update) | X | S |
 //! | … with [`skip_locked`](Scan::skip_locked), of what it returns | X | N |
 //!
-//! An insert looks whether the gap it goes into is free, and does not keep it: inserts into one
-//! gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables, and
-//! the database above them, are locked by intention counters that transactions of different kinds
+//! An insert checks that the gap it goes into is free, but does not keep it locked: inserts into
+//! one gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables,
+//! and the database above them, are locked with intention counters, which compatible transactions
 //! share without a queue.
 //!
-//! Whoever reads or writes most of a table may lock it as a whole instead of each key:
+//! A transaction that reads or writes most of a table may lock it as a whole instead of each key:
 //! [`lock_table`](Transaction::lock_table), and for all tables
-//! [`lock_database`](Transaction::lock_database). [`Options::escalate_after`] does that by itself
-//! for transactions that hold many locks on one table.
+//! [`lock_database`](Transaction::lock_database). [`Options::escalate_after`] does this
+//! automatically for transactions that hold many locks on one table.
 //!
-//! All locks are kept until commit and released **before** the commit is flushed; whoever takes
-//! one over is told the commit's position in the log and is not acknowledged before it is durable.
+//! All locks are kept until commit and released **before** the commit is flushed; a transaction
+//! that acquires one of them receives the commit's position in the log and is not acknowledged
+//! before the log is durable up to there.
 //!
 //! # Deadlocks
-//! Every deadlock is found, while its members wait, by each waiter for itself: the one who finds
-//! that it waits for itself is rolled back with [`Error::Deadlock`].
+//! Every deadlock is found while its members wait. Each waiter searches for a cycle through itself;
+//! a waiter that finds one is rolled back with [`Error::Deadlock`].
 //! [`transact`](Database::transact) and [`submit`](Database::submit) run the closure again after a
-//! short random pause, up to [`Options::attempts`] times; interactive transactions leave that to
-//! their owner. Reading with [`get_for_update`](Transaction::get_for_update) what will be written
-//! avoids most of them. Waiting has no limit unless [`Options::lock_wait_limit`] or
-//! [`Transaction::lock_wait`] sets one; a wait that exceeds it is [`Error::LockTimeout`], which is
-//! returned to the caller and not tried again, as that would multiply the limit.
+//! short random pause, up to [`Options::attempts`] times; the owner of an interactive transaction
+//! does so itself. Reading a key that will be written with
+//! [`get_for_update`](Transaction::get_for_update) avoids most deadlocks. Waiting has no limit
+//! unless [`Options::lock_wait_limit`] or [`Transaction::lock_wait`] sets one; a wait that exceeds
+//! it fails with [`Error::LockTimeout`], which is returned to the caller without a retry, since
+//! retries would multiply the limit.
 //!
-//! The error names each member, what it had and what it waited for; see
-//! [finding hot rows](#finding-hot-rows).
+//! The error names each member, the lock it held and the lock it waited for; see [finding hot
+//! rows](#finding-hot-rows).
 //!
 //! # Not waiting
-//! One call can be told to wait otherwise than the rest:
-//! [`get_for_update_with`](Transaction::get_for_update_with) and
-//! [`waiting`](Transaction::waiting) take a [`LockWait`]. [`Scan::skip_locked`] passes over what
-//! others have locked: workers that claim jobs from one table never wait for each other, and none
-//! gets a job twice. `examples/job_queue.rs` shows it.
+//! A single call can have a different wait limit:
+//! [`get_for_update_with`](Transaction::get_for_update_with) and [`waiting`](Transaction::waiting)
+//! take a [`LockWait`]. [`Scan::skip_locked`] passes over entries that other transactions have
+//! locked: workers that take jobs from one table never wait for each other, and no job is returned
+//! twice. `examples/job_queue.rs` shows it.
 //!
 //! # Finding hot rows
-//! [`Database::lock_waits`], also a part of [`Database::stats`], tells for each table and each
-//! type of transaction how many waits for locks there were and how long, up to 64 keys that were
-//! waited for most often, and the last 16 deadlocks: who had what, in which mode, and waited for
-//! what. The type is the name given to [`transact`](Database::transact),
-//! [`submit`](Database::submit) or [`begin_as`](Database::begin_as). Only who waits is counted, so
-//! it is always on. Errors say the same of a single case: [`Error::Deadlock`],
-//! [`Error::LockTimeout`] and [`Error::WouldBlock`] name the key, the mode, and the transactions
-//! in the way. (A name is a diagnosis: the key may be one that somebody has not committed yet.)
+//! [`Database::lock_waits`], also a part of [`Database::stats`], reports for each table and each
+//! type of transaction the number and length of lock waits, the up to 64 keys with the most waits,
+//! and the last 16 deadlocks: each member, the lock it held, its mode, and the lock it waited for.
+//! The type is the name given to [`transact`](Database::transact), [`submit`](Database::submit) or
+//! [`begin_as`](Database::begin_as). Only waits are counted, so the counters are always on. Errors
+//! give the same information for a single case: [`Error::Deadlock`], [`Error::LockTimeout`] and
+//! [`Error::WouldBlock`] name the key, the mode, and the transactions that hold the lock. (The key
+//! is named for diagnosis only: it may not be committed yet.)
 //!
 //! # Where the time goes
 //! [`Database::timings`], also a part of [`Database::stats`], has three histograms for each type of
-//! transaction: how long it held its locks, how long its result then waited for the log, and both
-//! together. Without early release the third is what the first would be. One transaction of 16 is
+//! transaction: how long it held its locks, how long its result then waited for the log, and the
+//! sum of both. Without early release, locks would be held for the sum. One transaction in 16 is
 //! timed ([`Options::time_one_in`]).
 //!
 //! # Limits
@@ -138,21 +141,21 @@
 //! | one process | a directory is open in one process at a time; [forks](Database#after-a-fork) |
 //!
 //! # Sizing
-//! - [`Options::cache_size`]: what is read often should fit. A database far larger works; memory
-//!   stays within the cache, a tenth on top, and some 64 MiB.
+//! - [`Options::cache_size`]: should hold what is read often. The database may be far larger;
+//!   memory stays within the cache size plus a tenth plus about 64 MiB.
 //! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
-//!   an open transaction could still need for its rollback cannot be recycled. When it is full,
-//!   [`Error::LogFull`] names the transaction that keeps it.
-//! - A lock takes some 64 bytes while it is held: scans of millions of rows are better done in
-//!   parts, or under a [lock on the table](Transaction::lock_table), which takes none on its keys.
-//! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least; blocking
-//!   threads share flushes too, but each commit wakes a thread.
+//!   an open transaction could still need for its rollback cannot be recycled. When the log is
+//!   full, [`Error::LogFull`] names the transaction that prevents recycling.
+//! - A lock takes some 64 bytes while it is held: scan millions of rows in parts, or under a [lock
+//!   on the table](Transaction::lock_table), which takes none on its keys.
+//! - Commits: many [`submit`](Database::submit)s in flight on few threads are cheapest; blocking
+//!   threads share flushes, too, but each commit wakes a thread.
 //!
 //! # Waiting and async
 //! [`Pending`] is a `Future` and needs no particular runtime. Operations inside a transaction block
 //! the thread while they wait for a lock or a page; from async code, call them where blocking is
-//! allowed. A [`Pipeline`] is such a place: its agents run the closures, its [`Ticket`]s are
-//! `Future`s, and thousands of clients cost no thread each.
+//! allowed. A [`Pipeline`] provides such threads: its agents run the closures, its [`Ticket`]s are
+//! `Future`s, and thousands of clients need no threads of their own.
 
 mod database;
 mod options;
@@ -193,7 +196,7 @@ pub use table::Table;
 pub use timings::TypeTimings;
 pub use transaction::Transaction;
 
-/// The README's example is compiled like every other; the one above, which is run, is its twin.
+/// Compiles the README's example. The example above is the same and is also run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

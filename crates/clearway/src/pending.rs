@@ -1,9 +1,9 @@
-//! A result that is held back until it is durable.
+//! A result that is withheld until it is durable.
 //!
 //! Invariants:
-//! - H1. Neither a value nor an error leaves before the log is durable up to `ack`: an error, too,
-//!   may tell what was read ("the key is there").
-//! - H2. Under [`CommitMode::Lazy`](crate::CommitMode) `ack` is zero, and nothing is held back.
+//! - H1. Neither a value nor an error is delivered before the log is durable up to `ack`: an error,
+//!   too, may reveal what was read ("the key is there").
+//! - H2. Under [`CommitMode::Lazy`](crate::CommitMode) `ack` is zero, and nothing is withheld.
 
 use std::{
     future::Future,
@@ -19,11 +19,11 @@ use clearway_txn::Committed;
 
 use crate::{statistics::Shard, timings::Timed};
 
-/// The value of a committed transaction, which nobody can read before a crash can no longer take
-/// the transaction back; or the error with which its closure ended, as soon as it may be told.
+/// The value of a committed transaction, which becomes available once the transaction is durable;
+/// or the error with which its closure ended, as soon as it may be delivered.
 ///
-/// Wait for it with [`wait`](Pending::wait), or `.await` it, or look now and then with
-/// [`try_take`](Pending::try_take). Dropping it gives up the value, not the transaction.
+/// Wait for it with [`wait`](Pending::wait), `.await` it, or poll it with
+/// [`try_take`](Pending::try_take). Dropping it discards the value, not the transaction.
 ///
 /// ```
 /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -35,20 +35,22 @@ use crate::{statistics::Shard, timings::Timed};
 /// ```
 #[must_use = "the transaction's outcome is known only from its Pending"]
 pub struct Pending<T> {
-    /// `None` once it was handed out.
+    /// The outcome; `None` once it was delivered.
     outcome: Option<Result<T, Box<Error>>>,
-    /// What must be durable first: the commit record, and every tag the transaction met.
+    /// The LSN up to which the log must be durable first: the end of the commit record, and every
+    /// tag the transaction met.
     ack: Lsn,
-    /// Whether the transaction wrote: if it did not and the log fails, its outcome is known, and
-    /// yet what it read may be taken back.
+    /// Whether the transaction wrote: if it did not and the log fails, its outcome is known,
+    /// although what it read may be lost.
     wrote: bool,
-    /// Told with the result, if the transaction is one that is timed.
+    /// The timing, recorded when the result is delivered, if the transaction is timed.
     timed: Option<Box<Timed>>,
-    /// Reaches the log by a reference count that few threads share.
+    /// Provides access to the log through a reference count that few threads share.
     shard: Arc<Shard>,
 }
 
-/// Nothing in it is pinned, whatever `T` is: `poll` moves the value out and borrows it never.
+/// No field is pinned structurally, whatever `T` is: `poll` moves the value out and never borrows
+/// it.
 impl<T> Unpin for Pending<T> {}
 
 impl<T> Pending<T> {
@@ -63,8 +65,8 @@ impl<T> Pending<T> {
         Pending { outcome: Some(Ok(value)), ack, wrote, timed, shard }
     }
 
-    /// The error of a transaction that was rolled back and had read what is in the log before
-    /// `seen`.
+    /// Creates the result of a transaction that was rolled back with an error and had read what is
+    /// in the log before `seen`.
     #[cold]
     pub(crate) fn failed(error: Error, seen: Lsn, shard: Arc<Shard>) -> Pending<T> {
         let outcome = Some(Err(Box::new(error)));
@@ -84,33 +86,34 @@ impl<T> Pending<T> {
         self.shard.log().durable() >= self.ack
     }
 
-    /// Whether [`wait`](Pending::wait) would return at once: with the value, or with the error of
-    /// a log that failed.
+    /// Whether [`wait`](Pending::wait) would return at once: with the value, or with the error of a
+    /// failed log.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.is_durable() || self.failure().is_some() || self.shard.check_process().is_err()
     }
 
-    /// As [`is_ready`](Pending::is_ready); if it is not, the waker is called when it is.
+    /// Like [`is_ready`](Pending::is_ready), but if the result is not ready, calls the waker when
+    /// it becomes ready.
     pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> bool {
         self.is_durable() || self.shard.log().poll_durable(self.ack, cx).is_ready()
     }
 
-    /// The failure of the log, if it has failed. A log that was closed has not: all that stands in
-    /// it becomes durable.
+    /// Returns the failure of the log, if it has failed. A closed log has not failed: all its
+    /// contents become durable.
     fn failure(&self) -> Option<Error> {
         self.shard.log().health().err().filter(|error| !matches!(error, Error::Closed))
     }
 
-    /// Waits until the transaction is durable and gives its value.
+    /// Waits until the transaction is durable and returns its value.
     ///
     /// # Errors
-    /// What the closure returned, if it was rolled back. [`Error::OutcomeUnknown`] if the log
-    /// failed first: whether the transaction took place is known after the database is opened
-    /// again. [`Error::Poisoned`] in the same case if the transaction only read.
+    /// The error of the closure, if the transaction was rolled back. [`Error::OutcomeUnknown`] if
+    /// the log failed first: whether the transaction took effect is known after the database is
+    /// opened again. [`Error::Poisoned`] in the same case if the transaction only read.
     ///
     /// # Panics
-    /// If the value was taken already.
+    /// If the value was already taken.
     pub fn wait(mut self) -> Result<T> {
         self.shard.check_process()?;
         if !self.is_durable() {
@@ -120,9 +123,10 @@ impl<T> Pending<T> {
     }
 
     /// Waits until the outcome is known, but no longer than until `deadline`. Returns whether it is
-    /// known, as [`is_ready`](Pending::is_ready) does; [`wait`](Pending::wait) gives it then.
+    /// known, as [`is_ready`](Pending::is_ready) does; [`wait`](Pending::wait) then returns it at
+    /// once.
     ///
-    /// Unlike `wait` it leaves the writing of the log to others, so that it can return in time.
+    /// Unlike `wait`, this call never writes the log itself, so that it can return in time.
     pub fn wait_until(&self, deadline: Instant) -> bool {
         if self.shard.check_process().is_err() {
             return true;
@@ -139,7 +143,7 @@ impl<T> Pending<T> {
         true
     }
 
-    /// The outcome if it is known by now, else `None`; `None` too after it was taken.
+    /// Returns the outcome if it is known and was not taken yet, and `None` otherwise.
     ///
     /// # Errors
     /// Those of [`wait`](Pending::wait).
@@ -153,7 +157,8 @@ impl<T> Pending<T> {
             return Some(self.take());
         }
         let failure = self.failure()?;
-        // Failing and becoming durable can race: a commit that made it is not reported as lost.
+        // The log's failure can race with the commit becoming durable: a durable commit is not
+        // reported as lost.
         if self.is_durable() {
             return Some(self.take());
         }
@@ -164,13 +169,13 @@ impl<T> Pending<T> {
     #[inline]
     fn take(&mut self) -> Result<T> {
         if let Some(timed) = self.timed.take() {
-            self.shard.timings().told(&timed);
+            self.shard.timings().delivered(&timed);
         }
         let outcome = self.outcome.take().expect("the outcome of a Pending is taken once");
         outcome.map_err(|error| *error)
     }
 
-    /// What a failed log means for this transaction.
+    /// Translates the failure of the log for this transaction.
     fn explain(&self, error: Error) -> Error {
         match (self.wrote, error) {
             (true, Error::Poisoned { cause }) => Error::OutcomeUnknown { cause },
@@ -213,7 +218,7 @@ mod tests {
     use super::*;
     use crate::{CommitMode, statistics::Statistics};
 
-    /// A commit in a log that takes a tenth of a second to write and was not asked to yet.
+    /// A commit in a log that takes a tenth of a second to write, before any flush was requested.
     fn commit() -> (Arc<Log>, Pending<()>) {
         let disk = Arc::new(DelayedDisk::new(MemoryDisk::new(), Duration::from_millis(100)));
         let log = Log::start(disk, LogOptions::default(), Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();

@@ -5,9 +5,9 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// A range of keys.
 ///
 /// Implemented for all standard ranges (`a..b`, `a..=b`, `a..`, `..b`, `..=b`, `..`) and pairs of
-/// [`Bound`]s over anything that is bytes (`&[u8]`, `b"literal"`, `Vec<u8>`, `&str`, arrays), and
-/// by [`prefix`]. It stands where `RangeBounds` would, so that `..` needs no type annotation.
-/// An empty or reversed range holds no keys.
+/// [`Bound`]s over any type that converts to bytes (`&[u8]`, `b"literal"`, `Vec<u8>`, `&str`,
+/// arrays), and by [`prefix`]. It takes the place of `RangeBounds`, so that `..` needs no type
+/// annotation. An empty or reversed range holds no keys.
 ///
 /// ```
 /// use clearway::{KeyRange, prefix};
@@ -18,7 +18,7 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 /// assert_eq!(prefix("ab").bounds(), (Included(b"ab".to_vec()), Excluded(b"ac".to_vec())));
 /// ```
 pub trait KeyRange {
-    /// The lower and the upper bound.
+    /// Returns the lower and the upper bound.
     fn bounds(&self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>);
 }
 
@@ -72,15 +72,16 @@ impl<K: AsRef<[u8]>, L: AsRef<[u8]>> KeyRange for (Bound<K>, Bound<L>) {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Prefix(Vec<u8>);
 
-/// All keys that begin with `bytes`.
+/// Returns the range of all keys that begin with `bytes`.
 pub fn prefix(bytes: impl AsRef<[u8]>) -> Prefix {
     Prefix(bytes.as_ref().to_vec())
 }
 
 impl KeyRange for Prefix {
     fn bounds(&self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
-        // The first key after all with the prefix: the last byte that can be raised is, and what
-        // follows it falls away. If none can (all 0xFF, or empty), nothing follows.
+        // Compute the first key after all keys with the prefix: increment the last byte that is not
+        // 0xFF and drop what follows it. If there is no such byte (all 0xFF, or empty), the range
+        // has no upper bound.
         let raised = self.0.iter().rposition(|&byte| byte != u8::MAX);
         let upper = raised.map_or(Bound::Unbounded, |at| {
             let mut key = self.0[..=at].to_vec();

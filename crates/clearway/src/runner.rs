@@ -1,14 +1,14 @@
-//! Runs a closure as a transaction: again after a lost conflict, contained if it panics.
+//! Runs a closure as a transaction: retries it after a lost conflict, and contains its panics.
 //!
-//! Each attempt takes along what the one before has lost with: its standing, so that a victim of
-//! deadlocks is not the victim of the next one, and gets through after a bounded number of attempts
-//! (see `crates/lock/src/victims.rs`); the locks it needed, which it takes in canonical order
-//! first; and what it has read, for which every later answer waits (see
+//! Each attempt inherits state from the previous, lost one: its priority, so that a victim of a
+//! deadlock is not the victim of the next one and succeeds after a bounded number of attempts (see
+//! `crates/lock/src/victims.rs`); the locks it needed, which it takes in canonical order first; and
+//! the LSN of what it has read, for which every later result waits (see
 //! `crates/txn/src/slot/again.rs`).
 //!
-//! Invariant: R1. What leaves `run`, a value or an error, rests on nothing that is not durable, or
-//! it is in a [`Pending`] that waits until it is. The exceptions are errors of an engine that has
-//! stopped: they tell nothing of what was read.
+//! Invariant: R1. A value or an error that leaves `run` depends only on durable data, or it is in a
+//! [`Pending`] that waits until the data are durable. The exceptions are errors of an engine that
+//! has stopped: they reveal nothing of what was read.
 
 use std::{
     any::Any,
@@ -28,20 +28,20 @@ use clearway_txn::{Kind, Lost};
 
 use crate::{Pending, Transaction, database::Inner, statistics::Count};
 
-/// The first retry waits up to this long; each further one up to twice as long as the one before.
+/// Upper bound on the pause before the first retry; the bound doubles with each further retry.
 const PAUSE_FIRST_US: u64 = 20;
-/// No pause is longer: 10 ms.
+/// Upper bound on any pause: 10 ms.
 const PAUSE_MAX_US: u64 = 10_000;
 
-/// How one attempt ended.
+/// The outcome of one attempt.
 enum Attempt<T> {
     Done(Pending<T>),
-    /// A conflict was lost, and there is another attempt.
+    /// The attempt lost a conflict, and there is another attempt.
     Lost(Lost),
     Failed(Error),
 }
 
-/// Runs `body` until it commits, fails or has lost too often.
+/// Runs `body` until it commits, fails or has lost too many conflicts.
 #[inline]
 pub(crate) fn run<T>(
     database: &Inner,
@@ -79,8 +79,8 @@ fn run_once<T>(
     {
         return settle(tx, last, Err(error));
     }
-    // The closure may leave its own captures half changed when it panics; that is between it and
-    // its caller, who gets the error. The transaction itself is only rolled back afterwards.
+    // A closure that panics may leave its captures half changed; its caller gets the error and must
+    // deal with that. The transaction itself is only rolled back afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
         Ok(result) => settle(tx, last, result),
         Err(panic) => {
@@ -99,7 +99,7 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
         (_, Some(conflict)) => conflict,
         (Err(error), None) => error,
     };
-    // A lock wait that was too long is the program's to judge: it has set the limit.
+    // The program handles a lock timeout, since it has set the limit.
     if !matches!(error, Error::Deadlock { .. }) {
         return ended(tx.fail(Count::Rollback, error));
     }
@@ -112,9 +112,9 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
     }
     let lost = tx.inner.take_lost();
     match tx.undo(Count::Retry) {
-        // What this attempt has read, the next one waits for (A5 of `slot/again.rs`).
+        // The next attempt waits for what this one has read (A5 of `slot/again.rs`).
         Ok(_) => Attempt::Lost(lost),
-        // A rollback that fails has stopped the engine: that is what the caller must know.
+        // A failed rollback stops the engine, so report that error to the caller.
         Err(failure) => Attempt::Failed(failure),
     }
 }
@@ -127,7 +127,7 @@ fn ended<T>(outcome: Result<Pending<T>>) -> Attempt<T> {
     }
 }
 
-/// Waits a random time before the next attempt, so that those who met in a deadlock do not meet
+/// Waits a random time before the next attempt, so that the members of a deadlock do not collide
 /// again.
 #[cold]
 fn pause(attempt: u32) {
@@ -135,17 +135,17 @@ fn pause(attempt: u32) {
     thread::sleep(Duration::from_micros(jitter() % (ceiling + 1)));
 }
 
-/// Numbers that differ between threads and calls; nothing more is asked of them.
+/// Returns numbers that differ between threads and calls; no other property is needed.
 fn jitter() -> u64 {
     static SEED: AtomicU64 = AtomicU64::new(0x9E37_79B9_7F4A_7C15);
-    // Relaxed: any order of the draws will do. (A step of SplitMix64.)
+    // Relaxed: any order of the draws is fine. (A step of SplitMix64.)
     let mut z = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
-/// The text of a panic.
+/// Returns the message of a panic.
 fn message_of(panic: &(dyn Any + Send)) -> String {
     if let Some(text) = panic.downcast_ref::<&str>() {
         (*text).to_owned()

@@ -1,7 +1,7 @@
 //! Reading a range of keys in order.
 //!
-//! Each step exists twice: one gives the entry away, in two vectors of its own, and one lends it
-//! from the cursor's buffers until the next step. They lock the same and can be mixed.
+//! Each step exists in two forms: one returns the entry in two new vectors, and one lends it from
+//! the cursor's buffers until the next step. Both take the same locks and can be mixed.
 
 use clearway_base::{Error, Result};
 use clearway_tree::{Direction, ReadIntent};
@@ -11,14 +11,14 @@ use crate::{KeyRange, Table, Transaction};
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
-/// A key and its value, on loan until the next step.
+/// A key and its value, borrowed until the next step.
 pub type EntryRef<'a> = (&'a [u8], &'a [u8]);
 
 /// A position in a key range that does not borrow its transaction, so that other operations can
 /// come between two steps. Made by [`Transaction::cursor`].
 ///
-/// The keys passed, and the gaps between them, stay locked until the transaction ends: whoever
-/// scans again sees the same.
+/// The keys passed, and the gaps between them, stay locked until the transaction ends: a second
+/// scan of the transaction sees the same entries.
 pub struct Cursor {
     inner: clearway_txn::Cursor,
 }
@@ -36,19 +36,19 @@ impl Cursor {
         Ok(Cursor { inner: tx.note(opened)? })
     }
 
-    /// The next entry, or `None` at the end of the range.
+    /// Returns the next entry, or `None` at the end of the range.
     ///
     /// # Errors
-    /// [`Error::TransactionEnded`] if `tx` is not the transaction that made the cursor; those of
-    /// every read, [`Error::Deadlock`] and [`Error::LockTimeout`] among them.
+    /// [`Error::TransactionEnded`] if `tx` is not the transaction that made the cursor; the errors
+    /// of every read, including [`Error::Deadlock`] and [`Error::LockTimeout`].
     pub fn next(&mut self, tx: &mut Transaction) -> Result<Option<Entry>> {
         let step = self.inner.next(&mut tx.inner);
         tx.note(step)
     }
 
-    /// As [`next`](Cursor::next), but the entry is lent: it stays in the cursor's memory, which
-    /// the next step uses again, so that a long scan allocates nothing for its entries. It borrows
-    /// the cursor and not the transaction, which can write meanwhile.
+    /// Like [`next`](Cursor::next), but borrows the entry from the cursor's buffers, which the next
+    /// step reuses, so that a long scan allocates nothing for its entries. The entry borrows the
+    /// cursor and not the transaction, which can write meanwhile.
     ///
     /// ```
     /// use clearway::Direction;
@@ -70,7 +70,7 @@ impl Cursor {
     /// ```
     ///
     /// # Errors
-    /// Those of `next`.
+    /// The errors of `next`.
     #[inline]
     pub fn next_ref(&mut self, tx: &mut Transaction) -> Result<Option<EntryRef<'_>>> {
         let found = self.advance(tx)?;
@@ -89,16 +89,16 @@ impl Cursor {
 /// error.
 ///
 /// # Errors of the iterator
-/// Adaptors such as `flatten`, and loops, can swallow an error, and the entries behind it are
-/// missing from what they make. So an error that the *iterator* yields marks the transaction: its
-/// commit is refused with that error, and [`transact`](crate::Database::transact) returns it,
+/// Adaptors such as `flatten`, and loops, can swallow an error, so that the entries after it are
+/// missing from their result. Therefore an error that the *iterator* yields marks the transaction:
+/// its commit is refused with that error, and [`transact`](crate::Database::transact) returns it,
 /// unless the program
 /// - rolls back to a [savepoint](Transaction::savepoint) that was set before the error, or
 /// - takes the error with [`Transaction::acknowledge_error`].
 ///
 /// [`count`](Scan::count), [`last`](Scan::last), [`nth`](Scan::nth) and
-/// [`next_ref`](Scan::next_ref) are methods of the scan's own that return errors as a `Result`;
-/// these mark nothing.
+/// [`next_ref`](Scan::next_ref) are methods of the scan itself that return errors as a `Result`;
+/// such an error does not mark the transaction.
 ///
 /// ```
 /// use clearway::{Error, LockWait};
@@ -130,27 +130,29 @@ impl<'tx> Scan<'tx> {
         Scan { tx, state: cursor.map_or_else(State::Failed, State::Open) }
     }
 
-    /// From here on, passes over the entries that another transaction has locked, instead of
-    /// waiting for them, and locks the entries it returns and nothing else. Meant for
-    /// [`scan_for_update`](Transaction::scan_for_update): workers that claim jobs from one table.
+    /// From here on, passes over entries that another transaction has locked instead of waiting for
+    /// them, and locks only the entries it returns. Intended for
+    /// [`scan_for_update`](Transaction::scan_for_update) and workers that take jobs from one table.
     ///
-    /// What holds:
-    /// - *Returned once.* An entry is returned only with its key's lock, and keeps it until the
-    ///   transaction ends. Of several transactions that scan at the same time, one gets it.
-    /// - *Never lost.* An entry that was passed over is not changed by that: when the lock's holder
-    ///   rolls back, or leaves it there, a later scan returns it.
-    /// - *No wait* for an entry; only the table's own lock is waited for, which nobody keeps from
-    ///   anybody but a drop of the table.
-    /// - *Durable.* What was returned is, as always, durable before this transaction is
-    ///   acknowledged, and so are the deletions because of which an entry was not there.
+    /// Guarantees:
+    /// - *Returned once.* An entry is returned only with its key locked, and the lock is kept until
+    ///   the transaction ends. If several transactions scan at the same time, only one of them gets
+    ///   the entry.
+    /// - *Never lost.* Passing over an entry does not change it: if the lock's holder rolls back,
+    ///   or keeps the entry, a later scan returns it.
+    /// - *No wait* for an entry; the scan waits only for the table's own lock, which only a drop of
+    ///   the table withholds.
+    /// - *Durable.* As always, everything that was returned is durable before this transaction is
+    ///   acknowledged, and so are the deletions because of which an entry was missing.
     ///
-    /// What does not hold, by design: serializability for what was passed over. Gaps, and entries
-    /// that are passed over or deleted, are **not** locked: entries may appear before the place
-    /// where the scan is, and a second scan may find more or less than the first. That nothing was
-    /// returned does not say that the range is empty.
+    /// Not guaranteed, by design: serializability for entries that were passed over. Gaps, and
+    /// entries that are passed over or deleted, are **not** locked: entries may appear before the
+    /// scan's position, and a second scan may find more or fewer entries than the first. An empty
+    /// result does not mean that the range is empty.
     ///
     /// Locks: the key of each entry returned, exclusively (shared if it is a
-    /// [`scan`](Transaction::scan)); no gap. A lock that somebody waits for counts as taken.
+    /// [`scan`](Transaction::scan)); no gap. A lock for which another transaction waits counts as
+    /// taken.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -171,9 +173,9 @@ impl<'tx> Scan<'tx> {
         self
     }
 
-    /// The next entry, lent: it stays in the scan's memory, which the next step uses again, so
-    /// that a long scan allocates nothing for its entries. `None` at the end of the range, and
-    /// after an error. Steps of this kind and the iterator's can be mixed.
+    /// Returns the next entry, borrowed from the scan's buffers, which the next step reuses, so
+    /// that a long scan allocates nothing for its entries. Returns `None` at the end of the range,
+    /// and after an error. This method and the iterator can be mixed.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -191,7 +193,7 @@ impl<'tx> Scan<'tx> {
     /// ```
     ///
     /// # Errors
-    /// Those of every read, as the iterator's.
+    /// The errors of every read, as for the iterator.
     #[inline]
     pub fn next_ref(&mut self) -> Result<Option<EntryRef<'_>>> {
         let found = self.step(Cursor::advance, |found| *found)?;
@@ -201,7 +203,7 @@ impl<'tx> Scan<'tx> {
         })
     }
 
-    /// The number of entries that are left. Takes no memory for them.
+    /// Returns the number of remaining entries. Uses no memory for them.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -212,7 +214,7 @@ impl<'tx> Scan<'tx> {
     /// ```
     ///
     /// # Errors
-    /// Those of every read: the first that the scan meets.
+    /// The first error that the scan meets.
     pub fn count(mut self) -> Result<u64> {
         let mut count = 0;
         while self.next_ref()?.is_some() {
@@ -221,11 +223,11 @@ impl<'tx> Scan<'tx> {
         Ok(count)
     }
 
-    /// The last entry, or `None` if there is none left. Reads and locks all before it:
-    /// [`scan_descending`](Transaction::scan_descending) finds the same entry first.
+    /// Returns the last entry, or `None` if there is none left. Reads and locks all entries before
+    /// it; [`scan_descending`](Transaction::scan_descending) returns the same entry first.
     ///
     /// # Errors
-    /// Those of every read: the first that the scan meets.
+    /// The first error that the scan meets.
     pub fn last(mut self) -> Result<Option<Entry>> {
         let mut last: Option<Entry> = None;
         while let Some((key, value)) = self.next_ref()? {
@@ -238,10 +240,10 @@ impl<'tx> Scan<'tx> {
         Ok(last)
     }
 
-    /// Passes over `n` entries and returns the next one, or `None` if there are not as many.
+    /// Skips `n` entries and returns the next one, or `None` if there are fewer.
     ///
     /// # Errors
-    /// Those of every read: the first that the scan meets.
+    /// The first error that the scan meets.
     pub fn nth(&mut self, n: usize) -> Result<Option<Entry>> {
         for _ in 0..n {
             if self.next_ref()?.is_none() {
@@ -251,14 +253,15 @@ impl<'tx> Scan<'tx> {
         Ok(self.step(Cursor::next, Option::is_some)?.flatten())
     }
 
-    /// Takes a step with the cursor, and ends the scan unless it `goes_on`. `None` after the end.
+    /// Takes a step with the cursor, and ends the scan unless it `goes_on`. Returns `None` after
+    /// the end.
     #[inline]
     fn step<T>(
         &mut self,
         step: impl FnOnce(&mut Cursor, &mut Transaction) -> Result<T>,
         goes_on: impl FnOnce(&T) -> bool,
     ) -> Result<Option<T>> {
-        // The cursor stays where it is: it is large, and an entry may be on loan from it.
+        // Do not move the cursor: it is large, and an entry may be borrowed from it.
         if let State::Open(cursor) = &mut self.state {
             let found = step(cursor, self.tx);
             if !found.as_ref().is_ok_and(goes_on) {

@@ -1,14 +1,14 @@
 //! Counters by type of transaction, kept per thread and summed when read.
 //!
 //! Invariants:
-//! - T1. A type, once numbered by the engine, keeps its number as long as the database is open;
-//!   number 0 is shared by transactions without a type and by those past the `KINDS_MAX`th.
-//! - T2. A thread uses one shard for all it does; only when there are more threads than shards do
-//!   two threads share one. No word of a shard is written by every transaction of the database.
+//! - T1. Once the engine has numbered a type, the type keeps its number as long as the database is
+//!   open; number 0 is shared by transactions without a type and by those past the `KINDS_MAX`th.
+//! - T2. A thread always uses the same shard; two threads share one only if there are more threads
+//!   than shards. No word of a shard is written by every transaction of the database.
 //!
-//! A shard also carries what each [`Pending`](crate::Pending) needs, a handle on the log: the
-//! reference count of the log itself would be one cache line that every commit of every thread
-//! writes, the shard's is its thread's own.
+//! A shard also holds the handle of the log that each [`Pending`](crate::Pending) needs: every
+//! commit of every thread would write the cache line of the log's own reference count, whereas a
+//! shard's count belongs to one thread.
 
 use std::{cell::Cell, sync::Arc};
 
@@ -26,12 +26,12 @@ use crate::{
     timings::{Began, Countdown, Timings},
 };
 
-/// Shards, a power of two: more than a machine runs agent threads.
+/// Number of shards, a power of two: more than the agent threads of a machine.
 const SHARDS: usize = 64;
-/// Entries of a thread's memory of type numbers, a power of two.
+/// Entries of a thread's cache of type numbers, a power of two.
 const REMEMBERED: usize = 16;
 
-/// Everything a database counts about itself.
+/// All statistics of a database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stats {
@@ -39,9 +39,9 @@ pub struct Stats {
     pub engine: EngineStats,
     /// One entry for each type of transaction, by name.
     pub types: Vec<TypeStats>,
-    /// Lock waits by table and by type, the hottest keys, the last deadlocks.
+    /// Lock waits by table and by type, the hottest keys, and the last deadlocks.
     pub lock_waits: LockWaits,
-    /// Times that locks were held and results waited for the log, by type.
+    /// Times for which locks were held and results waited for the log, by type.
     pub timings: Vec<TypeTimings>,
 }
 
@@ -51,12 +51,12 @@ pub struct Stats {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TypeStats {
-    /// The type. Empty: transactions that were begun without a name, and those of the types after
-    /// the 63rd.
+    /// The type. Empty for transactions that were begun without a name, and for types after the
+    /// 63rd.
     pub name: String,
     /// Transactions that committed.
     pub commits: u64,
-    /// Transactions that were rolled back for good: by the closure, by an error, or because they
+    /// Transactions that were finally rolled back: by the closure, by an error, or because they
     /// lost too many conflicts.
     pub rollbacks: u64,
     /// Attempts that lost a deadlock or a lock wait and were run again.
@@ -65,7 +65,7 @@ pub struct TypeStats {
     pub panics: u64,
 }
 
-/// What happened to a transaction.
+/// An event of a transaction.
 #[derive(Clone, Copy)]
 pub(crate) enum Count {
     Commit,
@@ -78,10 +78,10 @@ pub(crate) enum Count {
 #[derive(Default)]
 struct Counters([AtomicU64; 4]);
 
-/// One thread's counters, and its way to the log.
+/// One thread's counters, and its handle of the log.
 pub(crate) struct Shard {
     log: Arc<Log>,
-    /// The process that opened the database, which alone may use it.
+    /// The process that opened the database; only this process may use it.
     process: Process,
     mode: CommitMode,
     timings: Arc<Timings>,
@@ -96,8 +96,8 @@ impl Shard {
         &self.log
     }
 
-    /// Refuses a fork of the process that opened the database. To be called before anything is
-    /// latched: what another thread held at the fork stays latched for ever.
+    /// Fails in a fork of the process that opened the database. Must be called before any latch is
+    /// taken: a latch that another thread held at the fork is never released in the child.
     ///
     /// # Errors
     /// [`Error::Forked`].
@@ -106,13 +106,13 @@ impl Shard {
         if self.process.is_current() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    /// How commits of this database are acknowledged.
+    /// Returns the commit mode of this database.
     #[inline]
     pub(crate) fn mode(&self) -> CommitMode {
         self.mode
     }
 
-    /// What the times of a transaction that begins now begin with.
+    /// Returns the start time of a transaction that begins now, if it is timed.
     #[inline]
     pub(crate) fn begin(&self) -> Began {
         self.countdown.begin()
@@ -133,7 +133,7 @@ impl Shard {
 impl Drop for Shard {
     fn drop(&mut self) {
         if self.check_process().is_err() {
-            // The log's threads and files are the parent's.
+            // In a child, the log's threads and files belong to the parent.
             std::mem::forget(Arc::clone(&self.log));
         }
     }
@@ -146,8 +146,8 @@ pub(crate) struct Statistics {
     kinds: Arc<Kinds>,
 }
 
-/// Where a thread remembers a type's number: by database and by the name's address, which for a
-/// `'static` text stands for the text.
+/// A thread's cache entry of a type's number, keyed by database and by the address of the name,
+/// which identifies a `'static` text.
 #[derive(Clone, Copy)]
 struct Remembered {
     database: u64,
@@ -182,13 +182,13 @@ impl Statistics {
         Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
     }
 
-    /// The calling thread's shard (T2).
+    /// Returns the calling thread's shard (T2).
     #[inline]
     pub(crate) fn shard(&self) -> Arc<Shard> {
         Arc::clone(&self.shards[thread_number() % SHARDS])
     }
 
-    /// The type `name`.
+    /// Returns the type `name`.
     #[inline]
     pub(crate) fn kind(&self, name: &'static str) -> Kind {
         let (address, len) = (name.as_ptr() as usize, name.len());
@@ -204,12 +204,12 @@ impl Statistics {
         })
     }
 
-    /// The times of each type, by name.
+    /// Returns the times of each type, by name.
     pub(crate) fn timings(&self) -> Vec<TypeTimings> {
         self.shards.first().map_or_else(Vec::new, |shard| shard.timings.types(&self.kinds))
     }
 
-    /// The sums over all shards, by name; types without any event are left out.
+    /// Returns the sums over all shards, by name; types without any event are left out.
     pub(crate) fn types(&self) -> Vec<TypeStats> {
         let names = self.kinds.names();
         let sum = |number: usize, what: Count| -> u64 {

@@ -1,9 +1,9 @@
-//! A handle on a table.
+//! A handle of a table.
 
 /// A table: ordered byte keys and their values. Cheap to clone, usable from every thread.
 ///
-/// A table belongs to the [`Database`](crate::Database) handle (or its clones) that gave it;
-/// used with another, or after it was dropped, it is an
+/// A table belongs to the [`Database`](crate::Database) handle (or its clones) that returned it.
+/// Using it with another database, or after the table was dropped, is an
 /// [`Error::UnknownTable`](crate::Error::UnknownTable).
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -15,7 +15,7 @@ impl Table {
         Table { inner }
     }
 
-    /// The table's name.
+    /// Returns the table's name.
     pub fn name(&self) -> &str {
         self.inner.name()
     }

@@ -1,10 +1,10 @@
-//! How long transactions hold locks and wait for the log, by type.
+//! The times for which transactions hold locks and wait for the log, by type.
 //!
 //! Invariants:
-//! - G1. A transaction that is not timed costs a decrement in its thread's shard and nothing
-//!   more; one that is takes two clock readings, a third with its result, and one mutex.
-//! - G2. Which transactions are timed does not depend on what they do, nor on other databases: each
-//!   `every`th of a [`Countdown`].
+//! - G1. For a transaction that is not timed, the only cost is a decrement in its thread's shard.
+//!   One that is timed reads the clock twice, a third time with its result, and locks one mutex.
+//! - G2. The choice of timed transactions depends neither on what they do nor on other databases:
+//!   it is each `every`th of a [`Countdown`].
 
 use std::time::Instant;
 
@@ -27,18 +27,17 @@ const SHARDS: usize = 4;
 pub struct TypeTimings {
     /// The type; empty for transactions that were begun without a name.
     pub name: String,
-    /// From the transaction's begin until its locks were free: how long it could be in somebody's
-    /// way.
+    /// The time from the transaction's begin until its locks were released, during which it could
+    /// block others.
     pub lock_hold: Histogram,
-    /// From then until its result could be told: the flush. A result that nobody looked at for a
-    /// while counts until somebody did.
+    /// The time from then until its result was delivered, which covers the flush. A result that was
+    /// not retrieved at once counts until it was.
     pub flush_wait: Histogram,
-    /// Both together: the commit latency; and how long the locks would be held without early
-    /// release.
+    /// The sum of both: the commit latency, for which locks would be held without early release.
     pub latency: Histogram,
 }
 
-/// A transaction that is timed and has not ended.
+/// The start time of a timed transaction that has not ended.
 pub(crate) type Began = Option<Instant>;
 
 /// A committed transaction that is timed.
@@ -49,22 +48,25 @@ pub(crate) struct Timed {
     released: Instant,
 }
 
-/// Transactions until the next that is timed. One for each thread, or few threads, of a database.
+/// The number of transactions until the next timed one. One for each thread, or for a few threads,
+/// of a database.
 pub(crate) struct Countdown {
     every: u32,
     left: AtomicU32,
 }
 
 impl Countdown {
-    /// For one transaction in `every`, the first of them among those; for none if that is 0.
+    /// Creates a countdown that selects one transaction in `every`, beginning with the first; none
+    /// if `every` is 0.
     pub(crate) fn new(every: u32) -> Countdown {
         Countdown { every, left: AtomicU32::new(0) }
     }
 
-    /// Whether the transaction that begins now is timed, and if so the time (G2).
+    /// Returns the time if the transaction that begins now is timed (G2).
     #[inline]
     pub(crate) fn begin(&self) -> Began {
-        // Relaxed, and not one step: when two threads share it, one more or less is timed.
+        // Relaxed, and not atomic as a whole: if two threads share it, one transaction more or
+        // fewer is timed.
         match self.left.load(Ordering::Relaxed) {
             0 => self.begin_timed(),
             more => {
@@ -84,7 +86,7 @@ impl Countdown {
 /// The times of one type in one shard.
 type Times = [Histogram; 3];
 
-/// The times of all types, by number; none for those that were not timed yet.
+/// The times of all types, by number; `None` for types that were not timed yet.
 type Shard = Vec<Option<Box<Times>>>;
 
 /// The times of all types.
@@ -98,15 +100,15 @@ impl Timings {
         Timings { shards: std::array::from_fn(shard) }
     }
 
-    /// A transaction of type `kind` has released its locks.
+    /// Records that a transaction of type `kind` has released its locks.
     #[inline]
     pub(crate) fn released(kind: Kind, began: Began) -> Option<Box<Timed>> {
         began.map(|began| Box::new(Timed { kind, began, released: Instant::now() }))
     }
 
-    /// Its result is told.
+    /// Records that its result was delivered.
     #[cold]
-    pub(crate) fn told(&self, timed: &Timed) {
+    pub(crate) fn delivered(&self, timed: &Timed) {
         let Timed { kind, began, released } = *timed;
         let nanos = |from: Instant, to: Instant| to.duration_since(from).as_nanos() as u64;
         let now = Instant::now();
@@ -116,7 +118,7 @@ impl Timings {
         times.iter_mut().zip(values).for_each(|(histogram, value)| histogram.record(value));
     }
 
-    /// The sums over all shards, by name; types without any are left out.
+    /// Returns the sums over all shards, by name; types without any times are left out.
     pub(crate) fn types(&self, kinds: &Kinds) -> Vec<TypeTimings> {
         let mut types: Vec<_> = kinds
             .names()

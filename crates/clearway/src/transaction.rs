@@ -1,4 +1,4 @@
-//! A transaction as its user sees it.
+//! The transaction of the public interface.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::{
     timings::{Began, Timings},
 };
 
-/// A transaction: serializable, with strict two-phase locking on keys and on the gaps between
-/// them. Given to the closures of [`transact`](crate::Database::transact) and
-/// [`submit`](crate::Database::submit), or begun by [`begin`](crate::Database::begin).
+/// A transaction: serializable, with strict two-phase locking on keys and on the gaps between them.
+/// Passed to the closures of [`transact`](crate::Database::transact) and
+/// [`submit`](crate::Database::submit), or begun with [`begin`](crate::Database::begin).
 ///
 /// An operation that fails leaves the transaction as it was before the operation, with one
 /// exception: after [`Error::Deadlock`] the transaction has been rolled back, and every further
-/// operation is [`Error::TransactionEnded`].
+/// operation fails with [`Error::TransactionEnded`].
 ///
 /// ```
 /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -46,12 +46,13 @@ pub struct Transaction {
     trouble: Option<Box<Trouble>>,
 }
 
-/// What keeps a transaction from being committed, whatever its program made of the error.
+/// A condition that prevents the commit of a transaction, however the program handled the error.
 enum Trouble {
     /// The conflict that ended it.
     Lost(Error),
     /// The first error that the iterator of a scan yielded, and the number of the newest savepoint
-    /// at that time. An adaptor or a loop can have swallowed it, and what was read is not whole.
+    /// at that time. An adaptor or a loop may have swallowed it, so that the program has read
+    /// incomplete data.
     OfScan { error: Error, savepoint: u64 },
 }
 
@@ -63,7 +64,7 @@ impl Transaction {
         Transaction { inner: database.engine.begin_as(kind), shard, kind, began, trouble: None }
     }
 
-    /// Remembers that a result ended the transaction.
+    /// Records that a result ended the transaction.
     #[inline]
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error @ Error::Deadlock { .. }) = &result {
@@ -72,7 +73,7 @@ impl Transaction {
         result
     }
 
-    /// Remembers the error that the iterator of a scan yields.
+    /// Records an error that the iterator of a scan yields.
     #[cold]
     pub(crate) fn note_of_scan(&mut self, error: &Error) {
         if zoo::has(Bug::ScanErrorForgotten) {
@@ -80,11 +81,11 @@ impl Transaction {
         }
         let savepoint = self.inner.last_savepoint();
         let of_scan = || Box::new(Trouble::OfScan { error: error.clone(), savepoint });
-        // The first one stays: more savepoints lie behind it than behind a later one.
+        // Keep the first error: more savepoints follow it than follow a later one.
         self.trouble.get_or_insert_with(of_scan);
     }
 
-    /// The error of a scan that was neither acknowledged nor rolled back.
+    /// Returns the error of a scan that was neither acknowledged nor rolled back.
     #[cold]
     fn take_error_of_scan(&mut self) -> Option<Error> {
         match self.trouble.take().map(|trouble| *trouble) {
@@ -96,7 +97,7 @@ impl Transaction {
         }
     }
 
-    /// [`note`](Transaction::note) of a read; what is absent leaves the buffer empty.
+    /// Like [`note`](Transaction::note), for a read; an absent key leaves the buffer empty.
     #[inline]
     fn note_found(&mut self, result: Result<bool>, value: &mut Vec<u8>) -> Result<bool> {
         if !matches!(result, Ok(true)) {
@@ -105,7 +106,7 @@ impl Transaction {
         self.note(result)
     }
 
-    /// The conflict that ended this transaction, if it lost one.
+    /// Returns the conflict that ended this transaction, if it lost one.
     #[inline]
     pub(crate) fn take_lost(&mut self) -> Option<Error> {
         match self.trouble.as_deref_mut()? {
@@ -114,14 +115,14 @@ impl Transaction {
         }
     }
 
-    /// The value of `key`, or `None`. What is read stays locked against writers, absence
-    /// included.
+    /// Returns the value of `key`, or `None`. What is read stays locked against writers, including
+    /// the absence of a key.
     ///
     /// # Errors
-    /// Those of every operation on a table:
+    /// The errors of every operation on a table:
     /// - [`Error::Deadlock`]: the transaction was the victim of a deadlock and is rolled back;
     /// - [`Error::LockTimeout`] and [`Error::WouldBlock`], if it waits for locks with a limit;
-    /// - [`Error::UnknownTable`] if the table was dropped, or is another database's;
+    /// - [`Error::UnknownTable`] if the table was dropped, or belongs to another database;
     /// - [`Error::KeyTooLarge`];
     /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
     ///   transaction could not begin;
@@ -134,8 +135,8 @@ impl Transaction {
         self.note(result)
     }
 
-    /// [`get`](Transaction::get) into a buffer of the caller's: false, and an empty buffer, if
-    /// there is no such key.
+    /// Like [`get`](Transaction::get), but reads into the caller's buffer. Returns false, and
+    /// leaves the buffer empty, if there is no such key.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get); the buffer is empty then.
@@ -150,8 +151,8 @@ impl Transaction {
         self.note_found(result, value)
     }
 
-    /// The value of `key`, locked as for a write. Whoever will write a key that it reads should
-    /// read it so: two transactions that both read and then both write would deadlock.
+    /// Returns the value of `key`, locked as for a write. Use it to read a key that will be
+    /// written: two transactions that both read and then both write a key would deadlock.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get).
@@ -164,7 +165,7 @@ impl Transaction {
         self.note(result)
     }
 
-    /// [`get_for_update`](Transaction::get_for_update) into a buffer of the caller's.
+    /// Like [`get_for_update`](Transaction::get_for_update), but reads into the caller's buffer.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get); the buffer is empty then.
@@ -179,8 +180,8 @@ impl Transaction {
         self.note_found(result, value)
     }
 
-    /// [`get_for_update`](Transaction::get_for_update) that waits for the lock as `wait` says,
-    /// whatever [`lock_wait`](Transaction::lock_wait) has set.
+    /// Like [`get_for_update`](Transaction::get_for_update), but waits for the lock according to
+    /// `wait` instead of the policy set with [`lock_wait`](Transaction::lock_wait).
     ///
     /// ```
     /// use clearway::{Error, LockWait};
@@ -195,9 +196,9 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] for [`LockWait::Never`], [`Error::LockTimeout`] for
-    /// [`LockWait::For`]: the transaction goes on, and may try another key. Those of
-    /// [`get`](Transaction::get) as well.
+    /// [`Error::WouldBlock`] for [`LockWait::Never`], [`Error::LockTimeout`] for [`LockWait::For`]:
+    /// the transaction stays open and may try another key. The errors of [`get`](Transaction::get)
+    /// as well.
     pub fn get_for_update_with(
         &mut self,
         table: &Table,
@@ -207,11 +208,11 @@ impl Transaction {
         self.waiting(wait, |tx| tx.get_for_update(table, key))
     }
 
-    /// Does `body` with another way of waiting for locks, and goes back to the present one:
+    /// Runs `body` with another lock wait policy, and restores the present one:
     /// `tx.waiting(LockWait::Never, |tx| tx.delete(&table, key))`.
     ///
     /// # Errors
-    /// What `body` returns.
+    /// The error of `body`.
     pub fn waiting<T>(
         &mut self,
         wait: LockWait,
@@ -223,14 +224,13 @@ impl Transaction {
         result
     }
 
-    /// Adds a key.
+    /// Inserts a key.
     ///
     /// # Errors
-    /// [`Error::DuplicateKey`] if it is present, which then stays locked as after a read;
-    /// [`Error::ValueTooLarge`]; [`Error::LogFull`] if the log has no room, and
-    /// [`Error::DiskFull`] if the disk has none: the transaction goes on. Those of
-    /// [`get`](Transaction::get) as well; [`Error::BadOption`] also if the database would grow
-    /// beyond its largest size.
+    /// [`Error::DuplicateKey`] if the key is present; it then stays locked as after a read;
+    /// [`Error::ValueTooLarge`]; [`Error::LogFull`] if the log has no room, and [`Error::DiskFull`]
+    /// if the disk has none: the transaction stays open. Those of [`get`](Transaction::get) as
+    /// well; [`Error::BadOption`] also if the database would grow beyond its largest size.
     #[inline]
     pub fn insert(
         &mut self,
@@ -242,10 +242,10 @@ impl Transaction {
         self.note(result)
     }
 
-    /// Adds a key or replaces its value; true if it was there.
+    /// Inserts a key or replaces its value. Returns true if the key was present.
     ///
     /// # Errors
-    /// Those of [`insert`](Transaction::insert) but for that of a key that is present.
+    /// Those of [`insert`](Transaction::insert) except [`Error::DuplicateKey`].
     #[inline]
     pub fn put(
         &mut self,
@@ -260,8 +260,8 @@ impl Transaction {
     /// Replaces the value of a key.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read. Those of [`put`](Transaction::put) as well.
+    /// [`Error::NotFound`] if there is no such key; its absence then stays locked as after a read.
+    /// Those of [`put`](Transaction::put) as well.
     #[inline]
     pub fn update(
         &mut self,
@@ -276,19 +276,19 @@ impl Transaction {
     /// Removes a key.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such key, whose absence then stays locked as after a
-    /// read. Those of [`put`](Transaction::put) as well, but for that of a value.
+    /// [`Error::NotFound`] if there is no such key; its absence then stays locked as after a read.
+    /// The errors of [`put`](Transaction::put) as well, except [`Error::ValueTooLarge`].
     #[inline]
     pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
         let result = self.inner.delete(&table.inner, key.as_ref());
         self.note(result)
     }
 
-    /// The entries of a key range, smallest key first. The range as a whole is locked as far as it
-    /// is read: no key can appear in it or vanish from it.
+    /// Iterates over the entries of a key range, smallest key first. The part of the range that has
+    /// been read is locked as a whole: no key can appear in it or vanish from it.
     ///
-    /// The iterator yields the errors of [`get`](Transaction::get). One that is yielded keeps the
-    /// transaction from being committed unless it is dealt with: see [`Scan`].
+    /// The iterator yields the errors of [`get`](Transaction::get). An error that was yielded
+    /// prevents the commit of the transaction unless it is handled: see [`Scan`].
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -307,22 +307,22 @@ impl Transaction {
         Scan::new(self, cursor)
     }
 
-    /// The entries of a key range, largest key first.
+    /// Iterates over the entries of a key range, largest key first.
     pub fn scan_descending(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
         let cursor = Cursor::open(self, table, &range, Direction::Descending, ReadIntent::Read);
         Scan::new(self, cursor)
     }
 
-    /// The entries of a key range, each locked as for a write. With
-    /// [`skip_locked`](Scan::skip_locked), those that nobody else has locked: how workers claim
-    /// jobs from one table without waiting for each other.
+    /// Iterates over the entries of a key range, each locked as for a write. With
+    /// [`skip_locked`](Scan::skip_locked), it returns only entries that no other transaction has
+    /// locked, so that workers can take jobs from one table without waiting for each other.
     pub fn scan_for_update(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
         let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Update);
         Scan::new(self, cursor)
     }
 
-    /// A cursor over a key range, for those who do other things between two entries. It sees what
-    /// this transaction writes ahead of it.
+    /// Returns a cursor over a key range, for programs that run other operations between two
+    /// entries. The cursor sees what this transaction writes ahead of it.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get).
@@ -335,8 +335,8 @@ impl Transaction {
         Cursor::open(self, table, &range, direction, ReadIntent::Read)
     }
 
-    /// The error that makes the closure's transaction roll back, with a reason for the caller:
-    /// `return tx.abort("insufficient funds")`.
+    /// Returns the error that makes the closure's transaction roll back, with a reason for the
+    /// caller: `return tx.abort("insufficient funds")`.
     ///
     /// # Errors
     /// Always [`Error::Aborted`].
@@ -344,15 +344,16 @@ impl Transaction {
         Err(Error::Aborted { reason: reason.into() })
     }
 
-    /// Locks a whole table until the transaction ends: shared, and nobody writes it meanwhile;
-    /// exclusively, and nobody uses it. The transaction then reads (or, under an exclusive lock,
-    /// writes) the table without locks on keys, which costs less time and no memory: made for
-    /// large scans, bulk loads and rewrites. Everybody who uses the table otherwise is waited for
-    /// first, and waits for this transaction afterwards.
+    /// Locks a whole table until the transaction ends. While the lock is shared, no other
+    /// transaction writes the table; while it is exclusive, no other transaction uses it. The
+    /// transaction then reads (or, under an exclusive lock, writes) the table without locks on
+    /// keys, which costs less time and no memory: use it for large scans, bulk loads and rewrites.
+    /// The call waits for other transactions that use the table in a conflicting way; later ones
+    /// wait for this transaction.
     ///
     /// A shared holder may write as well, and then locks the keys it writes. Two shared holders
-    /// that both come to write are a deadlock, so who will write everything should begin with the
-    /// exclusive lock.
+    /// that both write cause a deadlock, so a transaction that will write the whole table should
+    /// begin with the exclusive lock.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -366,31 +367,32 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As of every operation that waits for a lock: [`Error::Deadlock`], [`Error::LockTimeout`],
-    /// [`Error::WouldBlock`]; after the last two the transaction has the locks it had before.
-    /// [`Error::UnknownTable`], [`Error::TransactionEnded`], [`Error::TooManyTransactions`],
-    /// [`Error::Closed`], [`Error::Poisoned`].
+    /// The errors of every operation that waits for a lock: [`Error::Deadlock`],
+    /// [`Error::LockTimeout`], [`Error::WouldBlock`]; after the last two the transaction has the
+    /// locks it had before. [`Error::UnknownTable`], [`Error::TransactionEnded`],
+    /// [`Error::TooManyTransactions`], [`Error::Closed`], [`Error::Poisoned`].
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
         let result = self.inner.lock_table(&table.inner, mode);
         self.note(result)
     }
 
-    /// Locks all tables at once, as [`lock_table`](Transaction::lock_table) locks one: shared, for
-    /// a consistent dump or comparison of several tables; exclusively, for loading or rewriting
-    /// all of them. [`Database::backup`](crate::Database::backup) needs no such lock.
+    /// Locks all tables at once, in the way [`lock_table`](Transaction::lock_table) locks one:
+    /// shared, for a consistent dump or comparison of several tables; exclusively, for loading or
+    /// rewriting all of them. [`Database::backup`](crate::Database::backup) needs no such lock.
     ///
-    /// Tables can be created meanwhile, and stay empty until the lock is gone. Dropping a table
-    /// and [`verify`](crate::Database::verify) wait for an exclusive holder, drops for a shared
-    /// one too: so a thread that holds this lock must do neither before its transaction ends.
+    /// Tables can be created meanwhile, but stay empty until the lock is released. Dropping a table
+    /// and [`verify`](crate::Database::verify) wait for an exclusive holder, and drops for a shared
+    /// one, too; therefore a thread that holds this lock must do neither before its transaction
+    /// ends.
     ///
     /// # Errors
-    /// Those of [`lock_table`](Transaction::lock_table) but for that of a table that is gone.
+    /// Those of [`lock_table`](Transaction::lock_table) except [`Error::UnknownTable`].
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
         let result = self.inner.lock_database(mode);
         self.note(result)
     }
 
-    /// Marks the present state, to come back to with [`rollback_to`](Transaction::rollback_to).
+    /// Sets a savepoint, to which [`rollback_to`](Transaction::rollback_to) can return.
     ///
     /// # Errors
     /// [`Error::TransactionEnded`] after a deadlock; [`Error::TooManyTransactions`] and
@@ -399,13 +401,13 @@ impl Transaction {
         self.inner.savepoint()
     }
 
-    /// Undoes what was done since the savepoint, which stays valid. Locks are kept. What a scan
-    /// behind the savepoint has failed with keeps nobody from committing any more.
+    /// Undoes what was done since the savepoint, which stays valid. Locks are kept. An error of a
+    /// scan after the savepoint no longer prevents the commit.
     ///
     /// # Errors
-    /// [`Error::UnknownSavepoint`] if it is another transaction's or an earlier rollback passed
-    /// it. [`Error::Poisoned`] if the undo failed, which stops the engine; the others of
-    /// [`savepoint`](Transaction::savepoint).
+    /// [`Error::UnknownSavepoint`] if the savepoint belongs to another transaction or was discarded
+    /// by an earlier rollback. [`Error::Poisoned`] if the undo failed, which stops the engine; the
+    /// errors of [`savepoint`](Transaction::savepoint).
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.inner.rollback_to(savepoint)?;
         if let Some(Trouble::OfScan { savepoint: newest, .. }) = self.trouble.as_deref()
@@ -416,9 +418,9 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes the error that the iterator of a scan has yielded, for programs that go on without
-    /// the entries that the scan did not return; see [`Scan`]. The transaction can be committed
-    /// then.
+    /// Takes the error that the iterator of a scan has yielded, for programs that continue without
+    /// the entries that the scan did not return; see [`Scan`]. The transaction can then be
+    /// committed.
     ///
     /// ```
     /// use clearway::{Error, LockWait};
@@ -441,7 +443,7 @@ impl Transaction {
         self.take_error_of_scan()
     }
 
-    /// How this transaction's further operations wait for locks.
+    /// Sets how this transaction's further operations wait for locks.
     pub fn lock_wait(&mut self, wait: LockWait) {
         self.inner.set_wait_limit(wait.limit());
     }
@@ -449,8 +451,8 @@ impl Transaction {
     /// Commits and returns once the transaction is durable.
     ///
     /// # Errors
-    /// After an error the transaction has not taken place, with one exception:
-    /// [`Error::OutcomeUnknown`] if the log failed while it was made durable.
+    /// After an error the transaction has not taken effect, with one exception:
+    /// [`Error::OutcomeUnknown`] if the log failed before the commit was durable.
     /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
     ///   transaction could not begin;
     /// - the error of a scan that was neither acknowledged nor rolled back, see [`Scan`];
@@ -459,11 +461,11 @@ impl Transaction {
         self.finish(())?.wait()
     }
 
-    /// Commits and returns at once; the [`Pending`] tells when the transaction is durable.
+    /// Commits and returns at once; the [`Pending`] becomes ready when the transaction is durable.
     ///
     /// # Errors
-    /// Those of [`commit`](Transaction::commit); a failure of the log, and the error of a scan,
-    /// may show on the [`Pending`].
+    /// Those of [`commit`](Transaction::commit); a failure of the log, and the error of a scan, may
+    /// be reported by the [`Pending`].
     pub fn commit_pipelined(self) -> Result<Pending<()>> {
         let pending = self.finish(())?;
         pending.request_flush();
@@ -472,8 +474,8 @@ impl Transaction {
 
     /// Undoes everything and ends the transaction.
     ///
-    /// What it has read may come from commits that are not durable yet; this call does not wait for
-    /// them. A transaction that ends with [`commit`](Transaction::commit) does.
+    /// The transaction may have read from commits that are not durable yet; this call does not wait
+    /// for them, whereas [`commit`](Transaction::commit) does.
     ///
     /// # Errors
     /// [`Error::Closed`] if the database was closed, [`Error::Poisoned`] if it has stopped or the
@@ -482,8 +484,8 @@ impl Transaction {
         self.undo(Count::Rollback).map(drop)
     }
 
-    /// Commits and counts it under its type; the value is held back until the commit is durable.
-    /// An error of a scan that nobody has dealt with rolls it back.
+    /// Commits and counts it under its type; the value is withheld until the commit is durable. An
+    /// unhandled error of a scan rolls it back.
     #[inline]
     pub(crate) fn finish<T>(mut self, value: T) -> Result<Pending<T>> {
         if self.trouble.is_some()
@@ -501,7 +503,7 @@ impl Transaction {
         Ok(Pending::new(value, committed, timed, self.shard))
     }
 
-    /// Rolls back and counts it under its type; the error that it ends with is held back until what
+    /// Rolls back and counts it under its type; the error that it ends with is withheld until what
     /// the transaction has read is durable.
     #[cold]
     pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
@@ -514,13 +516,14 @@ impl Transaction {
         Ok(Pending::failed(error, seen, shard))
     }
 
-    /// Rolls back and counts it under its type. One that has ended is no error. Returns up to
-    /// where the log must be durable before anything that was read may be told.
+    /// Rolls back and counts it under its type. A transaction that has already ended is not an
+    /// error. Returns the LSN up to which the log must be durable before anything that was read may
+    /// be revealed.
     pub(crate) fn undo(self, count: Count) -> Result<Lsn> {
         self.shard.count(self.kind, count);
         let seen = self.inner.seen();
         match self.inner.rollback() {
-            // A deadlock's victim.
+            // The transaction was a deadlock's victim.
             Err(Error::TransactionEnded) => Ok(seen),
             result => result,
         }

@@ -1,9 +1,9 @@
-//! Standard output and standard error of the programs around the engine.
+//! Standard output and standard error for the programs around the engine.
 //!
-//! Either may be closed: by `| head`, which reads a few lines and ends, or by a parent that died.
-//! `println!` panics then, in the middle of the work. These macros do not: [`say!`] ends the
-//! process as the signal `SIGPIPE` would, since nothing it still finds would be read; [`offer!`]
-//! and [`tell!`] go on without their reader.
+//! Either may be closed: by `| head`, which reads a few lines and exits, or by a parent that died.
+//! `println!` panics in that case, in the middle of the work. These macros do not: [`say!`] ends
+//! the process as the signal `SIGPIPE` would, since no further result would be read; [`offer!`] and
+//! [`tell!`] continue without a reader.
 
 use std::{
     fmt::Arguments,
@@ -11,26 +11,26 @@ use std::{
     process,
 };
 
-/// The exit code of a program that has lost its reader: what shells report for `SIGPIPE`, 128 + 13.
+/// The exit code of a program that has lost its reader: 128 + 13, as shells report `SIGPIPE`.
 const READER_GONE: i32 = 141;
 /// The exit code of a program that cannot write its results, on a full disk for example.
 const CANNOT_WRITE: i32 = 3;
 
-/// Prints a line on standard output. If nobody reads it, the process ends.
+/// Prints a line on standard output. If the reader is gone, the process exits.
 #[macro_export]
 macro_rules! say {
     () => { $crate::say_line(format_args!("")) };
     ($($argument:tt)*) => { $crate::say_line(format_args!($($argument)*)) };
 }
 
-/// Prints a line on standard output, if somebody reads it: for a program whose exit code says the
-/// same.
+/// Prints a line on standard output, and ignores a missing reader: for a program whose exit code
+/// carries the same result.
 #[macro_export]
 macro_rules! offer {
     ($($argument:tt)*) => { $crate::offer_line(format_args!($($argument)*)) };
 }
 
-/// Prints a line on standard error, if somebody reads it.
+/// Prints a line on standard error, and ignores a missing reader.
 #[macro_export]
 macro_rules! tell {
     ($($argument:tt)*) => { $crate::tell_line(format_args!($($argument)*)) };
@@ -55,11 +55,12 @@ pub fn offer_line(line: Arguments<'_>) {
 
 #[doc(hidden)]
 pub fn tell_line(line: Arguments<'_>) {
-    // What is told there matters to nobody else than who watches.
+    // Messages on standard error matter only to a reader who watches them, so a failed write is
+    // ignored.
     let _ = write_line(&mut io::stderr().lock(), line);
 }
 
-/// Writes the parts of a progress line, which ends where it began, on standard error.
+/// Writes a part of a progress line on standard error. The line ends where it began.
 pub fn tell_part(text: Arguments<'_>) {
     let mut output = io::stderr().lock();
     let _ = output.write_fmt(text).and_then(|()| output.flush());

@@ -24,7 +24,7 @@ impl ClearwayStore {
     }
 }
 
-/// The reason that a rollback gives which the workload itself asked for.
+/// The reason given for a rollback that the workload itself requested.
 const ASKED_FOR: &str = "the workload asked for the rollback";
 
 impl StoreError for Error {
@@ -177,7 +177,7 @@ mod tests {
         for row in [b"a", b"b"] {
             store.run("fill", |tx| tx.insert(&table, row, b"")).unwrap();
         }
-        // What another transaction can read while the first row has been visited.
+        // The rows that another transaction can read after the first row was visited.
         let readable = || {
             let mut other = store.database().begin();
             other.lock_wait(clearway::LockWait::Never);

@@ -1,15 +1,16 @@
-//! Benchmark workloads over a small [`Store`] trait, so that one text of a workload runs on
-//! Clearway and on anything else that has transactions.
+//! Benchmark workloads over a small [`Store`] trait, so that the same workload code runs on
+//! Clearway and on other transactional engines.
 //!
-//! - [`Store`], [`Operations`], [`Outstanding`]: what a workload needs of an engine, and
+//! - [`Store`], [`Operations`], [`Outstanding`]: the interface that a workload needs, and
 //!   [`ClearwayStore`], the implementation over this project's engine.
 //! - [`Tpcb`]: the TPC-B transaction, its loader and the consistency check of its data.
 //! - [`Tpcc`]: TPC-C in full, its loader and the specification's twelve consistency conditions.
-//! - [`Tatp`]: the seven transactions of TATP on a mobile network's subscribers, with the same.
+//! - [`Tatp`]: the seven transactions of TATP on a mobile network's subscribers, its loader and the
+//!   check of its data.
 //! - [`drive`]: runs a [`Workload`] with many clients over few threads, pipelined or blocking,
 //!   and measures throughput and latency.
-//! - [`Rng`], [`Skew`], [`Histogram`]: the small tools these stand on; [`Usage`], what the system
-//!   counted beside a run.
+//! - [`Rng`], [`Skew`], [`Histogram`]: random numbers, distributions and latency histograms;
+//!   [`Usage`]: operating system counters of a run.
 //!
 //! ```
 //! use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Loading a store: many rows to a transaction, several transactions in flight on each thread, and
-//! one row that says what was loaded.
+//! one row, the mark, that records what was loaded.
 //!
 //! Invariant: the mark says "complete" only after every row of the loading is durable. A store
-//! whose loading was interrupted is refused ever after, for nobody knows what it holds.
+//! whose loading was interrupted is refused from then on, since its contents are unknown.
 
 use std::{collections::VecDeque, thread};
 
@@ -11,36 +11,37 @@ use crate::{
     store::{Operations, Outstanding, Store, StoreError},
 };
 
-/// Told how many rows were added since its last call; answers whether to go on.
+/// A callback that receives the number of rows added since its last call, and returns whether to
+/// continue.
 pub(crate) type Progress<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 /// Rows of a loading transaction: large enough that commits cost nothing, small enough for the
 /// lock table.
 const ROWS_PER_TRANSACTION: usize = 1_000;
-/// Loading transactions each thread keeps in flight.
+/// Number of loading transactions that each thread keeps in flight.
 const IN_FLIGHT: usize = 4;
-/// The key of the one row that says what was loaded.
+/// The key of the mark, the row that records what was loaded.
 const MARK_KEY: &[u8] = b"scale";
 
-/// What a store's mark has to say: the scale, then what only a loaded store knows, then 1 once
-/// all is loaded.
+/// The mark of a store: the scale, then a note that only a loaded store has, then 1 once everything
+/// is loaded.
 pub(crate) struct Mark<'a, S: Store> {
     pub(crate) store: &'a S,
     /// The table of this one row.
     pub(crate) table: &'a S::Table,
-    /// What is loaded, for errors: "a TPC-B bank".
+    /// A description of the data for errors: "a TPC-B bank".
     pub(crate) what: &'static str,
-    /// The scale that is wanted.
+    /// The requested scale.
     pub(crate) scale: &'a [u8],
 }
 
 impl<S: Store> Mark<'_, S> {
-    /// Loads with `load` if the store has nothing, and checks its scale if it has something.
-    /// Returns `note`, or what a former loading noted in its place.
+    /// Loads with `load` if the store is empty, and checks its scale otherwise. Returns `note`, or
+    /// the note of the earlier loading.
     ///
     /// # Errors
     ///
-    /// Those of the store and of `load`; that another scale is there; that a former loading was
+    /// Errors of the store and of `load`, data of another scale, or an earlier loading that was
     /// interrupted.
     pub(crate) fn load_once(
         &self,
@@ -75,7 +76,7 @@ impl<S: Store> Mark<'_, S> {
     }
 }
 
-/// Runs `load` for each of `parts` on a thread of its own; the first error of all.
+/// Runs `load` for each of `parts` on a thread of its own, and returns the first error.
 pub(crate) fn in_parallel<'a, S: Store, P: Send>(
     store: &'a S,
     progress: &'a Progress<'a>,
@@ -97,7 +98,7 @@ pub(crate) fn in_parallel<'a, S: Store, P: Send>(
     })
 }
 
-/// One thread's way into the store.
+/// The loader of one thread.
 pub(crate) struct Loader<'a, S: Store> {
     store: &'a S,
     progress: &'a Progress<'a>,
@@ -107,7 +108,8 @@ pub(crate) struct Loader<'a, S: Store> {
     bytes: Vec<u8>,
 }
 
-/// Where a row of the next transaction ends in the bytes; it begins where the one before it ends.
+/// The end of a row of the next transaction in the bytes; the row begins at the end of the one
+/// before it.
 struct Row<'a, S: Store> {
     table: &'a S::Table,
     key_end: usize,
@@ -133,7 +135,7 @@ impl<'a, S: Store> Loader<'a, S> {
         if self.rows.len() < ROWS_PER_TRANSACTION { Ok(()) } else { self.submit() }
     }
 
-    /// Waits until all rows are there.
+    /// Waits until all rows are durable.
     pub(crate) fn finish(mut self) -> Result<(), S::Error> {
         self.submit()?;
         while !self.in_flight.is_empty() {

@@ -1,9 +1,9 @@
 //! A small, fast, seeded random number generator: xoshiro256++ seeded by SplitMix64.
 //!
 //! (Blackman and Vigna, "Scrambled Linear Pseudorandom Number Generators", 2021.) A workload is
-//! repeatable from its seed on every machine, which is why this is not somebody else's default.
+//! repeatable from its seed on every machine, which a library's default generator does not promise.
 
-/// A seeded generator. Not for secrets.
+/// A seeded generator. Not suitable for cryptography.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: [u64; 4],

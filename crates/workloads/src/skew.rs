@@ -1,4 +1,4 @@
-//! How unevenly a workload picks its rows: uniform, Zipf, or self-similar.
+//! Distributions by which a workload picks its rows: uniform, Zipf, or self-similar.
 //!
 //! Zipf: rank r is picked in proportion to r⁻ˢ. Sampled by rejection-inversion (Hörmann and
 //! Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
@@ -14,7 +14,7 @@ use crate::Rng;
 /// A choice of distribution.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Skew {
-    /// Every row alike.
+    /// Every row is equally likely.
     #[default]
     Uniform,
     /// Zipf with this exponent, above 0. 1 is the classic; larger is more skewed.

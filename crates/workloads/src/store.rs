@@ -1,4 +1,4 @@
-//! What a workload needs of a transactional engine, and no more.
+//! The minimal interface that a workload needs from a transactional engine.
 //!
 //! To run a workload on another engine, implement [`Store`] for a handle of it, [`Operations`]
 //! for its transaction and [`Outstanding`] for a commit that is under way. An engine without
@@ -9,18 +9,19 @@ use std::{ops::Bound, time::Instant};
 
 /// An error of a [`Store`].
 pub trait StoreError: std::error::Error + Send + Sync + 'static {
-    /// An error that ends the transaction and says `reason`: a row that must exist is missing.
+    /// Creates an error that ends the transaction with `reason`, for example because a required row
+    /// is missing.
     fn failed(reason: String) -> Self;
 
-    /// An error that rolls the transaction back because the workload says so: an order of an item
-    /// that nobody sells.
+    /// Creates an error that rolls the transaction back at the workload's request, for example for
+    /// an order of an unknown item.
     fn rollback() -> Self;
 
-    /// Whether this is [`rollback`](StoreError::rollback)'s: the driver counts it and goes on.
+    /// Whether this is [`rollback`](StoreError::rollback)'s: the driver counts it and continues.
     fn is_rollback(&self) -> bool;
 
-    /// Whether this is a conflict that outlasted the store's own retries: the driver counts it
-    /// and goes on, where any other error ends the run.
+    /// Whether this is a conflict that outlasted the store's own retries: the driver counts it and
+    /// continues, where any other error ends the run.
     fn is_conflict(&self) -> bool;
 }
 
@@ -38,16 +39,16 @@ pub enum Order {
 
 /// A handle of an engine.
 ///
-/// The closures may run more than once (the engine retries conflicts), so they have no effects
-/// but through the transaction.
+/// The closures may run more than once (the engine retries conflicts), so they must have no effects
+/// other than through the transaction.
 pub trait Store: Send + Sync + 'static {
     /// A table.
     type Table: Send + Sync;
     /// The engine's error.
     type Error: StoreError;
-    /// A transaction, as closures see it.
+    /// The transaction type passed to closures.
     type Tx<'a>: Operations<Table = Self::Table, Error = Self::Error>;
-    /// A commit under way.
+    /// The handle of a commit that is not durable yet.
     type Pending<T: Send>: Outstanding<T, Self::Error>;
 
     /// Opens a table, creating it if there is none.
@@ -59,18 +60,18 @@ pub trait Store: Send + Sync + 'static {
         T: Send,
         F: for<'a> FnMut(&mut Self::Tx<'a>) -> Result<T, Self::Error>;
 
-    /// Runs a transaction of type `name`; its durability is awaited on what is returned.
+    /// Runs a transaction of type `name`; the caller awaits durability on the returned handle.
     fn submit<T, F>(&self, name: &'static str, body: F) -> Result<Self::Pending<T>, Self::Error>
     where
         T: Send,
         F: for<'a> FnMut(&mut Self::Tx<'a>) -> Result<T, Self::Error>;
 
-    /// Attempts that were rolled back over a conflict since the store was opened.
+    /// Returns the number of attempts rolled back because of a conflict since the store was opened.
     fn aborts(&self) -> u64;
 }
 
-/// What a workload does inside a transaction. Every operation is as isolated as the engine's
-/// strongest level allows.
+/// The operations of a workload inside a transaction. Every operation is as isolated as the
+/// engine's strongest level allows.
 pub trait Operations {
     /// A table.
     type Table;
@@ -115,7 +116,7 @@ pub trait Operations {
     ) -> Result<(), Self::Error>;
 
     /// Like an ascending [`scan`](Operations::scan), with the intention to write the rows visited.
-    /// An engine that has no such thing scans as ever.
+    /// An engine without such scans uses an ordinary one.
     fn scan_for_update(
         &mut self,
         table: &Self::Table,
@@ -126,19 +127,19 @@ pub trait Operations {
     }
 }
 
-/// A commit under way.
+/// A commit that is not durable yet.
 pub trait Outstanding<T, E> {
     /// Whether [`wait`](Outstanding::wait) would return at once. Cheap: called often.
     fn is_ready(&self) -> bool;
 
-    /// Waits until it is ready, but no longer than until `deadline`; whether it is.
+    /// Waits until the commit is ready or `deadline` has passed; returns whether it is ready.
     fn wait_until(&self, deadline: Instant) -> bool;
 
     /// Waits until the commit is durable.
     fn wait(self) -> Result<T, E>;
 }
 
-/// For engines whose `submit` returns only when all is done.
+/// For engines whose `submit` returns only after the commit is durable.
 impl<T, E> Outstanding<T, E> for Result<T, E> {
     fn is_ready(&self) -> bool {
         true

@@ -1,4 +1,4 @@
-//! What the operating system counted for this process, beside what a run measures.
+//! Operating system counters of this process.
 
 use nix::sys::{
     resource::{UsageWho, getrusage},
@@ -10,7 +10,7 @@ use nix::sys::{
 pub struct Usage {
     /// Context switches because a thread waited.
     pub switches_voluntary: u64,
-    /// Context switches because its time was up.
+    /// Context switches because a thread's time slice was used up.
     pub switches_involuntary: u64,
     /// Processor time in user mode, microseconds.
     pub user_us: u64,
@@ -21,7 +21,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The counters now; zeros if the system does not tell.
+    /// Returns the current counters, or zeros if the system does not report them.
     pub fn now() -> Usage {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
         let micros = |time: TimeVal| time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64;
@@ -34,7 +34,7 @@ impl Usage {
         }
     }
 
-    /// What was added since `before`; memory is the largest so far.
+    /// Returns the difference since `before`; memory is the largest so far.
     #[must_use]
     pub fn since(self, before: &Usage) -> Usage {
         Usage {

@@ -1,10 +1,10 @@
 //! A process that runs TPC-C is killed (`SIGKILL`) in the middle; afterwards all consistency
 //! conditions hold, everything that was acknowledged is there, and hardly anything else. With lazy
-//! commits the conditions hold all the same, and what was told last may be missing.
+//! commits the conditions hold as well, but the last reported transactions may be missing.
 //!
-//! The child is this very test binary, started again with a directory in its environment. It tells
-//! on standard output what was acknowledged, and only then goes on with the client whose
-//! transaction that was: so each client has at most one transaction that nobody was told of.
+//! The child is this test binary, started again with a directory in its environment. It reports
+//! each acknowledged transaction on standard output before it continues with that transaction's
+//! client, so each client has at most one unreported transaction.
 //!
 //! `CLEARWAY_KILLS=100 cargo test --test tpcc_kill` kills more often.
 
@@ -31,12 +31,12 @@ const KILLS: u64 = 8;
 /// Agent threads of the child, and clients of each.
 const AGENTS: u64 = 2;
 const CLIENTS: u64 = 8;
-/// How long the child may be silent; it opens the database in that time, too.
+/// Upper bound on the child's silence, which includes the time to open the database.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A life ends when so many transactions were acknowledged, at most.
+/// Upper bound on the acknowledged transactions after which a child is killed.
 const LIFE_MAX: u64 = 1_000;
 
-/// How the child commits.
+/// The commit mode of the child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Pipelined,
@@ -47,7 +47,7 @@ enum Mode {
 impl Mode {
     const ALL: [Mode; 3] = [Mode::Pipelined, Mode::Blocking, Mode::Lazy];
 
-    /// The mode of the child, which was told its place among all.
+    /// The mode of the child, whose index the environment gives.
     fn of_environment() -> Mode {
         Mode::ALL[std::env::var(MODE).unwrap().parse::<usize>().unwrap()]
     }
@@ -56,7 +56,7 @@ impl Mode {
         if self == Mode::Lazy { CommitMode::Lazy } else { CommitMode::Durable }
     }
 
-    /// Transactions that an agent keeps under way.
+    /// Number of transactions that an agent keeps in flight.
     fn in_flight(self) -> usize {
         if self == Mode::Pipelined { CLIENTS as usize } else { 1 }
     }
@@ -81,7 +81,7 @@ fn prepare(db: &Database) -> (ClearwayStore, Tpcc<ClearwayStore>) {
     (store, tpcc)
 }
 
-/// What the child acknowledged, over all its lives.
+/// The acknowledged transactions of all children.
 #[derive(Clone, Copy, Default, Debug)]
 struct Acknowledged {
     orders: u64,
@@ -101,7 +101,8 @@ impl Acknowledged {
     }
 }
 
-/// Starts a child, kills it when `life` transactions were acknowledged, and adds what was.
+/// Starts a child, kills it when `life` transactions were acknowledged, and adds the acknowledged
+/// ones.
 fn live(path: &Path, round: u64, mode: Mode, life: u64, acknowledged: &mut Acknowledged) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_process", "--nocapture", "--test-threads=1"])
@@ -112,11 +113,11 @@ fn live(path: &Path, round: u64, mode: Mode, life: u64, acknowledged: &mut Ackno
         .spawn()
         .unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
-    let (sender, told) = mpsc::channel();
+    let (sender, reports) = mpsc::channel();
     // Read without a pause, so that the child is not stopped by a full pipe.
     let reader = thread::spawn(move || {
         let mut line = String::new();
-        // A line without its end was cut by the kill and counts for nothing.
+        // A line without its end was cut off by the kill and is ignored.
         while output.read_line(&mut line).unwrap_or(0) > 0 && line.ends_with('\n') {
             if let ["ack", kind, figure] = line.split_whitespace().collect::<Vec<_>>()[..] {
                 let _ = sender.send((kind.parse().unwrap(), figure.parse().unwrap()));
@@ -125,7 +126,7 @@ fn live(path: &Path, round: u64, mode: Mode, life: u64, acknowledged: &mut Ackno
         }
     });
     for _ in 0..life {
-        let Ok((kind, figure)) = told.recv_timeout(PATIENCE) else {
+        let Ok((kind, figure)) = reports.recv_timeout(PATIENCE) else {
             let _ = child.kill();
             panic!("the child acknowledges nothing: {:?}", child.wait());
         };
@@ -135,24 +136,24 @@ fn live(path: &Path, round: u64, mode: Mode, life: u64, acknowledged: &mut Ackno
     let status = child.wait().unwrap();
     assert!(status.code().is_none(), "the child ended by itself: {status}");
     reader.join().unwrap();
-    told.try_iter().for_each(|(kind, figure)| acknowledged.add(kind, figure));
+    reports.try_iter().for_each(|(kind, figure)| acknowledged.add(kind, figure));
 }
 
-/// Compares what is there with what was acknowledged in `kills` lives.
+/// Compares the data with what the children acknowledged before `kills` kills.
 fn check(path: &Path, round: u64, mode: Mode, kills: u64, acknowledged: &Acknowledged) {
     let db = open(path, round, Mode::Blocking);
     let (store, tpcc) = prepare(&db);
     let report = tpcc.check(&store, 2).unwrap();
     assert!(report.is_consistent(), "after kill {kills}:\n{report}");
-    let untold = kills * AGENTS * CLIENTS;
-    for (what, told, found, each) in [
+    let unreported = kills * AGENTS * CLIENTS;
+    for (what, reported, found, each) in [
         ("orders", acknowledged.orders, report.orders, 1),
         ("payments", acknowledged.payments, report.payments, 1),
         ("deliveries", acknowledged.deliveries, report.deliveries, 10),
     ] {
         assert!(
-            found <= told + untold * each && (mode == Mode::Lazy || found >= told),
-            "{mode:?}, after kill {kills}: {told} {what} were acknowledged, {found} are there"
+            found <= reported + unreported * each && (mode == Mode::Lazy || found >= reported),
+            "{mode:?}, after kill {kills}: {reported} {what} were acknowledged, {found} are there"
         );
     }
     db.verify().unwrap();
@@ -192,7 +193,7 @@ fn the_conditions_hold_after_lazy_commits_too() {
     kill_some(Mode::Lazy, KILLS / 2);
 }
 
-/// Not a test of its own: what the children of the test above run.
+/// Not an independent test: the children of the test above run it.
 #[test]
 fn child_process() {
     let Some(path) = std::env::var_os(DIRECTORY) else { return };
@@ -200,7 +201,7 @@ fn child_process() {
     let mode = Mode::of_environment();
     let db = open(&PathBuf::from(path), round, mode);
     let (store, tpcc) = prepare(&db);
-    // What the test's harness has begun to say stands on a line of its own.
+    // The output of the test harness must end on a line of its own.
     say("\n");
     thread::scope(|scope| {
         for _ in 0..AGENTS {
@@ -214,7 +215,7 @@ fn child_process() {
     });
 }
 
-/// Keeps transactions of the clients under way, as many as the mode says, and tells which were
+/// Keeps as many transactions of the clients in flight as the mode allows, and reports which were
 /// acknowledged.
 fn serve(
     store: &ClearwayStore,

@@ -1,8 +1,8 @@
 //! Sequences of calls, wrong ones included, against an ordered map.
 //!
 //! The first bytes choose the size of pages and a pattern of keys; then each byte is an instruction
-//! for one of two transactions, some of which take steps of the pattern. Must hold: every answer is
-//! the map's, no valid call is refused for any other reason than a full log, every misuse is a
+//! for one of two transactions, some of which take steps of the pattern. Must hold: every result
+//! equals the map's, no valid call is refused for a reason other than a full log, every misuse is a
 //! typed error, and the database verifies.
 
 use std::{
@@ -36,7 +36,7 @@ fn examples() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A database, its model, and at most one transaction with the model of what it would make.
+/// A database, its model, and at most one transaction with the model of its uncommitted state.
 struct World {
     engine: Arc<Engine>,
     table: Table,
@@ -50,11 +50,11 @@ struct World {
 const HEAD: usize = 4;
 /// Insertions of a pattern.
 const INSERTIONS: u64 = 400;
-/// Of so many inputs one is on pages of the default size.
+/// One in this many inputs uses pages of the default size.
 const LARGE_NODE_ONE_IN: u64 = 3;
 const LARGE_NODE: usize = 8192;
 
-/// What the inputs have drawn so far.
+/// The patterns that the inputs have drawn so far.
 static DRAWN: Mutex<Option<Drawn>> = Mutex::new(None);
 
 /// The patterns that the inputs of this process have chosen.
@@ -156,8 +156,8 @@ impl World {
         Ok(())
     }
 
-    /// Takes up to 16 steps of the pattern. What a rollback takes back is not taken again, so a key
-    /// that is to be deleted may be missing.
+    /// Takes up to 16 steps of the pattern. Steps that were rolled back are not repeated, so a key
+    /// to delete may be missing.
     fn advance(&mut self, with: u8) -> Result<(), String> {
         let (engine, table) = (self.engine.clone(), self.table.clone());
         let begin = || (engine.begin(), self.committed.clone());
@@ -186,7 +186,7 @@ impl World {
         Ok(())
     }
 
-    /// Rolls back what the log has no room for, and makes room.
+    /// Rolls back a transaction for which the log has no room, and makes room.
     fn give_up(&mut self) -> Result<(), String> {
         self.marks.clear();
         let rolled_back = self.running.take().map(|(txn, _)| txn.rollback().map(drop));
@@ -253,7 +253,7 @@ fn expect(result: clearway_base::Result<()>) -> Result<(), String> {
     result.map_err(|error| error.to_string())
 }
 
-/// A scan must give what the map gives.
+/// Checks that a scan returns the same entries as the map.
 fn scan(txn: &mut Transaction, table: &Table, map: &Map, with: u8) -> Result<(), String> {
     let key = |byte: u8| vec![b'k', byte];
     let low = [Bound::Unbounded, Bound::Included(key(with / 8)), Bound::Excluded(key(with / 8))];

@@ -1,4 +1,4 @@
-//! The canary: it dies of two bytes next to each other, which any fuzzer must come upon.
+//! The canary: it fails on two adjacent bytes, which any fuzzer must find.
 
 use crate::target::Target;
 

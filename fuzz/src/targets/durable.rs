@@ -3,7 +3,7 @@
 use clearway_base::{Lsn, Result};
 use clearway_pool::Wal;
 
-/// See the module.
+/// The log; see the module.
 pub(super) struct Durable;
 
 impl Wal for Durable {

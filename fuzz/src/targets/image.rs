@@ -1,8 +1,8 @@
 //! Opening, verifying, scanning and writing a database with damage in its pages, double-write area
-//! or log, page checksums fixed up again so that the damage reaches what is behind them.
+//! or log, with page checksums recomputed so that the damage passes the checksum test.
 //!
-//! An input is a list of wounds, eight bytes each: where, and what. Must hold: no panic, no endless
-//! loop; errors are typed.
+//! An input is a list of injected damages of eight bytes each: the place and the new contents. Must
+//! hold: no panic, no endless loop; errors are typed.
 
 use std::{
     ops::Bound,
@@ -41,7 +41,7 @@ pub(crate) fn base_image() -> MemoryDisk {
     base().0.fork()
 }
 
-/// Bodies of its log's records.
+/// The bodies of the records in the log of [`base_image`].
 pub(crate) fn base_log() -> Vec<Vec<u8>> {
     base().1.clone()
 }
@@ -91,13 +91,13 @@ fn bodies(engine: &Engine) -> Vec<Vec<u8>> {
 }
 
 fn examples() -> Vec<Vec<u8>> {
-    // Wounds all over the place.
+    // Damage in many places.
     (0..32u64)
         .map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes().repeat(1 + n as usize % 3))
         .collect()
 }
 
-/// Files that are wounded.
+/// Files that are damaged.
 const FILES: [&str; 4] = ["data", "data", "log/0000000000000000", "doublewrite"];
 
 fn take(input: &[u8]) -> Result<(), String> {
@@ -108,7 +108,7 @@ fn take(input: &[u8]) -> Result<(), String> {
         let file = disk.open(name, OpenMode::Existing).map_err(|error| error.to_string())?;
         let len = file.len().map_err(|error| error.to_string())? as usize;
         let pages = (len / PAGE_SIZE).max(1);
-        // The first forty pages are all that the image uses; the first two are the superblock's.
+        // The image uses only the first forty pages; the first two belong to the superblock.
         let page = match name {
             "data" => 2 + number(2) % (pages.saturating_sub(2)).clamp(1, 40),
             _ => number(2) % pages.min(8),
@@ -116,7 +116,7 @@ fn take(input: &[u8]) -> Result<(), String> {
         let mut bytes = vec![0; PAGE_SIZE];
         let at = (page * PAGE_SIZE) as u64;
         file.read_at(&mut bytes, at).map_err(|error| error.to_string())?;
-        // Half of the wounds hit the head of a page, where most of its meaning is.
+        // Half of the damage hits the head of a page, which holds most of its structure.
         let place = if wound[1] & 1 == 0 { number(4) % 200 } else { number(4) % PAGE_SIZE };
         match wound[1] >> 1 & 3 {
             0 => bytes[place] ^= 1 << (wound[6] & 7),
@@ -135,14 +135,15 @@ fn take(input: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Makes a page's checksum and page id hold again (`docs/page-format.md`).
+/// Recomputes a page's checksum and page id (`docs/page-format.md`).
 fn seal(page: u32, bytes: &mut [u8]) {
     bytes[4..8].copy_from_slice(&page.to_le_bytes());
     let checksum = crc32c_append(crc32c(&page.to_le_bytes()), &bytes[4..]);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Uses an open database in every way. Errors are fine; what must not happen is told.
+/// Uses an open database in every way. Errors are allowed; returns a description of what must not
+/// happen.
 pub(crate) fn look_at(engine: &Arc<Engine>) -> Result<(), String> {
     let _ = engine.verify();
     for name in engine.tables() {

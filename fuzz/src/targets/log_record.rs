@@ -1,10 +1,11 @@
-//! The log's reader on segments with anything in them, checksums fixed up again or not, and what
-//! asks before it whose log it is.
+//! The log reader on segments with arbitrary contents, with or without recomputed checksums, and
+//! the identity check that precedes it.
 //!
-//! Must hold: the reader ends, gives records in ascending order that lie in the log, and an error
-//! is typed. What it gives with a mended checksum may be nonsense; that is the next layer's.
+//! Must hold: the reader ends, returns records in ascending order that lie in the log, and every
+//! error is typed. Records with a recomputed checksum may be nonsense, which the next layer must
+//! handle.
 //!
-//! An input is the begin of a segment's log bytes, and behind these its label.
+//! An input is the first part of a segment's log bytes, followed by its label.
 
 use std::sync::Arc;
 
@@ -85,7 +86,8 @@ fn take(input: &[u8]) -> Result<(), String> {
     sector[SECTOR_SIZE - 4..].copy_from_slice(&checksum.to_le_bytes());
     file.write_at(&sector, SEGMENT).map_err(|error| error.to_string())?;
     let disk: Arc<dyn Disk> = Arc::new(disk);
-    // Where the second epoch begins depends on the input's length, as good as anything else.
+    // The start of the second epoch is derived from the input's length, which is as good as any
+    // other source.
     let latest = latest(Lsn((input.len() as u64 * 31) % LOG_BYTES as u64));
     let known = Known {
         database: DATABASE,

@@ -1,4 +1,4 @@
-//! Redo of log bodies that say anything, on the pages of a real tree.
+//! Redo of arbitrary log bodies, on the pages of a real tree.
 //!
 //! Must hold: a typed error or a change; the pages stay readable for `verify`.
 
@@ -29,7 +29,7 @@ fn take(input: &[u8]) -> Result<(), String> {
     let mut pages = 0;
     for_each_page(input, |page| pages += usize::from(page.0 < 10_000));
     if pages == 0 {
-        // Bodies that name pages far beyond the file only make it long.
+        // Bodies that name pages far beyond the end of the file would only make it long.
         return Ok(());
     }
     let disk: MemoryDisk = base_image();
@@ -44,7 +44,7 @@ fn take(input: &[u8]) -> Result<(), String> {
     let pool = Pool::open(&disk, Arc::new(Durable), options).map_err(|error| error.to_string())?;
     let span = LsnSpan { start: Lsn(1 << 30), end: Lsn((1 << 30) + 512) };
     let _ = redo(&pool, input, span);
-    // As an image, too: of a page that is at its LSN now, and of one that is not.
+    // Use the input as a page image, too: of a page that is at its LSN, and of one that is not.
     let _ = check_redo(&pool, input, span.end);
     let _ = check_redo(&pool, input, Lsn::ZERO);
     let _ = redo(&pool, input, span);

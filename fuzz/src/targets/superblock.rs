@@ -1,6 +1,6 @@
-//! Opening a database whose superblock says anything, with checksums that hold.
+//! Opening a database with an arbitrary superblock whose checksums are valid.
 //!
-//! Must hold: a typed error or a database that verifies; nothing that was there is gone.
+//! Must hold: a typed error or a database that verifies; no file is lost.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use clearway_txn::{Creation, Engine};
 use super::image::{self, base_image};
 use crate::target::Target;
 
-/// See `docs/page-format.md`.
+/// The offset of the version; see `docs/page-format.md`.
 const VERSION_AT: usize = 8;
 const FLAGS_AT: usize = 68;
 const LOG_EMPTY: u8 = 4;
@@ -24,7 +24,7 @@ fn examples() -> Vec<Vec<u8>> {
     let data = base_image().open("data", OpenMode::Existing).unwrap();
     let mut bytes = vec![0; 2 * PAGE_SIZE];
     data.read_at(&mut bytes, 0).unwrap();
-    // Both copies' sectors, one behind the other; and as a conversion leaves them.
+    // The sectors of both copies, one after the other; and the state that a conversion leaves.
     let copies = [&bytes[..SECTOR_SIZE], &bytes[PAGE_SIZE..PAGE_SIZE + SECTOR_SIZE]].concat();
     let mut converted = copies.clone();
     converted[FLAGS_AT] |= LOG_EMPTY;
@@ -50,7 +50,8 @@ fn take(input: &[u8]) -> Result<(), String> {
     options.create = Creation::Never;
     match Engine::open(Arc::new(disk.clone()), options) {
         Ok(engine) => image::look_at(&engine),
-        // What was refused is left alone; an opening may have gone on to the log.
+        // A refused database is left unchanged; an opening that got as far as the log may have
+        // changed it.
         Err(_) if names(&disk).len() < before.len() => {
             Err(format!("a refused opening removed files: {before:?} became {:?}", names(&disk)))
         }

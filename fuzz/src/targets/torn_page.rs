@@ -1,9 +1,9 @@
 //! The optimistic reader on torn mixes of two versions of a page.
 //!
-//! The pages of a tree are overwritten, in memory, with mixes of what they were at two times, word
-//! by word, and with mutations of that; then keys are looked up and scanned. Branches are read
-//! without a latch, so their readers must take anything. Must hold: no panic, no endless loop, and
-//! every error is typed.
+//! The pages of a tree are overwritten, in memory, with word-by-word mixes of their contents at two
+//! times, and with mutations of these; then keys are looked up and scanned. Branches are read
+//! without a latch, so their readers must tolerate arbitrary bytes. Must hold: no panic, no endless
+//! loop, and every error is typed.
 
 use std::{cell::RefCell, ops::Bound, sync::Arc};
 
@@ -24,7 +24,7 @@ pub(crate) fn target() -> Target {
 const PAGE_HEADER: usize = 16;
 const KEYS: u32 = 400;
 
-/// A transaction that is alone.
+/// A transaction without concurrent ones.
 struct Alone {
     locks: LockTable,
     owner: LockOwner,
@@ -145,7 +145,7 @@ fn take(input: &[u8]) -> std::result::Result<(), String> {
 }
 
 impl Subject {
-    /// Overwrites a few pages with mixes; which.
+    /// Overwrites a few pages with mixes, and returns their indexes.
     fn tear(&self, random: &mut Mutator) -> Vec<usize> {
         let mut torn = Vec::new();
         for _ in 0..=random.below(3) {

@@ -1,4 +1,4 @@
-//! The lanes, and how they share the time.
+//! The lanes and their shares of the time.
 
 use std::{
     fmt,
@@ -39,11 +39,11 @@ impl Work {
 /// One way of looking for errors.
 pub(crate) struct Lane {
     pub(crate) name: &'static str,
-    /// Why it cannot run on this machine.
+    /// Returns the reason why the lane cannot run on this machine, if there is one.
     pub(crate) cannot: fn() -> Option<String>,
     /// Whether it draws patterns of keys, and so must meet every order in a run.
     pub(crate) draws_patterns: bool,
-    /// What it runs.
+    /// Returns the commands that the lane runs.
     pub(crate) work: fn(Budget, u64) -> Vec<Work>,
 }
 
@@ -63,18 +63,19 @@ impl Lane {
     }
 }
 
-/// Lanes that begin with another seed for each commit. The others begin with 1, the zoo above all:
-/// that its bugs are caught shall not depend on chance.
+/// Lanes that begin with a different seed for each commit. The others begin with seed 1, in
+/// particular the zoo: catching its bugs must not depend on chance.
 pub(crate) const FRESH: &[&str] = &["stepped"];
 
-/// Built like a release, but with assertions and without the slow link: what the lanes run.
+/// The command for programs of the lanes: built like a release, but with assertions and without the
+/// slow link.
 const PROVE: &str = "run --quiet --profile prove -p clearway-prove --";
 const FUZZ: &str = "run --quiet --profile prove -p clearway-fuzz --";
 const CHECK: &str = "run --quiet --profile prove -p clearway-check --";
-/// Where the engine is built with the feature `zoo`, which makes it another one.
+/// The target folder for builds with the feature `zoo`, kept apart from ordinary builds.
 const ZOO: &str = "target/zoo";
 
-/// A lane's share of a run of so many minutes.
+/// A lane's share of a run with a number of minutes; `None` in CI.
 fn minutes(budget: Budget, share: f64) -> Option<f64> {
     match budget {
         Budget::Ci => None,
@@ -82,7 +83,7 @@ fn minutes(budget: Budget, share: f64) -> Option<f64> {
     }
 }
 
-/// `ci` of something in CI, and so many for each hour otherwise.
+/// Returns `ci` in CI, and otherwise the number that `an_hour` gives for the run's minutes.
 fn amount(budget: Budget, ci: u64, an_hour: u64) -> u64 {
     match budget {
         Budget::Ci => ci,
@@ -90,7 +91,7 @@ fn amount(budget: Budget, ci: u64, an_hour: u64) -> u64 {
     }
 }
 
-/// So many for each hour; nothing in CI.
+/// Returns the number that `an_hour` gives for the run's minutes; `None` in CI.
 fn by_the_hour(budget: Budget, an_hour: u64) -> Option<u64> {
     (budget != Budget::Ci).then(|| amount(budget, 0, an_hour))
 }
@@ -127,7 +128,7 @@ fn specs(budget: Budget, _: u64) -> Vec<Work> {
 }
 
 fn fuzz(budget: Budget, seed: u64) -> Vec<Work> {
-    // In CI always the same first inputs, the seeds of earlier findings among them.
+    // CI always runs the same first inputs, which include the seeds of earlier findings.
     let much = match minutes(budget, 0.1) {
         None => "--inputs 400".to_string(),
         Some(minutes) => format!("--seconds {:.1} --seed {seed}", minutes * 60.0 / 7.0),
@@ -146,7 +147,8 @@ fn images(budget: Budget, seed: u64) -> Vec<Work> {
         Budget::Minutes(minutes) if minutes >= 30.0 => vec![run("--all --recovery")],
         budget => vec![
             run(&format!("--images {}", amount(budget, 12_000, 200_000))),
-            // A second: power that fails in a creation, and again while that starts over.
+            // Takes a second: power fails during a creation, and again while the creation starts
+            // over.
             run("--script create --all --recovery"),
         ],
     }
@@ -222,7 +224,7 @@ fn loom(_: Budget, _: u64) -> Vec<Work> {
 fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
     let packages = "-p clearway-lock -p clearway-log -p clearway-txn -p clearway";
     let work = Work::cargo(&format!("test --quiet {packages} --test scheduled"));
-    // Of the some 44,000 schedules that CI runs.
+    // A factor on the roughly 44,000 schedules that CI runs.
     let factor = match budget {
         Budget::Ci => 1.0,
         Budget::Minutes(minutes) => (minutes / 60.0 * 18.0).max(0.1),

@@ -1,9 +1,9 @@
-//! Runs the lanes, two at once, and passes on what they say.
+//! Runs the lanes, two at once, and passes on their output.
 //!
 //! Many lanes leave a core idle for a good part of their time: they build, wait for processes, or
-//! end with one long test. So one turn takes them from the front of the list, where the quick ones
-//! stand, and one from the back. Each line that a lane says bears its name, unless it is the only
-//! one.
+//! end with one long test. One thread therefore takes lanes from the front of the list, where the
+//! quick ones are, and another from the back. Each line of output carries the lane's name, unless
+//! only one lane runs.
 
 use std::{
     collections::VecDeque,
@@ -49,7 +49,7 @@ pub(super) fn run_lanes(root: &Path, lanes: Vec<&'static Lane>, request: &Reques
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Prints what a lane says.
+/// Prints the output of a lane.
 struct Teller {
     lane: &'static str,
     is_alone: bool,
@@ -67,11 +67,11 @@ impl Teller {
 
 fn run_lane(root: &Path, lane: &'static Lane, request: &Request, teller: &Teller) -> Result {
     let begun = Instant::now();
-    let done = |ending, told| Result { lane: lane.name, ending, took: begun.elapsed(), told };
+    let done = |ending, summary| Result { lane: lane.name, ending, took: begun.elapsed(), summary };
     if let Some(why) = (lane.cannot)() {
         return done(Ending::Skipped, why);
     }
-    let (mut told, mut drawn) = (String::new(), Drawn::default());
+    let (mut summary, mut drawn) = (String::new(), Drawn::default());
     let seed = request.seed.unwrap_or_else(|| seed_of(root, lane));
     let works = (lane.work)(request.budget, seed);
     if works.is_empty() {
@@ -81,7 +81,7 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request, teller: &Teller
         teller.line(&format!("== {}: {work}", teller.lane));
         match run_work(root, &work, teller, &mut drawn) {
             Ok(last) if last.starts_with(SKIPPED) => return done(Ending::Skipped, last),
-            Ok(last) => told = last,
+            Ok(last) => summary = last,
             Err(last) => {
                 teller.line(&format!("== {} found something; to repeat it: {work}", teller.lane));
                 return done(Ending::Found, last);
@@ -89,12 +89,12 @@ fn run_lane(root: &Path, lane: &'static Lane, request: &Request, teller: &Teller
         }
     }
     match never_drawn(lane, request.budget, &drawn) {
-        None => done(Ending::Held, told),
+        None => done(Ending::Held, summary),
         Some(orders) => done(Ending::Found, orders),
     }
 }
 
-/// In a run of fewer minutes not every order of keys need have its turn.
+/// In a run of fewer minutes, a lane need not draw every order of keys.
 const MINUTES_FOR_ALL_ORDERS: f64 = 5.0;
 
 /// The orders of keys that a lane should have met and has not.
@@ -115,21 +115,21 @@ fn seed_of(root: &Path, lane: &Lane) -> u64 {
     if FRESH.contains(&lane.name) { commit_number(root).unwrap_or(1) } else { 1 }
 }
 
-/// A number that follows from the commit: each commit meets seeds that no other has met, and meets
-/// the same when it is run again.
+/// A number derived from the commit: each commit uses new seeds, and uses the same ones when it is
+/// run again.
 fn commit_number(root: &Path) -> Option<u64> {
     let mut git = Command::new("git");
     let said = git.args(["rev-parse", "--short=8", "HEAD"]).current_dir(root).output().ok()?;
     let digits = String::from_utf8(said.stdout).ok()?;
-    // Far enough from one another for as many seeds as a run takes.
+    // Far enough apart for as many seeds as a run uses.
     u64::from_str_radix(digits.trim(), 16).ok().map(|number| number << 20)
 }
 
-/// How a test begins its line when the machine lacks what it needs.
+/// The prefix of a test's line when the machine lacks a requirement of the test.
 const SKIPPED: &str = "SKIPPED";
 
-/// Runs one command, passing its output on; its last line on standard output, or the one that says
-/// that it was skipped.
+/// Runs one command and passes on its output. Returns its last line on standard output, or the line
+/// that reports a skip.
 fn run_work(
     root: &Path,
     work: &Work,
@@ -148,8 +148,8 @@ fn run_work(
     }
 }
 
-/// Passes on what the child prints until it ends, and adds up the patterns that it has drawn.
-/// Returns the line that sums up the run.
+/// Passes on the child's output until it ends, and adds up the patterns that it has drawn. Returns
+/// the line that sums up the run.
 fn pass_on(child: &mut Child, teller: &Teller, drawn: &mut Drawn) -> String {
     let (output, errors) = (child.stdout.take(), child.stderr.take());
     let mut last = String::new();

@@ -1,14 +1,14 @@
-//! Which crate may depend on which.
+//! Dependencies allowed between crates.
 //!
-//! Cargo refuses cycles; this refuses arrows that would be no cycle and still the wrong way, such
-//! as the pool learning about the log.
+//! Cargo refuses cycles. This check also refuses dependencies that point up without closing a
+//! cycle, such as one of the pool on the log.
 
 use super::{Text, Violation, violation};
 
 /// Each crate, from the bottom up, with those of the project that it may depend on.
 const LAYERS: &[(&str, &[&str])] = &[
     ("clearway-base", &[]),
-    // What programs print; the engine prints nothing.
+    // Output of programs; the engine prints nothing.
     ("clearway-console", &[]),
     ("clearway-sync", &["clearway-base"]),
     ("clearway-disk", &["clearway-base", "clearway-sync"]),
@@ -47,10 +47,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-txn",
         ],
     ),
-    // Programs around the engine see its face, and the vocabulary of threads.
+    // Programs around the engine see its façade, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
     ("clearway-check", &["clearway-console", "clearway", "clearway-sync", "clearway-testkit"]),
-    // The prover looks at everything, and takes parts of it in its hands.
+    // The prover uses the whole engine, and parts of it directly.
     (
         "clearway-prove",
         &[
@@ -82,7 +82,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync", "clearway-testkit"]),
-    // The lab measures the whole engine, and parts of it by themselves.
+    // The lab measures the whole engine, and parts of it alone.
     (
         "clearway-lab",
         &[

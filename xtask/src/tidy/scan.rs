@@ -1,9 +1,8 @@
-//! Rust source, taken apart far enough for the checks: what is code, what is a comment, what is
-//! inside a string, and what is a test.
+//! Rust source, scanned far enough for the checks: code, comments, literals and tests.
 
 use std::ops::Range;
 
-/// What a byte of source belongs to.
+/// The class of a byte of source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Class {
     Code,

@@ -14,7 +14,7 @@ const FILE_CODE_LINES_MAX: usize = 600;
 const FILE_LINES_MAX: usize = 1000;
 /// Lines in any function, from `fn` to the closing brace.
 const FUNCTION_LINES_MAX: usize = 150;
-/// Lines in nearly every function.
+/// Lines in a function, with few exceptions.
 const FUNCTION_LINES_USUAL: usize = 70;
 /// One function in this many may exceed [`FUNCTION_LINES_USUAL`].
 const FUNCTIONS_PER_LONG_ONE: usize = 100;
@@ -63,7 +63,8 @@ pub(crate) fn functions(source: &Source) -> Vec<Function<'_>> {
     words(code, "fn").filter_map(function).collect()
 }
 
-/// Checks the functions of all files, for the share of long ones is a share of them all.
+/// Checks the functions of all files together, since the limit on long ones is a share of the
+/// total.
 pub(crate) fn check_functions(sources: &[Source]) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut long = Vec::new();

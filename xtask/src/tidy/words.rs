@@ -1,5 +1,5 @@
-//! Names and words: what a thing may be called, what may not be left lying about, and that the
-//! glossary defines each term once.
+//! Names and words: bad names, unfinished work, missing module heads, and terms that the glossary
+//! defines twice.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::{
     violation,
 };
 
-/// Where the project's terms are defined.
+/// The document that defines the project's terms.
 pub(crate) const GLOSSARY: &str = "docs/glossary.md";
 
-/// Files that collect what has no place; each piece has one.
+/// Names of catch-all files; each piece of code belongs in a file named after its purpose.
 const FILE_NAMES: &[&str] = &["utils.rs", "util.rs", "helpers.rs", "common.rs", "misc.rs"];
-/// Type names say what a thing is, not that it is one.
+/// Suffixes without information; a type name states what the thing is.
 const TYPE_SUFFIXES: &[&str] = &["Manager", "Impl", "Helper", "Helpers", "Utils"];
 /// A latch is physical and a lock logical: names that mix the two up, in lower case.
 const TYPE_WORDS: &[&str] = &[
@@ -72,7 +72,7 @@ pub(crate) fn check_source(source: &Source) -> Vec<Violation> {
     found
 }
 
-/// What is wrong with the name of a type, if anything.
+/// Returns the fault of a type name, if it has one.
 fn bad_type_name(name: &str) -> Option<String> {
     let suffix = TYPE_SUFFIXES.iter().find(|suffix| name.ends_with(*suffix));
     if let Some(suffix) = suffix {

@@ -1,26 +1,26 @@
-//! The memory that a check may take.
+//! The memory budget of a check.
 //!
-//! Counted is what grows faster than the history: the choices, and what the search keeps of each
-//! state that it may come back to. Everything else is linear in the history and is put down once,
-//! as an estimate.
+//! The budget counts what grows faster than the history: the choices, and what the search keeps for
+//! each state to which it may backtrack. Everything else is linear in the history and is charged
+//! once, as an estimate.
 
 use crate::history::{Op, Transaction};
 
-/// What a check may take unless it is told otherwise: 1 GiB.
+/// The default memory budget of a check: 1 GiB.
 pub const MEMORY_BYTES: usize = 1 << 30;
 
-/// Bytes that a check takes in all, without choices, for each byte of the operations: the events
-/// and the transactions have a copy each, the tables by object and the edges are the rest.
+/// Bytes that a check uses without choices, for each byte of the operations: events and
+/// transactions have a copy each, the tables by object and the edges are the rest.
 const BYTES_FOR_EACH: usize = 12;
 
-/// How much may still be taken.
+/// The memory that is left.
 pub(super) struct Budget {
     left: usize,
     was_refused: bool,
 }
 
 impl Budget {
-    /// `bytes`, less what the check of these transactions takes anyway.
+    /// A budget of `bytes`, less the linear share of these transactions.
     pub(super) fn new(bytes: usize, transactions: &[Transaction]) -> Budget {
         let operations: usize = transactions.iter().flat_map(|t| &t.ops).map(op_bytes).sum();
         let own = size_of_val(transactions) + operations;
@@ -31,7 +31,7 @@ impl Budget {
         budget
     }
 
-    /// Takes `bytes`; false, and nothing is taken, if there are not as many left.
+    /// Takes `bytes`. Returns false, and takes nothing, if fewer are left.
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         let left = self.left.checked_sub(bytes);
         self.was_refused |= left.is_none();
@@ -39,12 +39,12 @@ impl Budget {
         left.is_some()
     }
 
-    /// Gives back what was taken.
+    /// Gives back bytes that were taken.
     pub(super) fn give(&mut self, bytes: usize) {
         self.left += bytes;
     }
 
-    /// Whether anything was refused.
+    /// Whether any request was refused.
     pub(super) fn was_refused(&self) -> bool {
         self.was_refused
     }

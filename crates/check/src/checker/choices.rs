@@ -1,14 +1,14 @@
-//! What the reads leave open, and a search for a way to settle it without a cycle.
+//! Choices that the reads leave open, and a search for a combination without a cycle.
 //!
-//! A choice is a list of alternatives, each a set of edges; one of them must hold. An alternative
-//! that would close a cycle is out; if one is left its edges are added, which may rule out others,
-//! until nothing changes. Real time leaves little open after that. For the rest an order of the
-//! graph is made and choices are settled as that order suggests; only where no alternative agrees
-//! with it does the search branch.
+//! A choice is a list of alternatives, each of which is a set of edges; one of the alternatives
+//! must hold. An alternative that would close a cycle is ruled out. If one alternative is left, its
+//! edges are added, which may rule out others; this repeats until nothing changes. Real time leaves
+//! few choices open after that. For the rest, the search computes an order of the graph and decides
+//! choices as that order suggests; it branches only where no alternative agrees with the order.
 //!
-//! The closure takes a quarter of a byte for each two transactions, 64 MiB for 16,000, and each
-//! state to come back to has one. What the budget has no room for is not looked into: choices that
-//! were not even written down, or the whole search.
+//! The closure takes a quarter of a byte for each pair of transactions, 64 MiB for 16,000, and each
+//! state to backtrack to has one. What exceeds the budget is left undecided: choices that were not
+//! even recorded, or the whole search.
 
 use crate::history::Transaction;
 
@@ -35,10 +35,10 @@ impl Choice {
     }
 }
 
-/// What the allocator keeps for itself of each piece of memory, and rounds up, on average.
+/// Average overhead of the allocator for each allocation, rounding included.
 const ALLOCATION_BYTES: usize = 16;
 
-/// The choices that were met, as far as the budget goes.
+/// The choices found so far, within the budget.
 pub(super) struct Open<'a> {
     budget: &'a mut Budget,
     choices: Vec<Choice>,
@@ -52,7 +52,7 @@ impl<'a> Open<'a> {
 
     /// Adds a choice, or counts it if there is no memory for it.
     pub(super) fn add(&mut self, choice: Choice) {
-        // The search works on a copy.
+        // Twice: the search works on a copy.
         if self.budget.take(2 * choice.bytes()) {
             self.choices.push(choice);
         } else {
@@ -60,23 +60,24 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// The choices, and the number of those that were left out.
+    /// Returns the choices, and the number of choices that were left out.
     pub(super) fn finish(self) -> (Vec<Choice>, usize) {
         (self.choices, self.left_out)
     }
 }
 
-/// What came of the search.
+/// The result of the search.
 pub(super) enum Outcome {
-    /// Some alternatives have no cycle.
+    /// Some combination of alternatives has no cycle.
     Possible,
     /// The search gave up with this many choices open.
     Undecided(usize),
-    /// Whatever is chosen there is a cycle; a graph with one.
+    /// Every combination has a cycle; holds a graph with one.
     Impossible(Box<Graph>),
 }
 
-/// Settles `open` in `graph`, which has no cycle. The budget has paid for `open`, and for a copy.
+/// Decides the choices in `open` on `graph`, which has no cycle. The budget already covers `open`
+/// and a copy of it.
 pub(super) fn solve(
     graph: &Graph,
     open: Vec<Choice>,
@@ -93,7 +94,7 @@ pub(super) fn solve(
         return Outcome::Impossible(Box::new(graph.clone()));
     };
     let state = State { graph: graph.clone(), closure: Closure::new(graph, &order), open };
-    // Mostly the first alternative will do, and then nothing need be kept to come back to.
+    // The first alternative usually works, and then no state to backtrack to is needed.
     let copy = Closure::bytes(graph) + graph.bytes();
     if budget.take(copy) {
         let bold = Search { transactions, budget, branches: 0, bold: true }.settle(state.clone());
@@ -105,7 +106,7 @@ pub(super) fn solve(
     Search { transactions, budget, branches: 0, bold: false }.settle(state)
 }
 
-/// A graph without cycles, who reaches whom in it, and what is open.
+/// A graph without cycles, its transitive closure, and the open choices.
 #[derive(Clone)]
 struct State {
     graph: Graph,
@@ -117,7 +118,7 @@ struct Search<'a> {
     transactions: &'a [Transaction],
     budget: &'a mut Budget,
     branches: usize,
-    /// Tries one alternative of each choice only; finding no way means nothing then.
+    /// Tries only one alternative of each choice; a failure then proves nothing.
     bold: bool,
 }
 
@@ -166,7 +167,7 @@ impl Search<'_> {
     }
 }
 
-/// How a round of ruling out ended.
+/// The result of one round of ruling out alternatives.
 enum Round {
     Changed,
     Stable,
@@ -174,13 +175,13 @@ enum Round {
 }
 
 impl State {
-    /// What a copy takes.
+    /// The size of a copy in bytes.
     fn bytes(&self) -> usize {
         let choices: usize = self.open.iter().map(Choice::bytes).sum();
         Closure::bytes(&self.graph) + self.graph.bytes() + choices
     }
 
-    /// Leaves an empty one behind.
+    /// Takes the state and leaves an empty one.
     fn take(&mut self) -> State {
         let empty = Graph::new(0);
         let closure = Closure::new(&empty, &[]);
@@ -195,7 +196,7 @@ impl State {
         self.closure.reaches(edge.from, edge.to)
     }
 
-    /// Adds edges; false, with all of them in the graph, if they close a cycle.
+    /// Adds edges. Returns false if they close a cycle; all of them are in the graph then.
     fn add(&mut self, edges: &[Edge]) -> bool {
         let mut sound = true;
         for edge in edges {
@@ -210,7 +211,8 @@ impl State {
         sound
     }
 
-    /// One round: drops alternatives that close a cycle, and settles choices that have one left.
+    /// Runs one round: drops alternatives that close a cycle, and decides choices with one
+    /// alternative left.
     fn rule_out(&mut self) -> Round {
         let mut changed = false;
         for mut choice in std::mem::take(&mut self.open) {
@@ -236,8 +238,8 @@ impl State {
         if changed { Round::Changed } else { Round::Stable }
     }
 
-    /// How much is wrong with an alternative. The least wrong one shows best what happened: most
-    /// often that a read missed something.
+    /// Measures how much is wrong with an alternative. The least wrong one shows best what
+    /// happened, which is most often that a read missed something.
     fn wrongness(&self, edges: &[Edge]) -> (usize, usize) {
         let wrong = edges.iter().filter(|edge| self.closes(edge));
         let read = |edge: &&Edge| edge.kind == EdgeKind::WriteRead;

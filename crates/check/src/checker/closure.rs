@@ -1,4 +1,4 @@
-//! Who reaches whom in a graph without cycles.
+//! Reachability in a graph without cycles.
 
 use super::graph::Graph;
 
@@ -10,12 +10,12 @@ pub(super) struct Closure {
 }
 
 impl Closure {
-    /// Nodes and words of a row: what the closure of `graph` would need.
+    /// The size in bytes of the closure of `graph`.
     pub(super) fn bytes(graph: &Graph) -> usize {
         graph.node_count() * graph.transactions.div_ceil(64) * 8
     }
 
-    /// The closure of `graph`, whose nodes `order` names, each before those it has edges to.
+    /// Computes the closure of `graph`. `order` lists its nodes in topological order.
     pub(super) fn new(graph: &Graph, order: &[usize]) -> Closure {
         let words = graph.transactions.div_ceil(64);
         let mut bits = vec![0u64; graph.node_count() * words];
@@ -43,7 +43,7 @@ impl Closure {
         self.bits[from * self.words + to / 64] >> (to % 64) & 1 == 1
     }
 
-    /// Takes in an edge between two transactions that closes no cycle.
+    /// Adds an edge between two transactions that closes no cycle.
     pub(super) fn insert(&mut self, from: usize, to: usize) {
         if self.reaches(from, to) {
             return;
@@ -52,7 +52,7 @@ impl Closure {
         let mut row = self.bits[to * words..(to + 1) * words].to_vec();
         row[to / 64] |= 1 << (to % 64);
         for node in 0..self.bits.len() / words {
-            // Who reaches `to` already reaches all that it does.
+            // A node that already reaches `to` reaches all that `to` does.
             if (node == from || self.reaches(node, from)) && !self.reaches(node, to) {
                 let bits = &mut self.bits[node * words..(node + 1) * words];
                 bits.iter_mut().zip(&row).for_each(|(word, other)| *word |= other);

@@ -1,8 +1,9 @@
-//! Cycles, and which anomaly each one is.
+//! Cycles, and the anomaly that each one stands for.
 //!
-//! For each class, from the gravest on, the graph is cut down to the edges that the class may have.
-//! Its strongly connected components hold all its cycles, and of each component the shortest cycle
-//! is shown. Classes without real time come first: a cycle that does without says more.
+//! For each class, from the gravest on, the graph is reduced to the edges that the class may have.
+//! Its strongly connected components hold all its cycles, and the shortest cycle of each component
+//! is shown. Classes without real time come first, since a cycle that needs no real-time edge is
+//! stronger evidence.
 
 use std::collections::VecDeque;
 
@@ -14,12 +15,13 @@ use super::{
     report::{Class, Kind, Report},
 };
 
-/// Components of each class that are looked into.
+/// Upper bound on the components searched for each class.
 const COMPONENTS_MAX: usize = 3;
-/// Nodes, or edges, of a component from which a shortest cycle is looked for.
+/// Upper bound on the nodes, or edges, of a component from which a search for a shortest cycle
+/// starts.
 const STARTS_MAX: usize = 256;
 
-/// The edges of dependency, by class.
+/// The kinds of dependency edges that cycles of a class may have.
 fn kinds_of(class: Class) -> u8 {
     let writes = EdgeKind::WriteWrite.bit();
     let reads = writes | EdgeKind::WriteRead.bit();
@@ -60,7 +62,7 @@ pub(super) fn find(graph: &Graph, transactions: &[Transaction], report: &mut Rep
     if graph.components(u8::MAX).is_empty() || !report.anomalies.is_empty() {
         return;
     }
-    // Whatever the classes above would call it, a cycle does not go unreported.
+    // Any cycle is reported, even one that no class above covers.
     for component in graph.components(u8::MAX).iter().take(COMPONENTS_MAX) {
         if let Some(cycle) = Search::new(graph, component, u8::MAX).shortest() {
             let ids = cycle.iter().map(|edge| transactions[edge.from].id).collect();
@@ -95,7 +97,7 @@ fn kind_of(cycle: &[Edge]) -> Kind {
     Kind::Cycle { class, realtime: count(EdgeKind::RealTime) > 0 }
 }
 
-/// Looks for cycles within a component.
+/// A search for cycles within a component.
 struct Search<'g> {
     graph: &'g Graph,
     component: &'g [usize],
@@ -125,7 +127,7 @@ impl<'g> Search<'g> {
         cycles.min_by_key(Vec::len)
     }
 
-    /// The shortest cycle with exactly one rw, of an item if there is one.
+    /// Returns the shortest cycle with exactly one rw edge, preferring an rw on an item.
     fn shortest_with_one_anti_dependency(&self) -> Option<Vec<Edge>> {
         let anti = EdgeKind::ReadWrite.bit() | EdgeKind::PredicateReadWrite.bit();
         let firsts = self.component.iter().flat_map(|&node| self.edges(node, self.kinds & anti));
@@ -169,7 +171,7 @@ impl<'g> Search<'g> {
     }
 }
 
-/// A cycle of transactions: steps over points in time become one edge of real time.
+/// Reduces a cycle to transactions: steps over points in time become one real-time edge.
 fn fold(graph: &Graph, first: Edge, path: Vec<Edge>) -> Vec<Edge> {
     let mut cycle: Vec<Edge> = Vec::new();
     for edge in std::iter::once(first).chain(path) {

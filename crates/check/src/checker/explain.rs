@@ -12,9 +12,9 @@ use super::{
     replay::{Object, Space},
 };
 
-/// Operations of a transaction that are shown; the longest have hundreds.
+/// Upper bound on the operations shown of a transaction; the longest have hundreds.
 const OPS_SHOWN: usize = 12;
-/// Characters of an operation that are shown.
+/// Upper bound on the characters shown of an operation.
 const OP_LEN_SHOWN: usize = 160;
 
 impl fmt::Display for Object {
@@ -28,7 +28,7 @@ impl fmt::Display for Object {
     }
 }
 
-/// A cycle: its edges, then its transactions.
+/// Formats a cycle: its edges, then its transactions.
 pub(super) fn cycle(cycle: &[Edge], transactions: &[Transaction]) -> String {
     let mut text = format!("a cycle of {} transactions\n", cycle.len());
     for edge in cycle {

@@ -1,30 +1,30 @@
-//! The graph of what must come before what.
+//! The graph of transactions, with edges that mean "must come before".
 
 use super::replay::Object;
 
-/// Why one transaction comes before another.
+/// The reason why one transaction comes before another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum EdgeKind {
-    /// It wrote the version before.
+    /// The first wrote the version before the second's.
     WriteWrite,
-    /// It wrote what the other read.
+    /// The first wrote what the second read.
     WriteRead,
-    /// It read what the other replaced.
+    /// The first read what the second replaced.
     ReadWrite,
-    /// It read, or missed, in a range what the other replaced.
+    /// The first read, or missed, in a range what the second replaced.
     PredicateReadWrite,
-    /// It was acknowledged before the other was invoked.
+    /// The first was acknowledged before the second was invoked.
     RealTime,
 }
 
 impl EdgeKind {
-    /// A bit of its own, for sets of kinds.
+    /// A distinct bit for each kind, for sets of kinds.
     pub(super) fn bit(self) -> u8 {
         1 << self as u8
     }
 }
 
-/// An edge: on what, and for value edges which versions.
+/// An edge: its object and, for edges on values, the versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Edge {
     pub(super) from: usize,
@@ -37,7 +37,7 @@ pub(super) struct Edge {
     pub(super) second: Option<u64>,
 }
 
-/// Nodes below `transactions` are transactions, those above are points in time.
+/// A graph. Nodes below `transactions` are transactions, the others are points in time.
 #[derive(Clone)]
 pub(super) struct Graph {
     pub(super) transactions: usize,
@@ -57,7 +57,7 @@ impl Graph {
         self.next.iter().map(Vec::len).sum()
     }
 
-    /// What a copy takes.
+    /// The size of a copy in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.node_count() * size_of::<Vec<Edge>>() + self.edge_count() * size_of::<Edge>()
     }
@@ -67,7 +67,7 @@ impl Graph {
         self.next.len() - 1
     }
 
-    /// Adds an edge; one from a node to itself says nothing and is left out.
+    /// Adds an edge; an edge from a node to itself is ignored.
     pub(super) fn add(&mut self, edge: Edge) {
         if edge.from != edge.to {
             self.next[edge.from].push(edge);
@@ -93,8 +93,8 @@ impl Graph {
         search.found
     }
 
-    /// The nodes in an order that all edges follow, small `priority` first where there is a choice;
-    /// `None` if there is a cycle.
+    /// Returns a topological order of the nodes, with the smallest `priority` first where there is
+    /// a choice, or `None` if there is a cycle.
     pub(super) fn order(&self, priority: impl Fn(usize) -> u64) -> Option<Vec<usize>> {
         let mut waits_for = vec![0usize; self.node_count()];
         for edge in self.next.iter().flatten() {
@@ -158,7 +158,7 @@ impl<'g> Tarjan<'g> {
             return;
         }
         self.enter(root);
-        // A node, and how many of its edges were followed.
+        // A node, and the number of its edges followed so far.
         let mut path = vec![(root, 0)];
         while let Some(&(node, at)) = path.last() {
             let Some(edge) = self.graph.next[node].get(at) else {

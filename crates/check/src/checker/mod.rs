@@ -1,12 +1,12 @@
-//! Is a history strictly serializable?
+//! The checker: decides whether a history is strictly serializable.
 //!
 //! The transactions that took place are the nodes of a graph. An edge says "must come before":
 //!
 //! | edge | from | to |
 //! | --- | --- | --- |
 //! | ww | the writer of a version | the writer of the next one |
-//! | wr | the writer of a version | whoever read it |
-//! | rw | whoever read a version | the writer of the next one |
+//! | wr | the writer of a version | each reader of it |
+//! | rw | a reader of a version | the writer of the next one |
 //! | predicate rw | the same, where the version was read, or missed, by a range read | |
 //! | real time | a transaction that was acknowledged | each that was invoked later |
 //!
@@ -14,18 +14,19 @@
 //! cycle say which anomaly it is. (Adya, "Weak Consistency", 1999; Kingsbury, Alvaro, "Elle:
 //! Inferring Isolation Anomalies from Experimental Observations", VLDB 2020.)
 //!
-//! The order of a key's versions is what makes the edges. Lists tell theirs: every read of a list
-//! shows all that were appended before. A row's ledger is such a list. Registers tell a part, by
-//! transactions that read a version and write the next; where the rest, or which absence of a row
-//! was seen, is open, the edges of one of several [alternatives](choices) must hold, and a search
-//! finds alternatives without a cycle or shows that there are none. What is open may grow with the
-//! square of the history, and the search may keep many states: a [`budget`] bounds both.
+//! The order of a key's versions determines the edges. For lists the order is known: every read of
+//! a list shows all earlier appends. A row's ledger is such a list. For registers it is partly
+//! known, from transactions that read a version and write the next. Where the rest of the order, or
+//! which absence of a row was seen, is open, the edges of one of several [alternatives](choices)
+//! must hold; a search finds alternatives without a cycle or shows that there are none. Open
+//! choices may grow with the square of the history, and the search may keep many states: a
+//! [`budget`] bounds both.
 //!
-//! 1. [`replay`]: what each transaction wrote, and read of others; [`sums`]: what was read where
-//!    only a sum was told.
+//! 1. [`replay`]: the writes of each transaction and its reads of other transactions' writes;
+//!    [`sums`]: the versions behind a read of which only the sum is known.
 //! 2. [`versions`], [`registers`]: orders of versions, and the edges and choices they make.
 //! 3. [`realtime`]: edges of real time.
-//! 4. [`choices`]: what is still open. 5. [`cycles`]: what is wrong.
+//! 4. [`choices`]: choices that are still open. 5. [`cycles`]: anomalies.
 
 mod budget;
 mod choices;
@@ -51,12 +52,12 @@ use budget::Budget;
 use choices::{Open, Outcome};
 use graph::Graph;
 
-/// What is asked of a history.
+/// The property to check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// Some order explains every read.
+    /// Serializable: some order of the transactions explains every read.
     Serializable,
-    /// And it agrees with real time.
+    /// Strictly serializable: that order also agrees with real time.
     StrictSerializable,
 }
 
@@ -71,16 +72,16 @@ pub fn check(history: &History) -> Result<Report, FormatError> {
 /// Checks a history for `level`, within [`MEMORY_BYTES`] of memory.
 ///
 /// # Errors
-/// As [`check`].
+/// As for [`check`].
 pub fn check_level(history: &History, level: Level) -> Result<Report, FormatError> {
     check_within(history, level, MEMORY_BYTES)
 }
 
-/// Checks a history for `level`, and takes about `memory_bytes` of memory at most, the history
-/// included. Where that is too little, the report says what was [left open](Report::undecided).
+/// Checks a history for `level` in at most about `memory_bytes` of memory, the history included.
+/// Where that is too little, the report counts what was [left undecided](Report::undecided).
 ///
 /// # Errors
-/// As [`check`].
+/// As for [`check`].
 pub fn check_within(
     history: &History,
     level: Level,
@@ -95,8 +96,8 @@ pub fn check_within(
     let real_time = strict.then_some(history);
     let mut open = Open::new(&mut budget);
     versions::connect(&facts, &transactions, real_time, &mut graph, &mut open, &mut report);
-    let told = Told { facts: &facts, transactions: &transactions, strict };
-    registers::connect(told, &mut graph, &mut open, &mut report);
+    let evidence = Evidence { facts: &facts, transactions: &transactions, strict };
+    registers::connect(evidence, &mut graph, &mut open, &mut report);
     let (open, left_out) = open.finish();
     if strict {
         realtime::connect(&transactions, &facts.happened, &mut graph);
@@ -104,7 +105,7 @@ pub fn check_within(
     report.edges = graph.edge_count();
     let before = report.anomalies.len();
     cycles::find(&graph, &transactions, &mut report);
-    // What is open matters only if nothing is wrong yet; with a cycle there is no order anyway.
+    // Open choices matter only if no anomaly was found; with a cycle there is no order anyway.
     if report.anomalies.len() == before {
         report.choices = open.len() + left_out;
         settle(&graph, open, &transactions, &mut budget, &mut report);
@@ -119,9 +120,9 @@ pub fn check_within(
     Ok(report)
 }
 
-/// What a history tells, and how its checker is to understand it.
+/// The evidence that a history gives, and the level at which it is judged.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct Evidence<'a> {
     facts: &'a replay::Facts,
     transactions: &'a [Transaction],
     strict: bool,
@@ -139,12 +140,12 @@ fn settle(
         Outcome::Undecided(left) => report.undecided = left,
         Outcome::Impossible(cyclic) => {
             cycles::find(&cyclic, transactions, report);
-            debug_assert!(!report.anomalies.is_empty(), "a cycle that nobody can show");
+            debug_assert!(!report.anomalies.is_empty(), "a cycle that cannot be shown");
         }
     }
 }
 
-/// Whether a transaction's reads are known.
+/// Whether the results of a transaction's reads are known.
 fn is_acknowledged(transaction: &Transaction) -> bool {
     transaction.outcome == Phase::Ok
 }

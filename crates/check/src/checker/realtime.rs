@@ -1,4 +1,4 @@
-//! Edges of real time, in linear number.
+//! Real-time edges, in a number linear in the transactions.
 //!
 //! Of *n* transactions about *n²/2* pairs do not overlap. Instead of an edge for each, every
 //! acknowledgement is a point in time; the points form a chain; a transaction leads to the point
@@ -10,7 +10,7 @@ use crate::history::Transaction;
 
 use super::graph::Graph;
 
-/// Adds points and edges for the transactions that took place.
+/// Adds points and edges for the transactions that took effect.
 pub(super) fn connect(transactions: &[Transaction], happened: &[bool], graph: &mut Graph) {
     let mut ends: Vec<(u64, usize)> = transactions
         .iter()

@@ -1,18 +1,18 @@
-//! Registers: what is known of the order of their versions.
+//! Registers: the known part of the order of their versions.
 //!
-//! A transaction that read version *u* and wrote version *v* put *v* directly after *u*. So the
-//! versions form *runs*, and a run is a block: nothing comes between two of its versions. The
-//! first run begins with the initial version and comes before all others. For each two others one
-//! comes before the other, which is a choice of two: the last version of the first, and whoever
-//! read it, come before the head of the second. Real time decides that for most pairs, and then
-//! there is no choice: of *n* blind writes there are *n²/2* pairs, and few of them overlap.
+//! A transaction that read version *u* and wrote version *v* put *v* directly after *u*. Versions
+//! therefore form *runs*, and a run is a block: no other version comes between two of its versions.
+//! The first run begins with the initial version and comes before all others. Of any two other
+//! runs, one comes before the other, which is a choice of two: the last version of the first run,
+//! and its readers, come before the head of the second. Real time decides most pairs, and then
+//! there is no choice: *n* blind writes have *n²/2* pairs, and few of them overlap.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::history::Transaction;
 
 use super::{
-    Told,
+    Evidence,
     choices::{Choice, Open},
     graph::{Edge, EdgeKind, Graph},
     replay::{Facts, Object, Seen, Space},
@@ -20,7 +20,7 @@ use super::{
     versions::report_lost_update,
 };
 
-/// A version: who wrote it (nobody, if initial), its value, and who read it.
+/// A version: its writer (`None` if initial), its value, and its readers.
 struct Version {
     value: Option<u64>,
     writer: Option<usize>,
@@ -30,9 +30,14 @@ struct Version {
 /// Versions that follow each other directly.
 type Run = Vec<Version>;
 
-/// Adds the edges of all registers, and what is open.
-pub(super) fn connect(told: Told<'_>, graph: &mut Graph, open: &mut Open, report: &mut Report) {
-    let Told { facts, transactions, strict } = told;
+/// Adds the edges of all registers, and the open choices.
+pub(super) fn connect(
+    evidence: Evidence<'_>,
+    graph: &mut Graph,
+    open: &mut Open,
+    report: &mut Report,
+) {
+    let Evidence { facts, transactions, strict } = evidence;
     let mut registers: BTreeMap<Object, Vec<usize>> = BTreeMap::new();
     for (transaction, object) in facts.writes.keys() {
         if object.space == Space::Register && facts.happened[*transaction] {
@@ -57,7 +62,7 @@ struct Register<'a> {
 }
 
 impl Register<'_> {
-    /// The runs, the one of the initial version first.
+    /// Returns the runs, with the run of the initial version first.
     fn runs(&self, report: &mut Report) -> Vec<Run> {
         let mut readers: HashMap<Option<u64>, Vec<usize>> = HashMap::new();
         let mut following: HashMap<Option<u64>, usize> = HashMap::new();
@@ -68,7 +73,7 @@ impl Register<'_> {
             if !self.facts.writes.contains_key(&(reader, self.object)) {
                 continue;
             }
-            // A second version that it read besides makes a cycle of its own.
+            // If it also read a second version, the edges form a cycle.
             heads.remove(&reader);
             let first = *following.entry(seen).or_insert(reader);
             if first != reader {
@@ -83,7 +88,7 @@ impl Register<'_> {
         starts.map(|start| self.run(start, &mut readers, &following)).collect()
     }
 
-    /// The version that a transaction left, if it is an earlier one of the same that was read.
+    /// Returns the last version of the transaction whose earlier version was read.
     fn last_of(&self, seen: Seen) -> Option<u64> {
         let Seen::Version(version) = seen else { return None };
         let Some(writer) = self.facts.writers.get(&(self.object, version)) else {
@@ -106,7 +111,8 @@ impl Register<'_> {
             let readers = readers.remove(&value).unwrap_or_default();
             run.push(Version { value, writer, readers });
             match following.get(&value) {
-                // Each transaction is in one run once; what reads in a circle is a cycle of wr.
+                // Each transaction is in one run once; transactions that read in a circle form a wr
+                // cycle.
                 Some(next) if run.iter().all(|version| version.writer != Some(*next)) => {
                     writer = Some(*next);
                 }
@@ -135,7 +141,7 @@ impl Register<'_> {
         }
     }
 
-    /// The edges that say: `second` comes after `first` and after who read it.
+    /// The edges that put `second` after `first` and after the readers of `first`.
     fn order(&self, first: &Version, second: &Version) -> Vec<Edge> {
         let Some(next) = second.writer else { return Vec::new() };
         let to = (next, second.value);
@@ -176,8 +182,8 @@ impl Register<'_> {
         }
     }
 
-    /// Whether real time alone says that `first` comes before `second`: every edge between them is
-    /// between transactions of which one was acknowledged before the other was invoked.
+    /// Whether real time alone puts `first` before `second`: every edge between them is between
+    /// transactions of which one was acknowledged before the other was invoked.
     fn is_in_time(&self, first: &Run, second: &Run) -> bool {
         let (Some(last), Some(head)) = (first.last(), second.first()) else { return true };
         let Some(next) = head.writer else { return true };

@@ -1,4 +1,4 @@
-//! What each transaction wrote, and what it read of others.
+//! The writes of each transaction, and its reads of other transactions' writes.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,7 +13,7 @@ use super::{
     sums::{self, Sum, Total},
 };
 
-/// What a key is of.
+/// The key space of a key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Space {
     List,
@@ -28,7 +28,7 @@ pub(super) struct Object {
     pub(super) key: u64,
 }
 
-/// Who wrote a version.
+/// The writer of a version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writer {
     pub(super) transaction: usize,
@@ -38,14 +38,14 @@ pub(super) struct Writer {
     pub(super) removal: bool,
 }
 
-/// What a read saw of an object.
+/// The version of an object that a read saw.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Seen {
-    /// Nothing was written yet.
+    /// The initial version: nothing was written yet.
     Initial,
     /// This version.
     Version(u64),
-    /// No row: not yet, or not any more.
+    /// No row: not inserted yet, or removed.
     Absent,
 }
 
@@ -58,10 +58,11 @@ pub(super) struct Reading {
     pub(super) predicate: bool,
 }
 
-/// All that the transactions tell.
+/// All facts that the transactions give.
 #[derive(Default)]
 pub(super) struct Facts {
-    /// Whether each transaction took place: acknowledged, or somebody saw its work.
+    /// For each transaction, true if it took effect: it was acknowledged, or another transaction
+    /// saw its writes.
     pub(super) happened: Vec<bool>,
     pub(super) writers: HashMap<(Object, u64), Writer>,
     /// The versions that each transaction wrote, in its order.
@@ -73,7 +74,7 @@ pub(super) struct Facts {
     keys: HashMap<Space, BTreeSet<u64>>,
 }
 
-/// Goes through all transactions. Real time counts if `strict`.
+/// Replays all transactions. Real time counts if `strict`.
 pub(super) fn replay(
     transactions: &[Transaction],
     strict: bool,
@@ -129,7 +130,7 @@ impl Facts {
         Ok(())
     }
 
-    /// A compare-and-set of unknown outcome counts as a miss unless somebody saw its value.
+    /// A compare-and-set of unknown outcome counts as a miss unless some transaction saw its value.
     fn drop_misses(&mut self, transactions: &[Transaction]) {
         for (index, transaction) in transactions.iter().enumerate() {
             for op in &transaction.ops {
@@ -153,7 +154,8 @@ impl Facts {
         }
     }
 
-    /// Finds what was read and should not have been, and who took place because it was seen.
+    /// Reports reads of values that must not be read, and marks transactions that took effect
+    /// because their writes were seen.
     fn judge_readings(&mut self, transactions: &[Transaction], report: &mut Report) {
         let mut seen: Vec<(Object, u64, usize)> = Vec::new();
         for (object, readings) in &self.readings {
@@ -187,7 +189,7 @@ impl Facts {
         let reader = transactions[reader].id;
         let Some(writer) = self.writers.get(&(object, version)) else {
             report.add(Kind::Garbage, vec![reader], || {
-                format!("T{reader} read {version} of {object}, which nobody wrote")
+                format!("T{reader} read {version} of {object}, which no transaction wrote")
             });
             return;
         };
@@ -224,7 +226,8 @@ impl Facts {
         }
     }
 
-    /// A compare-and-set of unknown outcome that did not miss has read what it expected.
+    /// Records the read of each compare-and-set of unknown outcome that did not miss: it read what
+    /// it expected.
     fn note_hits(&mut self, transactions: &[Transaction]) {
         for (index, transaction) in transactions.iter().enumerate() {
             for op in &transaction.ops {
@@ -247,7 +250,8 @@ struct Replay<'a, 'h> {
     sums: &'a mut Vec<Sum<'h>>,
     index: usize,
     transaction: &'h Transaction,
-    /// What it wrote so far: versions of each object, and whether the last one removed a row.
+    /// Its writes so far: versions of each object, and a flag that is set if the last one removed a
+    /// row.
     own: HashMap<Object, (Vec<u64>, bool)>,
     report: &'a mut Report,
 }
@@ -321,7 +325,8 @@ impl<'h> Replay<'_, 'h> {
         }
     }
 
-    /// The keys of a range that somebody writes and that a read of it did not find.
+    /// Returns the keys of a range that some transaction writes and that a read of the range did
+    /// not return.
     fn missed(&self, space: Space, low: u64, high: u64, found: &[u64]) -> Vec<u64> {
         let found: BTreeSet<u64> = found.iter().copied().collect();
         let keys = self.facts.keys.get(&space).filter(|_| low <= high);

@@ -1,13 +1,13 @@
-//! What a check found.
+//! The report of a check.
 
 use std::fmt;
 
 use crate::history::{Phase, Transaction};
 
-/// Anomalies that are kept with their explanation; further ones of a kind are only counted.
+/// Anomalies of a kind that are kept with their explanation; further ones are only counted.
 const KEPT_PER_KIND: usize = 5;
 
-/// Cycles, from the gravest to the mildest.
+/// Classes of cycles, from the gravest to the mildest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {
     /// Writes only: ww.
@@ -24,16 +24,16 @@ pub enum Class {
     G2Predicate,
 }
 
-/// What is wrong.
+/// A kind of anomaly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// A transaction does not see its own writes, or a range read is out of order.
     Internal,
-    /// A value that nobody wrote was read.
+    /// A value that no transaction wrote was read.
     Garbage,
-    /// A value is in a list twice.
+    /// A list contains a value twice.
     Duplicate,
-    /// Two reads of a list of which neither begins the other.
+    /// Two reads of a list disagree: neither is a prefix of the other.
     IncompatibleOrder,
     /// G1a: a value of a transaction that was rolled back was read.
     AbortedRead,
@@ -49,9 +49,9 @@ pub enum Kind {
     LostInCrash,
     /// A cycle of dependencies; `realtime` if it needs an edge of real time.
     Cycle {
-        /// By its dependencies.
+        /// The class, by its dependencies.
         class: Class,
-        /// Whether it has such an edge.
+        /// Whether the cycle needs a real-time edge.
         realtime: bool,
     },
 }
@@ -85,53 +85,53 @@ impl fmt::Display for Kind {
     }
 }
 
-/// One thing that is wrong.
+/// One anomaly.
 #[derive(Clone, Debug)]
 pub struct Anomaly {
-    /// Which.
+    /// The kind of anomaly.
     pub kind: Kind,
     /// The ids of the transactions that take part.
     pub transactions: Vec<u64>,
-    /// For people; several lines.
+    /// An explanation for a human reader, of several lines.
     pub explanation: String,
 }
 
-/// Why a check left something open.
+/// The reason why a check left choices undecided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Surrender {
-    /// It would have taken more memory than allowed.
+    /// The search would have exceeded the memory budget.
     Memory,
     /// The search tried too many alternatives.
     Search,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Transactions in the history.
     pub transactions: usize,
-    /// Of them, acknowledged …
+    /// Transactions that were acknowledged.
     pub acknowledged: usize,
-    /// … rolled back …
+    /// Transactions that were rolled back.
     pub failed: usize,
-    /// … and of unknown outcome.
+    /// Transactions of unknown outcome.
     pub unknown: usize,
     /// Edges of the graph.
     pub edges: usize,
-    /// Places where the order of versions was told neither by the reads nor, of two registers'
-    /// versions, by real time.
+    /// Places where neither the reads nor, for versions of registers, real time determined the
+    /// order of versions.
     pub choices: usize,
-    /// Choices left open when the search gave up. If there are any, nothing wrong was found and
-    /// nothing proves that all is well.
+    /// Choices left undecided when the search gave up. If there are any, no anomaly was found, but
+    /// the history is not proved correct.
     pub undecided: usize,
-    /// Why they were left open, if there are any.
+    /// The reason why choices were left undecided, if any were.
     pub surrender: Option<Surrender>,
-    /// Sums that several states of their range have, or that too many might have, so that they
-    /// tell less than they could.
+    /// Sums that several states of their range have, or for which there were too many states to
+    /// search, so that they prove less than they could.
     pub ambiguous_sums: usize,
-    /// What is wrong, of each kind the first few.
+    /// The anomalies, the first few of each kind.
     pub anomalies: Vec<Anomaly>,
-    /// Further anomalies that were only counted.
+    /// The number of further anomalies.
     pub more: usize,
 }
 
@@ -147,7 +147,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing wrong was found.
+    /// Whether no anomaly was found.
     pub fn is_valid(&self) -> bool {
         self.anomalies.is_empty()
     }
@@ -157,7 +157,7 @@ impl Report {
         self.anomalies.iter().any(|anomaly| anomaly.kind == kind)
     }
 
-    /// The kinds found, each once.
+    /// Returns the kinds found, each once.
     pub fn kinds(&self) -> Vec<Kind> {
         let mut kinds: Vec<Kind> = self.anomalies.iter().map(|anomaly| anomaly.kind).collect();
         kinds.sort_unstable();

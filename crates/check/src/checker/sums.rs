@@ -1,19 +1,19 @@
-//! Sums over ranges: which versions of the rows add up to what was read?
+//! Sums over ranges: the search for versions of the rows that add up to the sum that was read.
 //!
-//! A sum names no versions, so those that its reader saw are found by search, over the combinations
-//! of one candidate for each key of the range: a version, or no row. If versions are large random
-//! numbers, no two combinations have the same sum, and what is found is what was read.
+//! A sum names no versions, so the versions that its reader saw are found by a search, over the
+//! combinations of one candidate for each key of the range: a version, or no row. If versions are
+//! large random numbers, no two combinations have the same sum, and the combination that is found
+//! is the one that was read.
 //!
-//! - First the candidates that real time allows, a few for each key. If some of their combinations
-//!   fit, no other needs to be looked at: every other has a version that was replaced before the
-//!   reader was invoked, or written after it was acknowledged, or rolled back, or replaced by its
-//!   own writer, so a history that it explains is wrong anyway.
-//! - If none of them fits the history *is* wrong, and all versions are searched for what was seen,
-//!   so that the graph can say in which way. If nothing fits there either, no state ever had this
-//!   sum.
-//! - Only what all combinations that fit agree on counts as read. The rest is left open, and so is
-//!   a sum whose reader took so long that there are too many combinations. That may miss an anomaly
-//!   and never invents one; such sums are counted.
+//! - The search first tries the candidates that real time allows, a few for each key. If some of
+//!   their combinations fit, no others need to be tried: every other combination has a version that
+//!   was replaced before the reader was invoked, or written after it was acknowledged, or rolled
+//!   back, or replaced by its own writer, so a history that it explains is wrong anyway.
+//! - If none of them fits, the history *is* wrong, and the search goes through all versions so that
+//!   the graph can show in which way. If nothing fits there either, no state ever had this sum.
+//! - Only what all fitting combinations agree on counts as read. The rest is left open, and so is a
+//!   sum whose reader took so long that there are too many combinations. That may miss an anomaly
+//!   but never invents one; such sums are counted.
 //!
 //! The combinations of half of the keys are put in a table, and those of the other half looked up
 //! in it, so that the search takes the root of their number. (Horowitz, Sahni, "Computing
@@ -28,11 +28,11 @@ use super::{
     report::{Kind, Report},
 };
 
-/// Combinations of half of the keys that are looked at.
+/// Upper bound on the combinations of half of the keys.
 const HALF_MAX: usize = 1 << 18;
-/// Combinations that fit: with more of them nothing is agreed on.
+/// Upper bound on fitting combinations; more of them are assumed to agree on nothing.
 const FITTING_MAX: usize = 1_000;
-/// Candidates of each key that are shown.
+/// Upper bound on the candidates shown for each key.
 const SHOWN: usize = 8;
 
 /// Rows and the sum of their versions, modulo 2⁶⁴.
@@ -42,7 +42,7 @@ pub(super) struct Total {
     pub(super) sum: u64,
 }
 
-/// A version of a row, or none: no row.
+/// A version of a row, or `None` for no row.
 type Candidate = Option<u64>;
 
 impl Total {
@@ -51,24 +51,24 @@ impl Total {
         Total { rows: self.rows.wrapping_add(1), sum: self.sum.wrapping_add(version) }
     }
 
-    /// What is left without `other`. (A number of rows below zero fits nothing.)
+    /// Subtracts `other`. (A number of rows below zero fits nothing.)
     fn without(self, other: Total) -> Total {
         Total { rows: self.rows.wrapping_sub(other.rows), sum: self.sum.wrapping_sub(other.sum) }
     }
 }
 
-/// A sum, as far as it is of others' rows.
+/// The part of a sum that covers other transactions' rows.
 pub(super) struct Sum<'a> {
     pub(super) transaction: usize,
     pub(super) op: &'a Op,
     pub(super) low: u64,
     pub(super) high: u64,
-    /// The reader's own rows: what it left of each key that it wrote before.
+    /// The reader's own rows: the last version of each key that it wrote before.
     pub(super) own: Vec<(u64, Candidate)>,
     pub(super) total: Total,
 }
 
-/// What is known of a row.
+/// The facts known about a row.
 #[derive(Default)]
 struct Row {
     /// Its longest ledger.
@@ -76,7 +76,7 @@ struct Row {
     versions: BTreeMap<u64, Writer>,
 }
 
-/// Turns sums into readings of rows. Real time counts if `strict`.
+/// Converts sums into reads of rows. Real time counts if `strict`.
 pub(super) fn resolve(
     facts: &mut Facts,
     sums: &[Sum<'_>],
@@ -100,7 +100,7 @@ pub(super) fn resolve(
         let found = if strict { search(&timely, total) } else { search(&all(), total) };
         let found = match found {
             Found::Nothing if strict => match search(&all(), total) {
-                // Nothing that real time allows fits, whatever else might.
+                // No combination that real time allows fits, whether or not another one does.
                 Found::TooMany => Found::Nothing,
                 found => found,
             },
@@ -133,7 +133,7 @@ fn rows_of(facts: &Facts) -> BTreeMap<u64, Row> {
 }
 
 impl Row {
-    /// What a reader may have seen without breaking anything that single reads can break.
+    /// The versions that a reader may have seen without an anomaly that a single read can have.
     fn timely(&self, reader: usize, transactions: &[Transaction]) -> Vec<Candidate> {
         let invoked = transactions[reader].invoked;
         let is_past = |version: &u64| {
@@ -152,7 +152,7 @@ impl Row {
         self.candidates(reader, start.is_none(), may_be_seen)
     }
 
-    /// All versions that others wrote.
+    /// All versions that other transactions wrote.
     fn all(&self, reader: usize) -> Vec<Candidate> {
         self.candidates(reader, true, |_, _| true)
     }
@@ -174,18 +174,18 @@ impl Row {
     }
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(PartialEq, Eq, Debug)]
 enum Found {
-    /// For each key the candidate in which all combinations that fit agree, if they do.
+    /// For each key, the candidate on which all fitting combinations agree, if they do.
     Agreed(Vec<Option<Candidate>>),
     /// No combination fits.
     Nothing,
-    /// There are too many to look at.
+    /// There are too many combinations to try.
     TooMany,
 }
 
-/// Looks for the combinations of one candidate of each key that have this total.
+/// Searches for the combinations of one candidate of each key that have this total.
 fn search(keys: &[Vec<Candidate>], total: Total) -> Found {
     let Some((left, right)) = halves(keys) else { return Found::TooMany };
     let mut table: HashMap<Total, Vec<usize>> = HashMap::new();
@@ -212,7 +212,8 @@ fn search(keys: &[Vec<Candidate>], total: Total) -> Found {
     agreed.map_or(Found::Nothing, Found::Agreed)
 }
 
-/// The keys in two halves of about as many combinations; `None` if these are too many.
+/// Splits the keys into two halves with about the same number of combinations; `None` if these are
+/// too many.
 fn halves(keys: &[Vec<Candidate>]) -> Option<(Vec<usize>, Vec<usize>)> {
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_unstable_by_key(|&key| std::cmp::Reverse(keys[key].len()));
@@ -227,7 +228,7 @@ fn halves(keys: &[Vec<Candidate>]) -> Option<(Vec<usize>, Vec<usize>)> {
     Some((left, right))
 }
 
-/// The total of each combination; its number says which one it is (see [`choose`]).
+/// Returns the total of each combination. The index identifies the combination (see [`choose`]).
 fn combinations(keys: &[Vec<Candidate>], half: &[usize]) -> Vec<Total> {
     half.iter().fold(vec![Total::default()], |totals, &key| {
         let extend = |total: Total| keys[key].iter().map(move |candidate| total.with(*candidate));
@@ -235,7 +236,7 @@ fn combinations(keys: &[Vec<Candidate>], half: &[usize]) -> Vec<Total> {
     })
 }
 
-/// Sets what each key has in a combination.
+/// Sets the candidate that each key has in a combination.
 fn choose(
     keys: &[Vec<Candidate>],
     half: &[usize],
@@ -249,7 +250,7 @@ fn choose(
     }
 }
 
-/// Takes down what was found as readings.
+/// Records the result as reads.
 fn note(
     facts: &mut Facts,
     sum: &Sum<'_>,

@@ -1,8 +1,9 @@
-//! Lists and rows: the order of versions, as reads of lists and ledgers tell it.
+//! Lists and rows: the order of versions, as reads of lists and ledgers show it.
 //!
-//! All reads of a list begin each other, so the longest one is the order of its versions. Versions
-//! that it lacks, of transactions that took place, come after it, in an order that nobody saw: if
-//! there are several they follow the longest read and have no order among themselves.
+//! Of any two reads of a list, one is a prefix of the other, so the longest read gives the order of
+//! its versions. Versions that it lacks, of transactions that took effect, come after it in an
+//! unknown order: if there are several, they follow the longest read and have no order among
+//! themselves.
 
 use std::collections::HashMap;
 
@@ -26,8 +27,8 @@ struct Order<'a> {
     tail: Vec<(u64, usize)>,
 }
 
-/// Adds the edges of all lists and rows, and what is open. Losses are a matter of real time:
-/// they are looked for if there is a `history` to look in.
+/// Adds the edges of all lists and rows, and the open choices. Lost writes are defined by real
+/// time, so they are checked only if a `history` is given.
 pub(super) fn connect(
     facts: &Facts,
     transactions: &[Transaction],
@@ -63,7 +64,7 @@ pub(super) fn connect(
     }
 }
 
-/// The longest read of a list; reports reads that contradict each other, or themselves.
+/// Returns the longest read of a list, and reports reads that contradict each other or themselves.
 fn longest_list(
     facts: &Facts,
     object: Object,
@@ -92,7 +93,8 @@ fn longest_list(
 }
 
 impl<'a> Order<'a> {
-    /// `None` if a list contains what nobody wrote, or anything twice; that was reported.
+    /// Returns `None` if a list contains a value that no transaction wrote, or a value twice; that
+    /// was already reported.
     fn new(
         facts: &'a Facts,
         object: Object,
@@ -116,7 +118,7 @@ impl<'a> Order<'a> {
         let happened = writers.iter().copied().filter(|&writer| facts.happened[writer]);
         let mut tail: Vec<(u64, usize)> =
             happened.filter_map(|writer| Some((unseen(writer).next_back()?, writer))).collect();
-        // A single one has no order to be unknown.
+        // A single version has no unknown order.
         if let [(_, writer)] = tail[..] {
             chain.extend(unseen(writer).map(|version| (version, writer)));
             place = place_of(&chain);
@@ -125,7 +127,7 @@ impl<'a> Order<'a> {
         Some(Order { facts, object, chain, place, tail })
     }
 
-    /// Acknowledged versions that a later read of the whole list did not show.
+    /// Reports acknowledged versions that a later read of the whole list did not show.
     fn report_lost(&self, transactions: &[Transaction], history: &History, report: &mut Report) {
         let Some(lists) = self.facts.lists.get(&self.object) else { return };
         let mut longest: Vec<(u64, usize, usize)> =
@@ -158,7 +160,7 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Transactions that read the same version and both went on to write.
+    /// Reports transactions that read the same version and both wrote the next one.
     fn report_lost_updates(&self, transactions: &[Transaction], report: &mut Report) {
         let mut updates: HashMap<Seen, usize> = HashMap::new();
         for reading in self.facts.readings.get(&self.object).into_iter().flatten() {
@@ -185,7 +187,7 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// An edge between two versions; `from` is the initial version's if it is `None`.
+    /// An edge between two versions; `from` is `None` for the initial version.
     fn edge(&self, kind: EdgeKind, from: Option<(u64, usize)>, to: (u64, usize)) -> Edge {
         Edge {
             from: from.map_or(to.1, |(_, writer)| writer),
@@ -217,7 +219,7 @@ impl<'a> Order<'a> {
             Seen::Version(version) => match self.place.get(&version) {
                 Some(place) => Some(*place),
                 None => {
-                    // After the longest read, in unknown order.
+                    // The version comes after the longest read, in unknown order.
                     let writer = self.facts.writers.get(&(self.object, version))?.transaction;
                     graph.add(self.read_edge(reading, (version, writer)));
                     return None;
@@ -239,7 +241,8 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// What follows if a read saw the version at `place` of the chain, or before all of them.
+    /// The edges that follow if a read saw the version at `place` of the chain, or the state before
+    /// all of them.
     fn edges_at(&self, reading: &Reading, place: Option<usize>) -> Vec<Edge> {
         let seen = place.map(|place| self.chain[place]);
         let mut edges: Vec<Edge> =
@@ -259,20 +262,22 @@ impl<'a> Order<'a> {
         edges
     }
 
-    /// Where in the chain a row was not there: before the first version, or after a removal. `None`
-    /// if that says nothing. Where real time counts it leaves few, often one.
+    /// The places in the chain where the row was absent: before the first version, or after a
+    /// removal. Returns `None` if the absence gives no information. Real time, where it counts,
+    /// leaves few places, often one.
     fn absences(
         &self,
         reading: &Reading,
         strict: Option<&[Transaction]>,
     ) -> Option<Vec<Option<usize>>> {
         if self.tail.iter().any(|&(version, _)| self.removes(version)) {
-            return None; // after any of them, and nobody knows their order
+            return None; // after any of them, and their order is unknown
         }
-        // A removal that its own transaction took back by an insertion shows nobody an absence.
+        // If a transaction inserts the row again after its removal, no other transaction sees it
+        // absent.
         let removals = self.chain.iter().enumerate().filter(|&(place, &(version, writer))| {
             let next = self.chain.get(place + 1);
-            // Nor did the reader see its own: it read before it wrote.
+            // Nor did the reader see its own removal: it read before it wrote.
             let own = writer == reading.transaction;
             self.removes(version) && !own && next.is_none_or(|&(_, next)| next != writer)
         });
@@ -281,7 +286,7 @@ impl<'a> Order<'a> {
         let Some(transactions) = strict else { return Some(all) };
         let timely = |place: &&Option<usize>| self.is_timely(reading, **place, transactions);
         let timely: Vec<Option<usize>> = all.iter().filter(timely).copied().collect();
-        // If none is, any will show what is wrong.
+        // If no place is timely, any of them shows the anomaly.
         Some(if timely.is_empty() { all } else { timely })
     }
 

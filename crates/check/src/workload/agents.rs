@@ -21,7 +21,7 @@ use super::{
     store::{How, Ticket},
 };
 
-/// A transaction whose result is waited for.
+/// A transaction in progress: a thread waits for its result.
 struct UnderWay {
     id: u64,
     process: u64,
@@ -92,7 +92,7 @@ impl<'a, S: Sink> Agent<'a, S> {
         }
     }
 
-    /// Starts transactions for processes that are free; somebody else waits for them.
+    /// Starts transactions for processes that are free; another thread waits for their results.
     fn run_pipelining(&mut self, send: &Sender<UnderWay>, free: &Receiver<u64>) {
         let under_way = self.shared.settings.under_way;
         let mut processes: Vec<u64> =
@@ -117,7 +117,7 @@ impl<'a, S: Sink> Agent<'a, S> {
         }
     }
 
-    /// Runs a transaction up to its ticket; `None` if it ended before.
+    /// Runs a transaction up to its ticket; returns `None` if it ended before.
     fn start(&mut self, issued: u64, process: u64) -> Option<UnderWay> {
         let settings = self.shared.settings;
         let id = settings.life * PER_LIFE + issued;
@@ -138,7 +138,7 @@ impl<'a, S: Sink> Agent<'a, S> {
         }
     }
 
-    /// Remembers what registers held, for the next compare-and-set.
+    /// Remembers the values of registers for the next compare-and-set.
     fn learn(&mut self, result: &Result<Vec<Op>>) {
         for op in result.iter().flatten() {
             match *op {
@@ -168,7 +168,8 @@ impl<'a, S: Sink> Agent<'a, S> {
     }
 }
 
-/// Waits for what another thread started, in its order, and says which processes are free again.
+/// Waits for the transactions that another thread started, in order, and reports which processes
+/// are free again.
 fn wait_for_all<S: Sink>(
     shared: &Shared<'_>,
     mut sink: S,
@@ -178,13 +179,13 @@ fn wait_for_all<S: Sink>(
     for open in receive {
         let result = (open.ticket)();
         finish(shared, &mut sink, open.id, open.process, result);
-        // The other end is gone when it has nothing more to start.
+        // The other end is closed when it has nothing more to start.
         let _ = free.send(open.process);
     }
     sink
 }
 
-/// Takes down how a transaction ended.
+/// Records the outcome of a transaction.
 fn finish(
     shared: &Shared<'_>,
     sink: &mut impl Sink,

@@ -1,5 +1,5 @@
-//! Workloads that make histories: threads that run planned transactions on a store at once, and
-//! write down what they asked and were told.
+//! Workloads that produce histories: threads that run planned transactions on a store concurrently,
+//! and record each request and its result.
 //!
 //! | workload | what it does |
 //! | --- | --- |
@@ -9,10 +9,11 @@
 //! | sum | transfers between rows, insertions and removals under sums over ranges |
 //! | mixed | all of them, in the same transactions |
 //!
-//! Half of the threads run one transaction after the other. The other half keep several under way
-//! and leave the waiting to a thread of its own. A quarter of the transactions only read; some
-//! roll back to savepoints, some change their mind at the end; few keys are in use at a time. Keys
-//! follow a pattern of the test kit, and many transactions write in another one (`patterned`).
+//! Half of the threads run one transaction after the other. The other half keep several
+//! transactions in progress and leave the waiting to a separate thread. A quarter of the
+//! transactions only read; some roll back to savepoints, some abort at the end; few keys are in use
+//! at a time. Keys follow a pattern of the test kit, and many transactions also write keys of
+//! another pattern (`patterned`).
 
 mod agents;
 mod patterned;
@@ -31,7 +32,7 @@ pub use store::{Access, Body, EngineStore, How, Place, Store, Ticket};
 
 use crate::history::{Event, History};
 
-/// What kind of transactions.
+/// The kind of transactions that a workload runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Workload {
     /// Lists.
@@ -42,16 +43,16 @@ pub enum Workload {
     Range,
     /// Rows and sums of ranges of them.
     Sum,
-    /// All.
+    /// All of them, in the same transactions.
     Mixed,
 }
 
 impl Workload {
-    /// All of them.
+    /// All workloads.
     pub const ALL: [Workload; 5] =
         [Workload::Append, Workload::Register, Workload::Range, Workload::Sum, Workload::Mixed];
 
-    /// Its name.
+    /// Returns the workload's name.
     pub fn name(self) -> &'static str {
         match self {
             Workload::Append => "append",
@@ -63,29 +64,29 @@ impl Workload {
     }
 }
 
-/// How a workload is run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What kind of transactions.
+    /// The workload.
     pub workload: Workload,
-    /// The plans depend on it alone; what threads make of them does not repeat.
+    /// The seed. The plans depend on it alone; how threads interleave does not repeat.
     pub seed: u64,
-    /// Transactions, besides the last reads.
+    /// The number of transactions, without the final reads.
     pub transactions: u64,
-    /// Threads that wait for each of their transactions.
+    /// The number of threads that wait for each of their transactions.
     pub waiting_threads: u64,
-    /// Threads that do not.
+    /// The number of threads that do not wait.
     pub pipelining_threads: u64,
-    /// Transactions that one of those keeps under way.
+    /// The number of transactions that each of the latter keeps in progress.
     pub under_way: u64,
-    /// Which life of the database this is, if it crashed before. Ids and processes differ by it.
+    /// The incarnation of the database, counted in crashes. It makes ids and processes distinct.
     pub life: u64,
-    /// Transactions that were issued in earlier lives.
+    /// The number of transactions issued in earlier incarnations.
     pub issued_before: u64,
 }
 
 impl Settings {
-    /// Settings for two processors and a short run.
+    /// Returns settings for two processors and a short run.
     pub fn new(workload: Workload, seed: u64, transactions: u64) -> Settings {
         Settings {
             workload,
@@ -100,12 +101,13 @@ impl Settings {
     }
 }
 
-/// Transactions and processes of one life; the next life's follow.
+/// Number of ids of transactions and processes for each incarnation; the next incarnation's follow.
 const PER_LIFE: u64 = 1_000_000;
 
-/// Takes down events. Each thread has its own, so that recording orders nobody.
+/// Records events. Each thread has a sink of its own, so that recording does not synchronize
+/// threads.
 pub trait Sink: Send {
-    /// Takes down one event, before this returns.
+    /// Records one event before it returns.
     fn record(&mut self, event: &Event);
 }
 
@@ -115,26 +117,26 @@ impl Sink for Vec<Event> {
     }
 }
 
-/// What the threads of a run share.
+/// The state that the threads of a run share.
 struct Shared<'a> {
     store: &'a dyn Store,
     settings: &'a Settings,
     issued: AtomicU64,
-    /// Set when something failed that should not, so that all stop.
+    /// Set after an unexpected failure, so that all threads stop.
     stop: AtomicBool,
     failure: Mutex<Option<Error>>,
 }
 
 impl Shared<'_> {
-    /// The number of the next transaction, if there is one.
+    /// Returns the number of the next transaction, if there is one.
     fn next(&self) -> Option<u64> {
-        // Relaxed: a counter, and a flag that may be seen late.
+        // Relaxed: a counter, and a flag that threads may see late.
         let next = self.issued.fetch_add(1, Ordering::Relaxed);
         let go_on = next < self.settings.transactions && !self.stop.load(Ordering::Relaxed);
         go_on.then_some(next)
     }
 
-    /// Whether an error is what can happen to a transaction of a healthy database.
+    /// Notes an error, unless it is one that a transaction of a healthy database can meet.
     fn note(&self, error: &Error) {
         if !matches!(error, Error::Aborted { .. }) && !error.is_retryable() {
             self.failure.lock().get_or_insert_with(|| error.clone());
@@ -143,12 +145,12 @@ impl Shared<'_> {
     }
 }
 
-/// Runs a workload and then reads everything; `sink` makes a sink for each thread and `collect`
+/// Runs a workload and then reads everything. `sink` makes a sink for each thread, and `collect`
 /// gets it back.
 ///
 /// # Errors
-/// The first error of a transaction that is no conflict and no planned rollback. The events are
-/// complete then, too.
+/// The first error of a transaction that is neither a conflict nor a planned rollback. The events
+/// are complete in that case, too.
 pub fn run_with<S: Sink>(
     store: &dyn Store,
     settings: &Settings,
@@ -166,7 +168,8 @@ pub fn run_with<S: Sink>(
     shared.failure.into_inner().map_or(Ok(()), Err)
 }
 
-/// Runs a workload in memory of this process: its history, and the error that ended it, if any.
+/// Runs a workload and keeps its events in memory. Returns the history, and the error that ended
+/// the run, if any.
 pub fn run(store: &dyn Store, settings: &Settings) -> (History, Result<()>) {
     let events = Mutex::new(Vec::new());
     let collect = |sink: Vec<Event>| events.lock().extend(sink);
@@ -181,7 +184,7 @@ pub fn run(store: &dyn Store, settings: &Settings) -> (History, Result<()>) {
     (history, result)
 }
 
-/// The number that stands at `at`; 0 if the bytes end before.
+/// The number at `at`; 0 if the bytes end before.
 fn number(bytes: &[u8], at: usize) -> u64 {
     let bytes = bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
     u64::from_be_bytes(bytes.unwrap_or_default())

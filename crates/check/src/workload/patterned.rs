@@ -1,35 +1,36 @@
-//! The test kit's patterns under a history.
+//! Key patterns of the test kit as the keys of a history.
 //!
 //! The numbers of a history become keys of a pattern, ascending or descending and of any mixture of
-//! lengths, so that its rows and gaps are spread over pages in other ways. And beside what the
-//! history says, half of the transactions take a few steps of a run in a table of their own: the
-//! pages split, merge and shrink in every order while others commit and roll back.
+//! lengths, so that its rows and gaps are spread over pages in different ways. In addition, half of
+//! the transactions take a few steps of a pattern's run in a separate table: its pages split, merge
+//! and shrink in every order while other transactions commit and roll back.
 
 use clearway::{Error, Result, Table, Transaction};
 use clearway_sync::Mutex;
 use clearway_testkit::{Limits, Order, Pattern, Random, Step, Steps};
 
-/// Insertions of a run.
+/// Number of insertions of a run.
 const INSERTIONS: u64 = 400;
-/// Steps that a transaction takes, at most.
+/// Upper bound on the steps that a transaction takes.
 const STEPS_MAX: u64 = 5;
 
-/// See the module.
+/// The patterns of one history; see the module.
 pub(super) struct Patterned {
-    /// How numbers become keys.
+    /// The pattern that maps numbers to keys.
     coding: Pattern,
     table: Table,
     run: Mutex<(Steps, Random)>,
 }
 
-/// The pattern of the run beside the history with this seed: the orders in turn.
+/// The pattern of the additional run for the history with this seed. Consecutive seeds rotate
+/// through the orders.
 pub fn pattern(seed: u64, node_bytes: usize) -> Pattern {
     let order = Order::ALL[(seed % Order::ALL.len() as u64) as usize];
     Pattern::with_order(order, &mut Random::new(seed), Limits::of_node(node_bytes))
 }
 
 impl Patterned {
-    /// `table` takes the steps of the run.
+    /// The patterns for `seed`; the steps of the run go to `table`.
     pub(super) fn new(table: Table, seed: u64, node_bytes: usize) -> Patterned {
         let mut random = Random::new(!seed);
         let order = random.pick(&[Order::Ascending, Order::Descending]);
@@ -54,8 +55,8 @@ impl Patterned {
         self.coding.order == Order::Descending
     }
 
-    /// Takes some steps of the run, or none. What is rolled back is not taken again, so a key that
-    /// is to be deleted may be missing.
+    /// Takes some steps of the run, or none. Steps that were rolled back are not repeated, so a key
+    /// to delete may be missing.
     pub(super) fn advance(&self, tx: &mut Transaction) -> Result<()> {
         for step in self.next_steps() {
             match step {
@@ -78,7 +79,7 @@ impl Patterned {
         let count = random.between(1, STEPS_MAX) as usize;
         let some: Vec<Step> = steps.by_ref().take(count).collect();
         if some.len() < count {
-            // The same keys again, over what is left of them.
+            // Insert the same keys again, over those that are left.
             *steps = steps.pattern().steps(INSERTIONS);
         }
         some

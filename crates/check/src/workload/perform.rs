@@ -1,4 +1,4 @@
-//! Doing what was planned, and saying what came of it.
+//! Performs planned operations and returns their results.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::{
     store::{Access, Place},
 };
 
-/// The reason of a rollback that was planned.
+/// The reason given for a planned rollback.
 pub(super) const CHANGED_MIND: &str = "changed its mind";
 
-/// Runs a plan in a transaction; the operations with their results.
+/// Runs a plan in a transaction. Returns the operations with their results.
 pub(super) fn perform(plan: &Plan, access: &mut dyn Access) -> Result<Vec<Op>> {
     let mut done = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
@@ -129,7 +129,8 @@ fn compare_and_set(
     Ok(())
 }
 
-/// A present row holds its version and, so that rows differ in length, some more.
+/// Inserts or removes a row. A present row holds its version and, so that rows differ in length,
+/// padding.
 fn change_row(op: &Op, access: &mut dyn Access) -> Result<()> {
     match *op {
         Op::Insert { key, version } => {

@@ -1,4 +1,4 @@
-//! What transactions are to do, by the seed.
+//! Plans of transactions, drawn from the seed.
 
 use crate::{
     Rng,
@@ -8,18 +8,19 @@ use crate::{
 
 use super::{Workload, store::How};
 
-/// Lists, or registers, that are in use at a time.
+/// Number of lists, or registers, in use at a time.
 const KEYS: u64 = 8;
-/// Rows that are in use at a time.
+/// Number of rows in use at a time.
 const ROWS: u64 = 32;
-/// The same where sums are read: few, so that most of them change while they are added up.
+/// Number of rows in use where sums are read: few, so that most of them change while a reader adds
+/// them up.
 const SUMMED_ROWS: u64 = 8;
 /// After this many transactions other keys come into use, so that lists stay short.
 const TURNOVER: u64 = 400;
 /// Values that one transaction may write.
 pub(super) const VALUES_PER_TRANSACTION: u64 = 64;
 
-/// One operation, and how to do it.
+/// One operation, and the way to perform it.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) op: Op,
@@ -42,7 +43,7 @@ pub(super) struct Plan {
     pub(super) abort: bool,
 }
 
-/// Makes plans.
+/// A generator of plans.
 pub(super) struct Planner {
     pub(super) workload: Workload,
     pub(super) rng: Rng,
@@ -104,7 +105,7 @@ impl Planner {
         Step { op, upgrade, swap, undone, pause_us }
     }
 
-    /// A key of the window in use; every third time the hot one.
+    /// A key of the window in use; every third time, the hot key.
     fn key(&mut self, issued: u64, keys: u64) -> u64 {
         let base = issued / TURNOVER * keys;
         if self.rng.one_in(3) { base } else { base + self.rng.below(keys) }
@@ -168,7 +169,8 @@ impl Planner {
         }
     }
 
-    /// The version of a row: where sums are read, a number that gives itself away in them.
+    /// The version of a row: where sums are read, a large random number that can be recognized in a
+    /// sum.
     fn version(&self, number: u64) -> u64 {
         if self.workload == Workload::Range { number } else { spread(number) }
     }

@@ -1,4 +1,4 @@
-//! What a workload runs on: the engine, or something broken that tests put in its place.
+//! The store under a workload: the engine, or a broken store that a test puts in its place.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use clearway_sync::thread;
 use super::patterned::Patterned;
 use crate::history::{Op, Way};
 
-/// Conflicts after which an interactive transaction is given up.
+/// Number of conflicts after which an interactive transaction is abandoned.
 const ATTEMPTS: u64 = 100;
 
 /// The tables of the workloads.
@@ -37,39 +37,39 @@ impl Place {
     }
 }
 
-/// What a transaction can do.
+/// The operations of a transaction.
 pub trait Access {
-    /// The value of a key.
+    /// Returns the value of a key.
     fn get(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>>;
-    /// The value of a key that will be written.
+    /// Returns the value of a key that will be written.
     fn get_for_update(&mut self, place: Place, key: u64) -> Result<Option<Vec<u8>>>;
-    /// Adds or replaces.
+    /// Inserts or replaces an entry.
     fn put(&mut self, place: Place, key: u64, value: &[u8]) -> Result<()>;
-    /// Removes, if it is there.
+    /// Removes an entry if it is present.
     fn remove(&mut self, place: Place, key: u64) -> Result<()>;
-    /// The entries with `low <= key <= high`.
+    /// Returns the entries with `low <= key <= high`.
     fn range(&mut self, place: Place, low: u64, high: u64, way: Way)
     -> Result<Vec<(u64, Vec<u8>)>>;
-    /// Marks the state to come back to.
+    /// Sets a savepoint.
     fn savepoint(&mut self) -> Result<()>;
-    /// Comes back to the last mark.
+    /// Rolls back to the last savepoint.
     fn rollback_to_savepoint(&mut self) -> Result<()>;
 }
 
-/// How a transaction is run and committed.
+/// The way in which a transaction is run and committed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
-    /// Run again after conflicts, and wait.
+    /// Retry after conflicts, and wait for durability.
     Transact,
-    /// Run again after conflicts, and wait elsewhere.
+    /// Retry after conflicts, and wait on another thread.
     Submit,
-    /// Begun and committed by hand.
+    /// Begin and commit explicitly.
     Commit,
     /// The same, pipelined.
     CommitPipelined,
 }
 
-/// A transaction as a closure: what it did, as far as it got.
+/// A transaction as a closure that returns the operations it performed.
 pub type Body<'a> = dyn FnMut(&mut dyn Access) -> Result<Vec<Op>> + 'a;
 
 /// Waits for a transaction's result.
@@ -77,10 +77,10 @@ pub type Ticket = Box<dyn FnOnce() -> Result<Vec<Op>> + Send>;
 
 /// Something that runs transactions.
 pub trait Store: Sync {
-    /// Runs one; the ticket gives its result when it is durable.
+    /// Runs a transaction. The ticket gives its result when that is durable.
     ///
     /// # Errors
-    /// What the body, or the commit, returns.
+    /// The error of the body or of the commit.
     fn run(&self, how: How, body: &mut Body<'_>) -> Result<Ticket>;
 }
 
@@ -91,7 +91,7 @@ pub struct EngineStore {
     patterned: Option<Patterned>,
 }
 
-/// The table beside those of the workloads.
+/// The additional table for pattern steps.
 const PATTERNED: &str = "patterned";
 
 impl EngineStore {
@@ -102,11 +102,11 @@ impl EngineStore {
         Ok(EngineStore { database, tables, patterned: None })
     }
 
-    /// The same, with keys in a pattern that follows from the seed, and with a run of another
-    /// pattern beside them. Pages are of `node_bytes`.
+    /// Like [`EngineStore::new`], but keys follow a pattern drawn from the seed, and transactions
+    /// take steps of another pattern in an additional table. Pages are of `node_bytes`.
     ///
     /// # Errors
-    /// What the engine says.
+    /// The engine's errors.
     pub fn with_patterns(database: Database, seed: u64, node_bytes: usize) -> Result<EngineStore> {
         let table = database.table(PATTERNED)?;
         let patterned = Some(Patterned::new(table, seed, node_bytes));
@@ -121,12 +121,12 @@ impl EngineStore {
         body(&mut EngineAccess { tx, store: self, mark: None })
     }
 
-    /// The database itself.
+    /// Returns the database.
     pub fn database(&self) -> &Database {
         &self.database
     }
 
-    /// A transaction without the façade's retries.
+    /// Runs a transaction without the façade's retries.
     fn interactive(&self, body: &mut Body<'_>) -> Result<(Transaction, Vec<Op>)> {
         let mut attempt = 0;
         loop {

@@ -7,7 +7,7 @@ use clearway_check::{
 
 use crate::orders::State;
 
-/// What the transactions are made of.
+/// The kinds of operations in the transactions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Mix {
     Lists,
@@ -18,7 +18,7 @@ pub(crate) enum Mix {
 }
 
 impl Mix {
-    /// Whether there are rows, whose order of versions only their ledgers tell.
+    /// Whether there are rows, whose order of versions is known only from their ledgers.
     fn has_ledgers(self) -> bool {
         matches!(self, Mix::Rows | Mix::Sums | Mix::All)
     }
@@ -27,8 +27,8 @@ impl Mix {
 /// Keys of each kind.
 const KEYS: u64 = 2;
 
-/// Up to six transactions. They run operation by operation on one state; how carelessly they are
-/// interleaved, and whether results are falsified afterwards, is drawn.
+/// Up to six transactions. They run operation by operation on one state; the degree of
+/// interleaving, and whether results are falsified afterwards, are drawn at random.
 pub(crate) fn history(rng: &mut Rng, mix: Mix) -> History {
     let count = 2 + rng.below(if matches!(mix, Mix::Rows | Mix::Sums) { 4 } else { 5 });
     let mut value = 0;
@@ -52,7 +52,7 @@ fn plan(rng: &mut Rng, mix: Mix, value: &mut u64) -> Vec<Op> {
             mix => mix,
         };
         *value += 1;
-        // Large and random, so that sums tell the versions.
+        // Large and random, so that a sum determines the versions.
         let value = Rng::new(*value, 0).next_u64();
         ops.push(op(rng, mix, value));
     }
@@ -79,7 +79,7 @@ fn op(rng: &mut Rng, mix: Mix, value: u64) -> Op {
     }
 }
 
-/// A transaction on its way.
+/// A transaction in progress.
 struct Running {
     plan: Vec<Op>,
     done: Vec<Op>,
@@ -138,7 +138,7 @@ fn record(rng: &mut Rng, index: usize, run: &Running, time: u64, history: &mut H
     history.events.push(Event { id, process, phase, time, ops });
 }
 
-/// Makes one read say something else.
+/// Falsifies the result of one read.
 fn falsify(rng: &mut Rng, history: &mut History) {
     let events = history.events.len() as u64;
     let event = &mut history.events[rng.below(events) as usize];

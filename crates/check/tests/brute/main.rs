@@ -1,4 +1,4 @@
-//! The checker against one that cannot be wrong: it tries all orders.
+//! Compares the checker with a brute-force checker that tries all orders.
 //!
 //! Thousands of small random histories, some of executions that were serial, some of sloppy ones.
 //! A history is valid if some order of its transactions, with any of the unknown ones left out,
@@ -9,7 +9,7 @@ mod orders;
 
 use clearway_check::{Level, Rng, check_level, format, history::History};
 
-/// Histories of each kind.
+/// Number of histories of each kind.
 const HISTORIES: u64 = 4_000;
 
 fn compare(seed: u64, workload: generate::Mix, counts: &mut [u64; 2]) {
@@ -41,7 +41,7 @@ fn run(workload: generate::Mix) {
         compare(seed, workload, &mut counts);
     }
     let [invalid, valid] = counts;
-    println!("{workload:?}: {valid} valid and {invalid} invalid histories, all told apart");
+    println!("{workload:?}: {valid} valid and {invalid} invalid histories, all distinguished");
     assert!(valid > HISTORIES / 10 && invalid > HISTORIES / 10, "{valid} valid, {invalid} invalid");
 }
 

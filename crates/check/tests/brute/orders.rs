@@ -1,4 +1,4 @@
-//! Tries all orders.
+//! The brute-force checker: tries all orders.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Applies an operation, with the result that it has here.
+    /// Applies an operation, and returns it with its result.
     pub(crate) fn apply(&mut self, op: &Op) -> Op {
         match op.clone() {
             Op::Append { key, value } => self.lists.entry(key).or_default().push(value),
@@ -75,9 +75,9 @@ pub(crate) fn is_valid(history: &History, level: Level) -> bool {
     extend(&taken, &mut vec![false; taken.len()], &State::default(), level)
 }
 
-/// Whether the rest can follow on `state`.
+/// Whether the remaining transactions can follow after `state`.
 fn extend(all: &[&Transaction], done: &mut [bool], state: &State, level: Level) -> bool {
-    // What is unknown may be left out.
+    // Transactions of unknown outcome may be left out.
     if all.iter().zip(&*done).all(|(t, done)| *done || t.outcome == Phase::Info) {
         return true;
     }

@@ -1,4 +1,4 @@
-//! A thread that runs the transactions of others.
+//! An agent: a thread that runs the transactions of clients.
 
 use std::{cell::Cell, collections::VecDeque, sync::Arc, task::Context};
 
@@ -10,11 +10,11 @@ use clearway_sync::{
 
 use super::{Inbox, Job, PipelineStats, Shared, inbox::Rest};
 
-/// What an agent has done. It alone writes.
+/// The counters of an agent, which is their only writer.
 #[derive(Default)]
 pub(super) struct Figures([AtomicU64; 4]);
 
-/// The places in [`Figures`].
+/// The indexes of [`Figures`].
 #[derive(Clone, Copy)]
 enum Figure {
     Results,
@@ -50,16 +50,16 @@ fn address(shared: &Shared) -> usize {
     std::ptr::from_ref(shared) as usize
 }
 
-/// The agent of this pipeline that the calling thread is, if it is one.
+/// Returns the number of the agent that the calling thread is, if it is an agent of this pipeline.
 pub(super) fn current(shared: &Shared) -> Option<usize> {
     CURRENT.with(Cell::get).0.eq(&address(shared)).then(|| CURRENT.with(Cell::get).1)
 }
 
-/// An agent and what is its alone.
+/// An agent and its private state.
 pub(super) struct Agent {
     shared: Arc<Shared>,
     number: usize,
-    /// Run, in that order, and not told yet.
+    /// Jobs that were run, in this order, and whose results are not delivered yet.
     waiting: VecDeque<Box<dyn Job>>,
 }
 
@@ -68,16 +68,16 @@ impl Agent {
         Agent { shared, number, waiting: VecDeque::new() }
     }
 
-    /// Works until the inbox is closed and all that was in it is told (P2).
+    /// Works until the inbox is closed and the results of all its jobs are delivered (P2).
     pub(super) fn run(mut self) {
         CURRENT.with(|current| current.set((address(&self.shared), self.number)));
         loop {
             if self.shared.database.check_process().is_err() {
-                // A closure forked and has returned in the child, whose only thread this is.
+                // A closure forked and has returned in the child, of which this is the only thread.
                 std::mem::forget(self);
                 return;
             }
-            self.tell_ready();
+            self.deliver_ready();
             match self.next() {
                 Some(job) => self.perform(job),
                 None if self.rest() => return,
@@ -95,23 +95,24 @@ impl Agent {
         self.waiting.push_back(job);
     }
 
-    /// Tells the results that may be told, in the order of the runs (P5).
-    fn tell_ready(&mut self) {
-        let mut told = 0;
+    /// Delivers the results that are ready, in the order of the runs (P5).
+    fn deliver_ready(&mut self) {
+        let mut delivered = 0;
         while self.waiting.front().is_some_and(|job| job.is_ready()) {
             let Some(job) = self.waiting.pop_front() else { break };
-            told += 1;
-            // Before the listener hears of it: who has its result finds it counted.
+            delivered += 1;
+            // Count the result before it is delivered, so that a client with a result finds it
+            // counted.
             self.figures().add(Figure::Results, 1);
-            job.tell();
+            job.deliver();
         }
-        if told > 0 {
+        if delivered > 0 {
             self.figures().add(Figure::Batches, 1);
         }
     }
 
-    /// The next transaction to run: from its own inbox, or from another's (P3). One at a time: what
-    /// an agent took along no other could take.
+    /// Returns the next transaction to run: from the agent's own inbox, or from another's (P3).
+    /// Takes only one at a time, since no other agent could take the rest.
     fn next(&mut self) -> Option<Box<dyn Job>> {
         self.shared.inboxes[self.number].pop().or_else(|| {
             let stolen = self.others().find_map(super::Jobs::pop)?;
@@ -120,13 +121,13 @@ impl Agent {
         })
     }
 
-    /// The other agents' inboxes, beginning with the neighbour's.
+    /// Returns the other agents' inboxes, beginning with the neighbour's.
     fn others(&self) -> impl Iterator<Item = &super::Jobs> {
         let (inboxes, number) = (&self.shared.inboxes, self.number);
         (1..inboxes.len()).map(move |step| &*inboxes[(number + step) % inboxes.len()])
     }
 
-    /// Sleeps until there is a job or a result (P4). Whether all is done.
+    /// Sleeps until there is a job or a result (P4). Returns true if all work is done.
     fn rest(&self) -> bool {
         let shared = &*self.shared;
         let inbox = &shared.inboxes[self.number];
@@ -135,7 +136,7 @@ impl Agent {
         shared.asleep.fetch_add(1, Ordering::Relaxed);
         let rest = inbox.sleep(&waker);
         let is_over = rest == Rest::Closed && self.waiting.is_empty();
-        // A closed inbox keeps no waker, and others see to their own.
+        // A closed inbox keeps no waker, and the other agents handle their own.
         let is_idle =
             rest == Rest::Closed || rest == Rest::Sleep && self.others().all(Inbox::is_empty);
         let mut context = Context::from_waker(&waker);

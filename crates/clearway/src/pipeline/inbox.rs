@@ -1,14 +1,15 @@
-//! What is brought to an agent, and the agent's sleep.
+//! The inbox of an agent, and the agent's sleep.
 //!
 //! Invariants:
-//! - A1. No lost wake-up: an agent leaves its waker in the mutex under which it has found nothing;
-//!   who brings something does so in that mutex and takes the waker out. So either the agent sees
-//!   the job or its bringer sees the waker.
-//! - A2. Nothing is accepted after the close, and an agent that is told so finds all that was.
+//! - A1. No lost wake-up: an agent stores its waker under the same mutex hold in which it found the
+//!   inbox empty; a submitter adds a job under that mutex and takes the waker out. So either the
+//!   agent sees the job or the submitter sees the waker.
+//! - A2. Nothing is accepted after the close, and an agent that sees the close finds all jobs that
+//!   were accepted.
 //! - A3. Wakers are called after the mutex is free.
-//! - A4. No job is left to an agent that is busy while another sleeps: an agent leaves its waker,
-//!   then looks into the others' inboxes, and then sleeps; who brings a job puts it in, then looks
-//!   for a waker if the job's own agent left none. The inboxes' mutexes order the two.
+//! - A4. No job is left to a busy agent while another agent sleeps: an agent stores its waker, then
+//!   checks the other inboxes, and then sleeps; a submitter adds its job and then, if the job's own
+//!   agent has stored no waker, looks for another waker. The inboxes' mutexes order the two.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -17,7 +18,7 @@ use std::{collections::VecDeque, task::Waker};
 
 use clearway_sync::{Mutex, wake};
 
-/// The jobs of one agent. Others put in and may take out.
+/// The jobs of one agent. Submitters add jobs, and other agents may take them.
 pub(super) struct Inbox<J> {
     state: Mutex<State<J>>,
 }
@@ -28,20 +29,20 @@ struct State<J> {
     is_closed: bool,
 }
 
-/// Why a job was not taken.
+/// The reason why a job was not accepted.
 pub(super) enum Refused<J> {
     Full(#[allow(dead_code)] J),
     Closed(#[allow(dead_code)] J),
 }
 
-/// What an agent found.
+/// The state of an inbox that its agent found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rest {
-    /// Its waker is in: it may sleep.
+    /// The waker is stored: the agent may sleep.
     Sleep,
     /// There are jobs.
     Jobs,
-    /// There are none, and there will be none.
+    /// There are no jobs, and there will be none.
     Closed,
 }
 
@@ -51,7 +52,7 @@ impl<J> Inbox<J> {
         Inbox { state: Mutex::new(state) }
     }
 
-    /// Puts a job in; whether that woke the agent. `room` jobs fit.
+    /// Adds a job. Returns whether that woke the agent. At most `room` jobs fit.
     pub(super) fn push(&self, job: J, room: usize) -> Result<bool, Refused<J>> {
         let mut state = self.state.lock();
         if state.is_closed {
@@ -69,12 +70,12 @@ impl<J> Inbox<J> {
         self.state.lock().jobs.pop_front()
     }
 
-    /// Whether there is no job.
+    /// Whether the inbox is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.state.lock().jobs.is_empty()
     }
 
-    /// Leaves the agent's waker if there is nothing (A1).
+    /// Stores the agent's waker if there is no job (A1).
     pub(super) fn sleep(&self, waker: &Waker) -> Rest {
         let mut state = self.state.lock();
         match () {
@@ -87,17 +88,17 @@ impl<J> Inbox<J> {
         }
     }
 
-    /// The agent is awake again, whoever woke it.
+    /// Records that the agent is awake again, for whatever reason.
     pub(super) fn awake(&self) {
         self.state.lock().sleeper = None;
     }
 
-    /// Wakes the agent if it sleeps; whether it did.
+    /// Wakes the agent if it sleeps. Returns whether it slept.
     pub(super) fn wake(&self) -> bool {
         rouse(self.state.lock())
     }
 
-    /// Takes no more jobs (A2).
+    /// Refuses jobs from now on (A2).
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;

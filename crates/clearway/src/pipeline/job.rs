@@ -1,4 +1,4 @@
-//! One client's transaction: to be run, then waiting, then told.
+//! One client's transaction: it is run, then waits for the log, then its result is delivered.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,22 +7,22 @@ use clearway_base::Result;
 use super::Ran;
 use crate::{Transaction, database::Inner, runner};
 
-/// A transaction of any result.
+/// A transaction with a result of any type.
 pub(super) trait Job: Send {
-    /// Runs it, once. Its locks are free afterwards.
+    /// Runs the transaction, once. Its locks are released afterwards.
     fn run(&mut self, database: &Inner);
 
-    /// Whether its result may be told.
+    /// Whether its result may be delivered.
     fn is_ready(&self) -> bool;
 
-    /// Tells the result, having waited until it may be told if it may not yet.
-    fn tell(self: Box<Self>);
+    /// Delivers the result, and first waits until it may be delivered.
+    fn deliver(self: Box<Self>);
 
-    /// Waits for the log as [`clearway_log::Log::poll_durable`]; whether it is ready.
+    /// Polls the log like [`clearway_log::Log::poll_durable`]. Returns whether the result is ready.
     fn poll(&self, context: &mut std::task::Context<'_>) -> bool;
 }
 
-/// A closure with its listener.
+/// A closure with its callback.
 pub(super) struct Task<T, B, D> {
     name: &'static str,
     body: B,
@@ -66,18 +66,18 @@ where
         }
     }
 
-    fn tell(self: Box<Self>) {
+    fn deliver(self: Box<Self>) {
         let Task { done, ran, body, .. } = *self;
-        // What the closure has captured goes before the client hears of it.
+        // Drop what the closure has captured before the client receives the result.
         drop(body);
         let result = match ran {
             Ran::Waits(pending) => pending.wait(),
             Ran::Failed(error) => Err(error),
             Ran::Not => Err(clearway_base::Error::Closed),
         };
-        // The hook has reported what panics; it is between the listener and its author.
+        // The panic hook has reported the panic; the callback's author must handle it.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| done(result))) {
-            // The payload's drop could be another panic.
+            // Dropping the payload could panic again.
             std::mem::forget(payload);
         }
     }

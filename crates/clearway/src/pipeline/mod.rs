@@ -1,25 +1,26 @@
 //! The transactions of many clients on a few agent threads.
 //!
 //! ```text
-//!   submit ─▶ inbox ─▶ agent: run ─▶ waiting results ─▶ told, all that are durable at once
+//!   submit ─▶ inbox ─▶ agent: run ─▶ waiting results ─▶ deliver all durable ones
 //!             (one for each agent)   (the agent's own)
 //! ```
 //!
-//! A client that waits for its commit costs nobody a thread: the agent goes on with the next
-//! transaction, and whenever a flush has landed it tells all results that are durable by then, one
-//! after the other, without a change of threads between them ("Aether", section 4, flush
+//! A client that waits for its commit occupies no thread: the agent continues with the next
+//! transaction, and whenever a flush completes it delivers all results that are durable by then,
+//! one after the other, without a context switch between them ("Aether", section 4, flush
 //! pipelining).
 //!
 //! Invariants:
-//! - P1. A result is told when it may be: [`Pending`] is asked, never gone around.
-//! - P2. What was accepted is run and told, exactly once: also when the pipeline is closed, when
-//!   the closure or its listener panics, and when the log fails.
-//! - P3. No queue is every client's: an inbox belongs to one agent, and the results that wait are
-//!   its alone. Who has nothing to do takes from others' inboxes, so that a lock wait of one agent
-//!   does not hold up what it was given.
-//! - P4. An agent sleeps only when it has nothing to run and no result to tell, and is woken when
-//!   it has (`inbox.rs`, A1 and A4; the log's completion queue, C1).
-//! - P5. An agent's results are told in the order in which it ran the transactions.
+//! - P1. A result is delivered only when its [`Pending`] permits it; no path bypasses the
+//!   `Pending`.
+//! - P2. An accepted transaction is run, and its result delivered, exactly once: also when the
+//!   pipeline is closed, when the closure or its callback panics, and when the log fails.
+//! - P3. No queue is shared by all clients: an inbox, and the results that wait, belong to one
+//!   agent. An idle agent takes jobs from other inboxes, so that a lock wait of one agent does not
+//!   delay the jobs in its inbox.
+//! - P4. An agent sleeps only when it has nothing to run and no result to deliver, and is woken
+//!   when it has (`inbox.rs`, A1 and A4; the log's completion queue, C1).
+//! - P5. An agent's results are delivered in the order in which it ran the transactions.
 
 mod agent;
 mod inbox;
@@ -41,7 +42,7 @@ use inbox::{Inbox, Refused};
 use job::{Job, Task};
 pub use ticket::Ticket;
 
-/// How a [`Pipeline`] is set up.
+/// Options of a [`Pipeline`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "options do nothing until `start`"]
 pub struct PipelineOptions {
@@ -49,9 +50,9 @@ pub struct PipelineOptions {
     backlog: usize,
 }
 
-/// Transactions that may wait for their turn, unless told otherwise.
+/// The default number of transactions that may wait to be run.
 const BACKLOG_DEFAULT: usize = 1 << 16;
-/// More agents than this help nobody.
+/// Upper bound on the number of agents; more would not help.
 const AGENTS_MAX: usize = 1024;
 
 impl Default for PipelineOptions {
@@ -61,21 +62,21 @@ impl Default for PipelineOptions {
 }
 
 impl PipelineOptions {
-    /// The defaults: as many agents as there are processors.
+    /// Returns the default options: as many agents as there are processors.
     pub fn new() -> PipelineOptions {
         let agents = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         PipelineOptions { agents, backlog: BACKLOG_DEFAULT }
     }
 
-    /// How many threads run transactions, 1 to 1,024. One for each processor keeps them busy; more
-    /// pay where transactions wait for locks or pages.
+    /// Sets the number of threads that run transactions, 1 to 1,024. One for each processor keeps
+    /// the processors busy; more help if transactions wait for locks or pages.
     pub fn agents(mut self, agents: usize) -> PipelineOptions {
         self.agents = agents;
         self
     }
 
-    /// How many transactions may have been submitted and not begun; further ones are refused with
-    /// [`Error::BacklogFull`]. Default 65,536.
+    /// Sets the number of transactions that may have been submitted and not begun; further ones are
+    /// refused with [`Error::BacklogFull`]. Default 65,536.
     pub fn backlog(mut self, transactions: usize) -> PipelineOptions {
         self.backlog = transactions;
         self
@@ -95,41 +96,42 @@ impl PipelineOptions {
     }
 }
 
-/// What the agents of a pipeline have done.
+/// Counters of a pipeline's agents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PipelineStats {
-    /// Transactions that were accepted and have been told.
+    /// Transactions whose results were delivered.
     pub results: u64,
-    /// Times that an agent told one or more results in a row.
+    /// Number of times that an agent delivered one or more results in a row.
     pub batches: u64,
-    /// Times that an agent went to sleep: the changes of threads that it had by its own will, not
-    /// counting those for locks and pages.
+    /// Voluntary context switches: how often an agent parked because it had nothing to do, not
+    /// counting waits for locks and pages.
     pub rests: u64,
-    /// Transactions that another agent ran than the one to whom they were given.
+    /// Transactions that were run by an agent other than the one they were given to.
     pub stolen: u64,
 }
 
-/// What one agent is brought.
+/// The inbox of an agent.
 type Jobs = Inbox<Box<dyn Job>>;
 
-/// What agents and clients share.
+/// The state that agents and clients share.
 struct Shared {
     database: Arc<Inner>,
     inboxes: Box<[CachePadded<Jobs>]>,
     figures: Box<[CachePadded<Figures>]>,
-    /// Agents that sleep or are about to: whoever finds none does not look for one.
+    /// The number of agents that sleep or are about to; if it is 0, a submitter does not search for
+    /// one.
     asleep: CachePadded<AtomicUsize>,
-    /// Transactions that one inbox takes.
+    /// The number of transactions that fit in one inbox.
     room: usize,
     backlog: usize,
 }
 
-/// Runs the transactions of thousands of clients on a few threads, and tells each client its result
-/// when it is durable.
+/// Runs the transactions of thousands of clients on a few threads, and delivers each result to its
+/// client when it is durable.
 ///
-/// Where [`submit`](Database::submit) runs the closure on the caller's thread, this is for programs
-/// whose clients are no threads: connections, sessions, tasks. It is shared by reference or `Arc`.
+/// [`submit`](Database::submit) runs the closure on the caller's thread; a pipeline is for programs
+/// whose clients are not threads: connections, sessions, tasks. It is shared by reference or `Arc`.
 ///
 /// ```
 /// use clearway::PipelineOptions;
@@ -150,12 +152,13 @@ struct Shared {
 /// ```
 ///
 /// Closures run as in [`transact`](Database::transact): more than once if they lose a conflict, so
-/// they have no effects but through the transaction. Dropping the pipeline
+/// they should have no effects other than through the transaction. Dropping the pipeline
 /// [closes](Pipeline::close) it.
 ///
-/// An agent whose transaction waits for a lock tells no results meanwhile, and if all agents do
-/// nothing is run. So a closure must not wait for another result of the same pipeline, nor the
-/// owner of an [interactive transaction](Database::begin) that holds locks which closures need.
+/// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
+/// wait, nothing is run. Therefore a closure must not wait for another result of the same pipeline,
+/// and neither must the owner of an [interactive transaction](Database::begin) that holds locks
+/// needed by closures.
 pub struct Pipeline {
     shared: Arc<Shared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -175,7 +178,7 @@ impl Pipeline {
         for number in 0..options.agents {
             let agent = Agent::new(Arc::clone(&pipeline.shared), number);
             let builder = thread::Builder::new().name(format!("clearway-agent-{number}"));
-            // On an error the drop ends those that run already.
+            // On an error, the drop ends the agents that already run.
             let started = builder
                 .spawn(move || agent.run())
                 .map_err(|error| Error::io("start a thread for", database.path(), error))?;
@@ -184,12 +187,13 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Gives the transaction `body` of type `name` to an agent; its result comes by the ticket, for
-    /// a thread or a task to wait for. Does not wait for anything.
+    /// Gives the transaction `body` of type `name` to an agent. A thread or a task can wait for its
+    /// result with the ticket. The call itself never waits.
     ///
     /// # Errors
     /// [`Error::BacklogFull`] if the [backlog](PipelineOptions::backlog) is full: submit again
-    /// later; [`Error::Closed`] after [`close`](Pipeline::close). Everything else is the ticket's.
+    /// later; [`Error::Closed`] after [`close`](Pipeline::close). The ticket reports all other
+    /// errors.
     pub fn submit<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
     where
         T: Send + 'static,
@@ -202,11 +206,12 @@ impl Pipeline {
     }
 
     /// Gives the transaction `body` to an agent, which calls `done` with the result on its own
-    /// thread: nobody is woken. `done` should be short, for other results wait behind it; it may
-    /// submit the client's next transaction. If it panics, that is reported and harms nobody.
+    /// thread, so that no thread is woken. `done` should be short, since other results wait for it;
+    /// it may submit the client's next transaction. If it panics, the panic is reported and has no
+    /// other effect.
     ///
     /// # Errors
-    /// As of [`submit`](Pipeline::submit); `done` is then not called.
+    /// As for [`submit`](Pipeline::submit); `done` is not called in that case.
     pub fn submit_then<T, B, D>(&self, name: &'static str, body: B, done: D) -> Result<()>
     where
         T: Send + 'static,
@@ -222,9 +227,9 @@ impl Pipeline {
         let home = agent::current(shared);
         let number = home.unwrap_or_else(|| next_of_thread() % shared.inboxes.len());
         match shared.inboxes[number].push(job, shared.room) {
-            // An agent that gives to itself comes to it soon.
+            // An agent that submits to itself will run the job soon.
             Ok(woke) if woke || home.is_some() => Ok(()),
-            // The agent is busy: one that sleeps may take it.
+            // The agent is busy: a sleeping agent may take the job.
             Ok(_) => {
                 shared.wake_one();
                 Ok(())
@@ -234,13 +239,13 @@ impl Pipeline {
         }
     }
 
-    /// What has been done so far.
+    /// Returns the counters so far.
     pub fn stats(&self) -> PipelineStats {
         self.shared.figures.iter().fold(PipelineStats::default(), |sum, agent| agent.add_to(sum))
     }
 
-    /// Takes no more transactions, runs those that were accepted, waits until all results are told,
-    /// and ends the agents. The database stays open.
+    /// Refuses further transactions, runs those that were accepted, waits until all results are
+    /// delivered, and ends the agents. The database stays open.
     pub fn close(self) {
         drop(self);
     }
@@ -249,9 +254,10 @@ impl Pipeline {
         self.shared.inboxes.iter().for_each(|inbox| inbox.close());
         let here = thread::current().id();
         for agent in std::mem::take(&mut *self.agents.lock()) {
-            // A listener may hold the last handle: its agent ends by itself after it.
+            // A callback may drop the last handle: its agent then ends on its own after the
+            // callback.
             if agent.thread().id() != here {
-                // It contains what panics in it.
+                // The agent contains all panics.
                 let _ = agent.join();
             }
         }
@@ -261,8 +267,8 @@ impl Pipeline {
 impl Drop for Pipeline {
     fn drop(&mut self) {
         if self.shared.database.check_process().is_err() {
-            // The agents are the parent's, and so is what they were given: nothing of it is run,
-            // told or waited for here, and what the child has inherited stays in its memory.
+            // The agents and their jobs belong to the parent: the child runs, delivers and waits
+            // for nothing, and what it has inherited stays in its memory.
             let agents = std::mem::take(self.agents.get_mut());
             std::mem::forget((Arc::clone(&self.shared), agents));
             return;
@@ -280,7 +286,7 @@ impl std::fmt::Debug for Pipeline {
 }
 
 impl Shared {
-    /// Wakes one agent that sleeps, if there is one.
+    /// Wakes a sleeping agent, if there is one.
     fn wake_one(&self) {
         // Relaxed: ordered by the inboxes' mutexes (A4).
         if self.asleep.load(Ordering::Relaxed) > 0 {
@@ -289,7 +295,8 @@ impl Shared {
     }
 }
 
-/// A number that goes up with each call on this thread, and begins elsewhere on each.
+/// Returns a number that increases with each call on this thread, with a different start on each
+/// thread.
 fn next_of_thread() -> usize {
     use std::cell::Cell;
     thread_local! {
@@ -298,7 +305,7 @@ fn next_of_thread() -> usize {
     NEXT.with(|next| next.replace(next.get().wrapping_add(1)))
 }
 
-/// What a transaction that was run is waiting for.
+/// The state of a transaction that was run.
 enum Ran<T> {
     Not,
     Waits(Pending<T>),

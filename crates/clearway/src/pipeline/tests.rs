@@ -24,7 +24,7 @@ fn start(db: &Database, agents: usize) -> Pipeline {
     PipelineOptions::new().agents(agents).start(db).unwrap()
 }
 
-/// Adds one to a row and answers what it is then.
+/// Adds one to a row and returns its new value.
 fn add_one(tx: &mut Transaction, table: &Table, key: &[u8]) -> Result<u64> {
     let old = tx
         .get_for_update(table, key)?
@@ -39,7 +39,7 @@ fn count(db: &Database, table: &Table, key: &'static [u8]) -> u64 {
 }
 
 #[test]
-fn every_client_is_told_its_own_result() {
+fn every_client_gets_its_own_result() {
     let (db, table) = open();
     let pipeline = start(&db, 3);
     let tickets: Vec<_> = (0..2_000u32)
@@ -88,7 +88,7 @@ fn go_on(pipeline: &Arc<Pipeline>, table: &Table, left: u32, over: mpsc::Sender<
 }
 
 #[test]
-fn listeners_go_on_and_the_last_of_them_may_hold_the_pipeline() {
+fn callbacks_go_on_and_the_last_of_them_may_hold_the_pipeline() {
     let (db, table) = open();
     let pipeline = Arc::new(start(&db, 2));
     let (sender, over) = mpsc::channel();
@@ -99,26 +99,26 @@ fn listeners_go_on_and_the_last_of_them_may_hold_the_pipeline() {
 }
 
 #[test]
-fn what_was_accepted_before_the_close_is_run_and_told() {
+fn what_was_accepted_before_the_close_is_run_and_delivered() {
     let (db, table) = open();
-    let told = Arc::new(AtomicU64::new(0));
+    let delivered = Arc::new(AtomicU64::new(0));
     let pipeline = start(&db, 2);
     for _ in 0..500 {
-        let (table, told) = (table.clone(), Arc::clone(&told));
+        let (table, delivered) = (table.clone(), Arc::clone(&delivered));
         let body = move |tx: &mut Transaction| add_one(tx, &table, b"n");
         let done = move |result: Result<u64>| {
             result.unwrap();
-            told.fetch_add(1, Ordering::SeqCst);
+            delivered.fetch_add(1, Ordering::SeqCst);
         };
         pipeline.submit_then("add", body, done).unwrap();
     }
     pipeline.close();
-    assert_eq!(told.load(Ordering::SeqCst), 500);
+    assert_eq!(delivered.load(Ordering::SeqCst), 500);
     assert_eq!(count(&db, &table, b"n"), 500);
 }
 
 #[test]
-fn panics_harm_nobody_else() {
+fn panics_harm_no_other_client() {
     let (db, table) = open();
     let pipeline = start(&db, 1);
     let broken = pipeline.submit::<(), _>("panic", |_| panic!("as it should")).unwrap();
@@ -127,7 +127,7 @@ fn panics_harm_nobody_else() {
         .submit_then(
             "add",
             move |tx| add_one(tx, &body_table, b"n"),
-            |_| panic!("a listener that panics, as it should"),
+            |_| panic!("a callback that panics, as it should"),
         )
         .unwrap();
     let next = table.clone();
@@ -165,7 +165,7 @@ fn a_full_backlog_refuses_and_serves_what_it_has() {
 }
 
 #[test]
-fn an_agent_that_waits_for_a_lock_holds_up_nobody_elses_inbox() {
+fn an_agent_that_waits_for_a_lock_holds_up_no_other_inbox() {
     let (db, table) = open();
     let pipeline = start(&db, 2);
     let mut held = db.begin();
@@ -195,7 +195,7 @@ fn an_agent_that_waits_for_a_lock_holds_up_nobody_elses_inbox() {
 }
 
 #[test]
-fn what_is_told_survives_a_crash() {
+fn what_is_delivered_survives_a_crash() {
     let disk = SimDisk::new(3, SimOptions::default());
     let options = || Options::in_memory().on_disk(Arc::new(disk.clone())).cache_size(8 << 20);
     let db = options().open("sim").unwrap();
@@ -213,7 +213,7 @@ fn what_is_told_survives_a_crash() {
 }
 
 #[test]
-fn when_the_log_fails_everybody_is_told() {
+fn when_the_log_fails_every_client_gets_an_error() {
     let disk = SimDisk::new(4, SimOptions::default());
     let options = Options::in_memory().on_disk(Arc::new(disk.clone())).cache_size(8 << 20);
     let db = options.open("sim").unwrap();

@@ -1,4 +1,4 @@
-//! Where a client finds its result.
+//! The ticket with which a client gets its result.
 
 use std::{
     future::Future,
@@ -11,15 +11,15 @@ use clearway_base::{Error, Result};
 use clearway_sync::{Mutex, Process, block_on, wake};
 
 /// The result of a transaction that was given to a [`Pipeline`](super::Pipeline): a `Future`, or
-/// [`wait`](Ticket::wait). Dropping it gives up the result, not the transaction.
+/// [`wait`](Ticket::wait). Dropping it discards the result, not the transaction.
 #[must_use = "the transaction's outcome is known only from its Ticket"]
 pub struct Ticket<T> {
     place: Arc<Place<T>>,
-    /// The process in which the transaction is run: in a fork of it nobody tells the result.
+    /// The process in which the transaction is run; the result is never delivered in a fork of it.
     process: Process,
 }
 
-/// The other end: whoever has it owes the result.
+/// The sending end: its owner must deliver the result.
 pub(super) struct Promise<T> {
     place: Arc<Place<T>>,
 }
@@ -28,11 +28,11 @@ type Place<T> = Mutex<State<T>>;
 
 enum State<T> {
     Empty(Option<Waker>),
-    Told(Result<T>),
+    Delivered(Result<T>),
     Taken,
 }
 
-/// A ticket and the promise of its result.
+/// Creates a ticket and the promise of its result.
 pub(super) fn new<T>() -> (Ticket<T>, Promise<T>) {
     let place = Arc::new(Mutex::new(State::Empty(None)));
     let ticket = Ticket { place: Arc::clone(&place), process: Process::current() };
@@ -40,16 +40,16 @@ pub(super) fn new<T>() -> (Ticket<T>, Promise<T>) {
 }
 
 impl<T> Promise<T> {
-    /// Tells the result.
+    /// Delivers the result.
     pub(super) fn keep(self, result: Result<T>) {
-        self.tell(result);
+        self.deliver(result);
     }
 
-    fn tell(&self, result: Result<T>) {
+    fn deliver(&self, result: Result<T>) {
         let mut state = self.place.lock();
         let State::Empty(waker) = &mut *state else { return };
         let waker = waker.take();
-        *state = State::Told(result);
+        *state = State::Delivered(result);
         drop(state);
         if let Some(waker) = waker {
             wake(waker);
@@ -57,10 +57,10 @@ impl<T> Promise<T> {
     }
 }
 
-/// A promise that is dropped was not run: nobody waits for ever.
+/// A dropped promise means that the transaction was not run; its waiter must not wait for ever.
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
-        self.tell(Err(Error::Closed));
+        self.deliver(Err(Error::Closed));
     }
 }
 
@@ -76,7 +76,7 @@ impl<T> Ticket<T> {
     /// Those of [`transact`](crate::Database::transact).
     ///
     /// # Panics
-    /// If the result was taken already, by polling.
+    /// If the result was already taken by polling.
     pub fn wait(self) -> Result<T> {
         block_on(self)
     }
@@ -91,7 +91,7 @@ impl<T> Future for Ticket<T> {
         }
         let mut state = self.place.lock();
         match std::mem::replace(&mut *state, State::Taken) {
-            State::Told(result) => Poll::Ready(result),
+            State::Delivered(result) => Poll::Ready(result),
             State::Empty(_) => {
                 *state = State::Empty(Some(context.waker().clone()));
                 Poll::Pending

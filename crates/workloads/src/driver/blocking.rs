@@ -1,4 +1,4 @@
-//! The blocking agent: one transaction at a time, each brought to its end by the same means.
+//! The blocking agent: one transaction at a time, each completed before the next begins.
 
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ pub(super) fn run<S: Store, W: Workload<S>>(
                 agent.settle(&mut measured, turn.kind, started, result)?;
                 clients.freed(turn.client);
             }
-            Next::Nobody(until) => agent.sleep(until),
+            Next::Idle(until) => agent.sleep(until),
         }
     }
     Ok(measured)

@@ -1,9 +1,10 @@
-//! An agent's clients that have no transaction outstanding, and whose turn it is.
+//! The clients of an agent that have no transaction outstanding, and the order in which they are
+//! served.
 //!
 //! Invariants:
 //! - C1. Each client is free, or thinks, or has a [`Turn`] that was handed out.
 //! - C2. A turn is handed out when its client's pause is over, and not before.
-//! - C3. While nobody thinks no clock is read.
+//! - C3. While no client thinks, the clock is not read.
 
 use std::{
     cmp::Ordering,
@@ -22,15 +23,16 @@ pub(super) struct Turn<Work> {
     pub(super) work: Work,
 }
 
-/// What an agent is to do next.
+/// The next action of an agent.
 pub(super) enum Next<Work> {
     /// Submit this.
     Turn(Turn<Work>),
-    /// Wait until then, when the first of those who think is due; if nobody thinks, all are out.
-    Nobody(Option<Instant>),
+    /// Wait until this time, when the first thinking client is due; `None` if no client thinks,
+    /// since all have a transaction outstanding.
+    Idle(Option<Instant>),
 }
 
-/// A client that is not due yet, with what it does then.
+/// A client that is not due yet, with its next transaction.
 struct Thinker<Work> {
     due: Instant,
     turn: Turn<Work>,
@@ -39,14 +41,14 @@ struct Thinker<Work> {
 /// The clients of one agent.
 pub(super) struct Clients<S: Store, W: Workload<S>> {
     all: Vec<W::Client>,
-    /// Those for whom nothing was drawn yet; the first is next.
+    /// Clients for which no transaction was drawn yet; the first one is next.
     free: VecDeque<usize>,
-    /// Whoever is due first is on top.
+    /// Clients that think; the one due first is on top.
     thinking: BinaryHeap<Thinker<W::Work>>,
 }
 
 impl<S: Store, W: Workload<S>> Clients<S, W> {
-    /// All of them free.
+    /// Creates the clients, all of them free.
     pub(super) fn new(all: Vec<W::Client>) -> Clients<S, W> {
         Clients { free: (0..all.len()).collect(), all, thinking: BinaryHeap::new() }
     }
@@ -55,14 +57,14 @@ impl<S: Store, W: Workload<S>> Clients<S, W> {
         &mut self.all[client]
     }
 
-    /// The client has no transaction any more, and is the last of the free ones: each has its turn,
-    /// however few it takes to keep the agent busy.
+    /// Appends a client whose transaction has ended to the free ones. Every client is served in
+    /// turn, even if a few would keep the agent busy.
     pub(super) fn freed(&mut self, client: usize) {
         self.free.push_back(client);
     }
 
-    /// Whose turn it is: of those who think the one that was due first, then the free ones, of whom
-    /// each begins its pause now if it has one.
+    /// Returns the next client to serve: first the thinking client that was due first, then the
+    /// free ones. A free client with a pause begins it now.
     pub(super) fn next(&mut self, workload: &W) -> Next<W::Work> {
         if let Some(first) = self.thinking.peek()
             && first.due <= Instant::now()
@@ -79,12 +81,12 @@ impl<S: Store, W: Workload<S>> Clients<S, W> {
             }
             self.thinking.push(Thinker { due: Instant::now() + pause, turn });
         }
-        Next::Nobody(self.thinking.peek().map(|first| first.due))
+        Next::Idle(self.thinking.peek().map(|first| first.due))
     }
 }
 
 impl<Work> Ord for Thinker<Work> {
-    /// The earlier one is the greater one, as the heap wants it.
+    /// The earlier client is the greater one, since the heap is a max-heap.
     fn cmp(&self, other: &Thinker<Work>) -> Ordering {
         other.due.cmp(&self.due)
     }

@@ -2,13 +2,13 @@
 //!
 //! *Pipelined*: each client has at most one transaction outstanding. An agent thread submits for
 //! its clients in turn; when all of them are outstanding it waits for the oldest. It never spins.
-//! *Blocking*: a thread runs one transaction at a time and waits for each; with fewer threads
-//! than clients a thread serves its clients in turn, so that `threads` transactions are in flight.
-//! *Unawaited*: the same, and it waits for nothing.
+//! *Blocking*: a thread runs one transaction at a time and waits for each; with fewer threads than
+//! clients, each thread serves its clients in turn, so that `threads` transactions are in flight.
+//! *Unawaited*: like blocking, without waiting.
 //!
 //! A client may pause before it submits ([`Workload::pause`]); meanwhile its agent serves others,
-//! and who was due first comes first. An agent sleeps if there is nothing to do, and the end of the
-//! run wakes it.
+//! and the client that was due first is served first. An agent sleeps if there is nothing to do,
+//! and the end of the run wakes it.
 //!
 //! A transaction's latency runs from its submission to the moment its agent sees that it is
 //! durable. Counters and histograms are private to a thread and merged at the end; the live
@@ -38,9 +38,9 @@ pub use outcome::{Outcome, TypeOutcome};
 pub trait Workload<S: Store>: Sync {
     /// The private state of a logical client.
     type Client: Send;
-    /// What a transaction is to do.
+    /// The parameters of a transaction.
     type Work;
-    /// What a transaction gives back.
+    /// The result of a transaction.
     type Output: Send;
 
     /// The names of its transaction types.
@@ -49,25 +49,25 @@ pub trait Workload<S: Store>: Sync {
     /// A new client; called once for each, in order.
     fn client(&self, seed: u64) -> Self::Client;
 
-    /// Draws what the client does next, so that a retry does the same; with the transaction's type
-    /// as an index into [`types`](Workload::types).
+    /// Draws the client's next transaction in advance, so that a retry does the same. Returns it
+    /// with its type as an index into [`types`](Workload::types).
     fn draw(&self, client: &mut Self::Client) -> (usize, Self::Work);
 
-    /// For how long the client pauses before it submits what it has just drawn, which is of type
-    /// `kind`. Called once after each [`draw`](Workload::draw), by the driver only; what passes for
-    /// a pause is the time to think about the last result and the time to key this transaction in.
+    /// Returns how long the client pauses before it submits the transaction of type `kind` that it
+    /// has just drawn. Called once after each [`draw`](Workload::draw), by the driver only; the
+    /// pause stands for the time to think about the last result and to key this transaction in.
     ///
     /// The pause begins when the agent draws: after it has seen the client's last result, and at
-    /// the start of the run for the first transaction. It is the least that passes; an agent that
-    /// is busy with others when the client is due submits later. No latency contains any of it.
+    /// the start of the run for the first transaction. It is a lower bound: an agent that is busy
+    /// with other clients submits later. No latency includes it.
     fn pause(&self, _client: &mut Self::Client, _kind: usize) -> Duration {
         Duration::ZERO
     }
 
-    /// Does it and returns once it is durable.
+    /// Runs the transaction and returns once it is durable.
     fn run(&self, store: &S, client: &mut Self::Client, work: &Self::Work) -> Result<(), S::Error>;
 
-    /// Does it; its durability is awaited on the result.
+    /// Runs the transaction; the caller awaits durability on the result.
     fn submit(
         &self,
         store: &S,
@@ -76,31 +76,32 @@ pub trait Workload<S: Store>: Sync {
     ) -> Result<S::Pending<Self::Output>, S::Error>;
 }
 
-/// How commits are awaited.
+/// The way in which the driver awaits commits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Commit {
-    /// Threads go on to other clients while commits become durable.
+    /// Threads serve other clients while commits become durable.
     Pipelined,
     /// A thread waits for each commit.
     Blocking,
-    /// Nobody waits: a transaction counts as soon as its locks are free. For experiments: it is the
-    /// bound of what a log could cost ("log-agnostic" in "Early Lock Release", figure 2). Nobody
-    /// looks at the outcome either: a rollback whose error is held back, because it has read what
-    /// is not durable yet, counts as a commit.
+    /// No thread waits: a transaction counts as soon as its locks are free. For experiments: it
+    /// gives an upper bound on the cost of the log ("log-agnostic" in "Early Lock Release", figure
+    /// 2). The outcome is ignored as well: a rollback whose error is held back, because it has read
+    /// what is not durable yet, counts as a commit.
     Unawaited,
 }
 
-/// What to run.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Logical clients: when pipelined and without pauses, transactions in flight.
+    /// Logical clients. When pipelined and without pauses, this is the number of transactions in
+    /// flight.
     pub clients: u32,
     /// Agent threads; `None`: as many as the machine has processors when pipelined, one for each
     /// client when blocking. Never more than clients.
     pub threads: Option<usize>,
-    /// How commits are awaited.
+    /// The way in which commits are awaited.
     pub commit: Commit,
-    /// For how long.
+    /// The duration of the run.
     pub duration: Duration,
     /// Seed of the clients' random numbers.
     pub seed: u64,
@@ -120,18 +121,18 @@ impl Plan {
     }
 }
 
-/// The state of a run, as told once a second.
+/// The state of a run, reported once a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Tick {
     /// Since the start.
     pub elapsed: Duration,
     /// Commits so far.
     pub commits: u64,
-    /// Attempts rolled back over a conflict so far.
+    /// Attempts rolled back because of a conflict so far.
     pub aborts: u64,
 }
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 struct Shared {
     stop: AtomicBool,
     commits: Box<[CachePadded<AtomicU64>]>,
@@ -166,8 +167,8 @@ impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    /// Sleeps until then, or until the run is over, whose end unparks all agents; may return early.
-    /// The caller has looked whether the run is over and has not parked since.
+    /// Sleeps until the given time or the end of the run, which unparks all agents; may return
+    /// early. The caller has checked that the run is not over and has not parked since.
     fn sleep(&self, until: Option<Instant>) {
         match until {
             Some(until) => {
@@ -208,8 +209,8 @@ impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
     }
 }
 
-/// Starts a thread. One that the system refuses is an error of the workload and not a panic, so
-/// that those which run already can be ended.
+/// Starts a thread. If the system refuses it, the result is an error and not a panic, so that the
+/// threads already running can be ended.
 pub(crate) fn start<'scope, S: Store, T: Send + 'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     work: impl FnOnce() -> Result<T, S::Error> + Send + 'scope,
@@ -218,7 +219,7 @@ pub(crate) fn start<'scope, S: Store, T: Send + 'scope>(
     started.map_err(|error| S::Error::failed(format!("cannot start a thread: {error}")))
 }
 
-/// What a thread came to.
+/// Joins a thread and returns its result.
 pub(crate) fn join<S: Store, T>(
     worker: thread::ScopedJoinHandle<'_, Result<T, S::Error>>,
 ) -> Result<T, S::Error> {
@@ -258,7 +259,7 @@ pub fn drive<S: Store, W: Workload<S>>(
         if workers.iter().all(Result::is_ok) {
             watch(store, plan, &shared, started, aborts_before, on_tick);
         }
-        // Relaxed: who is woken sees it, because unparking happens before being unparked.
+        // Relaxed: a woken thread sees it, because unpark happens before the return from park.
         shared.stop.store(true, Ordering::Relaxed);
         workers.iter().flatten().for_each(|worker| worker.thread().unpark());
         workers.into_iter().map(|worker| worker.and_then(join::<S, _>)).collect()
@@ -272,7 +273,7 @@ pub fn drive<S: Store, W: Workload<S>>(
     Ok(measured.outcome(aborts, elapsed, agents, elapsed < plan.duration))
 }
 
-/// Sleeps through the run, telling its state once a second and at the end.
+/// Sleeps through the run, reporting its state once a second and at the end.
 fn watch<S: Store>(
     store: &S,
     plan: &Plan,

@@ -1,17 +1,17 @@
-//! What a run measured, in all and by transaction type.
+//! The measurements of a run, in total and by transaction type.
 
 use std::time::Duration;
 
 use crate::Histogram;
 
-/// What a run measured.
+/// The measurements of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Transactions that became durable.
     pub commits: u64,
     /// Transactions that the workload itself rolled back.
     pub rollbacks: u64,
-    /// Attempts that were rolled back over a conflict and run again.
+    /// Attempts that were rolled back because of a conflict and run again.
     pub aborts: u64,
     /// Transactions given up because conflicts outlasted the store's retries.
     pub failures: u64,
@@ -34,7 +34,7 @@ impl Outcome {
     }
 }
 
-/// What a run measured of one transaction type.
+/// The measurements of one transaction type.
 #[derive(Clone, Debug)]
 pub struct TypeOutcome {
     /// The type's name.
@@ -62,7 +62,7 @@ impl TypeOutcome {
     }
 }
 
-/// What one agent has measured so far.
+/// The measurements of one agent so far.
 pub(super) struct Measured {
     pub(super) types: Vec<TypeOutcome>,
     /// Commits of all types.

@@ -1,5 +1,5 @@
-//! The pipelined agent: submit for whoever's turn it is, reap what is durable, and wait when
-//! nobody's turn has come: for the oldest commit, or for the first client to have thought enough.
+//! The pipelined agent: submits for the next client, reaps durable commits, and waits when no
+//! client is due: for the oldest commit, or for the first client to finish thinking.
 
 use std::{collections::VecDeque, time::Instant};
 
@@ -19,8 +19,8 @@ struct InFlight<S: Store, W: Workload<S>> {
 
 /// An agent's clients and which of them are in flight.
 ///
-/// Submissions of one agent become durable about in the order of submission, so one queue serves:
-/// only its front is looked at.
+/// Submissions of one agent become durable roughly in the order of submission, so one queue
+/// suffices, of which only the front is checked.
 struct Pipeline<'a, S: Store, W: Workload<S>> {
     agent: &'a Agent<'a, S, W>,
     clients: Clients<S, W>,
@@ -42,7 +42,7 @@ pub(super) fn run<S: Store, W: Workload<S>>(
     while !agent.stopped() {
         match pipeline.clients.next(agent.workload) {
             Next::Turn(turn) => pipeline.submit(turn)?,
-            Next::Nobody(until) => pipeline.wait(until)?,
+            Next::Idle(until) => pipeline.wait(until)?,
         }
         while pipeline.in_flight.front().is_some_and(|first| first.pending.is_ready()) {
             pipeline.reap()?;

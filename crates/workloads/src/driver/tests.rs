@@ -1,4 +1,4 @@
-//! The driver's counts, over Clearway in memory. What clients that pause do is in `pauses`.
+//! The driver's counts, over Clearway in memory. Clients that pause are tested in `pauses`.
 
 mod pauses;
 
@@ -16,7 +16,7 @@ fn plan(clients: u32, threads: usize, commit: Commit) -> Plan {
     Plan { clients, threads: Some(threads), commit, duration, seed: 1 }
 }
 
-/// Commits one thing and rolls the other back, in turn.
+/// Alternates between a commit and a rollback.
 struct Undecided;
 
 impl Workload<ClearwayStore> for Undecided {

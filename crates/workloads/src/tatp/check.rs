@@ -1,4 +1,5 @@
-//! Whether the subscribers' tables agree with each other and with what was loaded.
+//! The consistency check of the subscribers' tables: they must agree with each other and with what
+//! was loaded.
 //!
 //! - Every subscriber has the rows of SUBSCRIBER, ACCESS_INFO, SPECIAL_FACILITY and of the index
 //!   that it was loaded with, no more and no less: no transaction adds or deletes any.
@@ -27,7 +28,7 @@ use crate::{
 /// Subscribers that one transaction of the check reads, each with some eleven rows.
 const SUBSCRIBERS_PER_TRANSACTION: u32 = 200;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TatpAudit {
     /// Rows of SUBSCRIBER.

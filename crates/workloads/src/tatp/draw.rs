@@ -1,5 +1,5 @@
-//! What a client does next: the transaction mix, the choice of subscribers, and everything else
-//! that is random, drawn before the transaction starts, so that a retry does the same.
+//! The next transaction of a client: the transaction mix, the choice of subscribers, and everything
+//! else that is random, drawn before the transaction starts, so that a retry does the same.
 
 use std::{fmt, str::FromStr};
 
@@ -57,7 +57,7 @@ impl TatpTransaction {
         "delete-call-forwarding",
     ];
 
-    /// How many of 100 transactions are of this type.
+    /// Returns the number of transactions of this type among 100.
     pub fn percent(self) -> u64 {
         [35, 10, 35, 2, 14, 2, 2][self as usize]
     }

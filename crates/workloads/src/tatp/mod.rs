@@ -42,7 +42,7 @@ use transactions::perform;
 /// Places where unsuccessful transactions are counted, so that threads seldom share one.
 const COUNTERS: usize = 64;
 
-/// How many subscribers there are.
+/// The number of subscribers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TatpScale {
     /// Rows of SUBSCRIBER: 100,000 in the description's smallest population.
@@ -101,7 +101,7 @@ impl<S: Store> Tables<S> {
 /// One logical client: its random numbers and its row buffer.
 pub struct TatpClient {
     rng: Rng,
-    /// Where it counts.
+    /// The index of its counter.
     counter: usize,
     row: Vec<u8>,
 }
@@ -109,7 +109,7 @@ pub struct TatpClient {
 impl<S: Store> Tatp<S> {
     /// Opens the subscribers in `store`, loading them first if they are not there, with `threads`
     /// threads. With `only`, all transactions are of that type. `progress` is called with the
-    /// number of rows that were added since its last call; if it answers false, loading ends with
+    /// number of rows that were added since its last call; if it returns false, loading ends with
     /// an error.
     ///
     /// Another number of subscribers, or a loading that was interrupted, is an error.
@@ -163,7 +163,7 @@ impl<S: Store> Tatp<S> {
 impl<S: Store> Workload<S> for Tatp<S> {
     type Client = TatpClient;
     type Work = Drawn;
-    /// Whether it was successful.
+    /// True if the transaction was successful.
     type Output = bool;
 
     fn types(&self) -> &'static [&'static str] {

@@ -1,4 +1,4 @@
-//! Who the subscribers are: everything that loading writes, a function of s_id alone.
+//! The population: everything that loading writes, as a function of s_id alone.
 //!
 //! That a subscriber can be drawn again at any time is what lets a load be split among threads, a
 //! retried load write the same, and the check compare every column that no transaction changes.
@@ -21,10 +21,10 @@ const ACTIVE_PERCENT: u64 = 85;
 const HOURS_MAX: u64 = 8;
 /// Numbers of [`DIGITS`] digits.
 const NUMBERS: u64 = 10u64.pow(DIGITS as u32);
-/// What the population's random numbers start from.
+/// The seed of the population's random numbers.
 const SEED: u64 = 0x7A79;
 
-/// Which rows a subscriber has; bit n of a set is type n + 1, or the start time 8 n.
+/// The set of rows of a subscriber; bit n of a set is type n + 1, or the start time 8 n.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     access: u8,

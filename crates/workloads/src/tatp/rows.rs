@@ -17,7 +17,7 @@ pub(super) const DIGITS: usize = 15;
 /// A telephone number.
 pub(super) type Number = [u8; DIGITS];
 
-/// Where the columns of SUBSCRIBER stand that are read or written alone.
+/// Offsets of the columns of SUBSCRIBER that are read or written alone.
 const BITS_AT: usize = DIGITS;
 /// hex_1, two to a byte.
 pub(super) const HEX_AT: usize = BITS_AT + 2;
@@ -43,7 +43,7 @@ pub(super) const START_STEP: u8 = 8;
 /// The largest end time.
 pub(super) const END_MAX: u8 = 24;
 
-/// Where data_a stands in SPECIAL_FACILITY.
+/// The offset of data_a in SPECIAL_FACILITY.
 pub(super) const DATA_A_AT: usize = 2;
 
 /// The key of a subscriber.
@@ -171,7 +171,8 @@ pub(super) fn is_forwarding_valid(key: &[u8], row: &[u8]) -> bool {
         && number.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether two rows of SUBSCRIBER agree but for what transactions change: bit_1 and vlr_location.
+/// Whether two rows of SUBSCRIBER agree except for the columns that transactions change: bit_1 and
+/// vlr_location.
 pub(super) fn is_same_subscriber(loaded: &[u8; SUBSCRIBER_LEN], row: &[u8]) -> bool {
     let Ok(mut found) = <[u8; SUBSCRIBER_LEN]>::try_from(row) else { return false };
     found[BITS_AT] = found[BITS_AT] & !1 | loaded[BITS_AT] & 1;
@@ -179,7 +180,8 @@ pub(super) fn is_same_subscriber(loaded: &[u8; SUBSCRIBER_LEN], row: &[u8]) -> b
     found == *loaded && read_vlr_location(row).is_some_and(|location| location != 0)
 }
 
-/// Whether two rows of SPECIAL_FACILITY agree but for what transactions change: data_a.
+/// Whether two rows of SPECIAL_FACILITY agree except for the column that transactions change:
+/// data_a.
 pub(super) fn is_same_facility(loaded: &[u8; FACILITY_LEN], row: &[u8]) -> bool {
     let Ok(mut found) = <[u8; FACILITY_LEN]>::try_from(row) else { return false };
     found[DATA_A_AT] = loaded[DATA_A_AT];

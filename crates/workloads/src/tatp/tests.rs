@@ -78,7 +78,7 @@ fn loading_reports_every_row_and_happens_once() {
 }
 
 #[test]
-fn loading_ends_when_it_is_told_to_and_what_is_half_loaded_is_refused() {
+fn loading_ends_on_request_and_what_is_half_loaded_is_refused() {
     let store = store();
     let stopped = Tatp::prepare(&store, SCALE, None, 2, &|_| false);
     assert!(stopped.err().unwrap().to_string().contains("interrupted"));
@@ -282,7 +282,7 @@ fn damage_of_every_sort_is_noticed_and_named() {
         ("a row of ACCESS_INFO before the first", [true, false, true, false], |store, tables| {
             put(store, &tables.access, &typed_key(0, 1), b"0123456789");
         }),
-        ("a column nobody writes", [false, false, false, true], |store, tables| {
+        ("a column that no transaction writes", [false, false, false, true], |store, tables| {
             let kind = Subscriber::draw(9).access().next().unwrap().0;
             patch(store, &tables.access, &typed_key(9, kind), 9, b'a');
         }),

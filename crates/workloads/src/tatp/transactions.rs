@@ -1,5 +1,5 @@
-//! The seven transactions. What they do, and in which order, is the description's; what each says
-//! of success is in [`TatpTransaction`](super::TatpTransaction).
+//! The seven transactions. Their steps and the order of these follow the description; the rules of
+//! success are in [`TatpTransaction`](super::TatpTransaction).
 
 use std::ops::Bound;
 

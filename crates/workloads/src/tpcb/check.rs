@@ -1,8 +1,8 @@
-//! The bank's consistency: what went to accounts, tellers, branches and history is the same.
+//! The bank's consistency: accounts, tellers, branches and history received the same amounts.
 //!
 //! TPC-B's conditions: each branch's balance equals the sum of its tellers' and the sum of its
-//! history rows' deltas. Accounts are hit from other branches too, so theirs agree in total.
-//! Rows are read in many small transactions: run it while nothing else writes.
+//! history rows' deltas. Transactions of other branches change accounts, too, so account sums agree
+//! only in total. Rows are read in many small transactions: run it while nothing else writes.
 
 use std::{ops::Bound, thread};
 

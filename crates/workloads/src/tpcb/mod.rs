@@ -34,7 +34,7 @@ const LOCAL_PERCENT: u64 = 85;
 /// The largest amount, either way.
 const DELTA_MAX: u64 = 999_999;
 
-/// How large the bank is.
+/// The size of the bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TpcbScale {
     /// Branches; each has ten tellers.
@@ -65,7 +65,7 @@ pub struct Tpcb<S: Store> {
     spread: u64,
     /// Highest sequence that any client used before this run.
     sequence_base: u64,
-    /// Acknowledged transactions are counted by the driver; this numbers the clients.
+    /// The number of the next client. (The driver counts acknowledged transactions.)
     clients: AtomicU64,
 }
 
@@ -98,7 +98,7 @@ pub struct TpcbClient {
     row: Vec<u8>,
 }
 
-/// What one transaction does, drawn before it starts so that a retry does the same.
+/// The parameters of one transaction, drawn before it starts so that a retry does the same.
 pub struct Transfer {
     account: u64,
     teller: u64,
@@ -111,7 +111,7 @@ pub struct Transfer {
 impl<S: Store> Tpcb<S> {
     /// Opens the bank in `store`, loading it first if it is not there, with `threads` threads.
     /// `progress` is called with the number of rows that were added since its last call; if it
-    /// answers false, loading ends with an error.
+    /// returns false, loading ends with an error.
     ///
     /// A bank of another scale, or one whose loading was interrupted, is an error.
     pub fn prepare(

@@ -46,7 +46,7 @@ fn loading_reports_every_row_and_happens_once() {
 }
 
 #[test]
-fn loading_ends_when_it_is_told_to_and_the_half_loaded_bank_is_refused() {
+fn loading_ends_on_request_and_the_half_loaded_bank_is_refused() {
     let store = store();
     let stopped = Tpcb::prepare(&store, SCALE, Skew::Uniform, 2, &|_| false);
     assert!(stopped.err().unwrap().to_string().contains("interrupted"));

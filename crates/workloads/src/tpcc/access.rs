@@ -1,4 +1,4 @@
-//! How the transactions reach rows: those that must exist, and customers by name.
+//! Access to rows: rows that must exist, and customers by name.
 
 use std::ops::Bound;
 
@@ -11,15 +11,15 @@ use crate::store::{KeyBounds, Operations, Order, Store, StoreError};
 /// Buffers of a client that its transactions use one after the other.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// The row at hand.
+    /// The current row.
     pub(super) row: Vec<u8>,
-    /// An item's row, while its stock row is at hand.
+    /// An item's row, while its stock row is the current one.
     pub(super) item: Vec<u8>,
     /// Numbers of the rows that a scan met.
     pub(super) numbers: Vec<u32>,
 }
 
-/// How a customer is told.
+/// The way in which a customer is identified.
 pub(super) enum Who {
     /// By number.
     Number(u32),
@@ -77,7 +77,7 @@ pub(super) fn customer_number<S: Store>(
     };
     let low = keys::customer_name(warehouse, district, last, &[0; NAME_LEN], 0);
     let high = keys::customer_name(warehouse, district, last, &[u8::MAX; NAME_LEN], u32::MAX);
-    // A retry begins again.
+    // A retry starts over.
     found.clear();
     tx.scan(&tables.customer_name, inclusive(&low, &high), Order::Ascending, &mut |key, _| {
         found.push(keys::last_number(key));

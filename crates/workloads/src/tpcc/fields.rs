@@ -1,4 +1,4 @@
-//! Fields of a row: numbers and texts at fixed places, read and patched where they stand.
+//! Fields of a row: numbers and texts at fixed places, read and patched in place.
 //!
 //! A row that is too short for a field reads as zero or as nothing, and is not written.
 
@@ -16,7 +16,7 @@ impl<T> Field<T> {
         Field { at, kind: PhantomData }
     }
 
-    /// Where the next field may begin.
+    /// The offset at which the next field may begin.
     pub(crate) const fn end(&self) -> usize {
         self.at + size_of::<T>()
     }
@@ -68,7 +68,7 @@ impl<const LEN: usize> Text<LEN> {
         Text { at }
     }
 
-    /// Where the next field may begin.
+    /// The offset at which the next field may begin.
     pub(crate) const fn end(self) -> usize {
         self.at + LEN
     }

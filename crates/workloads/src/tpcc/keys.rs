@@ -20,7 +20,7 @@ use super::DISTRICTS;
 
 /// Length of a first or last name, padded.
 pub(super) const NAME_LEN: usize = 16;
-/// The bit that tells a loaded history row's client.
+/// The bit that marks the client of a loaded history row.
 const LOADED: u32 = 1 << 31;
 
 /// One after the other.
@@ -81,7 +81,7 @@ pub(super) fn loaded_history(warehouse: u32, district: u8, customer: u32) -> [u8
     history(LOADED | number, customer)
 }
 
-/// Where the history rows that loading writes begin: above those of all clients.
+/// The first key of the history rows that loading writes: above those of all clients.
 pub(super) fn first_loaded_history() -> [u8; 8] {
     history(LOADED, 0)
 }

@@ -1,4 +1,4 @@
-//! Which transactions a run is made of.
+//! The transaction mix of a run.
 
 use crate::Rng;
 
@@ -9,7 +9,7 @@ pub enum TpccTransaction {
     NewOrder,
     /// A customer pays.
     Payment,
-    /// A customer asks for his newest order.
+    /// A customer asks for the newest order.
     OrderStatus,
     /// The oldest order of each of a warehouse's districts is delivered.
     Delivery,
@@ -37,7 +37,7 @@ impl TpccTransaction {
     }
 }
 
-/// What a run consists of.
+/// The transactions of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TpccMix {
     /// Of 100 transactions 45 new-orders, 43 payments and 4 of each other type: the least that

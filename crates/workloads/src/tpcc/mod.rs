@@ -7,14 +7,14 @@
 //!
 //! Statements stand in the order of the specification's transaction profiles, which is not the best
 //! one: new-order takes its district's row, which every new order there needs, before all the
-//! others, and payment its warehouse's. They are left so on purpose: how much another order is
-//! worth is for others to measure against this one. Rows that are written are read for update.
+//! others, and payment its warehouse's. This is on purpose, so that other orders can be measured
+//! against it. Rows that are written are read for update.
 //!
 //! Differences from the specification:
 //! - No terminals: what one would ask for is drawn, and of what it would show one figure is given
 //!   back.
-//! - Clients think only if they are told to ([`Tpcc::thinking`]): without, a run's throughput is no
-//!   tpmC. With it, what is keyed in is drawn before, its date included.
+//! - Clients think only if configured ([`Tpcc::thinking`]): without, a run's throughput is no tpmC.
+//!   With it, what is keyed in is drawn before, its date included.
 //! - The types are drawn with the weights 45, 43, 4, 4 and 4, and not dealt from a deck.
 //! - Delivery is one transaction for all ten districts, as clause 2.7.2 allows, and runs like the
 //!   others instead of from a queue.
@@ -62,7 +62,7 @@ const DISTRICTS: u8 = 10;
 /// The most lines that an order has, and the fewest.
 const LINES_MAX: u8 = 15;
 const LINES_MIN: u8 = 5;
-/// What each customer has paid when he is loaded, in cents.
+/// The amount that each customer has paid when loaded, in cents.
 const FIRST_PAYMENT: i64 = 1_000;
 
 /// A loaded database, ready to run.
@@ -71,11 +71,11 @@ pub struct Tpcc<S: Store> {
     scale: TpccScale,
     mix: TpccMix,
     think: TpccThink,
-    /// With which last names were drawn for loading.
+    /// The constant with which last names were drawn for loading.
     load_constant: u32,
     /// Highest history sequence that any client used before this run.
     sequence_base: u32,
-    /// Numbers the clients.
+    /// The number of the next client.
     clients: AtomicU32,
 }
 
@@ -114,7 +114,7 @@ impl<S: Store> Tables<S> {
     }
 }
 
-/// What one transaction does.
+/// The parameters of one transaction.
 pub enum Work {
     /// An order of some items.
     NewOrder(new_order::NewOrder),
@@ -131,7 +131,7 @@ pub enum Work {
 impl<S: Store> Tpcc<S> {
     /// Opens the data in `store`, loading them first if they are not there, with `threads` threads.
     /// `progress` is called with the number of rows that were added since its last call; if it
-    /// answers false, loading ends with an error.
+    /// returns false, loading ends with an error.
     ///
     /// Data of another scale, or whose loading was interrupted, are an error.
     pub fn prepare(
@@ -152,12 +152,12 @@ impl<S: Store> Tpcc<S> {
         Ok(Tpcc { tables, scale, mix, think, load_constant, sequence_base, clients })
     }
 
-    /// The same with clients that wait like this between their transactions; without, they do not.
+    /// Makes clients wait between their transactions; by default, they do not.
     pub fn thinking(self, think: TpccThink) -> Tpcc<S> {
         Tpcc { think, ..self }
     }
 
-    /// How large the data were when they were loaded.
+    /// Returns the scale at which the data were loaded.
     pub fn scale(&self) -> TpccScale {
         self.scale
     }

@@ -13,13 +13,13 @@ use super::{
 };
 use crate::store::{Operations, Store, StoreError};
 
-/// What is ordered.
+/// The parameters of a new order.
 pub struct NewOrder {
     pub(super) warehouse: u32,
     pub(super) district: u8,
     pub(super) customer: u32,
     pub(super) date: i64,
-    /// Whether the last item is one that nobody sells.
+    /// Whether the last item is unknown.
     pub(super) is_mistaken: bool,
     pub(super) line_count: u8,
     pub(super) lines: [Line; LINES_MAX as usize],

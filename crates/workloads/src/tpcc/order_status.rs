@@ -1,4 +1,4 @@
-//! Order-status (clause 2.6): a customer asks for his balance and his newest order.
+//! Order-status (clause 2.6): a customer asks for the balance and the newest order.
 
 use super::{
     Tables,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::store::{Operations, Order, Store};
 
-/// The question.
+/// The parameters of an order-status transaction.
 pub struct OrderStatus {
     pub(super) warehouse: u32,
     pub(super) district: u8,
@@ -43,7 +43,7 @@ impl OrderStatus {
         Ok(balance)
     }
 
-    /// The number of the customer's newest order. In a district of few orders he may have none.
+    /// The number of the customer's newest order. In a district with few orders there may be none.
     pub(super) fn newest_order<S: Store>(
         &self,
         tables: &Tables<S>,

@@ -1,4 +1,5 @@
-//! Payment (clause 2.5): a customer pays, in 15 of 100 cases at another warehouse than his own.
+//! Payment (clause 2.5): a customer pays, in 15 of 100 cases at a warehouse other than the home
+//! warehouse.
 
 use super::{
     Tables,
@@ -75,7 +76,7 @@ impl Payment {
         Ok(balance)
     }
 
-    /// Notes the payment in the customer's row; returns his balance.
+    /// Notes the payment in the customer's row; returns the balance.
     fn settle(&self, number: u32, row: &mut Vec<u8>) -> i64 {
         let balance = customer::BALANCE.add(row, -self.amount);
         customer::YTD_PAYMENT.add(row, self.amount);
@@ -86,8 +87,8 @@ impl Payment {
         balance
     }
 
-    /// What is noted of a payment by a customer with bad credit: customer, his district and
-    /// warehouse, district, warehouse and amount, in binary.
+    /// The note of a payment by a customer with bad credit: customer, home district and warehouse,
+    /// district and warehouse of the payment, and amount, in binary.
     fn note(&self, number: u32) -> [u8; 22] {
         let mut note = [0; 22];
         note[..4].copy_from_slice(&number.to_le_bytes());

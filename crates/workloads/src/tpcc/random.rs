@@ -87,7 +87,7 @@ impl Distributions {
     }
 }
 
-/// A constant that is as far from loading's as clause 2.1.6.1 wants it: by 65 to 119, but neither
+/// A constant that is as far from loading's as clause 2.1.6.1 requires: by 65 to 119, but neither
 /// by 96 nor by 112.
 fn run_constant(rng: &mut Rng, load_constant: u32) -> u32 {
     loop {

@@ -1,4 +1,4 @@
-//! How large the data are.
+//! The scale of the data.
 
 use super::DISTRICTS;
 
@@ -13,7 +13,7 @@ pub struct TpccScale {
     pub customers_per_district: u32,
     /// Orders that each district begins with: 3,000 in the specification.
     pub orders_per_district: u32,
-    /// How many of them, the youngest, are not delivered yet: 900 in the specification.
+    /// Number of orders, the youngest, that are not delivered yet: 900 in the specification.
     pub new_orders_per_district: u32,
 }
 
@@ -51,7 +51,7 @@ impl TpccScale {
         u64::from(self.items) + u64::from(self.warehouses) * warehouse
     }
 
-    /// What is wrong with it, if anything.
+    /// Returns the reason why the scale is invalid, if it is.
     pub(super) fn fault(&self) -> Option<&'static str> {
         // A history key has 31 bits for the district that a loaded row is of.
         const WAREHOUSES_MAX: u32 = (1 << 31) / DISTRICTS as u32;
@@ -73,7 +73,7 @@ impl TpccScale {
         self.orders_per_district - self.new_orders_per_district
     }
 
-    /// What all of a district's customers have paid when they are loaded, in cents.
+    /// The amount that all customers of a district have paid when loaded, in cents.
     pub(super) fn district_ytd(&self) -> i64 {
         i64::from(self.customers_per_district) * super::FIRST_PAYMENT
     }

@@ -1,4 +1,4 @@
-//! Stock-level (clause 2.8): how many items of a district's last twenty orders run out.
+//! Stock-level (clause 2.8): counts the items of a district's last twenty orders that run out.
 
 use std::ops::Bound;
 
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::store::{Operations, Order, Store};
 
-/// How many orders are looked at.
+/// Number of orders examined.
 const ORDERS: u32 = 20;
 
-/// The question.
+/// The parameters of a stock-level transaction.
 pub struct StockLevel {
     pub(super) warehouse: u32,
     pub(super) district: u8,
@@ -63,7 +63,7 @@ impl StockLevel {
         let low = keys::order_line(self.warehouse, self.district, first, 0);
         let high = keys::order_line(self.warehouse, self.district, next, 0);
         let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-        // A retry begins again.
+        // A retry starts over.
         items.clear();
         tx.scan(&tables.order_line, bounds, Order::Ascending, &mut |_, row| {
             items.push(order_line::ITEM.get(row));

@@ -1,4 +1,4 @@
-//! A client: a terminal of one warehouse, and what it draws for its transactions.
+//! A client: a terminal of one warehouse, and the parameters that it draws for its transactions.
 //!
 //! Everything random about a transaction is drawn here before it starts, its time included, so that
 //! a retry does the same.
@@ -16,7 +16,7 @@ use crate::Rng;
 pub struct TpccClient {
     pub(super) terminal: Terminal,
     pub(super) sequence: u32,
-    /// The type of what it did last.
+    /// The type of its last transaction.
     pub(super) last: Option<TpccTransaction>,
     pub(super) scratch: Scratch,
 }
@@ -79,8 +79,8 @@ impl Terminal {
 }
 
 /// Warehouse and district of terminal `number`. Consecutive ones are at different warehouses, and
-/// each round of them begins one further, so that those which a thread serves, every second or
-/// every eighth, are not all at the same warehouses.
+/// each round of them begins one further, so that the terminals that one thread serves, every
+/// second or every eighth, are not all at the same warehouses.
 fn place(warehouses: u32, number: u32) -> (u32, u8) {
     let round = number / warehouses;
     let warehouse = (number % warehouses + round % warehouses) % warehouses + 1;

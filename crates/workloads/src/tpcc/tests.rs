@@ -1,4 +1,4 @@
-//! TPC-C over Clearway in memory: loading and whole runs. What the single transactions do is in
+//! TPC-C over Clearway in memory: loading and whole runs. Single transactions are tested in
 //! `transactions`.
 
 mod transactions;
@@ -21,32 +21,32 @@ pub(super) fn loaded(scale: TpccScale, mix: TpccMix) -> (ClearwayStore, Tpcc<Cle
     (store, tpcc)
 }
 
-/// What the clients of some runs were told: commits by type, rollbacks of new-orders, and attempts
-/// that lost a conflict.
+/// Results reported to the clients of some runs: commits by type, rollbacks of new-orders, and
+/// attempts that lost a conflict.
 #[derive(Default, Debug)]
-struct Told {
+struct Totals {
     commits: [u64; 5],
     rollbacks: u64,
     aborts: u64,
 }
 
-/// Runs until so much was done that every type had its turn, however slow the machine.
-fn run(store: &ClearwayStore, tpcc: &Tpcc<ClearwayStore>, commit: Commit, seed: u64) -> Told {
+/// Runs until every transaction type has run, however slow the machine is.
+fn run(store: &ClearwayStore, tpcc: &Tpcc<ClearwayStore>, commit: Commit, seed: u64) -> Totals {
     const ENOUGH: u64 = 600;
     let duration = Duration::from_millis(100);
     let plan = Plan { clients: 8, threads: Some(2), commit, duration, seed };
-    let mut told = Told::default();
-    while told.commits.iter().sum::<u64>() < ENOUGH {
+    let mut totals = Totals::default();
+    while totals.commits.iter().sum::<u64>() < ENOUGH {
         let outcome = drive(store, tpcc, &plan, &mut |_| true).unwrap();
         assert_eq!(outcome.rollbacks, outcome.types[0].rollbacks, "others ask for none");
         assert!(outcome.types.iter().map(|kind| kind.name).eq(mix::NAMES));
-        told.rollbacks += outcome.rollbacks;
-        told.aborts += outcome.aborts;
-        for (commits, kind) in told.commits.iter_mut().zip(&outcome.types) {
+        totals.rollbacks += outcome.rollbacks;
+        totals.aborts += outcome.aborts;
+        for (commits, kind) in totals.commits.iter_mut().zip(&outcome.types) {
             *commits += kind.commits;
         }
     }
-    told
+    totals
 }
 
 fn assert_consistent(store: &ClearwayStore, tpcc: &Tpcc<ClearwayStore>) -> TpccReport {
@@ -77,7 +77,7 @@ fn loading_reports_every_row_and_happens_once() {
 }
 
 #[test]
-fn loading_ends_when_it_is_told_to_and_the_half_loaded_data_are_refused() {
+fn loading_ends_on_request_and_the_half_loaded_data_are_refused() {
     let (store, scale) = (store(), TpccScale::small(1));
     let stopped = Tpcc::prepare(&store, scale, TpccMix::Standard, 2, &|_| false);
     assert!(stopped.err().unwrap().to_string().contains("interrupted"));
@@ -141,10 +141,10 @@ fn runs_of_the_standard_mix_are_consistent_and_counted() {
     let (store, tpcc) = loaded(TpccScale::small(2), TpccMix::Standard);
     let (mut orders, mut payments) = (0, 0);
     for (commit, seed) in [(Commit::Pipelined, 1), (Commit::Blocking, 2)] {
-        let told = run(&store, &tpcc, commit, seed);
-        assert!(told.commits.iter().all(|&commits| commits > 0), "{told:?}");
-        orders += told.commits[0];
-        payments += told.commits[1];
+        let totals = run(&store, &tpcc, commit, seed);
+        assert!(totals.commits.iter().all(|&commits| commits > 0), "{totals:?}");
+        orders += totals.commits[0];
+        payments += totals.commits[1];
         let report = assert_consistent(&store, &tpcc);
         assert_eq!((report.orders, report.payments), (orders, payments));
         assert!(report.deliveries > 0);
@@ -152,7 +152,7 @@ fn runs_of_the_standard_mix_are_consistent_and_counted() {
 }
 
 #[test]
-fn clients_wait_if_they_are_told_to() {
+fn clients_wait_if_configured() {
     let (_store, tpcc) = loaded(TpccScale::small(1), TpccMix::Standard);
     let pauses = |tpcc: &Tpcc<ClearwayStore>| {
         let mut client = tpcc.client(1);
@@ -185,12 +185,12 @@ fn a_second_run_with_the_same_seed_goes_on_from_the_first() {
 fn a_run_of_one_type_has_no_other() {
     for kind in TpccTransaction::ALL {
         let (store, tpcc) = loaded(TpccScale::small(1), TpccMix::Only(kind));
-        let told = run(&store, &tpcc, Commit::Pipelined, 1);
-        for (place, &commits) in told.commits.iter().enumerate() {
-            assert_eq!(commits > 0, place == kind as usize, "{kind:?} {told:?}");
+        let totals = run(&store, &tpcc, Commit::Pipelined, 1);
+        for (place, &commits) in totals.commits.iter().enumerate() {
+            assert_eq!(commits > 0, place == kind as usize, "{kind:?} {totals:?}");
         }
         // A new-order takes stock in any order; all others begin with what they meet at.
-        assert!(kind == TpccTransaction::NewOrder || told.aborts == 0, "{kind:?} {told:?}");
+        assert!(kind == TpccTransaction::NewOrder || totals.aborts == 0, "{kind:?} {totals:?}");
         assert_consistent(&store, &tpcc);
     }
 }

@@ -1,16 +1,16 @@
-//! How long terminals wait: keying and think times (clause 5.2.5).
+//! Waits of terminals: keying and think times (clause 5.2.5).
 
 use std::time::Duration;
 
 use super::TpccTransaction;
 use crate::Rng;
 
-/// Whether a client waits like somebody at a terminal.
+/// The waits of a client between transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TpccThink {
     /// It does not: the next transaction follows at once.
     None,
-    /// It waits as long as clauses 5.2.5.4 and 5.2.5.7 say.
+    /// It waits as long as clauses 5.2.5.4 and 5.2.5.7 require.
     Spec,
 }
 
@@ -18,7 +18,7 @@ pub enum TpccThink {
 const KEYING: [u64; 5] = [18, 3, 2, 2, 2];
 /// Seconds for which its result is thought about on average, by type (clause 5.2.5.7).
 const THINKING: [f64; 5] = [12.0, 12.0, 10.0, 5.0, 5.0];
-/// So many times the mean are the most (clause 5.2.5.4).
+/// Upper bound on a think time, as a multiple of the mean (clause 5.2.5.4).
 const LONGEST: f64 = 10.0;
 
 impl TpccThink {
@@ -45,7 +45,7 @@ impl TpccThink {
     }
 }
 
-/// Of an exponential distribution with a mean in seconds, cut.
+/// Draws from a truncated exponential distribution with a mean in seconds.
 fn exponential(rng: &mut Rng, mean: f64) -> Duration {
     // One minus, so that it is no logarithm of zero.
     let times = -(1.0 - rng.unit()).ln();
@@ -64,10 +64,10 @@ mod tests {
         let times: Vec<_> = (0..n).map(|_| exponential(&mut rng, 5.0).as_secs_f64()).collect();
         let mean = times.iter().sum::<f64>() / f64::from(n);
         assert!((4.9..5.1).contains(&mean), "{mean}");
-        // As many as e to the minus two are more than twice the mean.
+        // A share of e⁻² exceeds twice the mean.
         let long = times.iter().filter(|&&time| time > 10.0).count();
         assert!((13_000..14_100).contains(&long), "{long}");
-        // About five of so many would be longer than the longest.
+        // Without the limit, about five of them would exceed it.
         assert!(times.iter().all(|&time| time <= 50.0));
     }
 

@@ -1,4 +1,4 @@
-//! The scanner tells code, comments, literals and tests apart.
+//! The scanner distinguishes code, comments, literals and tests.
 
 use super::*;
 

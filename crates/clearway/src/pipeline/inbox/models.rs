@@ -1,10 +1,10 @@
 //! Models of an agent's sleep.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `an_agent_sees_every_job_and_the_close`: the waker left after the mutex is free again (A1).
-//! - `a_job_for_a_busy_agent_is_taken_by_one_that_sleeps`: the look at the other inbox before the
-//!   waker is left (A4).
+//! - `an_agent_sees_every_job_and_the_close`: the waker is stored after the mutex is released (A1).
+//! - `a_job_for_a_busy_agent_is_taken_by_one_that_sleeps`: the other inbox is checked before the
+//!   waker is stored (A4).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use clearway_sync::{ThreadWaker, check, thread};
 
 use super::*;
 
-/// As an agent: takes jobs until the inbox is closed; how many.
+/// Acts as an agent: takes jobs until the inbox is closed. Returns their number.
 fn work(inbox: &Inbox<u32>) -> usize {
     let mut jobs = 0;
     loop {
@@ -45,7 +45,7 @@ fn an_agent_sees_every_job_and_the_close() {
     });
 }
 
-/// The first inbox's agent never comes; the second one's takes the job (A4).
+/// The first inbox's agent never runs; the second one's takes the job (A4).
 #[test]
 fn a_job_for_a_busy_agent_is_taken_by_one_that_sleeps() {
     check(3, || {
@@ -57,7 +57,7 @@ fn a_job_for_a_busy_agent_is_taken_by_one_that_sleeps() {
                     if inboxes[0].pop().is_some() {
                         return;
                     }
-                    // As `Agent::rest`.
+                    // Like `Agent::rest`.
                     if inboxes[1].sleep(&ThreadWaker::current()) == Rest::Sleep
                         && inboxes[0].is_empty()
                     {
@@ -67,7 +67,7 @@ fn a_job_for_a_busy_agent_is_taken_by_one_that_sleeps() {
                 }
             })
         };
-        // As `Pipeline::give`.
+        // Like `Pipeline::give`.
         assert!(matches!(inboxes[0].push(1, 9), Ok(false)));
         inboxes[1].wake();
         helper.join().unwrap();

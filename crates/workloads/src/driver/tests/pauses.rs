@@ -1,4 +1,4 @@
-//! Clients that pause: never less than they want to, and never at the cost of others.
+//! Clients that pause: a pause is never shorter than requested, and never delays other clients.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,16 +15,16 @@ use super::{
 use crate::{ClearwayTransaction, Outstanding};
 
 const ALL: [Commit; 3] = [Commit::Pipelined, Commit::Blocking, Commit::Unawaited];
-/// Longer than any run here; a run that waits for it ends after all, and fails.
+/// Longer than any run here; a run that waits this long ends eventually, and the test fails.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Clients that put a row of their own and pause before, each for a time of its own. It sees for
-/// itself that they do.
+/// Clients that put a row of their own and pause before, each for a different time. The workload
+/// itself checks that they do.
 struct Paused {
-    /// Client n pauses for the n-th of them; those beyond for the last.
+    /// Client n pauses for the n-th duration; further clients pause for the last one.
     pauses: Vec<Duration>,
     clients: AtomicU64,
-    /// Who submitted, in order.
+    /// The clients that submitted, in order.
     submitted: Mutex<Vec<u64>>,
 }
 
@@ -88,9 +88,9 @@ impl<S: Store> Workload<S> for Paused {
     }
 }
 
-/// What a short run shows that is repeated until it shows something, however slow the machine.
+/// Repeats a short run until it shows a result, however slow the machine is.
 fn once<T>(run: impl Fn() -> Option<T>) -> T {
-    (0..300).find_map(|_| run()).expect("one of so many runs shows it")
+    (0..300).find_map(|_| run()).expect("one of 300 runs shows it")
 }
 
 #[test]
@@ -214,21 +214,21 @@ fn a_commit_that_takes_long_does_not_delay_a_client_that_is_due() {
         let paused = Paused::new(&[Duration::ZERO, Duration::from_millis(5)]);
         drive(&held, &paused, &plan(2, 1, Commit::Pipelined), &mut |_| true).unwrap();
         let (submitted, in_vain) = &*held.counts;
-        // Else the run was over before anybody was due.
-        let is_told = submitted.load(Ordering::SeqCst) > 1;
-        is_told.then(|| in_vain.load(Ordering::SeqCst))
+        // Otherwise the run was over before any client was due.
+        let is_over = submitted.load(Ordering::SeqCst) > 1;
+        is_over.then(|| in_vain.load(Ordering::SeqCst))
     });
     assert_eq!(in_vain, 0, "the thread was stuck with the first commit");
 }
 
-/// The turns of clients of `paused`: the client's place, or until when to wait.
+/// Returns the next client of `paused`: its place, or the time to wait for.
 fn next(
     clients: &mut Clients<ClearwayStore, Paused>,
     paused: &Paused,
 ) -> std::result::Result<usize, Option<Instant>> {
     match clients.next(paused) {
         Next::Turn(turn) => Ok(turn.client),
-        Next::Nobody(until) => Err(until),
+        Next::Idle(until) => Err(until),
     }
 }
 

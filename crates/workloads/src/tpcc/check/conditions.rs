@@ -1,7 +1,8 @@
-//! The conditions, each a function of the facts that says what is wrong, or nothing.
+//! The conditions. Each is a function of the facts that returns a description of a fault, or
+//! `None`.
 //!
-//! Those of the specification speak of the rows that exist; that rows are missing which always
-//! must be there is for [`rows_of_district`] and [`rows_of_warehouse`].
+//! The specification's conditions cover existing rows; [`rows_of_district`] and
+//! [`rows_of_warehouse`] report required rows that are missing.
 
 use super::facts::{DistrictFacts, NameEntry, OrderFacts, WarehouseFacts};
 
@@ -35,7 +36,7 @@ pub(super) const OF_DISTRICT: [OfDistrict; 12] = [
     (ROWS, rows_of_district),
 ];
 
-/// Says `what` if the two differ.
+/// Reports `what` if the two differ.
 fn differ<T: PartialEq + std::fmt::Display>(what: &str, left: T, right: T) -> Option<String> {
     (left != right).then(|| format!("{what}: {left} and {right}"))
 }
@@ -122,12 +123,12 @@ fn condition_9(district: &DistrictFacts) -> Option<String> {
 }
 
 /// Clause 3.3.2.10: C_BALANCE = sum(OL_AMOUNT) - sum(H_AMOUNT) for each customer, over the lines of
-/// his orders that are delivered and over his payments.
+/// the customer's delivered orders and over the customer's payments.
 fn condition_10(district: &DistrictFacts) -> Option<String> {
     first(district.customers.iter().filter_map(|customer| {
-        let owed = customer.delivered.wrapping_sub(customer.paid);
-        let what = format!("C_BALANCE of {} and what he is owed", customer.number);
-        differ(&what, customer.balance, owed)
+        let expected = customer.delivered.wrapping_sub(customer.paid);
+        let what = format!("C_BALANCE of {} and the expected balance", customer.number);
+        differ(&what, customer.balance, expected)
     }))
 }
 
@@ -142,11 +143,12 @@ fn condition_11(district: &DistrictFacts) -> Option<String> {
 }
 
 /// Clause 3.3.2.12: C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT) for each customer, over the lines of
-/// his orders that are delivered.
+/// the customer's delivered orders.
 fn condition_12(district: &DistrictFacts) -> Option<String> {
     first(district.customers.iter().filter_map(|customer| {
         let received = customer.balance.wrapping_add(customer.ytd_payment);
-        let what = format!("C_BALANCE + C_YTD_PAYMENT of {} and his lines", customer.number);
+        let what =
+            format!("C_BALANCE + C_YTD_PAYMENT of {} and the delivered lines", customer.number);
         differ(&what, received, customer.delivered)
     }))
 }

@@ -1,4 +1,4 @@
-//! What the conditions speak of.
+//! The facts that the conditions are about.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub(super) struct DistrictFacts {
     pub(super) names: Vec<NameEntry>,
     /// Entries of the index of orders by customer: customer and order.
     pub(super) customer_orders: Vec<(u32, u32)>,
-    /// What was ordered here since the data were loaded.
+    /// Quantities ordered here since the data were loaded.
     pub(super) ordered: Ordered,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct CustomerFacts {
     pub(super) ytd_payment: i64,
     /// C_DELIVERY_CNT.
     pub(super) deliveries: u32,
-    /// Sum of the H_AMOUNT that he paid.
+    /// Sum of the H_AMOUNT that the customer paid.
     pub(super) paid: i64,
-    /// Sum of the OL_AMOUNT of his delivered lines.
+    /// Sum of the OL_AMOUNT of the customer's delivered lines.
     pub(super) delivered: i64,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct WarehouseFacts {
     pub(super) stock_off: Vec<(u32, Taken, Taken)>,
 }
 
-/// What was taken of an item's stock.
+/// The quantity taken from an item's stock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Taken {
     pub(super) quantity: u32,
@@ -132,7 +132,7 @@ pub(super) struct Taken {
     pub(super) remote_orders: u32,
 }
 
-/// What was ordered since the data were loaded, by supplying warehouse and item.
+/// Quantities ordered since the data were loaded, by supplying warehouse and item.
 #[derive(Default)]
 pub(super) struct Ordered(HashMap<(u32, u32), Taken>);
 
@@ -181,8 +181,8 @@ impl Payments {
         }
     }
 
-    /// A payment in `place` by the customer with this home and number. What is paid in no place
-    /// that exists counts nowhere.
+    /// A payment in `place` by the customer with this home and number. A payment in a district that
+    /// does not exist counts nowhere.
     pub(super) fn add(&mut self, place: (u32, u8), home: (u32, u8), customer: u32, amount: i64) {
         let (of_district, of_customer) = (district(place), self.customer(home, customer));
         let warehouse = (place.0 as usize).wrapping_sub(1);

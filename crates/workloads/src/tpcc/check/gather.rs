@@ -1,4 +1,4 @@
-//! Reading the rows and noting the facts.
+//! Reads the rows and collects the facts.
 
 use super::{
     facts::{CustomerFacts, DistrictFacts, OrderFacts, Ordered, Payments, Taken, WarehouseFacts},
@@ -171,7 +171,7 @@ impl<S: Store> Tpcc<S> {
         Ok(facts)
     }
 
-    /// What is wrong with the number of rows in the tables that are nobody's part.
+    /// Reports a wrong number of rows in the tables that belong to no part.
     pub(super) fn whole_tables_fault(&self, store: &S) -> Result<Option<String>, S::Error> {
         let tables = [
             ("items", &self.tables.item, self.scale.items),
@@ -188,7 +188,7 @@ impl<S: Store> Tpcc<S> {
     }
 }
 
-/// What a stock row says was taken.
+/// The quantity taken according to a stock row.
 fn taken(row: &[u8]) -> Taken {
     Taken {
         quantity: stock::YTD.get(row),

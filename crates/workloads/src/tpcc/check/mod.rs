@@ -1,8 +1,9 @@
-//! Whether the data are consistent: the twelve conditions of clause 3.3.2, and three more about
-//! what they say nothing of: the two indexes, the stock, and rows that must always be there.
+//! The consistency check: the twelve conditions of clause 3.3.2, and three more about the two
+//! indexes, the stock, and rows that must always exist.
 //!
-//! All rows are read once, in many small transactions, and what the conditions speak of is noted:
-//! run it while nothing else writes. Each condition is then a function of these facts.
+//! All rows are read once, in many small transactions, and the facts that the conditions need are
+//! collected. Run the check while nothing else writes. Each condition is then a function of these
+//! facts.
 
 mod conditions;
 mod facts;
@@ -20,7 +21,7 @@ use crate::{
 };
 use facts::{Ordered, Payments};
 
-/// What a check of the data found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TpccReport {
     faults: Vec<Fault>,
@@ -152,7 +153,7 @@ impl<S: Store> Tpcc<S> {
     }
 }
 
-/// What the check of a district leaves for the warehouse's.
+/// The part of a district's facts that the check of its warehouse needs.
 struct DistrictPart {
     report: TpccReport,
     ytd: i64,

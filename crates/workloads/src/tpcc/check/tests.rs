@@ -1,4 +1,4 @@
-//! Each condition fails when the data are broken in the way it is about, and no other does.
+//! Each condition fails when its own invariant is broken, and no other condition does.
 
 use crate::{
     ClearwayStore,
@@ -6,7 +6,7 @@ use crate::{
     tpcc::{Tpcc, TpccMix, TpccScale, keys, rows, tests::loaded},
 };
 
-/// As few rows as will do, since they are loaded for each case.
+/// As few rows as possible, since they are loaded for each case.
 const SCALE: TpccScale = TpccScale {
     warehouses: 2,
     items: 20,
@@ -15,7 +15,7 @@ const SCALE: TpccScale = TpccScale {
     new_orders_per_district: 6,
 };
 
-/// Loads the data, lets `spoil` loose on them and compares which conditions fail.
+/// Loads the data, applies `spoil` to them and compares the conditions that fail.
 fn fails(conditions: &[u8], spoil: impl Fn(&Spoiler<'_>)) {
     let (store, tpcc) = loaded(SCALE, TpccMix::Standard);
     assert!(tpcc.check(&store, 1).unwrap().is_consistent());
@@ -81,7 +81,7 @@ impl Spoiler<'_> {
         (rows::order::LINES.get(&row), rows::order::CUSTOMER.get(&row))
     }
 
-    /// Says of all lines of an order that they are delivered, and makes another change to them.
+    /// Marks all lines of an order as delivered, and makes another change to them.
     fn deliver_lines(&self, number: u32, change: impl Fn(&mut Vec<u8>)) {
         for line in 1..=self.lines_and_customer(number).0 {
             let key = keys::order_line(1, 1, number, line);
@@ -126,7 +126,7 @@ fn condition_2_next_order_and_newest_order() {
     fails(&[2], |data| deliver(data, data.tpcc.scale.orders_per_district));
 }
 
-/// Delivers an order, properly but for its turn.
+/// Delivers an order out of order, but correctly otherwise.
 fn deliver(data: &Spoiler<'_>, number: u32) {
     let (_, customer) = data.lines_and_customer(number);
     data.delete(&data.tpcc.tables.new_order, &keys::order(1, 1, number));
@@ -201,7 +201,7 @@ fn condition_7_delivery_dates_and_carriers() {
 #[test]
 fn condition_8_warehouse_and_history() {
     fails(&[8], |data| {
-        // By nobody, in a district that does not exist.
+        // By no customer, in a district that does not exist.
         let key = keys::history(0, 1);
         data.insert(&data.tpcc.tables.history, &key, &payment(11, 0, 5));
     });
@@ -246,7 +246,7 @@ fn condition_12_customer_and_lines() {
 #[test]
 fn condition_13_indexes() {
     fails(&[13], |data| {
-        data.customer(|row| rows::customer::LAST.set(row, *b"NOT HIS NAME    "));
+        data.customer(|row| rows::customer::LAST.set(row, *b"NOT THIS NAME   "));
     });
     fails(&[13], |data| {
         let entry = keys::customer_order(2, 3, 4, 5_000);

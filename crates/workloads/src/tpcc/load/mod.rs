@@ -37,16 +37,16 @@ pub(super) fn load_if_absent<S: Store>(
     note.try_into().map(u32::from_le_bytes).map_err(damaged)
 }
 
-/// What is loaded.
+/// The parameters of a loading.
 struct Plan {
     scale: TpccScale,
     /// Of the distribution of last names.
     constant: u32,
-    /// When all of it happened.
+    /// The date of all loaded rows.
     date: i64,
 }
 
-/// What a thread loads at a time.
+/// The unit of work of a loading thread.
 enum Unit {
     Items { part: u32 },
     Warehouse { warehouse: u32 },
@@ -58,7 +58,7 @@ enum Unit {
 /// Units of a warehouse: itself, its stock, and twice its districts.
 const WAREHOUSE_UNITS: u64 = 1 + PARTS as u64 + 2 * DISTRICTS as u64;
 
-/// The unit of a number, if there are so many.
+/// The unit with this number, if there is one.
 fn unit(scale: &TpccScale, number: u64) -> Option<Unit> {
     let Some(rest) = number.checked_sub(u64::from(PARTS)) else {
         return Some(Unit::Items { part: number as u32 });
@@ -102,7 +102,7 @@ fn load<S: Store>(
             let Some(unit) = unit(&plan.scale, number) else { return Ok(()) };
             let loaded = plan.load(tables, &unit, &mut Rng::stream(SEED, number), loader);
             if loaded.is_err() {
-                // The others stop as well.
+                // Make the other threads stop as well.
                 next.store(u64::MAX / 2, Ordering::Relaxed);
                 return loaded;
             }

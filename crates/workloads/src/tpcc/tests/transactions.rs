@@ -1,4 +1,4 @@
-//! What each transaction does, one at a time, compared with the rows it found.
+//! Single transactions, whose results are compared with the rows they found.
 
 use super::*;
 use crate::tpcc::{
@@ -128,7 +128,7 @@ fn new_order_of_an_unused_item_leaves_nothing() {
     let error = data.perform(Work::NewOrder(mistaken)).unwrap_err();
     assert!(error.is_rollback(), "{error}");
     assert_eq!(assert_consistent(&data.store, &data.tpcc).orders, 0);
-    // An item that should be there and is not is no rollback that was asked for.
+    // A missing item that should exist is not a requested rollback.
     let mut wrong = order_of_two(5);
     wrong.lines[0].item = data.tpcc.scale.items + 1;
     let error = data.perform(Work::NewOrder(wrong)).unwrap_err();
@@ -217,8 +217,8 @@ fn of_customers_with_one_name_it_is_the_middle_one_by_first_name() {
         let paid = data.row(&data.tables().history, &keys::history(0, 1));
         assert_eq!(history::CUSTOMER.get(&paid), wanted, "of {count}");
     }
-    let nobody = Who::LastName(*b"NOBODY          ");
-    let error = Data::new(2).perform(Work::Payment(payment_by(nobody))).unwrap_err();
+    let unknown = Who::LastName(*b"NO CUSTOMER     ");
+    let error = Data::new(2).perform(Work::Payment(payment_by(unknown))).unwrap_err();
     assert!(error.to_string().contains("customer's name"), "{error}");
 }
 

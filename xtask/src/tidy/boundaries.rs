@@ -1,5 +1,6 @@
-//! Doors: what only certain crates may name, so that one place can be watched, simulated or
-//! replaced; and what nobody may, because it panics where a reader of the output has gone.
+//! Forbidden APIs: names that only certain crates may use, so that one place can be watched,
+//! simulated or replaced; and names that no crate may use, because they panic when the reader of
+//! the output is gone.
 
 use super::{
     Violation,
@@ -13,13 +14,13 @@ const FILE_CRATE: &str = "disk";
 const ATOMIC_CRATE: &str = "sync";
 /// Crates that are programs and not part of the engine.
 const PROGRAMS: &[&str] = &["cli", "check", "prove", "lab"];
-/// Macros that panic if nobody reads what they print, behind `| head` for example.
+/// Macros that panic if the reader of their output is gone, as with `| head`.
 const PRINTING: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
-/// Crates that may use them: what they print is for whoever runs their models.
+/// Crates that may use them: their output is for the developer who runs the models.
 const PRINTING_CRATES: &[&str] = &["sync"];
 /// Crates that may have `unsafe` code.
 const UNSAFE_CRATES: &[&str] = &["sync", "disk", "log", "pool"];
-/// How many lines above its `unsafe` a safety argument may end.
+/// Upper bound on the lines between a safety argument and its `unsafe`.
 const SAFETY_LINES: usize = 3;
 
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
@@ -62,7 +63,7 @@ fn check_printing(source: &Source) -> Vec<Violation> {
         let bare = name.trim_end_matches('!');
         words(&source.code, bare).filter(|at| source.code[at + bare.len()..].starts_with('!'))
     });
-    let message = "this panics if nobody reads the output: use `clearway_console`";
+    let message = "this panics when the reader of the output is gone: use `clearway_console`";
     let report = |at| violation(&source.path, source.line_of(at), message);
     named.filter(|&at| !source.is_test(at)).map(report).collect()
 }
