@@ -48,7 +48,9 @@
 //!   machine, and of the recovery itself; of what was not acknowledged, all or nothing.
 //! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged. The
 //!   results under way fail with [`Error::OutcomeUnknown`], everything after with
-//!   [`Error::Poisoned`], and opening the database again recovers it. A sync is never retried.
+//!   [`Error::Poisoned`], and opening the database again recovers it. A sync is never retried. The
+//!   same follows if the engine finds its own memory wrong ([`Error::BrokenInvariant`]), for every
+//!   database of the process, until the process ends.
 //! - **Checked.** Pages, log records and the superblock carry checksums that include where they
 //!   belong; damage is an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong answer.
 //!   Two kinds go unnoticed: a stale copy of a whole page, which a device leaves that loses writes,
