@@ -1,6 +1,6 @@
 //! The one error type. Each variant says what happened, to what, and what to do about it.
 
-use std::{fmt, io, path::PathBuf, sync::Arc};
+use std::{fmt, io, panic::Location, path::PathBuf, sync::Arc};
 
 use crate::{DeadlockCycle, LockConflict, LogKeeper, PageId, TxnId};
 
@@ -216,6 +216,15 @@ pub enum Error {
         /// The failure that stopped the engine.
         cause: Arc<Error>,
     },
+    /// The engine has found its own memory in a state that it never is in: a bug of the engine, or
+    /// of the machine. Every database of the process stops, and none can be opened: end the
+    /// process, and report what the error says.
+    BrokenInvariant {
+        /// The invariant that did not hold.
+        what: &'static str,
+        /// Where in the engine's source that was found.
+        place: &'static Location<'static>,
+    },
     /// The log could not be made durable after the commit was requested: whether the transaction
     /// took place is known only after the database is opened again.
     OutcomeUnknown {
@@ -248,6 +257,11 @@ impl Error {
     /// A damaged structure.
     pub fn corrupt(what: &'static str, detail: impl Into<String>) -> Error {
         Error::Corrupt { what, detail: detail.into() }
+    }
+
+    /// An invariant that did not hold, and where it was checked.
+    pub fn broken_invariant(what: &'static str, place: &'static Location<'static>) -> Error {
+        Error::BrokenInvariant { what, place }
     }
 
     /// Whether the same transaction may simply run again: it lost a deadlock, or a pipeline had no
@@ -364,6 +378,11 @@ impl fmt::Display for Error {
             Poisoned { cause } => {
                 write!(f, "the engine stopped after a failure ({cause}); reopen the database")
             }
+            BrokenInvariant { what, place } => write!(
+                f,
+                "the engine has found an error of its own ({what}, {place}); end the process and \
+                 report this"
+            ),
             OutcomeUnknown { cause } => {
                 write!(f, "the outcome is unknown until the database is opened again: {cause}")
             }

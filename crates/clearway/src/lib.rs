@@ -49,7 +49,9 @@
 //!   completely or not at all.
 //! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged.
 //!   Pending results fail with [`Error::OutcomeUnknown`], later calls with [`Error::Poisoned`], and
-//!   opening the database again recovers it. A sync is never retried.
+//!   opening the database again recovers it. A sync is never retried. If the engine finds its own
+//!   memory in an impossible state ([`Error::BrokenInvariant`]), every database of the process
+//!   stops in the same way until the process ends.
 //! - **Checked.** Pages, log records and the superblock carry checksums that include their
 //!   location; damage causes an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong
 //!   result. Two kinds of damage go unnoticed: a stale copy of a whole page, left by a device that

@@ -31,6 +31,8 @@
 
 use std::collections::VecDeque;
 
+use clearway_sync::invariant;
+
 use crate::{identity::LockId, mode::RangeMode};
 
 /// One owner's lock or request on one identity; 16 bytes.
@@ -136,6 +138,9 @@ impl Entries {
     /// Counts one waiter less (E4). The bounds are not narrowed, since that would need a look at
     /// all others; once nobody waits they start anew.
     fn forget_waiter(&mut self) {
+        if !invariant(self.waiting != 0, "lock entry E4: every waiter is counted") {
+            return;
+        }
         self.waiting -= 1;
         if self.waiting == 0 {
             (self.floor, self.ceiling) = (RangeMode::XX, RangeMode::NN);

@@ -34,7 +34,7 @@ use clearway_base::zoo::{self, Bug};
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    wake,
+    invariant, wake,
 };
 
 use crate::{deadlock::digest::Published, identity::LockId, intent::HeldIntent, victims::Shown};
@@ -131,7 +131,9 @@ impl Slot {
         self.attended.store(false, Ordering::Relaxed); // R6
         self.digest.reset();
         // Relaxed: only the owner changes an idle slot.
-        let number = (self.state.load(Ordering::Relaxed) & !PHASE) + PHASE + 1;
+        let state = self.state.load(Ordering::Relaxed);
+        invariant(state & PHASE == IDLE, "lock wait R2: an owner waits for one lock at a time");
+        let number = (state & !PHASE) + PHASE + 1;
         self.state.store(number | phase, Ordering::SeqCst);
     }
 
@@ -139,7 +141,10 @@ impl Slot {
     pub(crate) fn grant(&self) {
         // Relaxed load: nobody else changes a waiting slot while the caller holds the latch.
         let state = self.state.load(Ordering::Relaxed);
-        debug_assert!(WaitState(state).is_waiting());
+        invariant(
+            WaitState(state).is_waiting(),
+            "lock wait R2: who is granted a lock waits for it",
+        );
         // Release pairs with the Acquire in `is_granted`.
         self.state.store(state | GRANTED, Ordering::Release);
     }
@@ -155,6 +160,7 @@ impl Slot {
     pub(crate) fn end_wait(&self) {
         // Relaxed: an idle slot says nothing to anybody; detectors skip it.
         let state = self.state.load(Ordering::Relaxed);
+        invariant(state & PHASE != IDLE, "lock wait R2: a wait ends once");
         self.state.store(state & !PHASE | IDLE, Ordering::Relaxed);
     }
 
@@ -305,6 +311,8 @@ impl Registry {
 
     /// Takes a slot back (R1).
     pub(crate) fn give_back(&self, slot: u32) {
+        let is_idle = self.slot(slot).state.load(Ordering::Relaxed) & PHASE == IDLE;
+        invariant(is_idle, "lock wait R1: an owner that goes waits for nothing");
         self.slot(slot).rest(true);
         self.free.lock().push(slot);
     }

@@ -33,6 +33,7 @@ use clearway_base::{
 use clearway_sync::{
     SpinLatch,
     atomic::{AtomicU64, Ordering},
+    invariant,
 };
 
 use crate::{
@@ -155,6 +156,8 @@ impl IntentLocks {
 
     /// Withdraws a waiting request (L4).
     pub(crate) fn withdraw(&mut self, owner: u32, handover: impl Handover) {
+        let is_there = self.waiters.iter().any(|waiter| waiter.owner == owner);
+        invariant(is_there, "intent lock L4: only what waits is withdrawn");
         if zoo::has(Bug::WaiterLeftBehind) {
             self.waiters.iter_mut().filter(|waiter| waiter.owner == owner).for_each(|waiter| {
                 waiter.owner = u32::MAX; // Nobody's, for ever.

@@ -39,7 +39,7 @@ use clearway_base::{
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicU32, AtomicU64, Ordering},
-    prefetch_to_write,
+    invariant, prefetch_to_write,
 };
 
 use crate::{
@@ -165,7 +165,7 @@ impl Bucket {
     ) -> RangeMode {
         let mut entries = self.entries.lock();
         let Some(at) = entries.position(id, owner) else {
-            debug_assert!(false, "a held lock has an entry (O1)");
+            invariant(false, "lock owner O1: a held lock has an entry");
             return RangeMode::NN;
         };
         let mode = entries.get(at).granted;

@@ -46,6 +46,7 @@ use clearway_base::{Error, Lsn, Result};
 use clearway_sync::{
     CachePadded, Condvar, Mutex,
     atomic::{AtomicBool, AtomicU64, Ordering},
+    invariant,
 };
 pub use waiting::AnnouncedCheckpoint;
 use waiting::Room;
@@ -324,7 +325,8 @@ impl Claims {
     /// Gives back what was claimed and not inserted.
     #[inline]
     pub(crate) fn unclaim(&self, bytes: u64) {
-        self.claimed.fetch_sub(bytes, Ordering::SeqCst);
+        let before = self.claimed.fetch_sub(bytes, Ordering::SeqCst);
+        invariant(before >= bytes, "log space: only what was claimed is given back");
         self.tell_waiters();
     }
 
@@ -347,6 +349,10 @@ impl Claims {
     /// Nothing before `keep_from` is needed any more.
     pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<()> {
         self.keep_from.fetch_max(keep_from.0, Ordering::SeqCst);
+        invariant(
+            keep_from <= self.claimed(),
+            "log space: no log is given up before it is written",
+        );
         let truncated = self.segments.truncate(keep_from);
         // Segments beyond the capacity may be within it now (K2).
         self.raise_limit();

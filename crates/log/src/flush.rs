@@ -55,9 +55,9 @@ use clearway_base::{
     zoo::{self, Bug},
 };
 use clearway_sync::{
-    CachePadded, Condvar, Mutex,
+    Broken, CachePadded, Condvar, Mutex, Stop,
     atomic::{AtomicU64, Ordering},
-    wake,
+    invariant, wake,
 };
 
 use crate::{
@@ -138,6 +138,20 @@ struct Flight {
     end: Lsn,
     started: Instant,
     has_landed: bool,
+}
+
+impl Stop for Flusher {
+    fn stop(&self, broken: Broken) {
+        // Without the mutex: the caller may hold it. A flight that lands at this very moment has
+        // landed before (W2).
+        self.parts.health.poison(Error::broken_invariant(broken.what, broken.place));
+    }
+
+    fn wake_waiters(&self) {
+        // No landing is half done after this (W2).
+        drop(self.schedule.lock());
+        self.tell_failure();
+    }
 }
 
 /// Totals for [`LogStats`](crate::LogStats).
@@ -292,6 +306,10 @@ impl Flusher {
         let seal_bytes = seal.span.end.0 - seal.span.start.0;
         self.parts.claims.pay_seal(seal_bytes, seal.seals_paid);
         let group = LsnSpan { start: schedule.sealed, end: seal.span.end };
+        let follows = group.start <= seal.span.start && seal.span.start < group.end;
+        invariant(follows, "flush W1: a group ends with its seal");
+        let has_place = schedule.flights.len() < self.in_flight_max.max(1);
+        invariant(has_place, "flush: no more groups are in flight than may be");
         schedule.sealed = group.end;
         schedule.last_bytes = seal.span.start.0 - group.start.0;
         let started = Instant::now();
@@ -343,7 +361,9 @@ impl Flusher {
         {
             self.parts.health.poison(cause);
         }
-        if let Some(flight) = schedule.flights.iter_mut().find(|flight| flight.end == group.end) {
+        let flight = schedule.flights.iter_mut().find(|flight| flight.end == group.end);
+        invariant(flight.is_some(), "flush W2: a flight that lands was under way");
+        if let Some(flight) = flight {
             flight.has_landed = true;
             schedule.last_flight = flight.started.elapsed();
         }
@@ -391,7 +411,10 @@ impl Flusher {
         if self.parts.health.is_poisoned() {
             return;
         }
-        assert!(schedule.flights.is_empty(), "nothing is in flight at the log's start and end");
+        let is_quiet = schedule.flights.is_empty();
+        if !invariant(is_quiet, "flush W8: nothing is in flight at the log's start and end") {
+            return;
+        }
         if let Some(group) = self.begin(&mut schedule, flags) {
             drop(schedule);
             self.fly(group, true);

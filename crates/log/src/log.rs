@@ -21,8 +21,9 @@ use clearway_base::{
 };
 use clearway_disk::Disk;
 use clearway_sync::{
-    Mutex, ThreadWaker,
+    Broken, Mutex, ThreadWaker,
     atomic::{AtomicBool, AtomicU64, Ordering},
+    broken, stop_if_broken,
     thread::{self, JoinHandle},
 };
 
@@ -72,6 +73,18 @@ pub struct LogStart {
     pub keep_from: Lsn,
     /// Whose log it is, with all epochs that are still needed and the one that begins.
     pub lineage: Lineage,
+}
+
+/// Has a broken invariant stop this log, and refuses it if one is broken already.
+fn refuse_if_broken(flusher: &Arc<Flusher>) -> Result<()> {
+    let stop = Arc::downgrade(flusher);
+    stop_if_broken(stop);
+    match broken() {
+        None => Ok(()),
+        Some(Broken { what, place }) => {
+            Err(Error::Poisoned { cause: Arc::new(Error::broken_invariant(what, place)) })
+        }
+    }
 }
 
 impl LogStart {
@@ -138,6 +151,7 @@ impl Log {
             completion: completion.clone(),
         };
         let flusher = Arc::new(Flusher::new(parts, &options, stamp, start));
+        refuse_if_broken(&flusher)?;
         let log = Log {
             ring,
             insertion,

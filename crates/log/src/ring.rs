@@ -28,6 +28,7 @@ use clearway_base::{
 use clearway_sync::{
     CachePadded, Trace,
     atomic::{AtomicU64, Ordering},
+    invariant,
 };
 
 use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, SEAL_BYTES_MAX, sealed_end};
@@ -164,7 +165,7 @@ impl Cursor {
         let end = sealed_end(start);
         // Holds by R2: every region before it left room for one seal, and an empty group is only
         // forced when everything is durable.
-        debug_assert!(end <= ring.limit() + SEAL_ROOM, "a seal fits");
+        invariant(end <= ring.limit() + SEAL_ROOM, "ring R2: a seal has room");
         self.advance(end, 1, ring);
         let seals_paid = std::mem::take(&mut self.seals_paid);
         Some(SealRegion { region: Region { start, end }, seals_paid })
@@ -217,7 +218,7 @@ impl Ring {
 
     /// Publishes a higher durable LSN and thereby frees the bytes before it (R4).
     pub(crate) fn set_durable(&self, lsn: Lsn) {
-        debug_assert!(lsn >= self.durable(), "the durable LSN never falls");
+        invariant(lsn >= self.durable(), "ring: the durable LSN never falls");
         // Release pairs with the Acquire in `durable` and `limit`: the flusher has read the bytes
         // before the next owner of their memory may write there.
         self.durable.store(lsn.0, Ordering::Release);
@@ -246,7 +247,10 @@ impl Ring {
     #[inline]
     pub(crate) fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
         let span = region.span();
-        assert!(span.end.0 - span.start.0 == draft.span_bytes(), "the region fits the record");
+        let fits = span.end.0 - span.start.0 == draft.span_bytes();
+        if !invariant(fits, "ring R1: a record fills its region") {
+            return span; // Not into another one's bytes.
+        }
         self.mapping.witness(region.start, region.end, Trace::write);
         let header = draft.header_at(span.start);
         let first = self.mapping.address(region.start);

@@ -31,6 +31,8 @@ use clearway_base::{
     zoo::{self, Bug},
 };
 
+use clearway_sync::invariant;
+
 use crate::{Pool, frame::Frame, header, page_bytes::PageBytes};
 
 /// A page latched for writing, until this is dropped.
@@ -126,6 +128,7 @@ impl<'a> ExclusivePage<'a> {
     #[inline]
     pub fn finish_change(&mut self, end: Lsn) {
         debug_assert!(self.frame.is_dirty(), "X1: begin_change comes first");
+        invariant(end > self.page_lsn(), "page change: a page's LSN grows with each change");
         header::set_page_lsn(self, end);
         if self.before.is_some() {
             self.forget_before();

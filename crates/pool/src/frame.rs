@@ -22,7 +22,10 @@
 //! - F4. A page with a pin, with `rec_lsn` or with `writing` is not evicted.
 
 use clearway_base::Lsn;
-use clearway_sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use clearway_sync::{
+    atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence},
+    invariant,
+};
 
 use crate::latch::Latch;
 
@@ -105,7 +108,7 @@ impl Frame {
     /// checkpointer that takes the log's end first and the recLSNs second either sees this store
     /// or took an end that is not after the start of the record.
     pub(crate) fn mark_dirty(&self, rec_lsn: Lsn) {
-        debug_assert!(!self.is_dirty(), "a dirty page keeps its older recLSN (F1)");
+        invariant(!self.is_dirty(), "frame F1: a dirty page keeps its older recLSN");
         self.rec_lsn.store(rec_lsn.0.saturating_add(1), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
@@ -132,6 +135,7 @@ impl Frame {
 
     /// Ends a cleaner's copy without success: the page stays dirty with its recLSN.
     pub(crate) fn cancel_write(&self) {
+        invariant(self.is_writing(), "frame F3: only a batch's page leaves the batch");
         self.writing.store(0, Ordering::Release);
     }
 
@@ -140,6 +144,8 @@ impl Frame {
     /// or if somebody has it exclusively and may be changing it, its recLSN becomes `copied_at`:
     /// every later change has a later record (F1, F2).
     pub(crate) fn finish_write(&self, copied_at: Lsn) {
+        invariant(self.is_writing(), "frame F3: only a batch's page is finished");
+        invariant(self.is_dirty(), "frame F2: pages in flight to the disk count as dirty");
         let latched = self.latch.try_shared();
         if latched && self.changed.load(Ordering::Relaxed) == 0 {
             self.rec_lsn.store(0, Ordering::Relaxed);
@@ -173,13 +179,14 @@ impl Frame {
     /// check.
     pub(crate) fn pin(&self) {
         let before = self.pins.fetch_add(1, Ordering::Relaxed);
-        assert!(before < u32::MAX / 2, "pins are given back");
+        invariant(before < u32::MAX / 2, "frame: as many pins are given back as are taken");
     }
 
     /// Removes a pin.
     pub(crate) fn unpin(&self) {
         // Release: reads through the pin come before the eviction that it held up.
-        self.pins.fetch_sub(1, Ordering::Release);
+        let before = self.pins.fetch_sub(1, Ordering::Release);
+        invariant(before != 0, "frame F4: a pin is given back once");
     }
 
     /// The slot of the clock that this resident page occupies.

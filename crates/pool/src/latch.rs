@@ -42,6 +42,7 @@
 use clearway_sync::{
     Backoff,
     atomic::{AtomicU64, Ordering, fence},
+    invariant,
     parking::{self, FilterOp, ParkToken},
 };
 
@@ -305,7 +306,8 @@ impl Latch {
     /// Marks the page resident. The caller holds the exclusive bit and keeps it (L3).
     pub(crate) fn set_resident(&self) {
         // Relaxed: published by the release that follows.
-        self.0.fetch_or(RESIDENT, Ordering::Relaxed);
+        let before = self.0.fetch_or(RESIDENT, Ordering::Relaxed);
+        invariant(before & (EXCLUSIVE | RESIDENT) == EXCLUSIVE, "page latch L3: brought in twice");
     }
 
     /// Frees the latch and raises the version.
@@ -313,9 +315,8 @@ impl Latch {
     pub(crate) fn release_exclusive(&self) {
         // Release pairs with the Acquire of the next acquisition or `see` (L4).
         let before = self.0.fetch_add(RELEASE, Ordering::Release);
-        debug_assert!(before & (EXCLUSIVE | SHARED_MASK) == EXCLUSIVE, "L1");
-        if before & WAITS != 0 {
-            self.wake();
+        if before & (EXCLUSIVE | SHARED_MASK | WAITS) != EXCLUSIVE {
+            self.after_exclusive(before);
         }
     }
 
@@ -333,6 +334,8 @@ impl Latch {
                 Err(now) => word = now,
             }
         }
+        let is_alone = word & (EXCLUSIVE | SHARED_MASK) == EXCLUSIVE;
+        invariant(is_alone, "page latch L1: an absent page's latch has one holder");
         if word & WAITS != 0 {
             self.wake();
         }
@@ -341,8 +344,9 @@ impl Latch {
     /// Frees the latch; the caller wrote nothing, so optimistic readers may go on.
     pub(crate) fn release_unchanged(&self) {
         // Release: the caller may have read what the next holder overwrites.
-        if self.0.fetch_sub(EXCLUSIVE, Ordering::Release) & WAITS != 0 {
-            self.wake();
+        let before = self.0.fetch_sub(EXCLUSIVE, Ordering::Release);
+        if before & (EXCLUSIVE | SHARED_MASK | WAITS) != EXCLUSIVE {
+            self.after_exclusive(before);
         }
     }
 
@@ -350,8 +354,9 @@ impl Latch {
     #[inline]
     pub(crate) fn downgrade(&self) {
         // Release as in `release_exclusive`.
-        if self.0.fetch_add(RELEASE + SHARED_ONE, Ordering::Release) & WAITS != 0 {
-            self.wake();
+        let before = self.0.fetch_add(RELEASE + SHARED_ONE, Ordering::Release);
+        if before & (EXCLUSIVE | SHARED_MASK | WAITS) != EXCLUSIVE {
+            self.after_exclusive(before);
         }
     }
 
@@ -360,8 +365,18 @@ impl Latch {
     pub(crate) fn release_shared(&self) {
         // Release: the next writer must not overwrite what this sharer still reads (L4).
         let before = self.0.fetch_sub(SHARED_ONE, Ordering::Release);
-        debug_assert!(before & SHARED_MASK != 0, "L1");
+        invariant(before & SHARED_MASK != 0, "page latch L1: as many leave as have joined");
         if before & (WAITS | SHARED_MASK) == WAITS | SHARED_ONE {
+            self.wake();
+        }
+    }
+
+    /// What is left to do when the exclusive bit was let go in a word that was not just that bit.
+    #[cold]
+    fn after_exclusive(&self, before: u64) {
+        let is_alone = before & (EXCLUSIVE | SHARED_MASK) == EXCLUSIVE;
+        invariant(is_alone, "page latch L1: an exclusive latch is released by its only holder");
+        if before & WAITS != 0 {
             self.wake();
         }
     }

@@ -11,6 +11,7 @@
 //! to run the models). What is here is short and physical (a *latch*); transactional *locks* live
 //! in the `lock` crate.
 
+mod invariant;
 #[cfg(any(loom, shuttle))]
 mod model;
 mod prefetch;
@@ -31,6 +32,7 @@ pub use real::{
 };
 
 pub use crossbeam_utils::CachePadded;
+pub use invariant::{Broken, Stop, broken, invariant, stop_if_broken};
 pub use prefetch::{prefetch, prefetch_to_write};
 #[cfg(feature = "fork")]
 pub use process::child::Child;

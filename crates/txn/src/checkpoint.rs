@@ -35,6 +35,7 @@ use clearway_log::{Record, SEAL_BYTES_MAX, record_bytes};
 use clearway_sync::{
     Mutex,
     atomic::{AtomicU64, Ordering},
+    invariant,
 };
 
 use crate::{
@@ -180,6 +181,8 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     core.pool.health()?;
 
     let keep_from = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.keep_from);
+    invariant(begin > old.checkpoint, "checkpoint: each begins behind the one before");
+    invariant(keep_from <= redo && redo <= begin, "checkpoint: recovery's log is kept");
     let label = core.log.label_at(keep_from);
     core.superblock.update(|block| {
         block.checkpoint = begin;

@@ -152,3 +152,87 @@ impl Wal for WalGate {
         }
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{process::Command, sync::Arc, time::Duration};
+
+    use clearway_disk::OsDisk;
+    use clearway_sync::{block_on, broken};
+    use clearway_testkit::disk::DelayedDisk;
+
+    use super::*;
+    use crate::{Engine, EngineOptions};
+
+    /// Names the directory in the process in which the invariant is broken.
+    const DIRECTORY: &str = "CLEARWAY_BROKEN_INVARIANT";
+    const THIS: &str = "core::tests::broken_invariant_under_a_leaf_latch_stops_the_engine";
+
+    // A process of its own for what breaks: every engine of a process stops.
+    #[test]
+    fn broken_invariant_under_a_leaf_latch_stops_the_engine() {
+        if let Some(directory) = std::env::var_os(DIRECTORY) {
+            return break_an_invariant(OsDisk::open_dir(directory, true).unwrap());
+        }
+        let place = std::env::temp_dir().join(format!("clearway-broken-{}", std::process::id()));
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", THIS, "--nocapture"]).env(DIRECTORY, &place);
+        let output = child.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{told}");
+        // What was acknowledged is there.
+        let disk = Arc::new(OsDisk::open_dir(&place, false).unwrap());
+        let engine = Engine::open(disk, EngineOptions::default()).unwrap();
+        let table = engine.open_table("t").unwrap();
+        let mut reader = engine.begin();
+        assert_eq!(reader.get(&table, b"kept").unwrap(), Some(b"1".to_vec()));
+        drop(reader);
+        engine.verify().unwrap();
+        engine.close().unwrap();
+        std::fs::remove_dir_all(place).unwrap();
+    }
+
+    fn break_an_invariant(disk: OsDisk) {
+        let disk: Arc<dyn Disk> = Arc::new(DelayedDisk::new(disk, Duration::from_millis(300)));
+        let engine = Engine::open(disk, EngineOptions::default()).unwrap();
+        let table = engine.create_table("t").unwrap();
+        let put = |key: &[u8]| {
+            let mut txn = engine.begin();
+            txn.put(&table, key, b"1").unwrap();
+            txn.commit().unwrap()
+        };
+        engine.log().wait_durable(put(b"kept").ack).unwrap();
+        let unfinished = put(b"lost").ack;
+        let core = engine.core();
+        let is_poisoned = |error: &Error| {
+            let cause = match error {
+                Error::Poisoned { cause } | Error::OutcomeUnknown { cause } => &**cause,
+                _ => return false,
+            };
+            matches!(cause, Error::BrokenInvariant { what, .. } if what.starts_with("page change"))
+        };
+        std::thread::scope(|scope| {
+            // Its flush is under way when the invariant breaks.
+            let waiter = scope.spawn(|| {
+                block_on(std::future::poll_fn(|cx| core.log.poll_durable(unfinished, cx)))
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            let mut leaf = core.pool.exclusive(table.tree().root()).unwrap();
+            leaf.begin_change();
+            leaf.finish_change(Lsn(1));
+            assert!(broken().is_some(), "and it did not unwind");
+            let error = core.log.wait_durable(unfinished).unwrap_err();
+            assert!(is_poisoned(&error), "{error}");
+            drop(leaf);
+            let error = waiter.join().unwrap().unwrap_err();
+            assert!(is_poisoned(&error), "{error}");
+        });
+        // The latch is free: nobody waits for ever.
+        drop(core.pool.exclusive(table.tree().root()).unwrap());
+        assert!(is_poisoned(&engine.health().unwrap_err()));
+        assert!(is_poisoned(&engine.close().unwrap_err()));
+        let other: Arc<dyn Disk> = Arc::new(clearway_disk::MemoryDisk::new());
+        let error = Engine::open(other, EngineOptions::default()).expect_err("refused");
+        assert!(is_poisoned(&error), "{error}");
+    }
+}

@@ -33,6 +33,7 @@ use clearway_base::{
     failpoint::{self, Failpoint},
     zoo::{self, Bug},
 };
+use clearway_sync::invariant;
 
 use crate::{core::Core, options::EarlyRelease, slot::Slot};
 
@@ -107,6 +108,7 @@ fn release_committed(slot: &mut Slot, ack: Lsn, end: Lsn) -> Result<()> {
 #[inline]
 fn release(slot: &mut Slot, commit: Option<Lsn>) {
     slot.core.locks.release_all(&mut slot.owner, commit);
+    invariant(slot.owner.held() == 0, "finish: a transaction that has ended holds no lock");
 }
 
 /// What a transaction that has ended leaves to do.
@@ -173,7 +175,7 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
 
 /// Ends the engine's own work that has logged no change of content: locks go, nothing is counted.
 pub(crate) fn leave(mut slot: Box<Slot>) {
-    debug_assert!(!slot.wrote);
+    invariant(!slot.wrote, "finish: what has written commits or is undone");
     slot.report_leaves();
     slot.public().finish();
     release(&mut slot, None);

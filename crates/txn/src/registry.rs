@@ -42,7 +42,7 @@ use clearway_base::{Epoch, Error, Lsn, Result, TxnId};
 use clearway_sync::{
     Backoff, CachePadded, SpinLatch,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    thread_number,
+    invariant, thread_number,
 };
 
 use crate::{
@@ -122,6 +122,8 @@ impl Public {
     #[inline]
     pub(crate) fn start(&self, id: TxnId) {
         // Release pairs with the Acquire loads in `snapshot`, as all stores here do.
+        let owes_nothing = self.word.load(Ordering::Relaxed) == 0;
+        invariant(owes_nothing, "transaction table: an entry is owed nothing when one begins");
         self.id.store(id.0, Ordering::Release);
     }
 
@@ -135,6 +137,7 @@ impl Public {
     #[inline]
     pub(crate) fn busy(&self) {
         let word = self.word.load(Ordering::Relaxed); // own store (R1)
+        invariant(word & BUSY == 0, "transaction table R3: one record is inserted at a time");
         self.word.store(word | BUSY, Ordering::Release);
     }
 
@@ -146,6 +149,9 @@ impl Public {
 
     /// The transaction has committed; its frees are owed, but for those that have begun.
     pub(crate) fn owes_frees(&self, commit: Lsn, begun: u64) {
+        // Relaxed: own store (R1).
+        let is_running = self.id.load(Ordering::Relaxed) != 0;
+        invariant(is_running, "transaction table: frees are owed by a transaction");
         self.begun.store(begun, Ordering::Release);
         self.word.store(commit.0 << LSN_SHIFT | FREES, Ordering::Release);
     }
@@ -160,6 +166,8 @@ impl Public {
 
     /// Nobody runs here any more, and what is owed stays owed (R6).
     pub(crate) fn leave_to_recovery(&self) {
+        let first = !self.left.load(Ordering::Relaxed); // own store (R1)
+        invariant(first, "transaction table R6: a transaction is left to recovery once");
         // Release pairs with the Acquire in `is_active`: the slot's last record comes before.
         self.left.store(true, Ordering::Release);
     }

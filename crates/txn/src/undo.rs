@@ -50,6 +50,7 @@ impl UndoList {
     /// Remembers a change.
     #[inline]
     pub(crate) fn push(&mut self, lsn: Lsn, body: &[u8]) {
+        debug_assert!(lsn > self.head(), "L1: changes stand in the order of their records");
         self.entries.push(Entry { lsn, at: self.arena.len() });
         self.arena.extend_from_slice(body);
     }

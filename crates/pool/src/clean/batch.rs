@@ -17,7 +17,7 @@ use clearway_base::{
     zoo::{self, Bug},
 };
 use clearway_disk::AlignedBuf;
-use clearway_sync::{atomic::Ordering, thread};
+use clearway_sync::{atomic::Ordering, invariant, thread};
 
 use super::{double_write::HEADER_BYTES, image_bytes};
 use crate::{Pool, data_file, header};
@@ -129,6 +129,8 @@ impl Pool {
             return Ok(0);
         }
         self.write_out(flight.batch, page_lsn_max).inspect_err(|_| flight.cancelled())?;
+        let is_logged = self.wal.durable() >= page_lsn_max || zoo::has(Bug::PageBeforeLog);
+        invariant(is_logged, "batch C1: the log of a written page is durable");
         let written = flight.landed();
         self.counters.batches.fetch_add(1, Ordering::Relaxed);
         self.counters.pages_written.fetch_add(written as u64, Ordering::Relaxed);

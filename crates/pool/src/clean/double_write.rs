@@ -55,7 +55,7 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_disk::{AlignedBuf, Disk, File};
-use clearway_sync::Mutex;
+use clearway_sync::{Mutex, invariant};
 
 use crate::{
     data_file::{self, DataFile},
@@ -147,6 +147,8 @@ impl DoubleWrite {
             let mut sequences = self.sequences.lock();
             let sequence = sequences.next;
             sequences.next += 1;
+            let is_free = sequences.in_flight[area].is_none();
+            invariant(is_free, "double write: an area holds one batch at a time");
             sequences.in_flight[area] = Some(sequence);
             let floor = sequences.in_flight.iter().flatten().min().copied();
             sequences.page_lsn_max = sequences.page_lsn_max.max(page_lsn_max);
@@ -160,7 +162,8 @@ impl DoubleWrite {
 
     /// The batch in this area is durable in place, or nothing of it was written in place (W1).
     pub(crate) fn finish(&self, area: usize) {
-        self.sequences.lock().in_flight[area] = None;
+        let finished = self.sequences.lock().in_flight[area].take();
+        invariant(finished.is_some(), "double write: a batch is finished once");
     }
 }
 
