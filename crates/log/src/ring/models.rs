@@ -148,7 +148,7 @@ fn groups_are_flown_while_others_fill(kind: Strategy) {
         thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
     });
     let (mut found, mut at) = (Vec::new(), Lsn::ZERO);
-    let mut fly = || {
+    let mut flush = || {
         if let Some((more, end)) = log.flush(at) {
             found.extend(more);
             at = end;
