@@ -46,7 +46,7 @@ fn root() -> &'static Path {
 }
 
 fn list_language(area: Option<&str>) -> ExitCode {
-    finish(tidy::language(root(), area).map(|found| {
+    finish(tidy::language_violations(root(), area).map(|found| {
         for violation in &found {
             clearway_console::say!("{violation}");
         }

@@ -92,7 +92,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
 }
 
 /// Lists what breaks the rules of the language in the crate `area`, or everywhere.
-pub(crate) fn language(root: &Path, area: Option<&str>) -> io::Result<Vec<Violation>> {
+pub(crate) fn language_violations(root: &Path, area: Option<&str>) -> io::Result<Vec<Violation>> {
     let texts = read_all(root)?;
     let findings = language_findings(&texts, &sources(&texts));
     let mut found: Vec<Violation> = findings.into_iter().map(|each| each.violation).collect();

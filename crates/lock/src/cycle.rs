@@ -1,27 +1,27 @@
-//! What can be told about waits: a deadlock's cycle, for its victim; who holds a lock, for those
-//! who gave up.
+//! Diagnosis of waits: the cycle of a deadlock, for its victim, and the holders of a lock, for a
+//! waiter that gave up.
 //!
 //! Invariants:
-//! - C1. A cycle is written down after it is certain and before its victim withdraws: its members
-//!   wait, so that what is read of them one after the other was true at one moment (but for
-//!   somebody who gives up at a time limit; see G2 of `deadlock/graph.rs`). Who dies by a rule,
-//!   such as its age, has a cycle to tell only if the checker found one.
-//! - C2. Owners go by their slot's number; whoever uses the table knows which of its transactions
-//!   has it. Keys go by their identity.
-//! - C3. Nothing here is called before somebody has waited or was refused.
+//! - C1. A cycle is recorded after it is certain and before its victim withdraws: its members wait,
+//!   so the facts read of them one after the other were all true at one moment (unless a member
+//!   gives up at a time limit; see G2 of `deadlock/graph.rs`). A victim chosen by a rule, such as
+//!   its age, has a cycle to report only if the checker found one.
+//! - C2. Owners are identified by their slot's number, which the user of the table maps to a
+//!   transaction. Keys are identified by their hash.
+//! - C3. No function here is called before an owner has waited or was refused.
 //!
-//! This is the whole border between detection and diagnosis: a method that knows the members of its
-//! cycle, in order, calls [`LockTable::describe`].
+//! This is the whole interface between detection and diagnosis: a method that knows the members of
+//! its cycle, in order, calls [`LockTable::describe`].
 
 use crate::{
     entries::Entry, identity::LockId, intent::IntentMode, mode::RangeMode, owner::LockOwner,
     registry::Target, table::LockTable,
 };
 
-/// Holders that are named at most.
+/// Upper bound on the holders that are named.
 const HOLDERS_MAX: usize = 4;
 
-/// What somebody waits for.
+/// The lock that an owner waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Awaited {
     /// A key or gap.
@@ -35,11 +35,12 @@ pub enum Awaited {
 pub struct CycleMember {
     /// The owner's [number](LockOwner::number).
     pub owner: u32,
-    /// What it waits for; the next member has it, or the first, if this is the last.
+    /// The lock it waits for; the next member holds it, or the first, if this is the last.
     pub lock: Awaited,
-    /// The mode that it wants, in words.
+    /// The name of the mode that it wants.
     pub wanted: &'static str,
-    /// The mode in which it has what the member before waits for, `NN` if it has nothing of it.
+    /// The mode in which it holds the lock that the previous member waits for; `NN` if it does not
+    /// hold it.
     pub holds: &'static str,
 }
 
@@ -49,11 +50,12 @@ fn intent_name(mode: RangeMode) -> &'static str {
     IntentMode::ALL.iter().find(is_it).map_or(NOTHING, |intent| intent.name())
 }
 
-/// No lock, in words.
+/// The name for no lock.
 const NOTHING: &str = RangeMode::NN.name();
 
 impl LockTable {
-    /// Writes down a cycle of owners that wait, each for the next and the last for the first (C1).
+    /// Records a cycle of owners, each of which waits for the next, and the last for the first
+    /// (C1).
     #[cold]
     pub(crate) fn describe(&self, owners: &[u32]) -> Vec<CycleMember> {
         let target = |owner: u32| {
@@ -80,7 +82,7 @@ impl LockTable {
         members
     }
 
-    /// What an owner that waits has of a lock, and what it wants of it.
+    /// Returns the mode that a waiting owner holds of a lock, and the mode it wants.
     fn modes_on(&self, owner: u32, target: Target) -> (&'static str, &'static str) {
         match target {
             Target::Range(id) => {
@@ -104,8 +106,8 @@ impl LockTable {
         }
     }
 
-    /// The others who stand in the way of `mode` on `id` now, a few at most: their numbers, and the
-    /// mode in which each has the lock.
+    /// Returns at most a few other owners that block `mode` on `id` now: their numbers, and the
+    /// mode in which each holds the lock.
     #[cold]
     pub fn holders(
         &self,
@@ -164,7 +166,7 @@ mod tests {
             member(&a, Awaited::Intent(table.entry_of(resource)), "X", "SN"),
         ];
         assert_eq!(c.take_cycle(), expected);
-        assert!(c.take_cycle().is_empty(), "told once");
+        assert!(c.take_cycle().is_empty(), "reported once");
         assert!(a.take_cycle().is_empty() && b.take_cycle().is_empty());
     }
 
@@ -188,8 +190,9 @@ mod tests {
                 .map(|(owner, mode)| table.poll_acquire_intent(owner, resource, mode, &mut cx));
             assert!(first.is_pending() && second.is_ready());
             let lock = Awaited::Intent(table.entry_of(resource));
-            let told: Vec<_> = b.take_cycle().iter().map(|m| (m.lock, m.wanted, m.holds)).collect();
-            assert_eq!(told, [(lock, "SIX", "IS"), (lock, "X", "IX")], "{intent_locks:?}");
+            let reported: Vec<_> =
+                b.take_cycle().iter().map(|m| (m.lock, m.wanted, m.holds)).collect();
+            assert_eq!(reported, [(lock, "SIX", "IS"), (lock, "X", "IX")], "{intent_locks:?}");
         }
     }
 
@@ -203,9 +206,9 @@ mod tests {
         let mut cx = Context::from_waker(Waker::noop());
         assert!(table.poll_acquire(&mut a, x, RangeMode::XN, &mut cx).is_pending());
         assert!(table.poll_acquire(&mut b, x, RangeMode::XN, &mut cx).is_ready());
-        let told: Vec<_> =
+        let reported: Vec<_> =
             b.take_cycle().iter().map(|member| (member.wanted, member.holds)).collect();
-        assert_eq!(told, [("XN", "SN"), ("XN", "SN")]);
+        assert_eq!(reported, [("XN", "SN"), ("XN", "SN")]);
     }
 
     #[test]

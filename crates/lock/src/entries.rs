@@ -1,11 +1,11 @@
-//! The lock requests of one bucket, in order of arrival: two in the bucket's own cache line, the
-//! rest, if there ever are more, beside it.
+//! The lock requests of one bucket, in order of arrival: two in the bucket's own cache line, and
+//! any others in a separate allocation.
 //!
 //! Invariants:
 //! - E1. At most one entry for each (identity, owner).
 //! - E2. For each identity, holders (who have something, and may convert) stand before newcomers
-//!   (who have nothing yet), and newcomers stand in order of arrival. So whoever only needs to know
-//!   the holders stops at the first newcomer, however long the queue behind a hot row is.
+//!   (who have nothing yet), and newcomers stand in order of arrival. So a search for holders stops
+//!   at the first newcomer, however long the queue behind a hot row is.
 //! - E3. `first[..min(len, 2)]` are the foremost entries; the overflow is empty unless `len > 2`.
 //! - E4. `waiting` counts the entries whose `wanted` differs from `granted`. It fits 16 bits: an
 //!   owner waits for one lock at a time, and the registry has at most 65,535 owners.
@@ -18,11 +18,11 @@
 //!   ◀───── of(id).take_while(is_holder) ─────▶                          others stand in between
 //! ```
 //!
-//! Everything here belongs to whoever holds the bucket's spin latch.
+//! All fields are protected by the bucket's spin latch.
 //!
-//! Cost of a held lock: 16 bytes here and 8 in its owner's list, out of a bucket of 64 bytes that
-//! is there in any case. A bulk transaction that holds fifteen locks for each bucket makes every
-//! look at a bucket a walk over fifteen entries, in memory that lies together.
+//! Cost of a held lock: 16 bytes here and 8 in its owner's list, plus a bucket of 64 bytes that
+//! exists in any case. If a bulk transaction holds fifteen locks for each bucket, every access to a
+//! bucket walks over fifteen entries in contiguous memory.
 //!
 //! Differences: the paper's engine keeps a queue for each lock and a list of requests in it. Here
 //! a bucket is the queue of all locks that hash to it: an uncontended lock costs one cache line
@@ -38,16 +38,17 @@ use crate::{identity::LockId, mode::RangeMode};
 /// One owner's lock or request on one identity; 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// What is locked.
+    /// The identity that is locked.
     pub(crate) id: LockId,
     /// The owner's slot in the registry.
     pub(crate) owner: u32,
-    /// What the owner has.
+    /// The mode that the owner holds.
     pub(crate) granted: RangeMode,
-    /// What it will have once its request is granted; equals `granted` if it waits for nothing.
+    /// The mode that it will hold once its request is granted; equals `granted` if it does not
+    /// wait.
     pub(crate) wanted: RangeMode,
-    /// The part of `granted` that the protocol has confirmed: what giving back a lock that was
-    /// only waited for must leave in place.
+    /// The part of `granted` that the protocol has confirmed: the part that remains when a lock
+    /// that was only waited for is released.
     pub(crate) kept: RangeMode,
 }
 
@@ -66,7 +67,7 @@ impl Entry {
         self.granted != self.wanted
     }
 
-    /// Whether it holds something (and then a wait of its is a conversion).
+    /// Whether the owner holds something (in which case its wait is a conversion).
     #[inline]
     pub(crate) fn is_holder(&self) -> bool {
         !self.granted.is_none()
@@ -76,10 +77,10 @@ impl Entry {
 /// Entries kept in the bucket's own cache line: 64 − 8 tag − 8 latch − 8 counts − 8 pointer = 32.
 const INLINE: usize = 2;
 
-/// An emptied overflow larger than this many entries is given back.
+/// An emptied overflow larger than this many entries is freed.
 const OVERFLOW_KEPT: usize = 64;
 
-/// See the module.
+/// The entries of a bucket; see the module.
 pub(crate) struct Entries {
     overflow: Option<Box<Overflow>>,
     first: [Entry; INLINE],
@@ -110,19 +111,21 @@ impl Entries {
         self.len as usize
     }
 
-    /// How many entries wait, of all identities.
+    /// Returns the number of waiting entries of all identities.
     #[inline]
     pub(crate) fn waiting(&self) -> u16 {
         self.waiting
     }
 
-    /// What every waiter here wants at least (E6): a bound that may be too low, never too high.
+    /// Returns a lower bound on what every waiter here wants (E6), which may be too low but never
+    /// too high.
     #[inline]
     pub(crate) fn floor(&self) -> RangeMode {
         self.floor
     }
 
-    /// What every waiter here wants at most (E6): a bound that may be too high, never too low.
+    /// Returns an upper bound on what every waiter here wants (E6), which may be too high but never
+    /// too low.
     #[inline]
     pub(crate) fn ceiling(&self) -> RangeMode {
         self.ceiling
@@ -135,8 +138,8 @@ impl Entries {
         self.ceiling = self.ceiling.supremum(wanted);
     }
 
-    /// Counts one waiter less (E4). The bounds are not narrowed, since that would need a look at
-    /// all others; once nobody waits they start anew.
+    /// Counts one waiter less (E4). The bounds are not narrowed, since that would require a scan of
+    /// all others; once no entry waits they are reset.
     fn forget_waiter(&mut self) {
         if !invariant(self.waiting != 0, "lock entry E4: every waiter is counted") {
             return;
@@ -147,7 +150,7 @@ impl Entries {
         }
     }
 
-    /// Shows each entry of an identity, with its place, to `see`, until that says to stop.
+    /// Passes each entry of an identity, with its place, to `see`, until that returns false.
     #[inline]
     pub(crate) fn survey(&self, id: LockId, mut see: impl FnMut(usize, &Entry) -> bool) {
         for at in 0..INLINE {
@@ -205,8 +208,9 @@ impl Entries {
         self.overflow.as_ref()?.entries.iter().position(is_it).map(|at| at + INLINE)
     }
 
-    /// What an owner has of an identity. It stops at the first newcomer (E2): who is about to wait
-    /// asks this, with the whole queue of a hot row before it.
+    /// Returns the mode that an owner holds of an identity. The search stops at the first newcomer
+    /// (E2), since an owner that is about to wait calls this with the whole queue of a hot row
+    /// before it.
     #[inline]
     pub(crate) fn held_by(&self, id: LockId, owner: u32) -> RangeMode {
         let mut held = RangeMode::NN;
@@ -219,7 +223,7 @@ impl Entries {
         held
     }
 
-    /// The place of a waiter's entry, looked for from the back, where late arrivals are.
+    /// Returns the place of a waiter's entry, searched from the back, where late arrivals are.
     pub(crate) fn position_from_back(&self, id: LockId, owner: u32) -> Option<usize> {
         (0..self.len()).rev().find(|&at| self.get(at).id == id && self.get(at).owner == owner)
     }
@@ -233,11 +237,11 @@ impl Entries {
         }
     }
 
-    /// Changes one entry, which keeps its place, and keeps E4 to E6.
+    /// Changes one entry in place and maintains E4 to E6.
     #[inline]
     pub(crate) fn update<R>(&mut self, at: usize, change: impl FnOnce(&mut Entry) -> R) -> R {
         let entry = self.get_mut(at);
-        // The new wait is counted before the old one is forgotten, so that the bounds survive.
+        // Count the new wait before removing the old one, so that the bounds are kept.
         let waited = entry.is_waiting();
         let result = change(entry);
         debug_assert!(entry.wanted.covers(entry.granted) && entry.granted.covers(entry.kept));
@@ -265,10 +269,11 @@ impl Entries {
         }
     }
 
-    /// Puts an entry before the one at `at`; the caller upholds E2 with it.
+    /// Puts an entry before the one at `at`; the caller ensures E2.
     #[cold]
     pub(crate) fn insert(&mut self, at: usize, entry: Entry) {
-        // In the cache line each entry pushes the next; the last one goes to the overflow (E3).
+        // In the cache line each entry moves the next one back; the last one moves to the overflow
+        // (E3).
         let mut carried = entry;
         for place in at..INLINE.min(self.len()) {
             std::mem::swap(&mut self.first[place], &mut carried);
@@ -290,7 +295,7 @@ impl Entries {
         self.overflow.get_or_insert_with(|| Box::new(Overflow { entries: VecDeque::new() }))
     }
 
-    /// Takes an entry out; those behind it move up (E3).
+    /// Removes an entry; those after it move up (E3).
     #[inline]
     pub(crate) fn remove(&mut self, at: usize) -> Entry {
         let entry = *self.get(at);
@@ -312,7 +317,7 @@ impl Entries {
     fn remove_overflow(&mut self, at: usize) {
         let Some(overflow) = &mut self.overflow else { return };
         if at >= INLINE {
-            // Moves the shorter side: the front, near which most are removed.
+            // Move the shorter side: the front, near which most removals occur.
             overflow.entries.remove(at - INLINE);
         } else {
             if at == 0 {

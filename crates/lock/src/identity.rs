@@ -1,8 +1,8 @@
-//! What a lock is called: a 64-bit hash of tree and key.
+//! The identity of a lock: a 64-bit hash of tree and key.
 //!
 //! Invariants:
 //! - H1. Equal (tree, key) pairs have equal identities within a process. Unequal pairs may share
-//!   one: a false conflict and a tag that is too high, nothing worse.
+//!   one: the consequence is at most a false conflict and a tag that is too high.
 //! - H2. Every bit of an identity depends on every bit of tree and key, so the low bits choose
 //!   a bucket.
 //!
@@ -16,7 +16,7 @@ use clearway_base::TreeId;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct LockId(pub u64);
 
-/// The identity of what intent locks protect: a table, or the whole database.
+/// The identity of a resource that intent locks protect: a table, or the whole database.
 ///
 /// A table's is the number of its tree, which is never 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -72,7 +72,7 @@ impl LockId {
                 (word(&key[len - 16..]), word(&key[len - 8..]))
             }
         };
-        // `tail` a second time, so that a head that meets the constant does not drown it in a zero.
+        // Mix in `tail` a second time, so that a head that equals the constant does not cancel it.
         let folded = fold(head ^ HEAD_MIX, tail ^ seed);
         LockId(fold(folded ^ seed, TAIL_MIX ^ head ^ tail.rotate_left(32)))
     }
@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn buckets_fill_evenly() {
-        // 64 Ki sequential keys in 64 Ki buckets: the fullest of a random throw has about 8 to 10.
+        // 64 Ki sequential keys in 64 Ki buckets: in a random distribution the fullest bucket has
+        // about 8 to 10.
         let mut buckets = vec![0u8; 1 << 16];
         for n in 0u64..1 << 16 {
             buckets[LockId::of(TreeId(3), &n.to_be_bytes()).0 as usize & 0xFFFF] += 1;

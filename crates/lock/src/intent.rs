@@ -1,4 +1,4 @@
-//! Intent lock modes: what a transaction says about a whole table or database.
+//! Intent lock modes: the modes in which a transaction locks a whole table or database.
 //!
 //! Invariants:
 //! - T1. The code is "Efficient Locking for Databases", table 4 (Gray's granularity of locks).
@@ -11,26 +11,26 @@ use crate::mode::RangeMode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum IntentMode {
-    /// Will read parts.
+    /// The owner will read parts.
     IS,
-    /// Will write parts.
+    /// The owner will write parts.
     IX,
-    /// Reads all of it.
+    /// The owner reads the whole resource.
     S,
-    /// Reads all of it and will write parts.
+    /// The owner reads the whole resource and will write parts.
     SIX,
-    /// Writes all of it.
+    /// The owner writes the whole resource.
     X,
 }
 
 use IntentMode::{IS, IX, S, SIX, X};
 
-/// How somebody locks a whole table, or the whole database.
+/// The mode of an absolute lock on a whole table, or on the whole database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AbsoluteMode {
-    /// Against writers: for a large scan, or a copy of one moment.
+    /// Excludes writers: for a large scan, or a consistent copy.
     Shared,
-    /// Against everybody: for a bulk load or a rewrite of all there is.
+    /// Excludes all others: for a bulk load or a complete rewrite.
     Exclusive,
 }
 
@@ -121,7 +121,7 @@ impl IntentMode {
         }
     }
 
-    /// Whether whoever holds this mode needs nothing more to have `other`.
+    /// Whether this mode covers `other`.
     #[inline]
     pub const fn covers(self, other: IntentMode) -> bool {
         const TABLE: [ModeSet; 5] = [
@@ -140,7 +140,7 @@ impl IntentMode {
         matches!(self, S | SIX | X)
     }
 
-    /// The intent that whoever takes this mode on a table first takes on the database.
+    /// Returns the intent that an owner must take on the database before this mode on a table.
     #[inline]
     pub const fn above(self) -> IntentMode {
         match self {
@@ -149,7 +149,7 @@ impl IntentMode {
         }
     }
 
-    /// What the holder has on every key of the resource, and on every gap, without a lock on it.
+    /// Returns the mode that the holder implicitly has on every key and gap of the resource.
     #[inline]
     pub const fn on_every_key(self) -> RangeMode {
         match self {
@@ -215,7 +215,7 @@ mod tests {
                 assert_eq!(sup, b.supremum(a));
                 for c in IntentMode::ALL {
                     assert!(!(c.covers(a) && c.covers(b)) || c.covers(sup));
-                    // A stronger mode conflicts with at least as much.
+                    // A stronger mode conflicts with at least as many modes.
                     assert!(c.compatible(a) && c.compatible(b) || !c.compatible(sup));
                 }
             }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_is_held_on_every_key_conflicts_where_the_modes_do() {
-        // Who has an intent may have a lock of this mode on some key.
+        // The holder of an intent may have a lock of this mode on some key.
         let on_some_key = |mode| match mode {
             IS => RangeMode::SS,
             IX | SIX => RangeMode::XX,

@@ -1,33 +1,34 @@
-//! Intent locks: the owner's side, and the choice among three ways to keep them.
+//! Intent locks: the owner's side, and the choice among three methods to store them.
 //!
 //! | method | an intent lock is | a transaction's end | absolute locks |
 //! | --- | --- | --- | --- |
 //! | `Lightweight` | a count (`resource`) | lowers it | wait in a list |
 //! | `MainTable` | an entry in a bucket's queue | removes it | wait in the queue |
-//! | `Inherited` | the same | leaves it to the next | flush what was left |
+//! | `Inherited` | the same | passes it on to the next | flush what was left |
 //!
-//! The methods are those of [`IntentMethod`]. All three grant by the same rules (L2, L3), keep the
-//! same tags and stand in the same wait-for graph.
+//! The methods are those of [`IntentMethod`]. All three use the same grant rules (L2, L3), tags and
+//! wait-for graph.
 //!
 //! Invariants:
-//! - L6. The private table is asked first: a mode already covered costs no shared memory.
+//! - L6. The private table is checked first: a mode that is already covered needs no access to
+//!   shared memory.
 //! - L7. An owner is counted in a resource's entry for exactly the mode in its private table, or
-//!   for what it was handed and has not picked up.
+//!   for a lock that it was granted and has not picked up.
 //!
 //! | tag | raised at commit by holders of | met by holders of |
 //! | --- | --- | --- |
 //! | self | X | every mode |
 //! | descendant | IX, SIX | S, SIX, X |
 //!
-//! A reader of parts meets the tags of the parts on their range locks; a reader of the whole takes
-//! no range locks, and meets them here.
+//! A reader of parts meets their tags with its range locks; a reader of the whole resource takes no
+//! range locks, and meets the tags here.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 3.2; see `resource` for the shared side.
-//! The identity of a resource is its entry: two resources that share one are one to everybody,
-//! this owner included, so they cannot deadlock each other: an absolute lock on one keeps the users
-//! of the other waiting as well, and that is all. But somebody who works with two owners at once
-//! must not wait with one of them for any resource while the other holds a resource absolutely:
-//! nobody would see that he waits for himself.
+//! The identity of a resource is its entry: two resources that share an entry are the same resource
+//! to all owners, so they cannot deadlock each other: the only effect is that an absolute lock on
+//! one also blocks the users of the other. But a thread that uses two owners at once must not wait
+//! with one of them for any resource while the other holds a resource absolutely: no detector would
+//! find that the thread waits for itself.
 
 mod inherited;
 mod main_table;
@@ -46,7 +47,7 @@ use crate::{
 
 pub(crate) use inherited::Inheritance;
 
-/// How intent locks are kept; see the module.
+/// The method by which intent locks are stored; see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum IntentMethod {
     /// Counters apart from the lock table: "Efficient Locking Techniques", section 3.2.
@@ -54,7 +55,7 @@ pub enum IntentMethod {
     Lightweight,
     /// Requests in the lock table's queues like all others.
     MainTable,
-    /// As `MainTable`, but an owner's next transaction inherits the intents of the one before:
+    /// Like `MainTable`, but an owner's next transaction inherits the intents of the one before:
     /// Johnson, Pandis, Ailamaki, "Improving OLTP Scalability using Speculative Lock Inheritance"
     /// (VLDB 2009).
     Inherited,
@@ -66,7 +67,7 @@ impl LockTable {
     ///
     /// # Errors
     /// [`Error::Deadlock`], [`Error::LockTimeout`], or [`Error::WouldBlock`] for
-    /// [`WaitLimit::NoWait`]; what was held before is still held.
+    /// [`WaitLimit::NoWait`]; locks held before are still held.
     #[inline]
     pub fn acquire_intent(
         &self,
@@ -84,7 +85,7 @@ impl LockTable {
         self.block(owner, limit)
     }
 
-    /// Asks for an intent lock and never waits. If denied, nothing is left in the queue.
+    /// Requests an intent lock and never waits. If denied, no request remains in the queue.
     #[inline]
     pub fn try_acquire_intent(
         &self,
@@ -98,8 +99,8 @@ impl LockTable {
         }
     }
 
-    /// The form of [`acquire_intent`](Self::acquire_intent) that leaves a waker instead of
-    /// blocking. Poll again with the same arguments, or [`cancel`](Self::cancel).
+    /// Requests an intent lock like [`acquire_intent`](Self::acquire_intent), but registers a waker
+    /// instead of blocking. Poll again with the same arguments, or [`cancel`](Self::cancel).
     pub fn poll_acquire_intent(
         &self,
         owner: &mut LockOwner,
@@ -118,7 +119,7 @@ impl LockTable {
         self.poll_pending(owner, cx)
     }
 
-    /// Asks; true if granted. Otherwise, if `queue`, the request waits.
+    /// Requests a lock. Returns true if it is granted. Otherwise, if `queue`, the request waits.
     #[inline]
     fn start_intent(
         &self,
@@ -142,7 +143,7 @@ impl LockTable {
         let resource = self.resource(entry);
         let mut locks = resource.locks.lock();
         if locks.request(owner.slot, before, wanted, queue) {
-            // An upgrade to an absolute mode meets the descendants' tag as well.
+            // An upgrade to an absolute mode also meets the descendant tag.
             let tag = resource.tag_for(wanted);
             drop(locks);
             owner.raise_tag(tag);
@@ -169,7 +170,7 @@ impl LockTable {
         }
     }
 
-    /// Lowers an intent lock to `to`, or gives it up. The caller updates the private table.
+    /// Lowers an intent lock to `to`, or releases it. The caller updates the private table.
     #[inline]
     fn lower_count(
         &self,
@@ -186,7 +187,7 @@ impl LockTable {
         locks.lower(held.mode, to, self.granting(&mut owner.granted));
     }
 
-    /// Gives up IS and S, and what of SIX is S.
+    /// Releases IS and S, and the S part of SIX.
     pub(crate) fn release_shared_intents(&self, owner: &mut LockOwner) {
         let mut intents = std::mem::take(&mut owner.intents);
         intents.retain_mut(|held| {

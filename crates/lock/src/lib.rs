@@ -1,25 +1,25 @@
 //! Transactional locks: range locks on keys and gaps, intent locks on tables, waiting, deadlocks,
 //! and the commit tags that make early lock release safe.
 //!
-//! The crate knows nothing of pages, trees or logs: a lock is a 64-bit identity and a mode, a tag
-//! is a log sequence number. *When* to ask for *which* lock is the tree's business, *what* a tag
-//! means at commit is the transaction's.
+//! The crate does not depend on pages, trees or logs: a lock is a 64-bit identity and a mode, and a
+//! tag is a log sequence number. The tree decides *when* to request *which* lock; the transaction
+//! interprets tags at commit.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `mode`, `intent` | lock modes and what is compatible |
-//! | `protocol` | which mode is taken where one is wanted; others for comparison |
-//! | `identity` | the names of locks |
+//! | `mode`, `intent` | lock modes and their compatibility |
+//! | `protocol` | the mode taken for a wanted mode; other protocols for comparison |
+//! | `identity` | lock identities |
 //! | `entries`, `queue` | a bucket's requests, and the rules that grant them |
 //! | `resource` | the counters of intent locks |
-//! | `registry` | what others see of a waiting owner; statistics |
-//! | `owner` | what a transaction knows of its own locks |
-//! | `table` | buckets and tags; what never waits |
-//! | `wait`, `intents` | what may wait, and how |
-//! | `intents::main_table`, `intents::inherited` | intent locks kept otherwise, to compare |
+//! | `registry` | the shared state of a waiting owner; statistics |
+//! | `owner` | the private lock state of a transaction |
+//! | `table` | buckets and tags; operations that never wait |
+//! | `wait`, `intents` | operations that may wait |
+//! | `intents::main_table`, `intents::inherited` | other methods for intent locks, for comparison |
 //! | `deadlock` | finding or preventing deadlocks: five methods |
-//! | `victims` | who dies, and who may not die again |
-//! | `cycle` | telling about deadlocks, and about who holds a lock |
+//! | `victims` | victim selection and protection from starvation |
+//! | `cycle` | diagnosis of deadlocks and lock holders |
 //!
 //! ```
 //! use clearway_base::{Lsn, TreeId};

@@ -1,4 +1,4 @@
-//! Key-range lock modes: what a lock says about a key and about the gap behind it.
+//! Key-range lock modes: a lock covers a key and the gap after it.
 //!
 //! Invariants:
 //! - M1. A mode is two independent parts, key and gap, and every operation works part by part.
@@ -8,18 +8,18 @@
 //!
 //! Algorithm: "Efficient Locking for Databases", section 2.2, table 2 (after Graefe's orthogonal
 //! key-range modes). A lock on key `A` covers `A` and the open interval up to the next key
-//! (prior-key locking). The paper prints a 9 × 9 table; here it is the test oracle of the rule and
-//! not the code.
+//! (prior-key locking). The paper prints a 9 × 9 table; here it is only the test oracle of the
+//! rule.
 //!
-//! The fourth code of a part, `10`, is a group mode: compatible with itself and with nothing else
-//! that is there. No range lock has it; with it the same algebra holds for intent locks that stand
-//! in the lock table ([`RangeMode::of_intent`]).
+//! The fourth code of a part, `10`, is a group mode: compatible with itself and with no other code
+//! except `N`. No range lock uses it; with it the same algebra also covers intent locks that are
+//! stored in the lock table ([`RangeMode::of_intent`]).
 
 use std::fmt;
 
 use crate::intent::IntentMode;
 
-/// What a mode says about one of the two parts of its range.
+/// One of the two parts of a mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Part {
@@ -64,15 +64,16 @@ impl RangeMode {
     /// Another name of [`RangeMode::XX`].
     pub const X: RangeMode = RangeMode::XX;
 
-    /// The mode with these two parts.
+    /// Returns the mode with these two parts.
     #[inline]
     pub const fn new(key: Part, gap: Part) -> RangeMode {
         RangeMode(key as u8 | (gap as u8) << 2)
     }
 
-    /// The mode that stands for an intent lock in the lock table's queues: modes so coded are
-    /// compatible, and have suprema, exactly as the intent modes have. The first part says "here"
-    /// and, for X, "alone"; the second says whether all is read, parts are written, or both.
+    /// Returns the mode that represents an intent lock in the lock table's queues: modes coded in
+    /// this way have the same compatibility and suprema as the intent modes. The first part means
+    /// "present" and, for X, "alone"; the second encodes whether all is read, parts are written, or
+    /// both.
     pub(crate) const fn of_intent(mode: IntentMode) -> RangeMode {
         RangeMode(match mode {
             IntentMode::IS => 0b00_01,
@@ -94,12 +95,12 @@ impl RangeMode {
         RangeMode((0..4).map(|bit| u8::from(has(bit)) << bit).sum())
     }
 
-    /// What it says about the key.
+    /// Returns the key part.
     pub const fn key(self) -> Part {
         Self::part(self.0)
     }
 
-    /// What it says about the gap.
+    /// Returns the gap part.
     pub const fn gap(self) -> Part {
         Self::part(self.0 >> 2)
     }
@@ -132,7 +133,7 @@ impl RangeMode {
         RangeMode(self.0 & other.0)
     }
 
-    /// Whether whoever holds this mode needs nothing more to have `other`.
+    /// Whether this mode covers `other`.
     #[inline]
     pub const fn covers(self, other: RangeMode) -> bool {
         self.0 | other.0 == self.0
@@ -236,7 +237,8 @@ mod tests {
                     if c.covers(a) && c.covers(b) {
                         assert!(c.covers(sup));
                     }
-                    // What conflicts with either conflicts with both together, and nothing else.
+                    // A mode conflicts with the supremum if and only if it conflicts with one of
+                    // the two.
                     assert_eq!(c.compatible(sup), c.compatible(a) && c.compatible(b));
                 }
             }

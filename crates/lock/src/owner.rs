@@ -1,19 +1,19 @@
-//! What a transaction keeps for itself about its locks. Its memory is used again by the next
-//! transaction of the same owner.
+//! The private lock state of a transaction. The next transaction of the same owner reuses its
+//! memory.
 //!
 //! Invariants:
 //! - O1. `held` names each identity on which this owner has a granted entry exactly once.
 //! - O2. `intents` names each resource on which this owner is counted exactly once.
-//! - O3. `last` names a lock that this owner has, in a mode that the protocol confirmed. Asked for
-//!   again it is granted without a look at the tag. That misses nothing: what the lock protects is
-//!   changed by nobody else while it is held, and a tag that comes to its bucket from elsewhere, as
-//!   the gap it protects grows over a removed boundary, is durable by then
+//! - O3. `last` names a lock that this owner has, in a mode that the protocol confirmed. A repeated
+//!   request is granted without reading the tag. No tag is missed: no other owner changes what the
+//!   lock protects while it is held, and a tag that is moved to its bucket from elsewhere, as the
+//!   gap it protects grows over a removed boundary, is durable by then
 //!   ([`LockTable::inherit_tag`]).
-//! - O4. `pending` is set exactly while a request of this owner waits in a queue or was granted and
-//!   not picked up yet.
+//! - O4. `pending` is set exactly while a request of this owner waits in a queue, or was granted
+//!   and not picked up yet.
 //!
-//! Everything here is touched by the owner's thread alone; what others must see of a waiting
-//! owner is in its slot (see `registry`).
+//! Only the owner's thread accesses these fields; the state of a waiting owner that others must see
+//! is in its slot (see `registry`).
 
 use std::{
     fmt,
@@ -34,7 +34,7 @@ use crate::{
     victims::Standing,
 };
 
-/// A request that waits, with what is needed to take possession of it or to undo it.
+/// A waiting request, with the data needed to pick it up or to undo it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub(crate) request: Request,
@@ -45,7 +45,7 @@ pub(crate) struct Pending {
 pub(crate) enum Request {
     Range {
         id: LockId,
-        /// What the owner has of it while it waits for more.
+        /// The mode that the owner holds while it waits for a stronger one.
         before: RangeMode,
     },
     Intent {
@@ -54,7 +54,7 @@ pub(crate) enum Request {
         before: Option<IntentMode>,
         wanted: IntentMode,
     },
-    /// An intent lock that stands in the lock table (see `intents::main_table`).
+    /// An intent lock that is stored in the lock table (see `intents::main_table`).
     Queued {
         /// Index of the resource's entry.
         entry: u32,
@@ -63,7 +63,7 @@ pub(crate) enum Request {
     },
 }
 
-/// The locks of one transaction, and after it of the next.
+/// The locks of one transaction at a time.
 ///
 /// Dropping an owner withdraws its request and releases its locks without a commit.
 pub struct LockOwner {
@@ -73,25 +73,25 @@ pub struct LockOwner {
     pub(crate) max_tag: Lsn,
     /// The lock taken last: a row that was read for update is written next (O3).
     pub(crate) last: (LockId, RangeMode),
-    /// In order of acquisition, as far as nothing was given back in between (O1).
+    /// The held locks in order of acquisition, unless some were released in between (O1).
     pub(crate) held: Vec<LockId>,
-    /// The private table of intent locks (O2). Few, so looked through from the front.
+    /// The private table of intent locks (O2). There are few, so it is searched from the front.
     pub(crate) intents: Vec<HeldIntent>,
     pub(crate) pending: Option<Pending>,
-    /// Whether the pending request has looked for a deadlock (polled waits only).
+    /// Whether a deadlock check was made for the pending request (polled waits only).
     pub(crate) looked: bool,
-    /// What this attempt of the transaction has from earlier ones, and its age.
+    /// The priority that this attempt of the transaction inherited from earlier ones, and its age.
     pub(crate) standing: Standing,
-    /// How many transactions its pipeline has completed.
+    /// The number of transactions that its pipeline has completed.
     pub(crate) pipeline: u64,
     /// Slots to wake after a release; empty between calls.
     pub(crate) granted: Vec<u32>,
-    /// The detectors' memory; empty until the first wait.
+    /// The working memory of detectors; empty until the first wait.
     pub(crate) graph: Graph,
     pub(crate) digest: Digest,
-    /// How long the last wait was, until somebody asks.
+    /// The length of the last wait, until it is taken.
     pub(crate) last_wait: Option<Duration>,
-    /// The cycle that this owner died of, until somebody asks.
+    /// The cycle of which this owner was the victim, until it is taken.
     pub(crate) cycle: Vec<CycleMember>,
 }
 
@@ -130,24 +130,24 @@ impl LockOwner {
         owner
     }
 
-    /// By what number [`CycleMember`]s name this owner; its own as long as it lives.
+    /// Returns this owner's id as it appears in [`CycleMember`]; unique while the owner exists.
     pub fn number(&self) -> u32 {
         self.slot
     }
 
-    /// How long the last wait was, granted or not; `None` if there was none since this was last
-    /// asked.
+    /// Takes the length of the last wait, granted or not; returns `None` if there was none since
+    /// the last call.
     pub fn take_wait(&mut self) -> Option<Duration> {
         self.last_wait.take()
     }
 
-    /// The cycle of the deadlock that this owner was the victim of last: itself first, each waiting
-    /// for the next. Empty if there was none since this was last asked.
+    /// Takes the cycle of the last deadlock of which this owner was the victim: itself first, each
+    /// member waiting for the next. Empty if there was none since the last call.
     pub fn take_cycle(&mut self) -> Vec<CycleMember> {
         std::mem::take(&mut self.cycle)
     }
 
-    /// The transaction that the locks taken from now on belong to: the name in
+    /// Sets the transaction to which the locks taken from now on belong: the name in
     /// [`Error::Deadlock`](clearway_base::Error::Deadlock).
     #[inline]
     pub fn set_txn(&mut self, txn: TxnId) {
@@ -157,39 +157,39 @@ impl LockOwner {
         self.begin_age();
     }
 
-    /// Says that no transaction runs with this owner until [`set_txn`](Self::set_txn): it holds
-    /// nothing, and its thread has nothing to do here. Waiters spin only while there are no more
-    /// owners with a transaction than processors.
+    /// Declares that no transaction runs with this owner until [`set_txn`](Self::set_txn): it holds
+    /// nothing, and its thread has no work here. Waiters spin only while there are no more owners
+    /// with a transaction than processors.
     #[inline]
     pub fn rest(&self) {
         self.slot_of_mine().rest(true);
     }
 
-    /// What the transaction should take along if it has to start over. To be asked before
-    /// [`release_all`](LockTable::release_all), which begins the next transaction.
+    /// Returns the priority that the transaction should keep if it has to start over. Must be
+    /// called before [`release_all`](LockTable::release_all), which begins the next transaction.
     pub fn standing(&self) -> Standing {
         self.standing
     }
 
     /// Makes the transaction that begins now another attempt of an earlier one: a victim of
-    /// deadlocks comes first in later ones (V2). After [`set_txn`](Self::set_txn).
+    /// deadlocks has priority in later ones (V2). Must be called after [`set_txn`](Self::set_txn).
     pub fn resume(&mut self, standing: Standing) {
-        // An age that nobody has asked for yet stays to be given.
+        // An age that was not needed yet is assigned later.
         let age = if standing.age == 0 { self.standing.age } else { standing.age };
         self.standing = Standing { age, ..standing };
         self.slot_of_mine().shown.show_age(age);
-        // The wound was for this age, and for the attempt that died of it.
-        self.slot_of_mine().heal();
+        // The wound applied to this age and to the attempt that died of it.
+        self.slot_of_mine().clear_wound();
     }
 
-    /// Says how many transactions the pipeline that this one belongs to has completed, for
-    /// [`VictimPolicy::KillShort`](crate::VictimPolicy::KillShort) and its opposite. Stays until it
-    /// is said again.
+    /// Sets the number of transactions completed by the pipeline that this one belongs to, for
+    /// [`VictimPolicy::KillShort`](crate::VictimPolicy::KillShort) and its opposite. The value
+    /// stays until it is set again.
     pub fn set_pipeline(&mut self, completed: u64) {
         self.pipeline = completed;
     }
 
-    /// A new transaction begins: gives it an age, if ages must be known before anybody waits.
+    /// Begins a new transaction: gives it an age, if ages must be known before any wait.
     #[inline]
     pub(crate) fn begin_age(&mut self) {
         self.standing = Standing::default();
@@ -198,7 +198,7 @@ impl LockOwner {
         }
     }
 
-    /// All locks are released, and the next transaction begins.
+    /// Begins the next transaction after all locks are released.
     #[inline]
     pub(crate) fn begin_turn(&mut self) {
         self.begin_age();
@@ -207,7 +207,7 @@ impl LockOwner {
         }
     }
 
-    /// Gives the transaction an age and shows it.
+    /// Gives the transaction an age and publishes it.
     #[cold]
     fn take_age(&mut self) {
         // Relaxed: the numbers differ, and nothing else is ordered by them.
@@ -215,7 +215,7 @@ impl LockOwner {
         self.slot_of_mine().shown.show_age(self.standing.age);
     }
 
-    /// Shows what detectors must know of a waiting owner; before the wait is published (R6).
+    /// Publishes the priority of a waiting owner for detectors, before the wait is published (R6).
     pub(crate) fn show_standing(&mut self) {
         if self.standing.age == 0 {
             self.take_age();
@@ -227,23 +227,23 @@ impl LockOwner {
         self.table.shared.registry.slot(self.slot)
     }
 
-    /// The highest tag met: a result that depends on what these locks protect may leave the engine
-    /// only once the log is durable up to here.
+    /// Returns the highest tag met: a result that depends on data protected by these locks may
+    /// leave the engine only once the log is durable up to here.
     pub fn max_tag(&self) -> Lsn {
         self.max_tag
     }
 
-    /// Counts `lsn` among the tags met: a pipeline's next transaction inherits by this.
+    /// Adds `lsn` to the tags met: a pipeline's next transaction inherits tags in this way.
     pub fn raise_tag(&mut self, lsn: Lsn) {
         self.max_tag = self.max_tag.max(lsn);
     }
 
-    /// How many range locks are held.
+    /// Returns the number of range locks held.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// The range locks that are held, in no particular order.
+    /// Returns the range locks held, in no particular order.
     pub fn range_locks(&self) -> Vec<(LockId, RangeMode)> {
         let lock = |id: &LockId| {
             let entries = self.table.bucket(*id).entries.lock();
@@ -252,7 +252,7 @@ impl LockOwner {
         self.held.iter().filter_map(lock).collect()
     }
 
-    /// How many intent locks are held.
+    /// Returns the number of intent locks held.
     pub fn held_intents(&self) -> usize {
         self.intents.len()
     }
@@ -263,13 +263,13 @@ impl LockOwner {
         entries.held_by(id, self.slot).covers(mode)
     }
 
-    /// The private table's place for a resource.
+    /// Returns the place of a resource in the private table.
     #[inline]
     pub(crate) fn intent_position(&self, entry: u32) -> Option<usize> {
         self.intents.iter().position(|held| held.entry == entry)
     }
 
-    /// Notes an intent lock, in place of a weaker one on the same resource (O2).
+    /// Records an intent lock, replacing a weaker one on the same resource (O2).
     #[inline]
     pub(crate) fn note_intent(&mut self, place: Option<usize>, held: HeldIntent) {
         match place {
@@ -281,10 +281,10 @@ impl LockOwner {
 
 impl Drop for LockOwner {
     fn drop(&mut self) {
-        // A panic may have come between a grant and its end: nothing stays behind in any queue.
+        // A panic may have occurred after a grant: remove everything from the queues.
         let table = self.table.clone();
         table.release_all(self, None);
-        table.renounce(self);
+        table.drop_inherited(self);
         table.shared.registry.give_back(self.slot);
     }
 }

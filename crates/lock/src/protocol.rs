@@ -1,14 +1,14 @@
-//! Range-lock protocols: which mode is taken where the tree wants one.
+//! Range-lock protocols: the mode that is taken for the mode that the tree wants.
 //!
-//! The tree always asks for the very parts that an operation touches. The default takes just that;
-//! the other two take more, so that what the orthogonal modes are worth can be measured on one
-//! engine. A protocol may only make a mode stronger, never weaker (PR1): then whatever conflicts
-//! still conflicts, and outcomes differ by more waits and deadlocks alone.
+//! The tree always requests exactly the parts that an operation touches. The default protocol takes
+//! these; the other two take more, so that the benefit of the orthogonal modes can be measured on
+//! one engine. A protocol may only make a mode stronger, never weaker (PR1): then all conflicts
+//! remain, and the only differences are more waits and deadlocks.
 //!
 //! Invariants:
 //! - PR1. `taken(m)` and `probed(m)` cover `m`.
-//! - PR2. Both are monotone, and `taken` adds nothing to what it has given: a request that is asked
-//!   for again is covered by what it has got.
+//! - PR2. Both are monotone, and `taken` is idempotent: a repeated request is covered by the mode
+//!   it received.
 //! - PR3. `taken(m)` covers `probed(m)`: after a wait for a denied probe the probe succeeds.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", sections 2.1 and
@@ -26,22 +26,22 @@
 //! an insert. ARIES/KVL as Shore-MT has it knows S and X of a key together with its range.
 //!
 //! Differences: in those designs a lock covers the gap *before* its key; here, under each protocol,
-//! the gap after it. What conflicts is the same but for which of its two neighbours a gap goes
-//! with. ARIES/KVL's next-key locks of instant duration for inserts are the probe as XX; those that
-//! it takes for deletes are left out, since here a delete leaves a ghost.
+//! the gap after it. The conflicts are the same except for the neighbour to which a gap belongs.
+//! ARIES/KVL's next-key locks of instant duration for inserts are the probe as XX; those that it
+//! takes for deletes are left out, since here a delete leaves a ghost.
 //!
 //! Two locks of one owner on one key add up part by part, under each protocol. Under Lomet that can
-//! give XS, which his set lacks; but then every lock on a gap is at least shared on its key, so XS
-//! conflicts with just what XX does.
+//! give XS, which Lomet's set lacks; but then every lock on a gap is at least shared on its key, so
+//! XS conflicts with just what XX does.
 //!
 //! Measured (November 2026, callgrind, `readers-all` of `clearway-lab early_release_reads`): 5,579
-//! instructions for a transaction of four reads, 5,567 without the question which protocol it is:
-//! 3 for each request.
+//! instructions for a transaction of four reads, 5,567 without the test of the protocol: 3 for each
+//! request.
 
 use crate::mode::{Part, RangeMode};
 
-/// How the modes that are wanted become modes that are taken. The choice changes how much waits,
-/// and never what a transaction may see.
+/// The protocol that maps wanted modes to taken modes. The choice changes the number of waits,
+/// never what a transaction may see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RangeProtocol {
     /// Key and gap are locked independently of one another.
@@ -54,7 +54,7 @@ pub enum RangeProtocol {
 }
 
 impl RangeProtocol {
-    /// The mode to take where `wanted` is.
+    /// Returns the mode to take for `wanted`.
     pub const fn taken(self, wanted: RangeMode) -> RangeMode {
         match self {
             RangeProtocol::Orthogonal => wanted,
@@ -68,7 +68,8 @@ impl RangeProtocol {
         }
     }
 
-    /// The mode to ask about where an insert asks, for an instant, whether it could have `wanted`.
+    /// Returns the mode for the probe of an insert, which checks for an instant that it could have
+    /// `wanted`.
     pub const fn probed(self, wanted: RangeMode) -> RangeMode {
         match self {
             RangeProtocol::Orthogonal | RangeProtocol::Lomet => wanted,
@@ -77,7 +78,7 @@ impl RangeProtocol {
     }
 }
 
-/// The stronger of the two parts, for both.
+/// Returns the mode that has the stronger of the two parts as both parts.
 const fn together(wanted: RangeMode) -> RangeMode {
     if wanted.is_exclusive() {
         RangeMode::XX

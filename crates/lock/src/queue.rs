@@ -1,38 +1,39 @@
-//! The grant rules of range locks: who is granted at once, who waits, for whom, and who comes next.
+//! The grant rules of range locks: which request is granted at once, which waits, for which owners,
+//! and which is granted next.
 //!
 //! Invariants:
 //! - Q1. The granted modes of different owners on one identity are pairwise compatible.
 //! - Q2. A *conversion* (an owner that holds something and wants more) waits exactly for the owners
-//!   whose granted mode conflicts with what it wants. It waits for no other waiter, so nobody waits
-//!   for somebody who waits for him because of the queue alone.
-//! - Q3. A *newcomer* (an owner that holds nothing here) waits exactly for those whose granted mode
-//!   conflicts with what it wants, for conversions that want something that conflicts, and for
-//!   newcomers ahead of it that want something that conflicts. A compatible newcomer passes.
-//!   Conversions are granted in the order in which they were asked for, and before newcomers.
-//! - Q4. No request stays in the queue that Q2 and Q3 would let through: every change that can
-//!   make a waiter grantable is followed by `grant_waiters` in the same latch hold.
+//!   whose granted mode conflicts with what it wants. It waits for no other waiter, so no two
+//!   owners wait for each other because of queue order alone.
+//! - Q3. A *newcomer* (an owner that holds nothing here) waits exactly for owners whose granted
+//!   mode conflicts with what it wants, for conversions that want a conflicting mode, and for
+//!   newcomers ahead of it that want a conflicting mode. A compatible newcomer passes. Conversions
+//!   are granted in the order of their requests, and before newcomers.
+//! - Q4. No request waits that Q2 and Q3 would grant: every change that can make a waiter grantable
+//!   is followed by `grant_waiters` in the same latch hold.
 //!
 //! Examples, with the requests of one identity in order (`has`, or `has→wants`):
 //!
-//! | queue | asks | answer | by |
+//! | queue | request | result | reason |
 //! | --- | --- | --- | --- |
 //! | SN | SN | granted | compatible with all |
 //! | SN, –→XN | SN | waits | a newcomer ahead wants the key (Q3) |
-//! | SN, –→XN | NX | granted | nobody has or wants the gap: it passes |
+//! | SN, –→XN | NX | granted | no owner has or wants the gap: it passes |
 //! | SN, SN→XN | SN | waits | a conversion wants the key (Q3) |
 //! | SS, –→XX | the holder of SS: XX | granted | conversions wait for no waiter (Q2) |
 //! | SN, SN→XN | the other holder: XN | waits | both wait for each other: a deadlock (Q2) |
 //!
-//! Nobody starves: whoever passes a waiting newcomer is compatible with what it wants, and an owner
-//! that holds something converts at most four times.
+//! No owner starves: an owner that passes a waiting newcomer is compatible with what it wants, and
+//! a holder converts at most four times.
 //!
-//! Everything here belongs to whoever holds the bucket's spin latch.
+//! All state is protected by the bucket's spin latch.
 //!
-//! Algorithm: "Efficient Locking for Databases", algorithm 5: a request is compared with what those
-//! ahead *want* and with what those behind *have*. Difference: Shore-MT also makes the first waiter
-//! ahead a dependency whatever its mode; then a reader behind a conversion S → X of another key
-//! part would wait for nothing. Here modes decide alone, in the grant rule and in the wait-for
-//! edges, which come from the same conditions.
+//! Algorithm: "Efficient Locking for Databases", algorithm 5: a request is compared with what the
+//! requests ahead *want* and with what those behind *have*. Difference: Shore-MT also makes the
+//! first waiter ahead a dependency regardless of its mode; then a reader behind a conversion S → X
+//! of another key part would wait for nothing. Here only modes decide, both in the grant rule and
+//! in the wait-for edges, which are derived from the same conditions.
 
 use clearway_base::zoo::{self, Bug};
 
@@ -42,7 +43,7 @@ use crate::{
     mode::RangeMode,
 };
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// Granted, and this owner had no entry before.
@@ -51,34 +52,34 @@ pub(crate) enum Verdict {
     Held,
     /// Not granted. Queued if the caller asked for that.
     Denied {
-        /// What the owner has here now.
+        /// The mode that the owner has here now.
         granted: RangeMode,
     },
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Granted or denied now; the protocol asks for exactly this lock, so it is kept.
+    /// Granted or denied at once; the protocol requests exactly this lock, so it is kept.
     Keep,
-    /// Queued if it must wait. What it adds may be given back alone.
+    /// Queued if it must wait. What it adds may be released separately.
     Wait,
-    /// Granted or denied now, and what it adds may be given back alone.
+    /// Granted or denied at once, and what it adds may be released separately.
     Try,
 }
 
-/// What becomes of those who wait when a queue changes.
+/// The actions on waiters when a queue changes.
 pub(crate) trait Handover {
-    /// This owner has what it waits for.
+    /// Grants this owner what it waits for.
     fn grant(&mut self, owner: u32);
 
-    /// Whether those who go on waiting are to be told that the queue has changed.
-    fn tells_the_others(&self) -> bool {
+    /// Whether owners that continue to wait must be notified that the queue has changed.
+    fn notifies_others(&self) -> bool {
         false
     }
 
-    /// This owner goes on waiting.
-    fn tell(&mut self, _owner: u32) {}
+    /// Notifies this owner, which continues to wait.
+    fn notify(&mut self, _owner: u32) {}
 }
 
 impl<F: FnMut(u32)> Handover for F {
@@ -88,7 +89,7 @@ impl<F: FnMut(u32)> Handover for F {
 }
 
 impl Entries {
-    /// Asks for `mode`, by Q2 and Q3.
+    /// Requests `mode` under Q2 and Q3.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -98,7 +99,8 @@ impl Entries {
         purpose: Purpose,
     ) -> Verdict {
         let kept = if purpose == Purpose::Keep { mode } else { RangeMode::NN };
-        // One pass: my own entry, what the other holders have, and what they have or convert to.
+        // One pass: this owner's entry, the modes that the other holders have, and the modes that
+        // they have or convert to.
         let (mut mine, mut held, mut asked) = (None, RangeMode::NN, RangeMode::NN);
         let mut newcomers = None;
         self.survey(id, |at, entry| {
@@ -115,7 +117,7 @@ impl Entries {
         match mine {
             None => {
                 let entry = Entry { id, owner, granted: mode, wanted: mode, kept };
-                // First among the holders (E2), so before whoever waits.
+                // First among the holders (E2), so before all waiters.
                 match newcomers {
                     None if asked.compatible(mode) => self.push(entry),
                     Some(at) if asked.compatible(mode) && self.admits(id, owner, mode) => {
@@ -132,7 +134,7 @@ impl Entries {
             Some(at) => {
                 let granted = self.get(at).granted;
                 debug_assert!(!self.get(at).is_waiting(), "an owner waits for one lock at a time");
-                // What it has stays granted while it waits for more.
+                // The mode it has stays granted while it waits for a stronger one.
                 let wanted = granted.supremum(mode);
                 let is_free = held.compatible(wanted)
                     && (!zoo::has(Bug::WaitsForWaiters) || self.admits(id, owner, wanted));
@@ -145,7 +147,7 @@ impl Entries {
                     return Verdict::Held;
                 }
                 if purpose == Purpose::Wait {
-                    // Behind the conversions that were asked for earlier (E2).
+                    // After the conversions that were requested earlier (E2).
                     let entry = Entry { wanted, ..self.remove(at) };
                     match newcomers {
                         Some(first) => self.insert(first - 1, entry),
@@ -157,7 +159,7 @@ impl Entries {
         }
     }
 
-    /// Whether `mode` is compatible with everything that others hold or want here.
+    /// Whether `mode` is compatible with everything that other owners hold or want here.
     #[inline]
     pub(crate) fn admits(&self, id: LockId, owner: u32, mode: RangeMode) -> bool {
         let mut admitted = true;
@@ -168,8 +170,8 @@ impl Entries {
         admitted
     }
 
-    /// Lowers what the owner of the entry at `at` has to `mode`, withdraws what it waits for, and
-    /// removes the entry if nothing is left. Then grants those who can be (Q4).
+    /// Lowers what the owner of the entry at `at` has to `mode`, withdraws its waiting request, and
+    /// removes the entry if nothing is left. Then grants waiters that have become grantable (Q4).
     // Always: a call costs a release of every lock 20 instructions.
     #[inline(always)]
     pub(crate) fn lower(&mut self, at: usize, mode: RangeMode, handover: impl Handover) {
@@ -188,19 +190,19 @@ impl Entries {
         }
     }
 
-    /// Grants whom it can, and tells the others if they want to know.
+    /// Grants all grantable waiters, and notifies the others if `handover` requires it.
     #[cold]
     fn pass_on(&mut self, id: LockId, mut handover: impl Handover) {
         self.grant_waiters(id, |owner| handover.grant(owner));
-        if handover.tells_the_others() {
-            self.of(id).filter(|entry| entry.is_waiting()).for_each(|e| handover.tell(e.owner));
+        if handover.notifies_others() {
+            self.of(id).filter(|entry| entry.is_waiting()).for_each(|e| handover.notify(e.owner));
         }
     }
 
     /// Grants every waiter that Q2 and Q3 let through: conversions first, then newcomers in order.
-    /// Stops at the first point behind which nobody can pass (E6): on a hot row, at once.
+    /// Stops at the first point after which no request can be granted (E6): on a hot row, at once.
     fn grant_waiters(&mut self, id: LockId, mut granted: impl FnMut(u32)) {
-        // What the holders have, by count, because a conversion must leave out its own part of it.
+        // The modes of the holders, by count, because a conversion must leave out its own share.
         let mut census = Census::default();
         self.holders(id).for_each(|entry| census.count(entry.granted));
         let mut asked = RangeMode::NN;
@@ -212,7 +214,7 @@ impl Entries {
                     break;
                 }
                 if entry.is_waiting() {
-                    // Q2: what the others have, without its own part.
+                    // Q2: the modes of the others, without its own share.
                     census.discount(entry.granted);
                     let grant = census.supremum().compatible(entry.wanted);
                     census.count(if grant { entry.wanted } else { entry.granted });
@@ -225,7 +227,8 @@ impl Entries {
             }
             next += 1;
         }
-        // Q3: `asked` is what all holders have and convert to. `next` is the first newcomer.
+        // Q3: `asked` is the supremum of what all holders have and convert to. `next` is the first
+        // newcomer.
         let mut end_of_holders = next;
         while next < self.len() && self.waiting() != 0 && asked.compatible(self.floor()) {
             let entry = *self.get(next);
@@ -235,7 +238,7 @@ impl Entries {
                     if next == end_of_holders {
                         self.update(next, |entry| *entry = now);
                     } else {
-                        // It passes newcomers that go on waiting (E2).
+                        // It passes newcomers that continue to wait (E2).
                         self.remove(next);
                         self.insert(end_of_holders, now);
                     }
@@ -250,12 +253,12 @@ impl Entries {
         }
     }
 
-    /// The holders that a waiting owner waits for, directly or through newcomers of this very
-    /// queue, appended to `out`. False if the owner does not wait here.
+    /// Appends to `out` the holders that a waiting owner waits for, directly or through newcomers
+    /// of this queue. Returns false if the owner does not wait here.
     ///
-    /// Newcomers on the way are left out: they hold nothing here and wait nowhere else, so whom
-    /// *they* wait for says it all. One pass over the queue, because "conflicts with one of these
-    /// modes" is "conflicts with their supremum".
+    /// Newcomers on the way are left out: they hold nothing here and wait nowhere else, so the
+    /// owners that *they* wait for suffice. One pass over the queue, because "conflicts with one of
+    /// these modes" is "conflicts with their supremum".
     pub(crate) fn blockers(&self, id: LockId, owner: u32, out: &mut Vec<u32>) -> bool {
         let Some(at) = self.position_from_back(id, owner) else { return false };
         let waiter = *self.get(at);
@@ -300,7 +303,7 @@ impl Entries {
     }
 }
 
-/// How many owners have each bit of a mode, so that one owner's share can be left out.
+/// A count of the owners that have each bit of a mode, so that one owner's share can be left out.
 #[derive(Default)]
 struct Census {
     bits: [u32; 4],

@@ -1,20 +1,20 @@
-//! The slots of lock owners: what others must be able to see of a waiting transaction.
+//! The slots of lock owners: the state of a waiting transaction that other threads must see.
 //!
 //! Invariants:
 //! - R1. A slot belongs to at most one [`LockOwner`](crate::LockOwner) at a time. Slots are never
 //!   freed, and their wait numbers never restart, so a stale slot number leads to a needless
 //!   wake-up or a failed validation and never to a wrong grant.
 //! - R2. `state` changes from idle to waiting by the slot's owner, under the latch of what it waits
-//!   for (a bucket or a resource) and *after* its request stands in the queue; from waiting to
-//!   granted by whoever grants, under the same latch; and from either to idle by the owner (from
-//!   waiting only under that latch, with the request taken out).
+//!   for (a bucket or a resource) and *after* its request is in the queue; from waiting to granted
+//!   by the granting thread, under the same latch; and from either to idle by the owner (from
+//!   waiting only under that latch, with the request removed).
 //! - R3. While an owner waits, it neither acquires nor releases anything else.
 //! - R4. Before it publishes a wait, the owner publishes the intent locks it holds in `intents`.
 //! - R5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
-//! - R6. What a waiting owner shows of its standing, and its empty digest, are there before its
-//!   wait. Nobody attends a wait (`attended`) before its thread blocks in it.
-//! - R7. `rests` is written by the slot's owner alone, and is but a hint: an owner that never says
-//!   that it rests counts as one with a transaction.
+//! - R6. A waiting owner publishes its priority, and its empty digest, before its wait. A wait is
+//!   marked as blocking (`attended`) only once its thread blocks in it.
+//! - R7. `rests` is written only by the slot's owner, and is only a hint: an owner that never
+//!   reports that it rests counts as one with a transaction.
 //!
 //! ```text
 //!            publish_wait                 grant
@@ -25,8 +25,8 @@
 //!
 //! Orderings: `publish_wait` stores and detectors load with `SeqCst`; the proof that no cycle is
 //! missed (see `deadlock`) needs one total order of these. A grant is stored with `Release` and
-//! pairs with the `Acquire` in `is_granted`: what the granter wrote before, the raised tag above
-//! all, is seen by the one who is granted.
+//! pairs with the `Acquire` in `is_granted`: the granted owner sees what the granting thread wrote
+//! before, in particular the raised tag.
 
 use std::{sync::OnceLock, task::Waker, time::Duration};
 
@@ -45,12 +45,12 @@ const CHUNK_SLOTS: usize = 256;
 #[cfg(any(loom, shuttle))]
 const CHUNK_SLOTS: usize = 4;
 const CHUNKS: usize = 256;
-/// So many slots are looked at to see who has a transaction: some microseconds if all are in other
-/// processors' caches, as long as a sleep takes.
-const CROWD_LOOKED_AT: u32 = 128;
+/// Upper bound on the slots scanned by `is_oversubscribed`: reading 128 remote cache lines takes a
+/// few microseconds, about the cost of one sleep.
+const SCANNED_MAX: u32 = 128;
 const OWNERS_MAX: u32 = (CHUNK_SLOTS * CHUNKS - 1) as u32;
 
-/// What an owner waits for.
+/// The target of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     Range(LockId),
@@ -82,20 +82,21 @@ pub(crate) struct Slot {
     target: AtomicU64,
     waker: SpinLatch<Option<Waker>>,
     intents: SpinLatch<Vec<HeldIntent>>,
-    /// Whether a thread blocks in the wait and looks again by itself (R6).
+    /// Whether a thread blocks in the wait and repeats its deadlock check by itself (R6).
     attended: AtomicBool,
-    /// The wait, as its state, whose owner another one has named as a cycle's victim; 0 is none.
-    doom: AtomicU64,
-    /// The age of the transaction that is to die when it waits; 0 is none.
+    /// The state of the wait in which another owner has marked this one as a cycle's victim; 0 for
+    /// none.
+    victim_wait: AtomicU64,
+    /// The age of the wounded transaction, which must die when it waits; 0 for none.
     wound: AtomicU64,
-    /// Whether no transaction runs in it now, as far as its owner has said (R7).
+    /// Whether the owner has reported that no transaction runs in this slot (R7).
     rests: AtomicBool,
     pub(crate) shown: Shown,
     pub(crate) digest: Published,
     pub(crate) counters: Counters,
 }
 
-/// What a slot's owner counts; touched only when it has to wait, summed when somebody asks.
+/// The counters of a slot's owner; written only when it has to wait, and summed on request.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) waits: AtomicU64,
@@ -113,14 +114,14 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Adds to a counter. Relaxed: a sum for people, ordered with nothing.
+    /// Adds to a counter. Relaxed: a statistic, not ordered with other memory.
     pub(crate) fn add(counter: &AtomicU64, n: u64) {
         counter.fetch_add(n, Ordering::Relaxed);
     }
 }
 
 impl Slot {
-    /// Announces a wait. The caller holds the latch of `target` and has queued its request (R2).
+    /// Publishes a wait. The caller holds the latch of `target` and has queued its request (R2).
     pub(crate) fn publish_wait(&self, target: Target) {
         let (phase, id) = match target {
             Target::Range(id) => (ON_RANGE, id.0),
@@ -137,13 +138,13 @@ impl Slot {
         self.state.store(number | phase, Ordering::SeqCst);
     }
 
-    /// Tells the owner that it has what it waits for. The caller holds the target's latch (R2).
+    /// Grants the owner what it waits for. The caller holds the target's latch (R2).
     pub(crate) fn grant(&self) {
-        // Relaxed load: nobody else changes a waiting slot while the caller holds the latch.
+        // Relaxed load: no other thread changes a waiting slot while the caller holds the latch.
         let state = self.state.load(Ordering::Relaxed);
         invariant(
             WaitState(state).is_waiting(),
-            "lock wait R2: who is granted a lock waits for it",
+            "lock wait R2: an owner that is granted a lock waits for it",
         );
         // Release pairs with the Acquire in `is_granted`.
         self.state.store(state | GRANTED, Ordering::Release);
@@ -156,9 +157,10 @@ impl Slot {
         self.state.load(Ordering::Acquire) & PHASE == GRANTED
     }
 
-    /// Back to idle: by the owner, once granted, or under the target's latch (R2).
+    /// Returns the slot to idle. Called by the owner, once granted, or under the target's latch
+    /// (R2).
     pub(crate) fn end_wait(&self) {
-        // Relaxed: an idle slot says nothing to anybody; detectors skip it.
+        // Relaxed: an idle slot carries no information; detectors skip it.
         let state = self.state.load(Ordering::Relaxed);
         invariant(state & PHASE != IDLE, "lock wait R2: a wait ends once");
         self.state.store(state & !PHASE | IDLE, Ordering::Relaxed);
@@ -169,9 +171,9 @@ impl Slot {
         WaitState(self.state.load(Ordering::SeqCst))
     }
 
-    /// What the owner waits for in the given state.
+    /// Returns the target of the owner's wait in the given state.
     ///
-    /// If the owner has moved on since, the answer may be that of a later wait; the detector's
+    /// If the owner has moved on since, the result may belong to a later wait; the detector's
     /// validation then finds another state.
     pub(crate) fn target(&self, state: WaitState) -> Option<Target> {
         // Relaxed: the load of `state` came before and was SeqCst.
@@ -183,73 +185,75 @@ impl Slot {
         }
     }
 
-    /// The owner's thread blocks in this wait, and will look again as its method asks.
+    /// Marks the wait as blocking: the owner's thread will repeat its deadlock check as its method
+    /// requires.
     pub(crate) fn attend(&self) {
-        // Relaxed: who sees it late looks through this waiter, which is as right.
+        // Relaxed: a detector that sees it late walks through this waiter, which is also correct.
         self.attended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the owner waits and looks again by itself.
+    /// Whether the owner waits and repeats its deadlock check by itself.
     pub(crate) fn is_attended(&self) -> bool {
         // Relaxed: the load of `state` before it is SeqCst, so a polled wait that is published is
         // not taken for an attended one that came earlier in the same slot.
         self.state().is_waiting() && self.attended.load(Ordering::Relaxed)
     }
 
-    /// Says whether the owner is between two transactions (R7).
+    /// Records whether the owner is between two transactions (R7).
     #[inline]
     pub(crate) fn rest(&self, rests: bool) {
         // Relaxed, as is the load: a hint.
         self.rests.store(rests, Ordering::Relaxed);
     }
 
-    /// Names the owner as the victim of a cycle that it is in with this very wait. Under the
+    /// Marks the owner as the victim of a cycle that contains this wait. Called under the
     /// detector's mutex.
-    pub(crate) fn doom(&self, wait: WaitState) {
-        // SeqCst, like the load: the owner leaves its waker and looks, the namer names and takes
-        // the waker (the latch of the waker orders the two).
-        self.doom.store(wait.0, Ordering::SeqCst);
+    pub(crate) fn mark_victim(&self, wait: WaitState) {
+        // SeqCst, like the load: the owner stores its waker and then checks, the marking thread
+        // marks and then takes the waker (the latch of the waker orders the two).
+        self.victim_wait.store(wait.0, Ordering::SeqCst);
     }
 
-    /// Whether the owner was named in the wait that it is in now.
-    pub(crate) fn is_doomed(&self) -> bool {
-        self.doom.load(Ordering::SeqCst) == self.state().0 && self.state().is_waiting()
+    /// Whether the owner is marked as a victim in its present wait.
+    pub(crate) fn is_marked_victim(&self) -> bool {
+        self.victim_wait.load(Ordering::SeqCst) == self.state().0 && self.state().is_waiting()
     }
 
-    /// Takes the name off. By the owner, under the detector's mutex.
-    pub(crate) fn spare(&self) {
-        self.doom.store(0, Ordering::SeqCst);
+    /// Clears the victim mark. Called by the owner, under the detector's mutex.
+    pub(crate) fn unmark_victim(&self) {
+        self.victim_wait.store(0, Ordering::SeqCst);
     }
 
-    /// Marks the transaction of this age: it dies when it waits.
+    /// Wounds the transaction of this age: it dies when it waits.
     pub(crate) fn wound(&self, age: u64) {
         self.wound.store(age, Ordering::SeqCst);
     }
 
-    /// Takes the mark off.
-    pub(crate) fn heal(&self) {
+    /// Clears the wound.
+    pub(crate) fn clear_wound(&self) {
         self.wound.store(0, Ordering::SeqCst);
     }
 
-    /// Whether the owner's transaction is to die. For the owner itself.
+    /// Whether the owner's transaction is wounded. For the owner itself.
     pub(crate) fn is_wounded(&self) -> bool {
         let age = self.shown.age();
         age != 0 && self.wound.load(Ordering::SeqCst) == age
     }
 
-    /// Leaves the waker to be used at the grant, and *then* looks for the grant. True if it is
-    /// there.
+    /// Stores the waker for the grant, and *then* checks for the grant. Returns true if the lock is
+    /// granted.
     ///
-    /// A granter stores the grant and then takes the waker. The latch around the waker orders the
-    /// two: whichever comes second sees what the first has done.
+    /// The granting thread stores the grant and then takes the waker. The latch around the waker
+    /// orders the two: the second one sees what the first has done.
     pub(crate) fn is_granted_or_wakes(&self, waker: &Waker) -> bool {
         if zoo::has(Bug::LookedTooEarly) && self.is_granted() {
             return true;
         }
         let is_there = self.waker.lock().as_ref().is_some_and(|old| old.will_wake(waker));
         if !is_there {
-            // Cloned and dropped outside of the latch: both are a user's code. Nobody else leaves
-            // a waker meanwhile; a granter may take the old one, and then the grant is there.
+            // Clone and drop outside of the latch, since both run user code. No other thread stores
+            // a waker meanwhile; if a granting thread takes the old one, the grant is already
+            // stored.
             let waker = waker.clone();
             let old = self.waker.lock().replace(waker);
             drop(old);
@@ -280,7 +284,7 @@ type Chunk = Box<[CachePadded<Slot>]>;
 pub(crate) struct Registry {
     chunks: Box<[OnceLock<Chunk>]>,
     free: Mutex<Vec<u32>>,
-    /// Slots ever given out: every slot number in use is below.
+    /// Number of slots ever allocated: every slot number in use is below it.
     count: AtomicU32,
 }
 
@@ -293,7 +297,7 @@ impl Registry {
         }
     }
 
-    /// Gives out a slot (R1).
+    /// Allocates a slot (R1).
     pub(crate) fn claim(&self) -> u32 {
         let mut free = self.free.lock();
         if let Some(slot) = free.pop() {
@@ -309,7 +313,7 @@ impl Registry {
         slot
     }
 
-    /// Takes a slot back (R1).
+    /// Frees a slot (R1).
     pub(crate) fn give_back(&self, slot: u32) {
         let is_idle = self.slot(slot).state.load(Ordering::Relaxed) & PHASE == IDLE;
         invariant(is_idle, "lock wait R1: an owner that goes waits for nothing");
@@ -317,17 +321,17 @@ impl Registry {
         self.free.lock().push(slot);
     }
 
-    /// Whether more than `most` owners have a transaction, about. Where there are more slots than
-    /// it is worth to look at, they have.
-    pub(crate) fn is_crowded(&self, most: u32) -> bool {
-        // Relaxed throughout: a rough answer.
+    /// Whether roughly more than `most` owners have a transaction. Returns true if there are too
+    /// many slots to scan.
+    pub(crate) fn is_oversubscribed(&self, most: u32) -> bool {
+        // Relaxed throughout: an approximate result.
         let slots = self.count.load(Ordering::Relaxed);
         let runs = |slot: &u32| !self.slot(*slot).rests.load(Ordering::Relaxed);
         slots > most
-            && (slots > CROWD_LOOKED_AT || (0..slots).filter(runs).nth(most as usize).is_some())
+            && (slots > SCANNED_MAX || (0..slots).filter(runs).nth(most as usize).is_some())
     }
 
-    /// How many slots exist; they are numbered from 0.
+    /// Returns the number of slots; they are numbered from 0.
     pub(crate) fn len(&self) -> u32 {
         // SeqCst, like the store in `claim`: a detector that runs over all slots must not miss one
         // whose owner published a wait before the detector published its own.
@@ -340,7 +344,7 @@ impl Registry {
         &chunk.expect("slots in use exist (R1)")[slot as usize % CHUNK_SLOTS]
     }
 
-    /// Wakes the owners of these slots and empties the list. No latch is held by the caller.
+    /// Wakes the owners of these slots and empties the list. The caller holds no latch.
     pub(crate) fn wake(&self, granted: &mut Vec<u32>) {
         for slot in granted.drain(..) {
             // Comes after the grant: see `is_granted_or_wakes`.
@@ -351,37 +355,37 @@ impl Registry {
     }
 }
 
-/// Counts since the table was made.
+/// Counters since the table was created.
 ///
-/// None of them is touched by a lock that is granted at once.
+/// A lock that is granted at once updates none of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LockStats {
     /// Waits for range locks.
     pub waits: u64,
     /// Waits for intent locks.
     pub intent_waits: u64,
-    /// Owners that wait for a lock of either kind now.
+    /// Owners that currently wait for a lock of either kind.
     pub waiting: u64,
     /// Time spent in both kinds of waits, in microseconds.
     pub wait_us: u64,
-    /// How often a blocking waiter put its thread to sleep.
+    /// Number of times that a blocking waiter put its thread to sleep.
     pub parks: u64,
-    /// How often a sleeping waiter woke up for nothing.
+    /// Number of spurious wake-ups of sleeping waiters.
     pub spurious_wakeups: u64,
-    /// Waits given up at their time limit.
+    /// Waits that ended at their time limit.
     pub timeouts: u64,
     /// Searches for a cycle.
     pub searches: u64,
-    /// Waiters that died: of a deadlock, or of what their method took for one.
+    /// Waiters that were rolled back: because of a deadlock, or of a suspected one.
     pub deadlocks: u64,
-    /// Suspected cycles that were not there when the detector looked a second time; nobody died.
+    /// Suspected cycles that the detector's second check refuted; no waiter was rolled back.
     pub false_alarms: u64,
     /// Those of `deadlocks` that were in no cycle when they died, by the checker that walks the
     /// exact graph. Always zero for methods that confirm.
     pub false_deaths: u64,
-    /// Cycles whose victim was another owner than the one that found them.
+    /// Cycles whose victim was not the owner that found them.
     pub named: u64,
-    /// Looks of waiters that spread digests.
+    /// Deadlock checks of waiters that spread digests.
     pub looks: u64,
 }
 
@@ -392,7 +396,7 @@ impl LockStats {
         for slot in 0..registry.len() {
             let counters = &registry.slot(slot).counters;
             stats.waiting += u64::from(registry.slot(slot).state().is_waiting());
-            // Relaxed: a snapshot for people.
+            // Relaxed: a snapshot for statistics.
             let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
             stats.waits += read(&counters.waits);
             stats.intent_waits += read(&counters.intent_waits);
@@ -515,15 +519,15 @@ mod tests {
     fn a_crowd_is_of_those_that_have_a_transaction() {
         let registry = Registry::new();
         let slots: Vec<u32> = (0..6).map(|_| registry.claim()).collect();
-        assert!(registry.is_crowded(5) && !registry.is_crowded(6));
+        assert!(registry.is_oversubscribed(5) && !registry.is_oversubscribed(6));
         slots[..4].iter().for_each(|&slot| registry.slot(slot).rest(true));
-        assert!(registry.is_crowded(1) && !registry.is_crowded(2));
+        assert!(registry.is_oversubscribed(1) && !registry.is_oversubscribed(2));
         registry.slot(slots[3]).rest(false);
-        assert!(registry.is_crowded(2) && !registry.is_crowded(3));
+        assert!(registry.is_oversubscribed(2) && !registry.is_oversubscribed(3));
         slots[3..].iter().for_each(|&slot| registry.give_back(slot));
-        assert!(!registry.is_crowded(0), "those that are given back have none");
+        assert!(!registry.is_oversubscribed(0), "those that are given back have none");
         registry.claim();
-        assert!(registry.is_crowded(0), "and it counts who is given one of them");
+        assert!(registry.is_oversubscribed(0), "and it counts who is given one of them");
     }
 
     #[test]

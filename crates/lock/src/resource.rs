@@ -2,26 +2,26 @@
 //!
 //! Invariants:
 //! - L1. `granted[m]` is the number of owners whose private table has mode `m` on this resource,
-//!   plus those who were handed it and have not woken up yet.
+//!   plus the owners that were granted it and have not woken up yet.
 //! - L2. Modes counted for different owners are pairwise compatible.
 //! - L3. An owner that already holds a mode (an upgrade) waits only for other owners' counts: its
-//!   own never stands in its way. An owner that holds none waits for the counts, for upgrades that
+//!   own never blocks it. An owner that holds none waits for the counts, for upgrades that
 //!   conflict, and for requests ahead that conflict. So a stream of intents cannot starve a waiting
 //!   absolute locker, and a stream of absolute lockers cannot starve an intent.
-//! - L4. Whoever stops waiting takes its request with it, and those it blocked are granted in the
-//!   same latch hold.
-//! - L5. Tags only rise, and rise before the count falls (same latch hold).
+//! - L4. An owner that stops waiting removes its request, and the waiters it blocked are granted in
+//!   the same latch hold.
+//! - L5. Tags never decrease, and are raised before the count falls (same latch hold).
 //!
 //! The counters and the waiting list belong to the holder of the spin latch; the tags are written
 //! under it and may be read without.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 3.2, algorithms 3 and 4, and the two tags
 //! of section 5.3. Differences: the paper wakes all waiters by a broadcast and lets them race,
-//! keeps counts of waiters, and breaks deadlocks by time-outs of its own. Here the few who have to
-//! wait stand in a list in order of arrival and are handed the lock by whoever lets them pass; a
-//! waiter that gives up leaves no count behind; an upgrade does not count against itself; and
-//! waits are edges of the deadlock detector's graph. With nobody waiting, the fast path is the
-//! paper's: latch, compare, count, unlatch.
+//! keeps counts of waiters, and breaks deadlocks by time-outs of its own. Here the few waiters are
+//! in a list in order of arrival and are granted the lock by the releasing thread; a waiter that
+//! gives up leaves no count behind; an upgrade does not count against itself; and waits are edges
+//! of the deadlock detector's graph. Without waiters, the fast path is the paper's: latch, compare,
+//! count, unlatch.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -45,14 +45,15 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Resource {
     pub(crate) locks: SpinLatch<IntentLocks>,
-    /// Highest commit LSN of an owner that wrote it all.
+    /// Highest commit LSN of an owner that held X.
     self_tag: AtomicU64,
     /// Highest commit LSN of an owner that wrote parts.
     descendant_tag: AtomicU64,
 }
 
 impl Resource {
-    /// The tag that a new holder of `mode` meets: parts concern only those who read it all.
+    /// Returns the tag that a new holder of `mode` meets: the descendant tag concerns only readers
+    /// of the whole resource.
     pub(crate) fn tag_for(&self, mode: IntentMode) -> Lsn {
         // Relaxed: the caller was granted its lock after the tags rose (L5), under the latch or by
         // a grant, whose Acquire orders these loads.
@@ -64,7 +65,8 @@ impl Resource {
         }
     }
 
-    /// Raises the tags for an owner that commits at `commit` and held `mode`. Under the latch.
+    /// Raises the tags for an owner that commits at `commit` and held `mode`. Called under the
+    /// latch.
     pub(crate) fn raise_tags(&self, mode: IntentMode, commit: Lsn) {
         // Relaxed: published by the latch or by a grant that follows (L5).
         if mode == IntentMode::X {
@@ -76,16 +78,16 @@ impl Resource {
     }
 }
 
-/// A request that waits.
+/// A waiting request.
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     owner: u32,
-    /// What it holds: an upgrade.
+    /// The mode that it holds, if it is an upgrade.
     held: Option<IntentMode>,
     wanted: IntentMode,
 }
 
-/// See the module.
+/// The intent locks of a resource; see the module.
 #[derive(Default)]
 pub(crate) struct IntentLocks {
     granted: [u32; 5],
@@ -95,7 +97,7 @@ pub(crate) struct IntentLocks {
 }
 
 impl IntentLocks {
-    /// The modes that others than a holder of `held` have.
+    /// Returns the modes held by owners other than a holder of `held`.
     #[inline]
     fn others(&self, held: Option<IntentMode>) -> ModeSet {
         match held {
@@ -119,7 +121,7 @@ impl IntentLocks {
         }
     }
 
-    /// Asks for `wanted` in place of `held` (L3). If denied, the request waits if `queue` says so.
+    /// Requests `wanted` in place of `held` (L3). If denied, the request waits if `queue` is set.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -140,7 +142,7 @@ impl IntentLocks {
         free
     }
 
-    /// Gives up what an owner holds, or lowers it to `to`; grants whom that lets pass.
+    /// Releases what an owner holds, or lowers it to `to`, and grants waiters that this unblocks.
     #[inline]
     pub(crate) fn lower(
         &mut self,
@@ -167,16 +169,16 @@ impl IntentLocks {
         self.pass_on(handover);
     }
 
-    /// Grants whom it can, and tells the others if they want to know.
+    /// Grants all grantable waiters, and notifies the others if `handover` requires it.
     #[cold]
     fn pass_on(&mut self, mut handover: impl Handover) {
         self.grant_waiters(|owner| handover.grant(owner));
-        if handover.tells_the_others() {
-            self.waiters.iter().for_each(|waiter| handover.tell(waiter.owner));
+        if handover.notifies_others() {
+            self.waiters.iter().for_each(|waiter| handover.notify(waiter.owner));
         }
     }
 
-    /// Grants every waiter that L3 lets through: upgrades first, then the others in order.
+    /// Grants every waiter that L3 permits: upgrades first, then the others in order.
     fn grant_waiters(&mut self, mut granted: impl FnMut(u32)) {
         let mut waiters = std::mem::take(&mut self.waiters);
         let mut asked = ModeSet::default();
@@ -201,11 +203,12 @@ impl IntentLocks {
         self.waiters = waiters;
     }
 
-    /// Whom a waiting owner waits for: appends waiting upgrades to `out` and returns the modes that
-    /// block it when *held* by another. `None` if the owner does not wait here.
+    /// Finds the owners that a waiting owner waits for: appends waiting upgrades to `out` and
+    /// returns the modes that block it when *held* by another. Returns `None` if the owner does not
+    /// wait here.
     ///
-    /// Like [`Entries::blockers`](crate::entries::Entries::blockers): newcomers on the way are
-    /// passed through and not named.
+    /// Like [`Entries::blockers`](crate::entries::Entries::blockers): newcomers in between are
+    /// passed through and not listed.
     pub(crate) fn blockers(&self, owner: u32, out: &mut Vec<u32>) -> Option<ModeSet> {
         let at = self.waiters.iter().position(|waiter| waiter.owner == owner)?;
         let mut needed = self.waiters[at].wanted.conflicts();
@@ -228,7 +231,7 @@ impl IntentLocks {
         waiter.map(|waiter| waiter.wanted)
     }
 
-    /// Whether nobody holds or awaits anything.
+    /// Whether no owner holds or awaits anything.
     pub(crate) fn is_idle(&self) -> bool {
         self.waiters.is_empty() && self.granted == [0; 5]
     }

@@ -4,28 +4,28 @@
 //! - B1. A bucket is one cache line. It holds every entry of every identity that hashes to it, and
 //!   one tag for all of them: a tag is at least the commit LSN of the last writer of everything
 //!   that hashes here.
-//! - B2. A tag only rises, and rises *before* the lock is grantable to anybody: in the same latch
-//!   hold and ahead of the release.
-//! - B3. Whoever is granted a lock or passes a check reads the tag afterwards.
+//! - B2. A tag never decreases, and is raised *before* the lock becomes grantable: in the same
+//!   latch hold, ahead of the release.
+//! - B3. An owner that is granted a lock or passes a check reads the tag afterwards.
 //! - B4. No latch of a bucket is held while another is taken, while a waker runs, or across an
-//!   allocation that somebody else waits for.
+//!   allocation for which another thread waits.
 //!
 //! Latch order: a bucket's or resource's latch, then an owner's slot (`registry`); nothing after
 //! that. The detector's mutex comes before all of them.
 //!
-//! Algorithm: "Efficient Locking for Databases", section 2.2 (what is asked for), 4.2 (queues and
+//! Algorithm: "Efficient Locking for Databases", section 2.2 (requests), 4.2 (queues and
 //! conversions) and 5.3, algorithms 6 and 7 (tags for safe early release of all locks).
 //!
-//! Differences: the table's buckets *are* the queues, so tags survive everything that happens to
-//! locks, ghosts and pages; two keys in one bucket make a reader wait a little longer at the most.
-//! An owner finds a lock it already has in the bucket, not in a private map: the bucket must be
-//! visited anyway for any other lock, and costs the same however many locks are held.
+//! Differences: the table's buckets *are* the queues, so tags survive all changes of locks, ghosts
+//! and pages; two keys in one bucket at most make a reader wait a little longer. An owner finds a
+//! lock it already has in the bucket, not in a private map: the bucket must be visited anyway for
+//! any other lock, and costs the same however many locks are held.
 //!
 //! Measured with `benches/lock_speed.rs` under callgrind (November 2026): 143 instructions to
-//! hash, take and release a range lock with a commit, 92 to hash and ask again for one that is
-//! held; 142 to take and release an intent lock, 35 to ask for one that is held, 140 a transaction
-//! for the database's. Inherited intent locks cost 278 and those in the lock table 423, alone; the
-//! lab's `intent_locks` counts them among sixty owners.
+//! hash, take and release a range lock with a commit, 92 to hash and request one again that is
+//! held; 142 to take and release an intent lock, 35 to request one that is held, 140 for the
+//! database's intent lock of a transaction. Inherited intent locks cost 278 and those in the lock
+//! table 423, alone; the lab's `intent_locks` counts them among sixty owners.
 
 #[cfg(all(test, loom))]
 pub(crate) mod models;
@@ -56,7 +56,7 @@ use crate::{
     wait::WaitPolicy,
 };
 
-/// How a lock table is made.
+/// Options of a lock table.
 #[derive(Clone, Debug)]
 pub struct LockOptions {
     /// Buckets, rounded up to a power of two; 64 bytes each. Default 131,072, that is 8 MiB.
@@ -64,21 +64,22 @@ pub struct LockOptions {
     /// Entries for intent locks on tables, rounded up to a power of two; 128 bytes each. Tables
     /// beyond this number share entries: a false conflict at the worst. Default 1,024.
     pub intents: usize,
-    /// How intent locks are kept. The others than the default are for comparison.
+    /// The method for intent locks. Methods other than the default are for comparison.
     pub intent_locks: IntentMethod,
-    /// The limit meant by [`WaitLimit::Default`]; `None` waits for ever. Default 10 s.
+    /// The limit meant by [`WaitLimit::Default`]; `None` for no limit. Default 10 s.
     pub wait_limit: Option<Duration>,
-    /// How blocking waiters wait. Default [`WaitPolicy::Hybrid`].
+    /// The wait policy of blocking waiters. Default [`WaitPolicy::Hybrid`].
     pub waiting: WaitPolicy,
-    /// How many times a blocking waiter looks for its grant before it looks for a deadlock, with
-    /// [`WaitPolicy::Hybrid`], and a few times as often before it goes to sleep. Default 400, a few
-    /// microseconds: about what it costs to put a thread to sleep and to wake it.
+    /// With [`WaitPolicy::Hybrid`], the number of times that a blocking waiter checks for its grant
+    /// before it checks for a deadlock, and a few times as often before it goes to sleep. Default
+    /// 400, a few microseconds: about what it costs to put a thread to sleep and to wake it.
     pub spins: u32,
-    /// How long a waiter sleeps before it looks again, with methods that need it. Default 10 ms.
+    /// The time that a waiter sleeps before it repeats its deadlock check, with methods that need
+    /// it. Default 10 ms.
     pub refresh: Duration,
-    /// How deadlocks are found or prevented. Default [`DeadlockMethod::Search`].
+    /// The method by which deadlocks are found or prevented. Default [`DeadlockMethod::Search`].
     pub deadlocks: DeadlockMethod,
-    /// Who dies of a deadlock that was found. Default [`VictimPolicy::Closer`].
+    /// The policy that chooses the victim of a deadlock. Default [`VictimPolicy::Closer`].
     pub victims: VictimPolicy,
 }
 
@@ -98,23 +99,23 @@ impl Default for LockOptions {
     }
 }
 
-/// The answer to a request that may not wait.
+/// The result of a request that may not wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The lock is held now (or, for a check, could be).
     Granted,
-    /// Somebody else holds or awaits a conflicting mode. Nothing was left behind.
+    /// Another owner holds or awaits a conflicting mode. No request remains.
     Denied,
 }
 
-/// How long a request may wait.
+/// The limit on a request's wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitLimit {
-    /// As long as it takes.
+    /// No limit.
     Forever,
     /// At most this long.
     For(Duration),
-    /// Not at all: [`Error::WouldBlock`](clearway_base::Error::WouldBlock) instead.
+    /// Do not wait: fail with [`Error::WouldBlock`](clearway_base::Error::WouldBlock).
     NoWait,
     /// The table's [`LockOptions::wait_limit`].
     Default,
@@ -135,7 +136,7 @@ impl Bucket {
         Bucket { entries: SpinLatch::new(Entries::new()), tag: AtomicU64::new(0) }
     }
 
-    /// The tag, for whoever was granted a lock here (B3).
+    /// Returns the tag, for an owner that was granted a lock here (B3).
     #[inline]
     pub(crate) fn tag(&self) -> Lsn {
         // Relaxed: the caller holds the latch, or was granted its lock after the tag rose, which
@@ -143,7 +144,7 @@ impl Bucket {
         Lsn(self.tag.load(Ordering::Relaxed))
     }
 
-    /// Raises the tag. The caller holds the latch, so nobody else writes it now.
+    /// Raises the tag. The caller holds the latch, so no other thread writes it.
     #[inline]
     fn raise_tag(&self, lsn: Lsn) {
         // Relaxed: published by the latch's release, or by a grant that follows (B2).
@@ -195,22 +196,21 @@ pub(crate) struct Shared {
     buckets: Box<[Bucket]>,
     resources: Box<[CachePadded<Resource>]>,
     pub(crate) registry: Registry,
-    /// Held while a waiter makes sure that it is in a cycle and withdraws: one victim at a time.
+    /// Held while a waiter confirms that it is in a cycle and withdraws: one victim at a time.
     pub(crate) detector: Mutex<()>,
-    /// There if intent locks are inherited.
+    /// Present if intent locks are inherited.
     pub(crate) inheritance: Option<Box<Inheritance>>,
-    /// Waiters that spin now.
+    /// Number of waiters that spin now.
     pub(crate) spinners: CachePadded<AtomicU32>,
     /// The next age (V3).
     pub(crate) ages: CachePadded<AtomicU64>,
-    /// Whether each transaction shows that it begins, and takes an age then and not when it first
-    /// waits.
+    /// Whether each transaction publishes its begin and takes an age then, not when it first waits.
     pub(crate) shows_beginnings: bool,
     pub(crate) options: LockOptions,
 }
 
 impl LockTable {
-    /// A table without locks.
+    /// Creates a table without locks.
     pub fn new(options: LockOptions) -> LockTable {
         let buckets = options.buckets.next_power_of_two();
         let resources = 1 + options.intents.next_power_of_two();
@@ -231,10 +231,10 @@ impl LockTable {
         }
     }
 
-    /// A new owner without locks. Keep it for transaction after transaction.
+    /// Creates a new owner without locks. Reuse it for consecutive transactions.
     ///
     /// # Panics
-    /// If there are 65,535 owners already.
+    /// If there are already 65,535 owners.
     pub fn owner(&self) -> LockOwner {
         LockOwner::new(self.clone(), self.shared.registry.claim())
     }
@@ -248,7 +248,7 @@ impl LockTable {
     /// The index of the entry that stands for a resource.
     #[inline]
     pub(crate) fn entry_of(&self, resource: ResourceId) -> u32 {
-        // The first is the database's alone; tables share the others.
+        // The first entry belongs to the database alone; tables share the others.
         let tables = self.shared.resources.len() as u32 - 1;
         if resource == ResourceId::DATABASE { 0 } else { 1 + (resource.0 & (tables - 1)) }
     }
@@ -258,21 +258,21 @@ impl LockTable {
         &self.shared.resources[entry as usize]
     }
 
-    /// How many entries for resources there are.
+    /// Returns the number of entries for resources.
     pub(crate) fn resource_count(&self) -> u32 {
         self.shared.resources.len() as u32
     }
 
-    /// The lock `id` will be asked for soon: has its bucket fetched meanwhile.
+    /// Prefetches the bucket of `id`, a lock that will be requested soon.
     #[inline]
     pub fn prefetch(&self, id: LockId) {
         prefetch_to_write(self.bucket(id));
     }
 
-    /// Asks for a lock and never waits. If denied, nothing is left in the queue.
+    /// Requests a lock and never waits. If denied, no request remains in the queue.
     ///
-    /// A lock granted here is one the protocol asked for: [`release`](Self::release) does not take
-    /// it back. Asking again for what is already held is fast and changes nothing.
+    /// A lock granted here was requested by the protocol: [`release`](Self::release) does not
+    /// release it. Requesting a lock again that is already held is fast and changes nothing.
     #[inline]
     pub fn try_acquire(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
         if owner.last.0 == id && owner.last.1.covers(mode) {
@@ -285,7 +285,7 @@ impl LockTable {
         outcome
     }
 
-    /// Asks for a lock without queueing.
+    /// Requests a lock without queueing.
     #[inline]
     pub(crate) fn request(
         &self,
@@ -318,10 +318,10 @@ impl LockTable {
         Outcome::Granted
     }
 
-    /// Whether `mode` could be granted now: compatible with all that others hold or await. Takes
-    /// nothing, but meets the tag as a holder would.
+    /// Checks whether `mode` could be granted now: compatible with all that others hold or await.
+    /// Takes no lock, but meets the tag as a holder would.
     ///
-    /// The answer stays true as long as the caller keeps new requests for `id` out, by the
+    /// The result stays valid as long as the caller keeps new requests for `id` out, by the
     /// exclusive latch on the leaf.
     #[inline]
     pub fn check(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
@@ -336,8 +336,8 @@ impl LockTable {
         Outcome::Granted
     }
 
-    /// Gives back what [`acquire`](Self::acquire) added to a lock since the protocol last confirmed
-    /// it by [`try_acquire`](Self::try_acquire): the whole lock if it never did, nothing if it
+    /// Releases what [`acquire`](Self::acquire) added to a lock since the protocol last confirmed
+    /// it with [`try_acquire`](Self::try_acquire): the whole lock if it never did, nothing if it
     /// confirmed all of it. A transaction that waits for a lock, descends again and finds that it
     /// needs another one calls this; what it locked in earlier operations stays locked.
     pub fn release(&self, owner: &mut LockOwner, id: LockId) {
@@ -357,13 +357,13 @@ impl LockTable {
     /// Releases every lock and readies the owner, its [`max_tag`](LockOwner::max_tag) included, for
     /// the next transaction. A request that still waits is withdrawn.
     ///
-    /// With `commit`, the end of the commit record, whatever was locked exclusively is tagged with
-    /// it before it can be granted to anybody. Without, as after a rollback or for a reader, tags
-    /// stay.
+    /// With `commit`, the end of the commit record, every lock held exclusively is tagged with it
+    /// before it can be granted to another owner. Without `commit`, as after a rollback or for a
+    /// reader, tags do not change.
     pub fn release_all(&self, owner: &mut LockOwner, commit: Option<Lsn>) {
         self.cancel(owner);
-        // In reverse order of acquisition, and nobody is woken in between: a waiter that runs too
-        // early meets the next lock still held.
+        // In reverse order of acquisition, without waking waiters in between: a waiter that runs
+        // too early would find the next lock still held.
         while let Some(id) = owner.held.pop() {
             self.release_range(owner, id, RangeMode::NN, commit);
         }
@@ -401,19 +401,19 @@ impl LockTable {
         self.bucket(id).release(id, owner.slot, keep, commit, handover)
     }
 
-    /// What a change in a queue does to those who wait in it. Whom it grants is noted, to be woken
-    /// after the latch.
+    /// The actions of a change in a queue on its waiters. Granted owners are recorded, to be woken
+    /// after the latch is released.
     #[inline]
     pub(crate) fn granting<'a>(&'a self, granted: &'a mut Vec<u32>) -> Granting<'a> {
         Granting { table: self, granted }
     }
 
-    /// Whether nobody at all holds or awaits a lock on `id`.
+    /// Whether no owner holds or awaits a lock on `id`.
     pub fn is_idle(&self, id: LockId) -> bool {
         self.bucket(id).entries.lock().of(id).next().is_none()
     }
 
-    /// Whether nobody but `owner` holds or awaits a lock on `id`.
+    /// Whether no owner other than `owner` holds or awaits a lock on `id`.
     pub fn is_idle_except(&self, owner: &LockOwner, id: LockId) -> bool {
         self.bucket(id).entries.lock().of(id).all(|entry| entry.owner == owner.slot)
     }
@@ -425,14 +425,13 @@ impl LockTable {
         bucket.tag()
     }
 
-    /// Lets `to` have the tag of `from` if that is higher: before a ghost is removed, whoever will
-    /// lock its predecessor's gap instead must meet its tag there. `durable` says up to where the
-    /// log is durable.
+    /// Raises the tag of `to` to that of `from`: before a ghost is removed, owners that will lock
+    /// its predecessor's gap instead must meet its tag there. `durable` is the durable LSN.
     ///
-    /// Refused (`false`, and nothing is changed) if somebody other than `owner` holds or awaits
-    /// `to` and the tag is not durable. Whoever has a lock may rely on it without a second look at
-    /// the tag (O3), so it would never meet this one; not even a tag of `to` that is as high
-    /// already says that it did, since that may have risen after the grant. `owner` itself meets it
+    /// Refused (`false`, and nothing is changed) if an owner other than `owner` holds or awaits
+    /// `to` and the tag is not durable. A holder may rely on its lock without reading the tag again
+    /// (O3), so it would never meet this one; even a tag of `to` that is already as high is no
+    /// proof that it did, since that may have been raised after the grant. `owner` itself meets it
     /// here.
     pub fn inherit_tag(
         &self,
@@ -447,19 +446,19 @@ impl LockTable {
         if tag > durable && !entries.of(to).all(|entry| entry.owner == owner.slot) {
             return false;
         }
-        // In the same latch hold: who comes now reads it after its grant (B3).
+        // In the same latch hold: later owners read it after their grant (B3).
         bucket.raise_tag(tag);
         drop(entries);
         owner.raise_tag(tag);
         true
     }
 
-    /// Lets `to`, a key that is just coming into being and whose lock the caller has, have the tag
-    /// of `from`, whose gap it splits: whoever locks the upper part of that gap from now on does
-    /// so under the new name, and must meet what a ghost that was once in it has left. Nobody can
-    /// have the new gap yet, so nobody misses the tag.
+    /// Raises the tag of `to`, a key that is being created and whose lock the caller holds, to that
+    /// of `from`, whose gap it splits: owners that lock the upper part of that gap from now on do
+    /// so under the new identity, and must meet the tag left by a ghost that was once in it. No
+    /// owner can hold the new gap yet, so none misses the tag.
     ///
-    /// The caller has the latch of the leaf, under which alone such tags move; so a look without
+    /// The caller has the latch of the leaf, under which alone such tags move; so reading without
     /// the bucket's latch is enough.
     #[inline]
     pub fn pass_tag(&self, from: LockId, to: LockId) {
@@ -471,12 +470,12 @@ impl LockTable {
         }
     }
 
-    /// Counts since the table was made.
+    /// Returns the counters since the table was created.
     pub fn stats(&self) -> LockStats {
         LockStats::gather(&self.shared.registry)
     }
 
-    /// Whether nobody holds or awaits anything: what must be true when no transaction is active.
+    /// Whether no owner holds or awaits anything, which must be true when no transaction is active.
     /// Visits every bucket; for tests.
     pub fn is_quiescent(&self) -> bool {
         self.flush_all();
@@ -497,17 +496,17 @@ impl Handover for Granting<'_> {
         if zoo::has(Bug::WokenBeforeGrant) {
             self.table.shared.registry.wake(&mut vec![slot]);
         }
-        // The tag is up already (B2, L5): the one who is granted reads it next.
+        // The tag is already raised (B2, L5): the granted owner reads it next.
         self.table.shared.registry.slot(slot).grant();
         self.granted.push(slot);
     }
 
-    fn tells_the_others(&self) -> bool {
+    fn notifies_others(&self) -> bool {
         let marks = self.table.shared.options.deadlocks.has_digests();
         marks && !zoo::has(Bug::StaleDigestsNotMarked)
     }
 
-    fn tell(&mut self, slot: u32) {
+    fn notify(&mut self, slot: u32) {
         self.table.shared.registry.slot(slot).digest.mark();
     }
 }
@@ -536,7 +535,7 @@ mod tests {
         assert_eq!(granted, [2, 3]);
     }
 
-    /// Notes what its owner has when it is woken.
+    /// Records what its owner holds when it is woken.
     struct Witness {
         table: LockTable,
         slot: u32,

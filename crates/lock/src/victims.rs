@@ -1,34 +1,35 @@
-//! Who dies when there is a choice, and how a victim that tries again comes through.
+//! Victim selection, and the guarantee that a retried victim eventually succeeds.
 //!
 //! Invariants:
-//! - V1. Of any set of waiting owners exactly one has the lowest rank, and whoever ranks them
-//!   gets the same one: what a rank is made of does not change while its owner waits.
-//!   (`Closer` alone depends on who asks, and who asks does so under the detector's mutex.)
+//! - V1. Of any set of waiting owners exactly one has the lowest rank, and every detector that
+//!   ranks them finds the same one: the inputs of a rank do not change while its owner waits. (Only
+//!   `Closer` depends on the asking owner, which holds the detector's mutex.)
 //! - V2. An owner that has been a victim before ranks above all that have not; among those that
 //!   have, the older ranks above the younger, by the age of the *first* attempt.
 //! - V3. Ages are unique, and a transaction keeps its age through all attempts.
 //!
-//! # Why nobody starves
-//! By V2 and V3 the oldest of all former victims dies in no cycle: it finishes, since each cycle it
-//! is in ends with a lock for it, and it needs finitely many. Then the next one is the oldest. A
-//! transaction dies once without having been a victim, and afterwards only by cycles with older
-//! former victims, of which there are no more than transactions at a time, each of which makes a
-//! step towards its end with each such death. The bare number of retries as the rank would not do:
-//! two victims could take turns for ever, each with the higher number for a while.
+//! # Why no transaction starves
+//! By V2 and V3 the oldest of all former victims is never chosen again: it finishes, since each
+//! cycle it is in ends with a lock for it, and it needs finitely many locks. Then the next one is
+//! the oldest. A transaction dies once without having been a victim, and afterwards only in cycles
+//! with older former victims, of which there are at most as many as concurrent transactions, and
+//! each of these makes progress with each such death. The number of retries alone would not suffice
+//! as the rank: two victims could alternate for ever, each with the higher number for a while.
 //!
 //! `WoundWait` and `WaitDie` know ages only, which keep the same promise. With `Timeout` each owner
-//! dies on its own; a former victim is given twice the time at each attempt.
+//! dies on its own; a former victim gets twice the time at each attempt.
 //!
-//! Source of the policies: "Efficient Locking Techniques for Databases on Modern Hardware",
-//! section 4.3. Differences: the paper compares pipelines alone; here that is the rank of those
-//! who were never victims.
+//! Source of the policies: "Efficient Locking Techniques for Databases on Modern Hardware", section
+//! 4.3. Differences: the paper compares pipelines alone; here that is the rank of owners that were
+//! never victims.
 
 use clearway_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Which owner of a cycle dies, as long as none of them has been a victim before.
+/// The policy that chooses the victim of a cycle, as long as none of its owners has been a victim
+/// before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum VictimPolicy {
-    /// Whoever closes the cycle: nobody has to be woken for it.
+    /// The owner that closes the cycle: no other owner has to be woken for it.
     #[default]
     Closer,
     /// The one whose pipeline has completed the fewest transactions.
@@ -39,16 +40,16 @@ pub enum VictimPolicy {
     KillYoung,
 }
 
-/// What a transaction that has to start over takes along into its next attempt.
+/// The priority that a transaction keeps when it has to start over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Standing {
     pub(crate) retries: u32,
-    /// When it began, as a number that grows; 0 as long as nobody needed to know.
+    /// The number of its begin, in increasing order; 0 until it is needed.
     pub(crate) age: u64,
 }
 
 impl Standing {
-    /// How many attempts were lost.
+    /// Returns the number of lost attempts.
     pub fn retries(self) -> u32 {
         self.retries
     }
@@ -60,8 +61,8 @@ impl Standing {
     }
 }
 
-/// What detectors see of a waiting owner's standing: written by the owner before it publishes its
-/// wait, and then not before the wait is over.
+/// The priority of a waiting owner as detectors see it: written by the owner before it publishes
+/// its wait, and not again before the wait is over.
 #[derive(Default)]
 pub(crate) struct Shown {
     age: AtomicU64,
@@ -71,9 +72,8 @@ pub(crate) struct Shown {
 }
 
 // Relaxed everywhere: the wait is published by a SeqCst store that follows, and read by a load that
-// comes before. Where ages are shown from the beginning of a transaction, a look at an old one
-// leads to a death that was not necessary, never to a cycle that nobody judges: who waits looks
-// again.
+// comes before. Where ages are shown from the beginning of a transaction, reading an old one leads
+// to an unnecessary death, never to a cycle that is not judged: waiters repeat the check.
 impl Shown {
     pub(crate) fn show(&self, standing: Standing, pipeline: u64) {
         self.show_age(standing.age);
@@ -85,12 +85,14 @@ impl Shown {
         self.age.store(age, Ordering::Relaxed);
     }
 
-    /// The owner has let go of all it had: what waited for it does so no more.
+    /// Ends the lock epoch: the owner has released all its locks, and no owner waits for it any
+    /// more.
     pub(crate) fn end_turn(&self) {
         self.turn.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The number of the owner's turn: from one release of all its locks to the next.
+    /// Returns the number of the owner's lock epoch ("turn"): from one release of all its locks to
+    /// the next.
     pub(crate) fn turn(&self) -> u32 {
         self.turn.load(Ordering::Relaxed)
     }
@@ -99,7 +101,7 @@ impl Shown {
         self.age.load(Ordering::Relaxed)
     }
 
-    /// The rank of this owner, to whoever is or is not the one that closed the cycle.
+    /// Returns the rank of this owner; `closes` is set if it closed the cycle.
     pub(crate) fn rank(&self, policy: VictimPolicy, closes: bool) -> Rank {
         let seniority = !self.age();
         let pipeline = self.pipeline.load(Ordering::Relaxed);
@@ -115,7 +117,7 @@ impl Shown {
     }
 }
 
-/// The lowest rank of a cycle dies (V1, V2): compared field by field.
+/// A rank, compared field by field. The lowest rank of a cycle dies (V1, V2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Rank {
     was_victim: bool,

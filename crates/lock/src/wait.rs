@@ -1,17 +1,18 @@
 //! Waiting: one path for threads that block and for tasks that are polled.
 //!
 //! Invariants:
-//! - W1. A request that must wait is queued, then announced in the owner's slot, in one latch hold
-//!   of what it waits for.
-//! - W2. A waiter leaves its waker first and looks for its grant afterwards; a granter grants first
-//!   and takes the waker afterwards. So no wake-up is lost, and nothing relies on time passing.
-//! - W3. Whoever stops waiting without a grant takes its request out of the queue, and those that
-//!   it alone blocked are granted in the same latch hold.
+//! - W1. A request that must wait is queued, then published in the owner's slot, in one hold of its
+//!   target's latch.
+//! - W2. A waiter stores its waker first and checks for its grant afterwards; the granting thread
+//!   grants first and takes the waker afterwards. So no wake-up is lost, and nothing depends on
+//!   time-outs.
+//! - W3. An owner that stops waiting without a grant removes its request from the queue, and
+//!   waiters that only it blocked are granted in the same latch hold.
 //! - W4. A grant that comes before the withdrawal wins: a waiter at its time limit, or about to
 //!   die, that was granted in the meantime has its lock and no error.
-//! - W5. Every wait looks for a deadlock after its announcement, and again as its method asks (see
-//!   `deadlock`). Before it sleeps a waiter leaves its waker and looks afterwards, so that nothing
-//!   it is told is lost.
+//! - W5. Every waiter checks for a deadlock after it has published its wait, and again as its
+//!   method requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
+//!   afterwards, so that no notification is lost.
 //!
 //! ```text
 //!   acquire ─▶ start ──granted──────────────────────────────▶ lock held
@@ -26,23 +27,24 @@
 //!                └──time limit──▶ withdraw ──▶ LockTimeout
 //! ```
 //!
-//! A polled request goes the same way without the spin, and sleeps by returning `Pending`.
+//! A polled request takes the same path without the spin, and sleeps by returning `Pending`.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2, figure
 //! 5: spinning, sleeping between looks, sleeping with backoff, and a hybrid of the first and the
 //! last, which is the default. The hybrid spins only while there are no more running transactions
-//! than processors, and fewer waiters spin than there are other processors; how long, and who
-//! counts as running, is told in `spin`. Whoever may not spin, or has spun in vain, sleeps.
+//! than processors, and fewer waiters spin than there are other processors; the duration, and the
+//! definition of running transactions, are in `spin`. A waiter that may not spin, or has spun in
+//! vain, sleeps.
 //!
 //! Differences: the paper's sleepers wake up every 10 ms to refresh their digests. Here a grant is
-//! handed over, so a waiter sleeps until it has the lock, it gives up, or it never will; it wakes
-//! up in between only for methods that refresh.
+//! handed over, so a waiter sleeps until it has the lock, gives up, or is a deadlock's victim; it
+//! wakes up in between only for methods that refresh.
 //!
 //! Tried and dropped: to spin whenever fewer waiters spin than there are other processors, however
-//! many owners there are. With more threads than processors the spinner takes the place of somebody
-//! who could run, the holder among them, and pairs of threads hand the lock to and fro: with 32
-//! threads on 2 processors a quarter of what sleeping at once gives (`clearway-lab deadlock_wait`,
-//! November 2026).
+//! many owners there are. With more threads than processors, a spinning thread takes the processor
+//! from one that could run, possibly the holder, and pairs of threads pass the lock back and forth:
+//! with 32 threads on 2 processors a quarter of what sleeping at once gives (`clearway-lab
+//! deadlock_wait`, November 2026).
 
 mod spin;
 
@@ -69,49 +71,49 @@ use crate::{
 
 use spin::Spun;
 
-/// How blocking waiters wait. Polled waiters have no choice.
+/// The wait policy of blocking waiters. It does not apply to polled waiters.
 ///
 /// Under every policy a waiter notices at once that its lock was handed over to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WaitPolicy {
-    /// Never sleeps. For machines with more processors than threads.
+    /// Never sleep. For machines with more processors than threads.
     Spin,
-    /// Sleeps between looks, and takes digests of others for current even if they are marked.
+    /// Sleep between deadlock checks, and accept digests of others even if they are marked.
     Sleep,
-    /// Sleeps between looks, and leaves marked digests out.
+    /// Sleep between deadlock checks, and ignore marked digests.
     SleepBackoff,
-    /// Spins for a while if a processor can be spared, then as `SleepBackoff`.
+    /// Spin for a while if a processor is free, then continue as `SleepBackoff`.
     #[default]
     Hybrid,
 }
 
-/// Spins between two looks of a waiter that never sleeps: some microseconds.
+/// Number of spins between two deadlock checks of a waiter that never sleeps: a few microseconds.
 #[cfg(not(any(loom, shuttle)))]
 const SPINS_A_LOOK: u32 = 256;
 #[cfg(any(loom, shuttle))]
 const SPINS_A_LOOK: u32 = 1;
 
-/// How a withdrawal found the request.
+/// The result of a withdrawal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Withdrawal {
-    /// It still waited, and is gone now.
+    /// The request still waited and was removed.
     Done,
-    /// It had been granted (W4) and stays so.
+    /// The request had been granted (W4) and stays granted.
     Granted,
 }
 
 impl LockTable {
     /// Takes a lock, waiting up to `limit`.
     ///
-    /// What this adds to the lock can be given back by [`release`](Self::release) until
+    /// What this adds to the lock can be released with [`release`](Self::release) until
     /// [`try_acquire`](Self::try_acquire) confirms it.
     ///
     /// # Errors
-    /// - [`Error::Deadlock`]: waiting would never end, and this owner was chosen to give way.
+    /// - [`Error::Deadlock`]: waiting would never end, and this owner was chosen as the victim.
     /// - [`Error::LockTimeout`]: not granted within the limit.
     /// - [`Error::WouldBlock`]: not granted at once, for [`WaitLimit::NoWait`].
     ///
-    /// After an error nothing is queued, and what was held before is still held.
+    /// After an error no request is queued, and locks held before are still held.
     pub fn acquire(
         &self,
         owner: &mut LockOwner,
@@ -131,10 +133,10 @@ impl LockTable {
         self.block(owner, limit)
     }
 
-    /// The form of [`acquire`](Self::acquire) that leaves a waker instead of blocking.
+    /// Requests a lock like [`acquire`](Self::acquire), but registers a waker instead of blocking.
     ///
     /// `Pending` means that the request is queued. Poll again with the same arguments when woken,
-    /// or [`cancel`](Self::cancel); time limits are the caller's.
+    /// or [`cancel`](Self::cancel); the caller handles time limits.
     pub fn poll_acquire(
         &self,
         owner: &mut LockOwner,
@@ -152,15 +154,15 @@ impl LockTable {
         self.poll_pending(owner, cx)
     }
 
-    /// Withdraws the request that waits, if any. If it was granted but not picked up, the lock is
-    /// what it was before the request.
+    /// Withdraws the waiting request, if any. If it was granted but not picked up, the lock returns
+    /// to its mode before the request.
     pub fn cancel(&self, owner: &mut LockOwner) {
         if owner.pending.is_some() {
             self.withdraw(owner, true);
         }
     }
 
-    /// Asks for a lock; true if granted. Otherwise the request waits (W1).
+    /// Requests a lock. Returns true if it is granted; otherwise the request waits (W1).
     pub(crate) fn start(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> bool {
         debug_assert!(owner.pending.is_none(), "an owner waits for one lock at a time");
         if mode.is_none() {
@@ -168,7 +170,7 @@ impl LockTable {
         }
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
-        // Queueing and announcing in one latch hold: a granter that finds the request can grant it.
+        // Queue and publish in one latch hold: a granter that finds the request can grant it.
         match entries.request(id, owner.slot, mode, Purpose::Wait) {
             Verdict::Denied { granted } => {
                 self.publish_wait(owner, Target::Range(id));
@@ -185,7 +187,7 @@ impl LockTable {
         true
     }
 
-    /// Announces a wait and what detectors need to know. The latch of `target` is held (W1).
+    /// Publishes a wait and the data that detectors need. The latch of `target` is held (W1).
     pub(crate) fn publish_wait(&self, owner: &mut LockOwner, target: Target) {
         owner.show_standing();
         let slot = self.slot(owner);
@@ -201,7 +203,7 @@ impl LockTable {
         self.shared.registry.slot(owner.slot)
     }
 
-    /// Blocks until the pending request is granted or given up.
+    /// Blocks until the pending request is granted or withdrawn.
     #[cold]
     pub(crate) fn block(&self, owner: &mut LockOwner, limit: WaitLimit) -> Result<()> {
         let limit = match limit {
@@ -246,13 +248,13 @@ impl LockTable {
         }
     }
 
-    /// Sleeps until granted (W2) or, at the limit, withdraws. Who has looked already need not
-    /// search again, but may have been told something since.
+    /// Sleeps until granted (W2) or, at the limit, withdraws. A waiter that has already checked
+    /// need not search again, but may have been notified since.
     fn sleep(&self, owner: &mut LockOwner, deadline: Deadline, looked: bool) -> Result<()> {
         let waker: Waker = ThreadWaker::current();
         let mut first = !looked;
         loop {
-            // Each time round: whoever has woken this thread has used the waker up.
+            // In each iteration: the thread that woke this one has taken the waker.
             if self.slot(owner).is_granted_or_wakes(&waker) {
                 return Ok(());
             }
@@ -268,7 +270,7 @@ impl LockTable {
             }
             let next_look = self.next_look(owner);
             match left.into_iter().chain(next_look).min() {
-                // In a model no time passes, and a look must not wait for it.
+                // In a model no time passes, so a deadlock check must not depend on it.
                 Some(_) if cfg!(any(loom, shuttle)) && next_look.is_some() => thread::yield_now(),
                 Some(time) => thread::park_timeout(time),
                 None => thread::park(),
@@ -289,7 +291,7 @@ impl LockTable {
         Err(Error::LockTimeout { waited_us, conflict: None })
     }
 
-    /// Polls the pending request, and looks if it was not granted (W5).
+    /// Polls the pending request, and checks for a deadlock if it was not granted (W5).
     pub(crate) fn poll_pending(
         &self,
         owner: &mut LockOwner,
@@ -301,7 +303,7 @@ impl LockTable {
             if self.look(owner, first) {
                 return Poll::Ready(Err(Error::Deadlock { txn: owner.txn, cycle: None }));
             }
-            // Whoever granted it meanwhile may have been too early for the waker to be of use.
+            // A grant made meanwhile may have been too early to use the waker.
             granted = self.slot(owner).is_granted();
         }
         if granted {
@@ -311,7 +313,7 @@ impl LockTable {
         Poll::Pending
     }
 
-    /// Takes possession of what was granted.
+    /// Picks up the granted lock.
     fn pick_up(&self, owner: &mut LockOwner) {
         let Some(pending) = owner.pending else { return };
         // The grant was seen with Acquire, so the tag read below is not older than it (B3).
@@ -335,7 +337,7 @@ impl LockTable {
         self.end_pending(owner);
     }
 
-    /// Forgets the pending request and counts the wait.
+    /// Clears the pending request and counts the wait.
     fn end_pending(&self, owner: &mut LockOwner) {
         owner.looked = false;
         let Some(pending) = owner.pending.take() else { return };
@@ -351,8 +353,8 @@ impl LockTable {
         owner.last_wait = Some(waited);
     }
 
-    /// Takes the pending request out of its queue (W3), unless it was granted (W4). With `undo`, a
-    /// grant that was not picked up is given back as well.
+    /// Removes the pending request from its queue (W3), unless it was granted (W4). With `undo`, a
+    /// grant that was not picked up is released as well.
     pub(crate) fn withdraw(&self, owner: &mut LockOwner, undo: bool) -> Withdrawal {
         let Some(pending) = owner.pending else { return Withdrawal::Granted };
         let mine = self.slot(owner);
@@ -363,7 +365,7 @@ impl LockTable {
                 if mine.is_granted() && !undo {
                     return Withdrawal::Granted;
                 }
-                // A conversion goes back to what it had, a newcomer's entry goes.
+                // A conversion returns to its former mode; a newcomer's entry is removed.
                 if let Some(at) = entries.position_from_back(id, owner.slot) {
                     entries.lower(at, before, handover);
                 }
@@ -385,7 +387,7 @@ impl LockTable {
             }
         }
         let mine = self.slot(owner);
-        // Whatever the waker keeps alive, such as a task, is let go.
+        // Drop the waker, which may keep a task alive.
         mine.take_waker();
         self.end_pending(owner);
         self.shared.registry.wake(&mut owner.granted);
@@ -393,7 +395,7 @@ impl LockTable {
     }
 }
 
-/// When a wait ends without a grant.
+/// The time at which a wait ends without a grant.
 #[derive(Clone, Copy)]
 struct Deadline {
     limit: Option<Duration>,

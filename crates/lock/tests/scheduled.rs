@@ -24,7 +24,7 @@ const MODES: [RangeMode; 5] =
     [RangeMode::SN, RangeMode::XN, RangeMode::NS, RangeMode::NX, RangeMode::XX];
 
 /// The methods beside `Search`, which all scenarios run under. Time does not pass here: a time-out
-/// of nothing ends the wait of everybody who holds something.
+/// of zero ends the wait of every owner that holds something.
 fn other_methods() -> [DeadlockMethod; 6] {
     let plain = Digests { confirm: false, ..Digests::default() };
     [
@@ -37,7 +37,7 @@ fn other_methods() -> [DeadlockMethod; 6] {
     ]
 }
 
-/// Which of them kill nobody without a deadlock.
+/// Whether the method has no victims without a deadlock.
 fn is_exact(method: DeadlockMethod) -> bool {
     matches!(method, DeadlockMethod::Dreadlocks(digests) if digests.confirm)
 }
@@ -70,7 +70,7 @@ fn lock(table: &LockTable, owner: &mut LockOwner, n: u64, mode: RangeMode) -> Re
 }
 
 /// Runs `body` with each owner on a thread of its own and counts the deadlocks' victims. Every
-/// victim and every survivor gives its locks back.
+/// victim and every survivor releases its locks.
 fn victims(
     table: &LockTable,
     owners: Vec<LockOwner>,
@@ -106,7 +106,7 @@ fn holders(table: &LockTable, count: u64) -> Vec<LockOwner> {
     (0..count).map(holder).collect()
 }
 
-/// Enters (or leaves) what locks protect, and complains about whoever should not be there.
+/// Enters (or leaves) what locks protect, and panics if another owner is there that must not be.
 fn enter(cells: &[[AtomicI64; 2]], mine: &[RangeMode], sign: i64) {
     for (cell, mode) in cells.iter().zip(mine) {
         for (count, part) in cell.iter().zip([mode.key(), mode.gap()]) {
@@ -193,8 +193,8 @@ fn two_rings_cost_two_victims_and_a_bystander_lives() {
             };
             lock(&shared, owner, wanted, RangeMode::XN)
         });
-        // The bystander holds what it was granted while it waits: it can close a cycle of its own
-        // with nobody, since the members want nothing of it but key 0, which a member holds.
+        // The bystander holds what it was granted while it waits: it can close no other cycle,
+        // since the members want nothing of it except key 0, which a member holds.
         assert!((2..=3).contains(&died), "{died}");
     });
 }
@@ -209,7 +209,7 @@ fn conversions_of_one_key_leave_one_survivor() {
         }
         let shared = table.clone();
         let died = victims(&table, owners, move |_, owner| lock(&shared, owner, 1, RangeMode::XN));
-        // Two can wait for each other whoever the third is: each cycle costs one.
+        // Any two can wait for each other: each cycle has one victim.
         assert!((1..=2).contains(&died), "{died}");
     });
 }
@@ -249,7 +249,7 @@ fn intents_and_keys_mixed_end() {
     });
 }
 
-/// Whether two owners use the resource that may not at the same time.
+/// Panics if two owners with incompatible modes use the resource at the same time.
 fn share(users: &[AtomicI64; 5], mode: IntentMode, sign: i64) {
     use IntentMode::{IS, IX, S, SIX, X};
     let modes = [IS, IX, S, SIX, X];
@@ -261,9 +261,9 @@ fn share(users: &[AtomicI64; 5], mode: IntentMode, sign: i64) {
     }
 }
 
-/// Transactions of the same owners one after the other, each way to keep intent locks: they exclude
-/// each other as the modes say, absolute lockers meet the tags of all who wrote, and nobody waits
-/// for a lock that was only left.
+/// Transactions of the same owners one after the other, with each method for intent locks: they
+/// exclude each other according to their modes, absolute requests meet the tags of all writers, and
+/// no owner waits for a lock that was only passed on.
 #[test]
 fn intent_locks_hold_however_they_are_kept() {
     use IntentMode::{IS, IX, S, SIX, X};
@@ -322,7 +322,7 @@ fn waiters_that_give_up_leave_nothing() {
     });
 }
 
-/// What the lock protects says which commit wrote it; whoever reads it meets at least its tag.
+/// The protected value identifies the commit that wrote it; a reader meets at least its tag.
 #[test]
 fn readers_meet_the_tag_of_what_they_read() {
     check("tags", 2_500, || {

@@ -1,5 +1,5 @@
-//! How fast is the log here? Run by hand, on a quiet machine:
-//! `cargo bench -p clearway-log --bench log_speed`.
+//! Measures the speed of the log. Run by hand, on a quiet machine: `cargo bench -p clearway-log
+//! --bench log_speed`.
 //!
 //! Prints, for each strategy: nanoseconds of an insert, commits per second of pipelined clients,
 //! commits per second of blocking threads, and the latency of a lone committer beside that of a raw

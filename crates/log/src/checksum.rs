@@ -1,18 +1,17 @@
-//! CRC-32C over the few dozen bytes that a log record's pieces are.
+//! CRC-32C over the pieces of a log record, each a few dozen bytes.
 //!
 //! The general routine finds alignments and splits its input in three for throughput, which costs
-//! 150 instructions before the first byte: as much as all the rest of an insert. Here short pieces
-//! go through the processor's instruction word by word, unaligned, and only long ones take the
-//! general way. The result is the same (a test compares them).
+//! 150 instructions before the first byte: as much as the rest of an insert. Here the processor's
+//! instruction handles short pieces word by word, unaligned, and only long pieces use the general
+//! routine. The result is the same (a test compares them).
 //!
 //! Invariants:
-//! - S1. The functions with a target feature run only where the processor was asked for SSE 4.2 and
-//!   has it.
+//! - S1. The functions with a target feature run only after a check that the processor has SSE 4.2.
 
 use clearway_base::crc32c_append;
 
 /// Pieces from this length on take the general routine: the instruction's latency is 3 cycles for 8
-/// bytes, so 512 bytes take about 200 cycles, and there the three-way split begins to win.
+/// bytes, so 512 bytes take about 200 cycles, and from there on the three-way split is faster.
 #[cfg(target_arch = "x86_64")]
 const LONG: usize = 512;
 

@@ -1,8 +1,8 @@
-//! Log space, promised before it is needed.
+//! Log space reservations ("claims"): space is reserved before it is needed.
 //!
-//! Whoever will insert records claims their bytes first, room for rollback included, before it
-//! takes any latch; and whoever will ask for a flush claims the seal of its group with them. So an
-//! insert, a rollback and a flush never find the log or the disk full.
+//! A thread that will insert records claims their bytes first, including the space for a rollback,
+//! before it takes any latch. A thread that will request a flush also claims the seal (the trailer)
+//! of its group. So an insert, a rollback and a flush never find the log or the disk full.
 //!
 //! ```text
 //!  keep_from              end of the log      claimed            limit     end of segments
@@ -17,22 +17,23 @@
 //!   it is the end of all of them.
 //! - K3. A group whose records claimed a seal ([`Log::insert_with_seal`]) pays its seal from these
 //!   claims, and what it did not need (a group has one seal, however many have paid) goes back. So
-//!   nobody's flush takes what others have claimed, whether a claim was made long before or not.
-//! - K4. A group that nobody paid for (the ring was full, a page is cleaned whose change is not
-//!   committed) pays its seal from the headroom: it raises `claimed` without asking, whereupon
-//!   claims are refused until the headroom is back. The preparer refills it in the background.
-//!   While it cannot, no insert asks for a flush by itself (`is_tight`), so such groups are few and
-//!   large, or one for a batch of pages.
+//!   no flush takes space that others have claimed, however old a claim is.
+//! - K4. A group for which no record paid (the ring was full, a page is cleaned whose change is not
+//!   committed) pays its seal from the reserve (`headroom`): it raises `claimed` without a check,
+//!   and claims are then refused until the reserve is full again. The preparer refills it in the
+//!   background. While it cannot, no insert requests a flush by itself (`is_tight`), so such groups
+//!   are few and large, or one for a batch of pages.
 //! - K5. Live segments occupy at most `capacity`, except for one that a flusher had to add because
-//!   unpaid seals ate the headroom, for what rollbacks and the checkpoints that make room add
-//!   ([`Log::claim_beyond`]), and for what recovery adds ([`Log::lift_capacity`]). A crash leaves a
-//!   log that may be full to its last byte, and an opening needs some: its epoch, its reserve, the
-//!   checkpoint that makes room again. If the disk is full as well it makes do with the headroom.
+//!   unpaid seals used up the reserve, for what rollbacks and the checkpoints that make room add
+//!   ([`Log::claim_beyond`]), and for what recovery adds ([`Log::lift_capacity`]). After a crash
+//!   the log may be completely full, and an opening needs some space: for its epoch, its reserve,
+//!   and the checkpoint that makes room again. If the disk is full as well, the reserve must
+//!   suffice.
 //!
 //! Latch order: `growth` → the segments' latches; the waiting room → the segments' state. `claim`
-//! without growth is one compare-exchange.
+//! without growth is a single compare-exchange.
 //!
-//! How a claim waits for room: `claims/waiting.rs`.
+//! Waiting for room is in `claims/waiting.rs`.
 //!
 //! [`Log::insert_with_seal`]: crate::Log::insert_with_seal
 //! [`Log::claim_beyond`]: crate::Log::claim_beyond
@@ -53,10 +54,10 @@ use waiting::Room;
 
 use crate::{health::Health, options::LogOptions, record::SEAL_BYTES_MAX, segments::Segments};
 
-/// What asks for a checkpoint.
+/// The callback that requests a checkpoint.
 pub(crate) type SpaceWaker = Box<dyn Fn() + Send + Sync>;
 
-/// What stops the log.
+/// The callback that stops the log.
 type Stop = Box<dyn Fn(Error) + Send + Sync>;
 
 /// The account of log space.
@@ -66,10 +67,10 @@ pub(crate) struct Claims {
     capacity_bytes: u64,
     /// Whether segments may go beyond the capacity for now (K5).
     is_lifted: AtomicBool,
-    headroom_bytes: u64,
-    /// Whether there are background threads, which may bring room.
+    reserve_bytes: u64,
+    /// Whether there are background threads, which may make room.
     is_patient: bool,
-    /// What was claimed beyond the capacity since the start.
+    /// The bytes claimed beyond the capacity since the start.
     beyond_bytes: AtomicU64,
     claimed: CachePadded<AtomicU64>,
     limit: CachePadded<AtomicU64>,
@@ -82,7 +83,7 @@ pub(crate) struct Claims {
     space_waker: Mutex<Option<Arc<SpaceWaker>>>,
 }
 
-/// What the preparer thread waits for.
+/// The state that the preparer thread waits on.
 #[derive(Default)]
 struct Preparer {
     work: Mutex<Work>,
@@ -95,14 +96,14 @@ struct Work {
     stopping: bool,
 }
 
-/// What an attempt to add a segment came to.
+/// The result of an attempt to add a segment.
 enum Growth {
     Grown,
     OverCapacity,
 }
 
 impl Claims {
-    /// The account of a log that ends at `end`, whose segments are there already.
+    /// Creates the account of a log that ends at `end` and whose segments already exist.
     pub(crate) fn new(
         segments: Arc<Segments>,
         health: Arc<Health>,
@@ -113,8 +114,8 @@ impl Claims {
         let claims = Claims {
             capacity_bytes: options.capacity_bytes,
             is_lifted: AtomicBool::new(false),
-            // 1 MiB pays for 2,000 seals that come while the preparer is busy with one segment.
-            headroom_bytes: (options.segment_bytes / 4).min(1 << 20),
+            // 1 MiB pays for 2,000 seals written while the preparer is busy with one segment.
+            reserve_bytes: (options.segment_bytes / 4).min(1 << 20),
             is_patient: options.background,
             beyond_bytes: AtomicU64::new(0),
             claimed: CachePadded::new(AtomicU64::new(end.0)),
@@ -128,9 +129,9 @@ impl Claims {
             segments,
             health,
         };
-        match claims.extend_to(end.0 + claims.headroom_bytes) {
+        match claims.extend_to(end.0 + claims.reserve_bytes) {
             Ok(()) => {}
-            // The headroom is there for what comes unasked (K4).
+            // The reserve covers unpaid seals (K4).
             Err(Error::DiskFull { .. }) if claims.segments.end() >= end => {}
             Err(error) => return Err(error),
         }
@@ -143,40 +144,40 @@ impl Claims {
         self.limit.fetch_max(self.prepared(), Ordering::SeqCst);
     }
 
-    /// Up to where the segments that there are may be claimed.
+    /// Returns the LSN up to which the existing segments may be claimed.
     fn prepared(&self) -> u64 {
         let end = self.segments.end().0;
         if self.is_lifted() {
             return end;
         }
         let full = self.segments.start().0 + self.capacity_bytes;
-        end.min(full).saturating_sub(self.headroom_bytes)
+        end.min(full).saturating_sub(self.reserve_bytes)
     }
 
-    /// Promises `bytes` bytes of log.
+    /// Reserves `bytes` bytes of log.
     #[inline]
     pub(crate) fn claim(&self, bytes: u64) -> Result<()> {
         self.claim_if(bytes, &|| true)
     }
 
-    /// As [`claim`](Claims::claim), but waits only while `can_help` says that a checkpoint may
+    /// Like [`claim`](Claims::claim), but waits only while `can_help` says that a checkpoint may
     /// make room.
     #[inline]
     pub(crate) fn claim_if(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
         if self.take_free(bytes) { Ok(()) } else { self.claim_slowly(bytes, can_help) }
     }
 
-    /// A checkpoint has begun.
+    /// Records that a checkpoint has begun.
     pub(crate) fn announce_checkpoint(&self, gives_back: bool) -> AnnouncedCheckpoint<'_> {
         self.room.announce(gives_back)
     }
 
-    /// As [`claim`](Claims::claim), but does not wait for a truncation.
+    /// Like [`claim`](Claims::claim), but does not wait for a truncation.
     pub(crate) fn try_claim(&self, bytes: u64) -> Result<()> {
         if self.claim_or_grow(bytes)? { Ok(()) } else { Err(self.full(bytes)) }
     }
 
-    /// As [`claim`](Claims::claim), but goes beyond the capacity rather than wait or fail (K5).
+    /// Like [`claim`](Claims::claim), but exceeds the capacity instead of waiting or failing (K5).
     pub(crate) fn claim_beyond(&self, bytes: u64) -> Result<()> {
         if self.claim_or_grow(bytes)? {
             return Ok(());
@@ -184,7 +185,7 @@ impl Claims {
         let claimed = self.claimed.fetch_add(bytes, Ordering::SeqCst) + bytes;
         let extended = {
             let _growing = self.growth.lock();
-            let extended = self.extend_to(claimed + self.headroom_bytes);
+            let extended = self.extend_to(claimed + self.reserve_bytes);
             // A truncation may have moved the capacity's end meanwhile (K2).
             self.raise_limit();
             extended
@@ -196,8 +197,8 @@ impl Claims {
         Ok(())
     }
 
-    /// Prepares segments up to `end`, whatever the capacity. The caller holds `growth`, or has the
-    /// log for itself.
+    /// Prepares segments up to `end`, whatever the capacity. The caller holds `growth`, or is the
+    /// only user of the log.
     fn extend_to(&self, end: u64) -> Result<()> {
         while self.segments.end().0 < end {
             self.segments.extend()?;
@@ -205,8 +206,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Promises `bytes` bytes if the log has them to spare: it stays at most half full, and they
-    /// are prepared already.
+    /// Reserves `bytes` bytes if the log stays at most half full and they are already prepared.
     pub(crate) fn claim_spare(&self, bytes: u64) -> bool {
         self.used_bytes().saturating_add(bytes) <= self.capacity_bytes / 2 && self.take_free(bytes)
     }
@@ -244,7 +244,7 @@ impl Claims {
         }
     }
 
-    /// Claims, adding segments as needed. `false` if the capacity does not allow it.
+    /// Claims space and adds segments as needed. Returns `false` if the capacity does not allow it.
     fn claim_or_grow(&self, bytes: u64) -> Result<bool> {
         loop {
             self.health.check()?;
@@ -259,10 +259,11 @@ impl Claims {
 
     /// Whether no truncation can make room.
     fn is_hopeless(&self, bytes: u64) -> bool {
-        !self.is_lifted() && bytes.saturating_add(self.headroom_bytes) > self.capacity_bytes
+        !self.is_lifted() && bytes.saturating_add(self.reserve_bytes) > self.capacity_bytes
     }
 
-    /// Adds a segment unless it would break K5 or another claimer has done it meanwhile.
+    /// Adds a segment unless that would break K5 or another claiming thread has added one
+    /// meanwhile.
     fn grow_for(&self, bytes: u64) -> Result<Growth> {
         self.grow_if(|| !self.fits(bytes))
     }
@@ -275,7 +276,8 @@ impl Claims {
         self.stopping_if_broken(grown)
     }
 
-    /// Stops the log if the segments' names are in doubt (G4). The caller holds no latch.
+    /// Stops the log if it is unknown which segment names are durable (G4). The caller holds no
+    /// latch.
     fn stopping_if_broken<T>(&self, result: Result<T>) -> Result<T> {
         if result.is_err()
             && let Some(cause) = self.segments.broken()
@@ -291,7 +293,7 @@ impl Claims {
         claimed.saturating_add(bytes) <= self.limit.load(Ordering::SeqCst)
     }
 
-    /// The caller holds `growth`.
+    /// Adds a segment. The caller holds `growth`.
     fn grow(&self) -> Result<Growth> {
         if !self.may_grow() {
             return Ok(Growth::OverCapacity);
@@ -301,7 +303,7 @@ impl Claims {
         Ok(Growth::Grown)
     }
 
-    /// Whether there may be another segment (K5).
+    /// Whether another segment is permitted (K5).
     fn may_grow(&self) -> bool {
         let end = self.segments.end().0 + self.segments.segment_bytes();
         end - self.segments.start().0 <= self.capacity_bytes || self.is_lifted()
@@ -311,26 +313,26 @@ impl Claims {
         self.is_lifted.load(Ordering::SeqCst)
     }
 
-    /// Whether the capacity is to be exceeded rather than waited for.
+    /// Sets whether claims exceed the capacity instead of waiting for room.
     pub(crate) fn lift_capacity(&self, is_lifted: bool) {
         self.is_lifted.store(is_lifted, Ordering::SeqCst);
         if !is_lifted {
-            // Claims that have gone beyond it are as seals that nobody paid for (K4).
+            // Claims beyond the capacity count like unpaid seals (K4).
             self.limit.store(self.prepared(), Ordering::SeqCst);
         }
-        // Also if the segments have grown meanwhile.
+        // Raise it again if segments were added meanwhile.
         self.raise_limit();
     }
 
-    /// Gives back what was claimed and not inserted.
+    /// Releases claimed bytes that were not inserted.
     #[inline]
     pub(crate) fn unclaim(&self, bytes: u64) {
         let before = self.claimed.fetch_sub(bytes, Ordering::SeqCst);
-        invariant(before >= bytes, "log space: only what was claimed is given back");
+        invariant(before >= bytes, "log space: no more is given back than is reserved");
         self.tell_waiters();
     }
 
-    /// A seal of `bytes` was inserted, for which records have paid so many times (K3, K4).
+    /// Accounts for a seal of `bytes` for which `seals_paid` records have paid (K3, K4).
     pub(crate) fn pay_seal(&self, bytes: u64, seals_paid: u64) {
         let paid = seals_paid * SEAL_BYTES_MAX;
         if paid >= bytes {
@@ -346,17 +348,15 @@ impl Claims {
         self.room.tell();
     }
 
-    /// Nothing before `keep_from` is needed any more.
+    /// Truncates the log: nothing before `keep_from` is needed any more.
     pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<()> {
         self.keep_from.fetch_max(keep_from.0, Ordering::SeqCst);
-        invariant(
-            keep_from <= self.claimed(),
-            "log space: no log is given up before it is written",
-        );
+        invariant(keep_from <= self.claimed(), "log space: log is truncated after it was written");
         let truncated = self.segments.truncate(keep_from);
         // Segments beyond the capacity may be within it now (K2).
         self.raise_limit();
-        // Otherwise there is nothing new, and what asks for checkpoints would ask for ever.
+        // Only if something was truncated: otherwise the preparer would keep requesting checkpoints
+        // in a loop.
         if !matches!(truncated, Ok(false)) {
             self.preparer.kick();
         }
@@ -364,19 +364,19 @@ impl Claims {
         self.stopping_if_broken(truncated).map(drop)
     }
 
-    /// Bytes between the oldest needed record and the end of all claims.
+    /// Returns the bytes between the oldest needed record and the end of all claims.
     pub(crate) fn used_bytes(&self) -> u64 {
         let keep_from = self.keep_from.load(Ordering::SeqCst);
         self.claimed.load(Ordering::SeqCst).saturating_sub(keep_from)
     }
 
-    /// What was claimed beyond the capacity since the start.
+    /// Returns the bytes claimed beyond the capacity since the start.
     pub(crate) fn beyond_bytes(&self) -> u64 {
         // Relaxed: a plain counter.
         self.beyond_bytes.load(Ordering::Relaxed)
     }
 
-    /// Where the log would end once every outstanding claim is used up.
+    /// Returns the LSN where the log would end once every outstanding claim is used up.
     pub(crate) fn claimed(&self) -> Lsn {
         Lsn(self.claimed.load(Ordering::SeqCst))
     }
@@ -386,31 +386,31 @@ impl Claims {
         Lsn(self.keep_from.load(Ordering::SeqCst))
     }
 
-    /// What the live segments may occupy.
+    /// Returns the bytes that the live segments may occupy.
     pub(crate) fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }
 
-    /// Sets what asks for a checkpoint.
+    /// Sets the callback that requests a checkpoint.
     pub(crate) fn set_space_waker(&self, waker: SpaceWaker) {
         *self.space_waker.lock() = Some(Arc::new(waker));
     }
 
-    /// Sets what stops the log when its files' names are in doubt (G4).
+    /// Sets the callback that stops the log when it is unknown which file names are durable (G4).
     pub(crate) fn set_stop(&self, stop: impl Fn(Error) + Send + Sync + 'static) {
         let is_first = self.stop.set(Box::new(stop)).is_ok();
         debug_assert!(is_first, "a log is started once");
     }
 
     fn wake_checkpointer(&self) {
-        // Cloned out, so that the waker may call anything of ours.
+        // Clone the waker, so that it may call any method of this type.
         let waker = self.space_waker.lock().clone();
         if let Some(waker) = waker {
             waker();
         }
     }
 
-    /// The preparer's thread: keeps half a segment's worth of room ahead of the claims.
+    /// Runs the preparer thread, which keeps half a segment of room ahead of the claims.
     pub(crate) fn run_preparer(&self) {
         while self.preparer.wait() {
             if self.used_bytes() > self.capacity_bytes / 2 {
@@ -427,7 +427,7 @@ impl Claims {
         }
     }
 
-    /// Whether unpaid seals have begun to eat the headroom (K4).
+    /// Whether unpaid seals have begun to use the reserve (K4).
     pub(crate) fn is_tight(&self) -> bool {
         !self.fits(0)
     }
@@ -450,7 +450,7 @@ impl Preparer {
         self.changed.notify_one();
     }
 
-    /// Waits for work; `false` when the thread shall end.
+    /// Waits for work. Returns `false` when the thread must end.
     fn wait(&self) -> bool {
         let mut work = self.work.lock();
         while !work.wanted && !work.stopping {

@@ -1,16 +1,17 @@
-//! Who waits for which LSN to become durable.
+//! The completion queue: waiters, and the LSNs whose durability they wait for.
 //!
-//! Only those who really wait are here: who finds its LSN durable never touches the queue.
+//! Only actual waiters are in the queue: a thread that finds its LSN durable never touches it.
 //!
 //! Invariants:
-//! - C1. No lost wake-up: a waiter looks at the durable LSN (and the health) *inside* the queue's
+//! - C1. No lost wake-up: a waiter checks the durable LSN (and the health) *inside* the queue's
 //!   mutex before it registers; a flusher publishes the durable LSN (or poisons) *before* it takes
-//!   the mutex to collect. So either the waiter sees the news or the flusher sees the waiter.
-//! - C2. Wakers are called after the mutex is free: they may take any latch of their own. One that
-//!   panics harms nobody else (`clearway_sync::wake`).
+//!   the mutex to collect. So either the waiter sees the new state or the flusher sees the waiter.
+//! - C2. Wakers are called after the mutex is released: they may take any latch of their own. A
+//!   waker that panics affects no other waiter (`clearway_sync::wake`).
 //!
 //! Entries are keyed by LSN and the waker's identity, so a future that is polled again and again
-//! has one entry. A dropped future's entry stays until its LSN is durable; its wake-up is idle.
+//! has one entry. A dropped future's entry stays until its LSN is durable; its wake-up has no
+//! effect.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -52,8 +53,8 @@ impl CompletionQueue {
         true
     }
 
-    /// Takes out everybody whose LSN is at most `durable`, which was published before. The caller
-    /// wakes them, after it has let go of its latches (C2).
+    /// Removes and returns all waiters whose LSN is at most `durable`, which was published before.
+    /// The caller wakes them after it has released its latches (C2).
     #[must_use]
     pub(crate) fn take_up_to(&self, durable: Lsn) -> Vec<Waker> {
         let mut waiters = self.waiters.lock();
@@ -69,13 +70,13 @@ impl CompletionQueue {
         ready
     }
 
-    /// Wakes everybody.
+    /// Wakes all waiters.
     pub(crate) fn wake_all(&self) {
         let all = std::mem::take(&mut *self.waiters.lock());
         all.into_values().for_each(wake);
     }
 
-    /// Waiters now.
+    /// Returns the current number of waiters.
     pub(crate) fn len(&self) -> usize {
         self.waiters.lock().len()
     }

@@ -1,44 +1,47 @@
-//! From the ring to the device: groups, flights, and the durable LSN.
+//! From the ring to the device: groups, in-flight flushes, and the durable LSN.
 //!
-//! A *group* is what was inserted since the last one; a seal ends it at a sector boundary. A
-//! *flight* is a group's write. Any thread can fly: daemons do it for pipelined work, and a
-//! committer that finds the device free does it for itself, without a change of threads.
+//! A *group* contains the records inserted since the previous group; a seal (the group's trailer)
+//! ends it at a sector boundary. An in-flight flush is the write of a group. Any thread can flush:
+//! daemons do it for pipelined work, and a committing thread that finds the device idle does it
+//! itself, without a context switch.
 //!
 //! ```text
-//!          durable          sealed              end of the log
-//!  ─────────┴── flight ─┬─ flight ─┴── gathering ──┘
-//!                       └ landed early: waits for the one before it
+//!          durable           sealed              end of the log
+//!  ─────────┴─ flush 1 ─┬─ flush 2 ┴── gathering ──┘
+//!                       └ completed early: waits for the one before it
 //!
-//!  request ─▶ gathering ──begin──▶ in flight ──land──▶ landed ──all before it landed──▶ durable
+//!  request ─▶ gathering ──begin──▶ in flight ──▶ complete ──all before it complete──▶ durable
 //!                                      └── error ──▶ poisoned: nothing becomes durable any more
 //! ```
 //!
 //! Invariants:
 //! - W1. Groups are consecutive, and only `begin` makes them, under the schedule's mutex.
-//! - W2. The durable LSN moves only in `land`, under that mutex, to the end of a group before which
-//!   every group has landed, and never once the log is poisoned.
+//! - W2. The durable LSN moves only in `complete`, under that mutex, to the end of a group before
+//!   which every flush has completed, and never once the log is poisoned.
 //! - W3. A group is written once. A failed write or sync is never tried again.
-//! - W4. At most `in_flight_max` flights at a time.
-//! - W5. No lost request. A requester raises `requested` (and `awaited`, if it must not linger),
-//!   then reads the attention of its kind; a flusher writes both attentions, then reads both of
-//!   those (in `decide`). All of it is SeqCst, so if the requester read an attention that let it
-//!   go, the flusher that wrote a lower one sees the request. One that waits reads `requested`
-//!   again after it has raised `awaited`: a request that nobody waits for either sees it or is
-//!   seen by it. A requester that does not go decides and signals under the mutex, under which
-//!   daemons decide and go to sleep.
-//! - W6. Whoever changes the schedule so that a group may start either starts it or signals a
-//!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps.
-//!   For what may start at a later time a daemon will be awake by then: the *timekeeper*.
-//! - W7. A daemon ends only when it is told to. One that panics stops the log, and a waker's panic
-//!   ends no daemon.
-//! - W8. After the closing seal nothing is written: the cursor is closed, so nothing can gather.
+//! - W4. At most `in_flight_max` flushes are in flight at a time.
+//! - W5. No lost request. A requester raises `requested` (and `awaited`, if the group-commit delay
+//!   must not apply), then reads the wake threshold of its kind (`Attention`); a flusher writes
+//!   both thresholds, then reads both requests (in `decide`). All accesses are SeqCst, so if the
+//!   requester read a threshold that let it skip the schedule, the flusher that wrote a lower one
+//!   sees the request. A requester that waits reads `requested` again after it has raised
+//!   `awaited`: a request without a waiter either sees that or is seen by it. A requester that does
+//!   not skip the schedule decides and signals under the mutex, under which daemons decide and go
+//!   to sleep.
+//! - W6. A thread that changes the schedule so that a group may start either starts it or signals a
+//!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps. For a
+//!   group that may start only later, one daemon, the *timer daemon*, will be awake by then.
+//! - W7. A daemon ends only when it is stopped. A daemon that panics stops the log, and a waker's
+//!   panic ends no daemon.
+//! - W8. After the closing seal nothing is written: the cursor is closed, so no record can join a
+//!   group.
 //!
 //! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the claims' waiting room.
 //! No I/O under `schedule`.
 //!
 //! The group commit is that of "Aether", section 4 (flush pipelining), with three differences:
-//! overlapping flights; the lone committer as its own flusher; and requests that are signalled
-//! under the mutex, so that no time-out is needed for progress of what somebody waits for.
+//! flushes may overlap; a lone committing thread flushes itself; and requests are signalled under
+//! the mutex, so that requests with a waiter make progress without a time-out.
 
 mod daemon;
 mod policy;
@@ -72,7 +75,7 @@ use crate::{
 };
 use policy::{Decision, Situation, attention, decide};
 
-/// What a flusher works with.
+/// The parts of the log that a flusher uses.
 pub(crate) struct Parts {
     pub(crate) ring: Arc<Ring>,
     pub(crate) insertion: Arc<dyn Insertion>,
@@ -82,7 +85,7 @@ pub(crate) struct Parts {
     pub(crate) completion: Arc<CompletionQueue>,
 }
 
-/// Makes groups and flies them.
+/// Forms groups and flushes them.
 pub(crate) struct Flusher {
     parts: Parts,
     stamp: Stamp,
@@ -90,65 +93,67 @@ pub(crate) struct Flusher {
     in_flight_max: usize,
     linger: Duration,
     has_daemons: bool,
-    /// The highest LSN that anybody wants to be durable.
+    /// The highest LSN whose durability was requested.
     requested: CachePadded<AtomicU64>,
-    /// The highest LSN that was requested when last somebody began to wait, or inserts had passed
-    /// an eighth of the ring: up to here nothing lingers.
+    /// The highest LSN that was requested when a thread last began to wait, or when inserts had
+    /// passed an eighth of the ring: up to here the group-commit delay does not apply.
     awaited: CachePadded<AtomicU64>,
     attention: CachePadded<Attention>,
-    /// Requests since the last group; counted under a fixed policy alone.
+    /// Requests since the last group; counted under a fixed policy only.
     requests: AtomicU64,
     schedule: Mutex<Schedule>,
     changed: Condvar,
 }
 
-/// Requests below these LSNs need not look at the schedule (W5).
+/// The wake thresholds: requests below these LSNs need not check the schedule (W5).
 struct Attention {
-    /// Those that somebody waits for.
+    /// The threshold of requests with a waiter.
     awaited: AtomicU64,
-    /// The others; but once somebody waits for something behind `sealed`, they are as those.
+    /// The threshold of the other requests; once a thread waits for an LSN after `sealed`, they are
+    /// treated like those with a waiter.
     lingering: AtomicU64,
     /// The end of the last group.
     sealed: AtomicU64,
 }
 
-/// Who flies what. All of it under the mutex.
+/// The schedule of flushes, protected by the mutex.
 struct Schedule {
     /// The end of the last group and the start of the next.
     sealed: Lsn,
-    /// In LSN order; the first has not landed.
-    flights: VecDeque<Flight>,
+    /// The in-flight flushes in LSN order; the first has not completed.
+    in_flight: VecDeque<InFlight>,
     last_bytes: u64,
-    /// When the last group was started, and how long the flight took that landed last.
+    /// The time at which the last group was started, and the duration of the last completed flush.
     last_start: Option<Instant>,
-    last_flight: Duration,
-    /// Start whatever the policy says, up to here.
+    last_flush: Duration,
+    /// Groups up to here start regardless of the policy.
     urgent: Lsn,
     first_request: Option<Instant>,
     daemons_asleep: usize,
-    /// A sleeping daemon was signalled and is on its way.
+    /// A sleeping daemon was signalled and has not woken yet.
     is_signalled: bool,
-    /// One of those asleep will be awake when a group may start that may not yet (W6).
-    has_timekeeper: bool,
+    /// One of the sleeping daemons, the timer daemon, will wake when a delayed group may start
+    /// (W6).
+    has_timer: bool,
     stopping: bool,
     figures: FlushFigures,
 }
 
-struct Flight {
+struct InFlight {
     end: Lsn,
     started: Instant,
-    has_landed: bool,
+    is_complete: bool,
 }
 
 impl Stop for Flusher {
     fn stop(&self, broken: Broken) {
-        // Without the mutex: the caller may hold it. A flight that lands at this very moment has
-        // landed before (W2).
+        // Without the mutex: the caller may hold it. A flush that completes concurrently counts as
+        // completed before (W2).
         self.parts.health.poison(Error::broken_invariant(broken.what, broken.place));
     }
 
     fn wake_waiters(&self) {
-        // No landing is half done after this (W2).
+        // No completion is half done after this (W2).
         drop(self.schedule.lock());
         self.tell_failure();
     }
@@ -163,12 +168,12 @@ pub(crate) struct FlushFigures {
 }
 
 impl Flusher {
-    /// A flusher for a log whose first group begins at `start`.
+    /// Creates a flusher for a log whose first group begins at `start`.
     pub(crate) fn new(parts: Parts, options: &LogOptions, stamp: Stamp, start: Lsn) -> Flusher {
         Flusher {
             parts,
             stamp,
-            // Without daemons nobody would watch the clock.
+            // Without daemons no thread would watch the clock.
             policy: if options.background { options.group } else { GroupPolicy::Adaptive },
             in_flight_max: options.flushes_in_flight,
             linger: options.linger,
@@ -183,15 +188,15 @@ impl Flusher {
             requests: AtomicU64::new(0),
             schedule: Mutex::new(Schedule {
                 sealed: start,
-                flights: VecDeque::new(),
+                in_flight: VecDeque::new(),
                 last_bytes: 0,
                 last_start: None,
-                last_flight: Duration::ZERO,
+                last_flush: Duration::ZERO,
                 urgent: Lsn::ZERO,
                 first_request: None,
                 daemons_asleep: 0,
                 is_signalled: false,
-                has_timekeeper: false,
+                has_timer: false,
                 stopping: false,
                 figures: FlushFigures::default(),
             }),
@@ -199,7 +204,8 @@ impl Flusher {
         }
     }
 
-    /// Asks for durability up to `lsn`, which is at most the end of the log. Nobody waits for it.
+    /// Requests durability up to `lsn`, which is at most the end of the log, without waiting for
+    /// it.
     #[inline]
     pub(crate) fn request(&self, lsn: Lsn) {
         if self.is_news(lsn) {
@@ -207,13 +213,13 @@ impl Flusher {
         }
     }
 
-    /// Raises the request; whether the schedule has to be looked at because of it.
+    /// Raises the request. Returns whether the schedule must be checked because of it.
     #[inline]
     fn is_news(&self, lsn: Lsn) -> bool {
         if self.policy != GroupPolicy::Adaptive {
             self.requests.fetch_add(1, Ordering::SeqCst);
         } else if self.requested.load(Ordering::SeqCst) >= lsn.0 {
-            // Whoever requested that much has looked, or looks now.
+            // A request for at least this LSN is already being handled.
             return false;
         }
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
@@ -223,8 +229,8 @@ impl Flusher {
                 && self.awaited.load(Ordering::SeqCst) > attention.sealed.load(Ordering::SeqCst)
     }
 
-    /// Asks for durability up to `lsn` for somebody who waits for it, or for so much that it needs
-    /// no linger.
+    /// Requests durability up to `lsn` on behalf of a waiting thread, or for a group so large that
+    /// it needs no delay.
     pub(crate) fn await_soon(&self, lsn: Lsn) {
         if self.policy != GroupPolicy::Adaptive {
             self.request(lsn);
@@ -233,31 +239,34 @@ impl Flusher {
         }
     }
 
-    /// Raises the request and ends the linger: a thread that waits has no other work to do, and
-    /// what others have requested may as well go. Whether the schedule has to be looked at.
+    /// Raises the request and ends the group-commit delay: a waiting thread has no other work to
+    /// do, and the requests of others can be flushed with it. Returns whether the schedule must be
+    /// checked.
     fn is_awaited_news(&self, lsn: Lsn) -> bool {
         let requested = self.requested.fetch_max(lsn.0, Ordering::SeqCst).max(lsn.0);
         if self.awaited.load(Ordering::SeqCst) < requested {
             self.awaited.fetch_max(requested, Ordering::SeqCst);
         }
-        // Read again: what was requested meanwhile saw nobody wait.
+        // Read again: a request made meanwhile saw no waiter.
         let requested = self.requested.load(Ordering::SeqCst);
         requested >= self.attention.awaited.load(Ordering::SeqCst)
     }
 
-    /// Wakes a daemon if a group can start, or if there is no timekeeper for when it can (W6).
+    /// Wakes a daemon if a group can start, or if it can start later and there is no timer daemon
+    /// (W6).
     #[cold]
     fn nudge(&self) {
         let mut schedule = self.schedule.lock();
         self.note_first_request(&mut schedule);
         match self.decide(&schedule) {
             Decision::Start => self.signal(&mut schedule),
-            Decision::At(_) if !schedule.has_timekeeper => self.signal(&mut schedule),
+            Decision::At(_) if !schedule.has_timer => self.signal(&mut schedule),
             Decision::At(_) | Decision::Rest => {}
         }
     }
 
-    /// For somebody who is about to wait for `lsn`: the limits of a fixed policy do not count.
+    /// Forces `lsn` for a thread that is about to wait for it: the limits of a fixed policy do not
+    /// apply.
     pub(crate) fn press(&self, lsn: Lsn) {
         if self.policy == GroupPolicy::Adaptive {
             return;
@@ -270,8 +279,8 @@ impl Flusher {
         }
     }
 
-    /// Requests `lsn` for the calling thread, which will wait, and flies the group on it if that
-    /// can start now.
+    /// Requests `lsn` for the calling thread, which will wait, and flushes the group on this thread
+    /// if that can start now.
     pub(crate) fn lead(&self, lsn: Lsn) {
         if self.policy != GroupPolicy::Adaptive {
             return self.request(lsn);
@@ -284,17 +293,18 @@ impl Flusher {
             if self.decide(&schedule) != Decision::Start {
                 return;
             }
-            // Without daemons, or once they are gone, whoever lands last carries on.
+            // Without daemons, or once they have ended, the thread whose flush completes last
+            // continues.
             if schedule.sealed >= lsn && self.has_daemons && !schedule.stopping {
                 return self.signal(&mut schedule);
             }
             let Some(group) = self.begin(&mut schedule, 0) else { return };
             drop(schedule);
-            self.fly(group, true);
+            self.flush(group, true);
         }
     }
 
-    /// Seals what was gathered (W1). The caller flies it.
+    /// Seals the gathered records as a group (W1). The caller flushes it.
     fn begin(&self, schedule: &mut Schedule, flags: u8) -> Option<LsnSpan> {
         let words = SealWords {
             stamp: self.stamp,
@@ -308,13 +318,13 @@ impl Flusher {
         let group = LsnSpan { start: schedule.sealed, end: seal.span.end };
         let follows = group.start <= seal.span.start && seal.span.start < group.end;
         invariant(follows, "flush W1: a group ends with its seal");
-        let has_place = schedule.flights.len() < self.in_flight_max.max(1);
+        let has_place = schedule.in_flight.len() < self.in_flight_max.max(1);
         invariant(has_place, "flush: no more groups are in flight than may be");
         schedule.sealed = group.end;
         schedule.last_bytes = seal.span.start.0 - group.start.0;
         let started = Instant::now();
         schedule.last_start = Some(started);
-        schedule.flights.push_back(Flight { end: group.end, started, has_landed: false });
+        schedule.in_flight.push_back(InFlight { end: group.end, started, is_complete: false });
         schedule.is_signalled = false;
         schedule.first_request = None;
         schedule.figures.flushes += 1;
@@ -325,53 +335,54 @@ impl Flusher {
         Some(group)
     }
 
-    /// Writes a group, lands it, and wakes whoever waited for it. `leaves`: the caller has
-    /// something else to do afterwards and will not decide again.
-    fn fly(&self, group: LsnSpan, leaves: bool) {
-        let mut landing = Landing { flusher: self, group, result: None };
+    /// Writes a group, completes the flush, and wakes its waiters. `leaves` means that the caller
+    /// has other work afterwards and will not decide again.
+    fn flush(&self, group: LsnSpan, leaves: bool) {
+        let mut guard = CompletionGuard { flusher: self, group, result: None };
         self.parts.insertion.await_released(group);
         // SAFETY: R4. `await_released` has returned; and the durable LSN cannot pass the start of
-        // this group before it lands (W2), which is after the last use of the bytes.
+        // this group before its flush completes (W2), which is after the last use of the bytes.
         let bytes = unsafe { self.parts.ring.released(group) };
         failpoint::pass(Failpoint::GroupSealed);
         let mut written = self.parts.segments.write_durable(group, bytes);
         if written.is_err() && zoo::has(Bug::FailedWriteRepeated) {
             written = self.parts.segments.write_durable(group, bytes);
         }
-        landing.result = Some(written);
+        guard.result = Some(written);
         failpoint::pass(Failpoint::GroupWritten);
-        drop(landing);
+        drop(guard);
         failpoint::pass(Failpoint::GroupLanded);
         if self.parts.health.is_poisoned() {
             return self.tell_failure();
         }
         let ready = self.parts.completion.take_up_to(self.parts.ring.durable());
-        // Waking many takes longer than waking one daemon: let it start the next group meanwhile.
+        // Waking many waiters takes longer than waking one daemon: let a daemon start the next
+        // group meanwhile.
         if leaves || ready.len() > WAKE_ALONE_MAX {
             self.nudge();
         }
         ready.into_iter().for_each(wake);
     }
 
-    /// A flight is over (W2).
-    fn land(&self, group: LsnSpan, result: Result<()>) {
+    /// Completes an in-flight flush (W2).
+    fn complete(&self, group: LsnSpan, result: Result<()>) {
         let mut schedule = self.schedule.lock();
         if let Err(cause) = result
             && !zoo::has(Bug::SyncErrorIgnored)
         {
             self.parts.health.poison(cause);
         }
-        let flight = schedule.flights.iter_mut().find(|flight| flight.end == group.end);
-        invariant(flight.is_some(), "flush W2: a flight that lands was under way");
-        if let Some(flight) = flight {
-            flight.has_landed = true;
-            schedule.last_flight = flight.started.elapsed();
+        let flush = schedule.in_flight.iter_mut().find(|flush| flush.end == group.end);
+        invariant(flush.is_some(), "flush W2: a flush that completes was in flight");
+        if let Some(flush) = flush {
+            flush.is_complete = true;
+            schedule.last_flush = flush.started.elapsed();
         }
         let mut durable = None;
-        while schedule.flights.front().is_some_and(|flight| flight.has_landed) {
-            durable = schedule.flights.pop_front().map(|flight| flight.end);
+        while schedule.in_flight.front().is_some_and(|flush| flush.is_complete) {
+            durable = schedule.in_flight.pop_front().map(|flush| flush.end);
         }
-        // Holds by H1: no later flight may land over a failed one.
+        // Holds by H1: no later flush may complete past a failed one.
         if let Some(lsn) = durable
             && !self.parts.health.is_poisoned()
         {
@@ -380,10 +391,10 @@ impl Flusher {
         self.publish_attention(&mut schedule);
     }
 
-    /// Stops the log: nothing becomes durable any more, and everybody who waits is told.
+    /// Stops the log: nothing becomes durable any more, and all waiters are notified.
     pub(crate) fn poison(&self, cause: Error) {
         {
-            // Under the mutex, so that no landing is half done (W2).
+            // Under the mutex, so that no completion is half done (W2).
             let _schedule = self.schedule.lock();
             self.parts.health.poison(cause);
         }
@@ -401,7 +412,7 @@ impl Flusher {
     }
 
     /// Writes the closing seal, in a group of its own. The cursor is closed and everything before
-    /// its end is durable, so no flight is under way, and none begins (W8).
+    /// its end is durable, so no flush is in flight, and none begins (W8).
     pub(crate) fn write_closing(&self) {
         self.write_alone(FLAG_CLOSED);
     }
@@ -411,17 +422,17 @@ impl Flusher {
         if self.parts.health.is_poisoned() {
             return;
         }
-        let is_quiet = schedule.flights.is_empty();
+        let is_quiet = schedule.in_flight.is_empty();
         if !invariant(is_quiet, "flush W8: nothing is in flight at the log's start and end") {
             return;
         }
         if let Some(group) = self.begin(&mut schedule, flags) {
             drop(schedule);
-            self.fly(group, true);
+            self.flush(group, true);
         }
     }
 
-    /// Totals so far.
+    /// Returns the totals so far.
     pub(crate) fn figures(&self) -> FlushFigures {
         self.schedule.lock().figures
     }
@@ -430,13 +441,13 @@ impl Flusher {
         let requested = self.requested.load(Ordering::SeqCst);
         let is_awaited = self.awaited.load(Ordering::SeqCst) > schedule.sealed.0;
         Situation {
-            in_flight: schedule.flights.len(),
+            in_flight: schedule.in_flight.len(),
             in_flight_max: self.in_flight_max,
             last_bytes: schedule.last_bytes,
             gathered: requested.saturating_sub(schedule.sealed.0),
             is_awaited,
             linger_until: self.linger_until(schedule),
-            is_slow: schedule.last_flight >= 2 * self.linger,
+            is_slow: schedule.last_flush >= 2 * self.linger,
             requests: self.requests.load(Ordering::SeqCst),
             first_request: schedule.first_request,
             is_urgent: schedule.urgent > schedule.sealed,
@@ -459,7 +470,8 @@ impl Flusher {
         }
     }
 
-    /// Until when what nobody waits for lingers; `None` without a linger.
+    /// Returns the time until which requests without a waiter are delayed; `None` without a
+    /// group-commit delay.
     fn linger_until(&self, schedule: &Schedule) -> Option<Instant> {
         let lingers = self.policy == GroupPolicy::Adaptive && !self.linger.is_zero();
         schedule.last_start.filter(|_| lingers)?.checked_add(self.linger)
@@ -475,8 +487,8 @@ impl Flusher {
         }
     }
 
-    /// Tells requesters from where on they have to look (W5). A daemon that is signalled will
-    /// decide for all of them, a timekeeper for those that nobody waits for.
+    /// Publishes the wake thresholds, from which on requesters must check the schedule (W5). A
+    /// signalled daemon will decide for all requests, the timer daemon for those without a waiter.
     fn publish_attention(&self, schedule: &mut Schedule) {
         let situation = self.situation(schedule);
         let from = |is_awaited: bool, is_seen_to: bool| match attention(
@@ -489,27 +501,28 @@ impl Flusher {
             _ => u64::MAX,
         };
         let awaited = from(true, schedule.is_signalled);
-        let lingering = from(false, schedule.is_signalled || schedule.has_timekeeper);
+        let lingering = from(false, schedule.is_signalled || schedule.has_timer);
         self.attention.awaited.store(awaited, Ordering::SeqCst);
         self.attention.lingering.store(lingering, Ordering::SeqCst);
         self.attention.sealed.store(schedule.sealed.0, Ordering::SeqCst);
     }
 }
 
-/// Waiters that a daemon wakes by itself before it looks for the next group: about 5 µs each.
+/// Upper bound on the waiters that a daemon wakes itself before it checks for the next group: about
+/// 5 µs each.
 const WAKE_ALONE_MAX: usize = 4;
 
-/// Lands a flight even if the disk panicked under it: that is a failure like any other.
-struct Landing<'a> {
+/// Completes a flush even if the disk panicked: that is a failure like any other.
+struct CompletionGuard<'a> {
     flusher: &'a Flusher,
     group: LsnSpan,
     result: Option<Result<()>>,
 }
 
-impl Drop for Landing<'_> {
+impl Drop for CompletionGuard<'_> {
     fn drop(&mut self) {
         let panicked = || Err(Error::Panicked { message: "the log's disk panicked".to_string() });
-        self.flusher.land(self.group, self.result.take().unwrap_or_else(panicked));
+        self.flusher.complete(self.group, self.result.take().unwrap_or_else(panicked));
         if std::thread::panicking() {
             self.flusher.tell_failure();
         }

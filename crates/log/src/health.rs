@@ -1,7 +1,7 @@
-//! Whether the log still works: open, closed, or stopped by a failure.
+//! The health of the log: open, closed, or stopped by a failure.
 //!
 //! Invariants:
-//! - H1. The first failure stays; nothing leads back from `POISONED`.
+//! - H1. The first failure is kept; no transition leaves `POISONED`.
 //! - H2. `state` is `POISONED` only after `cause` is set.
 
 use std::sync::{Arc, OnceLock};
@@ -41,7 +41,7 @@ impl Health {
         self.state.load(Ordering::Acquire)
     }
 
-    /// `Ok` while the log is open, else why it is not.
+    /// Returns `Ok` while the log is open, and otherwise the reason why it is not.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.state() == OPEN { Ok(()) } else { self.refusal() }

@@ -1,8 +1,8 @@
-//! Whose log it is: the identity of a database, of its openings, and of the files that they wrote.
+//! Identity: which database and which opening a log file belongs to.
 //!
 //! A database has an *id*, drawn when it is created and shared by its copies. Each opening draws a
-//! *salt* and writes its log, an *epoch*, under it. The superblock, on the data's side, and the log
-//! both say which epochs there are, so a log beside the wrong data is noticed before it is
+//! *salt* and writes its log, an *epoch*, under it. Both the superblock, on the data's side, and
+//! the log record which epochs exist, so a log beside the wrong data is detected before it is
 //! replayed.
 //!
 //! ```text
@@ -14,49 +14,49 @@
 //!  file:  S bytes of log │ label: database, first LSN, epoch and salt in force at the first byte
 //! ```
 //!
-//! Which salts recovery must know: those of all epochs with log at or after keep-from. There may be
-//! any number of them, since each crash during a recovery adds one. The superblock has room for
-//! two, so the others are kept in the log itself: each epoch's first record, which is durable
-//! before any other of the epoch, names its predecessor's number, salt and begin.
+//! Recovery must know the salts of all epochs with log at or after the retention LSN (`keep_from`).
+//! There may be any number of them, since each crash during a recovery adds one. The superblock has
+//! room for two, so the others are stored in the log itself: each epoch's first record, which is
+//! durable before any other of the epoch, names its predecessor's number, salt and begin.
 //!
 //! Invariants:
 //! - ID-1. The superblock's `latest` is durable, in both copies, before its opening writes to the
-//!   log; `latest.begin` is where that opening will begin its epoch, and `begun` is the epoch that
-//!   it found last in the log.
+//!   log; `latest.begin` is where that opening will begin its epoch, and `begun` is the last epoch
+//!   that it found in the log.
 //! - ID-2. Following predecessors from `latest` if its first record is there, else from `begun`,
-//!   gives every epoch with log at or after keep-from, newest first. Each link was written by the
-//!   epoch it stands in, whose salt the link before it (or the superblock) has vouched for. The
-//!   walk ends at the first epoch that begins at or before keep-from; no older epoch has log that
-//!   is needed, since epochs follow each other in the log.
+//!   gives every epoch with log at or after the retention LSN, newest first. Each link was written
+//!   by the epoch in which it is stored, whose salt is known from the previous link (or the
+//!   superblock). The walk ends at the first epoch that begins at or before the retention LSN; no
+//!   older epoch has log that is needed, since epochs follow each other in the log.
 //! - ID-3. The checksum of every record of an epoch begins with the epoch's salt, as if the salt
-//!   stood before the record. A salt determines 32 bits of the checksum's state, so equal bytes
-//!   under two salts have equal checksums only if these 32 bits are equal.
+//!   preceded the record. A salt determines 32 bits of the checksum's state, so equal bytes under
+//!   two salts have equal checksums only if these 32 bits are equal.
 //! - ID-4. The label of segment `j` names the epoch in force at its first byte, that is, of the
 //!   epochs begun at or before `j × segment_bytes` the latest. An opening labels every segment that
 //!   begins at or after its own begin before it writes its first record, and each one that it adds.
-//!   The superblock has the label of keep-from's own segment, which an epoch may have written whose
-//!   log is not needed any more.
+//!   The superblock has the label of the segment that holds the retention LSN, which may have been
+//!   written by an epoch whose log is no longer needed.
 //!
-//! Why a foreign log is found before anything of it is replayed. Let the log's files be those of a
-//! database that is another one, or that was copied from this one (or this one from it) before some
-//! opening `y` of theirs, which wrote what we must not read.
+//! A foreign log is detected before any of it is replayed. Proof: let the log's files belong to
+//! another database, or to a database that was copied from this one (or this one from it) before
+//! some opening `y` of it, which wrote records that we must not read.
 //! 1. Another database: every label has another id.
 //! 2. A copy, and a needed segment that `y`, or one after it, has labelled: the label's salt is not
 //!    the one that ID-4 demands, since salts are drawn at random.
 //! 3. A copy, and all needed segments were labelled before the copy was made. Then `y` began inside
 //!    one of them, at the tail where the shared log ended. If we have opened the database since, we
 //!    began there too, and `latest` or one of its predecessors (ID-2) names that position, or a
-//!    later one: what stands there is not our epoch's first record. If we have not, reading comes
-//!    to the shared tail and finds an epoch begun there that the superblock has never heard of.
+//!    later one, where the log does not have our epoch's first record. If we have not, reading
+//!    reaches the shared tail and finds an epoch begun there that the superblock does not know.
 //!
-//! In case 3, `latest` may begin before keep-from, where its first record may be missing, since
-//! nothing there is needed. Then redo begins in that epoch, and no record of it is there.
+//! In case 3, `latest` may begin before the retention LSN, where its first record may be missing,
+//! since nothing there is needed. Then redo begins in that epoch, and finds no record of it.
 //!
-//! In each case the opening fails, and nothing was written but what our own log, up to the tail
-//! that is shared, says. The error is [`Error::ForeignLog`] where a whole label or a whole record
-//! is the evidence, else it is one of damage.
+//! In each case the opening fails, and nothing was written except what our own log, up to the
+//! shared tail, contains. The error is [`Error::ForeignLog`] if a complete label or record is the
+//! evidence; otherwise it reports damage.
 //!
-//! Version 1 has none of it: no labels, no salts, and epochs' first records have no body.
+//! Format version 1 has no identity: no labels, no salts, and epochs' first records have no body.
 
 use std::path::PathBuf;
 
@@ -72,22 +72,22 @@ pub(crate) const LABEL_BYTES: u64 = IO_ALIGNMENT as u64;
 const LABEL_MAGIC: &[u8; 8] = b"CLWSEGM2";
 const CHECKSUM_AT: usize = SECTOR_SIZE - 4;
 
-/// One epoch, as superblock and log name it.
+/// One epoch, as the superblock and the log record it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EpochMark {
     /// Its number.
     pub epoch: Epoch,
     /// Its salt.
     pub salt: Salt,
-    /// Where its first record stands, or would stand.
+    /// The LSN of its first record, or where it would be.
     pub begin: Lsn,
 }
 
 impl EpochMark {
-    /// No epoch: what the first one has before it.
+    /// No epoch: the predecessor of the first one.
     pub const NONE: EpochMark = EpochMark { epoch: Epoch(0), salt: Salt::NONE, begin: Lsn::ZERO };
 
-    /// The bytes of the mark in the body of its successor's first record.
+    /// Encodes the mark for the body of its successor's first record.
     pub(crate) fn encode(&self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..4].copy_from_slice(&self.epoch.0.to_le_bytes());
@@ -106,7 +106,7 @@ impl EpochMark {
     }
 }
 
-/// What a segment's label says.
+/// The contents of a segment's label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Label {
     /// The database.
@@ -145,7 +145,7 @@ impl Label {
         })
     }
 
-    /// The label of a segment file; `None` if it has none that is whole.
+    /// Reads the label of a segment file; returns `None` if it has no intact one.
     pub(crate) fn read(file: &dyn File, segment_bytes: u64) -> Result<Option<Label>> {
         let mut block = AlignedBuf::new(LABEL_BYTES as usize);
         let read = file.read_at(&mut block, segment_bytes)?;
@@ -158,18 +158,18 @@ impl Label {
     }
 }
 
-/// How the salts of a log are known.
+/// The source of the salts of a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Salts {
-    /// Version 1: there are none.
+    /// Format version 1: there are no salts.
     None,
-    /// They follow from the epoch's number.
+    /// The salts are derived from the epochs' numbers.
     OfNumber,
-    /// Ascending by epoch (ID-2).
+    /// The salts are listed, ascending by epoch (ID-2).
     Known(Vec<EpochMark>),
 }
 
-/// The identity of a log: its database and the epochs whose records are to be read, and written.
+/// The identity of a log: its database and the epochs whose records are read and written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lineage {
     database: DatabaseId,
@@ -177,18 +177,18 @@ pub struct Lineage {
 }
 
 impl Lineage {
-    /// A log of format version 1.
+    /// Returns the lineage of a log of format version 1.
     pub fn version_1() -> Lineage {
         Lineage { database: DatabaseId::NONE, salts: Salts::None }
     }
 
-    /// A log that belongs to no database, for tests and experiments: an epoch's salt follows from
-    /// its number.
+    /// Returns the lineage of a log that belongs to no database, for tests and experiments: an
+    /// epoch's salt is derived from its number.
     pub fn of_no_database() -> Lineage {
         Lineage { database: DatabaseId::NONE, salts: Salts::OfNumber }
     }
 
-    /// The log of `database` with these epochs, ascending.
+    /// Returns the lineage of the log of `database` with these epochs, ascending.
     pub fn new(database: DatabaseId, marks: Vec<EpochMark>) -> Lineage {
         debug_assert!(marks.is_sorted_by(|a, b| a.epoch < b.epoch), "epochs ascend");
         Lineage { database, salts: Salts::Known(marks) }
@@ -215,7 +215,7 @@ impl Lineage {
         }
     }
 
-    /// What an epoch's checksums begin with (ID-3); `None` if the epoch is not known.
+    /// Returns the initial checksum state of an epoch (ID-3); `None` if the epoch is not known.
     pub(crate) fn seed_of(&self, epoch: Epoch) -> Option<u32> {
         if zoo::has(Bug::SaltNotChecked) {
             return Some(seed(Salt::NONE));
@@ -223,7 +223,8 @@ impl Lineage {
         self.salt_of(epoch).map(seed)
     }
 
-    /// What the first record of `epoch` says of the one before it; nothing in version 1.
+    /// Returns what the first record of `epoch` states about the previous epoch; `None` in
+    /// version 1.
     pub(crate) fn predecessor(&self, epoch: Epoch) -> Option<EpochMark> {
         let before = |marks: &[EpochMark]| {
             marks.iter().rev().find(|mark| mark.epoch < epoch).copied().unwrap_or(EpochMark::NONE)
@@ -235,7 +236,7 @@ impl Lineage {
         }
     }
 
-    /// The epochs, ascending; none for a log without a database.
+    /// Returns the epochs, ascending; empty for a log without a database.
     pub fn marks(&self) -> &[EpochMark] {
         match &self.salts {
             Salts::Known(marks) => marks,
@@ -243,7 +244,7 @@ impl Lineage {
         }
     }
 
-    /// The label of the segment that begins at `first` and is written, first of all, in `epoch`.
+    /// Returns the label of the segment that begins at `first` and is first written in `epoch`.
     pub(crate) fn label(&self, first: Lsn, epoch: Epoch) -> Option<Label> {
         let salt = self.salt_of(epoch).filter(|_| self.has_labels())?;
         Some(Label { database: self.database, first, epoch, salt })
@@ -260,16 +261,16 @@ pub(crate) fn seed(salt: Salt) -> u32 {
     if is_none { 0 } else { crc32c(&salt.0.to_le_bytes()) }
 }
 
-/// What recovery must read of a log: where it may begin, and whose it is.
+/// The state that the superblock knows of a log: where recovery may begin, and the log's identity.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// The database.
     pub database: DatabaseId,
-    /// The latest opening: its epoch has begun, or may have.
+    /// The latest opening, whose epoch may have begun.
     pub latest: EpochMark,
     /// The last epoch that the latest opening found in the log.
     pub begun: EpochMark,
-    /// Whether the first record of `latest` was durable once.
+    /// Whether the first record of `latest` is known to have been durable.
     pub has_begun: bool,
     /// The oldest LSN that is needed.
     pub keep_from: Lsn,
@@ -277,12 +278,12 @@ pub struct Known {
     pub oldest_label: (Epoch, Salt),
 }
 
-/// A log file of somebody else's.
+/// Returns the error for a log file that belongs to another database or opening.
 pub(crate) fn foreign(path: PathBuf, detail: impl Into<String>) -> Error {
     Error::ForeignLog { path, detail: detail.into() }
 }
 
-/// What to say of a file that names another database, or this one and another opening.
+/// Returns the error for a file that names another database, or this one and another opening.
 pub(crate) fn stranger(file: &dyn File, found: &Label, database: DatabaseId) -> Error {
     let detail = if found.database == database {
         format!(
@@ -304,7 +305,7 @@ mod tests {
         let mark = EpochMark { epoch: Epoch(7), salt: Salt(u64::MAX - 3), begin: Lsn(1 << 40) };
         assert_eq!(EpochMark::decode(&mark.encode()), Some(mark));
         assert_eq!(EpochMark::decode(&[0; 23]), None);
-        assert_eq!(EpochMark::decode(&[0xFF; 24]), None, "no epoch has so many bits");
+        assert_eq!(EpochMark::decode(&[0xFF; 24]), None, "no epoch has that many bits");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! How records get into the ring: reserve, fill, release.
+//! Insertion of records into the ring: reserve, fill, release.
 //!
-//! A strategy decides what is serialised. All of them keep these rules:
+//! A strategy determines which steps are serialized. All strategies obey these invariants:
 //! - I1. Records stand in the log in the order of their reservations, without a hole.
 //! - I2. [`Insertion::await_released`] returns only when every byte of the group was filled, and
 //!   what the fillers wrote is visible to the caller.
-//! - I3. No inserter waits for another one's fill, only a flusher does: except where the fill is
-//!   under the mutex.
-//! - I4. The cursor is taken for a few instructions, and nothing else is latched meanwhile.
+//! - I3. Only a flusher waits for another thread's fill, except where the fill is done under the
+//!   mutex.
+//! - I4. The cursor's latch is held for a few instructions, and no other latch is taken meanwhile.
 //!
 //! | strategy | under the latch | after it |
 //! | --- | --- | --- |
@@ -14,14 +14,14 @@
 //! | [`ConsolidatedInsertion`] | reserve, fill and release, for a group | – |
 //! | [`DecoupledInsertion`] | reserve | fill, then mark as complete |
 //! | [`HybridInsertion`] | reserve, for a group | fill, then mark as complete |
-//! | [`DelegatedInsertion`] | reserve, for a group | fill, then release in order or have it done |
+//! | [`DelegatedInsertion`] | reserve, for a group | fill, then release in order or delegate that |
 //! | [`LockFreeInsertion`] | – | reserve, fill, then mark as complete |
 //!
-//! | part | what it is |
+//! | part | contents |
 //! | --- | --- |
-//! | [`array`] | where inserters meet to become a group |
-//! | [`links`] | which regions are complete |
-//! | [`releases`] | how far all regions are complete |
+//! | [`array`] | the consolidation array, where inserters form groups |
+//! | [`links`] | links that mark complete regions |
+//! | [`releases`] | the LSN up to which all regions are complete |
 
 mod array;
 mod consolidated;
@@ -49,13 +49,13 @@ use hybrid::HybridInsertion;
 use lock_free::LockFreeInsertion;
 use mutex::MutexInsertion;
 
-/// What a seal says.
+/// The fields of a seal.
 #[derive(Clone, Copy)]
 pub(crate) struct SealWords {
     pub(crate) stamp: Stamp,
     pub(crate) durable: Lsn,
     pub(crate) flags: u8,
-    /// Seal even if the group is empty.
+    /// Force a seal even if the group is empty.
     pub(crate) even_empty: bool,
 }
 
@@ -70,41 +70,42 @@ impl SealWords {
     }
 }
 
-/// A seal that was made.
+/// A seal that was inserted.
 pub(crate) struct Seal {
     pub(crate) span: LsnSpan,
-    /// How many records of its group had claimed room for it.
+    /// Number of records of its group that had claimed space for it.
     pub(crate) seals_paid: u64,
 }
 
 /// A strategy of log insertion.
 pub(crate) trait Insertion: Send + Sync {
-    /// Inserts a record. `None` if the ring has no room: wait for durability and try again. Also
-    /// `None` after [`close`](Insertion::close).
+    /// Inserts a record. Returns `None` if the ring has no room: the caller must wait for
+    /// durability and try again. Also returns `None` after [`close`](Insertion::close).
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan>;
 
     /// Ends the group that began at `group_start` with a seal. `None` if the group is empty. Called
     /// by one thread at a time.
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal>;
 
-    /// No record inserted from now on starts before this, and whoever has inserted one, or has
-    /// heard of it, finds it before this.
+    /// Returns an LSN before which no later record starts. A record that the caller has inserted,
+    /// or whose insertion happened before this call, ends at or before it.
     fn end(&self) -> Lsn;
 
-    /// No record is inserted once this has returned.
+    /// Closes the ring: no record is inserted once this has returned.
     fn close(&self);
 
     /// Waits until the group, which a seal ended, is filled (I2).
     fn await_released(&self, group: LsnSpan);
 
-    /// Records inserted so far, seals included; or those of the groups that were released.
+    /// Returns the records inserted so far, seals included; some strategies count only those of
+    /// released groups.
     fn records(&self) -> u64;
 
-    /// How many records since the last seal have claimed room for the next one.
+    /// Returns the number of records since the last seal that have claimed space for the next one.
     fn seals_paid(&self) -> u64;
 }
 
-/// The strategy that the options name.
+/// Creates the strategy that the options name.
 pub(crate) fn strategy(
     strategy: Strategy,
     sizes: Consolidation,

@@ -1,8 +1,8 @@
-//! The log: records in, LSNs out, durable in order.
+//! The write-ahead log: takes records, returns LSNs, and makes records durable in order.
 //!
-//! A [`Log`] takes records ([`Log::insert`]), makes them durable in groups, and tells who waits
+//! A [`Log`] takes records ([`Log::insert`]), makes them durable in groups, and wakes the waiters
 //! ([`Log::wait_durable`], [`Log::poll_durable`]). A [`LogReader`] reads them back after a crash
-//! and says where the log ends. The crate knows nothing of pages, trees or transactions.
+//! and finds the end of the log. The crate does not depend on pages, trees or transactions.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -29,17 +29,16 @@
 //! # }
 //! ```
 //!
-//! From the inside out: whose log it is (`identity`), a record's bytes (`record`), the ring they
-//! are gathered in (`ring`), the strategies of insertion (`insertion`), the files (`segments`), the
-//! promise of room in them (`claims`), who waits (`completion`), who writes and when (`flush`), the
-//! face (`log`), and the way back (`reader`). `docs/log-format.md` has the format with a worked
-//! example.
+//! From the inside out: identity of log files (`identity`), encoding of records (`record`), the log
+//! buffer (`ring`), insertion strategies (`insertion`), files (`segments`), log space reservations
+//! (`claims`), waiters (`completion`), flushes (`flush`), the public interface (`log`), and reading
+//! (`reader`). `docs/log-format.md` has the format with a worked example.
 //!
 //! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the claims'
 //! waiting room; the claims' growth → the segments' directory → the segments' state; the claims'
-//! waiting room → the segments' state. The completion queue's mutex is a leaf. None of them is held
-//! across I/O but the segments' directory and the growth above it, which no insert takes, and a
-//! flush takes only the directory, and only if unpaid seals ate the headroom.
+//! waiting room → the segments' state. The completion queue's mutex is a leaf. Only the segments'
+//! directory and the growth above it are held across I/O. No insert takes either; a flush takes
+//! only the directory, and only if unpaid seals used up the reserve.
 
 mod checksum;
 mod claims;

@@ -1,14 +1,16 @@
-//! The log as its users see it.
+//! The public interface of the log.
 //!
 //! Invariants:
-//! - O1. A record that is inserted while the log is closed stands before the closing seal and is
-//!   made durable by the closer, or it is refused: the cursor is closed in one step (R5), and what
-//!   it has handed out until then lies before the end that the closer then flushes. After the
-//!   closing seal nothing is inserted and nothing is written. A record that slips in while the log
-//!   is poisoned is not made durable, and its waiter is told.
+//! - O1. A record that is inserted while the log is being closed either precedes the closing seal
+//!   and is made durable by the closing thread, or is refused: the cursor is closed in one step
+//!   (R5), and all regions that it has handed out until then lie before the end that the closing
+//!   thread flushes. After the closing seal nothing is inserted or written. A record that is
+//!   inserted while the log is being poisoned does not become durable, and its waiter gets the
+//!   error.
 //! - O2. An LSN is reported as durable only if it is at most the ring's durable LSN; a failure
 //!   that happened later does not change that.
-//! - O3. The threads hold the parts and not the log, so that dropping the log ends them.
+//! - O3. The threads hold references to the parts, not to the log, so that dropping the log ends
+//!   them.
 
 use std::{
     sync::Arc,
@@ -42,7 +44,7 @@ use crate::{
     stats::LogStats,
 };
 
-/// A running log: records go in, LSNs come out, and become durable.
+/// A running log, into which records are inserted and which makes them durable.
 pub struct Log {
     ring: Arc<Ring>,
     insertion: Arc<dyn Insertion>,
@@ -62,16 +64,17 @@ pub struct Log {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Where and as what a log is started.
+/// The position and identity with which a log is started.
 #[derive(Clone, Debug)]
 pub struct LogStart {
-    /// The end of the log so far, which a [`LogReader`] found; 0 for a new log.
+    /// The end of the log so far, as found by a [`LogReader`]; 0 for a new log.
     pub tail: Lsn,
-    /// Greater than every epoch before it, and durably recorded as used, with its salt.
+    /// The new epoch: greater than every epoch before it, and durably recorded as used, with its
+    /// salt.
     pub epoch: Epoch,
     /// The oldest LSN that is still needed; segments wholly before it are reused.
     pub keep_from: Lsn,
-    /// Whose log it is, with all epochs that are still needed and the one that begins.
+    /// The log's identity, with all epochs that are still needed and the one that begins.
     pub lineage: Lineage,
 }
 
@@ -88,15 +91,16 @@ fn refuse_if_broken(flusher: &Arc<Flusher>) -> Result<()> {
 }
 
 impl LogStart {
-    /// Where the epoch of a log that ended at `tail` begins: at the next sector boundary.
+    /// Returns the begin of the epoch that follows a log with its end at `tail`: the next sector
+    /// boundary.
     pub fn begin_behind(tail: Lsn) -> Lsn {
         Lsn(tail.0.next_multiple_of(SECTOR_SIZE as u64))
     }
 }
 
 impl Log {
-    /// Starts a log that belongs to no database, as tests and experiments do: as
-    /// [`start_as`](Log::start_as), with salts that follow from the epochs' numbers.
+    /// Starts a log that belongs to no database, as tests and experiments do: like
+    /// [`start_as`](Log::start_as), with salts derived from the epochs' numbers.
     pub fn start(
         disk: Arc<dyn Disk>,
         options: LogOptions,
@@ -110,14 +114,14 @@ impl Log {
 
     /// Starts a log.
     ///
-    /// It goes on at the next sector boundary behind the tail: sectors with records in them are
-    /// never written again. What stands there and further on belongs to a lower epoch and is never
-    /// read again. The record that begins the epoch is durable when this returns.
+    /// It continues at the next sector boundary after the tail: sectors that contain records are
+    /// never rewritten. Bytes from there on belong to a lower epoch and are never read again. The
+    /// record that begins the epoch is durable when this returns.
     ///
     /// # Errors
     ///
-    /// [`Error::BadOption`]; [`Error::Corrupt`] and [`Error::ForeignLog`] for what is on the disk;
-    /// what the disk says.
+    /// [`Error::BadOption`]; [`Error::Corrupt`] and [`Error::ForeignLog`] for the files on the
+    /// disk; errors of the disk.
     pub fn start_as(
         disk: Arc<dyn Disk>,
         options: LogOptions,
@@ -212,11 +216,11 @@ impl Log {
         spawn("clearway-segments".to_string(), Box::new(run))
     }
 
-    /// Inserts a record and returns where it stands. It is durable when the *end* is.
+    /// Inserts a record and returns its position. The record is durable when its *end* is.
     ///
-    /// The bytes must have been [claimed](Log::claim). If a flush will be asked for because of this
-    /// record, use [`insert_with_seal`](Log::insert_with_seal). May wait for room in the buffer,
-    /// for which the flusher needs nothing that a caller could hold.
+    /// The bytes must have been [claimed](Log::claim). If a flush will be requested because of this
+    /// record, use [`insert_with_seal`](Log::insert_with_seal). May wait for room in the buffer;
+    /// the flusher that makes room needs no resource that a caller could hold.
     ///
     /// # Errors
     ///
@@ -228,14 +232,14 @@ impl Log {
         self.insert_draft(&draft)
     }
 
-    /// As [`insert`](Log::insert), for a record that will be waited for, such as a commit record:
-    /// its claim included [`SEAL_BYTES_MAX`](crate::SEAL_BYTES_MAX), which are spent with it. They
-    /// pay for the seal of its group. (A flush that nobody paid for is possible; it takes from a
-    /// small headroom, and claims are refused until that is full again.)
+    /// Like [`insert`](Log::insert), for a record whose durability will be awaited, such as a
+    /// commit record: its claim included [`SEAL_BYTES_MAX`](crate::SEAL_BYTES_MAX), which are spent
+    /// with it and pay for the seal of its group. (A flush without payment is possible; it uses a
+    /// small reserve, and claims are refused until that is full again.)
     ///
     /// # Errors
     ///
-    /// As [`insert`](Log::insert); nothing is spent then.
+    /// As for [`insert`](Log::insert); nothing is spent then.
     #[inline]
     pub fn insert_with_seal(&self, record: &Record<'_>) -> Result<LsnSpan> {
         let mut draft = Draft::new(record, self.stamp, self.record_len_max)?;
@@ -250,9 +254,9 @@ impl Log {
             Some(span) => span,
             None => self.insert_when_there_is_room(draft)?,
         };
-        // Not if its seal would be taken from what others need more.
+        // Do not flush if the seal would have to come from a reserve that others need more.
         if (span.start.0 ^ span.end.0) >= self.flush_trigger_bytes && !self.claims.is_tight() {
-            // As if somebody waited: so large a group has nothing to linger for.
+            // Request it like a waiting thread: a group this large gains nothing from a delay.
             self.flusher.await_soon(span.end);
         }
         Ok(span)
@@ -261,12 +265,12 @@ impl Log {
     #[cold]
     fn insert_when_there_is_room(&self, draft: &Draft<'_>) -> Result<LsnSpan> {
         loop {
-            // Also what a closed cursor's refusal means: the log was closed before (O1).
+            // This also covers a refusal by a closed cursor: the log was closed before (O1).
             self.health.check()?;
             // Relaxed: a plain counter.
             self.ring_waits.fetch_add(1, Ordering::Relaxed);
             let room_at = self.ring.durable_for_room(self.end(), draft.span_bytes());
-            // If that fails, the log has failed, and the next round says so.
+            // If this fails, the log has failed, and the next iteration reports it.
             let _ = self.force(room_at);
             if let Some(span) = self.insertion.insert(draft) {
                 return Ok(span);
@@ -274,31 +278,31 @@ impl Log {
         }
     }
 
-    /// No record inserted from now on starts before this LSN.
+    /// Returns an LSN before which no record inserted from now on starts.
     #[inline]
     pub fn end(&self) -> Lsn {
         self.insertion.end()
     }
 
-    /// Every record that ends here or before is durable.
+    /// Returns the durable LSN: every record that ends at or before it is durable.
     #[inline]
     pub fn durable(&self) -> Lsn {
         self.ring.durable()
     }
 
-    /// The epoch of this opening.
+    /// Returns the epoch of this opening.
     pub fn epoch(&self) -> Epoch {
         self.stamp.epoch
     }
 
-    /// Epoch and salt of the label of the segment that holds `lsn`, for a superblock that names
-    /// `lsn` as the oldest that is needed (ID-4). `None` if the segment is not there, or has none.
+    /// Returns epoch and salt of the label of the segment that holds `lsn`, for a superblock that
+    /// names `lsn` as the retention LSN (ID-4). `None` if the segment is not there, or has none.
     pub fn label_at(&self, lsn: Lsn) -> Option<(Epoch, Salt)> {
         self.segments.label_at(lsn)
     }
 
-    /// Asks for durability up to `lsn` and returns at once. As nobody waits for it, the writing may
-    /// begin somewhat later: see [`LogOptions::linger`].
+    /// Requests durability up to `lsn` and returns at once. Since no thread waits for it, the write
+    /// may begin somewhat later: see [`LogOptions::linger`].
     #[inline]
     pub fn request_flush(&self, lsn: Lsn) {
         if self.ring.durable() < lsn {
@@ -306,9 +310,10 @@ impl Log {
         }
     }
 
-    /// What is known about `lsn`: durable, unknown because of a failure, or nothing yet (O2).
+    /// Returns the outcome for `lsn`: durable, unknown because of a failure, or `None` while
+    /// pending (O2).
     fn outcome(&self, lsn: Lsn) -> Option<Result<()>> {
-        // The failure is looked at first: after it the durable LSN does not move.
+        // Check the failure first: after it the durable LSN does not move.
         let cause = self.health.cause();
         if self.ring.durable() >= lsn {
             return Some(Ok(()));
@@ -319,8 +324,8 @@ impl Log {
         cause.map(|cause| Err(Error::OutcomeUnknown { cause }))
     }
 
-    /// Waits until everything before `lsn` is durable. If the device is free, this thread writes by
-    /// itself, and with its own all records inserted so far.
+    /// Waits until everything before `lsn` is durable. If the device is idle, this thread writes
+    /// all records inserted so far itself.
     ///
     /// # Errors
     ///
@@ -331,12 +336,12 @@ impl Log {
         if self.ring.durable() >= lsn { Ok(()) } else { self.wait_slowly(lsn) }
     }
 
-    /// [`wait_durable`](Log::wait_durable) for whoever must not wait until a group is complete: the
-    /// limits of [`GroupPolicy::Fixed`](crate::GroupPolicy::Fixed) do not count.
+    /// Like [`wait_durable`](Log::wait_durable), for callers that must not wait until a group is
+    /// complete: the limits of [`GroupPolicy::Fixed`](crate::GroupPolicy::Fixed) do not apply.
     ///
     /// # Errors
     ///
-    /// As [`wait_durable`](Log::wait_durable).
+    /// As for [`wait_durable`](Log::wait_durable).
     pub fn force(&self, lsn: Lsn) -> Result<()> {
         if self.ring.durable() >= lsn {
             return Ok(());
@@ -369,7 +374,7 @@ impl Log {
         }
     }
 
-    /// An LSN beyond the end would never become durable: it comes from damaged data.
+    /// Refuses an LSN beyond the end, which would never become durable: it comes from damaged data.
     fn check_reached(&self, lsn: Lsn) -> Result<()> {
         let end = self.end();
         if lsn <= end {
@@ -378,7 +383,7 @@ impl Log {
         Err(Error::corrupt("log position", format!("{lsn} is beyond the end of the log, {end}")))
     }
 
-    /// The asynchronous form of [`wait_durable`](Log::wait_durable); requests the flush too.
+    /// The asynchronous form of [`wait_durable`](Log::wait_durable); also requests the flush.
     pub fn poll_durable(&self, lsn: Lsn, cx: &mut Context<'_>) -> Poll<Result<()>> {
         if let Some(outcome) = self.outcome(lsn) {
             return Poll::Ready(outcome);
@@ -403,12 +408,13 @@ impl Log {
         }
     }
 
-    /// Stops the log because something else failed whose loss it must not acknowledge.
+    /// Stops the log because of a failure elsewhere, after which the log must not acknowledge
+    /// anything.
     pub fn poison(&self, cause: Error) {
         self.flusher.poison(cause);
     }
 
-    /// `Ok` while records can be inserted.
+    /// Checks that records can be inserted.
     ///
     /// # Errors
     ///
@@ -418,11 +424,12 @@ impl Log {
         self.health.check()
     }
 
-    /// Promises room for `bytes` bytes: of records, as [`record_bytes`](crate::record_bytes) counts
-    /// them, and [`SEAL_BYTES_MAX`](crate::SEAL_BYTES_MAX) for each of them that will be inserted
-    /// with its seal. Take no latch before. If there is no room it asks for a checkpoint and waits:
-    /// 100 ms, or as long as a checkpoint is [announced](Log::announce_checkpoint) that will give
-    /// back a segment, but not longer than 10 s. Without background threads it does not wait.
+    /// Reserves `bytes` bytes of log space: for records, as [`record_bytes`](crate::record_bytes)
+    /// counts them, plus [`SEAL_BYTES_MAX`](crate::SEAL_BYTES_MAX) for each record that will be
+    /// inserted with its seal. The caller must hold no latch. If there is no room, the call
+    /// requests a checkpoint and waits for 100 ms, or as long as a checkpoint is
+    /// [running](Log::announce_checkpoint) that will free a segment, but at most 10 s. Without
+    /// background threads it does not wait.
     ///
     /// # Errors
     ///
@@ -433,8 +440,8 @@ impl Log {
         self.claims.claim(bytes)
     }
 
-    /// As [`claim`](Log::claim), but waits only while `can_help` says that a checkpoint may make
-    /// room: it is asked before each wait, which ends whenever a checkpoint begins or ends.
+    /// Like [`claim`](Log::claim), but waits only while `can_help` reports that a checkpoint may
+    /// make room: it is called before each wait, which ends whenever a checkpoint begins or ends.
     ///
     /// # Errors
     ///
@@ -444,20 +451,20 @@ impl Log {
         self.claims.claim_if(bytes, can_help)
     }
 
-    /// Says that a checkpoint has begun, and whether it will [give back](Log::truncate) a segment:
-    /// claims that find no room wait for its end, which is when the result is dropped.
+    /// Records that a checkpoint has begun, and whether it will [free](Log::truncate) a segment:
+    /// claims that find no room wait for its end. The checkpoint ends when the result is dropped.
     pub fn announce_checkpoint(&self, gives_back: bool) -> AnnouncedCheckpoint<'_> {
         self.claims.announce_checkpoint(gives_back)
     }
 
-    /// As [`claim`](Log::claim), but fails at once where that would wait for a truncation: for
-    /// those who bring it.
+    /// Like [`claim`](Log::claim), but fails at once where that would wait for a truncation: for
+    /// the threads that truncate.
     pub fn try_claim(&self, bytes: u64) -> Result<()> {
         self.claims.try_claim(bytes)
     }
 
-    /// As [`claim`](Log::claim), but goes beyond the capacity rather than wait or fail: for a
-    /// rollback, whose locks others wait for and which cannot be refused, and for a checkpoint that
+    /// Like [`claim`](Log::claim), but exceeds the capacity instead of waiting or failing: for a
+    /// rollback, which cannot be refused and for whose locks others wait, and for a checkpoint that
     /// makes room.
     ///
     /// # Errors
@@ -467,65 +474,66 @@ impl Log {
         self.claims.claim_beyond(bytes)
     }
 
-    /// As [`claim`](Log::claim), for what can be left out: room that nobody will miss soon, or
-    /// none. Waits for nothing, touches no file and may be called under latches.
+    /// Like [`claim`](Log::claim), for optional records: reserves space only if there is plenty.
+    /// Never waits, touches no file, and may be called under latches.
     pub fn claim_spare(&self, bytes: u64) -> bool {
         self.claims.claim_spare(bytes)
     }
 
-    /// Gives back claimed bytes that were not inserted.
+    /// Releases claimed bytes that were not inserted.
     #[inline]
     pub fn unclaim(&self, bytes: u64) {
         self.claims.unclaim(bytes);
     }
 
-    /// Nothing before `keep_from` will be read again: gives back whole segments before it.
+    /// Truncates the log: frees the segments wholly before `keep_from`, which will not be read
+    /// again.
     pub fn truncate(&self, keep_from: Lsn) -> Result<()> {
         self.claims.truncate(keep_from.min(self.durable()))
     }
 
-    /// Where the oldest segment begins: what is kept, and what could not be given back.
+    /// Returns the begin of the oldest segment, which is still needed or could not be freed.
     pub fn oldest_segment(&self) -> Lsn {
         self.segments.start()
     }
 
-    /// The oldest LSN that is kept.
+    /// Returns the retention LSN, the oldest LSN that is kept.
     pub fn keep_from(&self) -> Lsn {
         self.claims.keep_from()
     }
 
-    /// Bytes from the oldest needed record to the end of all claims.
+    /// Returns the bytes from the oldest needed record to the end of all claims.
     pub fn used_bytes(&self) -> u64 {
         self.claims.used_bytes()
     }
 
-    /// Bytes that are claimed and neither inserted nor given back, those for the next seal apart.
-    /// Exact while nobody inserts.
+    /// Returns the bytes that are claimed and neither inserted nor released, without those for the
+    /// next seal. Exact while no thread inserts.
     pub fn claimed_bytes(&self) -> u64 {
         let used = self.end().0 + self.insertion.seals_paid() * SEAL_BYTES_MAX;
         self.claims.claimed().0.saturating_sub(used)
     }
 
-    /// What the live segments may occupy.
+    /// Returns the bytes that the live segments may occupy.
     pub fn capacity_bytes(&self) -> u64 {
         self.claims.capacity_bytes()
     }
 
-    /// From now on (`true`) claims add segments beyond the capacity instead of failing, or not any
-    /// more (`false`): for recovery, which cannot wait for room, since nobody else will make it.
+    /// Sets whether claims add segments beyond the capacity instead of failing: for recovery, which
+    /// cannot wait for room, since no other thread will make it.
     pub fn lift_capacity(&self, is_lifted: bool) {
         self.claims.lift_capacity(is_lifted);
     }
 
-    /// Sets what is called when the log is more than half full or a claim has to wait. It is called
-    /// on a claimer's thread too, so it only leaves a note for whoever takes checkpoints.
+    /// Sets the callback for when the log is more than half full or a claim has to wait. It may be
+    /// called on a claiming thread, so it should only notify the thread that takes checkpoints.
     pub fn set_space_waker(&self, waker: Box<dyn Fn() + Send + Sync>) {
         let waker: SpaceWaker = waker;
         self.claims.set_space_waker(waker);
     }
 
-    /// A reader of this log's durable records, for random access. It sees what was durable when
-    /// each read was made.
+    /// Returns a reader of this log's durable records, for random access. Each read sees what was
+    /// durable at its time.
     pub fn reader(&self, from: Lsn) -> Result<LogReader> {
         LogReader::open_as(
             self.disk.clone(),
@@ -535,7 +543,7 @@ impl Log {
         )
     }
 
-    /// Figures since the start.
+    /// Returns counters since the start.
     pub fn stats(&self) -> LogStats {
         let flushes = self.flusher.figures();
         let segments = self.segments.counts();
@@ -555,16 +563,16 @@ impl Log {
         }
     }
 
-    /// Makes everything durable, says in the log that it was closed in order, ends the threads.
-    /// A second call does nothing.
+    /// Makes everything durable, records in the log that it was closed cleanly, and ends the
+    /// threads. A second call has no effect.
     ///
     /// # Errors
     ///
-    /// The failure that kept the log from becoming durable.
+    /// The failure that prevented the log from becoming durable.
     pub fn close(&self) -> Result<()> {
         if !self.is_closing.swap(true, Ordering::SeqCst) {
-            // In this order: whoever is refused by the cursor finds the log closed, then or when it
-            // tries again (O1).
+            // In this order: a thread that is refused by the cursor finds the log closed, then or
+            // when it tries again (O1).
             self.health.close();
             self.insertion.close();
             let end = self.end();
@@ -587,17 +595,18 @@ impl Log {
         self.claims.tell_waiters();
         let threads = std::mem::take(&mut *self.threads.lock());
         let own = thread::current().id();
-        // A waker may have dropped the last handle of the log on one of its own threads, which
-        // then ends by itself: it holds the parts and not the log (O3).
+        // A waker may have dropped the last handle of the log on one of the log's own threads,
+        // which then ends on its own: it holds the parts, not the log (O3).
         for thread in threads.into_iter().filter(|thread| thread.thread().id() != own) {
-            // A thread that panicked has poisoned the log; there is nobody to tell here.
+            // A thread that panicked has poisoned the log; there is no caller to report it to here.
             let _ = thread.join();
         }
     }
 }
 
 impl Drop for Log {
-    /// Ends the threads. What was not durable may be lost, as in a crash: use [`Log::close`].
+    /// Ends the threads. Records that are not durable may be lost, as in a crash: use
+    /// [`Log::close`].
     fn drop(&mut self) {
         self.end_threads();
     }

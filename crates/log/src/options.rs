@@ -1,21 +1,21 @@
-//! What a log can be told when it is started.
+//! Options of a log.
 
 use std::{fmt, time::Duration};
 
 use clearway_base::{Error, RECORD_LEN_MAX, Result, SECTOR_SIZE};
 
-/// How threads reserve their place in the log buffer.
+/// The strategy by which threads reserve space in the log buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Strategy {
     /// One mutex around reservation and fill: the baseline.
     Mutex,
-    /// As `Mutex`, but whoever finds it taken joins a group that takes it once.
+    /// Like `Mutex`, but a thread that finds it taken joins a group that takes it once.
     Consolidated,
     /// A short latch around the reservation alone; fills run in parallel.
     Decoupled,
     /// Groups that take a short latch once; fills run in parallel.
     Hybrid,
-    /// As `Hybrid`; regions are released in the order of the log, by whoever comes first to it.
+    /// Like `Hybrid`, but regions are released in log order, by the first thread able to do so.
     Delegated,
     /// No latch: one compare-and-swap reserves; fills run in parallel.
     #[default]
@@ -23,7 +23,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All of them.
+    /// All strategies.
     pub const ALL: [Strategy; 6] = [
         Strategy::Mutex,
         Strategy::Consolidated,
@@ -37,9 +37,10 @@ impl Strategy {
 /// The sizes of the consolidation array, for the strategies that have one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Consolidation {
-    /// Places to meet at, 1 to 64. As many groups gather at a time.
+    /// Number of places, 1 to 64, at each of which one group can form at a time.
     pub places: usize,
-    /// Groups that may be under way, gathering or filling: at least `places`, at most 4096.
+    /// Number of groups that may exist at a time, forming or filling: at least `places`, at
+    /// most 4096.
     pub slots: usize,
 }
 
@@ -49,18 +50,18 @@ impl Default for Consolidation {
     }
 }
 
-/// When gathered records are written.
+/// The policy that determines when gathered records are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
-    /// At once if the device is idle and somebody waits, or after the
-    /// [linger](LogOptions::linger); while writes are in flight the next group gathers.
+    /// Write at once if the device is idle and a thread waits, or after the [group-commit
+    /// delay](LogOptions::linger); while writes are in flight, the next group gathers.
     #[default]
     Adaptive,
-    /// When the first of three limits is reached.
+    /// Write when the first of three limits is reached.
     Fixed {
-        /// Requests to flush since the last group.
+        /// Number of flush requests since the last group.
         commits: u32,
-        /// Bytes gathered since the last group.
+        /// Number of bytes gathered since the last group.
         bytes: u64,
         /// Time since the first request that the last group does not cover.
         time: Duration,
@@ -74,23 +75,24 @@ pub struct LogOptions {
     pub ring_bytes: usize,
     /// Size of a segment file: a multiple of 4096. Fixed for the life of a database.
     pub segment_bytes: u64,
-    /// What the live segments may occupy together, at least two segments. The 4 KiB of label behind
-    /// each do not count.
+    /// Bytes that the live segments may occupy together, at least two segments. The 4 KiB label
+    /// after each segment does not count.
     pub capacity_bytes: u64,
-    /// How threads reserve.
+    /// The strategy by which threads reserve.
     pub strategy: Strategy,
-    /// Where they meet, if they do it in groups.
+    /// The sizes of the consolidation array, for strategies that reserve in groups.
     pub consolidation: Consolidation,
-    /// When groups are written.
+    /// The policy that determines when groups are written.
     pub group: GroupPolicy,
-    /// Under [`GroupPolicy::Adaptive`], how long after the start of a group the next one may start
-    /// if nobody waits for it: at most a second. Default 100 µs; zero: at once.
+    /// The group-commit delay: under [`GroupPolicy::Adaptive`], the time from the start of a group
+    /// to the start of the next one if no thread waits for it. At most a second; default 100 µs;
+    /// zero for no delay.
     pub linger: Duration,
-    /// How many group writes may overlap, 1 to 16.
+    /// Number of group writes that may overlap, 1 to 16.
     pub flushes_in_flight: usize,
-    /// Whether threads write groups and prepare segments. Default true. Without them whoever waits
-    /// for durability with a thread writes for itself, requests that nobody waits for are not acted
-    /// on, polling does not write, and a claim that finds no room fails at once.
+    /// Whether threads write groups and prepare segments. Default true. Without them, a thread that
+    /// waits for durability writes itself, requests without a waiter are ignored, polling does not
+    /// write, and a claim that finds no room fails at once.
     pub background: bool,
 }
 
@@ -110,10 +112,10 @@ impl Default for LogOptions {
     }
 }
 
-/// The longest linger.
+/// Upper bound on the group-commit delay.
 const LINGER_MAX: Duration = Duration::from_secs(1);
-/// As long as a flush of a fast device takes. Under shuttle, where no time passes, it is over when
-/// the scheduler says so; loom's models are of smaller things.
+/// The default group-commit delay: the duration of a flush on a fast device. Under shuttle, where
+/// no time passes, the scheduler decides when it is over; loom's models do not cover it.
 const LINGER: Duration = if cfg!(loom) {
     Duration::ZERO
 } else if cfg!(shuttle) {
@@ -126,7 +128,7 @@ const LINGER: Duration = if cfg!(loom) {
 const UNIT: u64 = 4096;
 
 impl LogOptions {
-    /// Refuses values that cannot work.
+    /// Refuses invalid values.
     pub(crate) fn validate(&self) -> Result<()> {
         let bad = |option, detail: String| Err(Error::BadOption { option, detail });
         if !self.ring_bytes.is_power_of_two() || (self.ring_bytes as u64) < UNIT {
@@ -160,9 +162,9 @@ impl LogOptions {
         RECORD_LEN_MAX.min(self.ring_bytes / 2)
     }
 
-    /// An insert that passes a multiple of this, a power of two, asks for a flush by itself, so
-    /// that a load without commits keeps the device busy and does not run into the end of the
-    /// ring. That does not linger. A fixed policy is not interfered with.
+    /// An insert that passes a multiple of this, a power of two, requests a flush by itself, so
+    /// that a load without commits keeps the device busy and does not fill the ring. The
+    /// group-commit delay does not apply to such a flush. A fixed policy is not affected.
     pub(crate) fn flush_trigger_bytes(&self) -> u64 {
         match self.group {
             GroupPolicy::Adaptive => {
@@ -173,7 +175,7 @@ impl LogOptions {
     }
 }
 
-/// A number of bytes for people: `16 MiB`, `1000 B`.
+/// A human-readable number of bytes: `16 MiB`, `1000 B`.
 struct Size(u64);
 
 impl fmt::Display for Size {
@@ -185,7 +187,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Refuses a segment size that direct I/O could not write.
+/// Refuses a segment size that is unsuitable for direct I/O.
 pub(crate) fn check_segment_bytes(segment_bytes: u64) -> Result<()> {
     if segment_bytes == 0 || !segment_bytes.is_multiple_of(UNIT) {
         let detail = format!("{segment_bytes} is no positive multiple of {UNIT}");

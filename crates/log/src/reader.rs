@@ -4,13 +4,13 @@
 //! - E1. `next` returns records in LSN order without a hole, each with a good checksum, and never
 //!   one that a later opening of the database has cut off.
 //! - E2. The epoch rises only at an epoch's first record, which stands at a sector boundary and
-//!   says that its predecessor ended exactly where reading has come to. A record of a lower epoch
-//!   is what an earlier crash left behind, and ends the log like any bad record.
-//! - E3. A bad record is the tail unless there is a proof that it was durable (`tail.rs`) or its
-//!   segment is missing; then it is [`Error::Corrupt`].
-//! - E4. A record of an epoch that the lineage does not know is bad. At the tail it is more: an
-//!   epoch that was begun there by an opening of which the superblock does not know, and then the
-//!   log is foreign (`identity`).
+//!   states that its predecessor ended exactly at the current position. A record of a lower epoch
+//!   was left behind by an earlier crash, and ends the log like any bad record.
+//! - E3. A bad record marks the tail, unless there is proof that the record was durable (`tail.rs`)
+//!   or its segment is missing; then it is [`Error::Corrupt`].
+//! - E4. A record of an epoch that the lineage does not know is bad. At the tail it also shows that
+//!   an opening unknown to the superblock began an epoch there, and then the log is foreign
+//!   (`identity`).
 //!
 //! ```text
 //!   good record ──▶ return it                         own kind ──▶ skip it
@@ -39,7 +39,7 @@ use crate::{
 pub use trace::{Traced, trace};
 use window::Window;
 
-/// Reads a log that is not written meanwhile, or the durable part of one that is.
+/// A reader of a log that is not being written, or of the durable part of one that is.
 pub struct LogReader {
     window: Window,
     at: Lsn,
@@ -48,19 +48,19 @@ pub struct LogReader {
     is_at_tail: bool,
 }
 
-/// What stands at a position.
+/// The contents at a position.
 enum Found {
     Record(Header),
     Nothing,
 }
 
 impl LogReader {
-    /// A reader of a log that belongs to no database: see [`Log::start`](crate::Log::start).
+    /// Opens a reader of a log that belongs to no database: see [`Log::start`](crate::Log::start).
     pub fn open(disk: Arc<dyn Disk>, segment_bytes: u64, from: Lsn) -> Result<LogReader> {
         LogReader::open_as(disk, segment_bytes, Arc::new(Lineage::of_no_database()), from)
     }
 
-    /// A reader of the log of this lineage that begins at `from`, where a record begins (or would:
+    /// Opens a reader of the log of this lineage at `from`, where a record begins (or would begin:
     /// 0 in an empty log).
     pub fn open_as(
         disk: Arc<dyn Disk>,
@@ -73,19 +73,19 @@ impl LogReader {
         Ok(LogReader { window, at: from, epoch: None, is_at_tail: false })
     }
 
-    /// Goes on at `lsn`, where a record begins.
+    /// Continues at `lsn`, where a record begins.
     pub fn seek(&mut self, lsn: Lsn) {
         self.at = lsn;
         self.epoch = None;
         self.is_at_tail = false;
     }
 
-    /// The next record of a caller's kind; `None` at the tail.
+    /// Returns the next record of a caller's kind; `None` at the tail.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] for damage before the tail, [`Error::ForeignLog`] for a log that goes on
-    /// in an epoch that is not of its lineage.
+    /// [`Error::Corrupt`] for damage before the tail, [`Error::ForeignLog`] for a log that
+    /// continues in an epoch outside its lineage.
     #[allow(clippy::should_implement_trait)] // Lends from the reader, which `Iterator` cannot.
     pub fn next(&mut self) -> Result<Option<RecordView<'_>>> {
         let found = loop {
@@ -108,7 +108,7 @@ impl LogReader {
         Ok(Some(view(&mut self.window, start, header)?))
     }
 
-    /// The record at `lsn`, if it is good and belongs here (E2).
+    /// Returns the header of the record at `lsn` if it is good and belongs here (E2).
     fn accept(&mut self, lsn: Lsn) -> Result<Option<Header>> {
         let Found::Record(header) = examine(&mut self.window, lsn)? else { return Ok(None) };
         match self.epoch {
@@ -122,7 +122,8 @@ impl LogReader {
         }
     }
 
-    /// A record of a later epoch is good only if it begins that epoch where reading has come to.
+    /// Checks a record of a later epoch, which is good only if it begins that epoch at the current
+    /// position.
     fn check_continues(&self, lsn: Lsn, header: &Header) -> Result<()> {
         let is_start = header.kind == KIND_EPOCH_START && lsn.0.is_multiple_of(SECTOR_SIZE as u64);
         if is_start && header.prev == self.at {
@@ -135,7 +136,7 @@ impl LogReader {
         ))
     }
 
-    /// Reading has come to a bad record: goes on in the next epoch, or stops (E3).
+    /// Handles a bad record at the current position: continues in the next epoch, or stops (E3).
     fn pass_bad_record(&mut self) -> Result<()> {
         let bad = self.at;
         let boundary = Lsn(bad.0.next_multiple_of(SECTOR_SIZE as u64));
@@ -174,8 +175,8 @@ impl LogReader {
         Ok(())
     }
 
-    /// Where the log ends, once [`next`](LogReader::next) has returned `None`; before that, the
-    /// position it has come to. [`Log::start`](crate::Log::start) takes it as it is.
+    /// Returns the end of the log once [`next`](LogReader::next) has returned `None`; before that,
+    /// the current position. [`Log::start`](crate::Log::start) accepts it unchanged.
     pub fn tail(&self) -> Lsn {
         self.at
     }
@@ -185,7 +186,8 @@ impl LogReader {
         self.epoch
     }
 
-    /// The record at `lsn`, for undo. Leaves the position of [`next`](LogReader::next) alone.
+    /// Returns the record at `lsn`, for undo. Does not change the position of
+    /// [`next`](LogReader::next).
     ///
     /// # Errors
     ///
@@ -215,7 +217,7 @@ impl LogReader {
     }
 }
 
-/// The record at `lsn` if its checksum is good, of whatever epoch of the lineage.
+/// Examines the record at `lsn`, which is good if its checksum is, in any epoch of the lineage.
 fn examine(window: &mut Window, lsn: Lsn) -> Result<Found> {
     if !lsn.0.is_multiple_of(RECORD_ALIGN as u64) {
         return Ok(Found::Nothing);

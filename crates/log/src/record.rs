@@ -10,13 +10,13 @@
 //!
 //! Invariants:
 //! - F1. The checksum begins with the epoch's salt (ID-3) and covers the body, every header field
-//!   but itself, and the record's LSN, so that bytes of a recycled segment, whose LSN was another,
-//!   never pass, nor those of another database's log.
+//!   except itself, and the record's LSN, so that bytes of a recycled segment, whose LSN was
+//!   different, never pass, nor do those of another database's log.
 //! - F2. Every record starts at a multiple of [`RECORD_ALIGN`] and is at least [`HEADER_BYTES`]
 //!   long.
 //!
 //! The checksum runs over the body first and the header last. So the long part is computed before
-//! the record has a place in the log, and only five words remain once the LSN is known.
+//! the record has a position in the log, and only five words remain once the LSN is known.
 
 use clearway_base::{
     Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt, TxnId,
@@ -34,7 +34,7 @@ pub const HEADER_BYTES: usize = 32;
 /// Records start at multiples of this.
 pub const RECORD_ALIGN: usize = 8;
 
-/// Bytes of log that a record with a body of `body_len` bytes takes, for claims.
+/// Returns the bytes of log that a record with a body of `body_len` bytes takes, for claims.
 #[inline]
 pub const fn record_bytes(body_len: usize) -> u64 {
     ((HEADER_BYTES + body_len) as u64).next_multiple_of(RECORD_ALIGN as u64)
@@ -52,10 +52,11 @@ pub(crate) const KIND_SEAL: u8 = 0xF0;
 pub(crate) const KIND_EPOCH_START: u8 = 0xF1;
 
 /// Flag of a seal: the log was closed in order. The seal is alone in its group, everything before
-/// is durable, and nothing of this epoch follows. Recovery does not rely on it; it is for people.
+/// it is durable, and nothing of this epoch follows. Recovery does not rely on it; it is for
+/// diagnosis.
 pub(crate) const FLAG_CLOSED: u8 = 1;
 
-/// What the seal of a group takes at most, for claims: see [`Log::insert_with_seal`].
+/// Upper bound on the bytes of a group's seal, for claims: see [`Log::insert_with_seal`].
 ///
 /// A record ends at a multiple of 8, so at most 504 bytes are left in the sector after the seal's
 /// own 32 if these do not fit before its end.
@@ -66,7 +67,7 @@ pub const SEAL_BYTES_MAX: u64 = (HEADER_BYTES + SECTOR_SIZE - RECORD_ALIGN) as u
 /// A record to insert.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// What the caller means by it: `1..KIND_RESERVED`.
+    /// The caller's kind: `1..KIND_RESERVED`.
     pub kind: u8,
     /// The transaction it belongs to.
     pub txn: TxnId,
@@ -79,7 +80,7 @@ pub struct Record<'a> {
 /// A record found in the log.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordView<'a> {
-    /// Where it stands.
+    /// The position of the record.
     pub span: LsnSpan,
     /// The caller's kind.
     pub kind: u8,
@@ -116,7 +117,8 @@ impl Header {
         ]
     }
 
-    /// Reads a header and the checksum it claims. `None` if no record can start like this.
+    /// Reads a header and the checksum stored in it. Returns `None` if no record can start like
+    /// this.
     pub(crate) fn decode(bytes: &[u8; HEADER_BYTES]) -> Option<(Header, u32)> {
         let word = |at: usize| {
             u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes of the header"))
@@ -155,7 +157,7 @@ impl Header {
     }
 }
 
-/// What the log stamps its records with: the epoch, and what their checksums begin with (ID-3).
+/// The stamp of the log's records: the epoch, and the initial state of their checksums (ID-3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
     pub(crate) epoch: Epoch,
@@ -186,7 +188,8 @@ fn record_checksum(body_crc: u32, words: &[u64; 4], lsn: Lsn) -> u32 {
     checksum::append_words(body_crc, [lsn.0, words[0], words[1], words[2], words[3]])
 }
 
-/// What the first record of an epoch says in its body; `None` if it is no such record.
+/// Returns the predecessor named in the body of an epoch's first record; `None` if it is not such a
+/// record.
 pub(crate) fn predecessor_in(header: &Header, body: &[u8]) -> Option<EpochMark> {
     if header.kind == KIND_EPOCH_START { EpochMark::decode(body) } else { None }
 }
@@ -197,7 +200,7 @@ pub(crate) fn is_self_consistent(header: &Header, lsn: Lsn, body: &[u8], crc: u3
         && header.verify(lsn, body, crc, identity::seed(header.salt()))
 }
 
-/// A record ready to be inserted: everything is known but its LSN.
+/// A record ready to be inserted: everything except its LSN is known.
 pub(crate) struct Draft<'a> {
     /// The header without its checksum.
     words: [u64; 4],
@@ -286,7 +289,8 @@ impl Padding {
     }
 }
 
-/// Where a group ends whose last record ends at `lsn`: a seal's header still fits before it.
+/// Returns the end of a group whose last record ends at `lsn`: a seal's header still fits before
+/// it.
 ///
 /// The seal takes 32 to 32 + 504 bytes: `lsn` is a multiple of 8, so at most 504 bytes are left
 /// in the sector after the header.

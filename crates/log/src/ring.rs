@@ -3,19 +3,19 @@
 //! Invariants:
 //! - R1. There is one [`Cursor`] for each ring, or one word in its place. The [`Region`]s it hands
 //!   out are consecutive: no two of them overlap as LSN ranges.
-//! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` if it is no seal's. So
-//!   two regions that share memory lie a lap apart, and the older one was durable before the
+//! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` unless it is a seal's.
+//!   So two regions that share memory are one lap apart, and the older one was durable before the
 //!   younger one was handed out.
 //! - R3. A region is written by the thread that owns the `Region` value, once, in
 //!   [`Ring::fill`], which consumes it.
 //! - R4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
 //!   and before they are durable; the durable LSN passes them only after the reader is done.
-//! - R5. A closed cursor hands out regions of seals alone. Closing is one step under its latch, or
+//! - R5. A closed cursor hands out only regions of seals. Closing is one step under its latch, or
 //!   of its word, so every record is either before the end that the closer sees then, or is
 //!   refused.
 //!
-//! Who may touch which byte when: below `durable` nobody, between `durable` and the cursor the
-//! owner of the region until it has released it, then the flusher of its group.
+//! Access to bytes: below `durable`, no thread; between `durable` and the cursor, the owner of the
+//! region until it has released it, then the flusher of its group.
 
 mod mapping;
 #[cfg(all(test, loom))]
@@ -34,15 +34,16 @@ use clearway_sync::{
 use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, SEAL_BYTES_MAX, sealed_end};
 use mapping::Mapping;
 
-/// Bytes kept free behind the cursor so that a group can always be sealed.
+/// Bytes kept free after the cursor so that a group can always be sealed.
 const SEAL_ROOM: u64 = SEAL_BYTES_MAX;
 
-/// The buffer and the two LSNs that everybody reads.
+/// The buffer and the two LSNs that all threads read.
 pub(crate) struct Ring {
     mapping: Mapping,
-    /// Everything before it is durable. Written by flushers alone, in order. A read-mostly line.
+    /// Everything before it is durable. Written only by flushers, in order. A read-mostly cache
+    /// line.
     durable: CachePadded<AtomicU64>,
-    /// The cursor's position, for those who do not hold its latch. Written under that latch.
+    /// The cursor's position, for threads that do not hold its latch. Written under that latch.
     end: CachePadded<AtomicU64>,
 }
 
@@ -54,31 +55,32 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// From `start` to `end`, which the caller has reserved (R1, R3).
+    /// Creates the region from `start` to `end`, which the caller has reserved (R1, R3).
     #[inline]
     pub(crate) fn between(start: u64, end: u64) -> Region {
         Region { start, end }
     }
 
-    /// The part of a group's region at `base` in which the member whose record begins at `offset`
-    /// fills it. Members' parts do not overlap (R1), and each takes its own once (R3).
+    /// Creates the part of a group's region at `base` that belongs to the member whose record
+    /// begins at `offset`. Members' parts do not overlap (R1), and each member takes its part once
+    /// (R3).
     #[inline]
     pub(crate) fn of_member(base: Lsn, offset: u64, draft: &Draft<'_>) -> Region {
         let start = base.0 + offset;
         Region { start, end: start + draft.span_bytes() }
     }
 
-    /// Where the region stands.
+    /// Returns the region's position.
     #[inline]
     pub(crate) fn span(&self) -> LsnSpan {
         LsnSpan { start: Lsn(self.start), end: Lsn(self.end) }
     }
 }
 
-/// Where the next record goes. Strategies keep it under their latch or mutex.
+/// The position of the next record. Strategies keep it under their latch or mutex.
 pub(crate) struct Cursor {
     next: u64,
-    /// How far `next` may go, by the durable LSN when it was last looked at (R2).
+    /// Upper bound on `next`, from the durable LSN when it was last read (R2).
     limit: u64,
     records: u64,
     /// Records since the last seal whose claims included a seal.
@@ -86,22 +88,23 @@ pub(crate) struct Cursor {
     is_closed: bool,
 }
 
-/// What a group of records needs.
+/// The space that a group of records needs.
 pub(crate) struct GroupSize {
     pub(crate) bytes: u64,
     pub(crate) records: u64,
-    /// Of its records.
+    /// Number of its records that paid for a seal.
     pub(crate) seals_paid: u64,
 }
 
-/// The place of a seal, and for how many seals the records of its group have paid.
+/// The position of a seal, and the number of seals for which the records of its group have paid.
 pub(crate) struct SealRegion {
     pub(crate) region: Region,
     pub(crate) seals_paid: u64,
 }
 
 impl Cursor {
-    /// The next region for a record. `None` if the ring has no room now, or the log is closed.
+    /// Takes the next region for a record. Returns `None` if the ring has no room now, or the log
+    /// is closed.
     #[inline]
     pub(crate) fn take(&mut self, draft: &Draft<'_>, ring: &Ring) -> Option<Region> {
         let start = self.next;
@@ -114,8 +117,8 @@ impl Cursor {
         Some(Region { start, end })
     }
 
-    /// Where the next region for a group of records stands, which its members fill in parts.
-    /// `None` as for one record.
+    /// Takes the next region for a group of records, which its members fill in parts, and returns
+    /// its start. Returns `None` as for one record.
     pub(crate) fn take_group(&mut self, group: &GroupSize, ring: &Ring) -> Option<Lsn> {
         let start = self.next;
         let end = start + group.bytes;
@@ -139,19 +142,19 @@ impl Cursor {
         end <= self.limit
     }
 
-    /// Where the log ends, for who reserves in another way from now on (R1).
+    /// Returns the end of the log, for a strategy that reserves without a cursor from now on (R1).
     pub(crate) fn into_end(self) -> Lsn {
         Lsn(self.next)
     }
 
-    /// Hands out no region any more but those of seals (R5).
+    /// Closes the cursor: from now on it hands out only regions of seals (R5).
     pub(crate) fn close(&mut self) {
         self.is_closed = true;
         self.limit = 0;
     }
 
-    /// The region of a seal that ends the group which began at `group_start`. `None` if nothing
-    /// was inserted since, unless `even_empty`.
+    /// The region of a seal that ends the group which began at `group_start`. Returns `None` if
+    /// nothing was inserted since, unless `even_empty`.
     pub(crate) fn take_seal(
         &mut self,
         group_start: Lsn,
@@ -191,7 +194,8 @@ impl Cursor {
 }
 
 impl Ring {
-    /// A ring of `bytes` bytes and its cursor (R1). Everything before `start` counts as durable.
+    /// Creates a ring of `bytes` bytes and its cursor (R1). Everything before `start` counts as
+    /// durable.
     pub(crate) fn new(bytes: usize, start: Lsn) -> Result<(Ring, Cursor)> {
         debug_assert!(start.0.is_multiple_of(RECORD_ALIGN as u64), "records are aligned");
         let ring = Ring {
@@ -209,14 +213,14 @@ impl Ring {
         self.mapping.bytes() as u64
     }
 
-    /// Everything before this LSN is durable.
+    /// Returns the durable LSN: everything before it is durable.
     #[inline]
     pub(crate) fn durable(&self) -> Lsn {
         // Acquire pairs with the Release in `set_durable`.
         Lsn(self.durable.load(Ordering::Acquire))
     }
 
-    /// Publishes a higher durable LSN and thereby frees the bytes before it (R4).
+    /// Publishes a higher durable LSN, which frees the bytes before it (R4).
     pub(crate) fn set_durable(&self, lsn: Lsn) {
         invariant(lsn >= self.durable(), "ring: the durable LSN never falls");
         // Release pairs with the Acquire in `durable` and `limit`: the flusher has read the bytes
@@ -224,7 +228,7 @@ impl Ring {
         self.durable.store(lsn.0, Ordering::Release);
     }
 
-    /// Where the cursor stands: a position no later record starts before. A strategy without a
+    /// Returns the cursor's position, before which no later record starts. A strategy without a
     /// cursor never moves it.
     #[inline]
     pub(crate) fn end(&self) -> Lsn {
@@ -232,13 +236,13 @@ impl Ring {
         Lsn(self.end.load(Ordering::Acquire))
     }
 
-    /// How far the cursor may go (R2).
+    /// Returns the limit of the cursor (R2).
     pub(crate) fn limit(&self) -> u64 {
         let kept = if zoo::has(Bug::SealRoomForgotten) { 0 } else { SEAL_ROOM };
         self.durable().0 + self.bytes() - kept
     }
 
-    /// The durable LSN at which a record of `bytes` bytes will fit behind `end`.
+    /// Returns the durable LSN at which a record of `bytes` bytes will fit after `end`.
     pub(crate) fn durable_for_room(&self, end: Lsn, bytes: u64) -> Lsn {
         Lsn((end.0 + bytes + SEAL_ROOM).saturating_sub(self.bytes()))
     }
@@ -258,8 +262,7 @@ impl Ring {
         // shorter than the ring) and this thread alone may write them (R1, R2, R3). The pieces
         // written are `HEADER_BYTES` and the body, which together are `len ≤ span_bytes`, and the
         // last word, which lies in `span_bytes ≥ 32`; it is written first, so it stays only where
-        // the padding is. The sources are not in the ring: nobody has a reference into it but a
-        // flusher.
+        // the padding is. The sources are not in the ring: only a flusher has a reference into it.
         unsafe {
             if !draft.len().is_multiple_of(RECORD_ALIGN) {
                 let last = first.add(draft.span_bytes() as usize - RECORD_ALIGN);
@@ -275,7 +278,7 @@ impl Ring {
         span
     }
 
-    /// The bytes of a group.
+    /// Returns the bytes of a group.
     ///
     /// # Safety
     ///
@@ -285,7 +288,7 @@ impl Ring {
         let len = (group.end.0 - group.start.0) as usize;
         assert!(len <= self.mapping.bytes(), "a group fits the ring");
         self.mapping.witness(group.start.0, group.end.0, Trace::read);
-        // SAFETY: M1 and M2 make the range one piece; by R4 nobody writes to it meanwhile.
+        // SAFETY: M1 and M2 make the range one piece; by R4 no thread writes to it meanwhile.
         unsafe { std::slice::from_raw_parts(self.mapping.address(group.start.0), len) }
     }
 }

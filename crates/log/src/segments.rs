@@ -1,20 +1,21 @@
 //! The files of the log.
 //!
-//! The log is cut into segments of equal size. Segment `i` holds the bytes from LSN
-//! `i × segment_bytes` on, at offset 0, and is the file `log/<first LSN, 16 hex digits>`. Behind
-//! these bytes stands its *label*, which says whose it is (`identity`, ID-4). (Behind, and not in
-//! front as a header, so that a byte's place in the file is its place in the segment.)
+//! The log is cut into segments of equal size. Segment `i` holds the bytes from LSN `i ×
+//! segment_bytes` on, at offset 0, and is the file `log/<first LSN, 16 hex digits>`. These bytes
+//! are followed by its *label*, which identifies the database and the opening (`identity`, ID-4).
+//! (It follows, instead of preceding as a header, so that a byte's offset in the file is its offset
+//! in the segment.)
 //!
 //! Invariants:
-//! - G1. A file bears a segment's name only when it is full length, its blocks are written (zeros,
-//!   or an earlier segment's bytes) and all of it, the name included, is durable. So a group
-//!   write changes no metadata, meets no full disk, and a short segment is damage.
+//! - G1. A file has a segment's name only when it has its full length, its blocks are written
+//!   (zeros, or an earlier segment's bytes) and all of it, the name included, is durable. So a
+//!   group write changes no metadata and never finds the disk full, and a short segment is damage.
 //! - G2. The live segments are consecutive: `first .. first + files.len()`.
 //! - G3. Only segments wholly below `keep_from` lose their name. They become spares
 //!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed. At start
-//!   nothing loses its name before everything that is needed was found.
-//! - G4. A failed sync of the directory is never tried again, unless the disk was full: whoever
-//!   meets it stops the log (`broken`). Every other failure leaves the files as they were.
+//!   no file loses its name before everything that is needed was found.
+//! - G4. A failed sync of the directory is never tried again, unless the disk was full: the thread
+//!   that meets it stops the log (`broken`). Every other failure leaves the files as they were.
 //! - G5. A label is durable before its file gets a segment's name. The label of a segment that has
 //!   one is written again only while no needed byte is in the segment: by an opening that will
 //!   begin its epoch at or before the segment's first byte.
@@ -46,19 +47,19 @@ pub use layout::is_log_file;
 pub(crate) use layout::{LOG_DIR, index_of_name, list_segments, segment_name};
 pub(crate) use prepare::check_len;
 
-/// The segments of a log, and how to make and to give back one.
+/// The segments of a log, with operations to add and to free them.
 pub(crate) struct Segments {
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
     lineage: Arc<Lineage>,
     /// The epoch that new segments are labelled with.
     epoch: Epoch,
-    /// Spares kept at most.
+    /// Upper bound on the spares kept.
     spares_max: usize,
-    /// Held by whoever adds or takes away files.
+    /// Held by a thread that adds or removes files.
     directory: Mutex<Spares>,
     state: Mutex<Live>,
-    /// The failure after which nobody knows which names are durable (G4).
+    /// The failure after which it is unknown which names are durable (G4).
     broken: OnceLock<Error>,
     created: AtomicU64,
     recycled: AtomicU64,
@@ -68,7 +69,7 @@ pub(crate) struct Segments {
 #[derive(Default)]
 struct Spares {
     files: Vec<(String, Arc<dyn File>)>,
-    /// For names that were never used before.
+    /// The next unused number for a name.
     next: u64,
 }
 
@@ -76,7 +77,7 @@ struct Spares {
 struct Live {
     first: u64,
     files: VecDeque<Arc<dyn File>>,
-    /// As many as files; none in version 1.
+    /// One for each file; `None` in version 1.
     labels: VecDeque<Option<Label>>,
 }
 
@@ -86,7 +87,7 @@ impl Live {
     }
 }
 
-/// How many segments were made how.
+/// Numbers of segments, by origin.
 #[derive(Clone, Copy)]
 pub(crate) struct SegmentCounts {
     pub(crate) live: u64,
@@ -95,12 +96,12 @@ pub(crate) struct SegmentCounts {
 }
 
 impl Segments {
-    /// Where the prepared part of the log ends.
+    /// Returns the end of the prepared part of the log.
     pub(crate) fn end(&self) -> Lsn {
         Lsn(self.state.lock().end() * self.segment_bytes)
     }
 
-    /// Where the oldest segment begins.
+    /// Returns the begin of the oldest segment.
     pub(crate) fn start(&self) -> Lsn {
         Lsn(self.state.lock().first * self.segment_bytes)
     }
@@ -128,7 +129,7 @@ impl Segments {
         }
     }
 
-    /// Writes the bytes of a group and returns when they are durable.
+    /// Writes the bytes of a group and returns once they are durable.
     pub(crate) fn write_durable(&self, group: LsnSpan, mut bytes: &[u8]) -> Result<()> {
         let mut at = group.start.0;
         while !bytes.is_empty() {
@@ -145,8 +146,8 @@ impl Segments {
         Ok(())
     }
 
-    /// The file of a live segment. If it is not there, which the claims prevent unless seals ate
-    /// all the headroom, it is made now.
+    /// The file of a live segment. If it does not exist, which the claims prevent unless seals used
+    /// up the reserve, it is created now.
     fn file(&self, index: u64) -> Result<Arc<dyn File>> {
         loop {
             {
@@ -179,12 +180,12 @@ impl Segments {
         })
     }
 
-    /// Gives back the segments wholly below `keep_from` (G3). Answers whether there were any.
+    /// Frees the segments wholly below `keep_from` (G3). Returns whether there were any.
     pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<bool> {
         let mut spares = self.directory.lock();
         let keep = keep_from.0 / self.segment_bytes;
         let mut is_changed = false;
-        // One by one: what cannot be given back stays live.
+        // One by one: a segment that cannot be freed stays live.
         while let Some((index, file)) = self.oldest().filter(|(index, _)| *index < keep) {
             self.give_back(&mut spares, &segment_name(index * self.segment_bytes), file)?;
             failpoint::pass(Failpoint::SegmentGivenBack);

@@ -1,6 +1,6 @@
-//! Figures of a log.
+//! Counters of a log.
 
-/// What a log has done since it was started.
+/// The counters of a log since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
     /// Records inserted, the log's own included.
@@ -9,11 +9,11 @@ pub struct LogStats {
     pub flushes: u64,
     /// Bytes written, seals included.
     pub flushed_bytes: u64,
-    /// Bytes of seals: what group commit costs in space.
+    /// Bytes of seals, the space overhead of group commit.
     pub seal_bytes: u64,
-    /// Callers that had to wait for durability (and did not write for themselves).
+    /// Callers that had to wait for durability (and did not write themselves).
     pub waits: u64,
-    /// Inserts that had to wait for room in the ring.
+    /// Inserts that had to wait for space in the ring.
     pub ring_waits: u64,
     /// Wakers in the completion queue now.
     pub waiting: u64,

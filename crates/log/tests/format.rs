@@ -88,7 +88,7 @@ fn the_next_epoch_names_the_exact_end_of_a_torn_one() {
     assert_eq!(u64::from_le_bytes(prev), 552);
 }
 
-/// What the superblock of the example's database knows.
+/// The state of the log in the superblock of the example's database.
 fn known() -> Known {
     let (database, keep_from) = (DATABASE, Lsn::ZERO);
     let oldest_label = (FIRST.epoch, FIRST.salt);

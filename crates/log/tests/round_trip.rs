@@ -1,4 +1,4 @@
-//! What goes in comes out: both strategies, many threads, ring and segments wrapping.
+//! Inserted records are read back: both strategies, many threads, ring and segments wrapping.
 
 mod scenario;
 
@@ -81,7 +81,7 @@ fn a_directory_of_the_operating_system_serves_as_well() {
 
 #[test]
 fn a_lone_committer_writes_one_sealed_group_a_commit_and_never_waits() {
-    // A daemon that only just starts looks once whether there is something to do, and may be first.
+    // A daemon that is just starting checks once for work, and may be first.
     for (background, waits_max) in [(false, 0), (true, 2)] {
         let options = LogOptions { background, ..options() };
         let log = Log::start(memory(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();

@@ -48,7 +48,7 @@ fn read_all(disk: &Arc<dyn Disk>) -> BTreeSet<u64> {
     numbers
 }
 
-/// Counts how often it is woken.
+/// Counts its wake-ups.
 #[derive(Default)]
 struct Count(AtomicU64);
 
@@ -66,7 +66,7 @@ fn wraps_with(strategy: Strategy) {
             let log = log.clone();
             thread::spawn(move || {
                 for n in 0..3 {
-                    // Nine records of some 700 bytes: the ring goes round, and is full on the way.
+                    // Nine records of some 700 bytes: the ring wraps, and is full in between.
                     let span = insert(&log, thread * 10 + n, 600 + 40 * n as usize).unwrap();
                     if (thread + n) % 2 == 0 {
                         log.wait_durable(span.end).unwrap();
@@ -103,7 +103,7 @@ fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
                     let end = insert(&log, thread, 50).unwrap().end;
                     let polled = log.poll_durable(end, &mut Context::from_waker(&waker));
                     if thread == 0 {
-                        // Gives up: its entry is woken in vain, and nobody depends on it.
+                        // Gives up: its entry is woken in vain, and no thread depends on it.
                         return (count, polled.is_pending());
                     }
                     let end = insert(&log, thread + 10, 50).unwrap().end;
@@ -122,8 +122,8 @@ fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
     });
 }
 
-/// The daemons alone write: what nobody waits for starts when its linger is over, which somebody
-/// has to be awake for, and who waits in the end ends it.
+/// Only the daemons write: a group without a waiter starts when its group-commit delay is over, for
+/// which a daemon must be awake, and a waiter ends the delay.
 #[test]
 fn what_nobody_waits_for_is_written_all_the_same() {
     check("linger", 1_500, || {
@@ -153,7 +153,7 @@ fn what_nobody_waits_for_is_written_all_the_same() {
     });
 }
 
-/// A flight that does not land before another one has begun: lets the first write pass when there
+/// A flush that does not complete before another one has begun: the first write passes when there
 /// is a second.
 fn until_another_flies(faults: &Faults) {
     let writes = AtomicU64::new(0);
@@ -169,8 +169,8 @@ fn until_another_flies(faults: &Faults) {
     });
 }
 
-/// Neither of the two behind the flight makes a group that may overlap with it, both together do,
-/// and whoever comes second starts it (W5).
+/// Neither of the two requests after the in-flight flush makes a group that may overlap with it;
+/// both together do, and the second one starts it (W5).
 #[test]
 fn a_group_overlaps_whoever_completes_it() {
     check("overlap", 1_500, || {
@@ -251,7 +251,7 @@ fn failed_sync_is_told_to_everybody_who_waits() {
     });
 }
 
-/// Claims wait for a truncation without any help of a clock.
+/// Claims wait for a truncation without a time-out.
 #[test]
 fn claims_that_wait_for_room_get_it() {
     check("claims", 1_000, || {
@@ -291,8 +291,8 @@ fn full_log() -> (Arc<Log>, Lsn, u64) {
     (log, last, SEGMENT - 1_000)
 }
 
-/// Claims hear of a checkpoint's end without any help of a clock: those that it made room for, and
-/// those that nothing can help afterwards.
+/// Claims are notified of a checkpoint's end without a time-out: those for which it made room, and
+/// those that cannot succeed afterwards.
 #[test]
 fn claims_end_with_the_checkpoint_that_they_wait_for() {
     for gives_back in [true, false] {

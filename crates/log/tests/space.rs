@@ -213,7 +213,7 @@ fn a_claim_waits_for_the_checkpoint_that_it_asked_for() {
     let durable = Arc::new(AtomicU64::new(0));
     std::thread::scope(|scope| {
         let (log, asked, durable) = (&log, &asked, &durable);
-        // The checkpointer truncates when asked, to what the committer has left behind.
+        // The checkpointer truncates on request, up to the committer's position.
         let checkpointer = scope.spawn(move || {
             while log.health().is_ok() {
                 if asked.swap(0, Ordering::SeqCst) > 0 {

@@ -1,4 +1,4 @@
-//! How long a claim waits for log space, and for what.
+//! The waits of claims for log space: their length and their causes.
 
 mod scenario;
 
@@ -33,7 +33,7 @@ fn full() -> (Arc<Log>, Lsn) {
     (log, last)
 }
 
-/// Claims a segment; the result, and how long it took.
+/// Claims a segment. Returns the result and the time it took.
 fn claim(log: &Log, can_help: &dyn Fn() -> bool) -> (Result<()>, Duration) {
     let begun = Instant::now();
     let result = log.claim_if(SEGMENT, can_help);
@@ -46,7 +46,7 @@ fn without_a_checkpoint_a_claim_waits_a_tenth_of_a_second() {
     let asked = Arc::new(AtomicU64::new(0));
     let counter = asked.clone();
     log.set_space_waker(Box::new(move || _ = counter.fetch_add(1, Ordering::SeqCst)));
-    // One that gives back nothing is as good as none.
+    // A checkpoint that frees nothing does not count.
     let useless = log.announce_checkpoint(false);
     let (result, took) = claim(&log, &|| true);
     drop(useless);

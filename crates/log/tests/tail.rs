@@ -1,4 +1,4 @@
-//! Where the log ends after a crash: torn tails, damage in the middle, left-over records.
+//! The end of the log after a crash: torn tails, damage in the middle, left-over records.
 
 mod scenario;
 
@@ -97,8 +97,9 @@ fn damage_to_the_last_groups_is_known_after_an_orderly_close() {
     }
 }
 
-/// What a crash leaves when the first of eight overlapping flights has not reached the disk and the
-/// seven others have: a hole of one sector, and seven good groups of one sector each behind it.
+/// The log after a crash in which the first of eight overlapping flushes has not reached the disk
+/// and the seven others have: a hole of one sector, and seven good groups of one sector each behind
+/// it.
 fn log_with_a_hole() -> (Arc<dyn Disk>, Lsn) {
     let memory = MemoryDisk::new();
     let faults = Faults::new();

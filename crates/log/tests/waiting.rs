@@ -1,4 +1,4 @@
-//! Who waits is woken, exactly when its LSN is durable; who fails is told.
+//! A waiter is woken exactly when its LSN is durable, and a failure is reported to it.
 
 mod scenario;
 
@@ -105,7 +105,7 @@ fn a_thread_that_has_waited_for_long_is_told_nothing_before_it_is_durable() {
     let go = stall(&faults);
     let lsn = insert(&log, 1, 60).unwrap().end;
     std::thread::scope(|scope| {
-        // One writes by itself, and the others wait for it.
+        // One thread writes, and the others wait for it.
         let waiters: Vec<_> = (0..3).map(|_| scope.spawn(|| log.wait_durable(lsn))).collect();
         std::thread::sleep(Duration::from_millis(100));
         let told = waiters.iter().filter(|waiter| waiter.is_finished()).count();
@@ -120,7 +120,7 @@ fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
     let (_, faults, disk) = faulty();
     let log = start_new(&disk);
     let durable = log.durable();
-    // The first flight stalls; the second passes.
+    // The first flush stalls; the second passes.
     let (go, stalled) = mpsc::channel::<()>();
     let stalled = Mutex::new(stalled);
     let first_offset = durable.0;
@@ -143,7 +143,7 @@ fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
         };
         flushed(2);
         let second = insert(&log, 2, 60).unwrap().end;
-        // Somebody waits for it: otherwise it would not overlap.
+        // A thread waits for it: otherwise it would not overlap.
         assert!(is_pending(&log, second));
         flushed(3);
         while faults.count(Operation::Sync, "log/") < 3 {
@@ -157,8 +157,8 @@ fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
     });
 }
 
-/// A leader whose large flight stalls, and somebody who waits for a small record behind it, which
-/// does not overlap. Then `meanwhile` happens, and then the flight goes on.
+/// A leader whose large flush stalls, and a thread that waits for a small record after it, which
+/// does not overlap. Then `meanwhile` runs, and then the flush continues.
 fn wait_behind_a_stalled_flight(options: LogOptions, meanwhile: impl FnOnce(&Log)) {
     let (_, faults, disk) = faulty();
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
@@ -193,7 +193,7 @@ fn requests_made_during_a_leaders_flight_are_served_when_it_lands() {
 
 #[test]
 fn what_nobody_waits_for_overlaps_if_it_completes_a_group_that_somebody_waits_for() {
-    // So long that no flight is slow, and the request lingers if nothing ends it.
+    // So long that no flush is slow, and the request is delayed unless something ends the delay.
     let options = LogOptions { linger: LONG, ..options() };
     wait_behind_a_stalled_flight(options, |log| {
         log.request_flush(insert(log, 3, 2000).unwrap().end);
@@ -215,7 +215,7 @@ fn a_long_stretch_of_records_does_not_linger() {
         while log.stats().flushes < 2 {
             std::thread::yield_now();
         }
-        // An eighth of the ring, which nobody has asked for; it overlaps only if it is awaited.
+        // An eighth of the ring, without a request; it overlaps only if it is awaited.
         for n in 2..6 {
             insert(log, n, 2000).unwrap();
         }
@@ -393,7 +393,7 @@ fn a_record_that_waits_for_room_while_the_log_closes_is_durable_or_refused() {
             assert_eq!(log.end(), log.durable());
             log.wait_durable(last.end).unwrap();
             assert!(!is_pending(&log, last.end));
-            // Whatever is asked of it now, it writes nothing.
+            // From now on the log writes nothing.
             let writes = faults.count(Operation::Write, "log/");
             assert!(log.wait_durable(Lsn(log.end().0 + 8)).is_err());
             log.request_flush(Lsn::MAX);
@@ -405,7 +405,7 @@ fn a_record_that_waits_for_room_while_the_log_closes_is_durable_or_refused() {
     }
 }
 
-/// A waker that owns the log, and tells whether letting go of it went well.
+/// A waker that owns the log, and reports whether dropping it succeeded.
 struct Owner(Option<Arc<Log>>, mpsc::Sender<bool>);
 
 impl Wake for Owner {
@@ -495,7 +495,7 @@ fn requests_that_nobody_waits_for_share_groups() {
         log.request_flush(end);
     }
     assert!(eventually(|| log.durable() >= end));
-    // The first may start one at once; after that there is one for each linger.
+    // The first request may start a group at once; after that there is one for each delay.
     let groups = 2 + begun.elapsed().as_secs();
     assert!(log.stats().flushes - before <= groups, "{} groups", log.stats().flushes - before);
     log.close().unwrap();

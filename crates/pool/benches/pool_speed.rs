@@ -1,4 +1,4 @@
-//! What the pool's operations cost.
+//! Measures the cost of the pool's operations.
 //!
 //! ```text
 //! cargo bench -p clearway-pool --bench pool_speed               # everything
@@ -22,7 +22,7 @@ use clearway_base::{Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::{MemoryDisk, OsDisk};
 use clearway_pool::{Pool, PoolOptions, Wal};
 
-/// A log that is durable as soon as it is asked.
+/// A log that is always durable.
 struct NoLog(AtomicU64);
 
 impl NoLog {

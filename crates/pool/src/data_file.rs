@@ -1,7 +1,8 @@
 //! The data file: page `id` stands at byte `id × PAGE_SIZE`.
 //!
-//! Space is reserved before a page is allocated, so that the cleaner never meets a full disk: it
-//! would have nobody to report it to. The file grows by an eighth, at least 1 MiB, at most 64 MiB.
+//! Space is reserved before a page is allocated, so that the cleaner, which has no caller to report
+//! an error to, never meets a full disk. The file grows by an eighth, at least 1 MiB, at most 64
+//! MiB.
 
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ impl DataFile {
         self.pages.load(Ordering::Acquire)
     }
 
-    /// Reads a page; what lies beyond the end of the file is zero.
+    /// Reads a page; bytes beyond the end of the file read as zero.
     pub(crate) fn read(&self, page: PageId, out: &mut [u8]) -> Result<()> {
         let read = self.file.read_at(out, offset(page))?;
         out[read..].fill(0);
@@ -81,7 +82,7 @@ impl DataFile {
         let generous = want.max(have + (have / 8).clamp(STEP_PAGES, STEP_PAGES_MAX)).min(limit);
         let modest = want.next_multiple_of(STEP_PAGES).min(limit);
         match self.grow(have, generous) {
-            // What is left of the disk may do for less.
+            // The remaining disk space may suffice for less.
             Err(Error::DiskFull { .. }) if modest < generous => self.grow(have, modest),
             other => other,
         }
@@ -90,13 +91,13 @@ impl DataFile {
     fn grow(&self, have: u64, pages: u64) -> Result<()> {
         let page_size = PAGE_SIZE as u64;
         self.file.allocate(have * page_size, (pages - have) * page_size)?;
-        // Release pairs with `pages`: whoever sees the new length can write there.
+        // Release pairs with `pages`: a thread that sees the new length can write there.
         self.pages.store(pages as u32, Ordering::Release);
         Ok(())
     }
 }
 
-/// Where a page stands in the file.
+/// Returns the offset of a page in the file.
 pub(crate) fn offset(page: PageId) -> u64 {
     u64::from(page.0) * PAGE_SIZE as u64
 }

@@ -1,16 +1,16 @@
 //! Eviction: finding room for a page.
 //!
-//! The clock of Corbató ("A Paging Experiment with the Multics System", 1968): a hand goes round
-//! the slots; a page that was touched since the last visit loses its mark and stays, an untouched
-//! clean page goes. Dirty pages are left to the background cleaner, which works ahead of the hand
-//! (`clean`), so that the hand finds clean ones.
+//! The clock of Corbató ("A Paging Experiment with the Multics System", 1968): a hand walks over
+//! the slots in a circle; a page that was touched since the last visit loses its mark and stays,
+//! and an untouched clean page is evicted. Dirty pages are left to the background cleaner, which
+//! works ahead of the hand (`clean`), so that the hand finds clean ones.
 //!
-//! When it does not, the thread in need cleans what it met, itself. It may hold latches of other
-//! pages meanwhile: nothing that it waits for waits for a latch. When every page is latched,
-//! pinned or in flight, it takes a slot of the reserve rather than wait for a thread that may be
-//! waiting for it; only when the reserve is used up as well does it sleep, and in the end fail. Not
-//! while pages are on their way to the disk: however slow that is, it ends, and they are clean
-//! then.
+//! If it finds only dirty pages, the evicting thread cleans them itself. It may hold latches of
+//! other pages meanwhile: nothing that it waits for waits for a latch. If every page is latched,
+//! pinned or in flight, it takes a slot of the reserve instead of waiting for a thread that may be
+//! waiting for it; only when the reserve is used up as well does it sleep, and it eventually fails.
+//! It does not fail while pages are being written: however slow the write is, it ends, and the
+//! pages are clean then.
 
 use std::time::Duration;
 
@@ -19,31 +19,32 @@ use clearway_sync::{atomic::Ordering, thread};
 
 use crate::{Pool, frame::Frame};
 
-/// Untouched dirty pages that a thread in need collects before it cleans: 32 × 8 KiB = 256 KiB,
-/// written in well under a millisecond, and then there is room for 32 misses.
+/// Number of untouched dirty pages that an evicting thread collects before it cleans them: 32 × 8
+/// KiB = 256 KiB, written in well under a millisecond, and then there is room for 32 misses.
 const DIRTY_ENOUGH: usize = 32;
-/// 50,000 rounds of 200 µs: ten seconds in which no page at all became free, or was on its way.
+/// 50,000 rounds of 200 µs: ten seconds in which no page became free or was being written.
 const ROUNDS_MAX: u32 = if cfg!(test) { 500 } else { 50_000 };
 const ROUND: Duration = Duration::from_micros(200);
 
-/// What the clock found in a slot.
+/// The result of the clock's visit to a slot.
 enum Visit {
-    /// Its page is gone, the slot is the visitor's.
+    /// The page was evicted; the visitor owns the slot.
     Evicted,
-    /// It must be cleaned first.
+    /// The page must be cleaned first.
     Dirty(PageId),
-    /// In a batch; clean when that is through.
+    /// The page is in a batch, and is clean when the batch completes.
     InFlight,
-    /// Free, touched, latched or pinned.
+    /// The slot is free, or its page is touched, latched or pinned.
     Passed,
 }
 
 impl Pool {
-    /// A slot for a page that comes in. The caller holds that page's latch exclusively.
+    /// Returns a slot for a page that is being read in. The caller holds that page's latch
+    /// exclusively.
     ///
     /// # Errors
-    /// What prevents dirty pages from being written; [`Error::BadOption`] if the cache is so small
-    /// that pinned and latched pages fill it.
+    /// The error that prevents dirty pages from being written; [`Error::BadOption`] if the cache is
+    /// so small that pinned and latched pages fill it.
     pub(crate) fn take_slot(&self) -> Result<u32> {
         if let Some(slot) = self.slots.take(false) {
             return Ok(slot);
@@ -63,8 +64,8 @@ impl Pool {
                     return self.sweep(usize::MAX, &mut dirty, &mut in_flight).ok_or(error);
                 }
             }
-            // The hand is past these; look at them first. Any of them may be dirty or touched
-            // again, or gone: `visit` decides.
+            // The hand has passed these pages, so visit them first. Any of them may be dirty or
+            // touched again, or evicted: `visit` decides.
             let cleaned = dirty.drain(..).find_map(|page| {
                 let slot = self.space.frame(page).slot();
                 self.evicted(slot as usize)
@@ -84,8 +85,8 @@ impl Pool {
     }
 
     /// Moves the hand until a page is evicted, `dirty_max` dirty pages were met, or every slot was
-    /// visited twice (the first visit may only take the mark away). Notes in `in_flight` whether it
-    /// met a page that is on its way to the disk.
+    /// visited twice (the first visit may only clear the mark). Sets `in_flight` if it met a page
+    /// that is being written.
     fn sweep(
         &self,
         dirty_max: usize,
@@ -98,7 +99,7 @@ impl Pool {
             match self.visit(slot) {
                 Visit::Evicted => {
                     self.wake_cleaner_if_near();
-                    // The reserve is given back as soon as pages can be evicted again.
+                    // Return the reserve as soon as pages can be evicted again.
                     if self.slots.taken() <= self.slots.capacity() {
                         return Some(slot as u32);
                     }
@@ -115,7 +116,7 @@ impl Pool {
             }
         }
         self.cleaning.signal.wake();
-        // Given-back reserve may have made room.
+        // Slots returned to the reserve may have made room.
         self.slots.take(false)
     }
 
@@ -126,7 +127,7 @@ impl Pool {
     fn visit(&self, slot: usize) -> Visit {
         let Some(page) = self.slots.page(slot) else { return Visit::Passed };
         let frame = self.space.frame(page);
-        // Cheap looks first, without the latch; a hot page costs the clock one load and one store.
+        // Cheap checks first, without the latch; a hot page costs the clock one load and one store.
         if frame.untouch() || frame.is_pinned() {
             return Visit::Passed;
         }
@@ -139,13 +140,13 @@ impl Pool {
         self.try_evict(slot, page, frame)
     }
 
-    /// Evicts `page`, which stood in `slot` a moment ago, if nothing has changed about that.
+    /// Evicts `page` if it is still in `slot`, where the caller saw it, and still evictable.
     fn try_evict(&self, slot: usize, page: PageId, frame: &Frame) -> Visit {
         // Never waits (latch order: the visitor may hold latches, and is bringing a page in).
         if !frame.latch.try_exclusive() {
             return Visit::Passed;
         }
-        // Looked at before the latch was held; now the answers are final (S1, F4).
+        // Check again: the first checks were made without the latch; these are final (S1, F4).
         if self.slots.page(slot) != Some(page) || !frame.is_evictable() {
             frame.latch.release_unchanged();
             return Visit::Passed;
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    /// What the clock saw without the latch may be old by the time it has the latch.
+    /// The state that the clock saw without the latch may be outdated when it has the latch.
     #[test]
     fn page_that_changed_under_the_clock_stays() {
         let options = PoolOptions {
@@ -219,7 +220,7 @@ mod tests {
         assert!(!stays(frame.slot()), "clean and free");
     }
 
-    /// A batch that takes longer than a thread in need has patience is waited for.
+    /// An evicting thread waits for a batch that takes longer than the thread's limit.
     #[test]
     fn slow_batch_is_waited_for() {
         use clearway_testkit::disk::{Faults, FaultyDisk, Operation};

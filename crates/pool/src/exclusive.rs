@@ -1,6 +1,6 @@
 //! The guard of a page that is being changed, and the protocol of a change.
 //!
-//! A change of one page, or of several under one record, goes
+//! A change of one page, or of several under one record, proceeds as follows:
 //!
 //! 1. latch the pages exclusively;
 //! 2. [`begin_change`](ExclusivePage::begin_change) on each: a clean page becomes dirty, with the
@@ -9,8 +9,8 @@
 //! 4. [`finish_change`](ExclusivePage::finish_change) on each, with the record's end;
 //! 5. let go.
 //!
-//! If step 3 fails, there is no record and must be no change: the page is as it was, but for a mark
-//! that says dirty. A page that [`Pool::format`] has emptied by then gets its contents back (X3).
+//! If step 3 fails, there is no record and must be no change: the page is unchanged, except that it
+//! is marked dirty. A page that [`Pool::format`] has emptied by then gets its contents back (X3).
 //!
 //! Invariants:
 //! - X1. Step 2 comes before step 3. A fuzzy checkpoint that reads the log's end and then asks for
@@ -18,8 +18,8 @@
 //!   before that end and which is not marked yet.
 //! - X2. No cleaner copies a page between 2 and 4: it needs the shared latch. So a copy's page LSN
 //!   covers every change in the copy, which is what the WAL rule waits for.
-//! - X3. Zeros that no record accounts for are seen by nobody: a formatted page is what it was
-//!   before, in memory and on disk, until step 4.
+//! - X3. No thread sees zeros for which there is no record: a formatted page keeps its former
+//!   contents, in memory and on disk, until step 4.
 
 use std::{
     fmt,
@@ -41,7 +41,7 @@ pub struct ExclusivePage<'a> {
     frame: &'a Frame,
     bytes: PageBytes,
     page: PageId,
-    /// What `format` has taken away, until a change is finished (X3).
+    /// The page before `format`, kept until a change is finished (X3).
     before: Option<Box<Before>>,
 }
 
@@ -65,8 +65,8 @@ impl<'a> ExclusivePage<'a> {
         ExclusivePage { pool, frame, bytes, page, before: None }
     }
 
-    /// The same page, all zeros. What was there is kept (X3) if it was resident; a page that was
-    /// not has zeros already (R3).
+    /// Fills the page with zeros. Its contents are kept (X3) if it was resident; a page that was
+    /// not resident is all zeros already (R3).
     pub(crate) fn emptied(mut self, was_resident: bool) -> ExclusivePage<'a> {
         let before = if was_resident {
             let before = Before::Resident { bytes: (*self).into(), dirty: self.frame.is_dirty() };
@@ -79,7 +79,7 @@ impl<'a> ExclusivePage<'a> {
         self
     }
 
-    /// Takes `format` back (X3), and lets the latch go.
+    /// Undoes `format` (X3) and releases the latch.
     #[cold]
     fn take_back(&mut self, before: Before) {
         match before {
@@ -87,7 +87,7 @@ impl<'a> ExclusivePage<'a> {
             Before::Resident { bytes, dirty } => {
                 self.copy_from_slice(&bytes);
                 if !dirty {
-                    // `begin_change` may have marked it, and nobody else can have.
+                    // Only `begin_change` can have marked it dirty.
                     self.frame.mark_clean();
                 }
                 self.frame.latch.release_exclusive();
@@ -95,8 +95,8 @@ impl<'a> ExclusivePage<'a> {
         }
     }
 
-    /// A record is in the log and this page is not what the record says: nothing is written, and
-    /// nothing acknowledged, any more.
+    /// Poisons the page: a record is in the log but the page does not match it. From now on nothing
+    /// is written or acknowledged.
     #[cold]
     pub fn condemn(&self, cause: &Error) {
         let _ = self.pool.fail(cause.clone());
@@ -115,7 +115,7 @@ impl<'a> ExclusivePage<'a> {
         header::page_lsn(self)
     }
 
-    /// Announces a change. Called before its record is inserted into the log (X1).
+    /// Begins a change. Must be called before its record is inserted into the log (X1).
     #[inline]
     pub fn begin_change(&mut self) {
         if !self.frame.is_dirty() {

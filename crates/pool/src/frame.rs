@@ -1,23 +1,23 @@
-//! What the pool knows of a page beside its bytes: 32 bytes for each page of the address space,
-//! in memory only where a page was ever touched.
+//! A frame: the pool's state of a page beside its bytes. Each page of the address space has a frame
+//! of 32 bytes, which uses memory only once the page was touched.
 //!
-//! Who may touch what:
+//! Writers of each field:
 //!
 //! | field        | written by                                                          |
 //! | ------------ | ------------------------------------------------------------------- |
-//! | `latch`      | everybody, see `latch.rs`                                           |
+//! | `latch`      | any thread, see `latch.rs`                                          |
 //! | `rec_lsn`    | the exclusive holder if 0, or back to 0; the cleaner with `writing` |
 //! | `changed`    | the exclusive holder sets it; a cleaner clears it, holding shared    |
 //! | `writing`    | a cleaner, 0 → 1 holding shared; only its owner sets it back         |
-//! | `pins`       | raised by sharers, lowered by anybody who has a pin                  |
-//! | `referenced` | everybody; a hint                                                   |
+//! | `pins`       | incremented by sharers, decremented by any owner of a pin            |
+//! | `referenced` | any thread; a hint                                                   |
 //! | `slot`       | the exclusive holder of the page while it is being brought in        |
 //!
 //! Invariants:
 //! - F1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is `1 + recLSN`, and
 //!   every change that is not in the durable copy has a record that starts at recLSN or later.
-//! - F2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages in flight to the
-//!   disk count as dirty.
+//! - F2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages that are being
+//!   written count as dirty.
 //! - F3. At most one cleaner has `writing`, so two copies of a page never race to the disk.
 //! - F4. A page with a pin, with `rec_lsn` or with `writing` is not evicted.
 
@@ -56,16 +56,16 @@ impl Frame {
         }
     }
 
-    /// Tells the clock that the page is in use.
+    /// Marks the page as in use, for the clock.
     #[inline]
     pub(crate) fn touch(&self) {
-        // Relaxed: a hint. Looked at first, so that a hot page's line stays shared between cores.
+        // Relaxed: a hint. Read first, so that a hot page's cache line stays shared between cores.
         if self.referenced.load(Ordering::Relaxed) == 0 {
             self.referenced.store(1, Ordering::Relaxed);
         }
     }
 
-    /// Takes the hint away; true if it was there.
+    /// Clears the mark. Returns true if it was set.
     pub(crate) fn untouch(&self) -> bool {
         let was = self.referenced.load(Ordering::Relaxed) != 0;
         if was {
@@ -79,11 +79,11 @@ impl Frame {
         self.referenced.load(Ordering::Relaxed) != 0
     }
 
-    /// The recLSN of a dirty page.
+    /// Returns the recLSN of a dirty page.
     #[inline]
     pub(crate) fn rec_lsn(&self) -> Option<Lsn> {
-        // Relaxed: the checkpointer orders this load with a SeqCst fence (see `mark_dirty`);
-        // others hold a latch or use the answer as a hint.
+        // Relaxed: the checkpointer orders this load with a SeqCst fence (see `mark_dirty`); other
+        // callers hold a latch or use the result as a hint.
         self.rec_lsn.load(Ordering::Relaxed).checked_sub(1).map(Lsn)
     }
 
@@ -93,7 +93,8 @@ impl Frame {
         self.rec_lsn.load(Ordering::Relaxed) != 0
     }
 
-    /// Notes that the page was changed after whatever copy a cleaner may have. Exclusive holder.
+    /// Records that the page was changed after any copy that a cleaner may have. Called by the
+    /// exclusive holder.
     #[inline]
     pub(crate) fn mark_changed(&self) {
         // Relaxed: read and cleared under the shared latch, which orders it (L4).
@@ -102,7 +103,7 @@ impl Frame {
         }
     }
 
-    /// Makes a clean page dirty. Exclusive holder, before it inserts the log record.
+    /// Makes a clean page dirty. Called by the exclusive holder before it inserts the log record.
     ///
     /// The fence pairs with the one in [`Pool::redo_start`](crate::Pool::redo_start): a
     /// checkpointer that takes the log's end first and the recLSNs second either sees this store
@@ -113,18 +114,18 @@ impl Frame {
         fence(Ordering::SeqCst);
     }
 
-    /// Makes a page clean again that equals its durable copy after all: a change was announced and
-    /// nothing was logged. Exclusive holder, who made it dirty; or a cleaner that owns `writing`
-    /// and holds a shared latch.
+    /// Marks a page clean that equals its durable copy after all: a change was begun but nothing
+    /// was logged. Called by the exclusive holder that made it dirty, or by a cleaner that owns
+    /// `writing` and holds a shared latch.
     pub(crate) fn mark_clean(&self) {
         // Relaxed: as in `finish_write`.
         self.rec_lsn.store(0, Ordering::Relaxed);
     }
 
     /// Begins a cleaner's copy: the page belongs to its batch until [`Frame::finish_write`].
-    /// False if another cleaner has it (F3). The caller holds a shared latch.
+    /// Returns false if another cleaner has it (F3). The caller holds a shared latch.
     pub(crate) fn begin_write(&self) -> bool {
-        // Acquire pairs with the Release in `finish_write`: the former batch is through.
+        // Acquire pairs with the Release in `finish_write`: the former batch has completed.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
         if self.writing.compare_exchange(0, 1, yes, no).is_err() {
             return false;
@@ -133,16 +134,16 @@ impl Frame {
         true
     }
 
-    /// Ends a cleaner's copy without success: the page stays dirty with its recLSN.
+    /// Ends a cleaner's copy that failed: the page stays dirty with its recLSN.
     pub(crate) fn cancel_write(&self) {
         invariant(self.is_writing(), "frame F3: only a batch's page leaves the batch");
         self.writing.store(0, Ordering::Release);
     }
 
     /// Ends a cleaner's copy that is durable in place. `copied_at` was the log's end during the
-    /// copy. With the latch held shared the page becomes clean if it was not changed since; else,
-    /// or if somebody has it exclusively and may be changing it, its recLSN becomes `copied_at`:
-    /// every later change has a later record (F1, F2).
+    /// copy. If the latch can be taken shared and the page was not changed since, the page becomes
+    /// clean. If it was changed, or another thread holds it exclusively and may be changing it, its
+    /// recLSN becomes `copied_at`: every later change has a later record (F1, F2).
     pub(crate) fn finish_write(&self, copied_at: Lsn) {
         invariant(self.is_writing(), "frame F3: only a batch's page is finished");
         invariant(self.is_dirty(), "frame F2: pages in flight to the disk count as dirty");
@@ -164,12 +165,12 @@ impl Frame {
         self.writing.load(Ordering::Acquire) != 0
     }
 
-    /// Whether F4 lets the page go. Final only under the exclusive latch.
+    /// Whether F4 permits the page's eviction. Final only under the exclusive latch.
     pub(crate) fn is_evictable(&self) -> bool {
         !self.is_pinned() && !self.is_dirty() && !self.is_writing()
     }
 
-    /// Whether anybody has a pin.
+    /// Whether the page is pinned.
     pub(crate) fn is_pinned(&self) -> bool {
         // Acquire pairs with the Release in `unpin`.
         self.pins.load(Ordering::Acquire) != 0
@@ -184,7 +185,7 @@ impl Frame {
 
     /// Removes a pin.
     pub(crate) fn unpin(&self) {
-        // Release: reads through the pin come before the eviction that it held up.
+        // Release: reads through the pin come before the eviction that it prevented.
         let before = self.pins.fetch_sub(1, Ordering::Release);
         invariant(before != 0, "frame F4: a pin is given back once");
     }
@@ -194,7 +195,7 @@ impl Frame {
         self.slot.load(Ordering::Relaxed)
     }
 
-    /// Sets the slot. Exclusive holder, bringing the page in.
+    /// Sets the slot. Called by the exclusive holder that reads the page in.
     pub(crate) fn set_slot(&self, slot: u32) {
         // Relaxed: read under the exclusive latch only.
         self.slot.store(slot, Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! Where frames stand: by page id, in zeroed memory that appears when it is first touched.
+//! Storage of frames: by page id, in zeroed memory that is allocated when it is first touched.
 //!
 //! Invariant:
 //! - A2. Zeroed memory is a valid [`Frame`]: all its fields are atomic integers.
 //!
-//! A model's atomics are no plain integers, so zeroed memory is none of them (A2 fails) and they
-//! are larger. There each frame is made when it is first asked for.
+//! The atomics of a model checker are larger and are not plain integers, so zeroed memory is not a
+//! valid frame (A2 fails). Under a model each frame is created at its first use.
 
 use clearway_base::Result;
 
@@ -49,9 +49,9 @@ impl Frames {
     /// The frame of a page.
     ///
     /// # Safety
-    /// None is needed here; the real one's signature.
+    /// None is needed here; the signature matches the real one.
     pub(crate) unsafe fn at(&self, index: usize) -> &Frame {
-        // Making one is no step of the model, so nobody else runs in between.
+        // Creating a frame is not a step of the model, so no other thread runs in between.
         self.0[index].get_or_init(|| Box::new(Frame::new()))
     }
 }

@@ -1,4 +1,5 @@
-//! The first 24 bytes of every page: what the pool itself reads and writes of a page's contents.
+//! The first 24 bytes of every page, the only part of a page's contents that the pool itself reads
+//! and writes.
 //!
 //! ```text
 //!  0        4        8                16   17                24
@@ -39,7 +40,7 @@ fn checksum(id: PageId, page: &[u8]) -> u32 {
     crc32c_append(crc32c(&id.0.to_le_bytes()), &page[ID_AT..PAGE_SIZE])
 }
 
-/// Writes page id and checksum, the last thing before the page goes to disk. Answers the checksum.
+/// Writes page id and checksum as the last step before the page goes to disk. Returns the checksum.
 pub(crate) fn seal(id: PageId, page: &mut [u8]) -> u32 {
     page[ID_AT..ID_AT + 4].copy_from_slice(&id.0.to_le_bytes());
     let checksum = checksum(id, page);
@@ -47,10 +48,10 @@ pub(crate) fn seal(id: PageId, page: &mut [u8]) -> u32 {
     checksum
 }
 
-/// Whether `page` holds page `id` undamaged, or zeros.
+/// Checks that `page` holds page `id` undamaged, or zeros.
 ///
 /// # Errors
-/// [`Error::CorruptPage`] with what is wrong.
+/// [`Error::CorruptPage`] with a description of the damage.
 pub(crate) fn verify(id: PageId, page: &[u8]) -> Result<()> {
     let stored = word(page, 0);
     let computed = checksum(id, page);
@@ -61,7 +62,7 @@ pub(crate) fn verify(id: PageId, page: &[u8]) -> Result<()> {
     if is_zero(page) {
         return Ok(());
     }
-    // A page that is intact under the id it carries was written to, or read from, a wrong place.
+    // A page that is intact under the id it carries was written to, or read from, the wrong place.
     let detail = if found != id && stored == checksum(found, page) {
         format!("page {found} stands in its place")
     } else {

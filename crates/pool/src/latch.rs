@@ -18,22 +18,24 @@
 //!
 //! Invariants:
 //! - L1. At most one thread holds the exclusive bit, and while it is set there are no sharers.
-//! - L2. The version grows at each release of the exclusive bit but `release_unchanged`, and never
-//!   shrinks: it survives eviction and reload. 48 bits at 10⁷ releases a second last for ten
-//!   months, and a reader is fooled only if it sleeps over exactly one full turn.
+//! - L2. The version is incremented at each release of the exclusive bit except by
+//!   `release_unchanged`, and never decreases: it survives eviction and reload. At 10⁷ releases a
+//!   second, 48 bits last for ten months, and a reader is misled only if it sleeps over exactly one
+//!   full wrap-around.
 //! - L3. Residency changes only under the exclusive bit.
 //! - L4. What a holder wrote is seen by the next holder: every release is `Release` and every
 //!   acquisition `Acquire` on the same word.
 //! - L5. A reader that saw any byte written under the exclusive bit fails its validation: the
 //!   writer's `Release` fence after the acquisition pairs with the reader's `Acquire` fence in
 //!   `is_unchanged`, so the reader's second look sees the exclusive bit or a later version.
-//! - L6. Nobody sleeps for ever: a thread is in the parking queue only while `waits` is set (both
-//!   are changed under the queue's own mutex), and whoever frees a latch with `waits` set wakes
-//!   the queue's head: all readers up to and including the first writer. A woken writer either
-//!   gets the latch, and its release wakes the next, or calls `wake_next`.
+//! - L6. No thread sleeps for ever: a thread is in the parking queue only while `waits` is set
+//!   (both are changed under the queue's own mutex), and a thread that releases a latch with
+//!   `waits` set wakes the queue's head: all readers up to and including the first writer. A woken
+//!   writer either gets the latch, and its release wakes the next, or calls `wake_next`.
 //!
-//! A sharer that meets `waits` hesitates before it joins others, so that writers are not starved,
-//! but it never sleeps for a waiting writer: that could deadlock two threads that share two pages.
+//! A sharer that finds `waits` set backs off before it joins the other sharers, so that writers are
+//! not starved. It never sleeps for a waiting writer, since that could deadlock two threads that
+//! share two pages.
 //!
 //! The optimistic part is Leis, Haubenschild, Neumann, "Optimistic Lock Coupling" (IEEE Data
 //! Engineering Bulletin 42, 2019); the fences are those of Boehm, "Can Seqlocks Get Along With
@@ -62,7 +64,7 @@ const RELEASE: u64 = VERSION_ONE - EXCLUSIVE;
 const WAITS_TO_READ: ParkToken = ParkToken(0);
 const WAITS_TO_WRITE: ParkToken = ParkToken(1);
 
-/// A state word as an optimistic reader remembers it: resident, not exclusive.
+/// A state word that an optimistic reader has seen: resident, not exclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Seen(u64);
 
@@ -73,12 +75,12 @@ impl Seen {
     }
 }
 
-/// What a blocking acquisition found.
+/// The result of a blocking acquisition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// The latch is held now.
     Latched,
-    /// The page is not in memory and nobody is bringing it; no latch is held.
+    /// The page is not in memory and no thread is reading it in; no latch is held.
     Absent,
 }
 
@@ -100,17 +102,17 @@ impl Latch {
         Latch(AtomicU64::new(0))
     }
 
-    /// The word, if the page can be read now.
+    /// Returns the word if the page can be read now.
     #[inline]
     pub(crate) fn see(&self) -> Option<Seen> {
         // Acquire pairs with the Release of `release_exclusive`: the reader sees the bytes of the
-        // version that it remembers (L4).
+        // version that it has seen (L4).
         let word = self.0.load(Ordering::Acquire);
         is_readable(word).then_some(Seen(word))
     }
 
-    /// Whether nothing was written since `seen`. Everything read before this call and after
-    /// `see` is of one version if the answer is true (L5).
+    /// Whether nothing was written since `seen`. If so, everything read after `see` and before this
+    /// call is of one version (L5).
     #[inline]
     pub(crate) fn is_unchanged(&self, seen: Seen) -> bool {
         // Pairs with the Release fence of `acquired_exclusive`: data loads stay before the load.
@@ -121,13 +123,13 @@ impl Latch {
     /// Whether the page is in memory (it may be about to leave).
     #[inline]
     pub(crate) fn is_resident(&self) -> bool {
-        // Relaxed: an indication only; nothing is read on the strength of it.
+        // Relaxed: a hint only; no read depends on it.
         self.0.load(Ordering::Relaxed) & RESIDENT != 0
     }
 
-    /// Whether anybody holds it, shared or exclusively.
+    /// Whether any thread holds the latch, shared or exclusively.
     pub(crate) fn is_held(&self) -> bool {
-        // Relaxed: a moment's answer.
+        // Relaxed: the result may be outdated at once.
         self.0.load(Ordering::Relaxed) & (EXCLUSIVE | SHARED_MASK) != 0
     }
 
@@ -163,7 +165,7 @@ impl Latch {
         false
     }
 
-    /// Tries to become the one who brings an absent page.
+    /// Tries to become the thread that reads an absent page in.
     pub(crate) fn try_exclusive_absent(&self) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
         while is_absent(word) {
@@ -185,7 +187,7 @@ impl Latch {
         Ok(())
     }
 
-    /// The fast path of [`Latch::shared`]: one attempt, and only if nobody waits.
+    /// The fast path of [`Latch::shared`]: one attempt, and only if no thread waits.
     #[inline]
     pub(crate) fn shared_at_once(&self) -> bool {
         let word = self.0.load(Ordering::Relaxed);
@@ -211,8 +213,8 @@ impl Latch {
             if readable && !hesitate && self.try_shared() {
                 return Found::Latched;
             }
-            // Readable, and yet not joined: hesitating, or the count is full. Neither is waited
-            // for in the queue.
+            // Readable, but not joined: this thread backs off, or the count is full. It waits in
+            // the queue for neither.
             if readable || !backoff.is_completed() {
                 backoff.snooze();
             } else {
@@ -237,8 +239,8 @@ impl Latch {
             if self.try_exclusive() {
                 return Found::Latched;
             }
-            // A woken writer that answers `Absent` goes on to `try_exclusive_absent`, and whoever
-            // wins that wakes the others with its release (L6).
+            // A woken writer that returns `Absent` continues with `try_exclusive_absent`, and the
+            // thread that wins there wakes the others with its release (L6).
             if is_absent(self.0.load(Ordering::Relaxed)) {
                 return Found::Absent;
             }
@@ -310,7 +312,7 @@ impl Latch {
         invariant(before & (EXCLUSIVE | RESIDENT) == EXCLUSIVE, "page latch L3: brought in twice");
     }
 
-    /// Frees the latch and raises the version.
+    /// Releases the latch and increments the version.
     #[inline]
     pub(crate) fn release_exclusive(&self) {
         // Release pairs with the Acquire of the next acquisition or `see` (L4).
@@ -320,11 +322,11 @@ impl Latch {
         }
     }
 
-    /// Frees the latch of a page that is not in memory (any more) and raises the version.
+    /// Releases the latch of a page that is absent, or has just been evicted, and increments the
+    /// version.
     pub(crate) fn release_absent(&self) {
-        // One step, not a change of the residency bit first: residency, latch and version change
-        // together, so nobody sees a free resident page without bytes. Only `waits` can change
-        // under us, and the loop carries it over.
+        // Change residency, latch and version in one step, so that no thread sees a free resident
+        // page without bytes. Only `waits` can change concurrently, and the loop preserves it.
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
             let next = (word & !RESIDENT).wrapping_add(RELEASE);
@@ -341,7 +343,7 @@ impl Latch {
         }
     }
 
-    /// Frees the latch; the caller wrote nothing, so optimistic readers may go on.
+    /// Releases the latch. The caller wrote nothing, so optimistic readers may continue.
     pub(crate) fn release_unchanged(&self) {
         // Release: the caller may have read what the next holder overwrites.
         let before = self.0.fetch_sub(EXCLUSIVE, Ordering::Release);
@@ -371,7 +373,7 @@ impl Latch {
         }
     }
 
-    /// What is left to do when the exclusive bit was let go in a word that was not just that bit.
+    /// Finishes a release of the exclusive bit from a word that was not just that bit.
     #[cold]
     fn after_exclusive(&self, before: u64) {
         let is_alone = before & (EXCLUSIVE | SHARED_MASK) == EXCLUSIVE;
@@ -381,7 +383,7 @@ impl Latch {
         }
     }
 
-    /// Passes a wake-up on that this thread has no use for (L6).
+    /// Passes on a wake-up that this thread does not need (L6).
     fn wake_next(&self) {
         if self.0.load(Ordering::Relaxed) & WAITS != 0 {
             self.wake();
@@ -395,14 +397,13 @@ impl Latch {
     /// Sleeps until a release wakes this thread, unless the latch is free already.
     ///
     /// ```text
-    ///   this thread                            the one who frees the latch
-    ///   sets `waits` (or sees it set)          frees the latch, sees `waits` in the same step
-    ///   takes the queue's mutex                takes the queue's mutex
-    ///   still blocked and `waits` set? sleeps  wakes the head; queue empty? clears `waits`
+    ///   this thread releasing thread sets `waits` (or sees it set) frees the latch, sees `waits`
+    ///   in the same step takes the queue's mutex takes the queue's mutex still blocked and `waits`
+    ///   set? sleeps wakes the head; queue empty? clears `waits`
     /// ```
     ///
-    /// Whichever comes first: either the sleeper's second look finds the latch free or `waits`
-    /// cleared, or the other finds it in the queue (L6).
+    /// In either order, the sleeper's second check finds the latch free or `waits` cleared, or the
+    /// releasing thread finds the sleeper in the queue (L6).
     fn sleep(&self, wanted: ParkToken, waits: &AtomicU64) {
         let blocking = if wanted == WAITS_TO_WRITE { EXCLUSIVE | SHARED_MASK } else { EXCLUSIVE };
         let word = self.0.load(Ordering::Relaxed);
@@ -411,9 +412,9 @@ impl Latch {
         }
         // Relaxed: the bit orders nothing; releases and this word's own order do (L6).
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
-        let announced =
+        let is_waiting =
             word & WAITS != 0 || self.0.compare_exchange(word, word | WAITS, yes, no).is_ok();
-        if !announced {
+        if !is_waiting {
             return;
         }
         waits.fetch_add(1, Ordering::Relaxed);
@@ -421,7 +422,7 @@ impl Latch {
             let word = self.0.load(Ordering::Relaxed);
             word & WAITS != 0 && word & blocking != 0
         };
-        // SAFETY: the key is this latch's own address (its frame stays mapped while anybody can
+        // SAFETY: the key is this latch's own address (its frame stays mapped while any thread can
         // reach it), and the closures neither panic nor call into the parking lot.
         unsafe { parking::park(self.key(), still_blocked, || (), |_, _| (), wanted, None) };
     }
@@ -441,7 +442,8 @@ impl Latch {
         unsafe {
             parking::unpark_filter(self.key(), choose, |result| {
                 if !result.have_more_threads {
-                    // Relaxed: under the queue's mutex, which sleepers take before they sleep.
+                    // Relaxed: cleared under the queue's mutex, which sleepers take before they
+                    // sleep.
                     self.0.fetch_and(!WAITS, Ordering::Relaxed);
                 }
                 parking::DEFAULT_UNPARK_TOKEN

@@ -1,8 +1,8 @@
 //! Pages in memory: residency, latches, pins, eviction and cleaning.
 //!
-//! A page has an address of its own in one large reserved range, so the way to it is arithmetic:
-//! no hash table, no frame numbers. A 64-bit word beside it carries its version, its latch and
-//! whether it is in memory.
+//! A page has an address of its own in one large reserved range, so finding it is arithmetic: no
+//! hash table, no frame numbers. A 64-bit word beside it carries its version, its latch and whether
+//! it is in memory.
 //!
 //! ```text
 //!            optimistic · shared · exclusive · format · pin
@@ -14,21 +14,22 @@
 //!                                                                  background cleaner
 //! ```
 //!
-//! What holds, each with a test in `tests/`:
+//! Guarantees, each with a test in `tests/`:
 //!
-//! 1. **Latches.** What an optimistic reader validated was one version of the page; a version
-//!    never comes back, eviction or not.
+//! 1. **Latches.** An optimistic read that validates saw one version of the page; a version number
+//!    is never reused, not even after an eviction.
 //! 2. **WAL.** No byte of a page is written anywhere before the log is durable up to the page LSN.
-//! 3. **Torn pages** are repaired when the pool is opened, and what is in place is durable then; a
-//!    damaged or misplaced page is an error for whoever asked for it, never contents.
-//! 4. **Bound.** Resident pages number at most `cache_bytes / 8 KiB`, plus a 64th (at least 8)
-//!    while everything else is latched or pinned.
+//! 3. **Torn pages** are repaired when the pool is opened, and everything in place is durable then;
+//!    a damaged or misplaced page is reported as an error to the caller, never returned as
+//!    contents.
+//! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident, plus a 64th (at least 8) while
+//!    all others are latched or pinned.
 //! 5. **recLSN.** [`Pool::redo_start`] is never later than the first record that some page's
 //!    durable copy lacks, however changes and writes interleave.
 //! 6. **Progress.** A miss succeeds although every page is dirty, whatever latches its caller has.
 //!
-//! The pool knows neither log nor tree: it sees the log through [`Wal`], and of a page's bytes it
-//! touches the first sixteen (checksum, page id, page LSN), described in `docs/page-format.md`.
+//! The pool depends on neither log nor tree: it uses the log through [`Wal`], and accesses only the
+//! first sixteen bytes of a page (checksum, page id, page LSN), described in `docs/page-format.md`.
 
 mod clean;
 mod data_file;

@@ -1,11 +1,11 @@
 //! Misses: bringing a page into memory.
 //!
-//! Whoever takes the exclusive bit of an absent page brings it; the others wait for that latch.
-//! The one who brings holds that latch over the read, and over whatever must be done to find room
-//! (`evict`), and none of the pool's others.
+//! The thread that takes the exclusive bit of an absent page reads the page in; other threads wait
+//! for the latch. The reading thread holds that latch during the read and during the eviction that
+//! makes room (`evict`), and no other resource of the pool.
 //!
-//! A page that cannot be read, or whose bytes are damaged, stays absent: the error is that
-//! caller's, and the next one tries again.
+//! A page that cannot be read, or whose bytes are damaged, stays absent: the caller gets the error,
+//! and the next caller tries again.
 
 use clearway_base::{PageId, Result};
 use clearway_sync::atomic::Ordering;
@@ -13,14 +13,14 @@ use clearway_sync::atomic::Ordering;
 use crate::{Pool, frame::Frame, header};
 
 impl Pool {
-    /// Reads an absent page in. True: the caller holds its latch exclusively now. False: somebody
-    /// else was faster.
+    /// Reads an absent page in. Returns true if the caller now holds its latch exclusively, and
+    /// false if another thread was faster.
     #[cold]
     pub(crate) fn bring_in(&self, page: PageId, frame: &Frame) -> Result<bool> {
         self.bring(page, frame, |pool| pool.read_in(page))
     }
 
-    /// As [`Pool::bring_in`], with zeros instead of what the disk has.
+    /// Like [`Pool::bring_in`], with zeros instead of the contents on disk.
     #[cold]
     pub(crate) fn bring_in_empty(&self, page: PageId, frame: &Frame) -> Result<bool> {
         // Absent pages read as zeros (R3).
@@ -33,17 +33,17 @@ impl Pool {
         frame: &Frame,
         fill: impl FnOnce(&Pool) -> Result<()>,
     ) -> Result<bool> {
-        // One wins; the others come back when the winner lets the latch go.
+        // One thread wins; the others return when the winner releases the latch.
         if !frame.latch.try_exclusive_absent() {
             return Ok(false);
         }
         self.counters.misses.fetch_add(1, Ordering::Relaxed);
         let filled = self.take_slot().and_then(|slot| {
-            // The slot first: the clock skips latched pages, so nobody takes it away (S1).
+            // Set the slot first: the clock skips latched pages, so no thread takes it away (S1).
             frame.set_slot(slot);
             self.slots.occupy(slot, page);
             fill(self).inspect_err(|_| {
-                // What the failed read may have left would break R3 for the next one.
+                // Bytes left by the failed read would break R3 for the next reader.
                 self.space.give_back(page);
                 self.slots.vacate(slot);
                 self.slots.give_back(slot);
@@ -55,7 +55,7 @@ impl Pool {
                 frame.latch.set_resident();
                 Ok(true)
             }
-            // The release wakes whoever waits for the page, and each of them tries for itself.
+            // The release wakes the threads that wait for the page, and each of them tries again.
             Err(error) => {
                 frame.latch.release_absent();
                 Err(error)
@@ -68,7 +68,7 @@ impl Pool {
         // SAFETY: the caller holds the page exclusively and has no other slice of it (P3).
         let bytes = unsafe { self.space.bytes(page).slice_mut() };
         self.data.read(page, bytes)?;
-        // Before anybody can see the page: it is still absent.
+        // Verify before any other thread can see the page: it is still absent.
         header::verify(page, bytes)
     }
 }

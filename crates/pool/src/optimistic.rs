@@ -1,7 +1,7 @@
 //! Reading without a latch.
 //!
 //! Invariant:
-//! - O1. Everything read through an [`OptimisticPage`] between its making and a successful
+//! - O1. Everything read through an [`OptimisticPage`] between its creation and a successful
 //!   [`validate`](OptimisticPage::validate) or upgrade is of one version of the page (L5). Before
 //!   that it may be any mix of versions, or zeros.
 
@@ -14,12 +14,13 @@ use crate::{
     ExclusivePage, Pool, frame::Frame, header::LSN_AT, latch::Seen, page_bytes::PageBytes,
 };
 
-/// The page changed under an optimistic reader: forget what was read and start again.
+/// The page changed during an optimistic read: the reader must discard what it read and start
+/// again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Restart;
 
-/// A page that is read without a latch. All positions are in bytes from the page's start; reads
-/// at any position are defined, those beyond the page answer zero.
+/// A page that is read without a latch. All positions are in bytes from the page's start; reads at
+/// any position are defined; those beyond the page return zero.
 #[derive(Clone, Copy)]
 pub struct OptimisticPage<'a> {
     pool: &'a Pool,
@@ -71,7 +72,7 @@ impl<'a> OptimisticPage<'a> {
         self.bytes.read_u64(at)
     }
 
-    /// Copies the bytes from `at` on into `out`; what lies beyond the page becomes zero.
+    /// Copies the bytes from `at` on into `out`; bytes beyond the page become zero.
     #[inline]
     pub fn copy(&self, at: usize, out: &mut [u8]) {
         Trace::new().read(); // As in `compare`.
@@ -91,7 +92,7 @@ impl<'a> OptimisticPage<'a> {
         Lsn(self.bytes.read_u64(LSN_AT))
     }
 
-    /// Whether all that was read is of one version (O1).
+    /// Checks that everything that was read is of one version (O1).
     ///
     /// # Errors
     /// [`Restart`] if the page was changed or evicted, or is latched exclusively.
@@ -100,11 +101,11 @@ impl<'a> OptimisticPage<'a> {
         if self.frame.latch.is_unchanged(self.seen) { Ok(()) } else { Err(Restart) }
     }
 
-    /// Latches the page for writing if it is still of the version that was read (O1). Waits for
-    /// those who have it latched for reading.
+    /// Latches the page for writing if it still has the version that was read (O1). Waits for
+    /// threads that have it latched for reading.
     ///
     /// # Errors
-    /// [`Restart`] if it is not.
+    /// [`Restart`] if it has changed.
     #[inline]
     pub fn latch_exclusive(self) -> Result<ExclusivePage<'a>, Restart> {
         if self.frame.latch.upgrade_to_exclusive(self.seen, &self.pool.counters.latch_waits) {

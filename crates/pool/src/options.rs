@@ -1,26 +1,27 @@
-//! What the pool can be told, and what it tells about itself.
+//! Options and counters of the pool.
 
 use clearway_base::{Error, PAGE_SIZE, Result};
 
 /// Options of [`Pool::open`](crate::Pool::open).
 #[derive(Clone, Debug)]
 pub struct PoolOptions {
-    /// Bytes of page contents kept in memory. Default 1 GiB, least 64 pages.
+    /// Bytes of page contents kept in memory. Default 1 GiB, minimum 64 pages.
     pub cache_bytes: u64,
-    /// Address space to reserve, hence the largest data file. Reserved space costs nothing until
-    /// it is used. Where the system grants less, the pool takes what it gets, as long as the data
-    /// file twice over and the cache fit. Default 256 GiB.
+    /// Address space to reserve, hence the largest data file. Reserved space costs nothing until it
+    /// is used. If the system grants less, the pool uses that, as long as the cache and twice the
+    /// data file fit. Default 256 GiB.
     pub max_bytes: u64,
     /// Pages of one cleaning batch, 1 to 500. Default 128 (1 MiB).
     pub batch_pages: usize,
-    /// Batches that may be under way at the same time, each in its own part of the double-write
-    /// file, 1 to 8. Default 2: one for the background cleaner, one for a thread in need.
+    /// Number of batches that may be in flight at the same time, each in its own part of the
+    /// double-write file, 1 to 8. Default 2: one for the background cleaner, one for an evicting
+    /// thread.
     pub batches_in_flight: usize,
     /// Threads that write a batch in place, the batch's own included, 1 to 16. Default 4: a disk
-    /// serves several writes in the time of one.
+    /// completes several concurrent writes in the time of one.
     pub writers: usize,
-    /// Whether a background thread cleans pages before they are needed. Default true. Without it
-    /// a miss that meets only dirty pages cleans for itself.
+    /// Whether a background thread cleans pages before they are needed. Default true. Without it, a
+    /// miss that finds only dirty pages cleans them itself.
     pub background_cleaner: bool,
 }
 
@@ -42,12 +43,12 @@ impl Default for PoolOptions {
 const CAPACITY_MIN: usize = if cfg!(any(loom, shuttle)) { 16 } else { 64 };
 
 impl PoolOptions {
-    /// Resident pages that `cache_bytes` stands for.
+    /// The number of resident pages that fit in `cache_bytes`.
     pub(crate) fn capacity_pages(&self) -> usize {
         (self.cache_bytes / PAGE_SIZE as u64) as usize
     }
 
-    /// Refuses values that cannot work.
+    /// Refuses invalid values.
     pub(crate) fn check(&self) -> Result<()> {
         let bad = |option, detail: &str| Err(Error::BadOption { option, detail: detail.into() });
         if self.capacity_pages() < CAPACITY_MIN {
@@ -80,7 +81,7 @@ pub struct PoolStats {
     pub misses: u64,
     /// Pages read from the data file.
     pub reads: u64,
-    /// Pages whose memory was given back.
+    /// Pages that were evicted.
     pub evictions: u64,
     /// Pages written in place.
     pub pages_written: u64,
@@ -88,7 +89,7 @@ pub struct PoolStats {
     pub batches: u64,
     /// Batches written by a thread that found no clean page to evict.
     pub foreground_batches: u64,
-    /// Times a thread slept for a latch.
+    /// Number of times that a thread slept for a latch.
     pub latch_waits: u64,
     /// Pages repaired from the double-write area when the pool was opened.
     pub pages_repaired: u64,

@@ -1,10 +1,11 @@
-//! A pointer to the bytes of one page, and the only ways to look through it.
+//! A pointer to the bytes of one page, and the only ways to access them.
 //!
 //! Invariants:
 //! - P1. The pointer is aligned to 4096 (so to every word), and `PAGE_SIZE` bytes behind it stay
-//!   mapped for the life of the pool (R1). Each holder is bounded by the life of its pool.
+//!   mapped for the life of the pool (R1). Each holder's lifetime is bounded by that of its pool.
 //! - P2. Without a latch the bytes are read only by the relaxed atomic loads of this file, at
-//!   aligned addresses inside the page. What was read is a guess until it is validated.
+//!   aligned addresses inside the page. Values read this way are unreliable until they are
+//!   validated.
 //! - P3. A `&[u8]` exists only under the shared or the exclusive latch, a `&mut [u8]` only under
 //!   the exclusive latch and while its guard is mutably borrowed.
 //!
@@ -12,13 +13,12 @@
 //! while readers may load the same words. The loads are atomic, relaxed and word by word: they
 //! cannot be torn below a word, the compiler may neither repeat nor widen them nor assume that two
 //! of them agree, and no Rust reference to the bytes is ever made on this path, so nothing is
-//! assumed about them. All a racing reader can get is a wrong number. Every number is checked
-//! against the page's size before it is used as a position (here), every loop that is steered by
-//! one is bounded (the caller's duty), and nothing leaves before validation (L5).
-//! The writer's stores are plain, which the language calls a race even so; it is the known gap of
-//! every sequence lock in Rust and C++ (Boehm, MSPC 2012): compilers do not exploit it, because the
-//! stores stay between the latch's compare-and-swap with its `Release` fence and the releasing
-//! store.
+//! assumed about them. A racing reader can only get a wrong number. Every number is checked against
+//! the page's size before it is used as a position (here), every loop controlled by one is bounded
+//! (the caller's duty), and nothing is returned before validation (L5). The writer's stores are
+//! plain, which the language still defines as a race; this is the known gap of every sequence lock
+//! in Rust and C++ (Boehm, MSPC 2012): compilers do not exploit it, because the stores stay between
+//! the latch's compare-and-swap with its `Release` fence and the releasing store.
 //!
 //! The words are little endian on disk; loads convert, so a big-endian machine reads the same.
 
@@ -33,7 +33,7 @@ use clearway_sync::{
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// See the module's invariants.
+/// A pointer to a page's bytes; see the module's invariants.
 #[derive(Clone, Copy)]
 pub(crate) struct PageBytes(NonNull<u8>);
 
@@ -45,8 +45,8 @@ impl PageBytes {
         PageBytes(start)
     }
 
-    /// Has the page's first and last bytes fetched, where its owner is most likely to look first.
-    /// Before a latch is taken: what is loaded after that atomic step waits for it.
+    /// Prefetches the page's first and last bytes, which its owner is most likely to read first.
+    /// Called before a latch is taken, since later loads wait for that atomic step.
     #[inline]
     pub(crate) fn prefetch(self) {
         let start = self.0.as_ptr();
@@ -60,7 +60,7 @@ impl PageBytes {
     #[inline]
     unsafe fn at<T>(self, at: usize) -> *mut T {
         debug_assert!(at + size_of::<T>() <= PAGE_SIZE);
-        // SAFETY: inside the page by the caller's word, and the page is one mapping (P1).
+        // SAFETY: inside the page as the caller guarantees, and the page is one mapping (P1).
         unsafe { self.0.as_ptr().add(at).cast::<T>() }
     }
 
@@ -70,7 +70,7 @@ impl PageBytes {
     /// `index < PAGE_SIZE / 8`.
     #[inline]
     unsafe fn word(self, index: usize) -> u64 {
-        // SAFETY: in bounds by the caller's word, aligned because the page is (P1), and read
+        // SAFETY: in bounds as the caller guarantees, aligned because the page is (P1), and read
         // atomically (P2).
         u64::from_le(unsafe { AtomicU64::from_ptr(self.at(index * 8)).load(Ordering::Relaxed) })
     }
@@ -136,7 +136,7 @@ impl PageBytes {
         unsafe { self.window(at) }
     }
 
-    /// Copies the bytes from `at` on into `out`; what lies beyond the page becomes zero.
+    /// Copies the bytes from `at` on into `out`; bytes beyond the page become zero.
     pub(crate) fn copy(self, at: usize, out: &mut [u8]) {
         let inside = out.len().min(PAGE_SIZE.saturating_sub(at));
         let (copied, beyond) = out.split_at_mut(inside);

@@ -1,4 +1,4 @@
-//! The pool: from a page id to a latched page, in memory or brought there.
+//! The pool: from a page id to a latched page, which is read in if it is absent.
 //!
 //! | question                              | answered in        |
 //! | ------------------------------------- | ------------------ |
@@ -9,9 +9,10 @@
 //! | how do changes reach the disk?        | `clean`            |
 //!
 //! Latch order. The pool itself waits for a page's latch only in the four access functions, on
-//! behalf of the caller; the order among pages is the caller's. Cleaners and the clock never wait
-//! for a page's latch, they skip. So a thread may miss while it holds latches of other pages: what
-//! it waits for then (a batch area, the log, the disk) never waits for a latch.
+//! behalf of the caller; the caller defines the order among pages. Cleaners and the clock never
+//! wait for a page's latch; they skip latched pages. A thread may therefore miss while it holds
+//! latches of other pages: what it waits for in that case (a batch area, the log, the disk) never
+//! waits for a latch.
 
 use std::sync::{Arc, OnceLock};
 
@@ -32,7 +33,7 @@ use crate::{
     space::Space,
 };
 
-/// Counters of [`PoolStats`], each raised on slow paths only.
+/// Counters of [`PoolStats`], each incremented on slow paths only.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) misses: AtomicU64,
@@ -63,16 +64,15 @@ impl Pool {
     /// Opens the files `data` and `doublewrite` of the directory, creating them if they are
     /// absent, and repairs pages that a crash has torn. Call it before recovery reads any page.
     ///
-    /// # Errors
-    /// [`Error::BadOption`] for options that cannot work; what the disk says.
+    /// # Errors [`Error::BadOption`] for invalid options; errors of the disk.
     pub fn open(disk: &dyn Disk, wal: Arc<dyn Wal>, options: PoolOptions) -> Result<Arc<Pool>> {
         options.check()?;
         let data = DataFile::open(disk)?;
-        // Repairs torn pages, so it stands before anything that could read one.
+        // This repairs torn pages, so it comes before any step that could read one.
         let counters = Counters::default();
         let cleaning = Cleaning::open(disk, &data, &options, &counters.pages_repaired)?;
         let data_bytes = u64::from(data.pages()) * PAGE_SIZE as u64;
-        // Room to double the data file, else it may be the smallest space that can be had.
+        // Require space to double the data file; otherwise accept the smallest space available.
         let least_bytes = options.cache_bytes.max(data_bytes * 2).next_multiple_of(1 << 20);
         let pool = Arc::new(Pool {
             space: Space::reserve(options.max_bytes, least_bytes)?,
@@ -90,12 +90,12 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Reads a page without a latch: the answer remembers the page's version, and what is read
-    /// through it is a guess until [`OptimisticPage::validate`] says it was of that version.
-    /// Waits while the page is latched exclusively; reads it in if it is absent.
+    /// Reads a page without a latch: the result records the page's version, and what is read
+    /// through it is unreliable until [`OptimisticPage::validate`] confirms that it was of that
+    /// version. Waits while the page is latched exclusively; reads it in if it is absent.
     ///
     /// # Errors
-    /// [`Error::CorruptPage`]; what the disk says; see [`Pool::health`] for a full cache.
+    /// [`Error::CorruptPage`]; errors of the disk; see [`Pool::health`] for a full cache.
     #[inline]
     pub fn optimistic(&self, page: PageId) -> Result<OptimisticPage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
@@ -107,10 +107,10 @@ impl Pool {
         Ok(OptimisticPage::new(self, page, frame, bytes, seen))
     }
 
-    /// Latches a page for reading, with others who read.
+    /// Latches a page for reading, shared with other readers.
     ///
     /// # Errors
-    /// As [`Pool::optimistic`].
+    /// As for [`Pool::optimistic`].
     #[inline]
     pub fn shared(&self, page: PageId) -> Result<SharedPage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
@@ -125,7 +125,7 @@ impl Pool {
     /// Latches a page for writing.
     ///
     /// # Errors
-    /// As [`Pool::optimistic`].
+    /// As for [`Pool::optimistic`].
     #[inline]
     pub fn exclusive(&self, page: PageId) -> Result<ExclusivePage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
@@ -137,10 +137,10 @@ impl Pool {
         Ok(ExclusivePage::new(self, page, frame, bytes))
     }
 
-    /// Latches a page for writing if nobody has it latched; it is read in if it is absent.
+    /// Latches a page for writing if no thread has it latched. An absent page is read in.
     ///
     /// # Errors
-    /// As [`Pool::optimistic`].
+    /// As for [`Pool::optimistic`].
     #[inline]
     pub fn try_exclusive(&self, page: PageId) -> Result<Option<ExclusivePage<'_>>> {
         let (frame, bytes) = self.space.page(page)?;
@@ -153,13 +153,13 @@ impl Pool {
         Ok(Some(ExclusivePage::new(self, page, frame, bytes)))
     }
 
-    /// Latches a page for writing and fills it with zeros, without reading what the disk has: for
-    /// pages that were allocated just now, and for redo of full images (the page LSN starts at 0
-    /// again, so every image applies). If no change is finished before the latch is let go, the
-    /// page is what it was before: its former contents were kept, or it leaves memory again.
+    /// Latches a page for writing and fills it with zeros, without reading it from disk: for newly
+    /// allocated pages, and for redo of full images (the page LSN starts at 0 again, so every image
+    /// applies). If no change is finished before the latch is released, the page is restored: its
+    /// former contents were kept, or it is evicted again.
     ///
     /// # Errors
-    /// As [`Pool::optimistic`], but no page is found corrupt.
+    /// As for [`Pool::optimistic`], except [`Error::CorruptPage`].
     pub fn format(&self, page: PageId) -> Result<ExclusivePage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
         let mut was_resident = true;
@@ -170,10 +170,10 @@ impl Pool {
         Ok(ExclusivePage::new(self, page, frame, bytes).emptied(was_resident))
     }
 
-    /// As [`format`](Pool::format), if nobody has the page latched.
+    /// Like [`format`](Pool::format), if no thread has the page latched.
     ///
     /// # Errors
-    /// As [`Pool::format`].
+    /// As for [`Pool::format`].
     pub fn try_format(&self, page: PageId) -> Result<Option<ExclusivePage<'_>>> {
         let (frame, bytes) = self.space.page(page)?;
         let was_resident = frame.latch.try_exclusive();
@@ -187,18 +187,19 @@ impl Pool {
     /// Keeps a page in memory without a latch, until the pin is dropped.
     ///
     /// # Errors
-    /// As [`Pool::optimistic`].
+    /// As for [`Pool::optimistic`].
     pub fn pin(&self, page: PageId) -> Result<Pin<'_>> {
         Ok(self.shared(page)?.pin())
     }
 
-    /// Whether a page is in memory now. It may leave at once unless it is latched or pinned.
+    /// Whether a page is in memory now. It may be evicted at any time unless it is latched or
+    /// pinned.
     pub fn try_resident(&self, page: PageId) -> bool {
         self.space.page(page).is_ok_and(|(frame, _)| frame.latch.is_resident())
     }
 
-    /// Makes the data file long enough to hold `page`. Called when a page is allocated, so that
-    /// the cleaner, who has nobody to report to, never meets a full disk.
+    /// Makes the data file long enough to hold `page`. Called when a page is allocated, so that the
+    /// cleaner, which has no caller to report an error to, never meets a full disk.
     ///
     /// # Errors
     /// [`Error::DiskFull`]; nothing has changed then. [`Error::BadOption`] beyond `max_bytes`.
@@ -216,29 +217,29 @@ impl Pool {
         self.data.pages()
     }
 
-    /// Tells the pool that redo applies records that start at `from` or later: pages made dirty
-    /// from now on get a recLSN of at most `from`. `None` once redo is over. Without this a page
-    /// that redo changes would get the log's end as its recLSN, and a checkpoint taken after
+    /// Sets the redo position: redo applies records that start at `from` or later, so pages made
+    /// dirty from now on get a recLSN of at most `from`. `None` once redo is over. Without this a
+    /// page that redo changes would get the log's end as its recLSN, and a checkpoint taken after
     /// recovery would cut off the records that it still needs.
     pub fn set_redo_position(&self, from: Option<Lsn>) {
         // SeqCst: rare, and it keeps the argument for redo_start free of cases.
         self.redo_position.store(from.unwrap_or(Lsn::MAX).0, Ordering::SeqCst);
     }
 
-    /// What the recLSN of a page is that becomes dirty now.
+    /// Returns the recLSN for a page that becomes dirty now.
     #[cold]
     pub(crate) fn rec_lsn_now(&self) -> Lsn {
         let now = self.wal.end().min(Lsn(self.redo_position.load(Ordering::SeqCst)));
-        // Nothing is at or after the largest LSN: such a page would never be redone.
+        // No record starts at or after the largest LSN: such a page would never be redone.
         assert!(now < Lsn::MAX, "before the log runs, the redo position is set");
         now
     }
 
-    /// Stops all writing because of `cause`, unless it has stopped already. Answers what
-    /// [`Pool::health`] says from now on.
+    /// Stops all writing because of `cause`, unless it has already stopped. Returns the error that
+    /// [`Pool::health`] reports from now on.
     #[cold]
     pub(crate) fn fail(&self, cause: Error) -> Result<()> {
-        // What has stopped before stays the cause.
+        // The first failure stays the cause.
         let _ = self.failure.set(cause);
         self.health()
     }
@@ -249,9 +250,9 @@ impl Pool {
         self.cleaning.page_lsn_max()
     }
 
-    /// Whether the pool can still write. After the first failed write or sync of data it never
-    /// writes again (what the disk has is unknown then), dirty pages stay in memory, and a miss
-    /// that needs one of their places fails with the same error.
+    /// Checks that the pool can still write. After the first failed write or sync of data it never
+    /// writes again (the contents of the disk are unknown then), dirty pages stay in memory, and a
+    /// miss that needs the slot of a dirty page fails with the same error.
     ///
     /// # Errors
     /// [`Error::Poisoned`] with the first failure.
@@ -262,7 +263,8 @@ impl Pool {
         }
     }
 
-    /// Resident pages that somebody has latched or pinned (counted by walking the frames).
+    /// Returns the number of resident pages that are latched or pinned (counted by walking the
+    /// frames).
     pub fn held_pages(&self) -> usize {
         let frames = self.slots.all().map(|page| self.space.frame(page));
         frames.filter(|frame| frame.latch.is_held() || frame.is_pinned()).count()
@@ -292,11 +294,11 @@ impl Pool {
         }
     }
 
-    /// Cleans all pages and stops the background cleaner. The pool works on without it.
+    /// Cleans all pages and stops the background cleaner. The pool remains usable without it.
     ///
     /// # Errors
-    /// As [`Pool::clean_all`]: nothing is written if the log has failed. The cleaner is stopped in
-    /// any case.
+    /// As for [`Pool::clean_all`]: nothing is written if the log has failed. The cleaner is stopped
+    /// in any case.
     pub fn close(&self) -> Result<()> {
         let cleaned = self.clean_all();
         self.cleaning.signal.stop();
@@ -338,12 +340,12 @@ impl Pool {
         Ok(())
     }
 
-    /// Throws away a page that `format` brought in and to which no change was made. The caller
-    /// holds it exclusively, and has since it was absent: it is in nobody's batch and has no pin.
+    /// Discards a page that `format` created in memory and that was not changed. The caller has
+    /// held it exclusively since it was absent: it is in no batch and has no pin.
     #[cold]
     pub(crate) fn forget_formatted(&self, page: PageId, frame: &Frame) {
         frame.mark_clean();
-        debug_assert!(frame.is_evictable(), "nobody else has had this page");
+        debug_assert!(frame.is_evictable(), "no other thread has had this page");
         self.evict_latched(page, frame, frame.slot());
     }
 }

@@ -1,18 +1,18 @@
-//! Address space: two large mappings whose memory appears when it is first touched.
+//! Address space: two large mappings whose memory is allocated when it is first touched.
 //!
-//! A page's bytes stand at `pages + id × PAGE_SIZE`, its frame at `frames + id × 32`, so there is
-//! no hash table on the way to a page. Both mappings are anonymous and `NORESERVE`: untouched
-//! parts cost nothing but page-table entries, and they read as zero.
+//! A page's bytes stand at `pages + id × PAGE_SIZE`, its frame at `frames + id × 32`, so no hash
+//! table is needed to find a page. Both mappings are anonymous and `NORESERVE`: untouched parts
+//! cost nothing but page-table entries, and they read as zero.
 //!
 //! Invariants:
 //! - R1. The mapping `base .. base + len` exists, readable and writable, from [`Region::new`] to
-//!   the drop of the region, at one address. Nobody else maps or unmaps inside it.
+//!   the drop of the region, at one address. No other code maps or unmaps inside it.
 //! - R2. `base` is aligned to 4096, hence to every type that is placed in a region.
 //! - R3. Memory that was never written, or was given back by [`Region::give_back`], reads as zero.
-//!   It never faults (but in a forked child, which must not touch it), so a reader that lost a race
-//!   against eviction reads zeros, nothing worse.
+//!   It never faults (except in a forked child, which must not touch it), so a reader that lost a
+//!   race against eviction reads zeros at worst.
 //!
-//! The idea is Leis, Alhomssi, Ziegler, Loeck, Dietrich, "Virtual-Memory Assisted Buffer
+//! The design follows Leis, Alhomssi, Ziegler, Loeck, Dietrich, "Virtual-Memory Assisted Buffer
 //! Management" (SIGMOD 2023), without its kernel module. Ours differs: the dirty state and the
 //! clock's reference mark live in the frame beside the state word, not in it, so that a read
 //! changes no shared cache line once the mark is set.
@@ -28,16 +28,16 @@ pub(crate) struct Region {
     len: usize,
 }
 
-// SAFETY: a region is an address range that stays valid for its whole life (R1); what may be done
-// with the bytes in it is decided by the users of `base`, each under invariants of its own.
+// SAFETY: a region is an address range that stays valid for its whole life (R1); the users of
+// `base` define how its bytes are accessed, each under its own invariants.
 unsafe impl Send for Region {}
-// SAFETY: as for `Send`; the methods below take no access to the bytes but `give_back`, whose
-// caller owns the range it gives back.
+// SAFETY: as for `Send`; the methods below do not access the bytes, except `give_back`, whose
+// caller owns the range.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Maps `len` bytes of zeros. `small_pages` forbids transparent huge pages, which would bring
-    /// in 2 MiB at the first touch of any byte.
+    /// Maps `len` bytes of zeros. `small_pages` forbids transparent huge pages, which would
+    /// allocate 2 MiB at the first touch of any byte.
     pub(crate) fn new(len: usize, small_pages: bool) -> Result<Region> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
@@ -47,13 +47,13 @@ impl Region {
         let base = NonNull::new(base.cast::<u8>()).expect("mmap never answers null");
         if small_pages {
             // SAFETY: the range was mapped just now (R1). The advice changes no content. Kernels
-            // without transparent huge pages refuse it, which is as good.
+            // without transparent huge pages refuse it, which does no harm.
             let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxNoHugepage) };
         }
         // A forked child may not use the pool. Without the advice it would get a copy of all page
-        // tables; and a direct read that is under way at the fork could be lost, because the first
-        // write to a page after a fork moves the page (`open(2)`, notes on `O_DIRECT`).
-        // SAFETY: as above; the advice changes nothing in this process.
+        // tables; and a direct read in progress at the fork could be lost, because the first write
+        // to a page after a fork moves the page (`open(2)`, notes on `O_DIRECT`). SAFETY: as above;
+        // the advice changes nothing in this process.
         unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxDontFork) }
             .map_err(|errno| map_error(len, errno))?;
         Ok(Region { base, len })
@@ -76,8 +76,8 @@ impl Region {
             madvise(start, len, Advice::LinuxDontNeed)
         };
         if answer.is_err() {
-            // Locked memory (`mlockall`) is not taken back. R3 must hold all the same.
-            // SAFETY: in range as above, and the caller is the only writer.
+            // The kernel does not take back locked memory (`mlockall`), but R3 must hold. SAFETY:
+            // in range as above, and the caller is the only writer.
             unsafe { self.base.as_ptr().add(at).write_bytes(0, len) };
         }
     }

@@ -1,4 +1,4 @@
-//! Guards that keep a page as it is: the shared latch, and the pin.
+//! Guards that keep a page in memory: the shared latch, and the pin.
 //!
 //! | guard        | page stays in memory | others may read | others may write |
 //! | ------------ | -------------------- | --------------- | ---------------- |
@@ -6,7 +6,8 @@
 //! | `Pin`        | yes                  | yes             | yes              |
 //!
 //! A latch is for the length of an operation on the page. A pin may be kept for long, from one
-//! stage of a transaction to the next: it makes nobody wait, it only takes a place in the cache.
+//! stage of a transaction to the next: no thread waits for it, it only occupies a place in the
+//! cache.
 
 use std::{fmt, ops::Deref};
 
@@ -14,7 +15,8 @@ use clearway_base::{Lsn, PageId};
 
 use crate::{frame::Frame, header, page_bytes::PageBytes};
 
-/// A page latched for reading. Nobody writes to it, and it stays in memory, until this is dropped.
+/// A page latched for reading. No thread writes to it, and it stays in memory, until the guard is
+/// dropped.
 pub struct SharedPage<'a> {
     frame: &'a Frame,
     bytes: PageBytes,
@@ -40,9 +42,9 @@ impl<'a> SharedPage<'a> {
         header::page_lsn(self)
     }
 
-    /// A pin; the latch is let go.
+    /// Converts the latch into a pin.
     pub fn pin(self) -> Pin<'a> {
-        // Pinned before the latch goes: no evictor can be past its check (F4).
+        // Pin before releasing the latch: no evictor can be past its check (F4).
         self.frame.pin();
         Pin { frame: self.frame, page: self.page }
     }
@@ -71,7 +73,7 @@ impl fmt::Debug for SharedPage<'_> {
     }
 }
 
-/// Keeps a page in memory and nothing else: others may latch and change it.
+/// Keeps a page in memory and nothing else: other threads may latch and change it.
 pub struct Pin<'a> {
     frame: &'a Frame,
     page: PageId,

@@ -1,4 +1,4 @@
-//! The resident pages, as an array that the clock's hand walks round.
+//! The resident pages, as a circular array that the clock's hand walks.
 //!
 //! The address space is far larger than the cache, so residency is bounded here: a page that is in
 //! memory occupies one slot, and there are `capacity` slots, plus a few that are used only while
@@ -6,9 +6,9 @@
 //!
 //! Invariants:
 //! - S1. A page is resident, or on its way in, only if it occupies exactly one slot; the slot's
-//!   index stands in its frame. Both change only under the page's exclusive latch. So whoever
+//!   index stands in its frame. Both change only under the page's exclusive latch. So a thread that
 //!   holds page `p` exclusively and reads `p` in slot `i` knows that `i` is `p`'s slot.
-//! - S2. A slot is free (in `free`), or owned by one thread that brings a page in, or occupied.
+//! - S2. A slot is free (in `free`), or owned by one thread that reads a page in, or occupied.
 //! - S3. Occupied and owned slots number at most `capacity + reserve`.
 
 #[cfg(all(test, loom))]
@@ -22,7 +22,7 @@ use clearway_sync::{
 
 const NO_PAGE: u32 = u32::MAX;
 
-/// See the module.
+/// The slots; see the module.
 pub(crate) struct Slots {
     pages: Box<[AtomicU32]>,
     free: Mutex<Vec<u32>>,
@@ -46,7 +46,7 @@ impl Slots {
         }
     }
 
-    /// Slots that pages may occupy in the ordinary course.
+    /// Returns the number of slots without the reserve.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
@@ -58,7 +58,7 @@ impl Slots {
 
     /// Slots in use.
     pub(crate) fn taken(&self) -> usize {
-        // Relaxed: a number for decisions that are checked again, and for statistics.
+        // Relaxed: used for decisions that are checked again, and for statistics.
         self.taken.load(Ordering::Relaxed)
     }
 
@@ -87,7 +87,7 @@ impl Slots {
 
     /// The page in a slot. Final only under that page's exclusive latch (S1).
     pub(crate) fn page(&self, slot: usize) -> Option<PageId> {
-        // Relaxed: a candidate, looked at again under its latch, or ordered by a fence in the
+        // Relaxed: a candidate, checked again under its latch, or ordered by a fence in the
         // checkpointer's walk.
         let page = self.pages[slot].load(Ordering::Relaxed);
         (page != NO_PAGE).then_some(PageId(page))
@@ -104,12 +104,12 @@ impl Slots {
         self.pages[slot as usize].store(NO_PAGE, Ordering::Relaxed);
     }
 
-    /// Moves the hand by one slot and answers where it was.
+    /// Moves the hand by one slot and returns its former position.
     pub(crate) fn advance(&self) -> usize {
         self.hand.fetch_add(1, Ordering::Relaxed) % self.pages.len()
     }
 
-    /// Where the hand is, in slots walked since the pool was opened.
+    /// Returns the hand's position, in slots walked since the pool was opened.
     pub(crate) fn hand(&self) -> usize {
         self.hand.load(Ordering::Relaxed)
     }

@@ -16,8 +16,8 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Reserves space for `max_bytes` of pages; where the system refuses (a limit on address
-    /// space, a tool such as valgrind), for the half, the quarter …, but at least `least_bytes`.
+    /// Reserves space for `max_bytes` of pages; where the system refuses (a limit on address space,
+    /// a tool such as valgrind), a half, a quarter and so on, but at least `least_bytes`.
     pub(crate) fn reserve(max_bytes: u64, least_bytes: u64) -> Result<Space> {
         let mut bytes = max_bytes.max(least_bytes);
         loop {
@@ -68,12 +68,12 @@ impl Space {
         Error::CorruptPage { page, detail }
     }
 
-    /// The frame of a page that the pool has met before, so that its id is in range.
+    /// Returns the frame of a page that the pool has accessed before, so that its id is in range.
     pub(crate) fn frame(&self, page: PageId) -> &Frame {
         self.page(page).expect("ids that the pool keeps are in range").0
     }
 
-    /// The bytes of a page that the pool has met before.
+    /// Returns the bytes of a page that the pool has accessed before.
     pub(crate) fn bytes(&self, page: PageId) -> PageBytes {
         self.page(page).expect("ids that the pool keeps are in range").1
     }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn refused_space_is_asked_for_again_in_half() {
-        // Of the process's addresses no 8 TiB are left in a row.
+        // The process has no 8 TiB of contiguous address space left.
         let taken: Vec<_> = std::iter::from_fn(|| Region::new(8 << 40, true).ok()).collect();
         let space = Space::reserve(32 << 40, 1 << 20).unwrap();
         drop(taken);

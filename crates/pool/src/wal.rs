@@ -1,8 +1,8 @@
-//! What the pool asks of the log. The pool knows no log; it knows this trait.
+//! The pool's interface to the log. The pool depends on this trait, not on the log.
 
 use clearway_base::{Error, Lsn, Result};
 
-/// The write-ahead log as the pool sees it.
+/// The write-ahead log, as the pool uses it.
 ///
 /// The pool calls [`end`](Wal::end) under page latches, so it must not block. It calls
 /// [`make_durable`](Wal::make_durable) while a caller may hold latches of *other* pages, so making
@@ -14,7 +14,7 @@ pub trait Wal: Send + Sync {
     /// Returns once the log is durable up to `lsn`.
     ///
     /// # Errors
-    /// When the log has failed; the pages that waited for it stay dirty.
+    /// The failure of the log; pages that wait for it stay dirty.
     fn make_durable(&self, lsn: Lsn) -> Result<()>;
 
     /// A lower bound for the start of every record that is inserted from now on. Before the log
@@ -22,17 +22,17 @@ pub trait Wal: Send + Sync {
     /// ([`Pool::set_redo_position`](crate::Pool::set_redo_position)).
     fn end(&self) -> Lsn;
 
-    /// Whether the log takes records. Once it does not, the pool writes nothing any more: a page
-    /// may be half way between two records.
+    /// Checks that the log accepts records. Once it does not, the pool writes nothing more: a page
+    /// may be in a state between two records.
     ///
     /// # Errors
-    /// What stopped it.
+    /// The error that stopped the log.
     fn health(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The pool, or a page's owner, has met something after which nothing may be acknowledged: a
-    /// record is in the log, and its page is not what the record says. May be called under page
+    /// Stops the log: the pool, or a page's owner, has found that a record is in the log and its
+    /// page does not match it, after which nothing may be acknowledged. May be called under page
     /// latches.
     fn fail(&self, cause: &Error) {
         let _ = cause;

@@ -1,4 +1,4 @@
-//! Invariants 2 (WAL) and 3 (torn and damaged pages), and what a failing disk does.
+//! Invariants 2 (WAL) and 3 (torn and damaged pages), and the behaviour with a failing disk.
 
 mod support;
 
@@ -194,12 +194,12 @@ fn failed_sync_stops_writing_for_good_and_loses_nothing() {
     let redo_start = pool.redo_start();
     assert!(matches!(pool.clean_all(), Err(Error::Poisoned { .. })));
     assert!(matches!(pool.health(), Err(Error::Poisoned { .. })));
-    // The second sync would succeed, and lie. It is never asked.
+    // The second sync would report a false success. It is never requested.
     let syncs = faults.count(Operation::Sync, "data");
     assert!(matches!(pool.clean_all(), Err(Error::Poisoned { .. })));
     assert_eq!(faults.count(Operation::Sync, "data"), syncs);
     assert_eq!((pool.redo_start(), pool.stats().dirty_pages), (redo_start, 64));
-    // What is in memory can be read; what needs a dirty page's place cannot.
+    // Resident pages can be read; a page that needs a dirty page's slot cannot.
     assert_eq!(check(PageId(9), &pool.shared(PageId(9)).unwrap()), 1);
     assert!(matches!(pool.shared(PageId(100)), Err(Error::Poisoned { .. })));
 }

@@ -117,7 +117,7 @@ fn miss_succeeds_when_all_pages_are_latched() {
     let more: Vec<_> = (64..72).map(|id| pool.shared(PageId(id)).unwrap()).collect();
     assert_eq!(pool.resident_bytes(), BOUND);
     drop((held, more));
-    // The reserve is given back.
+    // The reserve is returned.
     (72..80).for_each(|id| drop(pool.shared(PageId(id)).unwrap()));
     assert_eq!(pool.resident_bytes(), 64 * PAGE_SIZE as u64);
 }

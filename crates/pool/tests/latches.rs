@@ -1,4 +1,4 @@
-//! Invariant 1: what an optimistic reader validated was one version of the page.
+//! Invariant 1: an optimistic read that validates saw one version of the page.
 
 mod support;
 

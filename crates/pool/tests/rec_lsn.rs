@@ -40,7 +40,7 @@ fn page_is_dirty_before_its_record_exists() {
 }
 
 #[test]
-fn what_was_announced_and_not_done_is_not_written() {
+fn change_that_was_begun_and_not_logged_is_not_written() {
     let wal = CountingWal::new();
     let pool = open(&MemoryDisk::new(), &wal, small());
     write(&wal, &mut pool.exclusive(PAGE).unwrap(), 1);
@@ -53,7 +53,7 @@ fn what_was_announced_and_not_done_is_not_written() {
     assert_eq!((pool.stats().pages_written, pool.redo_start()), (written, None));
 }
 
-/// A disk whose first write to the data file waits for a word from the test.
+/// A disk whose first write to the data file waits for a signal from the test.
 fn stalled_disk() -> (FaultyDisk<MemoryDisk>, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (faults, (arrived, arrival), (resume, resumed)) =
         (Faults::new(), mpsc::channel(), mpsc::channel());
@@ -96,7 +96,7 @@ fn page_in_flight_counts_as_dirty_and_keeps_a_later_change() {
 }
 
 #[test]
-fn page_latched_when_its_copy_lands_stays_dirty() {
+fn page_latched_when_its_copy_completes_stays_dirty() {
     let (disk, arrival, resume) = stalled_disk();
     let wal = CountingWal::new();
     let pool = open(&disk, &wal, small());
@@ -214,7 +214,7 @@ fn pages_that_a_killed_process_did_not_sync_are_not_taken_for_durable() {
     assert_eq!(counters.collect::<Vec<_>>(), [2; 10], "what redo_start() == None promised");
 }
 
-/// As the engine's gate: no log is there between redo and the start of the log.
+/// Like the engine's gate: there is no log between redo and the start of the log.
 struct Gate(Arc<CountingWal>, AtomicBool);
 
 impl Gate {

@@ -16,8 +16,8 @@
 //! The whole process is stopped, and not one database, because a check does not know to which
 //! database the memory belongs that it has found wrong.
 //!
-//! Where nothing is registered, in tests of single structures, a broken invariant panics; so it does
-//! in the models of loom and shuttle.
+//! Where nothing is registered, in tests of single structures, a broken invariant panics, as it
+//! does in the models of loom and shuttle.
 
 use std::{
     panic::Location,

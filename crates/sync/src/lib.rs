@@ -1,15 +1,15 @@
-//! The engine's only door to atomics, mutexes, threads and parking, and the switch between the
-//! real ones and those of a model checker.
+//! The only crate of the engine that uses atomics, mutexes, threads and parking directly, and the
+//! switch between the real ones and those of a model checker.
 //!
-//! | built with | what stands behind the door | what it is for |
+//! | built with | implementation | purpose |
 //! | --- | --- | --- |
 //! | nothing | the standard library, parking_lot, crossbeam | the engine |
 //! | `--cfg loom` | [loom](https://docs.rs/loom) | all executions of a few threads, weak memory |
 //! | `--cfg shuttle` | [shuttle](https://docs.rs/shuttle) | many schedules of whole engines |
 //!
-//! Names, signatures and meaning are the same behind all three (`docs/testing-models.md` says how
-//! to run the models). What is here is short and physical (a *latch*); transactional *locks* live
-//! in the `lock` crate.
+//! Names, signatures and meaning are the same in all three (`docs/testing-models.md` describes how
+//! to run the models). This crate has short, physical *latches*; transactional *locks* are in the
+//! `lock` crate.
 
 mod invariant;
 #[cfg(any(loom, shuttle))]
@@ -46,8 +46,8 @@ pub use model::check;
 #[cfg(shuttle)]
 pub use model::schedules;
 
-/// Atomics that stay what they are in a model: for the bytes of a page, which no model could
-/// follow, and for numbers that only have to be unique within the process.
+/// Atomics that are the real ones in a model, too: for the bytes of a page, which no model could
+/// track, and for numbers that only have to be unique within the process.
 pub mod plain {
     pub use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 }

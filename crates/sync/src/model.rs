@@ -1,9 +1,9 @@
-//! The model's: the same names over loom or shuttle.
+//! The implementation for models: the same names over loom or shuttle.
 //!
-//! What differs from the real ones, and what follows for a model:
+//! Differences from the real implementation, and their consequences for a model:
 //!
-//! - Time does not pass. A wait with a time limit ends only if somebody ends it, and a sleep is a
-//!   yield. So nothing in a model may owe its progress to a clock; a limit of zero still fires.
+//! - Time does not pass. A wait with a time limit ends only if another thread ends it, and a sleep
+//!   is a yield. So no progress in a model may depend on a clock; a limit of zero still expires.
 //! - shuttle runs sequentially consistent executions only; loom knows the weak orderings, but
 //!   treats a `SeqCst` access as `AcqRel`.
 //! - loom has no scoped threads: a scope runs them one after the other. Models spawn.
@@ -50,7 +50,7 @@ pub mod thread {
         parker::{Thread, current, park},
     };
 
-    /// Time does not pass: lets others run.
+    /// Time does not pass: yields to other threads.
     pub fn sleep(_: Duration) {
         yield_now();
     }
@@ -80,21 +80,21 @@ pub mod thread {
         Ok(scope.spawn(body))
     }
 
-    /// Two, so that code which asks for a second processor has one.
+    /// Returns two, so that code that requires a second processor has one.
     pub fn available_parallelism() -> io::Result<NonZero<usize>> {
         Ok(NonZero::<usize>::MIN.saturating_add(1))
     }
 }
 
-/// Scoped threads for loom, which has none: each runs where it is spawned, to its end.
+/// Scoped threads for loom, which has none: each runs to its end where it is spawned.
 #[cfg(loom)]
 mod inline {
     use std::marker::PhantomData;
 
-    /// See the module.
+    /// A scope; see the module.
     pub struct Scope<'scope>(PhantomData<&'scope ()>);
 
-    /// What a scoped thread came to.
+    /// The result of a scoped thread.
     pub struct Handle<T>(T);
 
     /// Runs `body` with a scope.
@@ -110,19 +110,19 @@ mod inline {
     }
 
     impl<T> Handle<T> {
-        /// What the thread returned.
+        /// Returns the thread's result.
         pub fn join(self) -> std::thread::Result<T> {
             Ok(self.0)
         }
 
-        /// Always.
+        /// Always true.
         pub fn is_finished(&self) -> bool {
             true
         }
     }
 }
 
-/// A spin: lets others run.
+/// A spin: yields to other threads.
 pub fn spin_loop() {
     thread::yield_now();
 }
@@ -135,14 +135,14 @@ pub fn thread_number() -> usize {
     return 0;
 }
 
-/// A back-off that yields and is completed at once, so that the sleep behind it is modelled and not
-/// the spin before it.
+/// A back-off that yields and is completed at once, so that the model covers the sleep after it and
+/// not the spin before it.
 #[derive(Default)]
 pub struct Backoff {
     steps: std::cell::Cell<u32>,
 }
 
-/// Yields before a back-off says that spinning is over.
+/// Number of yields before a back-off reports that spinning is over.
 const STEPS_MAX: u32 = 1;
 
 impl Backoff {
@@ -151,17 +151,17 @@ impl Backoff {
         Backoff::default()
     }
 
-    /// Begins anew.
+    /// Starts over.
     pub fn reset(&self) {
         self.steps.set(0);
     }
 
-    /// Lets others run.
+    /// Yields to other threads.
     pub fn spin(&self) {
         self.snooze();
     }
 
-    /// Lets others run.
+    /// Yields to other threads.
     pub fn snooze(&self) {
         self.steps.set(self.steps.get() + 1);
         thread::yield_now();
@@ -173,8 +173,8 @@ impl Backoff {
     }
 }
 
-/// Runs `model` in every execution that differs, with at most `preemptions` involuntary switches
-/// in each. `LOOM_MAX_PREEMPTIONS` overrides the number, and prints how many executions there were.
+/// Runs `model` in every distinct execution, with at most `preemptions` involuntary switches in
+/// each. `LOOM_MAX_PREEMPTIONS` overrides the number, and prints how many executions there were.
 #[cfg(loom)]
 pub fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();

@@ -1,8 +1,8 @@
 //! Hints to the processor that a cache line will be needed soon, so that fetching it overlaps with
-//! other work. They read and write nothing as far as the program can tell, and never fault,
-//! whatever the address. On processors that we have no instruction for they are nothing.
+//! other work. They have no effect on memory that the program could observe, and never fault at any
+//! address. On processors without a supported instruction they do nothing.
 
-/// Asks for the cache line at `place` in order to read it.
+/// Requests the cache line at `place` for reading.
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -16,7 +16,7 @@ pub fn prefetch<T>(place: *const T) {
     let _ = place;
 }
 
-/// Asks for the cache line at `place` in order to write it: no other processor keeps a copy.
+/// Requests the cache line at `place` for writing: no other processor keeps a copy.
 #[inline(always)]
 pub fn prefetch_to_write<T>(place: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -1,8 +1,8 @@
-//! Tells the process that made a value from its forks, without a system call.
+//! Distinguishes the process that created a value from its forks, without a system call.
 //!
 //! A child of `fork` inherits every value of its parent, but not its threads, and it shares the
-//! parent's open files. So a value that owns threads or files notes the [`Process`] in which it was
-//! made and refuses to work in another one.
+//! parent's open files. So a value that owns threads or files records the [`Process`] in which it
+//! was created and refuses to work in another one.
 //!
 //! ```text
 //!   WORD ─▶ a page that the kernel fills with zeros in each child (MADV_WIPEONFORK, Linux 4.14)
@@ -17,9 +17,9 @@
 //! - PROCESS-3. A number is never 0, and differs from the numbers of all ancestors: the counter is
 //!   inherited and only goes up. Siblings may have equal numbers, but no value passes between them.
 //!
-//! A fork of a process with open databases cannot open any either: parking keeps a table of the
-//! threads that sleep, in the memory of their stacks. In the child those threads are gone and their
-//! stacks are used again, so the table is in ruins. [`Process::enter`] refuses that.
+//! A fork of a process with open databases cannot open any either: parking keeps a table of
+//! sleeping threads, in the memory of their stacks. In the child those threads do not exist and
+//! their stacks are reused, so the table is corrupt. [`Process::enter`] refuses that.
 //!
 //! Where the kernel refuses the advice, a process's number is its process id, and each check is one
 //! `getpid`. A child made by `clone` with the parent's memory (`vfork`, `posix_spawn`) is not a
@@ -55,7 +55,7 @@ impl Process {
     }
 }
 
-/// A stay in the process: while there is one, there may be threads that sleep.
+/// A stay in the process: while one exists, there may be sleeping threads.
 #[derive(Debug)]
 pub struct Stay(Process);
 
@@ -71,8 +71,8 @@ impl Process {
             return None;
         }
         let process = Process::current();
-        // Relaxed, both: a fork copies what its own thread sees, and each thread that opened
-        // something has handed it to that one by other means.
+        // Relaxed, both: a fork copies what the forking thread sees, and each thread that opened a
+        // value has passed it to that thread with other synchronization.
         STAYS_OF.store(process.0, Relaxed);
         STAYS.fetch_add(1, Relaxed);
         Some(Stay(process))
@@ -92,9 +92,9 @@ impl Drop for Stay {
     }
 }
 
-/// Stands in `WORD` for "nobody has asked yet".
+/// The value of `WORD` before the first request.
 static UNDECIDED: AtomicU32 = AtomicU32::new(0);
-/// Stands in `WORD` for "the kernel has no such page".
+/// The value of `WORD` if the kernel has no such page.
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
 static LINEAGE: Lineage = Lineage::new();
@@ -104,7 +104,7 @@ const MAPPED_BYTES: usize = size_of::<AtomicU32>();
 
 struct Lineage {
     word: AtomicPtr<AtomicU32>,
-    /// The number that the next process without one gets.
+    /// The number for the next process without one.
     next: AtomicU32,
 }
 
@@ -114,7 +114,7 @@ impl Lineage {
         Lineage { word, next: AtomicU32::new(1) }
     }
 
-    /// The word now; `UNDECIDED`, `REFUSED` or the page.
+    /// Returns the current word: `UNDECIDED`, `REFUSED` or the page.
     #[inline]
     fn word(&self) -> &'static AtomicU32 {
         // Acquire pairs with the exchange in `decide`: the page is mapped.
@@ -126,8 +126,8 @@ impl Lineage {
     #[inline]
     fn is_current(&self, number: u32) -> bool {
         let word = self.word();
-        // Relaxed: the word changes only in a process in which it is 0, and nothing is read
-        // because of it. The two statics are 0, which is nobody's number (PROCESS-3).
+        // Relaxed: the word changes only in a process in which it is 0, and no other read depends
+        // on it. The two statics are 0, which is not the number of any process (PROCESS-3).
         word.load(Relaxed) == number || is_process_id(word, number)
     }
 
@@ -147,8 +147,8 @@ impl Lineage {
         }
     }
 
-    /// The page, or `REFUSED` (PROCESS-2). Takes no latch: a thread that held one at a fork would
-    /// never free it in the child.
+    /// The page, or `REFUSED` (PROCESS-2). Takes no latch: a latch held by another thread at a fork
+    /// would never be released in the child.
     fn decide(&self, map: impl FnOnce() -> Option<*mut AtomicU32>) -> &'static AtomicU32 {
         let undecided = ptr::from_ref(&UNDECIDED).cast_mut();
         if ptr::eq(self.word(), undecided) {
@@ -166,7 +166,7 @@ impl Lineage {
     }
 }
 
-/// Whether `number` is the calling process's where there is no page.
+/// Whether `number` is the calling process's, if there is no page.
 #[cold]
 fn is_process_id(word: &AtomicU32, number: u32) -> bool {
     ptr::eq(word, &raw const REFUSED) && number == std::process::id()

@@ -1,4 +1,4 @@
-//! The real ones: what the engine runs on.
+//! The real implementation, on which the engine runs.
 
 use std::cell::Cell;
 
@@ -19,10 +19,10 @@ pub mod thread {
         current, park, park_timeout, scope, sleep, spawn, yield_now,
     };
 
-    /// Starts a scoped thread. ([`Scope::spawn`] panics if the system gives none.)
+    /// Starts a scoped thread. ([`Scope::spawn`] panics if the system refuses the thread.)
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn spawn_scoped<'scope, 'env, T: Send + 'scope>(
         builder: Builder,
         scope: &'scope Scope<'scope, 'env>,
@@ -32,7 +32,7 @@ pub mod thread {
     }
 }
 
-/// Parking by address: what latches sleep on.
+/// Parking by address, with which latches sleep.
 pub mod parking {
     pub use parking_lot_core::{
         DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken,

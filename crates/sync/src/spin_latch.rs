@@ -5,7 +5,7 @@
 //! - S2. What a guard's holder wrote is seen by the next holder (`Release` in `drop` pairs with
 //!   `Acquire` in `lock` and `try_lock`).
 //!
-//! Nobody may block, do I/O or take a lock while it holds a guard.
+//! A thread that holds a guard must not block, do I/O or take a lock.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -74,20 +74,21 @@ impl<T> SpinLatch<T> {
     pub fn try_lock(&self) -> Option<SpinLatchGuard<'_, T>> {
         // Acquire pairs with the Release in `SpinLatchGuard::drop` (S2).
         let taken = self.held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
-        // Lazily: a guard that is made and dropped without the latch would free another's (S1).
+        // Lazily: a guard that is created and dropped without the latch would release another
+        // thread's (S1).
         taken.is_ok().then(|| {
             self.trace.write();
             SpinLatchGuard { latch: self, value: PhantomData }
         })
     }
 
-    /// The value, for whoever owns the latch alone.
+    /// Returns the value, for the exclusive owner of the latch.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 }
 
-/// Proof that the latch is held; dropping it frees the latch.
+/// Proof that the latch is held; dropping it releases the latch.
 ///
 /// It lends the value, so it may be shared among threads only if the value may:
 ///

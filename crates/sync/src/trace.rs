@@ -1,12 +1,12 @@
-//! A witness of who touches memory that a model cannot see.
+//! A witness of accesses to memory that a model cannot see.
 //!
-//! loom finds data races on its own cells alone. Bytes that are reached through raw pointers, such
-//! as the log ring's, have a `Trace` beside them; whoever reads or writes the bytes says so, and
-//! loom fails if two such calls are not ordered. For shuttle, which would otherwise never stop
-//! between two of them, each call is a place to switch threads. In a normal build a trace is of no
-//! size and its calls are nothing.
+//! loom finds data races only on its own cells. Bytes that are accessed through raw pointers, such
+//! as the log ring's, have a `Trace` beside them; a thread that reads or writes the bytes reports
+//! it to the trace, and loom fails if two such calls are not ordered. For shuttle, which would
+//! otherwise never switch threads between two of them, each call is a point to do so. In a normal
+//! build a trace has no size and its calls do nothing.
 
-/// See the module.
+/// A trace; see the module.
 #[derive(Default)]
 pub struct Trace {
     #[cfg(loom)]
@@ -18,19 +18,19 @@ pub struct Trace {
 unsafe impl Sync for Trace {}
 
 impl Trace {
-    /// A witness of memory that nobody has touched.
+    /// Creates a witness of memory that no thread has accessed.
     #[cfg(not(loom))]
     pub const fn new() -> Trace {
         Trace {}
     }
 
-    /// A witness of memory that nobody has touched.
+    /// Creates a witness of memory that no thread has accessed.
     #[cfg(loom)]
     pub fn new() -> Trace {
         Trace::default()
     }
 
-    /// The memory is read now.
+    /// Records that the memory is read now.
     #[inline(always)]
     pub fn read(&self) {
         #[cfg(shuttle)]
@@ -39,7 +39,7 @@ impl Trace {
         self.cell.with(|_| ());
     }
 
-    /// The memory is written now.
+    /// Records that the memory is written now.
     #[inline(always)]
     pub fn write(&self) {
         #[cfg(shuttle)]

@@ -38,8 +38,8 @@ impl Wake for ThreadWaker {
     }
 }
 
-/// Wakes somebody. A waker is a user's code: if it panics, that is its own affair, and neither the
-/// thread that wakes nor whoever else is to be woken comes to harm.
+/// Calls a waker. A waker runs user code: if it panics, neither the calling thread nor other
+/// waiters are affected.
 pub fn wake(waker: Waker) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
         // The panic has been reported by the hook. The payload's drop could be another one.

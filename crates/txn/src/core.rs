@@ -74,8 +74,8 @@ impl Core {
         self.log.health()
     }
 
-    /// Stops the engine because of `cause`: nothing further is acknowledged. Answers the error to
-    /// give to whoever met it.
+    /// Stops the engine because of `cause`: nothing further is acknowledged. Returns the error for
+    /// the caller.
     pub(crate) fn fail(&self, cause: Error) -> Error {
         let cause = match cause {
             Error::Closed => return Error::Closed,
@@ -178,8 +178,8 @@ mod tests {
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", THIS, "--nocapture"]).env(DIRECTORY, &place);
         let output = child.output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         // What was acknowledged is there.
         let disk = Arc::new(OsDisk::open_dir(&place, false).unwrap());
         let engine = Engine::open(disk, EngineOptions::default()).unwrap();
@@ -227,7 +227,7 @@ mod tests {
             let error = waiter.join().unwrap().unwrap_err();
             assert!(is_poisoned(&error), "{error}");
         });
-        // The latch is free: nobody waits for ever.
+        // The latch is free, so no thread waits for ever.
         drop(core.pool.exclusive(table.tree().root()).unwrap());
         assert!(is_poisoned(&engine.health().unwrap_err()));
         assert!(is_poisoned(&engine.close().unwrap_err()));

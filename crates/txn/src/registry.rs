@@ -122,8 +122,8 @@ impl Public {
     #[inline]
     pub(crate) fn start(&self, id: TxnId) {
         // Release pairs with the Acquire loads in `snapshot`, as all stores here do.
-        let owes_nothing = self.word.load(Ordering::Relaxed) == 0;
-        invariant(owes_nothing, "transaction table: an entry is owed nothing when one begins");
+        let is_clear = self.word.load(Ordering::Relaxed) == 0;
+        invariant(is_clear, "transaction table: an entry is clear when a transaction begins");
         self.id.store(id.0, Ordering::Release);
     }
 
@@ -151,7 +151,7 @@ impl Public {
     pub(crate) fn owes_frees(&self, commit: Lsn, begun: u64) {
         // Relaxed: own store (R1).
         let is_running = self.id.load(Ordering::Relaxed) != 0;
-        invariant(is_running, "transaction table: frees are owed by a transaction");
+        invariant(is_running, "transaction table: a running transaction defers deallocations");
         self.begun.store(begun, Ordering::Release);
         self.word.store(commit.0 << LSN_SHIFT | FREES, Ordering::Release);
     }

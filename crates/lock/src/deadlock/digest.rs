@@ -1,13 +1,14 @@
 //! Digests: sets of owners, small enough to be copied from waiter to waiter.
 //!
 //! Invariants:
-//! - X1. A digest that contains an owner says so: no false negatives. For owners with exact bits it
-//!   says nothing else, and it contains them in one of their *turns*, with a number that changes
-//!   when an owner lets go of all its locks; the others share a Bloom filter.
+//! - X1. A digest reports every owner that it contains: no false negatives. For owners with exact
+//!   bits there are no false positives either, and each is contained with the number of its lock
+//!   epoch (*turn*), which changes when the owner releases all its locks; the other owners share a
+//!   Bloom filter.
 //! - X2. A published digest is *fresh* only if it was gathered since the last mark: the word is
-//!   noted before the gathering begins, and the digest is published, and the flag cleared, by one
-//!   exchange that fails if anybody has marked it in between.
-//! - X3. The bits belong to the holder of their latch, so whoever reads them sees one digest whole.
+//!   read before the gathering begins, and one exchange publishes the digest and clears the flag,
+//!   which fails if another thread has marked it in between.
+//! - X3. The bits are protected by their latch, so a reader sees one complete digest.
 //!
 //! ```text
 //!   word:  epoch ······························ │ published │ out of date
@@ -16,21 +17,21 @@
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2:
 //! fingerprints of n out of m bits, and the flag that a release leaves on all waiters of the lock.
-//! Differences: the first owners have a bit each, so up to 512 of them are told apart exactly, and
-//! a turn with it.
+//! Differences: the first owners have a bit each, so up to 512 of them are distinguished exactly,
+//! each with its turn.
 //!
-//! # What turns are good for
-//! The flag reaches those who wait in the very queue that has changed. Whoever has gathered from
-//! one of *them* is out of date as well and not told. But locks are held until the end of a
-//! transaction, so that a wait for somebody ends only with that one's turn (or with the waiter's
-//! own withdrawal). If a digest says that C waits for A, and A for Z in its present turn, then A
-//! still waits for Z, so A's turn goes on too, so C still waits for A: with turns, what is gathered
-//! from a digest is true however old it is. Measured (November 2026, `clearway-lab
+//! # The purpose of turns
+//! The flag reaches the waiters of the queue that has changed. A digest gathered from one of *them*
+//! is out of date as well, but is not marked. However, locks are held until the end of a
+//! transaction, so a wait for an owner ends only with that owner's turn (or with the waiter's own
+//! withdrawal). If a digest says that C waits for A, and A for Z in its present turn, then A still
+//! waits for Z, so A's turn goes on too, so C still waits for A: with turns, what is gathered from
+//! a digest is true regardless of its age. Measured (November 2026, `clearway-lab
 //! deadlock_methods`, 2 cores, 32 threads, every deadlock a false one): some 16 false alarms in
 //! half a second with the flag alone, none with turns.
 //!
-//! A lock that is given back alone, right after the wait for it, ends a wait without a turn; of
-//! that only the flag tells.
+//! A lock that is released alone, right after the wait for it, ends a wait without ending a turn;
+//! only the flag reports that.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -44,15 +45,16 @@ use clearway_sync::{
 /// The options of `Dreadlocks`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digests {
-    /// Owners that have a bit of their own. Owners are numbered in the order in which they came,
-    /// and numbers are used again. Rounded up to 64. Default 512: a digest of one cache line.
+    /// Number of owners that have a bit of their own. Owners are numbered in the order in which
+    /// they came, and numbers are used again. Rounded up to 64. Default 512: a digest of one cache
+    /// line.
     pub exact_owners: u32,
     /// Bits of the Bloom filter for all others, rounded up to 64. Default 512.
     pub bloom_bits: u32,
-    /// Bits that an owner has in the Bloom filter. Default 3.
+    /// Number of bits that an owner has in the Bloom filter. Default 3.
     pub fingerprint_bits: u32,
-    /// Whether an owner that finds itself searches the exact graph before anybody dies. Default
-    /// yes; without it digests alone decide, as in the paper, and may be wrong.
+    /// Whether an owner that finds itself searches the exact graph before a victim is chosen.
+    /// Default true; without it digests alone decide, as in the paper, and may be wrong.
     pub confirm: bool,
 }
 
@@ -63,7 +65,7 @@ impl Default for Digests {
 }
 
 impl Digests {
-    /// A Bloom filter for everybody, as in the paper.
+    /// Returns options with a Bloom filter for all owners, as in the paper.
     pub fn bloom() -> Digests {
         Digests { exact_owners: 0, ..Digests::default() }
     }
@@ -76,13 +78,13 @@ impl Digests {
         self.bloom_bits.div_ceil(64).max(1) as usize
     }
 
-    /// Whether an owner has a bit of its own, and turns.
+    /// Whether an owner has a bit of its own, with turns.
     fn is_exact(self, slot: u32) -> bool {
         (slot as usize) < self.exact_words() * 64
     }
 
-    /// The words and bits that stand for an owner, given to `bit` one after another until it says
-    /// to stop.
+    /// Passes the words and bits that represent an owner to `bit`, one after another, until it
+    /// returns false.
     fn fingerprint(self, slot: u32, mut bit: impl FnMut(usize, u64) -> bool) {
         if self.is_exact(slot) {
             bit(slot as usize / 64, 1 << (slot % 64));
@@ -101,7 +103,7 @@ impl Digests {
     }
 }
 
-/// An owner as digests know it.
+/// An owner as represented in digests.
 #[derive(Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) slot: u32,
@@ -112,7 +114,7 @@ pub(crate) struct Member {
 #[derive(Default)]
 pub(crate) struct Digest {
     words: Vec<u64>,
-    /// Of each exact owner whose bit is set, its turn.
+    /// The turn of each exact owner whose bit is set.
     turns: Vec<u32>,
 }
 
@@ -167,7 +169,7 @@ impl Digest {
         }
     }
 
-    /// Becomes `other`; only the turns that count are copied.
+    /// Replaces the digest by `other`; only the relevant turns are copied.
     fn replace(&mut self, other: &Digest) {
         self.words.clear();
         self.words.resize(other.words.len(), 0);
@@ -176,7 +178,7 @@ impl Digest {
     }
 }
 
-/// The later of two turns of an owner: what is known of the earlier one is over.
+/// Returns the later of two turns of an owner; information about the earlier one is obsolete.
 fn later(a: u32, b: u32) -> u32 {
     if a.wrapping_sub(b) < u32::MAX / 2 { a } else { b }
 }
@@ -185,7 +187,7 @@ const OUT_OF_DATE: u64 = 1;
 const PUBLISHED: u64 = 2;
 const EPOCH: u64 = 4;
 
-/// What a waiter shows of its dependencies.
+/// The published dependencies of a waiter.
 #[derive(Default)]
 pub(crate) struct Published {
     word: AtomicU64,
@@ -197,23 +199,24 @@ pub(crate) struct Published {
 pub(crate) struct Noted(u64);
 
 impl Published {
-    /// Begins a wait without a digest. By the owner, before it publishes the wait.
+    /// Begins a wait without a digest. Called by the owner before it publishes the wait.
     pub(crate) fn reset(&self) {
         // Relaxed: published with the wait.
         let word = self.word.load(Ordering::Relaxed);
         self.word.store((word & !(EPOCH - 1)) + EPOCH, Ordering::Relaxed);
     }
 
-    /// Says that what the digest was gathered from has changed. Under the latch of the queue.
+    /// Marks the digest as out of date because its sources have changed. Called under the latch of
+    /// the queue.
     pub(crate) fn mark(&self) {
-        // AcqRel: the marker's next look at a digest comes after; a gatherer that sees the mark in
-        // `publish` sees the queue as the marker left it, by the queue's latch.
+        // AcqRel: the marking thread's next read of a digest comes after it; a gatherer that sees
+        // the mark in `publish` sees the queue as the marker left it, by the queue's latch.
         let mark = |word: u64| Some((word + EPOCH) | OUT_OF_DATE);
         let marked = self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, mark);
         debug_assert!(marked.is_ok());
     }
 
-    /// To be called before gathering (X2).
+    /// Reads the word; must be called before gathering (X2).
     pub(crate) fn note(&self) -> Noted {
         if zoo::has(Bug::DigestFlagClearedEarly) {
             self.word.fetch_and(!OUT_OF_DATE, Ordering::AcqRel);
@@ -222,7 +225,8 @@ impl Published {
         Noted(self.word.load(Ordering::Acquire))
     }
 
-    /// Publishes a digest that was gathered since `noted`; false if it is out of date already.
+    /// Publishes a digest that was gathered since `noted`; returns false if it is already out of
+    /// date.
     pub(crate) fn publish(&self, noted: Noted, digest: &Digest) -> bool {
         let mut published = self.digest.lock();
         published.replace(digest);
@@ -231,8 +235,8 @@ impl Published {
         self.word.compare_exchange(noted.0, fresh, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Adds this digest to `sum`; whether it contains `me`. Not if there is none, or, with
-    /// `backoff`, if it is out of date.
+    /// Adds this digest to `sum` and returns whether it contains `me`. Does nothing if there is no
+    /// digest, or, with `backoff`, if it is out of date.
     pub(crate) fn gather(
         &self,
         shape: Digests,
@@ -290,7 +294,7 @@ mod tests {
         for owner in 0..512 {
             assert_eq!(even.contains(shape, member(owner)), owner % 2 == 0);
         }
-        // Whoever comes later leaves no trace among them.
+        // Later owners do not affect them.
         let late = digest_of(shape, 512..5_000);
         assert!((0..512).all(|owner| !late.contains(shape, member(owner))));
     }
@@ -316,8 +320,8 @@ mod tests {
 
     #[test]
     fn bloom_filter_errs_about_as_often_as_it_should() {
-        // 20 members of 3 bits among 512: 1 - (1 - 1/512)^60 = 11 % of the bits, so 0.13 % of
-        // strangers.
+        // 20 members of 3 bits among 512: 1 - (1 - 1/512)^60 = 11 % of the bits, so 0.13 % of other
+        // owners.
         let shape = Digests::bloom();
         let digest = digest_of(shape, 1_000..1_020);
         let strangers = (2_000..22_000).filter(|&owner| digest.contains(shape, member(owner)));
@@ -335,7 +339,7 @@ mod tests {
         assert!(!contains(&mut sum, false), "nothing is published");
         assert!(published.publish(published.note(), &digest));
         assert!(contains(&mut sum, true));
-        // Marked: left out by who backs off, until a fresh one is there.
+        // Marked: ignored with `backoff` until a fresh digest is published.
         published.mark();
         assert!(!contains(&mut sum, true) && contains(&mut sum, false));
         let noted = published.note();

@@ -1,35 +1,36 @@
-//! The method that spreads digests: each waiter gathers those of whom it waits for, and who finds
-//! itself in one waits for itself.
+//! The method that spreads digests: each waiter gathers the digests of the owners it waits for, and
+//! a waiter that finds itself in one waits for itself.
 //!
-//! A look of a waiter gathers, for every owner in its way (`Graph::walk`): that owner's fingerprint
-//! and, if it waits itself and somebody attends it, its published digest. Then it publishes the sum
-//! and its own fingerprint. Along a standing cycle each look carries the fingerprints one owner
-//! further, so every member finds itself after at most as many looks of each as the cycle has
-//! members. Members that are polled are walked through, as if each look of another were theirs.
+//! In a deadlock check, a waiter gathers, for every owner that blocks it (`Graph::walk`), that
+//! owner's fingerprint and, if the owner waits itself in a blocking wait, its published digest.
+//! Then it publishes the sum and its own fingerprint. Along a standing cycle each check carries the
+//! fingerprints one owner further, so every member finds itself after at most as many checks of
+//! each as the cycle has members. Polled members are walked through, as if each check of another
+//! member were theirs.
 //!
-//! What is gathered depends on queues that change. Whoever releases a lock *marks* all waiters of
-//! it, in the same latch hold: their digests are out of date, and left out by everybody but under
-//! [`WaitPolicy::Sleep`], until their owners have gathered fresh ones. So a releaser that goes on
-//! to its next transaction does not find itself in the digest of somebody who slept through the
+//! Gathered digests depend on queues that change. An owner that releases a lock *marks* all its
+//! waiters, in the same latch hold: their digests are out of date, and are ignored (except under
+//! [`WaitPolicy::Sleep`]) until their owners have gathered fresh ones. So an owner that continues
+//! with its next transaction does not find itself in the digest of a waiter that slept through the
 //! release.
 //!
 //! Invariants:
-//! - D9. With `confirm`, a digest is a suspicion only: who finds itself searches the exact graph,
-//!   and everything else is as in `search`: nobody dies without a deadlock, each costs one life.
-//!   A suspicion that is refuted counts as a false alarm.
-//! - D10. Without, the waiter dies at once if it ranks below the owner in whose digest it found
-//!   itself: of every cycle at least the lowest finds itself so, and never the highest. Several may
-//!   die for one cycle.
+//! - D9. With `confirm`, a digest only raises a suspicion: a waiter that finds itself searches the
+//!   exact graph, and everything else is as in `search`: no owner dies without a deadlock, and each
+//!   deadlock has one victim. A suspicion that is refuted counts as a false alarm.
+//! - D10. Without `confirm`, the waiter dies at once if it ranks below the owner in whose digest it
+//!   found itself: of every cycle at least the lowest finds itself so, and never the highest.
+//!   Several may die for one cycle.
 //!
-//! Marks reach those who waited in the very queue. Whoever has gathered from one of *them* is not
-//! told, but what it has gathered of owners with exact bits names their turns, and of a turn that
-//! is over nobody takes notice (see `digest`). Owners in the Bloom filter may raise an alarm by
-//! such a digest, as in the paper.
+//! Marks reach the waiters of the changed queue. A waiter that has gathered from one of *them* is
+//! not marked, but its digest includes the turns of owners with exact bits, and turns that are over
+//! are ignored (see `digest`). For owners in the Bloom filter such a digest may raise a false
+//! alarm, as in the paper.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2,
 //! algorithm 5. Differences: dependencies are those by which grants are decided here (see `queue`);
-//! fingerprints of owners in the way count whether they wait or not, so that the one who waits last
-//! finds itself at its first look; exact bits for the first owners; confirmation; polled waiters;
+//! fingerprints of owners in the way count whether they wait or not, so that the last waiter finds
+//! itself at its first check; exact bits for the first owners; confirmation; polled waiters;
 //! victims by rank.
 
 #[cfg(test)]
@@ -44,16 +45,16 @@ use crate::{
     wait::WaitPolicy,
 };
 
-/// How often a look gathers again because it was overtaken by a release. After that the digest
-/// stays marked until the next look.
+/// Upper bound on how often a check gathers again because a release overtook it. After that the
+/// digest stays marked until the next check.
 const GATHERINGS_MAX: u32 = 3;
 
 pub(super) fn look(table: &LockTable, owner: &mut LockOwner, shape: Digests) -> bool {
     Counters::add(&table.slot(owner).counters.looks, 1);
     let found = refresh(table, owner, shape);
     if shape.confirm {
-        let doomed = table.slot(owner).is_doomed();
-        return (doomed || found.is_some()) && search::dies(table, owner, found.is_some());
+        let is_marked = table.slot(owner).is_marked_victim();
+        return (is_marked || found.is_some()) && search::dies(table, owner, found.is_some());
     }
     let Some(other) = found else { return false };
     let policy = table.shared.options.victims;
@@ -63,7 +64,7 @@ pub(super) fn look(table: &LockTable, owner: &mut LockOwner, shape: Digests) -> 
     is_lower && table.die_by_rule(owner)
 }
 
-/// Gathers and publishes; an owner in whose digest this one found itself.
+/// Gathers and publishes. Returns an owner in whose digest this one found itself.
 fn refresh(table: &LockTable, owner: &mut LockOwner, shape: Digests) -> Option<u32> {
     let (mut graph, mut digest) =
         (std::mem::take(&mut owner.graph), std::mem::take(&mut owner.digest));
@@ -92,12 +93,12 @@ fn member(table: &LockTable, slot: u32) -> Member {
     Member { slot, turn: table.shared.registry.slot(slot).shown.turn() }
 }
 
-/// Adds what is known of an owner in the way; whether it waits for `me`.
+/// Adds the information about a blocking owner, and returns whether it waits for `me`.
 fn gather(table: &LockTable, shape: Digests, me: Member, blocker: u32, sum: &mut Digest) -> bool {
-    // A turn that has just begun is a wait that has just ended: then this one is marked.
+    // If the turn has just begun, the wait for it has just ended, and this digest is marked.
     sum.insert(shape, member(table, blocker));
     let backoff = table.shared.options.waiting != WaitPolicy::Sleep;
     let slot = table.shared.registry.slot(blocker);
-    // A running owner waits for nobody, and its last wait's digest says nothing.
+    // A running owner waits for no other owner, and the digest of its last wait is meaningless.
     slot.state().is_waiting() && slot.digest.gather(shape, me, backoff, sum)
 }

@@ -1,33 +1,34 @@
-//! The wait-for graph, read from the queues themselves: whom an owner waits for, a search for a
-//! cycle, and a second look at it.
+//! The wait-for graph, read from the queues themselves: the owners that an owner waits for, a
+//! search for a cycle, and its confirmation.
 //!
-//! An edge `i → j` means: `i` waits, and cannot be granted before `j` lets something go or stops
+//! An edge `i → j` means: `i` waits, and cannot be granted before `j` releases something or stops
 //! waiting. Edges are read under the latch, by the conditions that also decide grants
 //! (`Entries::blockers` and `IntentLocks::blockers`): all incompatible holders, conversions, and
-//! whoever is ahead in a first-come queue. Newcomers of a queue are passed through and not named:
-//! they hold nothing there and wait nowhere else, so whom *they* wait for says it all, and every
-//! cycle has a shorter one without them. Intent locks take part: they have no list of holders, so
-//! the graph runs over the slots of all *waiting* owners, who have published their private tables.
+//! requests ahead in a first-come queue. Newcomers of a queue are passed through and not listed:
+//! they hold nothing there and wait nowhere else, so the owners that *they* wait for suffice, and
+//! every cycle has a shorter one without them. Intent locks take part: they have no list of
+//! holders, so the graph runs over the slots of all *waiting* owners, who have published their
+//! private tables.
 //!
 //! Invariants:
-//! - G1. `find_cycle` visits each waiting owner once, whatever cycles it meets that do not lead
-//!   back to where it began.
-//! - G2. When `is_certain` says yes, there was a moment at which every edge of the cycle existed,
-//!   unless somebody gave up at its time limit meanwhile. It walks the path again: each owner on it
-//!   is still in the same wait, by number, as when the search met it, and each edge still exists.
-//!   Let `i → j` be seen again at `t(i)`, before `j` is looked at again at `t(j)`. `j` was in the
-//!   same wait from the search until `t(j)`, so it moved neither at `t(i)` nor since. The last edge
-//!   leads to the searcher, who does not move either, so the last owner stays blocked, therefore
-//!   the one before it, and so on to the first.
-//! - G3. `walk` goes on through waiters that nobody *attends*: those that are polled, and look for
-//!   themselves only when somebody polls them. Waiters that are attended look again and again, so
-//!   a method that refreshes leaves them to themselves.
-//! - G4. `find_cycle` goes round the owners that were named as victims: a named owner searches for
-//!   itself, under the detector's mutex, and finds every cycle that leads through it. What is found
-//!   is therefore a cycle that nobody else is about to break.
+//! - G1. `find_cycle` visits each waiting owner once, even if it meets cycles that do not lead back
+//!   to its start.
+//! - G2. When `is_certain` returns true, there was a moment at which every edge of the cycle
+//!   existed, unless an owner gave up at its time limit meanwhile. It walks the path again: each
+//!   owner on it is still in the same wait, by number, as when the search met it, and each edge
+//!   still exists. Let `i → j` be seen again at `t(i)`, before `j` is looked at again at `t(j)`.
+//!   `j` was in the same wait from the search until `t(j)`, so it moved neither at `t(i)` nor
+//!   since. The last edge leads to the searcher, who does not move either, so the last owner stays
+//!   blocked, therefore the one before it, and so on to the first.
+//! - G3. `walk` continues through waiters that are not *attended*: polled waiters, which check for
+//!   deadlocks only when they are polled. Attended waiters, whose threads block, repeat their
+//!   checks, so a method that refreshes need not walk through them.
+//! - G4. `find_cycle` skips owners that are marked as victims: a marked owner searches for itself,
+//!   under the detector's mutex, and finds every cycle that leads through it. A cycle that is found
+//!   is therefore one that no other owner is about to break.
 //!
 //! All methods share this graph: it is the whole of `Search`, the dependencies of `Dreadlocks`, the
-//! edges that `WoundWait` and `WaitDie` judge, and the checker that says which deaths were false.
+//! edges that `WoundWait` and `WaitDie` judge, and the checker that detects false victims.
 
 use clearway_base::zoo::{self, Bug};
 
@@ -36,7 +37,7 @@ use crate::{
     table::LockTable,
 };
 
-/// An owner that the search met.
+/// An owner visited by the search.
 #[derive(Clone, Copy)]
 struct Node {
     slot: u32,
@@ -46,7 +47,7 @@ struct Node {
     parent: usize,
 }
 
-/// The memory of a search, kept from one to the next.
+/// The working memory of searches, which is reused.
 #[derive(Default)]
 pub(crate) struct Graph {
     /// Nodes in breadth-first order; the first is the searcher.
@@ -56,12 +57,13 @@ pub(crate) struct Graph {
     /// One bit for each slot that is in `nodes` (G1).
     visited: Vec<u64>,
     blockers: Vec<u32>,
-    /// Whom the searcher has named as victims, and is yet to wake.
+    /// Owners that the searcher has marked as victims and must still wake.
     pub(super) named: Vec<u32>,
 }
 
 impl LockTable {
-    /// Appends to `out` whom a waiting owner waits for; false if it does not wait for `target`.
+    /// Appends to `out` the owners that a waiting owner waits for; returns false if it does not
+    /// wait for `target`.
     fn blockers(&self, slot: u32, target: Target, out: &mut Vec<u32>) -> bool {
         let registry = &self.shared.registry;
         match target {
@@ -69,7 +71,8 @@ impl LockTable {
             Target::Intent(entry) => {
                 let blocking = self.resource(entry).locks.lock().blockers(slot, out);
                 let Some(modes) = blocking else { return false };
-                // Only who waits can be part of a cycle, and only who waits has published (R4).
+                // Only a waiting owner can be part of a cycle, and only waiting owners have
+                // published (R4).
                 out.extend((0..registry.len()).filter(|&other| {
                     let holder = registry.slot(other);
                     other != slot
@@ -83,8 +86,8 @@ impl LockTable {
 }
 
 impl Graph {
-    /// Whether `me` was seen to wait for itself; then `path` is the cycle. Cycles through owners
-    /// that were named as victims are theirs to break (G4).
+    /// Whether `me` waits for itself; if so, `path` is the cycle. Cycles through owners that are
+    /// marked as victims are ignored, since these owners break them (G4).
     pub(super) fn find_cycle(&mut self, table: &LockTable, me: u32) -> bool {
         self.begin(me);
         let mut at = 0;
@@ -96,9 +99,10 @@ impl Graph {
                     self.trace(at);
                     return true;
                 }
-                // Who does not wait leads nowhere: on a hot row the holder, most often.
+                // An owner that does not wait leads nowhere: on a hot row this is usually the
+                // holder.
                 let shown = table.shared.registry.slot(blocker);
-                if shown.state().is_waiting() && !shown.is_doomed() {
+                if shown.state().is_waiting() && !shown.is_marked_victim() {
                     self.visit(blocker, at); // G4
                 }
             }
@@ -107,7 +111,7 @@ impl Graph {
         false
     }
 
-    /// Shows each edge, as (waiter, blocker), of `me` and of those unattended waiters that it
+    /// Passes to `edge` each edge (waiter, blocker) of `me` and of the unattended waiters that it
     /// waits for, directly or through others of them (G3).
     pub(super) fn walk(&mut self, table: &LockTable, me: u32, mut edge: impl FnMut(u32, u32)) {
         self.begin(me);
@@ -126,7 +130,8 @@ impl Graph {
         }
     }
 
-    /// Walks the cycle again: the same waits, and still every edge (G2).
+    /// Walks the cycle again and checks that the waits are the same and every edge still exists
+    /// (G2).
     pub(super) fn is_certain(&mut self, table: &LockTable, me: u32) -> bool {
         let registry = &table.shared.registry;
         (0..self.path.len()).all(|step| {
@@ -141,17 +146,17 @@ impl Graph {
         })
     }
 
-    /// The owners of the cycle that was found, each with its wait, the searcher first.
+    /// Returns the owners of the cycle that was found, each with its wait, the searcher first.
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, WaitState)> {
         self.path.iter().map(|&at| (self.nodes[at].slot, self.nodes[at].state))
     }
 
-    /// The same without their waits, for whoever tells of the cycle.
+    /// Returns the owners of the cycle without their waits, for the report of the cycle.
     pub(super) fn owners(&self) -> Vec<u32> {
         self.members().map(|(slot, _)| slot).collect()
     }
 
-    /// How many owners the last search met.
+    /// Returns the number of owners that the last search visited.
     #[cfg(test)]
     pub(super) fn met(&self) -> usize {
         self.nodes.len()
@@ -163,7 +168,7 @@ impl Graph {
         self.visit(me, 0);
     }
 
-    /// Leaves in `blockers` whom the node at `at` waits for.
+    /// Stores in `blockers` the owners that the node at `at` waits for.
     fn expand(&mut self, table: &LockTable, at: usize) {
         let slot = self.nodes[at].slot;
         let shown = table.shared.registry.slot(slot);
@@ -191,7 +196,7 @@ impl Graph {
         }
     }
 
-    /// Writes down the way from the searcher to the node at `last`.
+    /// Records the path from the searcher to the node at `last`.
     fn trace(&mut self, last: usize) {
         self.path.clear();
         let mut at = last;

@@ -1,13 +1,15 @@
-//! The method in which only the older may wait: who would wait for an older transaction dies.
+//! Wait-die: only an older transaction may wait; a transaction that would wait for an older one
+//! dies.
 //!
-//! What remains is older ones waiting for younger ones, which makes no cycle. The oldest
+//! The remaining waits are of older transactions for younger ones, which form no cycle. The oldest
 //! transaction never dies, and a victim keeps its age (V3).
 //!
-//! As in `wound_wait`, edges may come into being after a look, so waiters look again, and judge the
-//! edges of polled waiters on the way (G3): those are told by a wound.
+//! As in `wound_wait`, edges may arise after a check, so waiters check again, and judge the edges
+//! of polled waiters on the path (G3), which they notify with a wound.
 //!
 //! Source: Rosenkrantz, Stearns and Lewis, "System Level Concurrency Control for Distributed
-//! Database Systems" (TODS 1978). Difference: a wait before the first lock kills nobody (D6).
+//! Database Systems" (TODS 1978). Difference: a wait before the first lock kills no transaction
+//! (D6).
 
 use crate::{owner::LockOwner, table::LockTable};
 

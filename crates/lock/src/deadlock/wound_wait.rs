@@ -1,18 +1,19 @@
-//! The method in which the older goes first: who has to wait for a younger transaction wounds it.
+//! Wound-wait: the older transaction has priority; a transaction that has to wait for a younger one
+//! wounds it.
 //!
 //! A wounded transaction dies when it has to wait, or wakes up and dies if it waits already; one
-//! that never waits again finishes unharmed. So what remains is younger ones waiting for older
-//! ones, which makes no cycle. The oldest transaction is never wounded, and a victim keeps its age
-//! (V3).
+//! that never waits again finishes unharmed. The remaining waits are of younger transactions for
+//! older ones, which form no cycle. The oldest transaction is never wounded, and a victim keeps its
+//! age (V3).
 //!
-//! An edge may come into being after its waiter has looked (the lock is handed to somebody else, or
-//! somebody converts), so waiters look again, and again for those that are polled (G3): every edge
-//! of a standing cycle is judged, by its waiter or by another waiter of the cycle.
+//! An edge may arise after its waiter has checked (the lock is granted to another owner, or an
+//! owner converts), so waiters check again, also for polled waiters (G3): every edge of a standing
+//! cycle is judged, by its waiter or by another waiter of the cycle.
 //!
 //! Source: Rosenkrantz, Stearns and Lewis, "System Level Concurrency Control for Distributed
-//! Database Systems" (TODS 1978). Differences: the wound of a running transaction is felt at its
-//! next wait, not at once, which spares those that finish without one; a wait before the first
-//! lock wounds nobody (D6).
+//! Database Systems" (TODS 1978). Differences: a running transaction notices a wound at its next
+//! wait, not at once, which spares transactions that finish without one; a wait before the first
+//! lock wounds no transaction (D6).
 
 use crate::{owner::LockOwner, table::LockTable};
 

@@ -1,14 +1,15 @@
-//! Speculative lock inheritance: an owner's next transaction inherits the intent locks of the one
-//! before, without a look at the lock table. What lightweight intent locks are compared with.
+//! Speculative lock inheritance: an owner's next transaction inherits the intent locks of the
+//! previous one, without an access to the lock table. Exists for comparison with lightweight intent
+//! locks.
 //!
-//! Each owner has a *will*: a few cells, each of which names an intent lock whose entry stands in
-//! the lock table and says whose it is. The owner and those who want the resource absolutely change
-//! a cell by compare-and-swap, so that exactly one of them gets the entry.
+//! Each owner has a list of inherited locks (*will*): a few cells, each of which identifies an
+//! intent lock whose entry is in the lock table, and its state. The owner and absolute requesters
+//! of the resource change a cell by compare-and-swap, so that exactly one of them gets the entry.
 //!
 //! ```text
-//!             bequeath (end)             claim_inherited (next transaction)
+//!             pass_on (end)             claim_inherited (next transaction)
 //!   free ───────────────────────▶ left ────────────────────────────────────▶ used
-//!    ▲                             │ ▲             bequeath                    │
+//!    ▲                             │ ▲             pass_on                    │
 //!    │  flush (absolute request),  │ └────────────────────────────────────────┤
 //!    │  or not used for one whole  │                                          │
 //!    └── transaction ──────────────┘        released like any other lock      │
@@ -16,23 +17,25 @@
 //! ```
 //!
 //! Invariants:
-//! - I1. A cell that is `left` or `used` names an entry that its owner has in the queue. Whoever
-//!   changes it from `left` to free removes the entry from the queue, and nobody else does.
-//! - I2. Nobody waits for a lock that is `left`. An absolute request is counted in `absolutes`
-//!   before it looks at the wills of those in its way, and as long as it waits; who leaves a lock
-//!   looks at the count afterwards and, if it is not zero, takes the lock back to release it.
+//! - I1. A cell that is `left` or `used` names an entry that its owner has in the queue. The thread
+//!   that changes it from `left` to free removes the entry from the queue, and no other thread
+//!   does.
+//! - I2. No owner waits for a lock that is `left`. An absolute request is counted in `absolutes`
+//!   before it checks the wills of blocking owners, and as long as it waits; an owner that passes a
+//!   lock on checks the count afterwards and, if it is not zero, takes the lock back to release it.
 //!   Between the store and the load of each stands a `SeqCst` fence: one of the two sees the other.
-//! - I3. Only IS and IX are left, so what is left is in the way of absolute requests alone.
+//! - I3. Only IS and IX are passed on, so they block only absolute requests.
 //! - I4. A cell's tag is at least the commit LSN of every transaction that has left or used the
-//!   lock since it was taken from the queue. It is written by the owner alone, while the cell is
-//!   `used` or free, and never falls, so who flushes may read it afterwards. It is handed on to the
-//!   resource's descendant tag before the entry goes (N2). Too high a tag, of a cell that was used
-//!   for another resource before, makes an absolute reader wait for the log and does no other harm.
-//! - I5. What the next transaction has not used it gives up at its end: a lock is left for one
+//!   lock since it was taken from the queue. It is written only by the owner, while the cell is
+//!   `used` or free, and never decreases, so a flushing thread may read it afterwards. It is
+//!   transferred to the resource's descendant tag before the entry is removed (N2). Too high a tag,
+//!   of a cell that was used for another resource before, makes an absolute reader wait for the log
+//!   and does no other harm.
+//! - I5. The next transaction releases at its end what it has not used: a lock is passed on for one
 //!   transaction, not for ever.
-//! - I6. A claimed lock has been held all the time, so nobody had the resource absolutely and its
-//!   self tag has not risen since; it is read all the same, for the transaction that claims has not
-//!   met it.
+//! - I6. A claimed lock has been held all the time, so no owner held the resource absolutely and
+//!   its self tag has not been raised since; it is read nevertheless, since the claiming
+//!   transaction has not met it.
 //!
 //! Source: Johnson, Pandis, Ailamaki, "Improving OLTP Scalability using Speculative Lock
 //! Inheritance" (VLDB 2009), as "Efficient Locking Techniques for Databases on Modern Hardware",
@@ -66,18 +69,18 @@ use crate::{
     table::LockTable,
 };
 
-/// Cells of a will; the resource's number says which is its own, so the database and seven tables
-/// of about the same age have one each. What finds its cell in use is released.
+/// Cells of a will; the resource's number determines its cell, so the database and seven tables of
+/// about the same age have one each. A lock that finds its cell in use is released.
 #[cfg(not(any(loom, shuttle)))]
 const CELLS: usize = 8;
 #[cfg(any(loom, shuttle))]
 const CELLS: usize = 2;
-/// Wills are made for as many slots at a time …
+/// Wills are allocated for this many slots at a time.
 const CHUNK_WILLS: usize = if cfg!(any(loom, shuttle)) { 4 } else { 256 };
-/// … which is enough for the 65,536 of the registry.
+/// Number of chunks: enough for the 65,536 slots of the registry.
 const CHUNKS: usize = 256;
 
-/// What is shared for inheritance.
+/// The shared state of inheritance.
 pub(crate) struct Inheritance {
     /// For each resource's entry: absolute requests that ask or wait now (I2).
     absolutes: Box<[CachePadded<AtomicU32>]>,
@@ -87,7 +90,7 @@ pub(crate) struct Inheritance {
 
 type Chunk = Box<[CachePadded<Will>]>;
 
-/// What one owner has left to its next transaction.
+/// The locks that one owner has passed on to its next transaction.
 #[derive(Default)]
 struct Will {
     cells: [Cell; CELLS],
@@ -118,9 +121,9 @@ fn unpack(word: u64) -> HeldIntent {
 }
 
 impl Cell {
-    /// Makes a lock that is `left` somebody's: of the next transaction, or of whoever removes it.
+    /// Takes a lock that is `left`: for the next transaction, or for a thread that removes it.
     fn take(&self, word: u64, to: u64) -> bool {
-        // Acquire pairs with the Release in `bequeath`: the tag is seen (I4).
+        // Acquire pairs with the Release in `pass_on`: the tag is seen (I4).
         word & STATE == LEFT
             && self.word.compare_exchange(word, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -147,7 +150,8 @@ impl Will {
 }
 
 impl Inheritance {
-    /// What a table whose resources have so many entries needs for its method.
+    /// Returns the inheritance state that a table with this many resource entries needs for its
+    /// method.
     pub(crate) fn of(method: IntentMethod, resources: usize) -> Option<Box<Inheritance>> {
         (method == IntentMethod::Inherited).then(|| {
             Box::new(Inheritance {
@@ -163,7 +167,7 @@ impl Inheritance {
         &chunk[slot as usize % CHUNK_WILLS]
     }
 
-    /// Whether somebody asks or waits for the resource absolutely.
+    /// Whether an owner requests or awaits the resource absolutely.
     fn is_wanted(&self, entry: u32) -> bool {
         // Relaxed: ordered by the fence before it, where that matters (I2).
         self.absolutes[entry as usize].load(Ordering::Relaxed) != 0
@@ -176,9 +180,9 @@ impl LockTable {
         self.shared.inheritance.as_deref()
     }
 
-    /// Takes over what the transaction before has left on a resource, and notes it, if that is as
-    /// much as is wanted now; an IX that was left is lowered to an IS. If it is less, the request
-    /// is a newcomer's: what was left gives it no claim to pass others.
+    /// Takes over and records the lock that the previous transaction has passed on, if it covers
+    /// what is wanted now; an inherited IX is lowered to an IS. If it does not cover it, the
+    /// request is a newcomer's: an inherited lock gives it no right to pass others.
     pub(super) fn claim_inherited(
         &self,
         owner: &mut LockOwner,
@@ -194,7 +198,8 @@ impl LockTable {
         }
         if left.mode != wanted {
             let mut entries = self.bucket(name_of(entry)).entries.lock();
-            // IS is in the way of fewer: who is not, will not look for the tag here (I4).
+            // IS blocks fewer requests, and those that it does not block will not read the tag here
+            // (I4).
             self.hand_on(entry, cell);
             let to = Some(wanted);
             self.lower_entry(&mut entries, owner.slot, entry, to, &mut owner.granted);
@@ -204,14 +209,9 @@ impl LockTable {
         true
     }
 
-    /// Leaves an intent lock to the owner's next transaction; false if the caller has to release
-    /// it. What earlier transactions' tags are in the will is handed on then.
-    pub(super) fn bequeath(
-        &self,
-        owner: &LockOwner,
-        held: HeldIntent,
-        commit: Option<Lsn>,
-    ) -> bool {
+    /// Passes an intent lock on to the owner's next transaction. Returns false if the caller has to
+    /// release it; tags of earlier transactions in the will are transferred then.
+    pub(super) fn pass_on(&self, owner: &LockOwner, held: HeldIntent, commit: Option<Lsn>) -> bool {
         let Some(inheritance) = self.inheritance() else { return false };
         let will = inheritance.will(owner.slot);
         if held.mode.is_absolute() || inheritance.is_wanted(held.entry) {
@@ -239,21 +239,21 @@ impl LockTable {
         true // Left, or flushed already by who wants it.
     }
 
-    /// The owner releases a lock that it may once have inherited.
+    /// Frees the cell when the owner releases a lock that it may have inherited.
     fn forget_cell(&self, will: &Will, entry: u32) {
         if let Some((cell, _)) = will.find(entry) {
-            // Relaxed: nobody but its owner changes a cell that is not `left`.
+            // Relaxed: only its owner changes a cell that is not `left`.
             cell.word.store(0, Ordering::Relaxed);
             self.hand_on(entry, cell);
         }
     }
 
-    /// I4.
+    /// Transfers the cell's tag to the resource (I4).
     fn hand_on(&self, entry: u32, cell: &Cell) {
         self.resource(entry).raise_tags(IntentMode::IX, cell.tag());
     }
 
-    /// Gives up what this transaction inherited and has not used (I5).
+    /// Releases what this transaction inherited and has not used (I5).
     pub(super) fn give_up_unused(&self, owner: &mut LockOwner) {
         let Some(inheritance) = self.inheritance() else { return };
         let will = inheritance.will(owner.slot);
@@ -272,37 +272,37 @@ impl LockTable {
         self.lower_entry(&mut entries, slot, entry, None, granted);
     }
 
-    /// An owner ends: it has no next transaction.
-    pub(crate) fn renounce(&self, owner: &mut LockOwner) {
+    /// Drops all inherited locks of an owner that ends and has no next transaction.
+    pub(crate) fn drop_inherited(&self, owner: &mut LockOwner) {
         if self.inheritance().is_some() {
             self.give_up_unused(owner);
             self.shared.registry.wake(&mut owner.granted);
         }
     }
 
-    /// An absolute request is about to look for what is in its way (I2). What its owner's own
-    /// earlier transactions have written it has to meet like everybody else's (I4).
+    /// Begins an absolute request that is about to check for blocking locks (I2). It has to meet
+    /// the tags of its owner's earlier transactions like those of others (I4).
     pub(super) fn begin_absolute(&self, owner: &LockOwner, entry: u32, mode: IntentMode) {
         if let Some(inheritance) = self.inheritance().filter(|_| mode.is_absolute()) {
             if let Some((cell, _)) = inheritance.will(owner.slot).find(entry) {
                 self.hand_on(entry, cell);
             }
-            // Relaxed: the fence orders it; with the one in `bequeath`.
+            // Relaxed: the fence orders it; with the one in `pass_on`.
             inheritance.absolutes[entry as usize].fetch_add(1, Ordering::Relaxed);
             fence(Ordering::SeqCst);
         }
     }
 
-    /// It was granted or refused, or waits no more.
+    /// Ends an absolute request, which was granted, refused or withdrawn.
     pub(super) fn end_absolute(&self, entry: u32, mode: IntentMode) {
         if let Some(inheritance) = self.inheritance().filter(|_| mode.is_absolute()) {
-            // Relaxed: whoever leaves a lock a little later than it could harms nobody.
+            // Relaxed: an owner that passes on a lock a little later than possible does no harm.
             inheritance.absolutes[entry as usize].fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Removes what others have left and is in the way of `wanted` (I2), and what the owner itself
-    /// has left and not claimed. The queue is latched.
+    /// Removes locks that other owners have passed on and that block `wanted` (I2), and those that
+    /// the owner itself has passed on and not claimed. The queue is latched.
     pub(super) fn flush_conflicting(
         &self,
         entries: &mut Entries,
@@ -345,7 +345,7 @@ impl LockTable {
         }
     }
 
-    /// Removes whatever anybody has left on a resource.
+    /// Removes all locks that were passed on for a resource.
     pub(super) fn flush_entry(&self, entry: u32) {
         if self.inheritance().is_some() {
             let mut granted = Vec::new();
@@ -356,7 +356,7 @@ impl LockTable {
         }
     }
 
-    /// Removes whatever anybody has left.
+    /// Removes all locks that were passed on.
     pub(crate) fn flush_all(&self) {
         if self.inheritance().is_some() {
             (0..self.resource_count()).for_each(|entry| self.flush_entry(entry));

@@ -1,4 +1,4 @@
-//! Intent locks in the lock table: what lightweight intent locks are compared with.
+//! Intent locks in the lock table, for comparison with lightweight intent locks.
 //!
 //! An intent lock is a request in the queue of its resource's bucket, like a range lock, coded so
 //! that the queue's own algebra is that of the intent modes ([`RangeMode::of_intent`]). Grants,
@@ -8,9 +8,9 @@
 //! - N1. An owner has an entry in the resource's queue for exactly the mode in its private table
 //!   (O2), or one that waits, or was granted and is not picked up; or it left the entry to its next
 //!   transaction (`inherited`).
-//! - N2. The tags are those of the resource's entry and not of the bucket, so that writers of parts
-//!   are met by absolute lockers alone. They rise before the queue's latch is taken to release, and
-//!   are read after the grant (L5, B2, B3).
+//! - N2. The tags are those of the resource's entry and not of the bucket, so that only absolute
+//!   requests meet the tags of writers of parts. They rise before the queue's latch is taken to
+//!   release, and are read after the grant (L5, B2, B3).
 //! - N3. No range lock has the identity of a resource, but for a collision of 64 bits: those of
 //!   resources are hashed under a tree number that no tree has.
 //!
@@ -40,14 +40,14 @@ pub(super) fn name_of(entry: u32) -> LockId {
 
 impl LockTable {
     /// The entry of the resource whose name in the lock table this is (N3), if intent locks are
-    /// kept there. Looks through them all: for diagnosis.
+    /// stored there. Scans all entries: for diagnosis.
     pub(crate) fn entry_named(&self, id: LockId) -> Option<u32> {
         let is_there = self.shared.options.intent_locks != IntentMethod::Lightweight;
         (0..self.resource_count()).find(|&entry| is_there && name_of(entry) == id)
     }
 
-    /// Asks for `wanted`, which the owner does not have; true if granted. Otherwise, if `queue`,
-    /// the request waits.
+    /// Requests `wanted`, which the owner does not have. Returns true if it is granted; otherwise,
+    /// if `queue`, the request waits.
     #[inline(never)]
     pub(super) fn start_queued(
         &self,
@@ -90,7 +90,7 @@ impl LockTable {
         !matches!(verdict, Verdict::Denied { .. })
     }
 
-    /// Takes possession of what was granted, and answers the tag that its holder meets (N2).
+    /// Picks up a granted lock, and returns the tag that its holder meets (N2).
     pub(crate) fn pick_up_queued(
         &self,
         owner: &mut LockOwner,
@@ -103,8 +103,8 @@ impl LockTable {
         self.resource(entry).tag_for(mode)
     }
 
-    /// Takes a waiting request out of its queue; what was granted and not picked up is given back
-    /// if `undo` says so, and otherwise stays: then false.
+    /// Removes a waiting request from its queue. A lock that was granted and not picked up is
+    /// released if `undo` is set, and otherwise stays; in that case returns false.
     pub(crate) fn withdraw_queued(
         &self,
         owner: &mut LockOwner,
@@ -134,7 +134,8 @@ impl LockTable {
         }
     }
 
-    /// Lowers an intent lock to `to`, or gives it up, if it is not left to the next transaction.
+    /// Lowers an intent lock to `to`, or releases it, if it is not passed on to the next
+    /// transaction.
     pub(super) fn lower_queued(
         &self,
         owner: &mut LockOwner,
@@ -143,7 +144,7 @@ impl LockTable {
         commit: Option<Lsn>,
     ) {
         let HeldIntent { entry, mode } = held;
-        if to.is_none() && self.bequeath(owner, held, commit) {
+        if to.is_none() && self.pass_on(owner, held, commit) {
             return;
         }
         if let Some(commit) = commit {

@@ -1,6 +1,6 @@
 //! Models of intent locks.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `absolute_locker_meets_the_writers_tag`: tags that are not raised (L5).
 //! - `upgrade_passes_its_own_count_and_waits_for_the_other`: an owner's own count left in

@@ -1,6 +1,6 @@
-//! Models of range locks: tags, hand-over, and slots that are used again.
+//! Models of range locks: tags, hand-over, and reused slots.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `who_is_granted_reads_the_commits_tag`: the tag raised after the latch hold; `Relaxed` in
 //!   `Slot::grant` (B2).
@@ -73,7 +73,7 @@ fn who_tries_after_the_release_reads_the_tag() {
 fn owners_do_not_share_a_slot() {
     check(3, || {
         let table = table();
-        // The slots' memory is there before the threads are.
+        // Allocate the slots' memory before the threads start.
         drop([table.owner(), table.owner()]);
         let threads = [0, 1].map(|_| {
             let table = table.clone();

@@ -1,21 +1,21 @@
-//! When a waiter spins before it sleeps, and for how long: the hybrid of the wait policies.
+//! Spinning before sleeping, the hybrid of the wait policies: its conditions and its duration.
 //!
 //! Invariants:
-//! - S1. Nobody spins while there are more running transactions than processors, or no processor
-//!   is left that no other waiter spins on. That is asked before each round of spins, so a spinner
-//!   outlives the moment by a round at the most.
-//! - S2. A waiter that spins looks for a deadlock after its first round, like one that sleeps.
+//! - S1. No waiter spins while there are more running transactions than processors, or while other
+//!   waiters spin on all other processors. This is checked before each round of spins, so a waiter
+//!   spins at most one round too long.
+//! - S2. A waiter that spins checks for a deadlock after its first round, like one that sleeps.
 //!
-//! A transaction stands for a thread that is active. One that sleeps in a wait counts as well:
-//! whoever hands it the lock makes it active, and a spinner must be out of its way by then. What
-//! does not count are owners that rest between two transactions.
+//! A transaction stands for an active thread. One that sleeps in a wait counts as well: the thread
+//! that grants its lock makes it active, and a spinner must have stopped by then. Owners that rest
+//! between two transactions do not count.
 //!
-//! # How long
-//! Under S1 a spinner takes nothing from anybody but the machine's other programs, and a sleeper
-//! costs twice: itself, and whoever comes next, since the lock is handed over and nobody has it
-//! while its new holder wakes up. If waiters give up after one such time, that next one gives up
-//! as well, and the one after it: they sleep in turns for ever. So a waiter spins for several times
-//! as long as it takes to wake a thread.
+//! # Duration
+//! Under S1 a spinner takes processor time only from other programs, whereas a sleeper costs time
+//! twice: its own, and that of the next waiter, since the lock is handed over and no thread uses it
+//! while its new holder wakes up. If waiters stopped spinning after one such time, the next waiter
+//! would stop as well, and the one after it: they would alternate in sleeping for ever. So a waiter
+//! spins for several times as long as it takes to wake a thread.
 
 use std::sync::OnceLock;
 
@@ -31,7 +31,7 @@ const ROUNDS: u32 = 8;
 #[cfg(any(loom, shuttle))]
 const ROUNDS: u32 = 2;
 
-/// How a waiter's spinning ended.
+/// The result of spinning.
 pub(super) enum Spun {
     Granted,
     /// Without a grant; whether it has looked for a deadlock.
@@ -64,7 +64,7 @@ impl LockTable {
         let processors = processors();
         // Relaxed: a rough count; more or fewer spinners for a moment harm nobody.
         let is_room = spinners.fetch_add(1, Ordering::Relaxed) + 1 < processors
-            && !self.shared.registry.is_crowded(processors);
+            && !self.shared.registry.is_oversubscribed(processors);
         let granted = is_room.then(|| {
             let slot = self.slot(owner);
             (0..self.shared.options.spins).any(|_| {

@@ -1,5 +1,5 @@
-//! Every cycle is found, by one who is in it, and only cycles are: by every method that promises
-//! it. The others, and waiters that block, are in `methods`.
+//! Every cycle is found by one of its members, and only cycles are found, with every method that
+//! guarantees it. The other methods, and waiters that block, are tested in `methods`.
 
 use std::{thread, time::Duration};
 
@@ -192,8 +192,8 @@ fn waiters_behind_a_chain_search_and_survive() {
 #[test]
 fn queue_of_a_waiter_for_a_waiter_is_no_cycle() {
     under_each_exact_method(|table| {
-        // An inserter behind a waiting lock of someone who waits for the inserter's conversion
-        // only: the conversion passes, so nobody dies.
+        // An inserter behind a waiting request of an owner that waits only for the inserter's
+        // conversion: the conversion passes, so no owner dies.
         let table = table();
         let [mut a, mut b, mut c] = owners(&table);
         assert_eq!(ask(&table, &mut a, id(1), M::SS), Step::Granted);

@@ -1,4 +1,4 @@
-//! Intent locks, however they are kept: modes, upgrades, starvation, leaks, tags.
+//! Intent locks, with each method: modes, upgrades, starvation, leaks, tags.
 
 use std::time::Duration;
 
@@ -222,7 +222,7 @@ fn nothing_is_left_while_somebody_waits_for_all_of_it() {
         table.release_all(&mut b, Some(Lsn(5)));
         assert_eq!(intend(&table, &mut c, 1, X), Step::Granted);
         assert_eq!(c.max_tag(), Lsn(5));
-        // One that gave up, or was refused at once, is in nobody's way.
+        // One that gave up, or was refused at once, blocks no other request.
         table.release_all(&mut c, None);
         assert_eq!(intend(&table, &mut a, 1, IS), Step::Granted);
         assert_eq!(intend(&table, &mut c, 1, X), Step::Waits);
@@ -237,7 +237,7 @@ fn nothing_is_left_while_somebody_waits_for_all_of_it() {
 fn inherited_lock_is_left_again_by_who_has_used_it() {
     let table = table_with(IntentMethod::Inherited);
     let [mut a, mut b] = owners(&table);
-    // It is claimed, and left again …
+    // It is claimed, and passed on again …
     pass(&table, &mut a, IX, 10);
     pass(&table, &mut a, IX, 11);
     // … but not by a transaction that has not used it, so the tag is where it belongs.

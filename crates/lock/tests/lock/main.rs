@@ -1,4 +1,4 @@
-//! The lock manager through its public face.
+//! The lock manager through its public interface.
 //!
 //! Most tests are scripts on one thread: several owners, whose waits are polled. Nothing in them
 //! depends on time. `stress` runs threads with infinite limits: a lost wake-up or a missed deadlock
@@ -62,7 +62,7 @@ fn id(n: u32) -> LockId {
     LockId::of(TreeId(1), &n.to_be_bytes())
 }
 
-/// What a poll came to, in a form that can be compared.
+/// The result of a poll, in a form that can be compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Granted,
@@ -79,7 +79,7 @@ fn step(poll: Poll<Result<()>>) -> Step {
     }
 }
 
-/// Asks for a range lock, or looks whether the one asked for has been granted.
+/// Requests a range lock, or checks whether the requested one has been granted.
 fn ask(table: &LockTable, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Step {
     step(table.poll_acquire(owner, id, mode, &mut Context::from_waker(Waker::noop())))
 }

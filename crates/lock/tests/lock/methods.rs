@@ -1,4 +1,4 @@
-//! All methods and wait policies with threads that block: whatever can wait for ever does not.
+//! All methods and wait policies with threads that block: no wait lasts for ever.
 
 use std::{
     sync::{
@@ -59,8 +59,8 @@ fn under_all(scenario: impl Fn(&LockTable, DeadlockMethod)) {
     }
 }
 
-/// Each owner asks for its lock on a thread of its own, all at once; whoever dies lets go of all,
-/// and so does who gets it. Counts the deaths.
+/// Each owner requests its lock on a thread of its own, all at once; victims release all locks, and
+/// so do owners that get theirs. Counts the victims.
 fn clash(table: &LockTable, asks: Vec<(LockOwner, u32, M)>) -> u64 {
     let start = Barrier::new(asks.len());
     let died = thread::scope(|scope| {
@@ -142,7 +142,7 @@ fn waiting_without_a_cycle_kills_nobody_by_exact_methods() {
     });
 }
 
-/// A waiter that is polled when somebody wakes it, and never otherwise.
+/// A waiter that is polled only when its waker is called.
 struct Task<'a> {
     table: &'a LockTable,
     owner: LockOwner,

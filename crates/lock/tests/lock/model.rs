@@ -1,6 +1,6 @@
 //! Random scripts against a model that is as plain as the rules: lists in order of arrival, every
-//! edge written out, and a search without shortcuts. Whoever is granted, waits or dies must be the
-//! same in both after every step, however intent locks are kept.
+//! edge written out, and a search without shortcuts. The owners that are granted, wait or die must
+//! be the same in both after every step, with each method for intent locks.
 
 use clearway_base::Lsn;
 use clearway_lock::{IntentMethod, IntentMode, LockOwner, LockTable, RangeMode};
@@ -55,7 +55,7 @@ struct Model {
 }
 
 impl Model {
-    /// Whom the request at `at` waits for, by the rules and nothing else.
+    /// The owners that the request at `at` waits for, by the rules alone.
     fn edges(&self, thing: usize, at: usize) -> Vec<usize> {
         let list = &self.things[thing];
         let me = list[at];
@@ -96,7 +96,7 @@ impl Model {
         false
     }
 
-    /// Grants whoever waits for nobody, conversions first, one after the other.
+    /// Grants requests that wait for no owner, conversions first, one after the other.
     fn grant(&mut self, thing: usize) {
         for conversions in [true, false] {
             for at in 0..self.things[thing].len() {
@@ -146,7 +146,7 @@ impl Model {
     }
 }
 
-/// What an owner of the script waits for.
+/// The target of an owner's wait.
 type Waiting = Option<(usize, Mode)>;
 
 fn ask_table(table: &LockTable, owner: &mut LockOwner, thing: usize, mode: Mode) -> Step {
@@ -204,7 +204,7 @@ fn run_script(seed: u64, method: IntentMethod) -> u64 {
                 deaths += u64::from(actual == Step::Dies);
             }
         }
-        // Everybody else: still waiting in both, or granted in both.
+        // All other owners: still waiting in both, or granted in both.
         for owner in 0..OWNERS {
             if let Some((thing, mode)) = waiting[owner] {
                 let waits = model.wait_of(owner).is_some();

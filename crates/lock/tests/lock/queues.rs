@@ -1,4 +1,4 @@
-//! Grant rules: who is granted, who waits, who comes next.
+//! Grant rules: which requests are granted, which wait, and which are granted next.
 
 use clearway_lock::{LockOwner, LockTable, Outcome, RangeMode};
 

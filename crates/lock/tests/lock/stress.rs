@@ -76,7 +76,8 @@ fn random_locks_lose_no_wakeup_and_exclude_each_other() {
     assert_eq!(table.stats().timeouts, 0);
 }
 
-/// Enters (or leaves) what the locks protect, and complains about whoever should not be there.
+/// Enters (or leaves) what the locks protect, and panics if another owner is there that must not
+/// be.
 fn enter(cells: &[[AtomicI64; 2]], mine: &[RangeMode], sign: i64) {
     use clearway_lock::Part;
     for (cell, mode) in cells.iter().zip(mine) {

@@ -1,4 +1,4 @@
-//! Commit tags: raised before a lock is grantable, met by whoever reads, never lost.
+//! Commit tags: raised before a lock is grantable, met by every reader, never lost.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -113,7 +113,7 @@ fn tag_is_not_handed_to_a_lock_whose_holder_would_miss_it() {
     assert_eq!(table.try_acquire(&mut writer, predecessor, RangeMode::XN), Outcome::Granted);
     table.release_all(&mut writer, Some(Lsn(60)));
     assert!(!table.inherit_tag(&mut keeper, ghost, predecessor, Lsn(49)));
-    // The reader itself may, and meets it; anybody may when it is durable.
+    // The reader itself may, and meets it; any owner may when it is durable.
     assert!(table.inherit_tag(&mut reader, ghost, predecessor, Lsn(49)));
     assert_eq!(reader.max_tag(), Lsn(50));
     assert!(table.inherit_tag(&mut keeper, ghost, predecessor, Lsn(50)));
@@ -121,8 +121,8 @@ fn tag_is_not_handed_to_a_lock_whose_holder_would_miss_it() {
 
 #[test]
 fn tag_is_never_older_than_what_the_lock_protects() {
-    // Each holder writes the LSN it will commit with; whoever is granted the lock, by trying, by
-    // waiting, or passes a check, must have met a tag at least as high as what it reads.
+    // Each holder writes the LSN it will commit with; an owner that is granted the lock, by trying
+    // or by waiting, or that passes a check, must have met a tag at least as high as what it reads.
     let table = table();
     let (value, next) = (AtomicU64::new(0), AtomicU64::new(1));
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Who dies, and that nobody dies for ever.
+//! Victim selection, and protection from starvation.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
@@ -58,18 +58,19 @@ fn named_victim_whose_cycle_is_gone_lives() {
     let table = table(KillLong);
     let (mut a, mut b, closing) = pair(&table);
     assert_eq!(closing, Step::Waits);
-    // Before a looks, b gives up, as at a time limit.
+    // Before a checks, b gives up, as at a time limit.
     table.cancel(&mut b);
     assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Waits);
     assert_eq!(table.stats().deadlocks, 0);
-    // The name is off: another cycle gets a victim of its own, and it is found.
+    // The mark is cleared: another cycle gets a victim of its own, and it is found.
     assert_eq!(ask(&table, &mut b, id(0), M::XN), Step::Waits);
     assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Dies);
 }
 
 #[test]
 fn cycle_with_a_named_victim_gets_no_second_one() {
-    // a and b in one cycle, a named. Then c, waited for by nobody but a, closes another through a.
+    // a and b are in one cycle, a is marked. Then c, for which only a waits, closes another one
+    // through a.
     let table = table(KillLong);
     let [mut c] = owners(&table);
     assert_eq!(ask(&table, &mut c, id(7), M::SN), Step::Granted);
@@ -174,7 +175,7 @@ fn only_older_ones_wait_with_wait_die() {
     assert_eq!(ask(&table, &mut old, id(2), M::XN), Step::Waits);
     table.release_all(&mut young, None);
     assert_eq!(ask(&table, &mut old, id(2), M::XN), Step::Granted);
-    // Before its first lock it may wait for anybody.
+    // Before its first lock it may wait for any owner.
     assert_eq!(ask(&table, &mut young, id(1), M::XN), Step::Waits);
     table.cancel(&mut young);
 }

@@ -1,7 +1,7 @@
 //! Waiting for log space.
 //!
-//! Checkpoints make room, and the log knows of them only what their owner says: that one has begun
-//! and whether it will give back a segment ([`Log::announce_checkpoint`]), and that it has ended.
+//! Checkpoints make room. The log knows of a checkpoint only what its owner reports: that it has
+//! begun and whether it will free a segment ([`Log::announce_checkpoint`]), and that it has ended.
 //!
 //! ```text
 //!            no room: asks for a checkpoint
@@ -15,16 +15,16 @@
 //! ```
 //!
 //! Invariants:
-//! - SPACE-1. No lost wake-up by room: the waiter counts itself and looks again, under the mutex;
-//!   a thread that makes room does so first, then looks at the count, and signals under the mutex.
-//!   All of it is SeqCst, so one of the two sees the other.
+//! - SPACE-1. No lost wake-up by room: the waiter increments the count of waiters and checks again,
+//!   under the mutex; a thread that makes room does so first, then reads the count, and signals
+//!   under the mutex. All accesses are SeqCst, so one of the two sees the other.
 //! - SPACE-2. No lost wake-up by an event (a checkpoint that begins or ends): events are counted
-//!   under the mutex. The waiter read the count before it tried, and does not sleep if it is
-//!   another one by now.
-//! - SPACE-3. A claim waits at most [`IDLE_WAIT`] in a row while no checkpoint is announced that
-//!   gives back a segment, and at most [`TRUNCATION_WAIT`] in all.
-//! - SPACE-4. A claim that no checkpoint can satisfy does not begin to wait, and ends its wait with
-//!   the event after which that is so: its owner is asked (`can_help`) before each wait.
+//!   under the mutex. The waiter reads the count before it tries, and does not sleep if the count
+//!   has changed since.
+//! - SPACE-3. A claim waits at most [`IDLE_WAIT`] in a row while no checkpoint that frees a segment
+//!   is running, and at most [`TRUNCATION_WAIT`] in all.
+//! - SPACE-4. A claim that no checkpoint can satisfy does not begin to wait, and stops waiting at
+//!   the event after which this holds: `can_help` is called before each wait.
 //!
 //! [`Log::announce_checkpoint`]: crate::Log::announce_checkpoint
 
@@ -41,25 +41,25 @@ use clearway_sync::{
 
 use super::Claims;
 
-/// How long a claim waits while no checkpoint is under way that will make room: for one to begin,
-/// and for a transaction that keeps the log and is about to end.
+/// Upper bound on a claim's wait while no checkpoint that will make room is running: long enough
+/// for one to begin, or for a transaction that retains log to end.
 const IDLE_WAIT: Duration = Duration::from_millis(100);
-/// How long a claim waits in all.
+/// Upper bound on a claim's total wait.
 const TRUNCATION_WAIT: Duration = Duration::from_secs(10);
 
-/// Where claims wait.
+/// The waiting room of claims.
 #[derive(Default)]
 pub(super) struct Room {
-    /// Claims that wait (SPACE-1).
+    /// Number of claims that wait (SPACE-1).
     waiting: AtomicUsize,
-    /// Checkpoints that were announced or have ended. Written under `giving` (SPACE-2).
+    /// Number of checkpoint events: begins and ends. Written under `giving` (SPACE-2).
     events: AtomicU64,
-    /// Announced checkpoints that will give back a segment. Held for a few instructions.
+    /// Number of running checkpoints that will free a segment. Held for a few instructions.
     giving: Mutex<usize>,
     changed: Condvar,
 }
 
-/// A checkpoint that was announced; it has ended when this is dropped.
+/// A running checkpoint; it ends when this value is dropped.
 #[must_use = "the checkpoint has ended when this is dropped"]
 pub struct AnnouncedCheckpoint<'a> {
     room: &'a Room,
@@ -90,7 +90,7 @@ impl Room {
         self.changed.notify_all();
     }
 
-    /// Wakes the claims that wait, for there is room (SPACE-1).
+    /// Wakes the claims that wait, since there is room (SPACE-1).
     #[inline]
     pub(super) fn tell(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0 {
@@ -99,8 +99,8 @@ impl Room {
         }
     }
 
-    /// Waits until `is_over`, or an event after the first `events`, or as long as the patience
-    /// lasts. Returns `false` if it is exhausted.
+    /// Waits until `is_over`, an event after the first `events`, or the time limit of `patience`.
+    /// Returns `false` if the time is up.
     fn wait(&self, events: u64, patience: &mut Patience, is_over: impl Fn() -> bool) -> bool {
         let mut giving = self.giving.lock();
         self.waiting.fetch_add(1, Ordering::SeqCst);
@@ -124,17 +124,18 @@ impl Room {
     }
 }
 
-/// How long a claim still waits (SPACE-3).
+/// The time limits of a claim's wait (SPACE-3).
 struct Patience {
     idle_wait: Duration,
-    /// The end of a wait without a checkpoint that gives back a segment.
+    /// The end of a wait without a checkpoint that frees a segment.
     idle_until: Instant,
     /// The end of every wait.
     until: Instant,
 }
 
 impl Patience {
-    /// Without background threads nobody would bring room: the claim does not wait.
+    /// Starts the time limits. Without background threads no thread would make room, so the claim
+    /// does not wait.
     fn begin(is_patient: bool) -> Patience {
         let now = Instant::now();
         let allowed = |wait| if is_patient { wait } else { Duration::ZERO };
@@ -146,14 +147,14 @@ impl Patience {
         if is_relieved { self.until } else { self.idle_until.min(self.until) }
     }
 
-    /// A checkpoint that made room has ended.
+    /// Renews the idle limit after a checkpoint that made room.
     fn renew(&mut self) {
         self.idle_until = Instant::now() + self.idle_wait;
     }
 }
 
 impl Claims {
-    /// Claims, waiting for room as long as `can_help` says that a checkpoint may bring it.
+    /// Claims, waiting for room as long as `can_help` reports that a checkpoint may make it.
     #[cold]
     pub(super) fn claim_slowly(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
         let mut patience = Patience::begin(self.is_patient);

@@ -1,9 +1,9 @@
-//! Models of the durable LSN and those who wait for it.
+//! Models of the durable LSN and its waiters.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `waiter_wakes_and_finds_it_durable`: the queue taken before the durable LSN is published;
-//!   no look at it inside of the mutex (C1).
+//! - `waiter_wakes_and_finds_it_durable`: the queue taken before the durable LSN is published; no
+//!   check of it inside the mutex (C1).
 //! - `each_waker_is_called_at_most_once`: wakers cloned out of the queue in place of removed.
 
 use std::{sync::Arc, task::Wake};
@@ -24,18 +24,18 @@ struct Log {
 
 impl Log {
     fn durable(&self) -> u64 {
-        // As `Ring::durable`.
+        // Like `Ring::durable`.
         self.durable.load(Ordering::Acquire)
     }
 
-    /// As a flusher: publish, then collect, then wake.
+    /// Acts as a flusher: publish, then collect, then wake.
     fn land(&self, lsn: u64) {
-        // As `Ring::set_durable`.
+        // Like `Ring::set_durable`.
         self.durable.store(lsn, Ordering::Release);
         self.queue.take_up_to(Lsn(self.durable())).into_iter().for_each(Waker::wake);
     }
 
-    /// As `Log::wait_slowly`.
+    /// Like `Log::wait_slowly`.
     fn wait(&self, lsn: u64) {
         let waker = ThreadWaker::current();
         while self.durable() < lsn {

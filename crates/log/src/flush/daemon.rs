@@ -1,4 +1,4 @@
-//! The threads that fly groups for those who do not wait: their turns, their sleep, their end.
+//! The daemons: threads that flush groups for requests without a waiter.
 
 use std::time::Instant;
 
@@ -9,26 +9,27 @@ use super::{Decision, Flusher, Schedule};
 use crate::options::GroupPolicy;
 
 impl Flusher {
-    /// The daemons' thread.
+    /// Runs a daemon thread.
     pub(crate) fn run_daemon(&self) {
         self.watched(|| {
-            let mut has_flown = false;
-            while let Some(group) = self.next_group(has_flown) {
-                self.fly(group, false);
-                has_flown = true;
+            let mut has_flushed = false;
+            while let Some(group) = self.next_group(has_flushed) {
+                self.flush(group, false);
+                has_flushed = true;
             }
         });
     }
 
-    /// Runs a thread of the log: if it dies, the log stops (W7).
+    /// Runs a thread of the log. If it panics, the log stops (W7).
     pub(crate) fn watched(&self, run: impl FnOnce()) {
         let _watch = Watch { flusher: self };
         run();
     }
 
-    /// Sleeps until a group can start and seals it; `None` when the daemon shall end. One that has
-    /// just flown a group keeps time for the next, if that may not start yet.
-    fn next_group(&self, mut has_flown: bool) -> Option<LsnSpan> {
+    /// Sleeps until a group can start, and seals it. Returns `None` when the daemon must end. A
+    /// daemon that has just flushed a group becomes the timer daemon for the next one, if that may
+    /// not start yet.
+    fn next_group(&self, mut has_flushed: bool) -> Option<LsnSpan> {
         let mut schedule = self.schedule.lock();
         loop {
             if schedule.stopping {
@@ -39,23 +40,24 @@ impl Flusher {
                     Some(group) => return Some(group),
                     None => None,
                 },
-                Decision::Rest if has_flown => self.keep_time_until(&schedule),
+                Decision::Rest if has_flushed => self.keep_time_until(&schedule),
                 Decision::Rest => None,
                 Decision::At(time) => Some(time),
             };
             schedule = self.sleep(schedule, until);
-            has_flown = false;
+            has_flushed = false;
         }
     }
 
-    /// Until when a daemon that has nothing to do keeps time, so that those who request meanwhile
-    /// need not wake it.
+    /// Returns the time until which an idle daemon acts as the timer daemon, so that requesters
+    /// need not wake it meanwhile.
     fn keep_time_until(&self, schedule: &Schedule) -> Option<Instant> {
         let until = self.linger_until(schedule)?;
-        (schedule.flights.is_empty() && Instant::now() < until).then_some(until)
+        (schedule.in_flight.is_empty() && Instant::now() < until).then_some(until)
     }
 
-    /// A daemon's sleep: until it is signalled, or until a time if there is no other timekeeper.
+    /// Puts a daemon to sleep until it is signalled, or until a given time if there is no other
+    /// timer daemon.
     fn sleep<'a>(
         &'a self,
         mut schedule: MutexGuard<'a, Schedule>,
@@ -63,11 +65,11 @@ impl Flusher {
     ) -> MutexGuard<'a, Schedule> {
         schedule.daemons_asleep += 1;
         match until {
-            Some(time) if !schedule.has_timekeeper => {
-                schedule.has_timekeeper = true;
+            Some(time) if !schedule.has_timer => {
+                schedule.has_timer = true;
                 self.publish_attention(&mut schedule);
                 schedule = self.sleep_until(schedule, time);
-                schedule.has_timekeeper = false;
+                schedule.has_timer = false;
             }
             _ => self.changed.wait(&mut schedule),
         }
@@ -83,7 +85,7 @@ impl Flusher {
         time: Instant,
     ) -> MutexGuard<'a, Schedule> {
         if cfg!(any(loom, shuttle)) && self.policy == GroupPolicy::Adaptive {
-            // In a model no time passes: a linger is over whenever the scheduler says so.
+            // In a model no time passes: the scheduler decides when a group-commit delay is over.
             drop(schedule);
             thread::yield_now();
             schedule = self.schedule.lock();
@@ -94,14 +96,14 @@ impl Flusher {
         schedule
     }
 
-    /// Ends the daemons' threads once they have landed.
+    /// Ends the daemon threads once their flushes have completed.
     pub(crate) fn stop(&self) {
         self.schedule.lock().stopping = true;
         self.changed.notify_all();
     }
 }
 
-/// Stops the log if its thread dies (W7).
+/// Stops the log if its thread panics (W7).
 struct Watch<'a> {
     flusher: &'a Flusher,
 }

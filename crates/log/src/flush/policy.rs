@@ -1,21 +1,22 @@
-//! When a group is written.
+//! The policies that determine when a group is written.
 //!
-//! Adaptive: an idle device is given whatever there is. While writes are in flight the next group
-//! gathers; it may overlap with them (up to the limit of flights) once it is half as large as the
-//! group sent last. So a stream of requests settles into a few groups of similar size, one
-//! gathering and the others in flight, whatever the rate: without the size rule the second flight
-//! would leave at the first request after the first one, nearly empty, and everybody else would
-//! wait for a third.
+//! Adaptive: an idle device gets whatever was gathered. While writes are in flight the next group
+//! gathers; it may overlap with them (up to the limit of in-flight flushes) once it is half as
+//! large as the last group. So a stream of requests settles into a few groups of similar size, one
+//! gathering and the others in flight, whatever the rate: without the size rule, the second flush
+//! would start at the first request after the first flush, nearly empty, and all other requests
+//! would wait for a third.
 //!
-//! That is for requests that somebody waits for. One that nobody waits for comes from a thread that
-//! has other work to do, which each write of a group interrupts: some 50 µs of the processor, as
-//! much as five small transactions. So such requests start a group no sooner than the linger after
-//! the group before it was started, and overlap only with a flight that takes much longer. The
-//! first one after a pause starts at once, and the first waiter, or a large part of the ring, ends
-//! the linger for all.
+//! This applies to requests with a waiter. A request without a waiter comes from a thread that has
+//! other work to do, which each write of a group interrupts: about 50 µs of processor time, as much
+//! as five small transactions. Such requests therefore start a group no sooner than the
+//! group-commit delay after the start of the previous group, and overlap only with a flush that
+//! takes much longer. The first request after a pause starts at once, and the first waiter, or a
+//! large part of the ring, ends the delay for all.
 //!
-//! Measured (2026-11-21, 2 cores, two flights, TPC-B with 64 in flight, medians of 5 in turn,
-//! without linger): a share of 1 gave 182,000 tps, 2/3 185,000, 1/2 200,000, 1/3 175,000.
+//! Measured (2026-11-21, 2 cores, two flushes in flight, TPC-B with 64 in flight, medians of 5
+//! alternating runs, without delay): a share of 1 gave 182,000 tps, 2/3 185,000, 1/2 200,000, 1/3
+//! 175,000.
 //!
 //! Fixed: X requests, L bytes or T time after the first request, whichever comes first.
 
@@ -23,38 +24,38 @@ use std::time::Instant;
 
 use crate::options::GroupPolicy;
 
-/// What a decision is made from.
+/// The inputs of a decision.
 #[derive(Clone, Copy)]
 pub(super) struct Situation {
-    /// Group writes in flight, and how many there may be.
+    /// The number of group writes in flight, and its upper bound.
     pub(super) in_flight: usize,
     pub(super) in_flight_max: usize,
-    /// Bytes of the group that left last.
+    /// Bytes of the last group.
     pub(super) last_bytes: u64,
     /// Bytes requested and not yet sealed.
     pub(super) gathered: u64,
-    /// Whether somebody waits for some of them.
+    /// Whether a thread waits for some of them.
     pub(super) is_awaited: bool,
-    /// Until when requests that nobody waits for start nothing.
+    /// The time until which requests without a waiter start no group.
     pub(super) linger_until: Option<Instant>,
-    /// Flights take much longer than the linger.
+    /// Flushes take much longer than the group-commit delay.
     pub(super) is_slow: bool,
-    /// Requests since the last group, and when the first of them came.
+    /// The number of requests since the last group, and the time of the first.
     pub(super) requests: u64,
     pub(super) first_request: Option<Instant>,
-    /// Somebody must not wait for a group (room in the ring, a sync, a checkpoint): the limits of
-    /// `Fixed` do not count.
+    /// A thread must not wait for a full group (space in the ring, a sync, a checkpoint): the
+    /// limits of `Fixed` do not apply.
     pub(super) is_urgent: bool,
 }
 
-/// What to do.
+/// A decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Decision {
     /// Seal a group and write it.
     Start,
-    /// Nothing until a request comes or a flight lands.
+    /// Nothing until a request comes or a flush completes.
     Rest,
-    /// Nothing before this time, unless a request comes or a flight lands.
+    /// Nothing before this time, unless a request comes or a flush completes.
     At(Instant),
 }
 
@@ -77,18 +78,20 @@ pub(super) fn decide(policy: GroupPolicy, now: impl Fn() -> Instant, s: &Situati
                 Some(first) => match first.checked_add(time) {
                     Some(due) if now() >= due => Decision::Start,
                     Some(due) => Decision::At(due),
-                    // So long that no clock will see it: the other limits decide.
+                    // A time beyond the range of the clock: the other limits decide.
                     None => Decision::Rest,
                 },
-                // Requested this moment; the request will look again after it has set the time.
+                // The request is just being made, and its thread will check again after it has set
+                // the time.
                 None => Decision::Rest,
             }
         }
     }
 }
 
-/// The requested LSN, counted from the end of the last group, from which on a request has to look
-/// at the schedule, whether somebody waits for it or not; `None` if none has to.
+/// Returns the wake threshold: the requested LSN, counted from the end of the last group, from
+/// which on a request must check the schedule, with or without a waiter (`is_awaited`). Returns
+/// `None` if no request must.
 pub(super) fn attention(policy: GroupPolicy, s: &Situation, is_awaited: bool) -> Option<u64> {
     match policy {
         GroupPolicy::Fixed { .. } => Some(0),
@@ -97,7 +100,7 @@ pub(super) fn attention(policy: GroupPolicy, s: &Situation, is_awaited: bool) ->
     }
 }
 
-/// Bytes from which on a group may start.
+/// Returns the number of bytes from which on a group may start.
 fn start_from(s: &Situation, is_awaited: bool) -> u64 {
     match s.in_flight {
         0 => 1,
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_lingers() {
+    fn request_without_a_waiter_is_delayed() {
         let start = Instant::now();
         let due = start + Duration::from_millis(1);
         let lingers = Situation { is_awaited: false, linger_until: Some(due), ..situation() };
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_could_change_the_decision_has_to_look() {
+    fn request_that_could_change_the_decision_checks_the_schedule() {
         for (in_flight, gathered) in (0..3).flat_map(|n| [1, 511, 512, 5000].map(|g| (n, g))) {
             for (is_awaited, is_slow) in [(true, false), (false, true), (false, false)] {
                 let s = Situation { in_flight, gathered, is_awaited, is_slow, ..situation() };
@@ -168,7 +171,7 @@ mod tests {
                     let from = attention(GroupPolicy::Adaptive, &s, is_awaited);
                     from.is_some_and(|from| gathered >= from)
                 };
-                // A request that nobody waits for looks as one that somebody does if there is one.
+                // A request without a waiter checks like one with a waiter if there is one.
                 let looks = looks(false) || is_awaited && looks(true);
                 assert_eq!(starts, looks, "{in_flight} in flight, {gathered} gathered");
             }

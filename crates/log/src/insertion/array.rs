@@ -1,35 +1,38 @@
-//! The consolidation array: where inserters that find the cursor taken meet, to take room for all
-//! of them at once.
+//! The consolidation array: where inserters that find the cursor taken form a group, which reserves
+//! space for all of them at once.
 //!
 //! ```text
 //!      join: + mine      close: all      notify           release: − mine       the last
 //!  OPEN ───────────▶ OPEN ────▶ PENDING ──────▶ COPYING(n) ──────▶ COPYING(0) ────▶ FREE
 //!   ▲                                                                                │
-//!   └──────────── put into a place by whoever closes the slot that is there ◀─────────┘
+//!   └──────────── put into a place by the leader that closes the slot there ◀─────────┘
 //! ```
 //!
 //! Invariants:
 //! - A1. A slot's word holds its phase and, while it is OPEN, the sum of what its members have
 //!   joined with; while it is COPYING, of what they have not released yet.
-//! - A2. Members' places do not overlap: each begins where those who joined before it end. Whoever
-//!   joins a slot of 0 bytes is its leader, so a slot that is OPEN has at most one.
-//! - A3. Only the leader closes a slot, once, and it does so while it has the cursor. Nobody joins
-//!   after that: the swap takes the phase that joining needs away.
-//! - A4. A slot becomes FREE after its last member has released it, so nobody who waits in it can
-//!   mistake another group for its own.
-//! - A5. Nobody waits for a slot that it is not a member of: who finds none to join goes alone.
+//! - A2. Members' places do not overlap: each begins at the end of the members that joined before
+//!   it. The thread that joins a slot of 0 bytes is its leader, so a slot that is OPEN has at most
+//!   one.
+//! - A3. Only the leader closes a slot, once, and it does so while it has the cursor. No thread
+//!   joins after that, since the swap changes the phase that joining requires.
+//! - A4. A slot becomes FREE after its last member has released it, so no thread that waits in it
+//!   can mistake another group for its own.
+//! - A5. A thread waits only for a slot of which it is a member: an inserter that finds none to
+//!   join reserves alone.
 //! - A6. A group is at most `bytes_max` long, or has one member.
-//! - A7. An OPEN slot is in one place, which it names itself; a FREE one is in none. So when nobody
-//!   inserts each place has an OPEN slot of its own, and all others are FREE.
+//! - A7. An OPEN slot is in one place, whose index it stores; a FREE slot is in none. So when no
+//!   thread inserts, each place has its own OPEN slot, and all others are FREE.
 //!
-//! A slot may have gone round since somebody found it in a place, and stand in another one when it
-//! is joined. That is as good: what a member goes by is the slot, and never where it was found.
+//! A slot may have been recycled after a thread found it in a place, and be in another place when
+//! it is joined. This is harmless: a member depends on the slot, never on the place where it was
+//! found.
 //!
 //! Algorithm 5 of "Aether: A Scalable Approach to Logging" (appendix A.2), with its life cycle
 //! (figure 10). Differences: the word counts members and seals beside bytes. A leader that finds no
-//! FREE slot in the pool leaves its own where it is, to be opened again when its group has gone,
-//! and goes on, instead of looking for one while everybody waits for the cursor. Followers give
-//! the processor away after a while.
+//! FREE slot in the pool leaves its own in place, to be reopened when its group is done, and
+//! continues, instead of searching for one while all others wait for the cursor. Followers yield
+//! the processor after a while.
 
 use clearway_base::{
     Lsn,
@@ -47,21 +50,21 @@ use crate::{
     ring::{GroupSize, Ring},
 };
 
-/// How many places are tried before an inserter goes alone (A5).
+/// Number of places tried before an inserter reserves alone (A5).
 const PROBES: usize = 4;
 
-/// A group takes at most this share of the ring (A6): one that waited for half of it to become
-/// durable would keep the cursor's place from others that fit.
+/// A group takes at most this share of the ring (A6): a group that waited for half of the ring to
+/// become durable would block others that fit.
 const GROUP_SHARE: u64 = 8;
 
-/// What members bring along, packed: bytes (bits 0..32), records (32..46), seals paid (46..60).
+/// The sum of what members need, packed: bytes (bits 0..32), records (32..46), seals paid (46..60).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Sum(u64);
 
 const RECORDS_AT: u32 = 32;
 const SEALS_AT: u32 = 46;
 const PHASE_AT: u32 = 60;
-/// Of a count of 14 bits.
+/// The maximum of a count of 14 bits.
 const COUNT_MAX: u64 = (1 << 14) - 1;
 const SUM: u64 = (1 << PHASE_AT) - 1;
 
@@ -111,13 +114,13 @@ fn phase(word: u64) -> u64 {
 /// The base of a group for which there was no room.
 const NO_ROOM: u64 = u64::MAX;
 
-/// One group's meeting place.
+/// The slot of one group.
 #[derive(Default)]
 struct Slot {
     /// A1.
     word: AtomicU64,
-    /// Where the group stands, and what the leader wants the last member to know; valid while the
-    /// slot is COPYING.
+    /// The group's position, and the leader's data for the last member; valid while the slot is
+    /// COPYING.
     base: AtomicU64,
     ticket: AtomicU64,
     /// A7; written before the slot is OPEN.
@@ -129,7 +132,7 @@ pub(super) struct Array {
     /// For each place the slot in it.
     places: Box<[CachePadded<AtomicUsize>]>,
     slots: Box<[CachePadded<Slot>]>,
-    /// Where the search for a free slot begins.
+    /// The start of the search for a free slot.
     next: AtomicUsize,
     bytes_max: u64,
 }
@@ -137,7 +140,7 @@ pub(super) struct Array {
 /// A member of a group.
 pub(super) struct Member {
     slot: usize,
-    /// Where its record begins in the group.
+    /// The offset of its record in the group.
     pub(super) offset: u64,
     sum: Sum,
 }
@@ -149,16 +152,16 @@ impl Member {
     }
 }
 
-/// Where a group stands.
+/// The position of a group.
 #[derive(Clone, Copy)]
 pub(super) struct Base {
     pub(super) lsn: Lsn,
-    /// What the leader left for the last member.
+    /// The leader's data for the last member.
     pub(super) ticket: u64,
 }
 
 impl Array {
-    /// `places` to meet in, filled from so many `slots`, for groups of at most `bytes_max` bytes.
+    /// Creates an array of `places`, filled from `slots`, for groups of at most `bytes_max` bytes.
     pub(super) fn new(places: usize, slots: usize, bytes_max: u64) -> Array {
         debug_assert!(0 < places && places <= slots, "a slot for each place");
         let array = Array {
@@ -171,7 +174,7 @@ impl Array {
         array
     }
 
-    /// Joins a group, or opens one. `None` if none takes the record.
+    /// Joins a group, or opens one. Returns `None` if no group takes the record.
     pub(super) fn join(&self, draft: &Draft<'_>) -> Option<Member> {
         let sum = Sum::of(draft);
         let first = thread_number();
@@ -179,7 +182,8 @@ impl Array {
     }
 
     fn join_at(&self, place: usize, sum: Sum) -> Option<Member> {
-        // Relaxed: whatever stood here once is a slot; its word says whether it can be joined.
+        // Relaxed: any value that was ever stored here is a slot; its word determines whether it
+        // can be joined.
         self.join_slot(self.places[place].load(Ordering::Relaxed), sum)
     }
 
@@ -201,7 +205,7 @@ impl Array {
         }
     }
 
-    /// Closes the group that `leader` leads (A3), and puts another slot in its place. Answers what
+    /// Closes the group that `leader` leads (A3), and puts another slot in its place. Returns what
     /// all its members need. The caller has the cursor.
     pub(super) fn close(&self, leader: &Member) -> Sum {
         debug_assert!(leader.leads(), "A3");
@@ -210,14 +214,14 @@ impl Array {
     }
 
     /// Puts a free slot where `slot` is. If there is none, `slot` stays. The caller has the cursor,
-    /// so nobody else takes free slots.
+    /// so no other thread takes free slots.
     fn replace(&self, slot: usize) {
         let place = self.slots[slot].place.load(Ordering::Relaxed);
         let slots = self.slots.len();
         for _ in 0..slots {
-            // Relaxed: only a hint where to look.
+            // Relaxed: only a hint for the search.
             let free = self.next.fetch_add(1, Ordering::Relaxed) % slots;
-            // Acquire pairs with the Release in `free`: its members are through with the slot.
+            // Acquire pairs with the Release in `free`: its members are done with the slot.
             if self.slots[free].word.load(Ordering::Acquire) == FREE {
                 self.places[place].store(free, Ordering::Relaxed);
                 return self.open(free, place);
@@ -225,7 +229,7 @@ impl Array {
         }
     }
 
-    /// A slot can be joined, and is in `place`.
+    /// Opens a slot in `place`, so that it can be joined.
     fn open(&self, slot: usize, place: usize) {
         let slot = &self.slots[slot];
         if !zoo::has(Bug::SlotPlaceForgotten) {
@@ -235,7 +239,7 @@ impl Array {
         slot.word.store(OPEN, Ordering::Release);
     }
 
-    /// Tells the members where their group stands; `None` if there was no room.
+    /// Notifies the members of their group's position; `None` if there was no room.
     pub(super) fn notify(&self, leader: &Member, base: Option<Base>, group: Sum) {
         let slot = &self.slots[leader.slot];
         if zoo::has(Bug::BaseToldLate) {
@@ -262,7 +266,8 @@ impl Array {
         (lsn != NO_ROOM).then_some(Base { lsn: Lsn(lsn), ticket })
     }
 
-    /// A member has filled its place, or will not. Whether it is the last, which frees the slot.
+    /// Releases a member that has filled its place, or will not. Returns whether it is the last,
+    /// which frees the slot.
     pub(super) fn release(&self, member: &Member) -> bool {
         let word = &self.slots[member.slot].word;
         // AcqRel: the last one sees what all others have filled.
@@ -279,8 +284,9 @@ impl Array {
         }
     }
 
-    /// All members have gone: the slot can be used again (A4). It is free, unless there was no
-    /// other for its place (A7): then it is still there, since only its leader could replace it.
+    /// Recycles a slot after all its members are done (A4). It becomes FREE, unless there was no
+    /// other slot for its place (A7): then it is still in its place, since only its leader could
+    /// replace it.
     pub(super) fn free(&self, member: Member) {
         let slot = &self.slots[member.slot];
         // Relaxed, both: the leader, who may have replaced it, has released the slot before.

@@ -1,11 +1,12 @@
-//! Consolidation: who finds the mutex taken joins others, and one of them takes room for all.
+//! Consolidation: inserters that find the mutex taken form a group, and one of them reserves space
+//! for all.
 //!
 //! Algorithm 2 of "Aether: A Scalable Approach to Logging" (appendix A.1): contention for the mutex
 //! is bounded by the places of the array and not by the number of threads. Fills of one group run
 //! in parallel; groups are still serialised, each as long as its largest record.
 //!
-//! Differences: the mutex is the leader's until everybody in its group is done, where in the paper
-//! the last one frees it: a mutex belongs to a thread.
+//! Differences: the leader holds the mutex until all members of its group are done, while in the
+//! paper the last member releases it: a mutex belongs to a thread.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ impl ConsolidatedInsertion {
         self.ring.fill(region, draft)
     }
 
-    /// Takes room for the whole group and keeps the mutex until all have filled theirs.
+    /// Reserves space for the whole group and keeps the mutex until all members have filled theirs.
     fn lead(&self, leader: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
         let mut cursor = self.cursor.lock();
         let group = self.array.close(&leader);
@@ -91,7 +92,8 @@ impl Insertion for ConsolidatedInsertion {
         self.cursor.lock().close();
     }
 
-    /// Nothing to wait for: whoever sealed the group held the mutex after each fill in it (I2).
+    /// Nothing to wait for: the thread that sealed the group held the mutex after each fill in it
+    /// (I2).
     fn await_released(&self, _group: LsnSpan) {}
 
     fn records(&self) -> u64 {
@@ -108,7 +110,7 @@ impl ConsolidatedInsertion {
     /// Inserts in a group, each record in one of its own: a leader waits for its members, so one
     /// thread cannot be two of them.
     pub(super) fn insert_in_groups(&self, drafts: [&Draft<'_>; 2]) -> Option<[LsnSpan; 2]> {
-        let insert = |draft| self.lead(self.array.join(draft).expect("nobody is here"), draft);
+        let insert = |draft| self.lead(self.array.join(draft).expect("the array is empty"), draft);
         Some([insert(drafts[0])?, insert(drafts[1])?])
     }
 }

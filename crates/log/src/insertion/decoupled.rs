@@ -5,8 +5,8 @@
 //! fills run in parallel.
 //!
 //! Differs from the paper in the release: there a thread waits until its predecessor has released;
-//! here it marks its own region as complete and goes (`links.rs`). The flusher, who alone needs the
-//! gap-free prefix, walks the marks of its group.
+//! here it marks its own region as complete and continues (`links.rs`). The flusher, which alone
+//! needs the gap-free prefix, walks the marks of its group.
 
 use std::sync::Arc;
 

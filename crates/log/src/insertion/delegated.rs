@@ -1,12 +1,12 @@
-//! Consolidation, decoupled fill, and release in the order of the log that nobody has to wait for.
+//! Consolidation, decoupled fill, and release in log order without waiting.
 //!
 //! The design of "Aether: A Scalable Approach to Logging" (appendix A.3, "CDME") against long
-//! records that hold up all that come after them: whoever is done before its predecessors leaves
-//! its release to them (`releases.rs`).
+//! records that hold up all that come after them: a thread that is done before its predecessors
+//! delegates its release to them (`releases.rs`).
 //!
-//! Here the flusher could walk links instead, and [`hybrid`](super::hybrid) does. What delegation
-//! has for it is that one word says how far the log is filled, at the price of one more contended
-//! word for each group.
+//! Here the flusher could walk links instead, and [`hybrid`](super::hybrid) does. The advantage of
+//! delegation is that one word holds the LSN up to which the log is filled, at the price of one
+//! more contended word for each group.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl DelegatedInsertion {
         span
     }
 
-    /// What a leader does while it has the cursor.
+    /// Reserves space for the whole group. The leader has the cursor.
     fn take_for_all(&self, leader: &Member) -> Option<Base> {
         let mut taken = self.cursor.lock();
         let group = self.array.close(leader);
@@ -81,7 +81,7 @@ impl DelegatedInsertion {
         base
     }
 
-    /// Apart from the way of those who find the latch free, which is to stay short.
+    /// Out of line, to keep the path of threads that find the latch free short.
     #[inline(never)]
     fn insert_contended(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
         if let Some(member) = self.array.join(draft) {
@@ -150,7 +150,7 @@ impl Insertion for DelegatedInsertion {
 
 #[cfg(test)]
 impl DelegatedInsertion {
-    /// Inserts two records as two who have met: in one group, if they fit into one.
+    /// Inserts two records like two threads that form a group: in one group, if they fit.
     pub(super) fn insert_in_groups(&self, drafts: [&Draft<'_>; 2]) -> Option<[LsnSpan; 2]> {
         let [first, second] = drafts.map(|draft| self.array.join(draft).expect("there is room"));
         let first = self.insert_with_others(first, drafts[0])?;

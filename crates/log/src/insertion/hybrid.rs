@@ -1,11 +1,11 @@
-//! Consolidation and decoupled fill together: groups take room under a short latch, and every
+//! Consolidation and decoupled fill together: groups reserve space under a short latch, and every
 //! member fills outside of it.
 //!
 //! The hybrid of "Aether: A Scalable Approach to Logging" (section 5.3, "CD"): the latch is taken
 //! once for each group, for a time that does not depend on the records' size.
 //!
 //! Differs from the paper in the release as [`decoupled`](super::decoupled) does: members mark
-//! their own regions as complete (`links.rs`), so nobody waits for the group before its own.
+//! their own regions as complete (`links.rs`), so no thread waits for the group before its own.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl HybridInsertion {
         span
     }
 
-    /// What a leader does while it has the cursor.
+    /// Reserves space for the whole group. The leader has the cursor.
     fn take_for_all(&self, leader: &Member) -> Option<Base> {
         let mut cursor = self.cursor.lock();
         let group = self.array.close(leader);
@@ -52,7 +52,7 @@ impl HybridInsertion {
         base
     }
 
-    /// Apart from the way of those who find the latch free, which is to stay short.
+    /// Out of line, to keep the path of threads that find the latch free short.
     #[inline(never)]
     fn insert_contended(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
         if let Some(member) = self.array.join(draft) {
@@ -116,7 +116,7 @@ impl Insertion for HybridInsertion {
 
 #[cfg(test)]
 impl HybridInsertion {
-    /// Inserts two records as two who have met: in one group, if they fit into one.
+    /// Inserts two records like two threads that form a group: in one group, if they fit.
     pub(super) fn insert_in_groups(&self, drafts: [&Draft<'_>; 2]) -> Option<[LsnSpan; 2]> {
         let [first, second] = drafts.map(|draft| self.array.join(draft).expect("there is room"));
         let first = self.insert_with_others(first, drafts[0])?;

@@ -1,19 +1,19 @@
-//! Which regions of the ring are complete: a link from the start of each to its end.
+//! Completion marks of regions: a link from the start of each complete region to its end.
 //!
 //! Invariants:
 //! - L1. A slot serves 32 consecutive bytes of the ring. Records are at least 32 bytes long, so at
 //!   most one record starts in them in any lap.
 //! - L2. A slot holds the end of the last complete record that started in its bytes, or 0.
-//! - L3. A link is valid for a record that starts at `at` iff it is greater than `at`: what an
-//!   earlier lap left in the slot ended before its memory became durable and was reused, so it is
-//!   at most `at`.
+//! - L3. A link is valid for a record that starts at `at` iff it is greater than `at`: a link that
+//!   an earlier lap left in the slot ended before its memory became durable and was reused, so it
+//!   is at most `at`.
 //!
-//! Nobody clears a slot and no two threads write one at a time, so release costs one store and
+//! No thread clears a slot and no two threads write one at a time, so a release costs one store and
 //! no thread ever waits for its predecessor. This takes the place of the "wait my turn" loop in
 //! Algorithm 3 of "Aether" (and of the delegation of its Algorithm 4): with it, one descheduled
-//! copier stalled all that came after it. The idea of links that tell how far the gap-free prefix
-//! reaches is known from InnoDB's redo log; there a dedicated thread advances the tail, here the
-//! flusher walks exactly the group it is about to write.
+//! copier stalled all that came after it. Links from which the gap-free prefix follows are known
+//! from InnoDB's redo log; there a dedicated thread advances the tail, here the flusher walks
+//! exactly the group it is about to write.
 
 use clearway_base::{
     Lsn, LsnSpan,
@@ -33,7 +33,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Links for a ring of `ring_bytes`, a power of two.
+    /// Creates the links for a ring of `ring_bytes`, a power of two.
     pub(super) fn new(ring_bytes: u64) -> Links {
         let slots = ring_bytes as usize / HEADER_BYTES;
         Links { slots: (0..slots).map(|_| AtomicU64::new(0)).collect() }
@@ -48,16 +48,17 @@ impl Links {
     /// Marks a record as complete (L2). Called by the thread that filled it.
     #[inline]
     pub(super) fn mark(&self, span: LsnSpan) {
-        // Release pairs with the Acquire in `walk`: who sees the link sees the record's bytes.
+        // Release pairs with the Acquire in `walk`: a thread that sees the link sees the record's
+        // bytes.
         self.slot(span.start.0).store(span.end.0, Ordering::Release);
     }
 
-    /// Follows the links from the group's start and returns when it has reached its end.
+    /// Follows the links from the group's start to its end.
     ///
-    /// A missing link is a copier at work, for some nanoseconds unless it was descheduled; so spin
-    /// a little and then give the processor away.
+    /// A missing link means that a copier is still at work, for some nanoseconds unless it was
+    /// descheduled; so this spins a little and then yields the processor.
     ///
-    /// Answers how many records there are.
+    /// Returns the number of records.
     pub(super) fn walk(&self, group: LsnSpan) -> u64 {
         if zoo::has(Bug::HoleFlown) {
             return 0;
@@ -86,7 +87,7 @@ impl Links {
         }
     }
 
-    /// Where the record at `at` ends, if it is complete (L3).
+    /// Returns the end of the record at `at`, if it is complete (L3).
     #[inline]
     fn end_of(&self, at: Lsn) -> Option<Lsn> {
         // Acquire pairs with the Release in `mark`.
@@ -113,7 +114,7 @@ mod tests {
         links.mark(span(72, 512));
         clearway_sync::thread::scope(|scope| {
             let walker = scope.spawn(|| links.walk(span(0, 512)));
-            // Gives a walker that would not wait the time to come back.
+            // Give a walker that does not wait the time to return.
             clearway_sync::thread::sleep(Duration::from_millis(5));
             assert!(!walker.is_finished());
             links.mark(span(40, 72));

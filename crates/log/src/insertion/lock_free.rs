@@ -3,15 +3,15 @@
 //!
 //! Invariants:
 //! - N1. The log's end, whether it is closed, and how many records of the running group have paid
-//!   for its seal are one word: a seal knows exactly who stands before it, and no record comes
-//!   behind the end that a closer sees.
+//!   for its seal are one word: a seal knows exactly which records precede it, and no record comes
+//!   after the end that a closing thread sees.
 //! - N2. A word names the end up to a multiple of 8 TiB. The ring is smaller, so together with the
 //!   durable LSN, which is never further away, it names one LSN. (A thread that was stopped between
-//!   reading the two while 8 TiB were written would be wrong; nothing stops one for so long.)
+//!   the two reads while 8 TiB were written would be wrong; no thread is stopped for so long.)
 //!
 //! Algorithm: the log of MySQL 8 reserves with one atomic addition and finds the gap-free prefix by
 //! links between records. Differences: compare-and-swap in place of addition, since a record that
-//! finds no room must leave no trace; no thread that advances the prefix, for the flusher walks
+//! finds no room must leave no trace; and no thread advances the prefix, since the flusher walks
 //! the links of its own group.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) struct LockFreeInsertion {
     links: Links,
     /// N1.
     tail: CachePadded<AtomicU64>,
-    /// Records whose group was written.
+    /// The number of records whose group was written.
     records: AtomicU64,
 }
 
@@ -46,16 +46,16 @@ const UNIT: u64 = RECORD_ALIGN as u64;
 const PAID_AT: u32 = 40;
 const END: u64 = (1 << PAID_AT) - 1;
 const CLOSED: u64 = 1 << 63;
-/// Of 23 bits.
+/// The maximum of 23 bits.
 const PAID_MAX: u64 = (1 << 23) - 1;
 
 impl Tail {
     fn new(end: u64, seals_paid: u64, closed: u64) -> Tail {
-        // A count that does not fit pays for less than it could: the seal needs one.
+        // A count that does not fit is cut: the seal needs only one payment.
         Tail((end / UNIT) & END | seals_paid.min(PAID_MAX) << PAID_AT | closed)
     }
 
-    /// The end, which is at or behind `durable` (N2).
+    /// Returns the end, which is at or after `durable` (N2).
     fn end(self, durable: Lsn) -> u64 {
         let base = durable.0 / UNIT;
         (base + ((self.0 & END).wrapping_sub(base) & END)) * UNIT
@@ -71,7 +71,7 @@ impl Tail {
 }
 
 impl LockFreeInsertion {
-    /// Takes over from a cursor that nobody has used.
+    /// Takes over from an unused cursor.
     pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor) -> LockFreeInsertion {
         let tail = Tail::new(cursor.into_end().0, 0, 0);
         LockFreeInsertion {
@@ -82,7 +82,7 @@ impl LockFreeInsertion {
         }
     }
 
-    /// Moves the end. `next` says where to, from what the tail and its end are, or `None`.
+    /// Moves the end. `next` computes the new tail from the tail and its end, or returns `None`.
     #[inline]
     fn reserve(&self, next: impl Fn(Tail, u64) -> Option<Tail>) -> Option<(Region, Tail)> {
         // Read before the tail, so that no tail seen here ends before it (N2).
@@ -92,9 +92,9 @@ impl LockFreeInsertion {
             let start = Tail(seen).end(durable);
             let tail = next(Tail(seen), start)?;
             // AcqRel: an earlier reservation happens before a later one, as under a latch, on which
-            // the transactions' registry relies (its R3); Release pairs with the Acquire in `end`
-            // too. Links and the durable LSN order the fills; `next` reads the latter for the room,
-            // with Acquire.
+            // the transaction table relies (R3 of `txn/registry.rs`); Release pairs with the
+            // Acquire in `end` too. Links and the durable LSN order the fills; `next` reads the
+            // latter for the room, with Acquire.
             match self.tail.compare_exchange_weak(seen, tail.0, Ordering::AcqRel, Ordering::Relaxed)
             {
                 Ok(_) => {
@@ -138,7 +138,7 @@ impl Insertion for LockFreeInsertion {
     }
 
     fn close(&self) {
-        // Relaxed: a reservation either comes before it, or finds it.
+        // Relaxed: a reservation either precedes the close or sees it.
         self.tail.fetch_or(CLOSED, Ordering::Relaxed);
     }
 

@@ -1,8 +1,8 @@
 //! The baseline: one mutex around the whole insertion.
 //!
 //! Algorithm 1 of "Aether: A Scalable Approach to Logging" (appendix A.1): the critical section
-//! reserves, fills and releases, so it is as long as the record. Release in LSN order comes for
-//! free, because a seal is reserved under the same mutex after every fill before it.
+//! reserves, fills and releases, so it is as long as the record. Release in LSN order needs no
+//! extra work, because a seal is reserved under the same mutex after every fill before it.
 
 use std::sync::Arc;
 
@@ -49,7 +49,8 @@ impl Insertion for MutexInsertion {
         self.cursor.lock().close();
     }
 
-    /// Nothing to wait for: whoever sealed the group held the mutex after each fill in it (I2).
+    /// Nothing to wait for: the thread that sealed the group held the mutex after each fill in it
+    /// (I2).
     fn await_released(&self, _group: LsnSpan) {}
 
     fn records(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! The release of regions in the order of the log, delegated to whoever comes before.
+//! The release of regions in log order, which a thread may delegate to its predecessor.
 //!
 //! ```text
 //!   node          7            8            9            10
@@ -9,16 +9,17 @@
 //! Invariants:
 //! - D1. Regions are numbered in the order of the log, and `released` passes the end of region `n`
 //!   only after that of `n - 1`.
-//! - D2. Of each number exactly one thread releases the region: its own, if it is given the turn
-//!   before it delegates; else whoever has the turn when it comes to it. Both are one
-//!   compare-and-swap of the node's state, which only one of them wins.
-//! - D3. A state names its number, so what an earlier lap left in a node is neither a turn nor a
-//!   delegation of this one. A node is used again when the region it was for has long been durable.
+//! - D2. Exactly one thread releases the region of each number: its own thread, if it gets the turn
+//!   before it delegates; otherwise the thread that has the turn when the number is reached. Both
+//!   are one compare-and-swap of the node's state, which only one of them wins.
+//! - D3. A state includes its number, so a value left in a node by an earlier lap is neither a turn
+//!   nor a delegation of this lap. A node is used again when the region it was for has long been
+//!   durable.
 //!
 //! Algorithm 4 of "Aether: A Scalable Approach to Logging" (appendix A.1, A.3). Differences: the
 //! queue is an array of nodes with numbers that the cursor's latch gives out, so that a node is
-//! found without a pointer and there is nothing to free. As in the paper a thread now and then
-//! refuses to delegate and waits for its turn, so that nobody releases for the others for ever.
+//! found without a pointer and there is nothing to free. As in the paper, a thread occasionally
+//! refuses to delegate and waits for its turn, so that no thread releases for the others for ever.
 
 use clearway_base::{
     Lsn,
@@ -31,7 +32,7 @@ use clearway_sync::{
 
 use crate::record::HEADER_BYTES;
 
-/// One of so many regions is not delegated.
+/// One region in this many is not delegated.
 const REFUSED: u64 = 32;
 
 /// States of a node, in the low bits; its number above them (D3).
@@ -46,7 +47,7 @@ fn state(number: u64, what: u64) -> u64 {
 #[derive(Default)]
 struct Node {
     state: AtomicU64,
-    /// Where the region ends.
+    /// The end of the region.
     end: AtomicU64,
 }
 
@@ -58,7 +59,8 @@ pub(super) struct Releases {
 }
 
 impl Releases {
-    /// For a ring of `ring_bytes`, a power of two, before `start`. The first number is 0.
+    /// Creates the queue for a ring of `ring_bytes`, a power of two, released up to `start`. The
+    /// first number is 0.
     pub(super) fn new(ring_bytes: u64, start: Lsn) -> Releases {
         let nodes = ring_bytes as usize / HEADER_BYTES;
         let releases = Releases {
@@ -75,16 +77,15 @@ impl Releases {
         &self.nodes[number as usize & (self.nodes.len() - 1)]
     }
 
-    /// The region with this number ends at `end`. Called under the cursor's latch, in the order of
-    /// the numbers.
+    /// Records that the region with this number ends at `end`. Called under the cursor's latch, in
+    /// the order of the numbers.
     #[inline]
     pub(super) fn enter(&self, number: u64, end: Lsn) {
-        // Relaxed: whoever releases the region sees it by way of the state, and by that of whoever
-        // fills it.
+        // Relaxed: the releasing thread sees it through the state, which the filling thread sets.
         self.node(number).end.store(end.0, Ordering::Relaxed);
     }
 
-    /// The region with this number is filled.
+    /// Releases the region with this number, which is filled, or delegates the release.
     #[inline]
     pub(super) fn release(&self, number: u64) {
         let mine = &self.node(number).state;
@@ -103,17 +104,18 @@ impl Releases {
         }
     }
 
-    /// Leaves the release to whoever comes before. False if it is this thread's turn (D2).
+    /// Delegates the release to the predecessor. Returns false if it is this thread's turn (D2).
     fn delegate(&self, mine: &AtomicU64, number: u64) -> bool {
         self.leave(mine, number, DELEGATED, TURN)
     }
 
-    /// Changes a node's state to `to`, unless it is `unless` by now.
+    /// Changes a node's state to `to`, unless it is already `unless`.
     fn leave(&self, node: &AtomicU64, number: u64, to: u64, unless: u64) -> bool {
         let mut seen = node.load(Ordering::Acquire);
         while seen != state(number, unless) {
-            // Release: who releases a delegated region sees its fill, and who is given the turn
-            // sees the fills of all before. Acquire, here and in the load: to see them.
+            // Release: the thread that releases a delegated region sees its fill, and the thread
+            // that gets the turn sees all earlier fills. Acquire, here and in the load: to see
+            // them.
             match node.compare_exchange_weak(
                 seen,
                 state(number, to),
@@ -127,8 +129,7 @@ impl Releases {
         false
     }
 
-    /// Releases this region and those behind it that were delegated (D1), and gives the next its
-    /// turn.
+    /// Releases this region and the delegated ones after it (D1), and gives the turn to the next.
     fn release_from(&self, mut number: u64) {
         loop {
             let end = self.node(number).end.load(Ordering::Relaxed);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_before_releases_for_those_behind() {
+    fn predecessor_releases_for_its_successors() {
         let releases = of(&[40, 80, 120, 160]);
         releases.release(2);
         releases.release(1);

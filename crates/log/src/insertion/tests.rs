@@ -133,7 +133,7 @@ fn the_end_is_where_the_next_record_starts() {
     }
 }
 
-/// Says that a thread is over, in a panic too, so that nobody waits for it any more.
+/// Signals the end of a thread, also after a panic, so that no thread waits for it any more.
 struct RaisedAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for RaisedAtEnd<'_> {

@@ -1,13 +1,13 @@
-//! Is this bad record the end of the log, or damage in its middle?
+//! The tail check: decides whether a bad record is the end of the log or damage in its middle.
 //!
-//! Group writes overlap, so after a crash there may be good groups behind a hole, and they were
-//! never acknowledged: the hole is the tail. But if a good record behind the bad one proves that
-//! the bad one *was* durable, its bytes were damaged later, and to stop here would lose
-//! acknowledged work. The proof is a seal, of this epoch or a later one, that names a durable LSN
-//! greater than the bad position. (A closing seal names the start of its own group, and so does the
-//! seal of an epoch's first group: what was read before it was there.)
+//! Group writes overlap, so after a crash there may be good groups after a hole, which were never
+//! acknowledged: the hole is the tail. But if a good record after the bad one proves that the bad
+//! one *was* durable, its bytes were damaged later, and stopping here would lose acknowledged work.
+//! The proof is a seal, of this epoch or a later one, that names a durable LSN greater than the bad
+//! position. (A closing seal names the start of its own group, and so does the seal of an epoch's
+//! first group: what was read before it was there.)
 //!
-//! Records of lower epochs prove nothing: they are what an earlier crash left behind.
+//! Records of lower epochs prove nothing: they were left behind by an earlier crash.
 //!
 //! Groups begin at sector boundaries, so the search tries each boundary as the start of a group,
 //! follows a group to its seal, and goes on to the end of the last segment. Prepared segments are

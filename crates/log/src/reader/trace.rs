@@ -1,15 +1,16 @@
-//! Is this the log of this database, as its superblock last knew it? Asked before recovery begins.
+//! The identity check before recovery: verifies that this is the log of this database, as its
+//! superblock last recorded it.
 //!
 //! [`trace`] follows the epochs back from those that the superblock names (ID-2) and compares the
-//! label of each segment with the epoch that must have written it (ID-4). Nothing is written. What
-//! only a reader can notice, an unknown epoch behind the tail, is `check_stranger`'s.
+//! label of each segment with the epoch that must have written it (ID-4). Nothing is written.
+//! `check_stranger` handles the case that only a reader can detect, an unknown epoch after the
+//! tail.
 //!
 //! Invariants:
-//! - TRACE-1. An epoch that is known to have begun has its first record where its mark says, or
-//!   that part of the log is not needed any more.
-//! - TRACE-2. Whether something is *foreign* is decided by evidence: a whole label or a whole
-//!   record of another database or opening. Bytes that are no evidence are damage, if they are
-//!   needed.
+//! - TRACE-1. An epoch that is known to have begun has its first record at the position in its
+//!   mark, or that part of the log is not needed any more.
+//! - TRACE-2. Only evidence makes a log *foreign*: an intact label or record of another database or
+//!   opening. Other unexpected bytes are damage, if they are needed.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ use crate::{
     segments::{check_len, list_segments, segment_name},
 };
 
-/// What [`trace`] found.
+/// The result of [`trace`].
 #[derive(Clone, Debug)]
 pub struct Traced {
     /// All epochs whose log may be needed, and the latest opening's, which need not have begun.
@@ -38,12 +39,12 @@ pub struct Traced {
     pub begun: EpochMark,
 }
 
-/// Makes sure that the log on `disk` is the one that the superblock knows.
+/// Checks that the log on `disk` is the one that the superblock knows.
 ///
 /// # Errors
 ///
-/// [`Error::ForeignLog`] if it is another database's, or a copy's; [`Error::Corrupt`] for damage to
-/// what says whose it is.
+/// [`Error::ForeignLog`] if it belongs to another database, or to a copy; [`Error::Corrupt`] for
+/// damage to the identifying data.
 pub fn trace(disk: &Arc<dyn Disk>, segment_bytes: u64, known: &Known) -> Result<Traced> {
     check_segment_bytes(segment_bytes)?;
     let named = Lineage::new(known.database, vec![known.begun, known.latest]);
@@ -72,15 +73,15 @@ fn has_begun(window: &mut Window, known: &Known) -> Result<bool> {
         Start::Ours(_) => Ok(true),
         Start::Foreign => Err(foreign_at(window, latest.begin)?),
         Start::Other if known.has_begun => Err(foreign_at(window, latest.begin)?),
-        // What is before keep-from was given back, or may be damaged.
+        // Log before the retention LSN was freed, or may be damaged.
         Start::Nothing if known.has_begun && latest.begin < known.keep_from => Ok(true),
         Start::Nothing if known.has_begun => Err(missing(&latest)),
         Start::Other | Start::Nothing => Ok(false),
     }
 }
 
-/// The epochs that may have log at or after `keep_from`, the newest of them being `begun`;
-/// ascending (ID-2).
+/// Returns the epochs that may have log at or after `keep_from`, ascending; the newest is `begun`
+/// (ID-2).
 fn predecessors(window: &mut Window, begun: EpochMark, keep_from: Lsn) -> Result<Vec<EpochMark>> {
     let mut marks = vec![begun];
     let mut mark = begun;
@@ -100,7 +101,7 @@ fn predecessors(window: &mut Window, begun: EpochMark, keep_from: Lsn) -> Result
     Ok(marks)
 }
 
-/// What stands where an epoch begins.
+/// The contents at the begin of an epoch.
 enum Start {
     /// Its first record, which names the epoch before it.
     Ours(EpochMark),
@@ -130,8 +131,8 @@ fn start_at(window: &mut Window, mark: &EpochMark) -> Result<Start> {
     })
 }
 
-/// A record of the log itself at `lsn`, with its body, and whether it is good under the salt that
-/// it names. `None` if the bytes are none.
+/// Returns a record of the log itself at `lsn`, with its body, and whether it is good under the
+/// salt that it names. Returns `None` if the bytes are not such a record.
 fn own_record_at(window: &mut Window, lsn: Lsn) -> Result<Option<(Header, Vec<u8>, bool)>> {
     let Ok(head) = <&[u8; HEADER_BYTES]>::try_from(window.bytes(lsn.0, HEADER_BYTES)?) else {
         return Ok(None);
@@ -164,7 +165,7 @@ fn foreign_at(window: &mut Window, lsn: Lsn) -> Result<Error> {
     Ok(identity::foreign(window.path_at(lsn.0)?, detail))
 }
 
-/// No segment may name another database, needed or not.
+/// Checks that no segment names another database, whether it is needed or not.
 fn check_database(disk: &dyn Disk, lineage: &Lineage, segment_bytes: u64) -> Result<()> {
     for index in list_segments(disk, segment_bytes)? {
         let file = disk.open(&segment_name(index * segment_bytes), OpenMode::Existing)?;
@@ -177,7 +178,8 @@ fn check_database(disk: &dyn Disk, lineage: &Lineage, segment_bytes: u64) -> Res
     Ok(())
 }
 
-/// Every needed segment was labelled in the epoch that is in force at its first byte (ID-4).
+/// Checks that every needed segment was labelled in the epoch that is in force at its first byte
+/// (ID-4).
 fn check_labels(
     disk: &dyn Disk,
     segment_bytes: u64,
@@ -189,7 +191,8 @@ fn check_labels(
     let lineage = Lineage::new(known.database, begun.to_vec());
     for index in list_segments(disk, segment_bytes)?.into_iter().filter(|&index| index >= oldest) {
         let first = Lsn(index * segment_bytes);
-        // Nothing was written there since an opening may have labelled it that is forgotten.
+        // Nothing has been written there since an opening that left no other trace may have
+        // labelled it.
         if !has_begun && first >= known.latest.begin {
             continue;
         }
@@ -221,8 +224,8 @@ fn check_labels(
     Ok(())
 }
 
-/// Reading in `epoch` has come to `bad`: refuses a log that goes on in an epoch that is not of its
-/// lineage (E4). If nothing was read yet, any record of such an epoch in the rest of the segment is
+/// Refuses a log that continues at `bad` in an epoch outside its lineage, after reading in `epoch`
+/// (E4). If nothing was read yet, any record of such an epoch in the rest of the segment is
 /// evidence.
 pub(super) fn check_stranger(window: &mut Window, bad: Lsn, epoch: Option<Epoch>) -> Result<()> {
     let Some(oldest) = window.lineage().marks().first().map(|mark| mark.epoch) else {

@@ -1,7 +1,7 @@
 //! A piece of the log in memory, read from the segment files as needed.
 //!
-//! Bytes that no segment holds (past the last one, or where one is missing) are not an error
-//! here: the window is just shorter. What that means is for the reader to say.
+//! Bytes that no segment holds (past the last one, or where one is missing) are not an error here:
+//! the window is just shorter. The reader decides what that means.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -25,7 +25,7 @@ pub(super) struct Window {
     disk: Arc<dyn Disk>,
     segment_bytes: u64,
     lineage: Arc<Lineage>,
-    /// The numbers of the segments there are, ascending.
+    /// The numbers of the existing segments, ascending.
     segments: Vec<u64>,
     open: Option<(u64, Arc<dyn File>)>,
     buf: AlignedBuf,
@@ -34,7 +34,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// An empty window on the segments that are on `disk` now.
+    /// Creates an empty window on the segments that are on `disk` now.
     pub(super) fn new(
         disk: Arc<dyn Disk>,
         segment_bytes: u64,
@@ -46,7 +46,7 @@ impl Window {
         Ok(Window { disk, segment_bytes, lineage, segments, open: None, buf, start: 0, len: 0 })
     }
 
-    /// Looks for segments that came or went since, and forgets what was read.
+    /// Lists the segments again and discards what was read.
     pub(super) fn refresh(&mut self) -> Result<()> {
         self.segments = list_segments(&*self.disk, self.segment_bytes)?;
         self.open = None;
@@ -54,7 +54,7 @@ impl Window {
         Ok(())
     }
 
-    /// Up to `want` bytes from `at` on; fewer if the log has no more in a row.
+    /// Returns up to `want` bytes from `at` on; fewer if the log has fewer contiguous bytes.
     pub(super) fn bytes(&mut self, at: u64, want: usize) -> Result<&[u8]> {
         if !self.holds(at, want) {
             self.load(at - at % IO_ALIGNMENT as u64, self.buf.len())?;
@@ -62,7 +62,7 @@ impl Window {
         Ok(self.slice(at, want))
     }
 
-    /// Loads what a reader needs that goes backwards in small steps and is at `at` now.
+    /// Loads the bytes around `at` for a reader that moves backwards in small steps.
     pub(super) fn load_around(&mut self, at: u64, want: usize) -> Result<()> {
         if self.holds(at, want) {
             return Ok(());
@@ -110,12 +110,12 @@ impl Window {
         Ok(())
     }
 
-    /// Whose log it is.
+    /// Returns the log's identity.
     pub(super) fn lineage(&self) -> &Lineage {
         &self.lineage
     }
 
-    /// Where the segment ends that holds `at`.
+    /// Returns the end of the segment that holds `at`.
     pub(super) fn segment_end(&self, at: u64) -> u64 {
         at - at % self.segment_bytes + self.segment_bytes
     }
@@ -138,7 +138,7 @@ impl Window {
         Ok(file)
     }
 
-    /// Whether the segment with this LSN is there.
+    /// Whether the segment with this LSN exists.
     pub(super) fn covers(&self, at: u64) -> bool {
         self.has(at / self.segment_bytes)
     }

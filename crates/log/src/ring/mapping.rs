@@ -36,11 +36,11 @@ pub(super) struct Mapping {
     traces: Box<[Trace]>,
 }
 
-/// What one trace watches: the shortest record.
+/// The bytes that one trace covers: the shortest record.
 const TRACED_BYTES: usize = 32;
 
-// SAFETY: the mapping is plain memory that belongs to this value alone (M1); who may touch which
-// part of it when is the ring's business.
+// SAFETY: the mapping is plain memory that belongs to this value alone (M1); the ring controls
+// access to its parts.
 unsafe impl Send for Mapping {}
 
 // SAFETY: as for `Send`; a shared reference gives out addresses only.
@@ -60,14 +60,15 @@ impl Mapping {
         let base = unsafe {
             mmap_anonymous(ptr::null_mut(), 2 * bytes, ProtFlags::empty(), MapFlags::PRIVATE)?
         };
-        // From here on the value's `drop` unmaps both halves, whatever fails.
+        // From here on the value's `drop` unmaps both halves if a step fails.
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
         let traced = if cfg!(loom) { bytes / TRACED_BYTES } else { 0 };
         let traces = (0..traced).map(|_| Trace::new()).collect();
         let mapping = Mapping { base, bytes, traces };
         let access = ProtFlags::READ | ProtFlags::WRITE;
         for half in 0..2 {
-            // SAFETY: the fixed address lies in the addresses reserved above, which nobody uses.
+            // SAFETY: the fixed address lies in the addresses reserved above, which no other code
+            // uses.
             unsafe {
                 let address = base.as_ptr().add(half * bytes).cast();
                 mmap(address, bytes, access, MapFlags::SHARED | MapFlags::FIXED, &memory, 0)?;
@@ -87,8 +88,8 @@ impl Mapping {
         self.base.as_ptr().wrapping_add(offset)
     }
 
-    /// Tells the models that the positions from `start` to `end` are touched now. A model's records
-    /// are multiples of `TRACED_BYTES` long, so that no two of them share a trace.
+    /// Records for the models that the positions from `start` to `end` are accessed now. A model's
+    /// records are multiples of `TRACED_BYTES` long, so that no two of them share a trace.
     #[inline]
     pub(super) fn witness(&self, start: u64, end: u64, touch: impl Fn(&Trace)) {
         if cfg!(shuttle) {
@@ -110,7 +111,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: M1, and nobody has a reference to the value any more. A failure leaks memory and
+        // SAFETY: M1, and no reference to the value exists any more. A failure leaks memory and
         // harms nothing else.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), 2 * self.bytes) };
     }

@@ -2,15 +2,15 @@
 //! bytes of the ring have a witness, so loom fails if a flusher reads bytes whose fill it is not
 //! ordered after, or an inserter writes bytes whose flush it is not ordered after.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `group_holds_only_filled_records`: `Relaxed` in `Links::mark`; `mark` before `fill`;
-//!   `Relaxed` in `Links::follow`; no `await_released`; `Relaxed` where `Releases` says how far all
-//!   is released, or in its exchanges.
+//! - `group_holds_only_filled_records`: `Relaxed` in `Links::mark`; `mark` before `fill`; `Relaxed`
+//!   in `Links::follow`; no `await_released`; `Relaxed` where `Releases` publishes the released
+//!   LSN, or in its exchanges.
 //! - `groups_of_two_and_one`: `Relaxed` in `Array::notify`; a group that is not closed; a slot that
-//!   is freed while somebody waits in it.
+//!   is freed while a thread waits in it.
 //! - `groups_are_flown_while_others_fill`: `Relaxed` in `Array::release`.
-//! - `nothing_comes_behind_a_close`: a close without a latch that inserters do not look at.
+//! - `nothing_comes_behind_a_close`: a close without a latch that inserters do not check.
 //! - `an_earlier_record_happens_before_a_later_one`: `Release` alone in the reservation without a
 //!   latch.
 //! - `room_is_handed_back_after_the_flush`: `Relaxed` in `set_durable`; `Relaxed` in `durable`;
@@ -29,7 +29,7 @@ use crate::{
 };
 
 const EPOCH: Stamp = Stamp::unsalted(Epoch(3));
-/// The smallest that can be mapped.
+/// The smallest ring that can be mapped.
 const RING: usize = 4096;
 
 struct Log {
@@ -53,8 +53,8 @@ impl Log {
         self.insertion.insert(&Draft::new(&record, EPOCH, RING).unwrap())
     }
 
-    /// Flies one group as a flusher does, and returns the transactions in it.
-    fn fly(&self, from: Lsn) -> Option<(Vec<u64>, Lsn)> {
+    /// Flushes one group as a flusher does, and returns the transactions in it.
+    fn flush(&self, from: Lsn) -> Option<(Vec<u64>, Lsn)> {
         let durable = self.ring.durable();
         let words = SealWords { stamp: EPOCH, durable, flags: 0, even_empty: false };
         let group = LsnSpan { start: from, end: self.insertion.seal(from, words)?.span.end };
@@ -109,17 +109,18 @@ fn group_holds_only_filled_records(kind: Strategy) {
         thread::spawn(move || log.insert(1, 64).expect("room for both").end)
     };
     log.insert(2, 64).expect("room for both");
-    let (mut found, at) = log.fly(Lsn::ZERO).expect("one record at the least");
+    let (mut found, at) = log.flush(Lsn::ZERO).expect("one record at the least");
     let end = inserter.join().unwrap();
     assert_eq!(found.contains(&1), end <= log.ring.durable());
-    if let Some((rest, _)) = log.fly(at) {
+    if let Some((rest, _)) = log.flush(at) {
         found.extend(rest);
     }
     found.sort_unstable();
     assert_eq!(found, [1, 2]);
 }
 
-/// Three inserters of records of different sizes, of which two may meet: there is one place.
+/// Three inserters of records of different sizes, of which two may form a group: there is one
+/// place.
 fn groups_of_two_and_one(kind: Strategy) {
     let log = Log::new(kind);
     let inserters: Vec<_> = [(1, 64), (2, 96)]
@@ -133,13 +134,13 @@ fn groups_of_two_and_one(kind: Strategy) {
     spans.push(mine);
     spans.sort_unstable_by_key(|span| span.start);
     assert!(spans.windows(2).all(|pair| pair[0].end == pair[1].start), "no hole, no overlap");
-    let (mut found, _) = log.fly(Lsn::ZERO).expect("there are records");
+    let (mut found, _) = log.flush(Lsn::ZERO).expect("there are records");
     found.sort_unstable();
     assert_eq!(found, [1, 2, 3]);
 }
 
-/// Two inserters that may meet while the flusher has the cursor, and a flight of what they insert
-/// before they are through.
+/// Two inserters that may form a group while the flusher has the cursor, and a flush of their
+/// records before they are done.
 fn groups_are_flown_while_others_fill(kind: Strategy) {
     let log = Log::new(kind);
     let inserters = [(1, 64), (2, 96)].map(|(txn, bytes)| {
@@ -147,18 +148,18 @@ fn groups_are_flown_while_others_fill(kind: Strategy) {
         thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
     });
     let (mut found, mut at) = (Vec::new(), Lsn::ZERO);
-    let mut fly = || {
-        if let Some((more, end)) = log.fly(at) {
+    let mut flush = || {
+        if let Some((more, end)) = log.flush(at) {
             found.extend(more);
             at = end;
         }
     };
-    fly();
-    fly();
+    flush();
+    flush();
     inserters.into_iter().for_each(|one| {
         one.join().unwrap();
     });
-    fly();
+    flush();
     found.sort_unstable();
     assert_eq!(found, [1, 2]);
 }
@@ -179,7 +180,7 @@ fn room_is_handed_back_after_the_flush(kind: Strategy) {
             })
         })
     };
-    let (found, durable) = log.fly(Lsn::ZERO).unwrap();
+    let (found, durable) = log.flush(Lsn::ZERO).unwrap();
     assert_eq!(found, [9, 9, 9], "the fourth had no room before");
     if let Some(span) = inserter.join().unwrap() {
         let room = RING as u64 - SEAL_ROOM;
@@ -187,7 +188,7 @@ fn room_is_handed_back_after_the_flush(kind: Strategy) {
     }
 }
 
-/// Whoever inserts behind a record sees what its inserter did before.
+/// A thread that inserts after a record sees what its inserter did before.
 fn an_earlier_record_happens_before_a_later_one(kind: Strategy) {
     let log = Log::new(kind);
     let flag = Arc::new(AtomicU64::new(0));

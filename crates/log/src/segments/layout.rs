@@ -11,7 +11,7 @@ pub(crate) fn segment_name(first_lsn: u64) -> String {
     format!("{LOG_DIR}/{first_lsn:016x}")
 }
 
-/// A file that has no segment's name yet.
+/// Returns the name of a spare, a file that has no segment's name yet.
 pub(super) fn spare_name(number: u64) -> String {
     format!("{LOG_DIR}/spare-{number}")
 }
@@ -21,8 +21,8 @@ pub fn is_log_file(name: &str) -> bool {
     name.starts_with("spare-") || index_of_name(name, 1).is_some()
 }
 
-/// The number of the segment with this file name (directory not included). `None` if it is no
-/// segment's name.
+/// The number of the segment with this file name (directory not included). Returns `None` if it is
+/// not a segment's name.
 pub(crate) fn index_of_name(name: &str, segment_bytes: u64) -> Option<u64> {
     let is_hex =
         name.len() == 16 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

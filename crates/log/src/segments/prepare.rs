@@ -1,4 +1,4 @@
-//! Making segments: what is found at start, new ones, and spares.
+//! Creates segments: takes over existing ones at start, and makes new ones and spares.
 //!
 //! A new segment is prepared under a spare's name: allocated, filled with zeros, synced, labelled
 //! (G5). Then it is renamed and the directory is synced (G1). A crash in between leaves a spare of
@@ -30,9 +30,9 @@ use crate::{
 const FILL_BYTES: usize = 1 << 20;
 
 impl Segments {
-    /// Takes over what `disk` holds: the segments from `keep_from` to `tail` must be there.
-    /// Segments prepared beyond the tail are kept; older ones become spares. If anything is not as
-    /// it must be, nothing was touched (G3).
+    /// Takes over the segments on `disk`: those from `keep_from` to `tail` must exist. Segments
+    /// prepared beyond the tail are kept; older ones become spares. On an error, no file was
+    /// changed (G3).
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         options: &LogOptions,
@@ -86,8 +86,8 @@ impl Segments {
         Ok(label)
     }
 
-    /// Removes an earlier opening's spares, and segments of an older format that nobody needs, and
-    /// gives back the others that nobody needs.
+    /// Removes an earlier opening's spares, and unneeded segments of an older format, and frees the
+    /// other unneeded segments.
     fn clear(&self, old: Vec<(String, Arc<dyn File>)>, outdated: Vec<String>) -> Result<()> {
         let mut spares = self.directory.lock();
         remove_foreign(&*self.disk, self.segment_bytes)?;
@@ -131,7 +131,7 @@ impl Segments {
         Ok(())
     }
 
-    /// Gives a spare a segment's name. After a failure it has its old one, or the log stops (G4).
+    /// Gives a spare a segment's name. After a failure it has its old name, or the log stops (G4).
     fn name_durably(&self, spare: &str, name: &str) -> Result<()> {
         self.disk.rename(spare, name)?;
         failpoint::pass(Failpoint::SegmentNamed);
@@ -151,7 +151,7 @@ impl Segments {
         let file = self.disk.open(&name, OpenMode::CreateNew)?;
         let made = self.fill_with_zeros(&*file);
         if let Err(error) = made {
-            // A full disk most likely: give the space back. The first error is the one to report.
+            // Most likely the disk is full: free the space. The first error is the one to report.
             let _ = self.disk.remove(&name);
             return Err(error);
         }
@@ -194,18 +194,18 @@ fn next_spare_name(spares: &mut Spares) -> String {
     spare_name(spares.next)
 }
 
-/// What segments there are.
+/// The segments found on disk.
 struct Survey {
-    /// Those that nobody needs, with their names.
+    /// Unneeded segments, with their names.
     old: Vec<(String, Arc<dyn File>)>,
-    /// Those of format version 1 that nobody needs: they have no room for a label.
+    /// Unneeded segments of format version 1, which have no room for a label.
     outdated: Vec<String>,
-    /// The live ones.
+    /// The live segments.
     files: VecDeque<Arc<dyn File>>,
 }
 
-/// Opens every segment there is and checks that none is missing: neither of the `needed` ones nor
-/// in front of a later one. Changes nothing.
+/// Opens all existing segments and checks that none is missing, neither among the `needed` ones nor
+/// before a later one. Changes nothing.
 fn survey(
     disk: &dyn Disk,
     lineage: &Lineage,
@@ -251,8 +251,8 @@ fn read_labels(
     files.iter().map(read).collect()
 }
 
-/// Removes what is no segment: spares of an earlier opening. (They may be half filled, and making
-/// them again costs less than telling which are whole.)
+/// Removes files that are not segments: spares of an earlier opening. (They may be half filled, and
+/// making them again is cheaper than checking which are complete.)
 fn remove_foreign(disk: &dyn Disk, segment_bytes: u64) -> Result<()> {
     for name in disk.list(LOG_DIR)? {
         if index_of_name(&name, segment_bytes).is_none() && name.starts_with("spare-") {
@@ -262,8 +262,8 @@ fn remove_foreign(disk: &dyn Disk, segment_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// A segment is full length from its first moment on (G1). One of another length is damaged, or
-/// of another format or size of segments, and then not of this log.
+/// Checks a segment's length. A segment has its full length from the start (G1); one of another
+/// length is damaged, or has another format or segment size and does not belong to this log.
 pub(crate) fn check_len(file: &dyn File, lineage: &Lineage, segment_bytes: u64) -> Result<()> {
     let (len, wanted) = (file.len()?, lineage.file_bytes(segment_bytes));
     if len == wanted {

@@ -1,4 +1,4 @@
-//! What the log's tests share: small logs, records with checkable contents, reading all back.
+//! Shared parts of the log's tests: small logs, records with checkable contents, reading all back.
 #![allow(dead_code)] // Each test program uses a part.
 
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) fn body(number: u64, len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (number * 7 + i) as u8).collect()
 }
 
-/// Claims and inserts record `number`, whose transaction id says which it is.
+/// Claims and inserts record `number`, whose transaction id is its number.
 pub(crate) fn insert(log: &Log, number: u64, len: usize) -> Result<LsnSpan> {
     log.claim(record_bytes(len))?;
     let body = body(number, len);
@@ -46,7 +46,7 @@ pub(crate) fn commit(log: &Log, number: u64, len: usize) -> LsnSpan {
     span
 }
 
-/// What reading the log from `from` finds: the records' numbers, and the tail.
+/// Reads the log from `from`. Returns the records' numbers, and the tail.
 pub(crate) fn read_all(disk: &Arc<dyn Disk>, from: Lsn) -> Result<(Vec<u64>, Lsn)> {
     let mut reader = LogReader::open(disk.clone(), SEGMENT, from)?;
     let mut numbers = Vec::new();

@@ -1,4 +1,5 @@
-//! One batch: copied, sealed, made safe, written, marked clean. See the module above for C1–C4.
+//! One batch: copied, checksummed, double-written, written in place, marked clean. See the module
+//! above for C1–C4.
 //!
 //! | step         | holds                     | waits for | after a crash here        |
 //! | ------------ | ------------------------- | --------- | ------------------------- |
@@ -8,8 +9,8 @@
 //! | in place     | the same                  | the disk  | torn pages repaired; redo |
 //! | mark clean   | one shared latch, tried   | nothing   | redo finds nothing to do  |
 //!
-//! The batch's mutex is held over all of it. Its holder takes no other batch, so holders wait for
-//! each other only to sync the data file: one at a time (C5).
+//! The batch's mutex is held over all steps. Its holder takes no other batch, so holders wait for
+//! each other only for the sync of the data file, which one thread does at a time (C5).
 
 use clearway_base::{
     Error, Lsn, PAGE_SIZE, PageId, Result,
@@ -25,7 +26,7 @@ use crate::{Pool, data_file, header};
 /// Fewer pages than this are not worth a thread.
 const PAGES_PER_WRITER_MIN: usize = 16;
 
-/// Copies that belong together, and the bytes that they stand in, one after the other.
+/// A part of a batch: entries, and their copies one after the other.
 type Part<'b> = (&'b [Entry], &'b [u8]);
 
 /// The memory of a batch, and its area of the double-write file.
@@ -59,18 +60,18 @@ impl Batch {
     }
 }
 
-/// A batch under way. Whatever happens, a panic included, its pages leave it: clean, dirty with a
-/// later recLSN, or as dirty as before (C2).
-struct Flight<'b> {
+/// An in-flight batch. In any case, a panic included, its pages leave the batch: clean, dirty with
+/// a later recLSN, or as dirty as before (C2).
+struct InFlight<'b> {
     pool: &'b Pool,
     batch: &'b mut Batch,
-    /// Whether the batch is through, one way or the other.
+    /// Whether the batch has completed or was cancelled.
     is_over: bool,
 }
 
-impl Flight<'_> {
-    /// The batch is durable in place.
-    fn landed(mut self) -> usize {
+impl InFlight<'_> {
+    /// Completes the batch, which is durable in place.
+    fn complete(mut self) -> usize {
         self.is_over = true;
         for entry in &self.batch.entries {
             self.pool.space.frame(entry.page).finish_write(entry.copied_at);
@@ -78,8 +79,8 @@ impl Flight<'_> {
         self.batch.entries.len()
     }
 
-    /// It is not.
-    fn cancelled(&mut self) {
+    /// Cancels the batch, which is not durable in place.
+    fn cancel(&mut self) {
         self.is_over = true;
         for entry in &self.batch.entries {
             self.pool.space.frame(entry.page).cancel_write();
@@ -87,71 +88,72 @@ impl Flight<'_> {
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            // A panic, at any step: what the disk has is unknown, and the area may be all that is
-            // whole of some pages (C4).
+            // After a panic at any step, the contents of the disk are unknown, and the area may
+            // have the only intact copies of some pages (C4).
             let _ = self.pool.fail(panicked("cleaning pages"));
-            self.cancelled();
+            self.cancel();
         }
     }
 }
 
 impl Pool {
     /// Writes those of `pages` that are dirty with a recLSN below `limit` and not latched
-    /// exclusively, as many as fit a batch. Answers how many were written.
+    /// exclusively, as many as fit in a batch. Returns the number of pages written.
     pub(super) fn write_batch(
         &self,
         batch: &mut Batch,
         pages: &mut Vec<PageId>,
         limit: Lsn,
     ) -> Result<usize> {
-        // C4: asked for each batch, so a failure elsewhere stops this one as well.
+        // C4: checked for each batch, so a failure elsewhere stops this one as well.
         self.check_writable()?;
-        // In file order, so that neighbours go in one write.
+        // In file order, so that adjacent pages are written together.
         pages.sort_unstable();
         pages.dedup();
         batch.entries.clear();
-        let mut flight = Flight { pool: self, batch, is_over: false };
-        // One wait for the log serves the whole batch: it is for the youngest page.
+        let mut in_flight = InFlight { pool: self, batch, is_over: false };
+        // One wait for the log serves the whole batch: it waits for the highest page LSN.
         let mut page_lsn_max = Lsn::ZERO;
         for page in pages.iter() {
-            if !flight.batch.has_room() {
+            if !in_flight.batch.has_room() {
                 break;
             }
-            if let Some(page_lsn) = self.copy_into(flight.batch, *page, limit) {
+            if let Some(page_lsn) = self.copy_into(in_flight.batch, *page, limit) {
                 page_lsn_max = page_lsn_max.max(page_lsn);
             }
         }
-        if flight.batch.entries.is_empty() {
-            flight.is_over = true;
+        if in_flight.batch.entries.is_empty() {
+            in_flight.is_over = true;
             return Ok(0);
         }
-        self.write_out(flight.batch, page_lsn_max).inspect_err(|_| flight.cancelled())?;
+        self.write_out(in_flight.batch, page_lsn_max).inspect_err(|_| in_flight.cancel())?;
         let is_logged = self.wal.durable() >= page_lsn_max || zoo::has(Bug::PageBeforeLog);
         invariant(is_logged, "batch C1: the log of a written page is durable");
-        let written = flight.landed();
+        let written = in_flight.complete();
         self.counters.batches.fetch_add(1, Ordering::Relaxed);
         self.counters.pages_written.fetch_add(written as u64, Ordering::Relaxed);
         Ok(written)
     }
 
-    /// Whether pages may be written: neither the pool nor the log has failed.
+    /// Checks that pages may be written: neither the pool nor the log has failed.
     fn check_writable(&self) -> Result<()> {
         self.health()?;
         self.wal.health()
     }
 
-    /// Copies a page into the batch if it is to be written and can be latched. Answers the copy's
+    /// Copies a page into the batch if it must be written and can be latched. Returns the copy's
     /// page LSN.
     fn copy_into(&self, batch: &mut Batch, page: PageId, limit: Lsn) -> Option<Lsn> {
         let frame = self.space.frame(page);
-        // C3: a page that is latched exclusively is somebody's work in progress; it comes later.
+        // C3: a page that is latched exclusively is being changed; it is written later.
         if frame.rec_lsn().is_none_or(|rec_lsn| rec_lsn >= limit) || !frame.latch.try_shared() {
             return None;
         }
-        // Looked at before the latch was held; the page may have become clean, and gone.
+        // Check again: the first check was made without the latch, and the page may have become
+        // clean and been evicted.
         let wanted = frame.rec_lsn().filter(|rec_lsn| *rec_lsn < limit);
         let Some(rec_lsn) = wanted.filter(|_| frame.begin_write()) else {
             frame.latch.release_shared();
@@ -162,7 +164,8 @@ impl Pool {
         // SAFETY: the shared latch is held until after the copy (P3).
         copy.copy_from_slice(unsafe { self.space.bytes(page).slice() });
         if header::page_lsn(copy) <= rec_lsn {
-            // C6: a record that changed the page since would end behind recLSN, where it begins.
+            // C6: a record that changed the page since would begin at recLSN or later, and end
+            // after it.
             frame.mark_clean();
             frame.cancel_write();
             frame.latch.release_shared();
@@ -179,19 +182,20 @@ impl Pool {
     }
 
     fn write_out(&self, batch: &mut Batch, page_lsn_max: Lsn) -> Result<()> {
-        // Once more: a page that was condemned after the first look may be among the copies.
+        // Check once more: a page that was poisoned after the first check may be among the copies.
         self.check_writable()?;
-        // Redo may have brought pages back that the file lost with its last extension.
+        // Redo may have recreated pages that the file lost with its last extension.
         let last = batch.entries.last().expect("a batch has pages").page;
         self.ensure_len(last)?;
-        // C1: before the first byte goes anywhere.
+        // C1: before the first byte is written anywhere.
         if self.wal.durable() < page_lsn_max && !zoo::has(Bug::PageBeforeLog) {
             self.wal.make_durable(page_lsn_max)?;
         }
         let double_write = &self.cleaning.double_write;
         let entries = batch.entries.iter().map(|entry| (entry.page, entry.checksum));
         let image = &mut batch.image[..image_bytes(batch.entries.len())];
-        // W1: the copy is durable over there before the first byte goes in place.
+        // W1: the copy is durable in the double-write file before the first byte is written in
+        // place.
         let safe = match zoo::has(Bug::DoubleWriteSkipped) {
             true => Ok(()),
             false => double_write.write(batch.area, entries, image),
@@ -203,14 +207,14 @@ impl Pool {
                 double_write.finish(batch.area);
                 Ok(())
             }
-            // C4. The area stays in flight: its copies may be all that is whole of some pages.
+            // C4. The area stays in flight: it may have the only intact copies of some pages.
             Err(cause) => self.fail(cause),
         }
     }
 
     /// Writes the copies in place and makes them durable. Scattered pages are written by a few
-    /// threads: a disk serves several writes in the time of one, and one thread after the other
-    /// would make this the slowest step when data exceed the cache.
+    /// threads: a disk completes several concurrent writes in the time of one, and with one thread
+    /// this would be the slowest step when data exceed the cache.
     fn write_in_place(&self, batch: &Batch) -> Result<()> {
         let share = batch.entries.len().div_ceil(self.cleaning.writers).max(PAGES_PER_WRITER_MIN);
         let image = &batch.image[HEADER_BYTES..];
@@ -221,7 +225,7 @@ impl Pool {
             for part in parts {
                 match thread::spawn_scoped(writer_builder(), scope, move || self.write_part(part)) {
                     Ok(writer) => others.push(writer),
-                    // The system gives no more threads: then this one writes more.
+                    // The system refuses more threads, so this one writes more parts.
                     Err(_) => mine.push(part),
                 }
             }
@@ -238,14 +242,14 @@ impl Pool {
 
     /// Makes what this thread has written in place durable.
     fn sync_in_place(&self) -> Result<()> {
-        // C5. A sync reports a failed write once, to whoever syncs first, even if the write was
-        // another batch's; whoever syncs next would be told that all is well.
+        // C5. A sync reports a failed write once, to the first caller, even if the write belonged
+        // to another batch; the next sync would report success.
         let _one_at_a_time = self.cleaning.syncing.lock();
         self.health()?;
         self.data.file().sync_data().or_else(|cause| self.fail(cause))
     }
 
-    /// Writes a part of a batch, neighbours in the file together.
+    /// Writes a part of a batch, adjacent pages together.
     fn write_part(&self, (entries, image): Part<'_>) -> Result<()> {
         let mut at = 0;
         for run in entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0) {
@@ -258,23 +262,23 @@ impl Pool {
         Ok(())
     }
 
-    /// An error after which the same write may be tried again.
+    /// Whether the same write may be retried after this error.
     pub(super) fn is_passing(error: &Error) -> bool {
         !matches!(error, Error::Poisoned { .. })
     }
 }
 
-/// What a writer is started with.
+/// Returns the thread builder for a writer.
 fn writer_builder() -> thread::Builder {
     #[cfg(all(test, not(any(loom, shuttle))))]
     if tests::NO_THREADS.get() {
-        // No system has room for such a stack.
+        // No system can allocate such a stack.
         return thread::Builder::new().stack_size(1 << 60);
     }
     thread::Builder::new().name("clearway-writer".into())
 }
 
-/// What is left of a panic while `what` was done.
+/// Returns the error for a panic during `what`.
 #[cold]
 pub(super) fn panicked(what: &str) -> Error {
     Error::Panicked { message: format!("a thread that was {what}") }

@@ -1,4 +1,4 @@
-//! What checkpoints ask: how far back redo must begin, and to move that point forward.
+//! The pool's part of a checkpoint: the position where redo must begin, and moving it forward.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::Pool;
 const PAUSE: Duration = Duration::from_micros(100);
 
 impl Pool {
-    /// The smallest recLSN of all dirty pages, those in flight to the disk included; `None` if
-    /// every page equals its durable copy.
+    /// The smallest recLSN of all dirty pages, including those being written; `None` if every page
+    /// equals its durable copy.
     ///
-    /// A fuzzy checkpoint takes the log's end *first* and then asks this. Redo from the smaller of
-    /// the two misses nothing: a page made dirty after it was looked at here has a record that
+    /// A fuzzy checkpoint takes the log's end *first* and then calls this. Redo from the smaller of
+    /// the two misses nothing: a page made dirty after it was examined here has a record that
     /// starts after that end (X1; the fence pairs with the one in `Frame::mark_dirty`).
     pub fn redo_start(&self) -> Option<Lsn> {
         fence(Ordering::SeqCst);
@@ -28,15 +28,15 @@ impl Pool {
     /// Writes every page that is dirty now. Pages that are changed meanwhile may stay dirty, with
     /// a recLSN not before the call.
     ///
-    /// The caller holds no latch: a page that stays latched exclusively is waited for.
+    /// The caller must hold no latch, since this waits for pages that stay latched exclusively.
     ///
     /// # Errors
-    /// What the log or the disk says; see [`Pool::health`]. Pages not written stay dirty.
+    /// Errors of the log or the disk; see [`Pool::health`]. Pages not written stay dirty.
     pub fn clean_all(&self) -> Result<()> {
         self.clean_older(Lsn(self.wal.end().0.saturating_add(1)))
     }
 
-    /// As [`Pool::clean_all`], for pages with a recLSN below `lsn`.
+    /// Like [`Pool::clean_all`], for pages with a recLSN below `lsn`.
     pub fn clean_older(&self, lsn: Lsn) -> Result<()> {
         loop {
             let mut old: Vec<PageId> =

@@ -1,9 +1,10 @@
-//! The background cleaner, and the cleaning that a thread in need does for itself.
+//! The background cleaner, and the cleaning that an evicting thread does itself.
 //!
 //! The cleaner keeps a window of slots ahead of the clock's hand free of dirty untouched pages: the
-//! pages that the hand would evict next. Touched pages are skipped, they survive the hand's next
-//! visit anyway; so a hot page is written by checkpoints and not by every round of the clock. It
-//! sleeps until the hand has come half a window nearer, and never wakes while the cache has room.
+//! pages that the hand would evict next. Touched pages are skipped, since they survive the hand's
+//! next visit anyway; so a hot page is written by checkpoints and not in every round of the clock.
+//! The cleaner sleeps until the hand has advanced by half a window, and never wakes while the cache
+//! has room.
 //!
 //! The thread holds no strong reference while it sleeps, so dropping the pool ends it.
 
@@ -23,7 +24,7 @@ use clearway_sync::{
 use super::batch::panicked;
 use crate::Pool;
 
-/// Pause after an error that may pass, such as a full disk.
+/// Pause after a transient error, such as a full disk.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Wakes and stops the background cleaner.
@@ -35,7 +36,7 @@ pub(crate) struct Signal {
 
 #[derive(Default)]
 struct Shared {
-    /// True while the cleaner sleeps; a hint that spares its wakers the mutex.
+    /// True while the cleaner sleeps; a hint that saves its wakers the mutex.
     asleep: AtomicBool,
     wanted: Mutex<Wanted>,
     changed: Condvar,
@@ -62,15 +63,15 @@ impl Signal {
 
     /// Wakes the cleaner if it sleeps. Cheap enough for every eviction.
     pub(crate) fn wake(&self) {
-        // Relaxed: a wake-up lost to a stale answer is made up for by the next eviction, and a
-        // thread in need cleans for itself.
+        // Relaxed: if a stale value loses a wake-up, the next eviction makes up for it, and an
+        // evicting thread can clean pages itself.
         if self.shared.asleep.load(Ordering::Relaxed) {
             self.shared.wanted.lock().clean = true;
             self.shared.changed.notify_one();
         }
     }
 
-    /// Ends the thread and waits for it. No effect the second time.
+    /// Ends the thread and waits for it. A second call has no effect.
     pub(crate) fn stop(&self) {
         self.shared.wanted.lock().stop = true;
         self.shared.changed.notify_one();
@@ -84,20 +85,20 @@ impl Signal {
 }
 
 impl Shared {
-    /// The thread's life. It ends when it is told to, or when the pool is gone.
+    /// The thread's main loop. It ends when it is stopped or the pool is dropped.
     fn run(&self, pool: &Weak<Pool>) {
         let mut pause = None;
         while self.sleep(pause.take()) {
             let Some(pool) = pool.upgrade() else { return };
-            // A failure that does not pass is in `health`, and every caller in need meets it.
-            // One that passes (a full disk, a log that cannot flush just now) is not retried at
-            // once, and not reported: those who need room will try, and report.
+            // A permanent failure is in `health`, where every evicting thread finds it. A transient
+            // one (a full disk, a log that cannot flush at the moment) is neither retried at once
+            // nor reported: threads that need room will retry and report it.
             let cleaned =
                 catch_unwind(AssertUnwindSafe(|| pool.clean_ahead(|| self.wanted.lock().stop)));
             match cleaned {
                 Ok(Err(error)) if Pool::is_passing(&error) => pause = Some(PAUSE),
                 Ok(_) => {}
-                // Everybody meets it in `health`; a thread that went on would meet it again.
+                // Every caller finds the error in `health`; continuing would only repeat it.
                 Err(_) => {
                     let _ = pool.fail(panicked("cleaning pages"));
                     return;
@@ -106,8 +107,8 @@ impl Shared {
         }
     }
 
-    /// Sleeps until cleaning is wanted, with `pause` at least that long; false if the cleaner is
-    /// to stop.
+    /// Sleeps until cleaning is wanted, and for at least `pause`, if given. Returns false if the
+    /// cleaner must stop.
     fn sleep(&self, pause: Option<Duration>) -> bool {
         let mut wanted = self.wanted.lock();
         if let Some(pause) = pause
@@ -115,8 +116,8 @@ impl Shared {
         {
             self.changed.wait_for(&mut wanted, pause);
         }
-        // Under the mutex, so that a waker that sees `asleep` finds this thread waiting, or gets
-        // its wish in before the wait.
+        // Under the mutex, so that a waker that sees `asleep` finds this thread waiting, or sets
+        // its request before the wait.
         self.asleep.store(true, Ordering::Relaxed);
         while !wanted.clean && !wanted.stop {
             self.changed.wait(&mut wanted);
@@ -128,14 +129,14 @@ impl Shared {
 }
 
 impl Pool {
-    /// Slots that the cleaner keeps ahead of the hand: an eighth of the cache, at least two
-    /// batches, at most half the cache.
+    /// Returns the number of slots that the cleaner keeps ahead of the hand: an eighth of the
+    /// cache, at least two batches, at most half the cache.
     fn window(&self) -> usize {
         let capacity = self.slots.capacity();
         (capacity / 8).max(2 * self.cleaning.batch_pages).min(capacity / 2)
     }
 
-    /// Wakes the cleaner when the hand has come within half a window of where it stopped.
+    /// Wakes the cleaner when the hand is within half a window of the cleaner's position.
     pub(crate) fn wake_cleaner_if_near(&self) {
         // Relaxed: positions are hints.
         let ahead = self.cleaning.position.load(Ordering::Relaxed);
@@ -144,17 +145,18 @@ impl Pool {
         }
     }
 
-    /// Cleans batch after batch until the window ahead of the hand is clean or `stop` says so.
+    /// Cleans batch after batch until the window ahead of the hand is clean or `stop` returns true.
     fn clean_ahead(&self, stop: impl Fn() -> bool) -> Result<()> {
         let mut pages = Vec::with_capacity(self.cleaning.batch_pages);
         while !stop() {
-            // Where the last look ended, unless the hand has overtaken it since.
+            // Continue where the last search ended, unless the hand has overtaken that position
+            // since.
             let hand = self.slots.hand();
             let mut position = self.cleaning.position.load(Ordering::Relaxed).max(hand);
             let end = hand + self.window();
             pages.clear();
-            // Each slot is looked at once in a round of the clock: about 100 ns for a frame that
-            // is not in the processor's cache, against 20 µs and more for writing a page.
+            // Each slot is examined once in a round of the clock: about 100 ns for a frame that is
+            // not in the processor's cache, against 20 µs and more for writing a page.
             while position < end && pages.len() < self.cleaning.batch_pages {
                 pages.extend(self.slots.page(position % self.slots.len()).filter(|page| {
                     let frame = self.space.frame(*page);
@@ -174,7 +176,7 @@ impl Pool {
     }
 
     /// Cleans pages that the clock met, on the thread that needs room. If all batches are in use,
-    /// waits for one to be through, which may have cleaned pages as well.
+    /// waits for one to complete, which may have cleaned pages as well.
     pub(crate) fn clean_in_need(&self, pages: &mut Vec<PageId>) -> Result<usize> {
         let mut batch = self.cleaning.batch();
         let written = self.write_batch(&mut batch, pages, Lsn::MAX)?;

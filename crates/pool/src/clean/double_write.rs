@@ -1,14 +1,14 @@
-//! The double-write file: where a page is safe while it is written in place.
+//! The double-write file: the safe copy of a page while it is written in place.
 //!
 //! A crash in the middle of an in-place write can leave a page half old and half new. Redo cannot
-//! repair that, since it builds on the old page. So a batch of pages is first written here and
-//! made durable, and only then in place; after a crash a page that is torn in place is taken from
-//! here (InnoDB's doublewrite buffer; the alternative, full page images in the log, makes the log
-//! several times larger).
+//! repair that, since it builds on the old page. Therefore a batch of pages is first written here
+//! and made durable, and only then written in place; after a crash, a page that is torn in place is
+//! restored from here (InnoDB's doublewrite buffer; the alternative, full page images in the log,
+//! makes the log several times larger).
 //!
-//! The file has places of 4 MiB; a batch fills one. Two places belong to each area that a batch
-//! may go through, `2 × area` and the next, and are used in turn. A place is a header block of 4096
-//! bytes and then the pages, in the header's order:
+//! The file consists of places of 4 MiB; a batch fills one. Each area has two places, `2 × area`
+//! and the next, which its batches use alternately. A place is a header block of 4096 bytes and
+//! then the pages, in the header's order:
 //!
 //! ```text
 //!  0           8          12       16          24         32      36
@@ -17,36 +17,36 @@
 //!  +-----------+----------+--------+-----------+----------+-------+----------+-----
 //! ```
 //!
-//! Little endian. The checksum is the CRC-32C of bytes `12..4096`; `sum[i]` is the checksum of
-//! page `id[i]`, so the header vouches for exactly these copies. Batches are numbered by
-//! `sequence`; all batches below `floor` were durable in place before this one began. Bytes
-//! `4088..4096` hold the highest page LSN of this batch and all before it.
+//! Little endian. The checksum is the CRC-32C of bytes `12..4096`; `sum[i]` is the checksum of page
+//! `id[i]`, so the header is valid for exactly these copies. Batches are numbered by `sequence`;
+//! all batches below `floor` were durable in place before this one began. Bytes `4088..4096` hold
+//! the highest page LSN of this batch and all before it.
 //!
 //! Invariants:
 //! - W1. A page is written in place only while its copy is durable here, and the copy is
 //!   overwritten only after the page is durable in place.
-//! - W2. Repair uses no batch below the highest floor: such a batch is through, and its copies may
-//!   be older than what is in place.
-//! - W3. The last header that was written whole stays until a later one of its area is whole: what
-//!   a crash may tear is the other place. Floors never fall, so the highest floor found is at least
-//!   that of every batch that was ever begun in place.
-//!   The same goes for page LSNs: a log that ends before the highest one found has lost its end,
-//!   for it was durable up to there once.
-//! - W4. After an opening, everything in place is durable, whatever the process before it, or the
-//!   system, left undone: what W1 forgets at the first batch is not needed any more.
+//! - W2. Repair uses no batch below the highest floor: such a batch has completed, and its copies
+//!   may be older than the pages in place.
+//! - W3. The last complete header of an area stays until a later one of the area is complete: a
+//!   crash can only tear the other place. Floors never decrease, so the highest floor found is at
+//!   least that of every batch whose writing in place was ever begun. The same goes for page LSNs:
+//!   a log that ends before the highest one found has lost its end, for it was durable up to there
+//!   once.
+//! - W4. After an opening, everything in place is durable, whatever the previous process or the
+//!   system left undone: the copies that the first batch overwrites under W1 are no longer needed.
 //!
-//! By W3, of all copies of a page that repair may use the newest is at least as new as what is in
-//! place: the header of the batch that brought that, or a later one, has a floor above every batch
-//! that was through before.
+//! By W3, the newest of all copies of a page that repair may use is at least as new as the page in
+//! place: the header of the batch that wrote the page, or a later one, has a floor above every
+//! batch that had completed before.
 //!
-//! About W4. A killed process leaves writes that only the system's memory has; a sync makes them
-//! durable. After a *failed* sync even the system may take pages for written that the disk does not
-//! have, and no later sync would write them. Only pages of batches that were not through can be
-//! among them (C4, C5), so these are written in place again before the sync.
-//! That must keep to W1 too, and of a batch that was read here nobody knows whether it is durable:
-//! its write may have failed, and the system show it nevertheless. But once a page in place is
-//! damaged, or what its copy is, the batch has been written in place (C6), so it is durable. A
-//! page in place that is whole and something else was not reached, and stays alone.
+//! About W4. A killed process leaves writes that are only in the system's cache; a sync makes them
+//! durable. After a *failed* sync the system may even consider pages written that are not on the
+//! disk, and no later sync would write them. Only pages of batches that had not completed can be
+//! among them (C4, C5), so these are written in place again before the sync. That must obey W1,
+//! too, and it is unknown whether a batch that was read here is durable: its write may have failed
+//! although the system shows it. But if a page in place is damaged or equals its copy, writing the
+//! batch in place had begun (C6), so the batch is durable. A page in place that is intact and
+//! differs from its copy was not reached, and is left unchanged.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -68,17 +68,17 @@ const MAGIC: &[u8; 8] = b"CLWDBLW2";
 /// Bytes of the header block: 32 + 8 × 500 pages at most.
 pub(crate) const HEADER_BYTES: usize = 4096;
 const ENTRIES_AT: usize = 32;
-/// Where the highest page LSN stands.
+/// Offset of the highest page LSN.
 const LSN_AT: usize = HEADER_BYTES - 8;
 /// (4088 − 32) / 8 = 507 entries fit; options allow 500.
 const ENTRIES_MAX: usize = (LSN_AT - ENTRIES_AT) / 8;
-/// Fixed, so that places are found whatever the options of the last opening were:
-/// 4096 + 500 × 8192 < 4 MiB.
+/// Fixed, so that places are found independently of the options of the last opening: 4096 + 500 ×
+/// 8192 < 4 MiB.
 const PLACE_BYTES: u64 = 4 << 20;
 /// Places that any options may have used: two for each of eight areas.
 const PLACES_MAX: u64 = 16;
 
-/// The file, and which batches are on their way.
+/// The file and its in-flight batches.
 pub(crate) struct DoubleWrite {
     file: Arc<dyn File>,
     sequences: Mutex<Sequences>,
@@ -92,13 +92,13 @@ struct Sequences {
     page_lsn_max: Lsn,
     /// For each area the batch that is not durable in place yet.
     in_flight: Vec<Option<u64>>,
-    /// For each area the place that its next batch goes to (W3).
+    /// For each area, the place for its next batch (W3).
     turn: Vec<u64>,
 }
 
 impl DoubleWrite {
-    /// Opens the file, repairs torn pages of `data` and makes what it has durable (W4), reserves
-    /// the areas. Answers the file and the number of pages repaired.
+    /// Opens the file, repairs torn pages of `data` and makes its contents durable (W4), and
+    /// reserves the areas. Returns the file and the number of pages repaired.
     pub(crate) fn open(
         disk: &dyn Disk,
         data: &DataFile,
@@ -112,7 +112,7 @@ impl DoubleWrite {
             headers.iter().find(|header| header.place == place).map_or(0, |header| header.sequence)
         };
         let last = headers.iter().map(|header| header.sequence).max().unwrap_or(0);
-        // The older place of the two goes first, or the one without a header.
+        // The older of the two places is used first, or the one without a header.
         let first_turn =
             |area: u64| 2 * area + u64::from(sequence_at(2 * area) > sequence_at(2 * area + 1));
         let turn = (0..areas as u64).map(first_turn).collect();
@@ -129,7 +129,8 @@ impl DoubleWrite {
         Ok((DoubleWrite { file, sequences: Mutex::new(sequences), page_lsn_max }, repaired))
     }
 
-    /// The log was durable up to here when the file was opened, if it has not rotted.
+    /// Returns the LSN up to which the log was durable when the file was opened, if the file is
+    /// intact.
     pub(crate) fn page_lsn_max(&self) -> Lsn {
         self.page_lsn_max
     }
@@ -160,7 +161,8 @@ impl DoubleWrite {
         self.file.write_durable_at(image, place * PLACE_BYTES)
     }
 
-    /// The batch in this area is durable in place, or nothing of it was written in place (W1).
+    /// Ends the batch in this area: it is durable in place, or nothing of it was written in place
+    /// (W1).
     pub(crate) fn finish(&self, area: usize) {
         let finished = self.sequences.lock().in_flight[area].take();
         invariant(finished.is_some(), "double write: a batch is finished once");
@@ -216,7 +218,7 @@ fn read_headers(file: &dyn File) -> Result<Vec<Header>> {
     let mut headers = Vec::new();
     for place in 0..PLACES_MAX {
         // A place whose header is torn was being overwritten: nothing of the new batch was written
-        // in place yet, and the old one was through (W1).
+        // in place yet, and the old one had completed (W1).
         if file.read_at(&mut block, place * PLACE_BYTES)? == HEADER_BYTES {
             headers.extend(read_header(place, &block));
         }
@@ -224,13 +226,13 @@ fn read_headers(file: &dyn File) -> Result<Vec<Header>> {
     Ok(headers)
 }
 
-/// Brings the pages of batches that may not be through to rest: what is damaged in place and has a
-/// copy is repaired, what is the copy is written again, and everything is made durable (W4).
-/// Answers how many pages were repaired. It may be interrupted and run again.
+/// Repairs the pages of batches that may not have completed: a page that is damaged in place and
+/// has a copy is restored, a page that equals its copy is written again, and everything is made
+/// durable (W4). Returns the number of pages repaired. The repair may be interrupted and run again.
 fn repair(headers: &[Header], file: &dyn File, data: &DataFile) -> Result<u64> {
     let floor = headers.iter().map(|header| header.floor).max().unwrap_or(0);
     let mut open: Vec<&Header> = headers.iter().filter(|h| h.sequence >= floor).collect();
-    // Newest first: where two batches have a page, the older one finds it done.
+    // Newest first: if two batches have a page, the older one finds it already repaired.
     open.sort_by_key(|header| std::cmp::Reverse(header.sequence));
     let (mut done, mut repaired) = (HashSet::new(), 0);
     for header in open {
@@ -313,8 +315,8 @@ mod tests {
         let data = DataFile::open(&disk).unwrap();
         data.ensure(PageId(9), 100).unwrap();
         let (double_write, _) = DoubleWrite::open(&disk, &data, 2, 4).unwrap();
-        // Page 5 in a batch that is through, and later batches in the other area only: page 5 may
-        // have been written by any of them before the last.
+        // Page 5 in a batch that has completed, and later batches in the other area only: page 5
+        // may have been written by any of them before the last.
         for (area, page) in [(1, PageId(5)), (0, PageId(6)), (0, PageId(7))] {
             let (checksum, mut image) = batch_of(page, 3);
             let entries = [(page, checksum)].into_iter();
@@ -334,7 +336,7 @@ mod tests {
         assert_eq!(page, damaged);
     }
 
-    /// A batch that goes all the way.
+    /// Runs a batch through all steps.
     fn through(double_write: &DoubleWrite, data: &DataFile, area: usize, page: PageId, fill: u8) {
         let (checksum, mut image) = batch_of(page, fill);
         double_write.write(area, [(page, checksum)].into_iter(), &mut image).unwrap();
@@ -349,13 +351,13 @@ mod tests {
             let data = DataFile::open(&disk).unwrap();
             data.ensure(PageId(9), 100).unwrap();
             let (mut double_write, _) = DoubleWrite::open(&disk, &data, 2, 4).unwrap();
-            // An old version in area 1, a newer one in area 0, both through.
+            // An old version in area 1, a newer one in area 0, both completed.
             through(&double_write, &data, 1, PageId(5), 3);
             through(&double_write, &data, 0, PageId(5), 4);
             for _ in 0..openings {
                 double_write = DoubleWrite::open(&disk, &data, 2, 4).unwrap().0;
             }
-            // A crash tears the header of the next batch in area 0; page 5 has rotted meanwhile.
+            // A crash tears the header of the next batch in area 0; page 5 was damaged meanwhile.
             let place = double_write.sequences.lock().turn[0];
             double_write.file.write_at(&[0x77; 512], place * PLACE_BYTES + 512).unwrap();
             data.file().write_at(&[0xee; 100], data_file::offset(PageId(5)) + 100).unwrap();
@@ -397,8 +399,8 @@ mod tests {
         assert_eq!(places, [0, 1, 0, 1, 0]);
     }
 
-    /// What a batch that is not through has in place may be in the system's memory alone, and taken
-    /// for written there.
+    /// The pages that an incomplete batch has written in place may be in the system's cache only,
+    /// and considered written there.
     #[test]
     fn whole_pages_of_a_batch_that_is_not_through_are_written_again() {
         use clearway_disk::MemoryDisk;
@@ -421,8 +423,8 @@ mod tests {
         assert_eq!(page, image[HEADER_BYTES..]);
     }
 
-    /// The write of the copies may have failed, and the system show them nevertheless: then a torn
-    /// write in place would have no copy.
+    /// The write of the copies may have failed although the system shows them: then a torn write in
+    /// place would have no copy.
     #[test]
     fn pages_that_a_batch_has_not_reached_are_left_alone() {
         use clearway_disk::MemoryDisk;

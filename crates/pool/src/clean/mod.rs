@@ -1,4 +1,4 @@
-//! Cleaning: bringing changed pages to the disk.
+//! Cleaning: writing changed pages to the disk.
 //!
 //! Every write of a page goes through one path, in batches:
 //!
@@ -8,25 +8,25 @@
 //!  latch, seal copies      the max page LSN    durable             durable         change since
 //! ```
 //!
-//! Who cleans: the background cleaner, ahead of the clock's hand ([`cleaner`]); a thread in need,
-//! when the hand met only dirty pages; a checkpointer, everything older than an LSN
-//! ([`checkpoint`]). Each takes one of a few batch areas, a mutex, and works through it alone.
+//! Three kinds of threads clean: the background cleaner, ahead of the clock's hand ([`cleaner`]);
+//! an evicting thread, when the hand met only dirty pages; and a checkpointer, which cleans
+//! everything older than an LSN ([`checkpoint`]). Each takes one of a few batch areas, which is a
+//! mutex, and runs all steps of its batch alone.
 //!
 //! Invariants:
 //! - C1. **WAL.** Neither file sees a byte of a page before the log is durable up to the LSN in the
-//!   copy. The copy is made under the latch, so its LSN covers all that is in it (X2).
-//! - C2. A page is in one batch at a time (F3), and stays dirty until the batch is durable in
-//!   place (F2): what is in flight counts for `redo_start` without further bookkeeping.
-//! - C3. Nothing here waits for a page's latch; a latched page is skipped and comes later.
+//!   copy. The copy is made under the latch, so its LSN covers all its changes (X2).
+//! - C2. A page is in one batch at a time (F3), and stays dirty until the batch is durable in place
+//!   (F2): so in-flight pages count for `redo_start` without further bookkeeping.
+//! - C3. No step waits for a page's latch; a latched page is skipped and cleaned later.
 //! - C4. The first failed write or sync of data stops all writing for good. A second sync after a
-//!   failed one would succeed and lie; and an area whose batch did not get in place must not be
-//!   overwritten (W1). Pages stay dirty, the log keeps their records, reopening recovers. A failed
-//!   log stops it too, and so does a panic on the way.
-//! - C5. Syncs of the data file come one after the other, and a failure is known before the next
-//!   begins.
-//! - C6. A page whose change was announced and has no record is not written: what the disk has is
-//!   the same, or nothing that a record accounts for. So a copy differs from what is in place
-//!   until it is written there, by which repair knows how far a batch got (W4).
+//!   failed one would report a false success; and an area whose batch was not written in place must
+//!   not be overwritten (W1). Pages stay dirty, the log keeps their records, reopening recovers. A
+//!   failed log stops it too, and so does a panic on the way.
+//! - C5. Syncs of the data file are serialized, and a failure is known before the next one begins.
+//! - C6. A page whose change was begun but has no record is not written: the page on disk is
+//!   identical, or has no contents for which there is a record. So a copy differs from the page in
+//!   place until it is written there, from which repair infers how far a batch got (W4).
 
 mod batch;
 mod checkpoint;
@@ -45,7 +45,7 @@ use batch::Batch;
 pub(crate) use cleaner::Signal;
 use double_write::DoubleWrite;
 
-/// The batches and what wakes the background cleaner.
+/// The batches, and the handle of the background cleaner.
 pub(crate) struct Cleaning {
     double_write: DoubleWrite,
     batches: Vec<Mutex<Batch>>,
@@ -55,7 +55,7 @@ pub(crate) struct Cleaning {
     /// Threads that write a batch in place.
     writers: usize,
     pub(crate) signal: Signal,
-    /// How far the background cleaner has looked, on the clock hand's scale.
+    /// The position up to which the background cleaner has searched, on the clock hand's scale.
     position: AtomicUsize,
 }
 
@@ -88,12 +88,12 @@ impl Cleaning {
         self.double_write.page_lsn_max()
     }
 
-    /// Waits until the batches that are under way now are through.
+    /// Waits until the batches that are in flight now have completed.
     pub(crate) fn wait_for_batches(&self) {
         self.batches.iter().for_each(|batch| drop(batch.lock()));
     }
 
-    /// A batch that nobody uses; waits for the first one if all are in use.
+    /// Returns an unused batch; if all are in use, waits for the first one.
     fn batch(&self) -> MutexGuard<'_, Batch> {
         let idle = self.batches.iter().find_map(|batch| batch.try_lock());
         idle.unwrap_or_else(|| self.batches[0].lock())

@@ -1,6 +1,6 @@
 //! Models of the state word.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `validated_read_is_of_one_version`: no fence in `is_unchanged`; no fence in
 //!   `swap_to_exclusive` (L5); `Relaxed` in `see` (L4).
@@ -8,7 +8,7 @@
 //!   one that starts from 0 at reload (L2).
 //! - `writers_and_readers_exclude_each_other`: `Relaxed` in `release_shared`; `Relaxed` in
 //!   `release_exclusive` (L4).
-//! - `every_sleeper_wakes`: no second look in `sleep` (L6).
+//! - `every_sleeper_wakes`: no second check in `sleep` (L6).
 //! - `upgrade_is_refused_after_a_change`: an upgrade that does not compare versions after its
 //!   wait.
 
@@ -18,7 +18,7 @@ use clearway_sync::{Trace, atomic::AtomicU64, check, thread};
 
 use super::*;
 
-/// A page of two words that optimistic readers may see mixed, and a witness for those who latch.
+/// A page of two words that optimistic readers may see mixed, and a witness for latch holders.
 struct Page {
     latch: Latch,
     words: [AtomicU64; 2],
@@ -50,7 +50,7 @@ impl Page {
         [0, 1].map(|at: usize| self.words[at].load(Ordering::Relaxed))
     }
 
-    /// What an optimistic reader gets, if it may use it.
+    /// Returns what an optimistic reader reads, if it validates.
     fn read(&self) -> Option<u64> {
         let seen = self.latch.see()?;
         let [left, right] = self.words();
@@ -73,7 +73,7 @@ fn validated_read_is_of_one_version() {
                 page.latch.release_exclusive();
             })
         };
-        // What was seen once is not unseen: the version orders the bytes (L4).
+        // A later read does not return older bytes: the version orders them (L4).
         let first = page.read().unwrap_or(0);
         assert!(page.read().is_none_or(|second| second >= first));
         writer.join().unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the state word alone, on a latch that no pool knows.
+//! Tests of the state word alone, on a latch without a pool.
 
 use std::{
     cell::UnsafeCell,
@@ -104,7 +104,7 @@ fn upgrade_waits_for_sharers_and_no_longer() {
     assert!(!latch.try_shared());
 }
 
-/// A value that only latch holders touch; the test fails if two of them meet.
+/// A value that only latch holders touch; the test fails if two of them access it at the same time.
 struct Guarded(Latch, UnsafeCell<[u64; 4]>);
 
 // SAFETY: the test's threads touch the cell only under the latch, which is what it tests.

@@ -1,9 +1,8 @@
 //! Model of the free list.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `slot_has_one_owner_and_the_capacity_holds`: no second look at `taken` under the mutex
-//!   (S3).
+//! - `slot_has_one_owner_and_the_capacity_holds`: no second check of `taken` under the mutex (S3).
 
 use std::sync::Arc;
 

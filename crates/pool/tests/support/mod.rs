@@ -1,4 +1,4 @@
-//! A log that is only a counter, and pages whose contents can be checked.
+//! A log that is only a counter, and pages with contents that can be checked.
 #![allow(dead_code, reason = "each test program uses a part")]
 #![allow(unreachable_pub, reason = "included as a module by each test program")]
 
@@ -44,7 +44,7 @@ impl CountingWal {
         self.broken.store(broken, Ordering::SeqCst);
     }
 
-    /// The log takes no records any more.
+    /// Makes the log refuse records from now on.
     pub fn fail_for_good(&self) {
         self.failed.store(true, Ordering::SeqCst);
     }
@@ -87,7 +87,7 @@ pub fn open(disk: &dyn Disk, wal: &Arc<CountingWal>, options: PoolOptions) -> Ar
     Pool::open(disk, wal.clone(), options).unwrap()
 }
 
-/// Where the contents begin; the 24 bytes before are the header.
+/// The offset of the contents; the 24 bytes before them are the header.
 const CONTENTS_AT: usize = 24;
 
 /// Word `index` of a page whose counter is `counter`.
@@ -112,7 +112,7 @@ pub fn fill(page: &mut ExclusivePage<'_>, counter: u64) {
     }
 }
 
-/// The counter of a page, after a look at all its contents. 0 for a page of zeros.
+/// Checks all contents of a page and returns its counter; 0 for a page of zeros.
 pub fn check(id: PageId, page: &[u8]) -> u64 {
     let long = |at: usize| u64::from_le_bytes(page[at..at + 8].try_into().unwrap());
     let counter = long(CONTENTS_AT);
@@ -126,7 +126,7 @@ pub fn check(id: PageId, page: &[u8]) -> u64 {
     counter
 }
 
-/// As `check`, of a few words, optimistically: `None` if the page changed meanwhile.
+/// Like `check`, for a few words and optimistically: returns `None` if the page changed meanwhile.
 pub fn check_optimistic(page: OptimisticPage<'_>) -> Option<u64> {
     let counter = page.read_u64(CONTENTS_AT);
     let indexes = [0, 1, 511, 1000, (PAGE_SIZE - 32) / 8 - 1];

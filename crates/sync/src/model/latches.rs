@@ -38,7 +38,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value, for whoever owns the mutex alone.
+    /// Returns the value, for the exclusive owner of the mutex.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,7 +67,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 #[derive(Default, Debug)]
 pub struct Condvar(inner::Condvar);
 
-/// Says that a wait did not end by its limit.
+/// Reports that a wait did not end by its limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitTimeoutResult;
 
@@ -79,12 +79,12 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// One that nobody waits for.
+    /// Creates a condition variable without waiters.
     pub fn new() -> Condvar {
         Condvar(inner::Condvar::new())
     }
 
-    /// Lets go of the mutex, sleeps until notified, takes the mutex again.
+    /// Releases the mutex, sleeps until notified, and takes the mutex again.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         let held = guard.0.take().expect("a guard waits once at a time");
         guard.0 = Some(self.0.wait(held).unwrap_or_else(PoisonError::into_inner));
@@ -102,12 +102,12 @@ impl Condvar {
         WaitTimeoutResult
     }
 
-    /// Wakes one who waits.
+    /// Wakes one waiter.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// Wakes all who wait.
+    /// Wakes all waiters.
     pub fn notify_all(&self) {
         self.0.notify_all();
     }
@@ -133,7 +133,7 @@ impl<T> RwLock<T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value, for whoever owns it alone.
+    /// Returns the value, for its exclusive owner.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }

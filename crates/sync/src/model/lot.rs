@@ -14,7 +14,7 @@ use parking_lot_core::{FilterOp, ParkResult, ParkToken, UnparkResult, UnparkToke
 
 use super::{Condvar, Mutex, checker};
 
-/// Who sleeps where.
+/// The sleeping threads, by address.
 #[derive(Default)]
 struct Lot {
     queues: BTreeMap<usize, VecDeque<Sleeper>>,
@@ -34,10 +34,10 @@ checker::lazy_static! {
     static ref LOT: Mutex<Lot> = Mutex::new(Lot::default());
 }
 
-/// Sleeps in the queue of `key` unless `validate` says no. Time does not pass: no time-outs.
+/// Sleeps in the queue of `key` unless `validate` returns false. Time does not pass: no time-outs.
 ///
 /// # Safety
-/// None is needed here; the real one's signature.
+/// None is needed here; the signature matches the real one.
 pub unsafe fn park(
     key: usize,
     validate: impl FnOnce() -> bool,
@@ -67,7 +67,7 @@ pub unsafe fn park(
 /// wakes those chosen.
 ///
 /// # Safety
-/// None is needed here; the real one's signature.
+/// None is needed here; the signature matches the real one.
 pub unsafe fn unpark_filter(
     key: usize,
     mut filter: impl FnMut(ParkToken) -> FilterOp,
@@ -104,7 +104,7 @@ pub unsafe fn unpark_filter(
 /// Wakes the first sleeper of `key`.
 ///
 /// # Safety
-/// None is needed here; the real one's signature.
+/// None is needed here; the signature matches the real one.
 pub unsafe fn unpark_one(
     key: usize,
     callback: impl FnOnce(UnparkResult) -> UnparkToken,
@@ -118,10 +118,10 @@ pub unsafe fn unpark_one(
     unsafe { unpark_filter(key, first, callback) }
 }
 
-/// Wakes all sleepers of `key`; answers how many.
+/// Wakes all sleepers of `key`; returns their number.
 ///
 /// # Safety
-/// None is needed here; the real one's signature.
+/// None is needed here; the signature matches the real one.
 pub unsafe fn unpark_all(key: usize, token: UnparkToken) -> usize {
     // SAFETY: no precondition, see there.
     unsafe { unpark_filter(key, |_| FilterOp::Unpark, |_| token).unparked_threads }

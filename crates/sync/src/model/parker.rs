@@ -1,5 +1,5 @@
 //! Parking a thread, for loom. Its own `unpark` also wakes a thread that is blocked in a join or at
-//! a mutex, and fails there; a waker that is called late does just that.
+//! a mutex, and fails there; a waker that is called late does exactly that.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ pub struct Thread {
     parker: Arc<Parker>,
 }
 
-/// Whether a park would return at once, and what it sleeps on.
+/// The state of a parker: a flag that is set if a park would return at once, and the condition
+/// variable.
 #[derive(Default, Debug)]
 struct Parker {
     token: Mutex<bool>,

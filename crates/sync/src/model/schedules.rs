@@ -13,11 +13,11 @@ use shuttle::{
     scheduler::{PctScheduler, RandomScheduler, ReplayScheduler, Scheduler},
 };
 
-/// Steps after which a schedule counts as one that never ends.
+/// Number of steps after which a schedule counts as endless.
 const STEPS_MAX: usize = 3_000_000;
 /// A stack of a scenario's threads: engines format messages and nest deeply.
 const STACK_BYTES: usize = 256 << 10;
-/// Priority changes of the PCT scheduler: bugs of up to so many ordering constraints.
+/// Priority changes of the PCT scheduler: it finds bugs with up to this many ordering constraints.
 const DEPTH: usize = 3;
 
 /// Runs `scenario` under `count` schedules times `CLEARWAY_SCHEDULES`: two thirds of them drawn at
@@ -25,7 +25,7 @@ const DEPTH: usize = 3;
 /// Guarantees of Finding Bugs", ASPLOS 2010).
 ///
 /// # Panics
-/// If the scenario does, or hangs, in any of them; the schedule is printed before.
+/// If the scenario panics or hangs in any of them; the schedule is printed before.
 pub fn check(name: &str, count: usize, scenario: impl Fn() + Send + Sync + 'static) {
     let number = |variable: &str| env::var(variable).ok().and_then(|text| text.parse::<f64>().ok());
     let scenario = Arc::new(scenario);

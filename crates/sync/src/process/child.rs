@@ -1,4 +1,4 @@
-//! A forked child for tests: runs a closure in it and brings back what it reports.
+//! A forked child for tests: runs a closure in it and returns its report.
 
 use std::{
     io::{self, PipeReader, Read, Write, pipe},
@@ -15,7 +15,7 @@ use nix::{
     unistd::{ForkResult, Pid, fork},
 };
 
-/// How often a waiting parent looks for its child's end.
+/// Interval at which a waiting parent checks for its child's end.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A forked child. One that is dropped without a [`wait`](Child::wait) is killed.
@@ -32,8 +32,8 @@ impl Child {
     /// without the program's exit handlers. An error or a panic becomes its report, which must be
     /// shorter than a pipe's buffer (64 KiB).
     ///
-    /// In the child, latches that another thread held at the fork stay held for ever: `body` must
-    /// neither print nor use what other threads use.
+    /// In the child, latches that another thread held at the fork are never released: `body` must
+    /// neither print nor use anything that other threads use.
     ///
     /// # Errors
     /// The system's, if there is no pipe or no process.
@@ -47,9 +47,9 @@ impl Child {
                 let panicked = |_| Err("the body panicked".to_owned());
                 let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(panicked);
                 let text = result.as_ref().err().map_or("", String::as_str);
-                let is_told = writer.write_all(text.as_bytes()).is_ok();
+                let is_reported = writer.write_all(text.as_bytes()).is_ok();
                 // SAFETY: ends the process; nothing is left that relies on being run.
-                unsafe { nix::libc::_exit(i32::from(result.is_err() || !is_told)) }
+                unsafe { nix::libc::_exit(i32::from(result.is_err() || !is_reported)) }
             }
         }
     }
@@ -62,7 +62,7 @@ impl Child {
     /// Waits for the child's end, at most as long as `limit`; then it is killed.
     ///
     /// # Errors
-    /// The child's report; how it ended, if not with its body; or that it took too long.
+    /// The child's report, its exit status if it did not end with its body, or a time-out.
     pub fn wait(mut self, limit: Duration) -> Result<(), String> {
         let begun = Instant::now();
         while begun.elapsed() < limit {

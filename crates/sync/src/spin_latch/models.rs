@@ -1,10 +1,10 @@
 //! Models of the spin latch.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `holders_exclude_each_other`: `Relaxed` in place of `Release` in `drop`; `Relaxed` in
 //!   place of `Acquire` in `try_lock` (S2).
-//! - `refused_try_frees_nothing`: a guard that is made before the look at `taken` (S1).
+//! - `refused_try_frees_nothing`: a guard that is created before the check of `taken` (S1).
 
 use std::sync::Arc;
 

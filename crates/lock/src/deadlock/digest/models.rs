@@ -1,7 +1,7 @@
 //! A model of publication against marks.
 //!
-//! What was broken on purpose and seen to fail: a publication that stores the word without a look
-//! at marks in between (X2); the flag taken off before gathering.
+//! Deliberate errors that were seen to fail: a publication that stores the word without a check for
+//! marks in between (X2); the flag cleared before gathering.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::*;
 const SHAPE: Digests =
     Digests { exact_owners: 128, bloom_bits: 64, fingerprint_bits: 1, confirm: true };
 
-/// A queue with one holder, and the digest of one who waits for it.
+/// A queue with one holder, and the digest of its waiter.
 #[derive(Default)]
 struct Wait {
     holder: SpinLatch<u32>,
@@ -20,7 +20,7 @@ struct Wait {
 }
 
 impl Wait {
-    /// A look of the waiter; whether it published a fresh digest.
+    /// Runs a check of the waiter. Returns whether it published a fresh digest.
     fn refresh(&self) -> bool {
         let noted = self.digest.note();
         let mut digest = Digest::default();
@@ -52,12 +52,12 @@ fn releaser_does_not_find_itself_in_a_fresh_digest() {
             let wait = wait.clone();
             thread::spawn(move || wait.refresh())
         };
-        // The holder lets go and begins its next transaction.
+        // The holder releases and begins its next transaction.
         wait.release(2);
         assert!(!wait.contains(1), "X2");
         waiter.join().unwrap();
         assert!(!wait.contains(1), "X2");
-        // At the latest the next look makes it fresh.
+        // At the latest, the next check makes it fresh.
         assert!(wait.refresh() && wait.contains(2));
     });
 }

@@ -1,4 +1,4 @@
-//! Looks of waiters that are attended, step by step on one thread.
+//! Deadlock checks of blocking waiters, step by step on one thread.
 
 use clearway_base::Lsn;
 
@@ -23,7 +23,7 @@ fn take(table: &LockTable, owner: &mut LockOwner, key: u64, mode: M) {
     assert_eq!(table.try_acquire(owner, LockId(key), mode), Outcome::Granted);
 }
 
-/// Queues a request as a thread does that blocks, but does not look.
+/// Queues a request like a blocking thread, but without a deadlock check.
 fn wait(table: &LockTable, owner: &mut LockOwner, key: u64, mode: M) {
     assert!(!table.start(owner, LockId(key), mode));
     table.slot(owner).attend();
@@ -44,12 +44,12 @@ fn fingerprints_travel_one_owner_further_with_each_look() {
         for (n, owner) in ring.iter_mut().enumerate() {
             take(&table, owner, n as u64, M::XN);
         }
-        // Each looks when it begins to wait, and its successor still runs.
+        // Each checks when it begins to wait, while its successor still runs.
         for (n, owner) in ring.iter_mut().enumerate() {
             wait(&table, owner, (n as u64 + 1) % 5, M::XN);
             assert!(!looks(&table, owner), "the last one finds only its predecessor's neighbours");
         }
-        // Nobody is told anything; everybody looks in turn, in the worst order.
+        // No owner is notified; all check in turn, in the worst order.
         let rounds = (1..=5).find(|_| ring.iter_mut().any(|owner| looks(&table, owner)));
         assert!(rounds.is_some(), "found after as many looks as there are members");
         assert_eq!((table.stats().deadlocks, table.stats().false_alarms), (1, 0));
@@ -162,7 +162,7 @@ fn out_of_date_digest_raises_no_alarm() {
         let (table, [mut a, _b, mut c]) = slept_through(Digests::bloom(), waiting);
         assert!(!looks(&table, &mut a));
         assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (0, 0));
-        // c looks: its digest is fresh, and a is not in it.
+        // c checks: its digest is fresh, and a is not in it.
         assert!(!looks(&table, &mut c) && !looks(&table, &mut a));
         assert_eq!(table.stats().false_alarms, 0);
     }

@@ -57,9 +57,9 @@ fn finder_waits_for_another_to_confirm_and_then_looks_again() {
         while table.stats().searches == 0 {
             thread::yield_now();
         }
-        // Time for it to die at once, if it did not wait for us (D3).
+        // Time for it to die at once, if it does not wait for this thread (D3).
         thread::sleep(Duration::from_millis(20));
-        // b, the first finder, gives way.
+        // b, the first finder, withdraws.
         assert!(table.withdraw(b, false) == Withdrawal::Done);
         drop(confirming);
         assert!(!second.join().expect("no panic"), "one victim is enough");

@@ -1,6 +1,7 @@
-//! Models of inherited intent locks: who leaves a lock against who wants the resource.
+//! Models of inherited intent locks: an owner that passes a lock on against an absolute request for
+//! the resource.
 //!
-//! What was broken on purpose, and which model was seen to fail:
+//! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `left_lock_is_flushed_or_taken_back`: either of the two fences of I2 left out; no second look
 //!   at `absolutes` after a lock was left.
@@ -85,7 +86,7 @@ fn absolute_reader_meets_the_tag_that_was_left() {
             let table = table.clone();
             thread::spawn(move || {
                 table.release_all(&mut writer, Some(COMMIT));
-                // The next transaction takes it over and changes nothing.
+                // The next transaction takes the lock over and changes nothing.
                 let again =
                     table.acquire_intent(&mut writer, TABLE, IntentMode::IX, WaitLimit::NoWait);
                 table.release_all(&mut writer, None);

@@ -15,7 +15,7 @@ fn sum(bytes: usize) -> Sum {
 }
 
 impl Array {
-    /// Whether nobody is in it and nothing is lost (A7).
+    /// Whether the array has no members and no slot is lost (A7).
     fn is_at_rest(&self) -> bool {
         let standing: Vec<usize> =
             self.places.iter().map(|slot| slot.load(Ordering::Relaxed)).collect();
@@ -53,7 +53,7 @@ fn members_stand_behind_each_other_and_the_group_is_as_long_as_all_of_them() {
 }
 
 #[test]
-fn nobody_joins_a_closed_group_and_its_slot_is_free_after_the_last_has_gone() {
+fn no_thread_joins_a_closed_group_and_its_slot_is_free_after_the_last_has_gone() {
     let array = Array::new(1, 2, BYTES_MAX);
     let leader = array.join_at(0, sum(48)).unwrap();
     let follower = array.join_at(0, sum(64)).unwrap();
@@ -63,8 +63,8 @@ fn nobody_joins_a_closed_group_and_its_slot_is_free_after_the_last_has_gone() {
     array.notify(&leader, Some(base(4096)), group);
     assert!(array.join_slot(slot, sum(32)).is_none(), "A3");
     assert!(!array.release(&leader), "A4: the follower is there");
-    let told = array.wait(&follower).expect("there was room");
-    assert_eq!((told.lsn, told.ticket), (Lsn(4096), 4097));
+    let known = array.wait(&follower).expect("there was room");
+    assert_eq!((known.lsn, known.ticket), (Lsn(4096), 4097));
     assert!(array.release(&follower), "A4: the last");
     assert!(!array.is_at_rest());
     array.free(follower);
@@ -85,14 +85,15 @@ fn a_group_without_room_tells_everybody() {
 #[test]
 fn who_waits_is_told_where_its_own_group_stands() {
     let array = Array::new(1, 2, BYTES_MAX);
-    // Slots are used again and again, so an earlier group's place is there to be mistaken.
+    // Slots are used again and again, so an earlier group's place could be mistaken for a later
+    // one's.
     for round in 1..=300 {
         let leader = array.join_at(0, sum(48)).unwrap();
         let follower = array.join_at(0, sum(64)).unwrap();
         let group = array.close(&leader);
         let waits = AtomicBool::new(false);
-        let told = clearway_sync::thread::scope(|scope| {
-            let told = scope.spawn(|| {
+        let known = clearway_sync::thread::scope(|scope| {
+            let known = scope.spawn(|| {
                 waits.store(true, Ordering::Relaxed);
                 array.wait(&follower).expect("there is room")
             });
@@ -100,9 +101,9 @@ fn who_waits_is_told_where_its_own_group_stands() {
                 clearway_sync::thread::yield_now();
             }
             array.notify(&leader, Some(base(round * 4096)), group);
-            told.join().unwrap()
+            known.join().unwrap()
         });
-        assert_eq!((told.lsn, told.ticket), (Lsn(round * 4096), round * 4096 + 1));
+        assert_eq!((known.lsn, known.ticket), (Lsn(round * 4096), round * 4096 + 1));
         assert!(!array.release(&leader) && array.release(&follower));
         array.free(follower);
     }
@@ -115,8 +116,8 @@ fn a_group_that_is_full_takes_no_more() {
     assert!(array.join_at(0, sum(32)).is_none(), "A6");
 }
 
-/// Somebody looks at a place, sleeps, and joins the slot that it saw, which has been through a
-/// group and stands in another place by now.
+/// A thread reads a place, sleeps, and joins the slot that it saw, which has served a group since
+/// and is now in another place.
 #[test]
 fn a_slot_that_has_gone_round_is_not_taken_for_what_it_was() {
     let array = Array::new(2, 3, BYTES_MAX);
@@ -141,7 +142,7 @@ fn a_slot_that_has_gone_round_is_not_taken_for_what_it_was() {
     assert!(array.is_at_rest(), "A7");
 }
 
-/// A member of the run below, and how far it has come.
+/// The progress of a member of the run below.
 enum Step {
     /// Has seen a slot in a place.
     Found(usize),
@@ -150,8 +151,8 @@ enum Step {
     Told(Member),
 }
 
-/// Any steps of any members in any order, stale looks at places included: whenever all have gone
-/// nothing is lost, and no two of a group overlap.
+/// Any steps of any members in any order, stale looks at places included: whenever all members are
+/// done no slot is lost, and no two members of a group overlap.
 #[test]
 fn whatever_the_order_of_steps_nothing_is_lost() {
     let mut seed = 1u64;
@@ -163,7 +164,7 @@ fn whatever_the_order_of_steps_nothing_is_lost() {
         let array = Array::new(places, slots, 400);
         let (mut members, mut rests, mut end) = (Vec::new(), 0, 0);
         for _ in 0..20_000 {
-            // Now and then all go home.
+            // Occasionally all members finish.
             let comes = members.len() < 6 && roll(3) == 0 && roll(40) != 0;
             if comes || members.is_empty() {
                 let place = roll(places);
@@ -192,12 +193,12 @@ fn step(array: &Array, member: Step, bytes: usize, end: &mut u64) -> Option<Step
         Step::Joined(member) => {
             let word = array.slots[member.slot].word.load(Ordering::Relaxed);
             let is_told = phase(word) == COPYING;
-            Some(if is_told { told(array, member, *end) } else { Step::Joined(member) })
+            Some(if is_told { known(array, member, *end) } else { Step::Joined(member) })
         }
         Step::Closed(leader, group) => {
             array.notify(&leader, Some(base(*end)), group);
             *end += group.bytes();
-            Some(told(array, leader, *end))
+            Some(known(array, leader, *end))
         }
         Step::Told(member) => {
             if array.release(&member) {
@@ -208,7 +209,7 @@ fn step(array: &Array, member: Step, bytes: usize, end: &mut u64) -> Option<Step
     }
 }
 
-fn told(array: &Array, member: Member, end: u64) -> Step {
+fn known(array: &Array, member: Member, end: u64) -> Step {
     let base = array.wait(&member).expect("there is room").lsn.0;
     assert!(base + member.offset + member.sum.bytes() <= end, "within the group");
     Step::Told(member)

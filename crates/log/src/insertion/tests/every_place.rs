@@ -1,5 +1,5 @@
 //! Every length of record at every place of the smallest ring there is: by each strategy, and by
-//! each way in which a group is made where nobody else is there to make one.
+//! each way to form a group without other threads.
 //!
 //! The flusher is the test itself. It seals nothing, so that records stand at every multiple of 8
 //! and not only behind sector boundaries, and publishes as durable what it has read back.
@@ -33,7 +33,7 @@ impl Bodies {
 /// A way to insert two records, one directly after the other.
 type Pair<'a> = &'a dyn Fn(&Draft<'_>, &Draft<'_>) -> Option<[LsnSpan; 2]>;
 
-/// Checks a record that was filled and released, and answers its transaction.
+/// Checks a record that was filled and released, and returns its transaction.
 fn check(ring: &Ring, span: LsnSpan, bodies: &Bodies) -> u64 {
     // SAFETY: R4. The callers have awaited the release, and publish durability afterwards.
     let bytes = unsafe { ring.released(span) };
@@ -49,12 +49,12 @@ fn check(ring: &Ring, span: LsnSpan, bodies: &Bodies) -> u64 {
 }
 
 /// Inserts, for each span, at each place a record of that span behind a short one. The lengths
-/// within a span take turns, so each of them meets every eighth place.
+/// within a span alternate, so each of them meets every eighth place.
 fn at_every_place(ring: &Ring, insertion: &dyn Insertion, pair: Pair<'_>) {
     let bodies = Bodies::new();
     let mut txn = 0;
     for span in (HEADER_BYTES..=LONGEST).step_by(RECORD_ALIGN) {
-        // An odd number of eight bytes from pair to pair, so that all places have their turn.
+        // An odd number of eight bytes from pair to pair, so that all places occur.
         let first = if (span / RECORD_ALIGN).is_multiple_of(2) { 40 } else { 32 };
         let mut met = [false; PLACES];
         for turn in 0..PLACES {
@@ -118,8 +118,8 @@ fn groups_with_delegated_release_store_every_length_at_every_place() {
     at_every_place(&ring, &insertion, &|short, long| insertion.insert_in_groups([short, long]));
 }
 
-/// How far a ring may be filled (R2), for records of every span and several durable positions:
-/// what fits is taken, what would be one unit too much is not, and the seal fits behind it.
+/// The fill limit of a ring (R2), for records of every span and several durable positions: a record
+/// that fits is accepted, one that is a unit too long is not, and the seal fits after it.
 #[test]
 fn a_ring_takes_exactly_what_fits() {
     let bodies = Bodies::new();

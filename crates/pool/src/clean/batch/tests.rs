@@ -98,7 +98,7 @@ fn panic_in_the_background_cleaner_is_reported() {
             None
         }
     });
-    // More pages than the cache has, until the cleaner is woken and meets one.
+    // Use more pages than the cache has, until the cleaner is woken and meets a failure.
     let failed = (2..900).any(|page| {
         let _ = catch_unwind(AssertUnwindSafe(|| {
             if let Ok(mut page) = pool.format(PageId(page)) {
@@ -112,7 +112,7 @@ fn panic_in_the_background_cleaner_is_reported() {
     assert!(failed);
 }
 
-/// The system reports a failed write to whoever syncs first, and to nobody after that.
+/// The system reports a failed write to the first caller that syncs, and to none after that.
 #[test]
 fn failed_sync_stops_the_batches_beside_it() {
     let (disk, faults) = (MemoryDisk::new(), Faults::new());
