@@ -94,10 +94,11 @@ impl Method {
         Some(section.split("\n# ").next().unwrap_or(section))
     }
 
-    /// The variants of `Error` that the section names as this call's: not those that come after a
-    /// "but for", up to the end of the clause.
+    /// The variants of `Error` that the section names as this call's: not those that come after an
+    /// "except", up to the end of the clause.
     fn variants(&self) -> Vec<String> {
-        let mut parts = self.section().unwrap_or_default().split("but for");
+        let section = self.section().unwrap_or_default().replace('\n', " ");
+        let mut parts = section.split("except ");
         let first = parts.next().unwrap_or_default();
         let clauses = parts.map(|part| part.find(['.', ';']).map_or("", |end| &part[end..]));
         let text = std::iter::once(first).chain(clauses).collect::<Vec<_>>().concat();
@@ -109,7 +110,9 @@ impl Method {
     /// Whether the section refers to another call's, or to what a closure or the disk says.
     fn refers(&self) -> bool {
         let section = self.section().unwrap_or_default();
-        ["hose of", "he others of", "As of", "As for"].iter().any(|words| section.contains(words))
+        ["hose of", "he errors of", "ther errors of", "As of", "As for"]
+            .iter()
+            .any(|words| section.contains(words))
     }
 }
 
