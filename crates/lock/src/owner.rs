@@ -21,7 +21,7 @@ use std::{
 };
 
 use clearway_base::{Lsn, TxnId};
-use clearway_sync::{atomic::Ordering, invariant};
+use clearway_sync::atomic::Ordering;
 
 use crate::{
     cycle::CycleMember,
@@ -151,7 +151,6 @@ impl LockOwner {
     /// [`Error::Deadlock`](clearway_base::Error::Deadlock).
     #[inline]
     pub fn set_txn(&mut self, txn: TxnId) {
-        invariant(self.held.is_empty(), "lock owner: a transaction begins without locks");
         self.txn = txn;
         self.slot_of_mine().rest(false);
         self.begin_age();
