@@ -4,7 +4,7 @@ mod double;
 
 use std::ops::Bound::Unbounded;
 
-use clearway_base::{Error, PAGE_SIZE, PageId, Result, TreeId};
+use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_tree::{Direction, Tree, TreeConfig};
 use double::Database;
 
@@ -33,7 +33,7 @@ fn places(page: &[u8], bytes: &[u8]) -> Vec<usize> {
 fn change(db: &Database, page: PageId, work: impl FnOnce(&mut [u8])) {
     let mut page = db.pool.exclusive(page).unwrap();
     page.begin_change();
-    let lsn = page.page_lsn();
+    let lsn = Lsn(page.page_lsn().0 + 8);
     work(&mut page);
     page.finish_change(lsn);
 }

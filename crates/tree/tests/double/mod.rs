@@ -103,10 +103,11 @@ impl Database {
         Ok(again)
     }
 
-    /// What redo of the first `records` records makes of an empty disk.
+    /// What redo of the first `records` records makes of an empty disk. Its log continues them.
     pub fn replayed(&self, records: usize) -> Database {
         let again = Database::over(Arc::default());
         for (body, span) in self.log.records.lock().unwrap()[..records].iter() {
+            again.log.records.lock().unwrap().push((body.clone(), *span));
             if !body.is_empty() {
                 redo(&again.pool, body, *span).unwrap();
             }
