@@ -5,7 +5,11 @@
 //! without a latch, so their readers must tolerate arbitrary bytes. Must hold: no panic, no endless
 //! loop, and every error is typed.
 
-use std::{cell::RefCell, ops::Bound, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    ops::Bound,
+    sync::Arc,
+};
 
 use clearway_base::{KeyName, Lsn, LsnSpan, PAGE_SIZE, PageId, Result, TreeId};
 use clearway_disk::MemoryDisk;
@@ -28,14 +32,23 @@ const KEYS: u32 = 400;
 struct Alone {
     locks: LockTable,
     owner: LockOwner,
-    next: u64,
+}
+
+thread_local! {
+    /// The end of the log, which grows from one transaction and one damaged page to the next.
+    static LOG_END: Cell<u64> = const { Cell::new(512) };
+}
+
+/// Returns the place of the next record of `bytes` bytes.
+fn next_span(bytes: u64) -> LsnSpan {
+    let start = LOG_END.get();
+    LOG_END.set(start + bytes);
+    LsnSpan { start: Lsn(start), end: Lsn(start + bytes) }
 }
 
 impl Alone {
     fn span(&mut self, body: &[u8]) -> LsnSpan {
-        let start = Lsn(self.next);
-        self.next += 64 + body.len() as u64;
-        LsnSpan { start, end: Lsn(self.next) }
+        next_span(64 + body.len() as u64)
     }
 }
 
@@ -98,7 +111,7 @@ thread_local! {
 fn alone() -> Alone {
     let locks = LockTable::new(LockOptions { buckets: 1 << 8, ..LockOptions::default() });
     let owner = locks.owner();
-    Alone { locks, owner, next: 512 }
+    Alone { locks, owner }
 }
 
 fn make() -> Subject {
@@ -174,7 +187,7 @@ impl Subject {
         let mut latched = self.pool.exclusive(page).expect("resident");
         latched.begin_change();
         latched[PAGE_HEADER..].copy_from_slice(&bytes[PAGE_HEADER..]);
-        latched.finish_change(Lsn(1 << 38));
+        latched.finish_change(next_span(64).end);
     }
 
     fn read(&self, random: &mut Mutator) -> std::result::Result<(), String> {
