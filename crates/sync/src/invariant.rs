@@ -22,7 +22,7 @@
 use std::{
     panic::Location,
     sync::{
-        Mutex, OnceLock, PoisonError, Weak,
+        Arc, Mutex, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -38,7 +38,7 @@ pub struct Broken {
 
 /// Something that a broken invariant stops.
 pub trait Stop: Send + Sync {
-    /// Refuses everything from now on. Takes no latch (INVARIANT-2).
+    /// Refuses everything from now on. Takes no latch (INVARIANT-2), and may be called again.
     fn stop(&self, broken: Broken);
 
     /// Wakes the threads and tasks that wait for it, so that they see that it has stopped.
@@ -74,31 +74,30 @@ pub fn stop_if_broken(stop: Weak<dyn Stop>) {
     stops.push(stop);
 }
 
+fn registered() -> Vec<Arc<dyn Stop>> {
+    let stops = STOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    stops.iter().filter_map(Weak::upgrade).collect()
+}
+
 #[cold]
 #[inline(never)]
 fn report(broken: Broken) {
-    let stops: Vec<_> = {
-        let stops = STOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        stops.iter().filter_map(Weak::upgrade).collect()
-    };
-    if stops.is_empty() || cfg!(any(loom, shuttle)) {
+    if registered().is_empty() || cfg!(any(loom, shuttle)) {
         panic!("{} ({})", broken.what, broken.place);
     }
-    if FIRST.set(broken).is_err() {
-        return; // All are stopped, or are being stopped by the thread that was first.
-    }
-    // Release pairs with the Acquire in `broken`. Before the list is read again: who registers
-    // later sees this (INVARIANT-1).
+    let is_first = FIRST.set(broken).is_ok();
+    // Release pairs with the Acquire in `broken`. Before the list is read again: a log that
+    // registers later sees this (INVARIANT-1).
     IS_BROKEN.store(true, Ordering::Release);
-    let stops: Vec<_> = {
-        let list = STOPS.lock().unwrap_or_else(PoisonError::into_inner);
-        list.iter().filter_map(Weak::upgrade).collect()
-    };
-    stops.iter().for_each(|stop| stop.stop(broken));
-    // A thread of its own: the caller may hold what the waiters' lists are latched with. If none
-    // can be made, they wake at the next flush, which finds that it may not complete.
-    let wake = move || stops.iter().for_each(|stop| stop.wake_waiters());
-    let _ = std::thread::Builder::new().name("clearway-stop".into()).spawn(wake);
+    let (stops, first) = (registered(), FIRST.get().copied().unwrap_or(broken));
+    // By every reporter, not by the first alone: another one returns only when all are stopped.
+    stops.iter().for_each(|stop| stop.stop(first));
+    if is_first {
+        // On a thread of its own: the caller may hold a latch that the waiters' lists need. If none
+        // can be made, the waiters wake at the next flush, which does not complete.
+        let wake = move || stops.iter().for_each(|stop| stop.wake_waiters());
+        let _ = std::thread::Builder::new().name("clearway-stop".into()).spawn(wake);
+    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -144,7 +143,8 @@ mod tests {
         assert!(!invariant(false, "X3: second"));
         woken.recv().unwrap();
         let seen = witness.seen.lock().unwrap();
-        assert_eq!(seen.len(), 1, "only the first stops");
+        assert_eq!(seen.len(), 2, "each report stops before it returns");
+        assert_eq!(seen[0], seen[1], "because of the first");
         assert_eq!((seen[0].what, broken()), ("X2: first", Some(seen[0])));
         assert!(seen[0].place.file().ends_with("invariant.rs"));
     }

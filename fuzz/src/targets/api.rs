@@ -53,6 +53,8 @@ const INSERTIONS: u64 = 400;
 /// One in this many inputs uses pages of the default size.
 const LARGE_NODE_ONE_IN: u64 = 3;
 const LARGE_NODE: usize = 8192;
+/// Bytes of a value that the log has room for after a rollback and a checkpoint.
+const PROBE_LEN: usize = 40_000;
 
 /// The patterns that the inputs have drawn so far.
 static DRAWN: Mutex<Option<Drawn>> = Mutex::new(None);
@@ -105,7 +107,7 @@ impl World {
             }
             12 => self.savepoint(with),
             13 if self.running.is_none() => self.check_all(),
-            14 => expect(self.engine.maintain()),
+            14 => self.maintain(),
             15 if with.is_multiple_of(8) => expect(self.engine.checkpoint()),
             _ => self.misuse(with),
         }
@@ -186,12 +188,27 @@ impl World {
         Ok(())
     }
 
+    /// Does the pending upkeep. A transaction that has filled the log keeps it from that.
+    fn maintain(&mut self) -> Result<(), String> {
+        match self.engine.maintain() {
+            Err(Error::LogFull { .. }) if self.running.is_some() => {
+                self.give_up()?;
+                expect(self.engine.maintain())
+            }
+            maintained => expect(maintained),
+        }
+    }
+
     /// Rolls back a transaction for which the log has no room, and makes room.
     fn give_up(&mut self) -> Result<(), String> {
         self.marks.clear();
         let rolled_back = self.running.take().map(|(txn, _)| txn.rollback().map(drop));
         expect(rolled_back.unwrap_or(Ok(())))?;
-        expect(self.engine.checkpoint())
+        expect(self.engine.checkpoint())?;
+        // Nothing keeps the log any more, so it has room for a long value.
+        let mut probe = self.engine.begin();
+        expect(probe.put(&self.table, b"probe", &[7; PROBE_LEN]).map(drop))?;
+        expect(probe.rollback().map(drop))
     }
 
     fn commit(&mut self) -> Result<(), String> {

@@ -114,12 +114,12 @@ impl Experiment for FlushWait {
         let grid = &seen.grids[0];
         let points: Vec<usize> = (0..grid.points.len()).collect();
         let of = |variant, measure| self.in_flushes(grid, variant, measure);
-        let what = "locks kept: 99 of 100 hold their locks for so many flushes";
+        let what = "locks kept: 1st percentile of lock hold times, in flushes";
         found.at_least(what, 1.0, least(of(BASELINE, "held p1")));
         for (variant, way) in RELEASES.iter().enumerate().skip(RELEASED) {
-            let what = format!("{}: 99 of 100 hold their locks for so many flushes", way.name);
+            let what = format!("{}: 99th percentile of lock hold times, in flushes", way.name);
             found.at_most(what, HELD, greatest(of(variant, "held p99")));
-            let what = format!("{}: half of them wait so many flushes for the log", way.name);
+            let what = format!("{}: median wait for the log, in flushes", way.name);
             found.at_least(what, 1.0, least(of(variant, "wait p50")));
             let what =
                 format!("{}: deviation of the time locks are held over locks kept", way.name);

@@ -130,8 +130,6 @@ impl Pool {
             return Ok(0);
         }
         self.write_out(in_flight.batch, page_lsn_max).inspect_err(|_| in_flight.cancel())?;
-        let is_logged = self.wal.durable() >= page_lsn_max || zoo::has(Bug::PageBeforeLog);
-        invariant(is_logged, "batch C1: the log of a written page is durable");
         let written = in_flight.complete();
         self.counters.batches.fetch_add(1, Ordering::Relaxed);
         self.counters.pages_written.fetch_add(written as u64, Ordering::Relaxed);
@@ -190,6 +188,9 @@ impl Pool {
         // C1: before the first byte is written anywhere.
         if self.wal.durable() < page_lsn_max && !zoo::has(Bug::PageBeforeLog) {
             self.wal.make_durable(page_lsn_max)?;
+            let is_logged = self.wal.durable() >= page_lsn_max;
+            invariant(is_logged, "batch C1: the log of a page is durable before the page");
+            self.check_writable()?;
         }
         let double_write = &self.cleaning.double_write;
         let entries = batch.entries.iter().map(|entry| (entry.page, entry.checksum));
