@@ -1,5 +1,6 @@
 //! The project's own tasks, run as `cargo xtask <chore>`.
 
+mod mutants;
 mod prove;
 mod tidy;
 
@@ -12,6 +13,8 @@ usage: cargo xtask <chore>
                                                    APIs, words and links
   language [crate | --lower]                       list what breaks the rules of the language;
                                                    --lower: write smaller allowed numbers
+  mutants                                          copy the sources with all planted bugs to
+                                                   target/mutants
   prove [--minutes M] [--seed S] [--lane L]...     run the lanes of the proof harness; without
                                                    minutes, what every CI run does";
 
@@ -23,6 +26,7 @@ fn main() -> ExitCode {
         ["language", "--lower"] => finish(tidy::lower_language(root())),
         ["language"] => list_language(None),
         ["language", area] => list_language(Some(area)),
+        ["mutants"] => plant_mutants(),
         ["prove", ref options @ ..] => match prove::parse(options) {
             Ok(request) => prove::run(root(), &request),
             Err(error) => {
@@ -59,6 +63,19 @@ fn finish(result: std::io::Result<()>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             clearway_console::tell!("language: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn plant_mutants() -> ExitCode {
+    match mutants::plant(root()) {
+        Ok((copy, count)) => {
+            clearway_console::say!("mutants: {count} planted in {}", copy.display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            clearway_console::tell!("mutants: {error}");
             ExitCode::FAILURE
         }
     }

@@ -9,6 +9,7 @@
 //! | [`language`] | words that have a better one, doc comments that open with a clause |
 //! | [`ratchet`] | the number of findings of [`language`] that each crate may still have |
 //! | [`files`] | files that no module names; links between documents |
+//! | [`mutants`] | patch files of planted bugs that do not apply, alone or together |
 //!
 //! The checks read text, not syntax trees: they are meant to be quick, to need no dependency, and
 //! to be right about code that `rustfmt` has formatted.
@@ -27,6 +28,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::mutants;
 use ratchet::Finding;
 use scan::Source;
 
@@ -83,6 +85,8 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
             violations.extend(words::check_glossary(text));
         }
     }
+    let faults = mutants::check(root)?;
+    violations.extend(faults.iter().map(|fault| violation(&fault.path, 1, &*fault.message)));
     let allowed = read_allowed(root)?;
     violations.extend(ratchet::check(&allowed, &language_findings(&texts, &sources)));
     violations.sort();

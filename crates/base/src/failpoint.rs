@@ -1,9 +1,11 @@
-//! Failpoints: the moments at which a crash is most likely to find a mistake, by name, so that the
-//! kill tests can end the process exactly there.
+//! Failpoints: the moments at which a crash is most likely to reveal a mistake, by name, so that
+//! the kill tests can end the process exactly there.
 //!
-//! Without the feature `zoo`, which only the harness turns on, passing a failpoint is nothing, and
-//! no trace of any of this is left in the engine. With it, a passage calls the handler that the
-//! process has installed, if any. The one that kills is in the crate `clearway-testkit`.
+//! The engine passes each failpoint and knows nothing about what happens there. A passage calls the
+//! handler that the process has installed; without one it is a load and a branch that is not taken.
+//! The handler that kills is in the crate `clearway-testkit`.
+
+use std::sync::OnceLock;
 
 /// Defines the failpoints, each with its name and what has just happened there.
 macro_rules! failpoints {
@@ -114,33 +116,26 @@ failpoints! {
         "A new database is complete; its superblock calls it unfinished."
 }
 
-/// Whether this build has failpoints.
-pub const ARE_OPEN: bool = cfg!(feature = "zoo");
+static HANDLER: OnceLock<fn(Failpoint)> = OnceLock::new();
 
-/// Passes `point`: calls the handler, if one is installed, which need not return.
-#[cfg(feature = "zoo")]
+/// Calls the installed handler, which need not return; does nothing if there is none.
+#[inline]
 pub fn pass(point: Failpoint) {
     if let Some(handler) = HANDLER.get() {
-        handler(point);
+        handle(*handler, point);
     }
 }
 
-/// Passes `point`: nothing.
-#[cfg(not(feature = "zoo"))]
-#[inline(always)]
-pub const fn pass(_point: Failpoint) {}
+#[cold]
+fn handle(handler: fn(Failpoint), point: Failpoint) {
+    handler(point);
+}
 
-#[cfg(feature = "zoo")]
-static HANDLER: std::sync::OnceLock<fn(Failpoint)> = std::sync::OnceLock::new();
-
-/// Has `handler` called at each passage from now on, in the thread that passes the failpoint and
-/// under whatever latches it holds.
+/// Installs the handler that each later passage calls, in the thread that passes the failpoint and
+/// under whatever latches that thread holds.
 ///
 /// # Panics
-/// If the process has a handler already, or the build has no failpoints ([`ARE_OPEN`]).
+/// If the process has a handler already.
 pub fn install(handler: fn(Failpoint)) {
-    #[cfg(feature = "zoo")]
     assert!(HANDLER.set(handler).is_ok(), "failpoints have a handler already");
-    #[cfg(not(feature = "zoo"))]
-    panic!("no failpoint calls {handler:?} in a build without the feature zoo");
 }

@@ -10,7 +10,6 @@ pub mod failpoint;
 mod histogram;
 mod ids;
 mod limits;
-pub mod zoo;
 
 pub use checksum::{crc32c, crc32c_append};
 pub use conflict::{

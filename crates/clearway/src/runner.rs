@@ -16,10 +16,7 @@ use std::{
     time::Duration,
 };
 
-use clearway_base::{
-    Error, Result,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Result};
 use clearway_sync::{
     plain::{AtomicU64, Ordering},
     thread,
@@ -104,10 +101,6 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
         return ended(tx.fail(Count::Rollback, error));
     }
     if last {
-        if zoo::has(Bug::ConflictToldEarly) {
-            drop(tx);
-            return Attempt::Failed(error);
-        }
         return ended(tx.fail(Count::Rollback, error));
     }
     let lost = tx.inner.take_lost();

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use clearway_base::{
-    Error, Lsn, Result,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Lsn, Result};
 use clearway_lock::AbsoluteMode;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Kind, Savepoint};
@@ -76,9 +73,6 @@ impl Transaction {
     /// Records an error that the iterator of a scan yields.
     #[cold]
     pub(crate) fn note_of_scan(&mut self, error: &Error) {
-        if zoo::has(Bug::ScanErrorForgotten) {
-            return;
-        }
         let savepoint = self.inner.last_savepoint();
         let of_scan = || Box::new(Trouble::OfScan { error: error.clone(), savepoint });
         // Keep the first error: more savepoints follow it than follow a later one.

@@ -5,7 +5,7 @@
 //! Writers commit numbered values to a few rows and keep their [`Pending`]s; the log is slow.
 //! Readers lock the rows in an order of their own, so that many of them lose deadlocks, and end as
 //! chance has it. When one of them has its answer, each commit that any attempt of it has read from
-//! has to be durable. `cargo xtask prove --lane zoo` plants bugs that this has to find.
+//! has to be durable. `cargo xtask prove --lane mutants` plants bugs that this has to find.
 
 use std::{
     cell::RefCell,

@@ -35,8 +35,6 @@
 //! of another key part would wait for nothing. Here only modes decide, both in the grant rule and
 //! in the wait-for edges, which are derived from the same conditions.
 
-use clearway_base::zoo::{self, Bug};
-
 use crate::{
     entries::{Entries, Entry},
     identity::LockId,
@@ -136,8 +134,7 @@ impl Entries {
                 debug_assert!(!self.get(at).is_waiting(), "an owner waits for one lock at a time");
                 // The mode it has stays granted while it waits for a stronger one.
                 let wanted = granted.supremum(mode);
-                let is_free = held.compatible(wanted)
-                    && (!zoo::has(Bug::WaitsForWaiters) || self.admits(id, owner, wanted));
+                let is_free = held.compatible(wanted);
                 if wanted == granted || is_free {
                     self.update(at, |entry| {
                         entry.granted = wanted;
@@ -270,10 +267,6 @@ impl Entries {
             let others = self.holders(id).filter(|entry| entry.owner != owner);
             let blocking = others.filter(|entry| !entry.granted.compatible(waiter.wanted));
             out.extend(blocking.map(|entry| entry.owner));
-            if zoo::has(Bug::WaitsForWaiters) {
-                let newcomers = self.of(id).filter(|entry| !entry.is_holder());
-                out.extend(newcomers.map(|entry| entry.owner));
-            }
             return true;
         }
         // Q3, and transitively: `needed` gathers what the waiter and the newcomers it waits for
@@ -285,19 +278,12 @@ impl Entries {
                 break; // It cannot grow (E6): on a hot row, at once.
             }
             let is_newcomer = ahead.id == id && !ahead.is_holder();
-            if zoo::has(Bug::QueueOrderLeftOut) {
-                break;
-            }
             if is_newcomer && !ahead.wanted.compatible(needed) {
                 needed = needed.supremum(ahead.wanted);
             }
         }
         // `wanted` covers `granted` (E5), so this is both "has" and "converts to".
-        let has = |entry: &Entry| match zoo::has(Bug::ConversionLeftOut) {
-            false => entry.wanted,
-            true => entry.granted,
-        };
-        let blocking = self.holders(id).filter(|entry| !has(entry).compatible(needed));
+        let blocking = self.holders(id).filter(|entry| !entry.wanted.compatible(needed));
         out.extend(blocking.map(|entry| entry.owner));
         true
     }

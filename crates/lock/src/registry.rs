@@ -30,7 +30,6 @@
 
 use std::{sync::OnceLock, task::Waker, time::Duration};
 
-use clearway_base::zoo::{self, Bug};
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -246,9 +245,6 @@ impl Slot {
     /// The granting thread stores the grant and then takes the waker. The latch around the waker
     /// orders the two: the second one sees what the first has done.
     pub(crate) fn is_granted_or_wakes(&self, waker: &Waker) -> bool {
-        if zoo::has(Bug::LookedTooEarly) && self.is_granted() {
-            return true;
-        }
         let is_there = self.waker.lock().as_ref().is_some_and(|old| old.will_wake(waker));
         if !is_there {
             // Clone and drop outside of the latch, since both run user code. No other thread stores
@@ -258,7 +254,7 @@ impl Slot {
             let old = self.waker.lock().replace(waker);
             drop(old);
         }
-        !zoo::has(Bug::LookedTooEarly) && self.is_granted()
+        self.is_granted()
     }
 
     pub(crate) fn take_waker(&self) -> Option<Waker> {

@@ -26,10 +26,7 @@
 #[cfg(all(test, loom))]
 mod models;
 
-use clearway_base::{
-    Lsn,
-    zoo::{self, Bug},
-};
+use clearway_base::Lsn;
 use clearway_sync::{
     SpinLatch,
     atomic::{AtomicU64, Ordering},
@@ -58,7 +55,7 @@ impl Resource {
         // Relaxed: the caller was granted its lock after the tags rose (L5), under the latch or by
         // a grant, whose Acquire orders these loads.
         let own = self.self_tag.load(Ordering::Relaxed);
-        if mode.is_absolute() && !zoo::has(Bug::DescendantTagIgnored) {
+        if mode.is_absolute() {
             Lsn(own.max(self.descendant_tag.load(Ordering::Relaxed)))
         } else {
             Lsn(own)
@@ -101,7 +98,6 @@ impl IntentLocks {
     #[inline]
     fn others(&self, held: Option<IntentMode>) -> ModeSet {
         match held {
-            _ if zoo::has(Bug::UpgradeBlocksItself) => self.present,
             Some(mode) if self.granted[mode as usize] == 1 => self.present.without(mode),
             _ => self.present,
         }
@@ -130,8 +126,7 @@ impl IntentLocks {
         wanted: IntentMode,
         queue: bool,
     ) -> bool {
-        let behind =
-            |waiter: &Waiter| !waiter.wanted.compatible(wanted) && !zoo::has(Bug::AbsoluteStarved);
+        let behind = |waiter: &Waiter| !waiter.wanted.compatible(wanted);
         let free = !self.others(held).meets(wanted.conflicts())
             && (held.is_some() || !self.waiters.iter().any(behind));
         if free {
@@ -160,11 +155,6 @@ impl IntentLocks {
     pub(crate) fn withdraw(&mut self, owner: u32, handover: impl Handover) {
         let is_there = self.waiters.iter().any(|waiter| waiter.owner == owner);
         invariant(is_there, "intent lock L4: only what waits is withdrawn");
-        if zoo::has(Bug::WaiterLeftBehind) {
-            self.waiters.iter_mut().filter(|waiter| waiter.owner == owner).for_each(|waiter| {
-                waiter.owner = u32::MAX; // Nobody's, for ever.
-            });
-        }
         self.waiters.retain(|waiter| waiter.owner != owner);
         self.pass_on(handover);
     }
@@ -189,8 +179,7 @@ impl IntentLocks {
                 }
                 let ahead = if upgrades { ModeSet::default() } else { asked };
                 let blocking = self.others(waiter.held).union(ahead);
-                let left = zoo::has(Bug::WaiterLeftBehind) && waiter.owner == u32::MAX;
-                let pass = !left && !blocking.meets(waiter.wanted.conflicts());
+                let pass = !blocking.meets(waiter.wanted.conflicts());
                 if pass {
                     self.change(waiter.held, Some(waiter.wanted));
                     granted(waiter.owner);

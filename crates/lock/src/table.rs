@@ -32,10 +32,7 @@ pub(crate) mod models;
 
 use std::{sync::Arc, time::Duration};
 
-use clearway_base::{
-    Lsn,
-    zoo::{self, Bug},
-};
+use clearway_base::Lsn;
 use clearway_sync::{
     CachePadded, Mutex, SpinLatch,
     atomic::{AtomicU32, AtomicU64, Ordering},
@@ -47,7 +44,7 @@ use crate::{
     entries::Entries,
     identity::{LockId, ResourceId},
     intents::{Inheritance, IntentMethod},
-    mode::{Part, RangeMode},
+    mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
     queue::{Handover, Purpose, Verdict},
     registry::{LockStats, Registry},
@@ -172,16 +169,10 @@ impl Bucket {
         let mode = entries.get(at).granted;
         let left = mode.exclusive_part().infimum(keep);
         let commit = commit.filter(|_| mode.is_exclusive());
-        if let Some(commit) = commit.filter(|_| !zoo::has(Bug::TagAfterGrant)) {
+        if let Some(commit) = commit {
             self.raise_tag(commit);
         }
         entries.lower(at, left, handover);
-        if let Some(commit) = commit.filter(|_| zoo::has(Bug::TagAfterGrant)) {
-            self.raise_tag(commit);
-        }
-        if zoo::has(Bug::EmptyBucketForgets) && entries.len() == 0 {
-            self.tag.store(0, Ordering::Relaxed);
-        }
         left
     }
 }
@@ -298,9 +289,6 @@ impl LockTable {
         if mode.is_none() {
             return Outcome::Granted;
         }
-        if zoo::has(Bug::ConversionForgotten) && owner.held.contains(&id) {
-            return Outcome::Granted;
-        }
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
         let verdict = entries.request(id, owner.slot, mode, purpose);
@@ -312,9 +300,7 @@ impl LockTable {
             Verdict::New => owner.held.push(id),
             Verdict::Held => {}
         }
-        if !(zoo::has(Bug::GapTagForgotten) && mode.key() == Part::N) {
-            owner.raise_tag(tag);
-        }
+        owner.raise_tag(tag);
         Outcome::Granted
     }
 
@@ -464,7 +450,7 @@ impl LockTable {
     pub fn pass_tag(&self, from: LockId, to: LockId) {
         let tag = self.bucket(from).tag();
         let bucket = self.bucket(to);
-        if bucket.tag() < tag && !zoo::has(Bug::SplitGapTagForgotten) {
+        if bucket.tag() < tag {
             let _latched = bucket.entries.lock();
             bucket.raise_tag(tag);
         }
@@ -493,17 +479,13 @@ pub(crate) struct Granting<'a> {
 impl Handover for Granting<'_> {
     #[inline]
     fn grant(&mut self, slot: u32) {
-        if zoo::has(Bug::WokenBeforeGrant) {
-            self.table.shared.registry.wake(&mut vec![slot]);
-        }
         // The tag is already raised (B2, L5): the granted owner reads it next.
         self.table.shared.registry.slot(slot).grant();
         self.granted.push(slot);
     }
 
     fn notifies_others(&self) -> bool {
-        let marks = self.table.shared.options.deadlocks.has_digests();
-        marks && !zoo::has(Bug::StaleDigestsNotMarked)
+        self.table.shared.options.deadlocks.has_digests()
     }
 
     fn notify(&mut self, slot: u32) {

@@ -55,7 +55,6 @@ use std::{
 use clearway_base::{
     Error, Lsn, LsnSpan, Result,
     failpoint::{self, Failpoint},
-    zoo::{self, Bug},
 };
 use clearway_sync::{
     Broken, CachePadded, Condvar, Mutex, Stop,
@@ -344,10 +343,7 @@ impl Flusher {
         // this group before its flush completes (W2), which is after the last use of the bytes.
         let bytes = unsafe { self.parts.ring.released(group) };
         failpoint::pass(Failpoint::GroupSealed);
-        let mut written = self.parts.segments.write_durable(group, bytes);
-        if written.is_err() && zoo::has(Bug::FailedWriteRepeated) {
-            written = self.parts.segments.write_durable(group, bytes);
-        }
+        let written = self.parts.segments.write_durable(group, bytes);
         guard.result = Some(written);
         failpoint::pass(Failpoint::GroupWritten);
         drop(guard);
@@ -367,9 +363,7 @@ impl Flusher {
     /// Completes an in-flight flush (W2).
     fn complete(&self, group: LsnSpan, result: Result<()>) {
         let mut schedule = self.schedule.lock();
-        if let Err(cause) = result
-            && !zoo::has(Bug::SyncErrorIgnored)
-        {
+        if let Err(cause) = result {
             self.parts.health.poison(cause);
         }
         let flush = schedule.in_flight.iter_mut().find(|flush| flush.end == group.end);

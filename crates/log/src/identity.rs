@@ -60,10 +60,7 @@
 
 use std::path::PathBuf;
 
-use clearway_base::{
-    DatabaseId, Epoch, Error, Lsn, Result, SECTOR_SIZE, Salt, crc32c,
-    zoo::{self, Bug},
-};
+use clearway_base::{DatabaseId, Epoch, Error, Lsn, Result, SECTOR_SIZE, Salt, crc32c};
 use clearway_disk::{AlignedBuf, File, IO_ALIGNMENT};
 
 /// Bytes of a label, behind the segment's log bytes: a block, so that direct I/O can write it. The
@@ -217,9 +214,6 @@ impl Lineage {
 
     /// Returns the initial checksum state of an epoch (ID-3); `None` if the epoch is not known.
     pub(crate) fn seed_of(&self, epoch: Epoch) -> Option<u32> {
-        if zoo::has(Bug::SaltNotChecked) {
-            return Some(seed(Salt::NONE));
-        }
         self.salt_of(epoch).map(seed)
     }
 
@@ -257,8 +251,7 @@ impl Lineage {
 
 /// The checksum's state after the salt; 0 after none.
 pub(crate) fn seed(salt: Salt) -> u32 {
-    let is_none = salt == Salt::NONE || zoo::has(Bug::SaltNotChecked);
-    if is_none { 0 } else { crc32c(&salt.0.to_le_bytes()) }
+    if salt == Salt::NONE { 0 } else { crc32c(&salt.0.to_le_bytes()) }
 }
 
 /// The state that the superblock knows of a log: where recovery may begin, and the log's identity.

@@ -17,10 +17,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use clearway_base::{
-    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt,
-    zoo::{self, Bug},
-};
+use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt};
 use clearway_disk::Disk;
 use clearway_sync::{
     Broken, Mutex, ThreadWaker,
@@ -318,9 +315,6 @@ impl Log {
         if self.ring.durable() >= lsn {
             return Some(Ok(()));
         }
-        if cause.is_some() && zoo::has(Bug::FailureAcknowledged) {
-            return Some(Ok(()));
-        }
         cause.map(|cause| Err(Error::OutcomeUnknown { cause }))
     }
 
@@ -362,10 +356,6 @@ impl Log {
         let waker = ThreadWaker::current();
         loop {
             if self.completion.register(lsn, &waker, || self.outcome(lsn).is_some()) {
-                if zoo::has(Bug::ImpatientAck) {
-                    thread::park_timeout(std::time::Duration::from_millis(20));
-                    return Ok(());
-                }
                 thread::park();
             }
             if let Some(outcome) = self.outcome(lsn) {
@@ -576,9 +566,7 @@ impl Log {
             self.health.close();
             self.insertion.close();
             let end = self.end();
-            if zoo::has(Bug::LeftAtClosing) {
-                self.end_threads();
-            } else if self.force(end).is_ok() {
+            if self.force(end).is_ok() {
                 self.flusher.write_closing();
             }
             self.end_threads();

@@ -25,10 +25,7 @@ mod window;
 
 use std::sync::Arc;
 
-use clearway_base::{
-    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE,
-    zoo::{self, Bug},
-};
+use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE};
 use clearway_disk::Disk;
 
 use crate::{
@@ -112,7 +109,6 @@ impl LogReader {
     fn accept(&mut self, lsn: Lsn) -> Result<Option<Header>> {
         let Found::Record(header) = examine(&mut self.window, lsn)? else { return Ok(None) };
         match self.epoch {
-            Some(epoch) if header.epoch < epoch && zoo::has(Bug::EpochLeftOut) => Ok(Some(header)),
             Some(epoch) if header.epoch < epoch => Ok(None),
             Some(epoch) if header.epoch > epoch => {
                 self.check_continues(lsn, &header)?;
@@ -144,7 +140,6 @@ impl LogReader {
             && let Found::Record(header) = examine(&mut self.window, boundary)?
             && header.kind == KIND_EPOCH_START
             && self.epoch.is_some_and(|epoch| header.epoch > epoch)
-            && !zoo::has(Bug::EpochStartPassedBy)
         {
             self.check_continues(boundary, &header)?;
             self.at = boundary;
@@ -159,9 +154,6 @@ impl LogReader {
 
     fn check_tail(&mut self, bad: Lsn) -> Result<()> {
         let epoch = self.epoch.unwrap_or(Epoch(0));
-        if zoo::has(Bug::DamageTakenForTail) {
-            return Ok(());
-        }
         if let Some(proof) = tail::proof_beyond(&mut self.window, bad, epoch)? {
             return Err(Error::corrupt(
                 "log record",

@@ -18,10 +18,7 @@
 //! The checksum runs over the body first and the header last. So the long part is computed before
 //! the record has a position in the log, and only five words remain once the LSN is known.
 
-use clearway_base::{
-    Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt, TxnId,
-    zoo::{self, Bug},
-};
+use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt, TxnId};
 
 use crate::{
     checksum,
@@ -184,7 +181,6 @@ impl Stamp {
 /// Continues the body's checksum over the LSN and the header, whose checksum bits are zero.
 #[inline]
 fn record_checksum(body_crc: u32, words: &[u64; 4], lsn: Lsn) -> u32 {
-    let lsn = if zoo::has(Bug::PositionLeftOut) { Lsn::ZERO } else { lsn };
     checksum::append_words(body_crc, [lsn.0, words[0], words[1], words[2], words[3]])
 }
 

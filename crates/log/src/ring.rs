@@ -21,10 +21,7 @@ mod mapping;
 #[cfg(all(test, loom))]
 mod models;
 
-use clearway_base::{
-    Lsn, LsnSpan, Result,
-    zoo::{self, Bug},
-};
+use clearway_base::{Lsn, LsnSpan, Result};
 use clearway_sync::{
     CachePadded, Trace,
     atomic::{AtomicU64, Ordering},
@@ -238,8 +235,7 @@ impl Ring {
 
     /// Returns the limit of the cursor (R2).
     pub(crate) fn limit(&self) -> u64 {
-        let kept = if zoo::has(Bug::SealRoomForgotten) { 0 } else { SEAL_ROOM };
-        self.durable().0 + self.bytes() - kept
+        self.durable().0 + self.bytes() - SEAL_ROOM
     }
 
     /// Returns the durable LSN at which a record of `bytes` bytes will fit after `end`.

@@ -26,10 +26,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use clearway_base::{
-    Error, Lsn, PageId,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Lsn, PageId};
 
 use clearway_sync::invariant;
 
@@ -132,10 +129,6 @@ impl<'a> ExclusivePage<'a> {
         header::set_page_lsn(self, end);
         if self.before.is_some() {
             self.forget_before();
-        }
-        if zoo::has(Bug::RecoveryLsnTooHigh) {
-            self.frame.mark_clean();
-            self.frame.mark_dirty(end);
         }
     }
 

@@ -5,9 +5,9 @@ use std::{process::ExitCode, time::Duration};
 use clap::{Args, Parser, Subcommand};
 
 use clearway_prove::{
-    flips, images,
+    flips, images, mutants,
     parts::{Part, Share},
-    stepped, zoo,
+    stepped,
 };
 
 /// Runs the engine where everything that can go wrong does, and judges what is left.
@@ -26,8 +26,8 @@ enum Lane {
     Images(Images),
     /// Bits and sectors of databases are changed.
     Flips(Flips),
-    /// Bugs are planted, one at a time, and the other lanes sent after them.
-    Zoo(Zoo),
+    /// Planted bugs, one at a time, each hunted by the other lanes.
+    Mutants(Mutants),
 }
 
 #[derive(Args)]
@@ -108,11 +108,11 @@ impl Flips {
 }
 
 #[derive(Args)]
-struct Zoo {
-    /// This bug only; may be given more than once.
-    #[arg(long)]
-    bug: Vec<String>,
-    /// How long a lane may look for a bug.
+struct Mutants {
+    /// Hunts this mutant only; may be given more than once.
+    #[arg(long = "mutant")]
+    names: Vec<String>,
+    /// Time limit of a lane for each mutant.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
     /// Where the lanes' seeds begin, decimal or after 0x.
@@ -120,10 +120,10 @@ struct Zoo {
     seed: u64,
 }
 
-impl Zoo {
-    fn choice(self) -> zoo::Choice {
+impl Mutants {
+    fn choice(self) -> mutants::Choice {
         let time = Duration::from_secs_f64(self.seconds.max(0.1));
-        zoo::Choice { bugs: self.bug, time, seed: self.seed }
+        mutants::Choice { names: self.names, time, seed: self.seed }
     }
 }
 
@@ -180,7 +180,7 @@ fn main() -> ExitCode {
         }
         Lane::Images(lane) => images::run(&lane.choice()),
         Lane::Flips(lane) => flips::run(lane.choice()),
-        Lane::Zoo(zoo) => zoo::run(&zoo.choice()),
+        Lane::Mutants(mutants) => mutants::run(&mutants.choice()),
     };
     if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -66,11 +66,6 @@ impl Waited {
         Ok(())
     }
 
-    /// Whether it holds a lock that it has waited for and not asked for again.
-    pub(crate) fn has_waited(&self) -> bool {
-        self.kept.is_some()
-    }
-
     /// The protocol has asked for `id` again and got it: it belongs to the transaction now. Any
     /// other lock that was waited for is given back.
     #[inline]

@@ -3,7 +3,6 @@
 use clearway_base::{
     PageId, Result, TreeId,
     failpoint::{self, Failpoint},
-    zoo::{self, Bug},
 };
 use clearway_pool::{ExclusivePage, Pool};
 use std::sync::Arc;
@@ -129,9 +128,6 @@ impl Tree {
     /// Reclaims the ghosts in the leaf of `key`; whether the leaf is sparse then.
     fn reclaim_at<C: Context>(&self, ctx: &mut C, hint: &mut LeafHint, key: &[u8]) -> Result<bool> {
         ctx.reserve(clearway_base::PAGE_SIZE)?;
-        if zoo::has(Bug::GhostPeeked) {
-            self.reclaim_peeked(ctx, hint, key)?;
-        }
         let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut None)?;
         self.reclaim(ctx, &mut leaf, None)?;
         Ok(Tree::is_sparse(Node::new(&*leaf)))

@@ -29,7 +29,6 @@
 use clearway_base::{
     Error, Lsn, LsnSpan, Result, TxnId,
     failpoint::{self, Failpoint},
-    zoo::{self, Bug},
 };
 use clearway_log::{Record, SEAL_BYTES_MAX, record_bytes};
 use clearway_sync::{
@@ -166,8 +165,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     let log = Paid { core, held };
     let begin = log.insert(record::CHECKPOINT_BEGIN, &[])?.start;
     failpoint::pass(Failpoint::CheckpointBegun);
-    let forgets = zoo::has(Bug::TruncatedTooFar);
-    let oldest = if forgets { None } else { core.registry.oldest_first() };
+    let oldest = core.registry.oldest_first();
     let active = core.registry.snapshot();
     let old = core.superblock.get();
     let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin)).max(old.redo);

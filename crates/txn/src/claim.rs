@@ -15,10 +15,7 @@
 //!   checkpoints that will give back a segment. If the disk is full as well, undos make do with
 //!   what C2 has kept.
 
-use clearway_base::{
-    Error, Result,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, SEAL_BYTES_MAX, record_bytes};
 use clearway_sync::Mutex;
 
@@ -149,9 +146,7 @@ impl Claim {
     /// A change with a body of `len` bytes was logged: its undo is owed.
     #[inline]
     pub(crate) fn owe(&mut self, len: usize) {
-        if !zoo::has(Bug::UndoNotReserved) {
-            self.owed += undo_bytes(len);
-        }
+        self.owed += undo_bytes(len);
     }
 
     /// What a rollback, and what a commit takes in its place.

@@ -31,7 +31,6 @@ use std::sync::Arc;
 use clearway_base::{
     Lsn, Result,
     failpoint::{self, Failpoint},
-    zoo::{self, Bug},
 };
 use clearway_sync::invariant;
 
@@ -56,18 +55,12 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
     }
     slot.report_leaves();
     if !slot.wrote {
-        let forgets = zoo::has(Bug::SavepointForgetsTags) && !slot.savepoints.is_empty();
-        let skips = zoo::has(Bug::ReadOnlyWaitSkipped) || forgets;
-        let ack = if skips { Lsn::ZERO } else { slot.owner.max_tag() };
+        let ack = slot.owner.max_tag();
         slot.public().finish();
         slot.public().read_only_commits.bump();
         release(&mut slot, None);
         slot.retire();
         return Ok(Committed { ack, wrote: false });
-    }
-    if zoo::has(Bug::LocksBeforeRecord) {
-        let before = slot.core.log.end();
-        release(&mut slot, Some(before));
     }
     let span = match slot.log_commit() {
         Ok(span) => span,
@@ -78,11 +71,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
     };
     failpoint::pass(Failpoint::CommitLogged);
     slot.public().commits.bump();
-    let ack = match () {
-        () if zoo::has(Bug::AckBeforeFlush) => Lsn::ZERO,
-        () if zoo::has(Bug::AckAtRecordStart) => span.start.max(slot.owner.max_tag()),
-        () => span.end.max(slot.owner.max_tag()),
-    };
+    let ack = span.end.max(slot.owner.max_tag());
     let outcome = release_committed(&mut slot, ack, span.end);
     failpoint::pass(Failpoint::CommitReleased);
     tidy_up(slot);

@@ -40,7 +40,6 @@ use std::sync::Arc;
 use clearway_base::{
     DatabaseId, Epoch, Error, Lsn, PAGE_SIZE, PageId, Result, SECTOR_SIZE, Salt, crc32c,
     failpoint::{self, Failpoint},
-    zoo::{self, Bug},
 };
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_log::{EpochMark, Known};
@@ -403,9 +402,8 @@ impl SuperblockFile {
     pub(crate) fn create(disk: &dyn Disk, first: Superblock) -> Result<SuperblockFile> {
         let file = disk.open(DATA_FILE, OpenMode::Create)?;
         let both = COPIES * PAGE_SIZE as u64;
-        let kept = if zoo::has(Bug::CreationForgotten) { 0 } else { both };
-        if file.len()? > kept {
-            file.set_len(kept)?;
+        if file.len()? > both {
+            file.set_len(both)?;
         }
         file.allocate(0, both)?;
         failpoint::pass(Failpoint::CreationBlank);

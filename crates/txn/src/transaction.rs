@@ -2,10 +2,7 @@
 
 use std::ops::Bound;
 
-use clearway_base::{
-    Error, Lsn, Result, TxnId,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Lsn, Result, TxnId};
 use clearway_lock::{AbsoluteMode, IntentMode, WaitLimit};
 use clearway_sync::Process;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
@@ -130,7 +127,6 @@ impl Transaction {
     pub fn seen(&self) -> Lsn {
         match (&self.slot, &self.lost) {
             (Some(slot), _) => slot.owner.max_tag(),
-            (None, Some(_)) if zoo::has(Bug::VictimTellsEarly) => Lsn::ZERO,
             (None, lost) => lost.as_ref().map_or(Lsn::ZERO, |lost| lost.seen),
         }
     }
@@ -318,8 +314,7 @@ impl Transaction {
             return Err(Error::UnknownSavepoint);
         };
         slot.core.check_open()?;
-        let forgets = usize::from(zoo::has(Bug::SavepointForgotten));
-        let keep = slot.savepoints[at].1 + forgets;
+        let keep = slot.savepoints[at].1;
         slot.savepoints.truncate(at + 1);
         let result = slot.undo_to(keep);
         // Changes that can be neither kept nor taken back are recovery's to undo.

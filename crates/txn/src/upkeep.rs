@@ -40,10 +40,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clearway_base::{
-    Error, Result, TreeId,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Result, TreeId};
 use clearway_lock::{IntentMode, WaitLimit};
 use clearway_sync::atomic::Ordering;
 use clearway_tree::{LeafSurvey, Tree};
@@ -126,7 +123,7 @@ impl Core {
         // queue: each reports its leaves before it counts as ended (F7).
         self.closed.load(Ordering::Acquire)
             && self.registry.active() == 0
-            && (self.upkeep.pending() == (0, 0) || zoo::has(Bug::UpkeepDoneTooEarly))
+            && self.upkeep.pending() == (0, 0)
     }
 }
 
@@ -157,8 +154,7 @@ impl Left {
     /// See UPKEEP-2.
     fn is_unfinished(&self, visits: u32) -> bool {
         let untidy = self.leaf.is_sparse || self.leaf.has_pending_adoption;
-        let unfinished = self.leaf.ghosts > 0 || self.met_held_ghost || untidy && visits < VISITS;
-        unfinished && !zoo::has(Bug::GhostHintsForgotten)
+        self.leaf.ghosts > 0 || self.met_held_ghost || untidy && visits < VISITS
     }
 }
 
@@ -205,7 +201,6 @@ fn walk_leaf(slot: &mut Slot, tree: &Tree, position: &mut Vec<u8>) -> Result<boo
     if leaf.ghosts > 0 || leaf.is_sparse || leaf.has_pending_adoption {
         let left = maintain(slot, tree, position, &mut end)?;
         let again = left.leaf.ghosts > 0 || left.met_held_ghost || left.leaf.has_pending_adoption;
-        let again = again && !zoo::has(Bug::GhostHintsForgotten);
         slot.core.upkeep.visited_in_passing(again.then(|| (tree.id(), position.clone())));
         leaf = left.leaf;
     }

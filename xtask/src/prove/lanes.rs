@@ -12,12 +12,17 @@ pub(crate) struct Work {
     pub(crate) program: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
+    /// The folder to run in, from the root of the repository.
+    pub(crate) folder: &'static str,
 }
 
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.environment {
             write!(f, "{name}={value:?} ")?;
+        }
+        if !self.folder.is_empty() {
+            write!(f, "cd {} && ", self.folder)?;
         }
         write!(f, "{} {}", self.program, self.arguments.join(" "))
     }
@@ -27,7 +32,7 @@ impl Work {
     fn cargo(line: &str) -> Work {
         let arguments = line.split_whitespace().map(String::from).collect();
         let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        Work { program, arguments, environment: Vec::new() }
+        Work { program, arguments, environment: Vec::new(), folder: "" }
     }
 
     fn with(mut self, name: &str, value: impl ToString) -> Work {
@@ -64,7 +69,7 @@ impl Lane {
 }
 
 /// Lanes that begin with a different seed for each commit. The others begin with seed 1, in
-/// particular the zoo: catching its bugs must not depend on chance.
+/// particular the mutants: catching them must not depend on chance.
 pub(crate) const FRESH: &[&str] = &["stepped"];
 
 /// The command for programs of the lanes: built like a release, but with assertions and without the
@@ -72,9 +77,6 @@ pub(crate) const FRESH: &[&str] = &["stepped"];
 const PROVE: &str = "run --quiet --profile prove -p clearway-prove --";
 const FUZZ: &str = "run --quiet --profile prove -p clearway-fuzz --";
 const CHECK: &str = "run --quiet --profile prove -p clearway-check --";
-/// The target folder for builds with the feature `zoo`, kept apart from ordinary builds.
-const ZOO: &str = "target/zoo";
-
 /// A lane's share of a run with a number of minutes; `None` in CI.
 fn minutes(budget: Budget, share: f64) -> Option<f64> {
     match budget {
@@ -113,7 +115,7 @@ pub(crate) const LANES: &[Lane] = &[
     Lane::new("histories", histories).drawing_patterns(),
     Lane::new("loom", loom),
     Lane::new("shuttle", shuttle),
-    Lane::new("zoo", zoo),
+    Lane::new("mutants", mutants),
 ];
 
 fn not_linux() -> Option<String> {
@@ -193,10 +195,9 @@ fn power(budget: Budget, seed: u64) -> Vec<Work> {
 /// Kills at failpoints, and at random moments; the two tests of these share the number. In CI
 /// `cargo test` has just killed 140 times at random moments.
 fn kill(budget: Budget, seed: u64) -> Vec<Work> {
-    let line = "test --quiet --profile prove -p clearway --features zoo --test kill failpoints \
-                -- --ignored --nocapture";
-    let chosen = Work::cargo(line).with("CARGO_TARGET_DIR", ZOO);
-    let chosen = chosen.with("CLEARWAY_KILL_ROUNDS", amount(budget, 1, 15));
+    let line = "test --quiet --profile prove -p clearway --test kill failpoints -- --ignored \
+                --nocapture";
+    let chosen = Work::cargo(line).with("CLEARWAY_KILL_ROUNDS", amount(budget, 1, 15));
     let mut works = vec![chosen.with("CLEARWAY_KILL_SEED", seed)];
     if let Some(kills) = by_the_hour(budget, 500) {
         let tests = "killed_under_load killed_during_recovery";
@@ -233,8 +234,8 @@ fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
     vec![work.with("CLEARWAY_SCHEDULES", factor).with("CLEARWAY_SCHEDULE_SEED", seed)]
 }
 
-fn zoo(_: Budget, seed: u64) -> Vec<Work> {
-    let run = "run --quiet --profile prove -p clearway-prove --features zoo -- zoo";
-    let work = Work::cargo(&format!("{run} --seed {seed:#x} --seconds 14"));
-    vec![work.with("CARGO_TARGET_DIR", ZOO)]
+fn mutants(_: Budget, seed: u64) -> Vec<Work> {
+    let mut hunt = Work::cargo(&format!("{PROVE} mutants --seed {seed:#x} --seconds 14"));
+    hunt.folder = crate::mutants::COPY;
+    vec![Work::cargo("xtask mutants"), hunt]
 }

@@ -137,7 +137,10 @@ fn run_work(
     drawn: &mut Drawn,
 ) -> std::result::Result<String, String> {
     let mut command = Command::new(&work.program);
-    command.args(&work.arguments).envs(work.environment.iter().cloned()).current_dir(root);
+    command
+        .args(&work.arguments)
+        .envs(work.environment.iter().cloned())
+        .current_dir(root.join(work.folder));
     let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|error| format!("cannot start {}: {error}", work.program))?;
     let last = pass_on(&mut child, teller, drawn);

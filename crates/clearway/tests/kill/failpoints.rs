@@ -1,12 +1,12 @@
 //! The process is killed at chosen moments of the engine's own work, in chains of five lives, each
 //! of which opens what the one before it left and dies at another point.
 //!
-//! It takes a build with the feature `zoo`. `CLEARWAY_KILL_AT=copies-safe:2,change-redone:9` runs
-//! one chain, as a failing one tells; `CLEARWAY_KILL_ROUNDS` says how often all points have a turn.
+//! `CLEARWAY_KILL_AT=copies-safe:2,change-redone:9` runs one chain, as the report of a failed chain
+//! says; `CLEARWAY_KILL_ROUNDS` is the number of chains for each point.
 
 use std::{os::unix::process::ExitStatusExt, path::Path, time::Duration};
 
-use clearway_base::failpoint::{self, Failpoint};
+use clearway_base::failpoint::Failpoint;
 use clearway_testkit::Drawn;
 
 use super::{Acknowledged, Rng, Victim, directory, options, setting};
@@ -128,7 +128,7 @@ impl Drop for Chain {
             let stops: Vec<String> = self.stops.iter().map(Stop::to_string).collect();
             eprintln!(
                 "to repeat it: CLEARWAY_KILL_AT={} CLEARWAY_KILL_SEED={} cargo test --profile \
-                 prove -p clearway --features zoo --test kill failpoints -- --ignored",
+                 prove -p clearway --test kill failpoints -- --ignored",
                 stops.join(","),
                 self.seed
             );
@@ -160,12 +160,8 @@ impl Chain {
 }
 
 #[test]
-#[ignore = "a lane of its own, with the feature zoo: cargo xtask prove --lane kill"]
+#[ignore = "a lane of its own: cargo xtask prove --lane kill"]
 fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
-    if !failpoint::ARE_OPEN {
-        println!("SKIPPED: this program was built without the feature zoo");
-        return;
-    }
     let seed = setting("CLEARWAY_KILL_SEED", 1);
     if let Ok(line) = std::env::var("CLEARWAY_KILL_AT") {
         let chain = Chain { stops: line.split(',').map(Stop::parse).collect(), seed };

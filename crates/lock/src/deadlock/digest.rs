@@ -36,7 +36,6 @@
 #[cfg(all(test, loom))]
 mod models;
 
-use clearway_base::zoo::{self, Bug};
 use clearway_sync::{
     SpinLatch,
     atomic::{AtomicU64, Ordering},
@@ -218,9 +217,6 @@ impl Published {
 
     /// Reads the word; must be called before gathering (X2).
     pub(crate) fn note(&self) -> Noted {
-        if zoo::has(Bug::DigestFlagClearedEarly) {
-            self.word.fetch_and(!OUT_OF_DATE, Ordering::AcqRel);
-        }
         // Acquire pairs with the Release in `mark`: the gathering sees at least what was marked.
         Noted(self.word.load(Ordering::Acquire))
     }

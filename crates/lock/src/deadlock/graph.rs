@@ -30,8 +30,6 @@
 //! All methods share this graph: it is the whole of `Search`, the dependencies of `Dreadlocks`, the
 //! edges that `WoundWait` and `WaitDie` judge, and the checker that detects false victims.
 
-use clearway_base::zoo::{self, Bug};
-
 use crate::{
     registry::{Target, WaitState},
     table::LockTable,
@@ -178,9 +176,6 @@ impl Graph {
         if let Some(target) = shown.target(state) {
             table.blockers(slot, target, &mut self.blockers);
         }
-        if zoo::has(Bug::FirstHolderOnly) {
-            self.blockers.truncate(1);
-        }
     }
 
     fn visit(&mut self, slot: u32, parent: usize) {
@@ -188,9 +183,7 @@ impl Graph {
         if word >= self.visited.len() {
             self.visited.resize(word + 1, 0);
         }
-        // (A search without end would not fail the test that looks for this bug.)
-        let again = zoo::has(Bug::VisitedAgain) && self.nodes.len() < 1000;
-        if self.visited[word] & bit == 0 || again {
+        if self.visited[word] & bit == 0 {
             self.visited[word] |= bit;
             self.nodes.push(Node { slot, state: WaitState::default(), parent });
         }

@@ -53,7 +53,6 @@
 #[cfg(test)]
 mod tests;
 
-use clearway_base::zoo::{self, Bug};
 use clearway_sync::wake;
 
 use crate::{
@@ -97,9 +96,6 @@ pub(super) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
 
 /// Confirms cycles and chooses a victim for each. Only one thread does so at a time (D3).
 fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Finding {
-    if zoo::has(Bug::TwoVictims) {
-        return withdraw(table, owner);
-    }
     let _one_victim_at_a_time = table.shared.detector.lock();
     let is_named = table.slot(owner).is_marked_victim();
     // The cycle that was found may be gone, and another one may exist. Each repetition means that

@@ -51,10 +51,7 @@ mod models;
 
 use std::sync::OnceLock;
 
-use clearway_base::{
-    Lsn,
-    zoo::{self, Bug},
-};
+use clearway_base::Lsn;
 use clearway_sync::{
     CachePadded,
     atomic::{AtomicU32, AtomicU64, Ordering, fence},
@@ -171,7 +168,6 @@ impl Inheritance {
     fn is_wanted(&self, entry: u32) -> bool {
         // Relaxed: ordered by the fence before it, where that matters (I2).
         self.absolutes[entry as usize].load(Ordering::Relaxed) != 0
-            && !zoo::has(Bug::InheritedNotFlushed)
     }
 }
 
@@ -317,7 +313,7 @@ impl LockTable {
             self.hand_on(entry, cell);
             self.lower_entry(entries, owner.slot, entry, None, &mut owner.granted);
         }
-        if wanted.is_absolute() && !zoo::has(Bug::InheritedNotFlushed) {
+        if wanted.is_absolute() {
             let mode = RangeMode::of_intent(wanted);
             let in_the_way = |other: &Entry| !other.granted.compatible(mode);
             self.flush(entries, entry, in_the_way, &mut owner.granted);

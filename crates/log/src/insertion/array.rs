@@ -34,10 +34,7 @@
 //! continues, instead of searching for one while all others wait for the cursor. Followers yield
 //! the processor after a while.
 
-use clearway_base::{
-    Lsn,
-    zoo::{self, Bug},
-};
+use clearway_base::Lsn;
 use clearway_sync::{
     Backoff, CachePadded,
     atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -74,8 +71,7 @@ impl Sum {
     }
 
     pub(super) fn bytes(self) -> u64 {
-        let cut = if zoo::has(Bug::SlotBytesCut) { 16 } else { 0 };
-        self.0 & u64::from(u32::MAX >> cut)
+        self.0 & u64::from(u32::MAX)
     }
 
     fn records(self) -> u64 {
@@ -232,9 +228,7 @@ impl Array {
     /// Opens a slot in `place`, so that it can be joined.
     fn open(&self, slot: usize, place: usize) {
         let slot = &self.slots[slot];
-        if !zoo::has(Bug::SlotPlaceForgotten) {
-            slot.place.store(place, Ordering::Relaxed);
-        }
+        slot.place.store(place, Ordering::Relaxed);
         // Release pairs with the Acquire in `join_slot`.
         slot.word.store(OPEN, Ordering::Release);
     }
@@ -242,10 +236,6 @@ impl Array {
     /// Notifies the members of their group's position; `None` if there was no room.
     pub(super) fn notify(&self, leader: &Member, base: Option<Base>, group: Sum) {
         let slot = &self.slots[leader.slot];
-        if zoo::has(Bug::BaseToldLate) {
-            slot.word.store(COPYING | group.0, Ordering::Release);
-            clearway_sync::thread::yield_now();
-        }
         // Relaxed, both: published by the word.
         slot.base.store(base.map_or(NO_ROOM, |base| base.lsn.0), Ordering::Relaxed);
         slot.ticket.store(base.map_or(0, |base| base.ticket), Ordering::Relaxed);
@@ -272,7 +262,7 @@ impl Array {
         let word = &self.slots[member.slot].word;
         // AcqRel: the last one sees what all others have filled.
         let left = word.fetch_sub(member.sum.0, Ordering::AcqRel) - member.sum.0;
-        left == COPYING || zoo::has(Bug::SlotFreedEarly)
+        left == COPYING
     }
 
     /// Waits until all members have released their places.

@@ -15,10 +15,7 @@
 //! from InnoDB's redo log; there a dedicated thread advances the tail, here the flusher walks
 //! exactly the group it is about to write.
 
-use clearway_base::{
-    Lsn, LsnSpan,
-    zoo::{self, Bug},
-};
+use clearway_base::{Lsn, LsnSpan};
 use clearway_sync::{
     Backoff,
     atomic::{AtomicU64, Ordering},
@@ -60,9 +57,6 @@ impl Links {
     ///
     /// Returns the number of records.
     pub(super) fn walk(&self, group: LsnSpan) -> u64 {
-        if zoo::has(Bug::HoleFlown) {
-            return 0;
-        }
         let (mut at, mut records) = (group.start, 0);
         while at < group.end {
             let next = self.follow(at);
@@ -92,8 +86,7 @@ impl Links {
     fn end_of(&self, at: Lsn) -> Option<Lsn> {
         // Acquire pairs with the Release in `mark`.
         let end = self.slot(at.0).load(Ordering::Acquire);
-        let is_complete = end > at.0 || (zoo::has(Bug::StaleLinkFollowed) && end != 0);
-        is_complete.then_some(Lsn(end))
+        (end > at.0).then_some(Lsn(end))
     }
 }
 

@@ -21,10 +21,7 @@
 //! found without a pointer and there is nothing to free. As in the paper, a thread occasionally
 //! refuses to delegate and waits for its turn, so that no thread releases for the others for ever.
 
-use clearway_base::{
-    Lsn,
-    zoo::{self, Bug},
-};
+use clearway_base::Lsn;
 use clearway_sync::{
     Backoff, CachePadded,
     atomic::{AtomicU64, Ordering},
@@ -40,7 +37,6 @@ const TURN: u64 = 1;
 const DELEGATED: u64 = 2;
 
 fn state(number: u64, what: u64) -> u64 {
-    let number = if zoo::has(Bug::StaleDelegation) { 0 } else { number };
     number << 2 | what
 }
 
@@ -144,9 +140,6 @@ impl Releases {
 
     /// Waits until everything before `end` is filled.
     pub(super) fn await_released(&self, end: Lsn) {
-        if zoo::has(Bug::HoleFlown) {
-            return;
-        }
         let backoff = Backoff::new();
         while self.released.load(Ordering::Acquire) < end.0 {
             backoff.snooze();

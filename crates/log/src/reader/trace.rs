@@ -14,10 +14,7 @@
 
 use std::sync::Arc;
 
-use clearway_base::{
-    Epoch, Error, Lsn, Result, SECTOR_SIZE,
-    zoo::{self, Bug},
-};
+use clearway_base::{Epoch, Error, Lsn, Result, SECTOR_SIZE};
 use clearway_disk::{Disk, OpenMode};
 
 use super::{Found, examine, window::Window};
@@ -48,12 +45,6 @@ pub struct Traced {
 pub fn trace(disk: &Arc<dyn Disk>, segment_bytes: u64, known: &Known) -> Result<Traced> {
     check_segment_bytes(segment_bytes)?;
     let named = Lineage::new(known.database, vec![known.begun, known.latest]);
-    if zoo::has(Bug::SaltNotChecked) {
-        let mut window = Window::new(disk.clone(), segment_bytes, Arc::new(named.clone()))?;
-        let is_nothing = matches!(start_at(&mut window, &known.latest)?, Start::Nothing);
-        let begun = if is_nothing && !known.has_begun { known.begun } else { known.latest };
-        return Ok(Traced { lineage: named, begun });
-    }
     check_database(&**disk, &named, segment_bytes)?;
     let mut window = Window::new(disk.clone(), segment_bytes, Arc::new(named))?;
     let has_begun = has_begun(&mut window, known)?;
@@ -231,9 +222,6 @@ pub(super) fn check_stranger(window: &mut Window, bad: Lsn, epoch: Option<Epoch>
     let Some(oldest) = window.lineage().marks().first().map(|mark| mark.epoch) else {
         return Ok(());
     };
-    if zoo::has(Bug::SaltNotChecked) {
-        return Ok(());
-    }
     let boundary = bad.0.next_multiple_of(SECTOR_SIZE as u64);
     let (end, step) = match epoch {
         Some(_) => (boundary + 1, SECTOR_SIZE),

@@ -13,7 +13,6 @@ use std::{
 use clearway_base::{
     Epoch, Error, Lsn, Result,
     failpoint::{self, Failpoint},
-    zoo::{self, Bug},
 };
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_sync::{Mutex, atomic::AtomicU64, atomic::Ordering};
@@ -135,9 +134,6 @@ impl Segments {
     fn name_durably(&self, spare: &str, name: &str) -> Result<()> {
         self.disk.rename(spare, name)?;
         failpoint::pass(Failpoint::SegmentNamed);
-        if zoo::has(Bug::DirectoryNotSynced) {
-            return Ok(());
-        }
         self.sync_names().inspect_err(|_| {
             if let Err(error) = self.disk.rename(name, spare) {
                 let _ = self.broken.set(error);

@@ -15,7 +15,6 @@
 use clearway_base::{
     Error, Lsn, PAGE_SIZE, PageId, Result,
     failpoint::{self, Failpoint},
-    zoo::{self, Bug},
 };
 use clearway_disk::AlignedBuf;
 use clearway_sync::{atomic::Ordering, invariant, thread};
@@ -186,7 +185,7 @@ impl Pool {
         let last = batch.entries.last().expect("a batch has pages").page;
         self.ensure_len(last)?;
         // C1: before the first byte is written anywhere.
-        if self.wal.durable() < page_lsn_max && !zoo::has(Bug::PageBeforeLog) {
+        if self.wal.durable() < page_lsn_max {
             self.wal.make_durable(page_lsn_max)?;
             let is_logged = self.wal.durable() >= page_lsn_max;
             invariant(is_logged, "batch C1: the log of a page is durable before the page");
@@ -197,10 +196,7 @@ impl Pool {
         let image = &mut batch.image[..image_bytes(batch.entries.len())];
         // W1: the copy is durable in the double-write file before the first byte is written in
         // place.
-        let safe = match zoo::has(Bug::DoubleWriteSkipped) {
-            true => Ok(()),
-            false => double_write.write(batch.area, entries, image),
-        };
+        let safe = double_write.write(batch.area, entries, image);
         failpoint::pass(Failpoint::CopiesSafe);
         match safe.and_then(|()| self.write_in_place(batch)) {
             Ok(()) => {

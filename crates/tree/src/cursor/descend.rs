@@ -8,10 +8,7 @@
 
 use std::ops::Bound;
 
-use clearway_base::{
-    Result,
-    zoo::{self, Bug},
-};
+use clearway_base::Result;
 use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
@@ -80,13 +77,10 @@ impl Cursor {
         let position = (!self.at_infinity).then_some(&self.position[..]);
         probe_below(position, tree.limits.key_len_max, &mut self.probe);
         let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.probe)?;
-        let node = Node::new(&*leaf);
         let below = match found {
             Ok(slot) => slot + 1,
             Err(slot) => slot,
         };
-        let resumes = zoo::has(Bug::ResumedBySlot) && self.hint.slot > 0;
-        let below = if resumes { self.hint.slot.min(node.count()) } else { below };
         self.descend_to(tree, ctx, waited, leaf, below)
     }
 

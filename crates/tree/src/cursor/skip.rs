@@ -22,10 +22,7 @@
 
 use std::ops::Bound;
 
-use clearway_base::{
-    Result,
-    zoo::{self, Bug},
-};
+use clearway_base::Result;
 use clearway_lock::{Outcome, RangeMode};
 use clearway_pool::SharedPage;
 
@@ -159,18 +156,10 @@ impl Cursor {
     ) -> bool {
         let id = tree.lock_of(&self.candidate);
         let mode = self.intent.key_mode();
-        if !node.is_ghost(slot) {
-            let outcome = match zoo::has(Bug::ClaimNotLocked) {
-                false => ctx.request(id, mode),
-                true => ctx.check(id, mode),
-            };
-            if outcome == Outcome::Granted {
-                return true;
-            }
+        if !node.is_ghost(slot) && ctx.request(id, mode) == Outcome::Granted {
+            return true;
         }
-        if !zoo::has(Bug::SkippedTagForgotten) {
-            ctx.check(id, RangeMode::NN);
-        }
+        ctx.check(id, RangeMode::NN);
         false
     }
 

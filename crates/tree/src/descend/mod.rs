@@ -35,10 +35,7 @@ mod visit;
 
 use std::ops::Deref;
 
-use clearway_base::{
-    Error, PageId, Result,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, PageId, Result};
 use clearway_pool::{ExclusivePage, Pool, SharedPage};
 use clearway_sync::Backoff;
 
@@ -258,11 +255,7 @@ impl Tree {
     ) -> Result<Option<(PageId, L)>> {
         let leaf = L::latch(&self.pool, page)?;
         let place = self.leaf_place(&leaf, key);
-        let is_noted = match place {
-            Some(Place::Here) => !zoo::has(Bug::AdoptionOnlyWhenFollowed),
-            place => place.is_some(),
-        };
-        if is_noted && Node::new(&*leaf).foster().is_some() {
+        if place.is_some() && Node::new(&*leaf).foster().is_some() {
             pending.get_or_insert(PendingAdoption { parent, child: page });
         }
         match place {

@@ -16,10 +16,7 @@
 
 use std::cmp::Ordering;
 
-use clearway_base::{
-    PageId,
-    zoo::{self, Bug},
-};
+use clearway_base::PageId;
 
 use super::bytes::Bytes;
 use super::layout::{FOSTER_KEY, HIGH, LOW, Slot, head_of};
@@ -62,9 +59,6 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
     /// through a pointer it has validated, which already proves the fences.
     #[inline]
     pub(crate) fn foster_for(&self, key: &[u8]) -> Option<PageId> {
-        if zoo::has(Bug::FosterIgnored) {
-            return None;
-        }
         let foster = self.foster()?;
         let (at, len) = self.fence(FOSTER_KEY);
         (self.bytes.compare(at, len, key) != Ordering::Greater).then_some(foster)

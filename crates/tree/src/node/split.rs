@@ -40,8 +40,6 @@
 //!   field's usual way, a counter in the page header, see InnoDB's `PAGE_N_DIRECTION`; for the
 //!   problem, PostgreSQL's `_bt_afternewitemoff`.
 
-use clearway_base::zoo::{self, Bug};
-
 use super::build::{Builder, Shape, common_len};
 use super::layout::RECORD_OVERHEAD;
 use super::read::Node;
@@ -102,9 +100,6 @@ impl Node<'_, [u8]> {
         let key_len = self.prefix_len() + self.suffix(slot).len();
         if shape.fence_bytes() + key_len + below > capacity {
             return false;
-        }
-        if zoo::has(Bug::SplitRightHalfUnchecked) {
-            return true;
         }
         let high_len = shape.high.map_or(0, <[u8]>::len);
         let foster_len = self.foster_link().map_or(0, |(_, key)| key.len());

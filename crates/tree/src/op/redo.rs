@@ -1,9 +1,6 @@
 //! Doing a logged operation for the first time, and doing it again.
 
-use clearway_base::{
-    KeyName, KeySample, LsnSpan, PageId, Result, TreeId,
-    zoo::{self, Bug},
-};
+use clearway_base::{KeyName, KeySample, LsnSpan, PageId, Result, TreeId};
 use clearway_lock::LockId;
 use clearway_pool::{ExclusivePage, Pool};
 
@@ -78,12 +75,9 @@ pub fn redo(pool: &Pool, body: &[u8], span: LsnSpan) -> Result<()> {
         let mut page = if formats { pool.format(id)? } else { pool.exclusive(id)? };
         // A formatted page has page LSN 0 again and starts over: what later records did to it is
         // redone after this one.
-        if page.page_lsn() < span.end || zoo::has(Bug::RedoWithoutPageLsn) {
+        if page.page_lsn() < span.end {
             page.begin_change();
             apply(&op, &mut page)?;
-            if zoo::has(Bug::RedoDiffers) {
-                redo_check::make_differ(&op, &mut page);
-            }
             page.finish_change(span.end);
         }
     }

@@ -31,10 +31,10 @@ use std::{cmp::Ordering, ops::Range};
 use clearway_base::{Error, Lsn, Result};
 use clearway_pool::{ExclusivePage, Pool};
 
-use super::{Change, Op, UserOp, codec::Reader};
+use super::codec::Reader;
 use crate::{
     Context,
-    node::{KIND, Node, NodeMut},
+    node::{KIND, Node},
 };
 
 /// Logs an image of each of the `pages` that the change in `body` has changed. Its record ends at
@@ -94,14 +94,6 @@ fn first_difference(page: &[u8], logged: &[u8]) -> Option<usize> {
     let differs = |at: &usize| logged.next() != Some(&page[*at]);
     let differs = front.chain(back).find(differs);
     differs.or_else(|| logged.next().map(|_| end))
-}
-
-/// What the zoo's `redo-differs` does after redo: the ghost of a deletion loses its value, which
-/// nobody reads and whose room nobody relies on.
-pub(super) fn make_differ(op: &Op<'_>, page: &mut [u8]) {
-    if let Op::User(UserOp { slot, change: Change::Delete { overflow: false, .. }, .. }) = *op {
-        NodeMut::new(page).set_value(slot, &[]);
-    }
 }
 
 #[cfg(test)]

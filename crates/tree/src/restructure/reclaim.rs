@@ -8,13 +8,13 @@
 //! is soon, or the gap is free.
 
 use clearway_base::Result;
-use clearway_pool::{ExclusivePage, SharedPage};
+use clearway_pool::ExclusivePage;
 
 use super::Tree;
+use crate::Context;
 use crate::node::Node;
 use crate::op::SystemOp;
 use crate::scratch::Scratch;
-use crate::{Context, LeafHint};
 
 impl Tree {
     /// Removes the ghosts of a latched leaf that nobody needs, but not that of `except`; whether
@@ -36,27 +36,6 @@ impl Tree {
         let op = SystemOp::ReclaimGhosts { page: leaf.id(), tree: self.id, slots };
         Tree::perform_system(ctx, op, &mut [leaf])?;
         Ok(true)
-    }
-
-    /// What the bug [`GhostPeeked`](clearway_base::zoo::Bug::GhostPeeked) does: asks which ghosts
-    /// may go under a latch that keeps no reader out, and lets even that go before it removes them.
-    #[cold]
-    pub(crate) fn reclaim_peeked<C: Context>(
-        &self,
-        ctx: &mut C,
-        hint: &mut LeafHint,
-        key: &[u8],
-    ) -> Result<()> {
-        let (lsn, slots) = {
-            let leaf: SharedPage<'_> = self.leaf(key, hint, &mut None)?;
-            (leaf.page_lsn(), self.reclaimable(ctx, Node::new(&*leaf), None))
-        };
-        let mut leaf: ExclusivePage<'_> = self.leaf(key, hint, &mut None)?;
-        if leaf.page_lsn() != lsn || slots.is_empty() {
-            return Ok(());
-        }
-        let op = SystemOp::ReclaimGhosts { page: leaf.id(), tree: self.id, slots };
-        Tree::perform_system(ctx, op, &mut [&mut leaf])
     }
 
     /// The slots of the ghosts that may go. Their tags are handed on already: a tag that is too

@@ -27,10 +27,7 @@
 mod delete;
 mod store;
 
-use clearway_base::{
-    Result,
-    zoo::{self, Bug},
-};
+use clearway_base::Result;
 use clearway_lock::{LockId, Outcome, Part, RangeMode};
 use clearway_pool::ExclusivePage;
 
@@ -158,10 +155,7 @@ impl Tree {
         // For an instant only, under the latch that newcomers to the gap would need (invariant 2).
         // Waiters count against a check; but once this transaction has the gap, as after a wait,
         // they wait for it, and to wait for them would go on for ever.
-        let asks = !(zoo::has(Bug::NotAskedAgain) && waited.has_waited());
-        if asks
-            && ctx.check(before, RangeMode::NX) == Outcome::Denied
-            && !ctx.holds(before, RangeMode::NX)
+        if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
             waited.keep_beside(ctx, self.lock_of(key));
             self.note_before(waited, node, slot);

@@ -11,10 +11,7 @@
 //! The key's lock, once granted, is kept, so what was decided on one look holds on every later one:
 //! only the gap may have to be asked for again, as long as the key is not part of the leaf.
 
-use clearway_base::{
-    Error, Result,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
 
 use super::{Absent, OP_OVERHEAD, Verdict};
@@ -143,12 +140,6 @@ impl Tree {
     ) -> Result<Look> {
         let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, pending)?;
         let node = Node::new(&*leaf);
-        if zoo::has(Bug::DuplicateNotLocked)
-            && goal == Goal::Insert
-            && node.find(key).is_ok_and(|slot| !node.is_ghost(slot))
-        {
-            return Ok(Look::Refused(Error::DuplicateKey));
-        }
         let found = match self.lock_for_write(ctx, node, key, known, goal.absent(), waited) {
             Verdict::Denied(id, mode) => return Ok(Look::Wait(id, mode)),
             Verdict::Locked(found) => found,

@@ -25,10 +25,7 @@
 
 use std::time::Duration;
 
-use clearway_base::{
-    Error, KeyName, Lsn, Result,
-    zoo::{self, Bug},
-};
+use clearway_base::{Error, KeyName, Lsn, Result};
 use clearway_lock::{LockId, RangeMode, Standing, WaitLimit};
 use clearway_tree::key_of_body;
 
@@ -119,9 +116,7 @@ impl Slot {
     #[cold]
     pub(crate) fn begin_again(&mut self, lost: &Lost) -> Result<()> {
         self.owner.resume(lost.standing.after_loss());
-        if !zoo::has(Bug::AttemptForgetsTags) {
-            self.owner.raise_tag(lost.seen);
-        }
+        self.owner.raise_tag(lost.seen);
         let core = &self.core;
         let limit = core.options.lock.wait_limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
         for needed in &lost.locks {

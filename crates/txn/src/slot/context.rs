@@ -1,10 +1,7 @@
 //! What the tree asks of a slot (T2: nothing here waits but `wait` and `reserve`).
 
-use clearway_base::{
-    KeyName, Lsn, LsnSpan, Result, TreeId, TxnId,
-    zoo::{self, Bug},
-};
-use clearway_lock::{LockId, Outcome, Part, RangeMode, RangeProtocol};
+use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
+use clearway_lock::{LockId, Outcome, RangeMode, RangeProtocol};
 use clearway_log::{Record, record_bytes};
 use clearway_tree::Context;
 
@@ -14,17 +11,11 @@ use crate::{record, upkeep::Report};
 impl Context for Slot {
     #[inline]
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
-        let mode = match mode {
-            RangeMode::NS if zoo::has(Bug::AbsentKeyNotLocked) => return Outcome::Granted,
-            RangeMode::SS if zoo::has(Bug::ScanGapNotLocked) => RangeMode::SN,
-            mode => self.taken(mode),
-        };
+        let mode = self.taken(mode);
         if self.is_covered(mode) {
             return Outcome::Granted; // T6
         }
-        let outcome = self.core.locks.try_acquire(&mut self.owner, id, mode);
-        let reads = !matches!((mode.key(), mode.gap()), (Part::X, _) | (_, Part::X));
-        if zoo::has(Bug::DirtyRead) && reads { Outcome::Granted } else { outcome }
+        self.core.locks.try_acquire(&mut self.owner, id, mode)
     }
 
     #[inline]
@@ -36,9 +27,6 @@ impl Context for Slot {
 
     #[inline]
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
-        if zoo::has(Bug::GapNotChecked) {
-            return Outcome::Granted;
-        }
         let mode = match self.protocol {
             RangeProtocol::Orthogonal => mode,
             other => other.probed(mode),
@@ -64,8 +52,7 @@ impl Context for Slot {
     fn ghost_is_free(&self, ghost: LockId) -> bool {
         // Under an absolute X a ghost of this very transaction is not locked by itself (T6).
         let is_covered = self.cover.covers(RangeMode::XX);
-        let is_free = !self.recovering && !is_covered && self.core.locks.is_idle(ghost)
-            || zoo::has(Bug::LockedGhostReclaimed);
+        let is_free = !self.recovering && !is_covered && self.core.locks.is_idle(ghost);
         if !is_free {
             self.met_held_ghost.set(true);
         }
@@ -73,9 +60,6 @@ impl Context for Slot {
     }
 
     fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool {
-        if zoo::has(Bug::GhostTagDropped) {
-            return true;
-        }
         let durable = self.core.log.durable();
         let is_met = self.core.locks.inherit_tag(&mut self.owner, from, to, durable);
         if !is_met {
@@ -127,8 +111,7 @@ impl Context for Slot {
 
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
         assert!(self.undoing, "a compensation outside of an undo (T3)");
-        let repeats = zoo::has(Bug::CompensationWithoutNext);
-        let next = if repeats { self.undo.head() } else { self.undo.next() };
+        let next = self.undo.next();
         let span = self.log_change(record::COMPENSATION, next, body, |_| next)?;
         let undone = self.undo.pop();
         self.claim.settle(undone.unwrap_or(0));

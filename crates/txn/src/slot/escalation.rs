@@ -24,10 +24,7 @@
 //! Source: "Efficient Locking Techniques for Databases on Modern Hardware", section 3.1, names lock
 //! escalation as one of the two uses of absolute locks and leaves the rest open.
 
-use clearway_base::{
-    TreeId,
-    zoo::{self, Bug},
-};
+use clearway_base::TreeId;
 use clearway_lock::{
     IntentMode::{self, IS, IX, S, SIX, X},
     Outcome, ResourceId,
@@ -63,7 +60,7 @@ impl Slot {
         let resource = ResourceId(self.tables[at].tree.0);
         for &mode in wishes(self.tables[at].intent) {
             let asked = self.core.locks.try_acquire_intent(&mut self.owner, resource, mode);
-            if asked == Outcome::Granted || zoo::has(Bug::EscalationUnasked) {
+            if asked == Outcome::Granted {
                 self.tables[at].hold(mode, self.database);
                 return;
             }

@@ -1,0 +1,121 @@
+//! The lanes that hunt mutants, and their commands.
+
+use std::process::Command;
+
+use super::Choice;
+
+/// A lane that can hunt a mutant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lane {
+    Stepped,
+    Images,
+    /// The images of one script, the creation of a database, and of all its recoveries.
+    Creations,
+    Flips,
+    Specs,
+    /// The unit tests of the lock manager.
+    Locks,
+    /// The lock manager's tests of intent locks.
+    Intents,
+    /// The log's unit tests, and its tests of tails, of waits for durability, and of waits for
+    /// space.
+    Log,
+    /// The unit tests of the array in which the log's inserters meet: other tests hang when a slot
+    /// is reused while a member still waits in it.
+    Slots,
+    /// The tree's tests of the locks that it requests.
+    Borders,
+    /// The façade's tests of its results: none leaves before what it depends on is durable, and no
+    /// transaction commits after an unhandled error of a scan.
+    Answers,
+}
+
+impl Lane {
+    /// All lanes.
+    const ALL: [Lane; 11] = [
+        Lane::Stepped,
+        Lane::Images,
+        Lane::Creations,
+        Lane::Flips,
+        Lane::Specs,
+        Lane::Locks,
+        Lane::Intents,
+        Lane::Log,
+        Lane::Slots,
+        Lane::Borders,
+        Lane::Answers,
+    ];
+    /// The lanes that are tests of a crate.
+    pub(super) const TESTS: [Lane; 7] = [
+        Lane::Specs,
+        Lane::Locks,
+        Lane::Intents,
+        Lane::Log,
+        Lane::Slots,
+        Lane::Borders,
+        Lane::Answers,
+    ];
+
+    /// Returns the lane with this name.
+    pub(super) fn named(name: &str) -> Option<Lane> {
+        Lane::ALL.into_iter().find(|lane| lane.name() == name)
+    }
+
+    /// Returns the name by which a patch file and the report call the lane.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Lane::Stepped => "stepped",
+            Lane::Images => "images",
+            Lane::Creations => "creations",
+            Lane::Flips => "flips",
+            Lane::Specs => "specs",
+            Lane::Locks => "locks",
+            Lane::Intents => "intents",
+            Lane::Log => "log",
+            Lane::Slots => "slots",
+            Lane::Borders => "borders",
+            Lane::Answers => "answers",
+        }
+    }
+
+    /// Returns cargo's arguments that select the tests, if the lane is tests of a crate.
+    fn tests(self) -> Option<&'static str> {
+        match self {
+            Lane::Specs => Some("-p clearway-txn --test isolation"),
+            // The other tests take seconds, and catch no more of the mutants.
+            Lane::Locks => Some("-p clearway-lock --lib"),
+            Lane::Intents => Some("-p clearway-lock --test lock intents::"),
+            Lane::Borders => Some("-p clearway-tree --test locks"),
+            Lane::Log => {
+                Some("-p clearway-log --lib --test waiting --test tail --test space_waits")
+            }
+            Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
+            Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
+            Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
+        }
+    }
+
+    /// Returns the command that runs the lane.
+    pub(super) fn command(self, choice: &Choice) -> Command {
+        if let Some(tests) = self.tests() {
+            let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+            // In the profile of this program, so that the engine is built once for both.
+            command.args(["test", "--quiet", "--profile", "prove"]).args(tests.split(' '));
+            return command;
+        }
+        let this = std::env::current_exe().expect("a running program has a path");
+        let mut command = Command::new(this);
+        let minutes = format!("{}", choice.time.as_secs_f64() / 60.0);
+        let seed = format!("{:#x}", choice.seed);
+        match self {
+            Lane::Stepped => command.args(["stepped", "--minutes", &minutes, "--seed", &seed]),
+            Lane::Images => command.args(["images", "--images", "4000", "--seed", &seed]),
+            Lane::Creations => {
+                command.args(["images", "--script", "create", "--all", "--recovery"])
+            }
+            Lane::Flips => command.args(["flips", "--flips", "3000", "--seed", &seed]),
+            _ => unreachable!("returned above: the lane is tests of a crate"),
+        };
+        command
+    }
+}
