@@ -47,6 +47,18 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-txn",
         ],
     ),
+    // What the engine is compared with: plugs into the seams of its parts.
+    (
+        "clearway-variants",
+        &[
+            "clearway-base",
+            "clearway-sync",
+            "clearway-log",
+            "clearway-lock",
+            "clearway-txn",
+            "clearway",
+        ],
+    ),
     // Programs around the engine see its façade, and the vocabulary of threads.
     ("clearway-workloads", &["clearway", "clearway-sync"]),
     ("clearway-check", &["clearway-console", "clearway", "clearway-sync", "clearway-testkit"]),
@@ -64,6 +76,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-variants",
             "clearway-testkit",
         ],
     ),
@@ -96,6 +109,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-tree",
             "clearway-txn",
             "clearway",
+            "clearway-variants",
             "clearway-testkit",
             "clearway-workloads",
         ],

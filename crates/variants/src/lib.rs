@@ -1,0 +1,16 @@
+//! Variants: the other systems of the papers, to compare the product with.
+//!
+//! The engine has one of each part. What exists only to be measured against it lives here, complete
+//! and tested: the product neither depends on this crate nor names what is in it. The engine's
+//! crates offer a seam each, a trait whose default methods are the product's parts; the types here
+//! implement it.
+//!
+//! | module | seam | variants |
+//! | --- | --- | --- |
+//! | [`log`] | `clearway_log::LogParts` | strategies of log insertion |
+//! | [`lock`] | `clearway_lock::LockParts` | deadlock methods, victims, intent locks |
+//! | [`txn`] | `clearway_txn::TxnParts` | range-lock protocols, early lock release |
+
+pub mod lock;
+pub mod log;
+pub mod txn;
