@@ -1,4 +1,5 @@
-//! Many independent cases, one after the other: counted, caught when they panic, and watched.
+//! Runs many independent cases one after the other: counts them, catches their panics, and detects
+//! a case that hangs.
 
 use std::{
     cell::RefCell,
@@ -18,44 +19,45 @@ use crate::{
     parts::Part,
 };
 
-/// A case that takes longer than this hangs.
+/// A case that takes longer than this counts as hanging.
 const CASE_TIME_MAX: Duration = Duration::from_secs(60);
-/// Findings after which a lane gives up the rest. One finding catches a mutant.
+/// Returns the number of findings after which a lane skips the remaining cases. One finding catches
+/// a mutant.
 fn findings_max() -> u64 {
     if std::env::var_os(crate::mutants::VARIABLE).is_some() { 1 } else { 10 }
 }
 
-/// Cases by number, and what is done with each.
+/// Numbered cases, and the functions that run and reproduce one of them.
 pub(crate) struct Cases<Run, Command> {
-    /// Which of them are run.
+    /// The cases that this process runs.
     pub(crate) part: Part,
-    /// How many there are in all; without end if none is given.
+    /// The number of cases of all processes; unlimited if `None`.
     pub(crate) count: Option<u64>,
-    /// For how long, at most.
+    /// The time limit.
     pub(crate) time: Option<Duration>,
-    /// Runs one.
+    /// Runs the case of a given number.
     pub(crate) run: Run,
-    /// The line that repeats one.
+    /// Returns the command line that reproduces the case of a given number.
     pub(crate) command: Command,
 }
 
-/// How it went.
+/// The result of a run over all cases of this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Summary {
     pub(crate) cases: u64,
     pub(crate) findings: u64,
-    /// Whether there were too many findings to go on.
+    /// True if the run was stopped after `FINDINGS_MAX` findings.
     pub(crate) is_given_up: bool,
 }
 
 impl Summary {
-    /// Whether every case was run, and held.
-    pub(crate) fn has_held(&self) -> bool {
+    /// Returns true if every case was run and passed.
+    pub(crate) fn all_passed(&self) -> bool {
         self.findings == 0 && !self.is_given_up
     }
 }
 
-/// A violation, and the line that repeats it if it is not the case's.
+/// A violation, and the command line that reproduces it if it differs from that of the case.
 pub(crate) struct Finding {
     pub(crate) violation: Violation,
     pub(crate) command: Option<String>,
@@ -67,13 +69,13 @@ impl From<Violation> for Finding {
     }
 }
 
-/// What the one who watches sees of the one who works.
+/// The progress of the working thread, shared with the watchdog thread.
 struct Progress {
     done: AtomicU64,
     findings: AtomicU64,
     findings_max: u64,
     begun: Instant,
-    /// The case that is being run, and since when.
+    /// The running case and the time at which it was started.
     at: Mutex<Option<(u64, Instant)>>,
     has_ended: AtomicBool,
 }
@@ -83,7 +85,7 @@ where
     Run: FnMut(u64) -> Result<(), Finding>,
     Command: Fn(u64) -> String + Sync,
 {
-    /// Runs all of them, and prints what is found, with the line that repeats it.
+    /// Runs all cases, and prints each finding with the command line that reproduces it.
     pub(crate) fn run(self) -> Summary {
         let Cases { part, count, time, mut run, command } = self;
         let progress = Progress {
@@ -108,7 +110,7 @@ where
             watcher.thread().unpark();
         });
         clear_line();
-        // Relaxed, here and below: counters that nothing else hangs on.
+        // Relaxed, here and below: no other data is published through these counters.
         Summary {
             cases: progress.done.load(Ordering::Relaxed),
             findings: progress.findings.load(Ordering::Relaxed),
@@ -140,7 +142,7 @@ impl Progress {
         }
     }
 
-    /// Shows progress, and ends everything if a case hangs.
+    /// Shows progress, and exits the process if a case hangs.
     fn watch(&self, part: Part, command: &impl Fn(u64) -> String) {
         while !self.has_ended.load(Ordering::Acquire) {
             thread::park_timeout(Duration::from_millis(50));
@@ -168,7 +170,7 @@ thread_local! {
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// From now on panics are kept for the verdicts, instead of being printed.
+/// Installs a panic hook that stores the panic message for the verdict instead of printing it.
 pub(crate) fn catch_panics() {
     panic::set_hook(Box::new(|info| {
         let detail = info.to_string();
@@ -176,7 +178,7 @@ pub(crate) fn catch_panics() {
     }));
 }
 
-/// What `case` says; a panic is a violation.
+/// Runs `case` and returns its result; a panic becomes a violation.
 pub(crate) fn caught<T, E: From<Violation>>(case: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     panic::catch_unwind(AssertUnwindSafe(case)).unwrap_or_else(|_| {
         let detail = LAST_PANIC.with_borrow_mut(std::mem::take);
@@ -184,8 +186,8 @@ pub(crate) fn caught<T, E: From<Violation>>(case: impl FnOnce() -> Result<T, E>)
     })
 }
 
-/// Something that must not be dropped while a panic goes through: an engine is in no state to be
-/// closed then, nor a transaction in one to be rolled back.
+/// A value that is leaked instead of dropped while a panic unwinds the stack: an engine cannot be
+/// closed in that state, nor a transaction be rolled back.
 pub(crate) struct Held<T>(Option<T>);
 
 impl<T> Held<T> {
@@ -231,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_and_panics_are_counted_and_the_others_run() {
+    fn findings_and_panics_are_counted_and_other_cases_run() {
         let run = |number| match number {
             3 => Err(Violation::new(Oracle::Answer, "three").into()),
             5 => panic!("five"),
@@ -242,9 +244,9 @@ mod tests {
             Cases { part, count: Some(50), time: None, run, command }.run()
         };
         let summary = cases(Part::WHOLE);
-        assert_eq!((summary.cases, summary.findings, summary.has_held()), (50, 2, false));
+        assert_eq!((summary.cases, summary.findings, summary.all_passed()), (50, 2, false));
         let odd = cases("1/2".parse().unwrap());
         assert_eq!((odd.cases, odd.findings), (25, 2));
-        assert!(cases("0/2".parse().unwrap()).has_held());
+        assert!(cases("0/2".parse().unwrap()).all_passed());
     }
 }

@@ -1,14 +1,15 @@
-//! The prover: runs the engine where everything that can go wrong does, and judges what is left.
+//! The proof harness: runs the engine under power cuts, failing disks, corrupted files and planted
+//! bugs, and checks the database that each of them leaves.
 //!
 //! | lane | what runs |
 //! | --- | --- |
-//! | [`stepped`] | one thread, several transactions, a simulated disk; all from a seed |
-//! | [`images`] | scripts, the power cut at each of their operations, and each operation failing |
-//! | [`mutants`] | planted bugs, each hunted by the other lanes |
-//! | [`flips`] | the databases of those scripts, with bits and sectors of their files changed |
+//! | [`stepped`] | deterministic simulation: one thread, several transactions, one seed |
+//! | [`images`] | scenarios, with a power cut and with a failure at each of their operations |
+//! | [`mutants`] | planted bugs, each of which another lane must detect |
+//! | [`flips`] | corruption injection: databases of the scenarios with changed bits and sectors |
 //!
-//! All lanes are judged by the same [`oracles`], and take what their transactions do from the same
-//! [`workloads`]. A failure prints one line that repeats it.
+//! All lanes use the same [`oracles`] to judge a run, and the same [`workloads`] to generate
+//! transactions. For each failure a lane prints one command line that reproduces it.
 
 mod cases;
 

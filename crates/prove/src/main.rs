@@ -10,7 +10,8 @@ use clearway_prove::{
     stepped,
 };
 
-/// Runs the engine where everything that can go wrong does, and judges what is left.
+/// Runs the engine under power cuts, failing disks, corrupted files and planted bugs, and checks
+/// the database that each of them leaves.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -20,25 +21,25 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Lane {
-    /// One thread, several transactions, a simulated disk; each step comes from the seed.
+    /// Simulate several transactions on one thread and a simulated disk; a seed chooses each step.
     Stepped(Stepped),
-    /// The power is cut at each operation of some scripts, and each operation fails.
+    /// Cut the power at each disk operation of some scenarios, and let each operation fail.
     Images(Images),
-    /// Bits and sectors of databases are changed.
+    /// Change bits and sectors of database files.
     Flips(Flips),
-    /// Planted bugs, one at a time, each hunted by the other lanes.
+    /// Plant bugs, one at a time, and run the other lanes to detect each of them.
     Mutants(Mutants),
 }
 
 #[derive(Args)]
 struct Stepped {
-    /// How many seeds. Default: 1000, or as many as the time allows.
+    /// The number of seeds. Default: 1000, or as many as the time allows.
     #[arg(long)]
     seeds: Option<u64>,
     /// The first seed, decimal or after 0x.
     #[arg(long, default_value = "0", value_parser = parse_seed)]
     seed: u64,
-    /// For how many minutes.
+    /// The time limit in minutes.
     #[arg(long)]
     minutes: Option<f64>,
     #[command(flatten)]
@@ -50,25 +51,26 @@ struct Stepped {
 
 #[derive(Args)]
 struct Images {
-    /// How many images, sampled evenly over scripts, operations and damages. Default: 10,000.
+    /// The number of images, sampled evenly over scenarios, operations and kinds of damage.
+    /// Default: 10,000.
     #[arg(long)]
     images: Option<u64>,
-    /// All of them.
+    /// Examine all images.
     #[arg(long, conflicts_with = "images")]
     all: bool,
-    /// Cut the power at each operation of each recovery, too.
+    /// Cut the power at each operation of each recovery as well.
     #[arg(long)]
     recovery: bool,
-    /// Of what is drawn, decimal or after 0x.
+    /// The seed of the random choices, decimal or after 0x.
     #[arg(long, default_value = "0", value_parser = parse_seed)]
     seed: u64,
-    /// Only this script.
+    /// Run only the scenario of this name.
     #[arg(long)]
     script: Option<String>,
-    /// Only this operation of the script.
+    /// Run only this operation of the scenario.
     #[arg(long)]
     at: Option<usize>,
-    /// Only this damage, as findings name it.
+    /// Inflict only this damage, named as in the findings.
     #[arg(long)]
     damage: Option<String>,
     #[command(flatten)]
@@ -80,20 +82,20 @@ impl Images {
         let is_one = self.at.is_some() || self.damage.is_some();
         let images = (!self.all && !is_one).then(|| self.images.unwrap_or(10_000));
         let share = self.jobs.share(is_one);
-        let Images { seed, recovery, script, at, damage, .. } = self;
-        images::Choice { seed, images, recovery, script, at, damage, share }
+        let Images { seed, recovery, script: scenario, at, damage, .. } = self;
+        images::Choice { seed, images, recovery, scenario, at, damage, share }
     }
 }
 
 #[derive(Args)]
 struct Flips {
-    /// How many cases.
+    /// The number of cases.
     #[arg(long, default_value_t = 10_000)]
     flips: u64,
-    /// Of what is drawn, decimal or after 0x.
+    /// The seed of the random choices, decimal or after 0x.
     #[arg(long, default_value = "0", value_parser = parse_seed)]
     seed: u64,
-    /// Only this case.
+    /// Run only this case.
     #[arg(long)]
     at: Option<u64>,
     #[command(flatten)]
@@ -109,13 +111,13 @@ impl Flips {
 
 #[derive(Args)]
 struct Mutants {
-    /// Hunts this mutant only; may be given more than once.
+    /// Plant only this bug; may be given more than once.
     #[arg(long = "mutant")]
     names: Vec<String>,
-    /// Time limit of a lane for each mutant.
+    /// The time that a lane may take for a bug, in seconds.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Where the lanes' seeds begin, decimal or after 0x.
+    /// The first seed of each lane, decimal or after 0x.
     #[arg(long, default_value = "0", value_parser = parse_seed)]
     seed: u64,
 }
@@ -127,19 +129,19 @@ impl Mutants {
     }
 }
 
-/// How the work is shared.
+/// The options that distribute the cases over processes.
 #[derive(Args)]
 struct Jobs {
-    /// Processes that share the cases. Default: one for each core.
+    /// The number of processes that share the cases. Default: one for each core.
     #[arg(long)]
     jobs: Option<usize>,
-    /// The part of such a process.
+    /// The part of the cases that this process runs.
     #[arg(long, hide = true)]
     part: Option<Part>,
 }
 
 impl Jobs {
-    /// One case alone needs no second process.
+    /// Returns the distribution of the cases. A single case runs in one process.
     fn share(&self, is_one: bool) -> Share {
         let cores = || clearway_sync::thread::available_parallelism().map_or(1, usize::from);
         match self.part {
@@ -171,10 +173,10 @@ impl Stepped {
 
 fn main() -> ExitCode {
     let Arguments { lane } = Arguments::parse();
-    let held = match lane {
+    let passed = match lane {
         Lane::Stepped(stepped) => {
             if stepped.tell {
-                stepped::tell_steps();
+                stepped::print_steps();
             }
             stepped::run(stepped.choice())
         }
@@ -182,5 +184,5 @@ fn main() -> ExitCode {
         Lane::Flips(lane) => flips::run(lane.choice()),
         Lane::Mutants(mutants) => mutants::run(&mutants.choice()),
     };
-    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,8 +1,8 @@
-//! The cases of a lane, shared among processes.
+//! Distributes the cases of a lane over processes.
 //!
-//! Not among threads: opening a database, bringing pages in and giving them back change the page
-//! table of a process, and its threads wait for each other there. A lane that is to use several
-//! cores starts itself again, once for each, and adds up what the parts count.
+//! Threads would not scale: opening a database, reading pages in and evicting them change the
+//! kernel's page table of the process, and its threads contend for that. To use several cores, a
+//! lane starts its own program once for each core and adds up the counts of all parts.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use std::{
 use clearway_sync::thread;
 use clearway_testkit::Drawn;
 
-/// Every so-many-th case, from some first one on.
+/// Every `of`-th case, from case `index` on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     index: u64,
@@ -29,7 +29,7 @@ impl Part {
     /// All cases.
     pub const WHOLE: Part = Part { index: 0, of: NonZeroU64::MIN };
 
-    /// The numbers of its cases, rising, without end.
+    /// The numbers of its cases in ascending order, without end.
     pub(crate) fn numbers(self) -> impl Iterator<Item = u64> {
         (self.index..).step_by(self.of.get() as usize)
     }
@@ -57,7 +57,7 @@ impl FromStr for Part {
     }
 }
 
-/// Numbers with names, which can be added up over the parts.
+/// Named counters, which can be added up over the parts.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Counts(BTreeMap<String, u64>);
 
@@ -70,12 +70,12 @@ impl Counts {
         self.0.get(name).copied().unwrap_or(0)
     }
 
-    /// Adds what was drawn, under names that are no other counts'.
+    /// Adds the patterns that were drawn, under a prefix that no other counter has.
     pub(crate) fn add_drawn(&mut self, drawn: &Drawn) {
         Drawn::names().for_each(|name| self.add(&format!("{DRAWN}{name}"), drawn.count(name)));
     }
 
-    /// What was drawn.
+    /// Returns the patterns that were drawn.
     pub(crate) fn drawn(&self) -> Drawn {
         let mut drawn = Drawn::default();
         Drawn::names().for_each(|name| drawn.add(name, self.get(&format!("{DRAWN}{name}"))));
@@ -89,10 +89,10 @@ impl AddAssign<&Counts> for Counts {
     }
 }
 
-/// Before the names of what was drawn.
+/// The prefix of the counters of drawn patterns.
 const DRAWN: &str = "drawn-";
 
-/// How a part's line with its counts begins.
+/// The first word of the line in which a part reports its counts.
 const LINE: &str = "counts:";
 
 impl fmt::Display for Counts {
@@ -103,7 +103,7 @@ impl fmt::Display for Counts {
 }
 
 impl Counts {
-    /// The counts of a line that was made by printing some.
+    /// Parses a line that the `Display` implementation printed; `None` for any other line.
     fn parse(line: &str) -> Option<Counts> {
         let pairs = line.strip_prefix(LINE)?.split_whitespace();
         let pair = |pair: &str| {
@@ -114,70 +114,71 @@ impl Counts {
     }
 }
 
-/// Who does the work.
+/// The processes that run the cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Share {
-    /// So many processes, each with the arguments of this one.
+    /// This number of child processes, each with the arguments of this one.
     Processes(usize),
-    /// This process, which is one of them.
+    /// This process, which is one of the children and runs this part.
     Part(Part),
 }
 
 impl Share {
-    /// Has `work` done: it answers what it counted and whether all held, or nothing if it could
-    /// not begin, and has said why. `tell` says what came of all parts. True if everything held.
+    /// Runs `work`, which returns its counts and whether all cases passed, or `None` if it printed
+    /// why it could not start. Then calls `print_summary` with the counts of all parts. Returns
+    /// true if all cases passed.
     pub(crate) fn run(
         self,
         work: impl FnOnce(Part) -> Option<(Counts, bool)>,
-        tell: impl FnOnce(&Counts, Duration),
+        print_summary: impl FnOnce(&Counts, Duration),
     ) -> bool {
         let begun = Instant::now();
         let done = match self {
             Share::Part(part) => {
-                let Some((counts, has_held)) = work(part) else { return false };
+                let Some((counts, all_passed)) = work(part) else { return false };
                 clearway_console::say!("{counts}");
-                return has_held;
+                return all_passed;
             }
             Share::Processes(0 | 1) => work(Part::WHOLE),
             Share::Processes(count) => Some(run_parts(count as u64)),
         };
-        let Some((counts, has_held)) = done else { return false };
-        tell(&counts, begun.elapsed());
-        has_held
+        let Some((counts, all_passed)) = done else { return false };
+        print_summary(&counts, begun.elapsed());
+        all_passed
     }
 }
 
-/// A process with one part, and the thread that reads what it says.
+/// A process that runs one part, and the thread that reads its output.
 struct Worker {
     child: Child,
     reader: thread::JoinHandle<Counts>,
 }
 
-/// Starts the parts, and adds up their counts. One that fails ends the others: what it has found
-/// would only be found again.
+/// Starts the parts and adds up their counts. The first part that fails ends the others, which
+/// would only find the same fault again.
 fn run_parts(count: u64) -> (Counts, bool) {
     let parts = (0..count).filter_map(|index| Some(Part { index, of: NonZeroU64::new(count)? }));
     let mut workers = Vec::new();
-    let mut has_held = true;
+    let mut all_passed = true;
     for part in parts {
         match start(part) {
             Ok(worker) => workers.push(worker),
             Err(error) => {
                 clearway_console::say!("part {part} does not start: {error}");
-                has_held = false;
+                all_passed = false;
             }
         }
     }
-    has_held &= wait_for(&mut workers);
+    all_passed &= wait_for(&mut workers);
     let mut counts = Counts::default();
     for mut worker in workers {
         let _ = worker.child.wait();
         match worker.reader.join() {
             Ok(part) => counts += &part,
-            Err(_) => has_held = false,
+            Err(_) => all_passed = false,
         }
     }
-    (counts, has_held)
+    (counts, all_passed)
 }
 
 fn start(part: Part) -> io::Result<Worker> {
@@ -189,7 +190,7 @@ fn start(part: Part) -> io::Result<Worker> {
     Ok(Worker { child, reader })
 }
 
-/// Prints what a part says, but for its counts.
+/// Prints the output of a part except for its counts, which it returns.
 fn pass_on(output: ChildStdout) -> Counts {
     let mut counts = Counts::default();
     for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -201,7 +202,7 @@ fn pass_on(output: ChildStdout) -> Counts {
     counts
 }
 
-/// Whether all of them end well.
+/// Waits for all parts, and kills the others when one fails. Returns true if all succeeded.
 fn wait_for(workers: &mut [Worker]) -> bool {
     loop {
         let mut is_running = false;
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_is_none_is_refused() {
+    fn an_invalid_part_is_refused() {
         for text in ["", "1", "2/2", "0/0", "-1/2", "a/b"] {
             assert!(text.parse::<Part>().is_err(), "{text}");
         }

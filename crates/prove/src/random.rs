@@ -1,3 +1,3 @@
-//! Numbers from a seed: the same on every machine. The test kit has the generator.
+//! Pseudorandom numbers from a seed: the same on every machine. The generator is the test kit's.
 
 pub use clearway_testkit::Random;

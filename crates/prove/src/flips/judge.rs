@@ -1,13 +1,14 @@
-//! What came of a wound.
+//! Corrupts a database, and judges how the engine handles it.
 
 use clearway_base::{Error, Lsn};
 use clearway_testkit::disk::SimDisk;
 
 use super::{
-    beside, exchange,
-    patient::{Patient, open},
+    corruption::Corruption,
+    exchange,
+    original::{Original, open},
+    other_tables,
     seals::{self, Seal},
-    wound::Wound,
 };
 use crate::{
     oracles::{
@@ -17,82 +18,91 @@ use crate::{
     random::Random,
 };
 
-/// One case in so many is no wound but the log of a copy.
+/// One case in this many is the log of another copy instead of a corruption.
 const EXCHANGES: u64 = 16;
 
-/// What a damaged database has come to.
+/// The allowed results of a corruption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
-    /// It says what it said.
+    /// The contents are unchanged.
     Same,
-    /// It says what is damaged, when it is opened.
+    /// Opening fails with an error that reports the damage.
     Refused,
-    /// It says what is damaged, when that is met.
-    Met,
-    /// Its history ends where the damage is, in the last groups of an unclean log.
+    /// Opening succeeds, and an access to the damaged data fails with an error that reports it.
+    Detected,
+    /// The history ends at the damage, in the last groups of a log that was not closed in order.
     Torn,
 }
 
 impl Outcome {
-    /// Under which it is counted.
+    /// The name of its counter.
     pub(super) fn name(self) -> &'static str {
         match self {
             Outcome::Same => "same",
             Outcome::Refused => "refused",
-            Outcome::Met => "met",
+            Outcome::Detected => "detected",
             Outcome::Torn => "torn",
         }
     }
 }
 
-/// Wounds `patient`, so often, and judges what comes of it. Also returns whether there were tables
-/// beside the damaged ones to look at.
+/// Corrupts a copy of `original` in one to five places, and judges the result. Also returns true if
+/// there were undamaged tables that could be examined.
 ///
 /// # Errors
-/// What is wrong.
-pub(super) fn examine(patient: &Patient, random: &mut Random) -> Verdict<(Outcome, bool)> {
+/// A violation.
+pub(super) fn examine(original: &Original, random: &mut Random) -> Verdict<(Outcome, bool)> {
     if random.one_in(EXCHANGES) {
-        return Ok((exchange::examine(patient, random)?, false));
+        return Ok((exchange::examine(original, random)?, false));
     }
-    let disk = patient.disk.fork();
+    let disk = original.disk.fork();
     let io = |error: Error| Violation::unexpected("damaging", &error);
     let before = seals::read(&disk).map_err(io)?;
     let count = random.pick(&[1, 1, 1, 2, 5]);
-    let mut wounds = Vec::new();
-    let one_tables = patient.pages_of_one_table(random);
+    let mut corruptions = Vec::new();
+    let one_tables = original.pages_of_one_table(random);
     for _ in 0..count {
-        let wound = match &one_tables {
-            Some(pages) => Wound::make_in(&disk, random.pick(pages), random),
-            None => Wound::make(&disk, &before, random),
+        let corruption = match &one_tables {
+            Some(pages) => Corruption::make_in(&disk, random.pick(pages), random),
+            None => Corruption::make(&disk, &before, random),
         };
-        wounds.push(wound.map_err(io)?);
+        corruptions.push(corruption.map_err(io)?);
     }
-    let lsns: Vec<u64> = wounds.iter().filter_map(Wound::lsn).collect();
-    let speaks = |seal: &&Seal| !lsns.iter().any(|lsn| (seal.group..seal.end).contains(lsn));
-    let after: Vec<Seal> = before.iter().filter(speaks).copied().collect();
-    // First, since a judgement may open the database and change it.
-    let beside = beside::examine(patient, &disk, &wounds);
-    let judged = beside.and_then(|beside| Ok((judge(patient, &disk, &wounds, &after)?, beside)));
+    let lsns: Vec<u64> = corruptions.iter().filter_map(Corruption::lsn).collect();
+    let is_untouched = |seal: &&Seal| !lsns.iter().any(|lsn| (seal.group..seal.end).contains(lsn));
+    let after: Vec<Seal> = before.iter().filter(is_untouched).copied().collect();
+    // The undamaged tables first, since `judge` may open the database and change it.
+    let others = other_tables::examine(original, &disk, &corruptions);
+    let judged = others.and_then(|any| Ok((judge(original, &disk, &corruptions, &after)?, any)));
     judged.map_err(|violation| {
-        let places = wounds.iter().map(|wound| format!("{} at {}", wound.file, wound.offset));
+        let places = corruptions.iter().map(|each| format!("{} at {}", each.file, each.offset));
         let places: Vec<String> = places.collect();
         let Violation { oracle, detail } = violation;
-        Violation::new(oracle, format!("{detail} [{}; {}]", patient.name, places.join(", ")))
+        Violation::new(oracle, format!("{detail} [{}; {}]", original.name, places.join(", ")))
     })
 }
 
-fn judge(patient: &Patient, disk: &SimDisk, wounds: &[Wound], seals: &[Seal]) -> Verdict<Outcome> {
-    let engine = match open(disk, &patient.options) {
+fn judge(
+    original: &Original,
+    disk: &SimDisk,
+    corruptions: &[Corruption],
+    seals: &[Seal],
+) -> Verdict<Outcome> {
+    let engine = match open(disk, &original.options) {
         Ok(engine) => engine,
         Err(error) => {
             check_typed("opening", &error)?;
-            // Behind a torn tail the opening has written a log of its own.
-            let is_torn = torn_at(wounds, seals).is_some();
-            return if is_torn { Ok(Outcome::Refused) } else { heal(patient, disk, wounds) };
+            // The opening has already written log of its own behind a torn tail.
+            let is_torn = torn_at(corruptions, seals).is_some();
+            return if is_torn {
+                Ok(Outcome::Refused)
+            } else {
+                restore(original, disk, corruptions)
+            };
         }
     };
-    if engine.tables().iter().map(String::as_str).ne(patient.contents.tables())
-        && torn_at(wounds, seals).is_none()
+    if engine.tables().iter().map(String::as_str).ne(original.contents.tables())
+        && torn_at(corruptions, seals).is_none()
     {
         let detail = format!("the tables are {:?}", engine.tables());
         return Err(Violation::new(Oracle::Prefix, detail));
@@ -102,15 +112,15 @@ fn judge(patient: &Patient, disk: &SimDisk, wounds: &[Wound], seals: &[Seal]) ->
         Err(error) => {
             check_typed("reading", &error)?;
             drop(engine);
-            check_later(patient, disk, None)?;
-            return Ok(Outcome::Met);
+            check_later(original, disk, None)?;
+            return Ok(Outcome::Detected);
         }
     };
-    let torn = match patient.contents.difference(&found) {
+    let torn = match original.contents.difference(&found) {
         None => false,
-        Some(detail) => judge_torn(patient, &found, torn_at(wounds, seals), detail)?,
+        Some(detail) => judge_torn(original, &found, torn_at(corruptions, seals), detail)?,
     };
-    let met = match engine.verify() {
+    let detected = match engine.verify() {
         Ok(_) => {
             check_structure(&engine)?;
             check_quiet(&engine)?;
@@ -122,33 +132,36 @@ fn judge(patient: &Patient, disk: &SimDisk, wounds: &[Wound], seals: &[Seal]) ->
         check_typed("close", &error)?;
     }
     drop(engine);
-    check_later(patient, disk, Some(&found))?;
-    Ok(match (torn, met) {
+    check_later(original, disk, Some(&found))?;
+    Ok(match (torn, detected) {
         (true, _) => Outcome::Torn,
-        (_, true) => Outcome::Met,
+        (_, true) => Outcome::Detected,
         _ => Outcome::Same,
     })
 }
 
-/// Opening once more gives no other answer.
-fn check_later(patient: &Patient, disk: &SimDisk, found: Option<&State>) -> Verdict {
-    let later = open(disk, &patient.options).and_then(|engine| read_state(&engine));
+/// Checks that opening the database once more gives the same contents, or an error that reports the
+/// damage.
+fn check_later(original: &Original, disk: &SimDisk, found: Option<&State>) -> Verdict {
+    let later = open(disk, &original.options).and_then(|engine| read_state(&engine));
     match (later, found) {
         (Err(error), _) => check_typed("opening again", &error),
         (Ok(later), Some(found)) => check_same(found, &later),
-        (Ok(later), None) => check_same(&patient.contents, &later),
+        (Ok(later), None) => check_same(&original.contents, &later),
     }
 }
 
-/// The first damaged byte of the log, if no seal behind it says that it was durable once.
-fn torn_at(wounds: &[Wound], seals: &[Seal]) -> Option<u64> {
-    let spoken_for = |lsn: &u64| seals.iter().any(|seal| seal.group > *lsn && seal.durable > *lsn);
-    wounds.iter().filter_map(Wound::lsn).filter(|lsn| !spoken_for(lsn)).min()
+/// Returns the first damaged byte of the log that no intact seal behind it proves to have been
+/// durable.
+fn torn_at(corruptions: &[Corruption], seals: &[Seal]) -> Option<u64> {
+    let is_covered = |lsn: &u64| seals.iter().any(|seal| seal.group > *lsn && seal.durable > *lsn);
+    corruptions.iter().filter_map(Corruption::lsn).filter(|lsn| !is_covered(lsn)).min()
 }
 
-/// A shorter history is right if it ends where no seal speaks for the log.
+/// Judges a shorter history: it is allowed if it ends at damage in the part of the log that no seal
+/// proves to have been durable.
 fn judge_torn(
-    patient: &Patient,
+    original: &Original,
     found: &State,
     torn_at: Option<u64>,
     difference: String,
@@ -156,34 +169,34 @@ fn judge_torn(
     let Some(lsn) = torn_at else {
         return Err(Violation::new(Oracle::Prefix, difference));
     };
-    let appended = patient.bounds.appended;
-    let whole = (0..=appended).rev().find(|&count| patient.history.lsn_of(count) <= Lsn(lsn));
-    let acknowledged = whole.unwrap_or(0).min(patient.bounds.acknowledged);
+    let appended = original.bounds.appended;
+    let complete = (0..=appended).rev().find(|&count| original.history.lsn_of(count) <= Lsn(lsn));
+    let acknowledged = complete.unwrap_or(0).min(original.bounds.acknowledged);
     let bounds = Bounds { acknowledged, appended };
-    patient.history.judge(found, bounds).map(|_| true)
+    original.history.judge(found, bounds).map(|_| true)
 }
 
-/// A failed opening loses nothing: with the damage undone, everything is there. Unless the damage
-/// was overwritten meanwhile.
-fn heal(patient: &Patient, disk: &SimDisk, wounds: &[Wound]) -> Verdict<Outcome> {
-    let io = |error: Error| Violation::unexpected("healing", &error);
-    for wound in wounds.iter().rev() {
-        if !wound.is_open(disk).map_err(io)? {
+/// Checks that a failed opening lost nothing: once the original bytes are restored, the contents
+/// are complete. Does not check if the damaged bytes were overwritten in the meantime.
+fn restore(original: &Original, disk: &SimDisk, corruptions: &[Corruption]) -> Verdict<Outcome> {
+    let io = |error: Error| Violation::unexpected("restoring the original bytes", &error);
+    for corruption in corruptions.iter().rev() {
+        if !corruption.is_in_place(disk).map_err(io)? {
             return Ok(Outcome::Refused);
         }
-        wound.heal(disk).map_err(io)?;
+        corruption.restore(disk).map_err(io)?;
     }
-    let healed = open(disk, &patient.options).and_then(|engine| read_state(&engine));
-    let healed = healed.map_err(|error| Violation::unexpected("healed, opened", &error))?;
-    check_same(&patient.contents, &healed)?;
+    let restored = open(disk, &original.options).and_then(|engine| read_state(&engine));
+    let restored = restored.map_err(|error| Violation::unexpected("restored, opened", &error))?;
+    check_same(&original.contents, &restored)?;
     Ok(Outcome::Refused)
 }
 
-/// Damage is called damage.
+/// Checks that `error` reports damage.
 pub(super) fn check_typed(what: &str, error: &Error) -> Verdict {
     match error {
         Error::Corrupt { .. } | Error::CorruptPage { .. } | Error::NotADatabase { .. } => Ok(()),
-        // A sector of another place may be a whole label, or a whole first record of an epoch.
+        // A sector of another place may be a valid label, or a valid first record of an epoch.
         Error::ForeignLog { .. } => Ok(()),
         Error::Poisoned { cause } | Error::DropUnfinished { cause, .. } => check_typed(what, cause),
         error => Err(Violation::unexpected(what, error)),

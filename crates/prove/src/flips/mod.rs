@@ -1,27 +1,27 @@
-//! Rot: bits and sectors of every file of clean and of killed databases are changed, and what the
-//! engine makes of that is compared with what it makes of the database as it was.
+//! Corruption injection: changes bits and sectors of every file of a database, and compares what
+//! the engine then reports with the contents of the undamaged database.
 //!
-//! Allowed are the same contents, an error that says what is damaged, and, where the damage is in
-//! the last groups of a log that was not closed in order and nothing speaks for them, a history
-//! that ends there. A wrong answer, a panic, a hang, and a history that is shorter for any other
-//! reason are findings.
+//! The databases were closed in order or killed. Three results are allowed: the same contents; an
+//! error that reports the damage; and a history that ends at the damage, if that is in the last
+//! groups of a log that was not closed in order and no seal proves them to have been durable. Wrong
+//! contents, a panic, a hang, and a history that is shorter for any other reason are findings.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `patient` | the databases, as the images lane's scripts leave them |
-//! | `wound` | what is changed |
-//! | `seals` | how far a log's own seals speak for it |
-//! | `exchange` | the log of a copy, beside the data |
-//! | `judge` | what came of it |
-//! | `beside` | what became of the tables that were not damaged |
-//! | `lane` | many of them |
+//! | `original` | the undamaged databases, which the scenarios of the images lane leave |
+//! | `corruption` | one change to a file |
+//! | `seals` | the positions up to which the seals of a log prove it durable |
+//! | `exchange` | the log of another copy beside the data |
+//! | `judge` | the judgement of one case |
+//! | `other_tables` | the examination of the tables that were not damaged |
+//! | `lane` | the selection of the cases |
 
-mod beside;
+mod corruption;
 mod exchange;
 mod judge;
 mod lane;
-mod patient;
+mod original;
+mod other_tables;
 mod seals;
-mod wound;
 
 pub use lane::{Choice, run};

@@ -1,6 +1,7 @@
-//! How far a log's own seals say that it was durable once.
+//! Reads the seals (the group trailers) of a log. Each of them proves the log before a certain LSN
+//! to have been durable.
 //!
-//! A second reading of `docs/log-format.md`, with none of the log's code.
+//! This is an independent implementation of `docs/log-format.md`, which uses no code of the log.
 
 use clearway_base::{Result, SECTOR_SIZE, crc32c, crc32c_append};
 use clearway_disk::{Disk, File, OpenMode};
@@ -8,27 +9,27 @@ use clearway_testkit::disk::SimDisk;
 
 const HEADER: usize = 32;
 const SEAL: u8 = 0xF0;
-/// A seal fills what is left of a sector, or that and one more.
+/// The largest length of a seal: it fills the rest of a sector, or that and one more.
 const SEAL_LEN_MAX: usize = HEADER + SECTOR_SIZE;
-/// What stands behind a segment's log bytes, from format version 2 on: its label.
+/// The length of a segment's label, which follows the log bytes from format version 2 on.
 const LABEL: usize = 4096;
 const LABEL_MAGIC: &[u8] = b"CLWSEGM2";
 
-/// A seal that is whole.
+/// A valid seal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seal {
-    /// Where its group begins.
+    /// The start of its group.
     pub(super) group: u64,
-    /// Where its group ends.
+    /// The end of its group.
     pub(super) end: u64,
-    /// The log was durable up to here when it was made.
+    /// The LSN up to which the log was durable when the seal was made.
     pub(super) durable: u64,
 }
 
-/// All seals that are whole, in order.
+/// Returns all valid seals in the order of the log.
 ///
 /// # Errors
-/// What the disk says.
+/// An error of the disk.
 pub(super) fn read(disk: &SimDisk) -> Result<Vec<Seal>> {
     let mut seals = Vec::new();
     let (mut log, mut start) = (Vec::new(), 0);
@@ -47,7 +48,7 @@ pub(super) fn read(disk: &SimDisk) -> Result<Vec<Seal>> {
     Ok(seals)
 }
 
-/// The bytes of the log in a segment's file.
+/// Returns the number of log bytes in a segment's file, which excludes the label.
 pub(super) fn log_bytes(file: &dyn File) -> Result<u64> {
     let len = file.len()?;
     let Some(at) = len.checked_sub(LABEL as u64) else { return Ok(len) };
@@ -66,16 +67,17 @@ fn find(log: &[u8], start: u64, seals: &mut Vec<Seal>) {
             && (at + len).is_multiple_of(SECTOR_SIZE);
         if is_one && checksum(&rest[..len], start + at as u64) == word(rest, 0) {
             let durable = u64::from_le_bytes(rest[24..32].try_into().expect("8 bytes"));
-            // Groups follow each other; where one before is missing this one's begin is a guess,
-            // and too early.
+            // Groups are contiguous. If the group before this one has no valid seal, the start
+            // assumed here is too early.
             let group = seals.last().map_or(start, |seal| seal.end);
             seals.push(Seal { group, end: start + (at + len) as u64, durable });
         }
     }
 }
 
-/// Over the salt if there is one, the body, the LSN, and the header without the checksum. A seal
-/// names its salt where other records name a transaction.
+/// Computes the checksum of a record: over the salt if there is one, the body, the LSN, and the
+/// header without the checksum. A seal has its salt in the field where other records have the
+/// transaction id.
 fn checksum(record: &[u8], lsn: u64) -> u32 {
     let (header, body) = record.split_at(HEADER);
     let salt = &header[16..24];

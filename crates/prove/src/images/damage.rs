@@ -1,32 +1,34 @@
-//! What is done at an operation of a script, and its name on the command line.
+//! The kinds of damage at an operation of a scenario, and their names on the command line.
 
 use std::fmt;
 
 use clearway_testkit::disk::CrashImage;
 
-/// What is done at an operation.
+/// The damage at an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Damage {
-    /// The power goes, and leaves this.
+    /// The power is cut, which leaves this image.
     Cut(CrashImage),
-    /// The power goes, and goes again at an operation of the recovery of what it has left.
+    /// The power is cut, which leaves the first image, and is cut again at an operation of the
+    /// recovery of that image, which leaves the second one.
     CutTwice(CrashImage, u64, CrashImage),
     /// The disk fails.
     Failure(Failure),
 }
 
-/// How a disk fails.
+/// A kind of disk failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Failure {
     /// The operation fails once.
     Error,
-    /// The operation fails, and all others until somebody has noticed and repaired the disk.
+    /// The operation fails, and so do all later ones until the runner sees the error and repairs
+    /// the disk.
     ErrorForever,
     /// There is no space for the operation.
     Full,
-    /// There is no space until somebody has noticed and made some.
+    /// There is no space until the runner sees the error and frees some.
     FullForever,
-    /// The next sync fails and forgets what was unsynced; the next one knows nothing of it.
+    /// The next sync fails and drops the unsynced data; the sync after it succeeds regardless.
     SyncLies,
     /// The next read fails once.
     Read,
@@ -45,7 +47,7 @@ const IMAGES: [&str; 10] = [
     "random",
 ];
 
-/// All of them, with their names.
+/// All failures and their names.
 pub(super) const FAILURES: [(Failure, &str); 6] = [
     (Failure::Error, "error"),
     (Failure::ErrorForever, "error-forever"),
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_means_what_it_says() {
+    fn every_printed_name_is_parsed_back() {
         let cuts = CrashImage::kinds(77).map(Damage::Cut);
         let twice = CrashImage::kinds(5).map(|image| Damage::CutTwice(image, 12, image));
         let failures = FAILURES.map(|(failure, _)| Damage::Failure(failure));

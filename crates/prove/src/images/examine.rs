@@ -1,4 +1,4 @@
-//! One image: recovered, judged, recovered again, and used.
+//! Examines one image: recovers it, judges the contents, recovers it again, and uses the database.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use clearway_lock::WaitLimit;
 use clearway_testkit::disk::{CrashImage, SimDisk};
 use clearway_txn::{Creation, Engine, EngineOptions};
 
-use super::tape::{Cut, Moment, Standing, Tape};
+use super::recorder::{Cut, Moment, Phase, Recorder};
 use crate::{
     cases::Held,
     oracles::{
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What is known of the database whose image is looked at.
+/// The expectations against which an image is judged.
 #[derive(Clone, Copy)]
 pub(super) struct Expected<'a> {
     pub(super) history: &'a History,
@@ -25,82 +25,85 @@ pub(super) struct Expected<'a> {
     pub(super) options: &'a EngineOptions,
 }
 
-/// One recovery, of which the power may interrupt each operation.
+/// A recovery, with a power cut at each of its operations.
 pub(super) struct Recovery {
-    /// What the database says after it, if it is one.
-    says: Option<State>,
+    /// The contents of the database after the recovery; `None` if the image is no database.
+    contents: Option<State>,
     pub(super) cuts: Vec<Cut>,
 }
 
-/// The table that the examination adds.
+/// The name of the table that the examination adds.
 const TABLE: &str = "examined";
 
 impl Expected<'_> {
-    /// What the recovery of what the power left of `cut` says, and its operations.
+    /// Recovers the image that a power cut leaves of `cut`. Returns the contents and a cut at each
+    /// operation of the recovery that changes the disk.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A violation that the recovered database shows.
     pub(super) fn recovery(&self, cut: &SimDisk, image: CrashImage) -> Verdict<Recovery> {
-        let (disk, tape) = (cut.crash(image), Tape::default());
-        let says = match self.recover(&disk.fork())? {
+        let (disk, recorder) = (cut.crash(image), Recorder::default());
+        let contents = match self.recover(&disk.fork())? {
             Some(engine) => Some(self.judge(&engine)?),
             None => None,
         };
-        let engine = Engine::open(tape.over(&disk), self.options());
-        let mut cuts = tape.take_cuts();
+        let engine = Engine::open(recorder.over(&disk), self.options());
+        let mut cuts = recorder.take_cuts();
         drop(engine.map(Held::new));
         cuts.retain(|cut| cut.is_change);
-        Ok(Recovery { says, cuts })
+        Ok(Recovery { contents, cuts })
     }
 
     fn options(&self) -> EngineOptions {
-        // A copy that is no database must not become a new one.
-        let create = match self.moment.standing {
-            Standing::Copying => Creation::Never,
-            Standing::Creating | Standing::Whole => Creation::IfMissing,
+        // An incomplete copy must not be turned into a new database.
+        let create = match self.moment.phase {
+            Phase::Copying => Creation::Never,
+            Phase::Creating | Phase::Complete => Creation::IfMissing,
         };
         EngineOptions { create, ..self.options.clone() }
     }
 
-    /// The database, or `None` where there need not be one.
+    /// Opens the database. Returns `None` if there is none and the phase permits that.
     fn recover(&self, disk: &SimDisk) -> Verdict<Option<Held<Arc<Engine>>>> {
         match open(disk, self.options()) {
-            Ok(engine) if engine.recovery().created && self.moment.standing == Standing::Whole => {
+            Ok(engine) if engine.recovery().created && self.moment.phase == Phase::Complete => {
                 let detail = "the database was taken for an empty directory";
                 Err(Violation::new(Oracle::Durability, detail))
             }
             Ok(engine) => Ok(Some(engine)),
-            Err(Error::NotADatabase { .. }) if self.moment.standing != Standing::Whole => Ok(None),
+            Err(Error::NotADatabase { .. }) if self.moment.phase != Phase::Complete => Ok(None),
             Err(error) => Err(Violation::unexpected("recovery", &error)),
         }
     }
 
-    /// Examines what the power has left when it went in a recovery, which must not matter.
+    /// Examines the image of a power cut in a recovery, which must give the same contents as the
+    /// recovery without that cut.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A violation that the database shows.
     pub(super) fn examine_again(&self, disk: SimDisk, recovery: &Recovery) -> Verdict {
         let Some(engine) = self.recover(&disk)? else { return Ok(()) };
         let found = self.judge(&engine)?;
-        recovery.says.as_ref().map_or(Ok(()), |says| check_same(says, &found))
+        recovery.contents.as_ref().map_or(Ok(()), |contents| check_same(contents, &found))
     }
 
-    /// Examines what the power has left: a disk with the power on.
+    /// Examines the image of a power cut: `disk`, with its power on again.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A violation that the database shows.
     pub(super) fn examine(&self, disk: SimDisk) -> Verdict {
         let Some(engine) = self.recover(&disk)? else { return Ok(()) };
         let found = self.judge(&engine)?;
-        // O5, without an orderly end of the first.
+        // O5: a second recovery, with the engine of the first one not closed in order.
         disk.cut_power();
         drop(engine);
         let disk = disk.crash(CrashImage::Random(disk.operations()));
-        disk.set_space_bytes(None); // recovery needs none, use does
+        disk.set_space_bytes(None); // recovery needs no free space, but using the database does
         let again = open(&disk, self.options());
         let engine = again.map_err(|error| Violation::unexpected("recovering again", &error))?;
         check_same(&found, &read(&engine)?)?;
-        let state = use_it(&engine, found).map_err(|error| Violation::unexpected("use", &error))?;
+        let used = run_transactions(&engine, found);
+        let state = used.map_err(|error| Violation::unexpected("use", &error))?;
         check_quiet(&engine)?;
         engine.close().map_err(|error| Violation::unexpected("close", &error))?;
         drop(engine);
@@ -115,7 +118,7 @@ impl Expected<'_> {
         Ok(found)
     }
 
-    /// What was closed in order has nothing to recover.
+    /// Opens a database that was closed in order: it has nothing to recover.
     fn reopen(&self, disk: &SimDisk, state: &State) -> Verdict {
         let engine = open(disk, self.options());
         let engine = engine.map_err(|error| Violation::unexpected("opening again", &error))?;
@@ -139,8 +142,8 @@ fn read(engine: &Arc<Engine>) -> Verdict<State> {
     read_state(engine).map_err(|error| Violation::unexpected("reading", &error))
 }
 
-/// A few transactions. Answers what the database says after them.
-fn use_it(engine: &Arc<Engine>, mut state: State) -> Result<State> {
+/// Runs a few transactions, starting from `state`. Returns the expected contents after them.
+fn run_transactions(engine: &Arc<Engine>, mut state: State) -> Result<State> {
     use crate::oracles::{Row, Rows};
     let table = engine.create_table(TABLE)?;
     state.set_table(TABLE, Some(Rows::new()));
@@ -161,7 +164,7 @@ fn use_it(engine: &Arc<Engine>, mut state: State) -> Result<State> {
         }
     }
     for name in engine.tables() {
-        // What was there takes changes, too.
+        // The recovered tables must accept changes as well.
         let Some(key) = state.rows(&name).and_then(|rows| rows.keys().next().cloned()) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Which cases run, and what came of them.
+//! The lane: selects the cases, runs them, and prints a summary.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use super::{
     damage::{Damage, FAILURES},
     examine::Expected,
     failing,
+    recorder::{Moment, Phase},
     seen::Seen,
-    stage::{Performance, Stage},
-    tape::{Moment, Standing},
+    setup::{Recording, Setup},
 };
 use crate::{
     cases::{Cases, Finding, catch_panics, caught},
@@ -20,51 +20,51 @@ use crate::{
     random::Random,
 };
 
-/// So many images are looked at for each failure.
+/// The number of images that are examined for each failure.
 const IMAGES_PER_FAILURE: u64 = 10;
 
-/// The script of which all that power can leave of an interrupted creation is looked at.
+/// The scenario of which every kind of image of an interrupted creation is examined.
 const CREATION: &str = "create";
 
-/// Which cases to run.
+/// The selection of the cases.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Of what is drawn.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// How many images; all if there is none.
+    /// The number of images; all if `None`.
     pub images: Option<u64>,
-    /// Whether the power also goes at each operation of each recovery.
+    /// True if the power is also cut at each operation of each recovery.
     pub recovery: bool,
-    /// The only script.
-    pub script: Option<String>,
-    /// The only operation.
+    /// The only scenario to run, if given.
+    pub scenario: Option<String>,
+    /// The only operation to examine, if given.
     pub at: Option<usize>,
-    /// The only damage.
+    /// The only damage to inflict, if given.
     pub damage: Option<String>,
-    /// Who runs them.
+    /// The processes that run the cases.
     pub share: Share,
 }
 
 #[derive(Clone, Copy)]
 struct Case {
-    performance: usize,
+    recording: usize,
     cut: usize,
     damage: Damage,
 }
 
 struct Lane<'a> {
     choice: &'a Choice,
-    performances: Vec<Performance>,
+    recordings: Vec<Recording>,
 }
 
-/// Runs them, and prints what came of it. Answers whether everything held.
+/// Runs the cases and prints a summary. Returns true if all of them passed.
 pub fn run(choice: &Choice) -> bool {
     catch_panics();
-    choice.share.run(|part| work(choice, part), tell)
+    choice.share.run(|part| work(choice, part), print_summary)
 }
 
 fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
-    let lane = Lane { choice, performances: perform(choice)? };
+    let lane = Lane { choice, recordings: record(choice)? };
     match lane.cases() {
         Ok(cases) => Some(lane.run(&cases, part)),
         Err(unknown) => {
@@ -74,69 +74,74 @@ fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
     }
 }
 
-fn tell(counts: &Counts, took: Duration) {
+fn print_summary(counts: &Counts, took: Duration) {
     let of = |name: &str| counts.get(name);
     clearway_console::say!("{}", counts.drawn());
     clearway_console::say!(
         "images: {} images ({} different ones), {} of interrupted recoveries, and {} failures ({} \
-         stopped the engine) of {} scripts with {} operations, {} findings, {:.1} s",
+         stopped the engine) of {} scenarios with {} operations, {} findings, {:.1} s",
         of("images"),
         of("different"),
         of("interrupted"),
         of("failures"),
         of("stopped"),
-        of("scripts"),
+        of("scenarios"),
         of("operations"),
         of("findings"),
         took.as_secs_f64(),
     );
 }
 
-/// Every script once.
-fn perform(choice: &Choice) -> Option<Vec<Performance>> {
-    let wanted = |stage: &Stage| choice.script.as_ref().is_none_or(|name| *name == stage.name());
-    let stages: Vec<Stage> = Stage::all().into_iter().filter(wanted).collect();
-    let mut performances = Vec::new();
+/// Runs every selected scenario once and records its cuts. Prints a message and returns `None` if
+/// one fails or none is selected.
+fn record(choice: &Choice) -> Option<Vec<Recording>> {
+    let wanted = |setup: &Setup| choice.scenario.as_ref().is_none_or(|name| *name == setup.name());
+    let setups: Vec<Setup> = Setup::all().into_iter().filter(wanted).collect();
+    let mut recordings = Vec::new();
     let run = |number: u64| {
-        performances.push(stages[number as usize].perform()?);
+        recordings.push(setups[number as usize].record()?);
         Ok(())
     };
-    let (part, count) = (Part::WHOLE, Some(stages.len() as u64));
-    let command = |number: u64| command(&stages[number as usize].name(), 0, "keep-all");
+    let (part, count) = (Part::WHOLE, Some(setups.len() as u64));
+    let command = |number: u64| command(&setups[number as usize].name(), 0, "keep-all");
     let summary = Cases { part, count, time: None, run, command }.run();
-    if stages.is_empty() || !summary.has_held() {
-        clearway_console::say!("images: {} scripts, {} do not run", stages.len(), summary.findings);
+    if setups.is_empty() || !summary.all_passed() {
+        clearway_console::say!(
+            "images: {} scenarios, {} do not run",
+            setups.len(),
+            summary.findings
+        );
         return None;
     }
-    Some(performances)
+    Some(recordings)
 }
 
-fn command(script: &str, at: usize, damage: &str) -> String {
+fn command(scenario: &str, at: usize, damage: &str) -> String {
     format!(
-        "cargo run --profile prove -p clearway-prove -- images --script {script} --at {at} \
+        "cargo run --profile prove -p clearway-prove -- images --script {scenario} --at {at} \
          --damage {damage}"
     )
 }
 
 impl Lane<'_> {
-    /// The cases that are wanted.
+    /// Returns the selected cases.
     fn cases(&self) -> Result<Vec<Case>, String> {
         let damage = self.choice.damage.as_ref().map(|text| text.parse()).transpose()?;
         let (mut images, mut failures) = (Vec::new(), Vec::new());
-        for (performance, performed) in self.performances.iter().enumerate() {
-            for (cut, at) in performed.cuts.iter().enumerate() {
+        for (recording, recorded) in self.recordings.iter().enumerate() {
+            for (cut, at) in recorded.cuts.iter().enumerate() {
                 if self.choice.at.is_some_and(|only| only != cut) {
                     continue;
                 }
-                let case = |damage| Case { performance, cut, damage };
+                let case = |damage| Case { recording, cut, damage };
                 if let Some(damage) = damage {
                     images.push(case(damage));
                     continue;
                 }
-                let apt = FAILURES.iter().filter(|(failure, _)| failing::is_apt(*failure, at));
-                failures.extend(apt.map(|(failure, _)| case(Damage::Failure(*failure))));
+                let fitting = FAILURES.iter().filter(|(one, _)| failing::applies_to(*one, at));
+                failures.extend(fitting.map(|(failure, _)| case(Damage::Failure(*failure))));
                 if at.is_change {
-                    let seed = self.seed_of(performance, cut);
+                    let seed = self.seed_of(recording, cut);
                     images.extend(CrashImage::kinds(seed).map(|image| case(Damage::Cut(image))));
                 }
             }
@@ -150,57 +155,57 @@ impl Lane<'_> {
         Ok(chosen)
     }
 
-    fn seed_of(&self, performance: usize, cut: usize) -> u64 {
-        let mut random = Random::new(self.choice.seed ^ (performance as u64) << 32 ^ cut as u64);
+    fn seed_of(&self, recording: usize, cut: usize) -> u64 {
+        let mut random = Random::new(self.choice.seed ^ (recording as u64) << 32 ^ cut as u64);
         random.below(1_000_000)
     }
 
     fn run(&self, cases: &[Case], part: Part) -> (Counts, bool) {
-        let mut looks = Looks::default();
-        let run = |number: u64| self.run_case(cases[number as usize], &mut looks);
+        let mut examined = Examined::default();
+        let run = |number: u64| self.run_case(cases[number as usize], &mut examined);
         let command = |number: u64| {
             let case = cases[number as usize];
             self.command(case, case.damage)
         };
         let count = Some(cases.len() as u64);
         let summary = Cases { part, count, time: None, run, command }.run();
-        let mut counts = looks.counts;
+        let mut counts = examined.counts;
         counts.add("findings", summary.findings);
-        counts.add_drawn(&looks.drawn);
+        counts.add_drawn(&examined.drawn);
         if part.is_first() {
-            let operations = self.performances.iter().map(|one| one.cuts.len() as u64);
-            counts.add("scripts", self.performances.len() as u64);
+            let operations = self.recordings.iter().map(|one| one.cuts.len() as u64);
+            counts.add("scenarios", self.recordings.len() as u64);
             counts.add("operations", operations.sum());
         }
-        (counts, summary.has_held())
+        (counts, summary.all_passed())
     }
 
     fn command(&self, case: Case, damage: Damage) -> String {
-        let performance = &self.performances[case.performance];
-        let line = command(&performance.stage.name(), case.cut, &damage.to_string());
-        format!("{}\n  {line}", performance.cuts[case.cut].what)
+        let recording = &self.recordings[case.recording];
+        let line = command(&recording.setup.name(), case.cut, &damage.to_string());
+        format!("{}\n  {line}", recording.cuts[case.cut].what)
     }
 
-    fn run_case(&self, case: Case, looks: &mut Looks) -> Result<(), Finding> {
-        let performance = &self.performances[case.performance];
-        let cut = &performance.cuts[case.cut];
+    fn run_case(&self, case: Case, examined: &mut Examined) -> Result<(), Finding> {
+        let recording = &self.recordings[case.recording];
+        let cut = &recording.cuts[case.cut];
         let expected = self.expected(case);
-        if let Some(pattern) = performance.stage.pattern() {
-            looks.drawn.note(&pattern);
+        if let Some(pattern) = recording.setup.pattern() {
+            examined.drawn.note(&pattern);
         }
         match case.damage {
             Damage::Failure(failure) => {
-                let has_stopped = failing::run(performance, cut, failure)?;
-                looks.counts.add("failures", 1);
-                looks.counts.add("stopped", u64::from(has_stopped));
+                let has_stopped = failing::run(recording, cut, failure)?;
+                examined.counts.add("failures", 1);
+                examined.counts.add("stopped", u64::from(has_stopped));
             }
             Damage::Cut(image) => {
                 let disk = cut.disk.crash(image);
                 let is_recovered = self.choice.recovery && image == self.chosen(case);
-                if is_recovered && looks.recovered.is_new(case.performance, cut.moment, &disk) {
-                    self.run_recovery(case, image, looks)?;
+                if is_recovered && examined.recovered.is_new(case.recording, cut.moment, &disk) {
+                    self.run_recovery(case, image, examined)?;
                 }
-                if looks.is_new(case, cut.moment, &disk) {
+                if examined.is_new(case, cut.moment, &disk) {
                     expected.examine(disk)?;
                 }
             }
@@ -215,40 +220,40 @@ impl Lane<'_> {
     }
 
     fn expected(&self, case: Case) -> Expected<'_> {
-        let performance = &self.performances[case.performance];
-        let moment = performance.cuts[case.cut].moment;
-        let history = &performance.histories[moment.era];
-        Expected { history, moment, options: &performance.options }
+        let recording = &self.recordings[case.recording];
+        let moment = recording.cuts[case.cut].moment;
+        let history = &recording.histories[moment.era];
+        Expected { history, moment, options: &recording.options }
     }
 
-    /// The kind of image whose recovery is interrupted: another one for each cut.
+    /// The kind of image whose recovery is interrupted. The kinds alternate from cut to cut.
     fn chosen(&self, case: Case) -> CrashImage {
-        let kinds = CrashImage::kinds(self.seed_of(case.performance, case.cut));
+        let kinds = CrashImage::kinds(self.seed_of(case.recording, case.cut));
         kinds[case.cut % kinds.len()]
     }
 
-    /// The power goes again at each operation of the recovery.
+    /// Cuts the power again at each operation of the recovery, and examines the result.
     fn run_recovery(
         &self,
         case: Case,
         first: CrashImage,
-        looks: &mut Looks,
+        examined: &mut Examined,
     ) -> Result<(), Finding> {
-        let cut = &self.performances[case.performance].cuts[case.cut];
+        let cut = &self.recordings[case.recording].cuts[case.cut];
         let expected = self.expected(case);
-        let mut random = Random::new(self.seed_of(case.performance, case.cut));
+        let mut random = Random::new(self.seed_of(case.recording, case.cut));
         let recovery = expected.recovery(&cut.disk, first)?;
         for (at, again) in recovery.cuts.iter().enumerate() {
             let kinds = CrashImage::kinds(random.below(1_000_000));
             let picked = [random.pick(&kinds)];
-            // A creation that starts over has few operations, and each changes what there is. All
-            // scripts begin with one; that of one of them is enough.
-            let creates = self.performances[case.performance].stage.name().starts_with(CREATION);
-            let is_creation = creates && expected.moment.standing == Standing::Creating;
+            // A creation that is repeated has few operations, and each of them changes the image.
+            // All scenarios begin with a creation, so every kind is examined for one of them only.
+            let creates = self.recordings[case.recording].setup.name().starts_with(CREATION);
+            let is_creation = creates && expected.moment.phase == Phase::Creating;
             for &second in if is_creation { &kinds[..] } else { &picked } {
                 let disk = again.disk.crash(second);
-                looks.counts.add("interrupted", 1);
-                if !looks.interrupted.is_new(case.performance, expected.moment, &disk) {
+                examined.counts.add("interrupted", 1);
+                if !examined.interrupted.is_new(case.recording, expected.moment, &disk) {
                     continue;
                 }
                 let verdict: Verdict = caught(|| expected.examine_again(disk, &recovery));
@@ -262,30 +267,30 @@ impl Lane<'_> {
     }
 }
 
-/// The images that were looked at.
+/// The images examined so far, and the counts.
 #[derive(Default)]
-struct Looks {
+struct Examined {
     seen: Seen,
-    /// Those whose recovery was interrupted.
+    /// The images whose recovery was interrupted.
     recovered: Seen,
-    /// What interrupted recoveries left.
+    /// The images that interrupted recoveries left.
     interrupted: Seen,
     /// The patterns of keys in the databases.
     drawn: Drawn,
     counts: Counts,
 }
 
-impl Looks {
-    /// Counts an image. Whether it is worth a look.
+impl Examined {
+    /// Counts an image. Returns true if it was not examined before.
     fn is_new(&mut self, case: Case, moment: Moment, disk: &SimDisk) -> bool {
-        let is_new = self.seen.is_new(case.performance, moment, disk);
+        let is_new = self.seen.is_new(case.recording, moment, disk);
         self.counts.add("images", 1);
         self.counts.add("different", u64::from(is_new));
         is_new
     }
 }
 
-/// So many of the cases, evenly.
+/// Returns `wanted` of the cases, at most all of them, evenly spaced.
 fn sample(cases: &[Case], wanted: u64, seed: u64) -> Vec<Case> {
     let (count, wanted) = (cases.len() as u64, wanted.min(cases.len() as u64));
     let offset = Random::new(seed).below(count);

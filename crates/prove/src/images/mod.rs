@@ -1,37 +1,40 @@
-//! Every crash of a few scripts: the power goes at each of their operations, and everything that it
-//! could leave is recovered and looked at. And every failure: the disk fails at each of them.
+//! Crash images and disk failures of a few fixed scenarios.
+//!
+//! A power cut is simulated at each disk operation of each scenario, and every kind of image that
+//! the cut can leave is recovered and examined. A disk failure is also simulated at each operation.
 //!
 //! ```text
-//!   scripts ─► play ─► engine ─► tape ─► disk      the script runs once; a cut at each operation
-//!                        cut × image ─► examine    recover, judge, recover again, use, close, open
-//!   scripts ─► play ─► engine ─► failing disk      the script runs once for each failure
-//!                        end × image ─► examine
+//!   scenario ─► runner ─► engine ─► recorder ─► disk   one run; a cut at each operation
+//!                     cut × image ─► examine           recover, judge, recover again, use, close,
+//!                                                      open
+//!   scenario ─► runner ─► engine ─► failing disk       one run for each failure
+//!                     end × image ─► examine
 //! ```
 //!
-//! | module | what it is |
+//! | module | contents |
 //! | --- | --- |
-//! | `scripts`, `play`, `work` | what is done, and with what hands |
-//! | `patterned` | a script for each order of keys |
-//! | `stage` | a script on a kind of disk, performed |
-//! | `tape` | what the power leaves at each operation |
-//! | `damage` | what goes wrong at an operation, and its name |
-//! | `examine` | one image, looked at |
-//! | `seen` | which images need no second look |
-//! | `failing` | one failure, and what comes after it |
-//! | `lane` | which of all those cases run |
+//! | `scenarios`, `runner`, `work` | the scenarios, and the operations that they consist of |
+//! | `patterned` | a scenario for each order of keys |
+//! | `setup` | a scenario on a kind of disk, and the recording of a run |
+//! | `recorder` | the state of the disk after a power cut at each operation |
+//! | `damage` | the kinds of damage at an operation, and their names |
+//! | `examine` | the examination of one image |
+//! | `seen` | the images that were examined before |
+//! | `failing` | a run with one failure, and the examination of its end |
+//! | `lane` | the selection of the cases |
 
 mod damage;
 mod examine;
 mod failing;
 mod lane;
 mod patterned;
-mod play;
-mod scripts;
+mod recorder;
+mod runner;
+mod scenarios;
 mod seen;
-mod stage;
-mod tape;
+mod setup;
 mod work;
 
 pub use lane::{Choice, run};
-pub(crate) use stage::{Performance, Stage};
-pub(crate) use tape::{Cut, Standing};
+pub(crate) use recorder::{Cut, Phase};
+pub(crate) use setup::{Recording, Setup};

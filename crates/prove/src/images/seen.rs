@@ -1,20 +1,21 @@
-//! Images that need no second look.
+//! Recognizes images that were examined before.
 //!
-//! Until something is synced, the least that a crash may leave stays the same, however many
-//! operations go by; so many crashes leave the same bytes. Two images of one script are the same to
-//! the examiner if their bytes are, and what must be found in them. What *may* be found in them
-//! only grows while a script runs, and the earlier image is the one that was looked at.
+//! Until the next sync, the least that a crash may leave stays the same, whatever the number of
+//! operations. Therefore crashes at different operations often leave the same bytes. Two images of
+//! one scenario are equivalent to the examination if they have the same bytes and must contain the
+//! same commits. The set of commits that they *may* contain only grows while a scenario runs, and
+//! the image that was examined is the earlier one, for which this set is smaller.
 
 use std::collections::HashSet;
 
 use clearway_testkit::disk::SimDisk;
 
-use super::tape::{Moment, Standing};
+use super::recorder::{Moment, Phase};
 
 #[derive(PartialEq, Eq, Hash)]
 struct Image {
-    performance: usize,
-    standing: Standing,
+    recording: usize,
+    phase: Phase,
     era: usize,
     acknowledged: usize,
     contents: u64,
@@ -25,11 +26,11 @@ struct Image {
 pub(super) struct Seen(HashSet<Image>);
 
 impl Seen {
-    /// Whether it is the first of its kind.
-    pub(super) fn is_new(&mut self, performance: usize, moment: Moment, disk: &SimDisk) -> bool {
+    /// Records an image. Returns true if no equivalent one was recorded before.
+    pub(super) fn is_new(&mut self, recording: usize, moment: Moment, disk: &SimDisk) -> bool {
         self.0.insert(Image {
-            performance,
-            standing: moment.standing,
+            recording,
+            phase: moment.phase,
             era: moment.era,
             acknowledged: moment.bounds.acknowledged,
             contents: disk.contents_digest(),

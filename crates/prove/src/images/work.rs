@@ -1,26 +1,26 @@
-//! What a script does in its transactions.
+//! The transactions of a scenario.
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::WaitLimit;
 use clearway_txn::{Savepoint, Table, Transaction};
 
-use super::play::{Play, Played};
+use super::runner::{ScenarioRunner, StepResult};
 use crate::{
     cases::Held,
     oracles::{Change, Oracle, Violation},
 };
 
-/// A transaction and what it has changed.
+/// A transaction and its changes.
 pub(super) struct Work {
     txn: Held<Transaction>,
     changes: Vec<Change>,
 }
 
-/// A point to come back to.
-pub(super) struct Mark(Savepoint, usize);
+/// A savepoint, and the number of changes before it.
+pub(super) struct MarkedState(Savepoint, usize);
 
-impl Play {
-    /// A transaction.
+impl ScenarioRunner {
+    /// Begins a transaction.
     pub(super) fn begin(&mut self) -> Work {
         let mut txn = self.engine().begin();
         txn.set_wait_limit(WaitLimit::NoWait);
@@ -33,54 +33,72 @@ impl Play {
         what: &str,
         table: &str,
         call: impl Fn(&mut Transaction, &Table) -> Result<T>,
-    ) -> Played<T> {
-        let handle = self.tables.get(table).expect("scripts use tables that are there").clone();
+    ) -> StepResult<T> {
+        let handle = self.tables.get(table).expect("scenarios use tables that are there").clone();
         let work = std::cell::RefCell::new(work);
         self.attempt(what, |_| call(&mut work.borrow_mut().txn, &handle))
     }
 
-    /// Adds a key.
-    pub(super) fn insert(&mut self, w: &mut Work, table: &str, key: &[u8], value: &[u8]) -> Played {
+    /// Inserts a key.
+    pub(super) fn insert(
+        &mut self,
+        w: &mut Work,
+        table: &str,
+        key: &[u8],
+        value: &[u8],
+    ) -> StepResult {
         self.operate(w, "insert", table, |txn, handle| txn.insert(handle, key, value))?;
         w.changes.push(Change::put(table, key, value));
         Ok(())
     }
 
-    /// Sets a key.
-    pub(super) fn put(&mut self, w: &mut Work, table: &str, key: &[u8], value: &[u8]) -> Played {
+    /// Sets a key, whether or not it is present.
+    pub(super) fn put(
+        &mut self,
+        w: &mut Work,
+        table: &str,
+        key: &[u8],
+        value: &[u8],
+    ) -> StepResult {
         self.operate(w, "put", table, |txn, handle| txn.put(handle, key, value))?;
         w.changes.push(Change::put(table, key, value));
         Ok(())
     }
 
-    /// Changes a key.
-    pub(super) fn update(&mut self, w: &mut Work, table: &str, key: &[u8], value: &[u8]) -> Played {
+    /// Changes the value of a key.
+    pub(super) fn update(
+        &mut self,
+        w: &mut Work,
+        table: &str,
+        key: &[u8],
+        value: &[u8],
+    ) -> StepResult {
         self.operate(w, "update", table, |txn, handle| txn.update(handle, key, value))?;
         w.changes.push(Change::put(table, key, value));
         Ok(())
     }
 
-    /// Removes a key.
-    pub(super) fn delete(&mut self, w: &mut Work, table: &str, key: &[u8]) -> Played {
+    /// Deletes a key.
+    pub(super) fn delete(&mut self, w: &mut Work, table: &str, key: &[u8]) -> StepResult {
         self.operate(w, "delete", table, |txn, handle| txn.delete(handle, key))?;
         w.changes.push(Change::delete(table, key));
         Ok(())
     }
 
-    /// What would be put if there were room: `false` if there is none.
+    /// Sets a key if there is room for it. Returns false if there is none.
     pub(super) fn try_put(
         &mut self,
         w: &mut Work,
         table: &str,
         key: &[u8],
         value: &[u8],
-    ) -> Played<bool> {
-        let handle = self.tables.get(table).expect("scripts use tables that are there").clone();
+    ) -> StepResult<bool> {
+        let handle = self.tables.get(table).expect("scenarios use tables that are there").clone();
         match w.txn.put(&handle, key, value) {
             Ok(_) => w.changes.push(Change::put(table, key, value)),
             Err(Error::DiskFull { .. } | Error::LogFull { .. }) => return Ok(false),
             Err(error) => {
-                self.meet("put", &error)?;
+                self.handle_error("put", &error)?;
                 return Ok(false);
             }
         }
@@ -88,26 +106,26 @@ impl Play {
         Ok(true)
     }
 
-    /// A state to come back to.
-    pub(super) fn mark(&mut self, work: &mut Work) -> Mark {
-        Mark(work.txn.savepoint().expect("it runs"), work.changes.len())
+    /// Sets a savepoint.
+    pub(super) fn savepoint(&mut self, work: &mut Work) -> MarkedState {
+        MarkedState(work.txn.savepoint().expect("it runs"), work.changes.len())
     }
 
-    /// Comes back to it.
-    pub(super) fn back_to(&mut self, work: &mut Work, mark: &Mark) -> Played {
+    /// Rolls the transaction back to a savepoint.
+    pub(super) fn rollback_to(&mut self, work: &mut Work, mark: &MarkedState) -> StepResult {
         match work.txn.rollback_to(&mark.0) {
             Ok(()) => work.changes.truncate(mark.1),
-            Err(error) => return self.must_have_stopped("rollback to a savepoint", &error),
+            Err(error) => return self.expect_stopped("rollback to a savepoint", &error),
         }
         self.note();
         Ok(())
     }
 
-    /// Commits, and does not wait.
-    pub(super) fn commit(&mut self, work: Work) -> Played<Lsn> {
-        self.set_under_way(usize::from(!work.changes.is_empty()));
+    /// Commits, and does not wait until the commit is durable.
+    pub(super) fn commit(&mut self, work: Work) -> StepResult<Lsn> {
+        self.set_in_progress(usize::from(!work.changes.is_empty()));
         let committed = work.txn.into_inner().commit();
-        self.under_way = 0;
+        self.in_progress = 0;
         match committed {
             Ok(done) => {
                 if !work.changes.is_empty() {
@@ -120,42 +138,43 @@ impl Play {
                 if error.is_outcome_unknown() {
                     self.history.commit(Lsn::MAX, work.changes);
                 }
-                self.must_have_stopped("commit", &error)?;
+                self.expect_stopped("commit", &error)?;
                 Ok(Lsn::ZERO)
             }
         }
     }
 
-    /// Ends a transaction as if it had not been.
-    pub(super) fn roll_back(&mut self, work: Work) -> Played {
+    /// Rolls a transaction back.
+    pub(super) fn roll_back(&mut self, work: Work) -> StepResult {
         match work.txn.into_inner().rollback() {
             Ok(_) => self.note(),
-            Err(error) => self.must_have_stopped("rollback", &error)?,
+            Err(error) => self.expect_stopped("rollback", &error)?,
         }
         Ok(())
     }
 
-    /// Only a stopped engine may fail here.
-    fn must_have_stopped(&mut self, what: &str, error: &Error) -> Played {
-        self.meet(what, error)?;
+    /// Handles an error that only a stopped engine may return.
+    fn expect_stopped(&mut self, what: &str, error: &Error) -> StepResult {
+        self.handle_error(what, error)?;
         Err(Violation::unexpected(&format!("{what}, and the engine goes on"), error).into())
     }
 
-    /// A commit that is waited for.
-    pub(super) fn commit_durably(&mut self, work: Work) -> Played {
+    /// Commits, and waits until the commit is durable.
+    pub(super) fn commit_durably(&mut self, work: Work) -> StepResult {
         let ack = self.commit(work)?;
-        self.attempt("wait", |play| play.engine().log().wait_durable(ack))
+        self.attempt("wait", |runner| runner.engine().log().wait_durable(ack))
     }
 
-    /// A transaction that reads some keys; its answer is shown as soon as it may be (O3).
-    pub(super) fn read(&mut self, table: &str, keys: &[Vec<u8>]) -> Played {
+    /// Runs a transaction that reads some keys. Its result is acknowledged as soon as that is
+    /// permitted (O3).
+    pub(super) fn read(&mut self, table: &str, keys: &[Vec<u8>]) -> StepResult {
         let mut work = self.begin();
-        let mut rests_on = 0;
+        let mut depends_on = 0;
         for key in keys {
             let found =
                 self.operate(&mut work, "get", table, |txn, handle| txn.get(handle, key))?;
             let row = self.history.state().row(table, key);
-            rests_on = rests_on.max(row.map_or(0, |row| row.writer));
+            depends_on = depends_on.max(row.map_or(0, |row| row.writer));
             if found.as_deref() != row.and_then(|row| row.value.as_deref()) {
                 let detail = format!("{table}/{} reads wrong", key.escape_ascii());
                 return Err(Violation::new(Oracle::Serializable, detail).into());
@@ -163,9 +182,9 @@ impl Play {
         }
         let ack = self.commit(work)?;
         let durable = self.engine().log().durable();
-        self.history.check_reader(rests_on, ack, durable)?;
+        self.history.check_reader(depends_on, ack, durable)?;
         if ack <= durable {
-            self.history.acknowledge_commit(rests_on);
+            self.history.acknowledge_commit(depends_on);
         }
         self.note();
         Ok(())

@@ -1,4 +1,4 @@
-//! Reading a whole database back.
+//! Reads the contents of a whole database.
 
 use std::{ops::Bound, sync::Arc};
 
@@ -9,10 +9,10 @@ use clearway_txn::Engine;
 
 use super::{Oracle, Row, Rows, State, Verdict, Violation};
 
-/// What the database says, read by transactions that do not wait.
+/// Returns the contents of all tables, read by transactions that do not wait for locks.
 ///
 /// # Errors
-/// What the engine says.
+/// An error of the engine.
 pub fn read_state(engine: &Arc<Engine>) -> Result<State> {
     let mut state = State::new();
     for name in engine.tables() {
@@ -22,10 +22,10 @@ pub fn read_state(engine: &Arc<Engine>) -> Result<State> {
     Ok(state)
 }
 
-/// What one table says.
+/// Returns the rows of one table, read by a transaction that does not wait for locks.
 ///
 /// # Errors
-/// What the engine says.
+/// An error of the engine.
 pub fn read_table(engine: &Arc<Engine>, name: &str) -> Result<Rows> {
     let table = engine.open_table(name)?;
     let mut txn = engine.begin();
@@ -40,10 +40,10 @@ pub fn read_table(engine: &Arc<Engine>, name: &str) -> Result<Rows> {
     Ok(rows)
 }
 
-/// O5: two recoveries of the same disk say the same.
+/// O5: checks that two recoveries of the same disk give the same contents.
 ///
 /// # Errors
-/// If they do not.
+/// If the contents differ.
 pub fn check_same(one: &State, other: &State) -> Verdict {
     match one.difference(other) {
         None => Ok(()),

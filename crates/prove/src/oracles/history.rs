@@ -1,22 +1,22 @@
-//! All commits of a run in the order of their commit records, and which states they allow after a
-//! crash.
+//! The commits of a run in the order of their commit records, and the states that they permit after
+//! a crash.
 //!
 //! Invariants:
 //! - Y1. `commits` is in the order of the commit records; `state` is the state after all of them.
-//! - Y2. `commits[i].digest` is the digest of the state after `settled + i + 1` commits; `before`
-//!   takes the state back to that after one less.
+//! - Y2. `commits[i].digest` is the digest of the state after `base_count + i + 1` commits; undoing
+//!   its `before` gives the state after one commit less.
 //!
-//! Commits are numbered from 1 over the whole run; those that a crash took back give their numbers
-//! to later ones.
+//! Commits are numbered from 1 over the whole run. The numbers of commits that a crash undid are
+//! used again for later ones.
 
 use clearway_base::Lsn;
 
 use super::{Oracle, Row, Rows, State, Verdict, Violation};
 
-/// One thing that a commit changes.
+/// One change of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A key has a new value, or none.
+    /// A key gets a new value or is deleted.
     Row {
         /// The table.
         table: String,
@@ -38,18 +38,18 @@ pub enum Change {
 }
 
 impl Change {
-    /// A key gets a value.
+    /// Returns a change that sets the value of a key.
     pub fn put(table: &str, key: &[u8], value: &[u8]) -> Change {
         Change::Row { table: table.into(), key: key.into(), value: Some(value.into()) }
     }
 
-    /// A key is deleted.
+    /// Returns a change that deletes a key.
     pub fn delete(table: &str, key: &[u8]) -> Change {
         Change::Row { table: table.into(), key: key.into(), value: None }
     }
 }
 
-/// What a change has replaced.
+/// The row or table that a change has replaced.
 #[derive(Clone, Debug)]
 enum Before {
     Row { table: String, key: Vec<u8>, row: Option<Row> },
@@ -63,12 +63,13 @@ struct Commit {
     digest: u64,
 }
 
-/// How many commits a crash must leave, and how many it may.
+/// The number of commits that a crash must leave, and the number that it may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bounds {
-    /// Commits up to the last one that was acknowledged, or that an acknowledged answer rests on.
+    /// The number of commits up to the last one that was acknowledged, or on which an acknowledged
+    /// result depends.
     pub acknowledged: usize,
-    /// Commits whose record was in the log's buffer.
+    /// The number of commits whose record was in the log buffer.
     pub appended: usize,
 }
 
@@ -78,78 +79,81 @@ pub struct History {
     commits: Vec<Commit>,
     state: State,
     acknowledged: usize,
-    /// Commits before those in `commits`: they are durable for ever.
-    settled: usize,
-    /// The digest after those.
-    initial: u64,
+    /// The number of commits before those in `commits`. A crash cannot undo them any more.
+    base_count: usize,
+    /// The digest of the state after those.
+    base_digest: u64,
 }
 
 impl History {
-    /// The history of a database that says `state` and has no commits on their way.
+    /// Returns the history of a database with the contents `state` and no commits in progress.
     pub fn new(state: State) -> History {
-        History { initial: state.digest(), state, ..History::default() }
+        History { base_digest: state.digest(), state, ..History::default() }
     }
 
-    /// The state after all commits.
+    /// Returns the state after all commits.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// A commit whose record ends at `lsn` has returned. Answers how many there are with it.
+    /// Records that a commit whose record ends at `lsn` has returned. Returns the number of this
+    /// commit.
     pub fn commit(&mut self, lsn: Lsn, changes: impl IntoIterator<Item = Change>) -> usize {
         debug_assert!(self.commits.last().is_none_or(|last| last.lsn <= lsn), "Y1");
-        let writer = self.settled + self.commits.len() + 1;
+        let writer = self.base_count + self.commits.len() + 1;
         let before = changes.into_iter().map(|change| apply(&mut self.state, change, writer));
         let before = before.collect();
         self.commits.push(Commit { lsn, before, digest: self.state.digest() });
         writer
     }
 
-    /// The result of a transaction with this `ack` was shown: whatever was committed up to there
-    /// must survive.
+    /// Records that the result of a transaction with this `ack` was acknowledged: every commit up
+    /// to that LSN must survive.
     pub fn acknowledge(&mut self, ack: Lsn) {
         let up_to = self.commits.partition_point(|commit| commit.lsn <= ack);
-        self.acknowledged = self.acknowledged.max(self.settled + up_to);
+        self.acknowledged = self.acknowledged.max(self.base_count + up_to);
     }
 
-    /// The result of the `count`-th commit was shown.
+    /// Records that the result of the `count`-th commit was acknowledged.
     pub fn acknowledge_commit(&mut self, count: usize) {
         self.acknowledged = self.acknowledged.max(count);
     }
 
-    /// What a crash at this moment must leave and may leave.
+    /// Returns what a crash at this moment must leave and may leave.
     pub fn bounds(&self) -> Bounds {
-        Bounds { acknowledged: self.acknowledged, appended: self.settled + self.commits.len() }
+        Bounds { acknowledged: self.acknowledged, appended: self.base_count + self.commits.len() }
     }
 
-    /// Where the `count`-th commit's record ends; 0 if that is settled.
+    /// Returns the end of the `count`-th commit's record; 0 if it precedes the last restart.
     pub fn lsn_of(&self, count: usize) -> Lsn {
         self.last_of(count).map_or(Lsn::ZERO, |commit| commit.lsn)
     }
 
     fn last_of(&self, count: usize) -> Option<&Commit> {
-        Some(&self.commits[count.checked_sub(self.settled + 1)?])
+        Some(&self.commits[count.checked_sub(self.base_count + 1)?])
     }
 
-    /// O3: a transaction that only read rests on the first `rests_on` commits; it may be shown
-    /// when the log is durable up to `ack`, and is durable up to `durable` already.
+    /// O3: checks a transaction that only read. It depends on the first `depends_on` commits, and
+    /// may be acknowledged once the log is durable up to `ack`. The log is already durable up to
+    /// `durable`.
     ///
     /// # Errors
-    /// If it could be shown before what it rests on is durable.
-    pub fn check_reader(&self, rests_on: usize, ack: Lsn, durable: Lsn) -> Verdict {
-        let lsn = self.lsn_of(rests_on);
+    /// If the result could be acknowledged before the commits on which it depends are durable.
+    pub fn check_reader(&self, depends_on: usize, ack: Lsn, durable: Lsn) -> Verdict {
+        let lsn = self.lsn_of(depends_on);
         if lsn <= ack.max(durable) {
             return Ok(());
         }
-        let detail = format!("a reader rests on the commit at {lsn}; ack {ack}, durable {durable}");
+        let detail =
+            format!("a reader depends on the commit at {lsn}; ack {ack}, durable {durable}");
         Err(Violation::new(Oracle::ReadOnly, detail))
     }
 
-    /// O1 and O2: after how many commits the database says what was `found`; the most, if there
-    /// are several.
+    /// O1 and O2: returns the number of commits after which the state equals `found`; the largest
+    /// one if there are several.
     ///
     /// # Errors
-    /// If it says something else.
+    /// If no number within the bounds gives that state.
     pub fn judge(&self, found: &State, bounds: Bounds) -> Verdict<usize> {
         let matches = |count: &usize| self.digest_after(*count) == found.digest();
         let within = (bounds.acknowledged..=bounds.appended).rev().find(matches);
@@ -160,13 +164,13 @@ impl History {
         }
     }
 
-    /// As [`judge`](Self::judge), when there are transactions of which nobody knows whether, and
-    /// where, their commit records stand. They did not conflict with each other, so any of them may
-    /// have taken place, after all that is known. Answers how many commits survived of those that
-    /// are known, and which of the others took place.
+    /// As [`judge`](Self::judge), for a history with transactions in doubt: it is unknown whether,
+    /// and at which LSN, their commit records are in the log. They did not conflict with each
+    /// other, so any of them may have taken place after all known commits. Returns the number of
+    /// known commits that survived, and for each transaction in doubt whether it took place.
     ///
     /// # Errors
-    /// If no combination gives what was found.
+    /// If no combination gives the state that was found.
     pub fn judge_in_doubt(
         &self,
         found: &State,
@@ -191,36 +195,36 @@ impl History {
         Err(self.refuse(found, bounds))
     }
 
-    /// The run goes on from the state after `survived` commits: later ones did not take place, and
-    /// these are durable.
-    pub fn settle(&mut self, survived: usize) {
-        while self.settled + self.commits.len() > survived {
+    /// Continues from the state after `survived` commits: these are durable, and later ones did not
+    /// take place.
+    pub fn restart_after(&mut self, survived: usize) {
+        while self.base_count + self.commits.len() > survived {
             let commit = self.commits.pop().expect("there are more than that");
-            commit.before.into_iter().rev().for_each(|before| take_back(&mut self.state, before));
+            commit.before.into_iter().rev().for_each(|before| undo(&mut self.state, before));
         }
         self.commits.clear();
-        (self.acknowledged, self.settled) = (survived, survived);
-        self.initial = self.state.digest();
+        (self.acknowledged, self.base_count) = (survived, survived);
+        self.base_digest = self.state.digest();
     }
 
-    /// The state after the first `count` commits.
+    /// Returns the state after the first `count` commits.
     pub fn state_after(&self, count: usize) -> State {
         let mut state = self.state.clone();
-        for commit in self.commits[count - self.settled..].iter().rev() {
-            commit.before.iter().rev().for_each(|before| take_back(&mut state, before.clone()));
+        for commit in self.commits[count - self.base_count..].iter().rev() {
+            commit.before.iter().rev().for_each(|before| undo(&mut state, before.clone()));
         }
         state
     }
 
     fn digest_after(&self, count: usize) -> u64 {
-        self.last_of(count).map_or(self.initial, |commit| commit.digest)
+        self.last_of(count).map_or(self.base_digest, |commit| commit.digest)
     }
 
-    /// Says what is wrong with a state that no allowed prefix gives.
+    /// Returns the violation that a state shows which no permitted prefix gives.
     fn refuse(&self, found: &State, bounds: Bounds) -> Violation {
         let Bounds { acknowledged, appended } = bounds;
         let earlier =
-            (self.settled..acknowledged).rev().find(|n| self.digest_after(*n) == found.digest());
+            (self.base_count..acknowledged).rev().find(|n| self.digest_after(*n) == found.digest());
         if let Some(survived) = earlier {
             let detail = format!(
                 "{survived} commits survived, {acknowledged} were acknowledged; the first one \
@@ -254,7 +258,7 @@ fn apply(state: &mut State, change: Change, writer: usize) -> Before {
     }
 }
 
-fn take_back(state: &mut State, before: Before) {
+fn undo(state: &mut State, before: Before) {
     match before {
         Before::Row { table, key, row } => drop(state.set_row(&table, &key, row)),
         Before::Table { table, rows } => drop(state.set_table(&table, rows)),
@@ -290,9 +294,9 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_history_goes_on_from_what_survived() {
+    fn a_history_continues_from_the_surviving_commits() {
         let mut history = history();
-        history.settle(2);
+        history.restart_after(2);
         assert_eq!(history.state().value("t", b"a"), Some(b"1".as_slice()));
         assert_eq!(history.commit(Lsn(280), [Change::put("t", b"c", b"1")]), 3);
         assert_eq!(history.judge(history.state(), history.bounds()).unwrap(), 3);
@@ -309,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_waits_for_what_it_rests_on() {
+    fn a_reader_waits_for_the_commits_that_it_depends_on() {
         let history = history();
         assert!(history.check_reader(3, Lsn(300), Lsn::ZERO).is_ok());
         assert!(history.check_reader(3, Lsn::ZERO, Lsn(300)).is_ok());

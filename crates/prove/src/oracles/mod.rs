@@ -1,30 +1,31 @@
-//! What must hold, whatever happened: the judges that all lanes share.
+//! The oracles: the properties that must hold in every run, whatever faults it contains. All lanes
+//! share them.
 //!
-//! | oracle | says | asked of |
+//! | oracle | property | checked by |
 //! | --- | --- | --- |
 //! | O1 | no acknowledged commit is lost | [`History::judge`] |
 //! | O2 | the state is that after the first M commits | [`History::judge`] |
-//! | O3 | no acknowledged answer rests on a lost commit | [`History::check_reader`] |
-//! | O4 | all is sound, and in shape once upkeep is idle | [`check_structure`], [`check_upkeep`] |
+//! | O3 | no acknowledged result depends on a lost commit | [`History::check_reader`] |
+//! | O4 | no damage; good shape once upkeep is idle | [`check_structure`], [`check_upkeep`] |
 //! | O5 | recovering again changes nothing | [`check_same`] |
-//! | O6 | nothing is held when nobody runs | [`check_quiet`] |
-//! | O7 | the log comes first | [`WriteAhead`] |
-//! | O8 | work ends once the faults have | [`Oracle::Liveness`], by the lane |
+//! | O6 | nothing is held while no transaction runs | [`check_quiet`] |
+//! | O7 | write-ahead logging | [`WriteAhead`] |
+//! | O8 | all work ends once the faults stop | [`Oracle::Liveness`], by the lane |
 //!
-//! How a lane uses them:
+//! A lane uses them as follows:
 //!
 //! ```text
 //!   run      history.commit(ack, changes)        when a commit has returned, in the order of acks
-//!            history.acknowledge(ack)            when a result was shown to its user
-//!            history.bounds()                    at the moment a crash image is taken
+//!            history.acknowledge(ack)            when a result was acknowledged to its user
+//!            history.bounds()                    when a crash image is taken
 //!   crash    found = read_state(&engine)         after the image was recovered
 //!            survived = history.judge(&found, bounds)
-//!            history.settle(survived)            if the run goes on from there
+//!            history.restart_after(survived)     if the run continues from there
 //! ```
 //!
-//! With threads, several commits may be on their way: hand the commits over sorted by `ack`, which
-//! for a writer is the end of its own commit record; those whose `ack` nobody learnt go in last,
-//! see [`History::judge_in_doubt`].
+//! With threads, several commits may be in progress. Pass the commits sorted by `ack`, which for a
+//! writer is the end of its own commit record. Commits whose `ack` is unknown come last, see
+//! [`History::judge_in_doubt`].
 
 mod contents;
 mod history;
@@ -37,7 +38,7 @@ pub use contents::{check_same, read_state, read_table};
 pub use history::{Bounds, Change, History};
 pub use quiet::check_quiet;
 pub use state::{Row, Rows, State};
-pub(crate) use state::{brief, is_upside_down};
+pub(crate) use state::{brief, is_inverted};
 pub use structure::{check_structure, check_upkeep};
 pub use write_ahead::WriteAhead;
 
@@ -45,52 +46,53 @@ use std::fmt;
 
 use clearway_base::Error;
 
-/// Who found something.
+/// The oracle that found a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Oracle {
     /// O1. An acknowledged commit is lost.
     Durability,
-    /// O2. A state that no prefix of the commits gives.
+    /// O2. No prefix of the commits gives the state.
     Prefix,
-    /// O2, while running. A read that no serial order explains, or a lock that did not hold.
+    /// O2, while running. No serial order explains a read, or a lock did not protect a key.
     Serializable,
-    /// O3. An answer was shown although what it rests on could still be lost.
+    /// O3. A result was acknowledged although a commit on which it depends could still be lost.
     ReadOnly,
-    /// O4. A damaged page, tree or map.
+    /// O4. A page, tree or map is damaged.
     Structure,
-    /// O5. Recovering again gave something else.
+    /// O5. Recovering again gave different contents.
     Idempotent,
-    /// O6. Something is held by nobody.
+    /// O6. Something is held although no transaction runs.
     Quiet,
-    /// O7. A write before its log, or a log byte given up too early.
+    /// O7. A page was written before its log, or log was removed too early.
     WriteAhead,
-    /// O8. Work that does not end.
+    /// O8. Work does not end.
     Liveness,
-    /// An error where there should be none, or none where there should be one.
+    /// An operation returned an error that it must not return, or succeeded where it must fail.
     Answer,
     /// The engine panicked.
     Panic,
 }
 
-/// What an oracle found.
+/// A violation that an oracle found.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// Who found it.
+    /// The oracle that found it.
     pub oracle: Oracle,
-    /// What it is.
+    /// A description for messages.
     pub detail: String,
 }
 
-/// What an oracle says.
+/// The result of a check: success, or the violation found.
 pub type Verdict<T = ()> = Result<T, Violation>;
 
 impl Violation {
-    /// A finding.
+    /// Returns a violation found by `oracle`.
     pub fn new(oracle: Oracle, detail: impl Into<String>) -> Violation {
         Violation { oracle, detail: detail.into() }
     }
 
-    /// An error that should not be.
+    /// Returns the violation that `error` represents where none is allowed; `what` names the
+    /// operation.
     pub fn unexpected(what: &str, error: &Error) -> Violation {
         Violation::new(Oracle::Answer, format!("{what}: {error}"))
     }

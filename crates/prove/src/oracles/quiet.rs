@@ -1,4 +1,4 @@
-//! O6: when nobody runs, nothing is held.
+//! O6: nothing is held while no transaction runs.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use clearway_txn::{Engine, Holdings};
 
 use super::{Oracle, Verdict, Violation};
 
-/// Checks that no transaction, lock, latch, pin, waiter or log claim is left. Nobody may be
-/// running, and the engine must be healthy.
+/// Checks that no transaction, lock, latch, pin, waiter or log space reservation (claim) is left.
+/// No transaction may be running, and the engine must be healthy.
 ///
 /// # Errors
-/// What is left.
+/// A violation that lists what is left.
 pub fn check_quiet(engine: &Arc<Engine>) -> Verdict {
     match engine.holdings() {
         holdings if holdings == Holdings::default() => Ok(()),

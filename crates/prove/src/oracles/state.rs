@@ -1,16 +1,16 @@
-//! What a database says: tables, keys, values, and a digest of them all.
+//! The contents of a database: tables, keys, values, and a digest of all of them.
 //!
-//! The digest is a sum over the rows, so that a change of one row changes it in constant time, and
-//! the digest of every prefix of a history costs nothing to keep.
+//! The digest is a sum over the rows, so it is updated in constant time when one row changes. So a
+//! history can store the digest of each prefix at no cost.
 
 use std::{collections::BTreeMap, ops::Bound};
 
-/// A key's value, and which commit wrote it.
+/// A key's value, and the commit that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// `None` if the key was deleted.
     pub value: Option<Vec<u8>>,
-    /// How many commits there were with the one that wrote it: 1 is the first; 0 means unknown.
+    /// The number of the commit that wrote the value: 1 for the first, 0 for unknown.
     pub writer: usize,
 }
 
@@ -25,48 +25,48 @@ pub struct State {
 }
 
 impl State {
-    /// An empty database.
+    /// Returns an empty database.
     pub fn new() -> State {
         State::default()
     }
 
-    /// The sum over all rows and tables. Deleted rows do not count.
+    /// Returns the sum over all rows and tables. Deleted rows do not count.
     pub fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// Names of the tables.
+    /// Returns the names of the tables.
     pub fn tables(&self) -> impl Iterator<Item = &str> {
         self.tables.keys().map(String::as_str)
     }
 
-    /// The rows of a table.
+    /// Returns the rows of a table.
     pub fn rows(&self, table: &str) -> Option<&Rows> {
         self.tables.get(table)
     }
 
-    /// What is known of a key.
+    /// Returns the row of a key, which may be a deleted one.
     pub fn row(&self, table: &str, key: &[u8]) -> Option<&Row> {
         self.tables.get(table)?.get(key)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key; `None` if it is absent or deleted.
     pub fn value(&self, table: &str, key: &[u8]) -> Option<&[u8]> {
         self.row(table, key)?.value.as_deref()
     }
 
-    /// Rows within bounds, deleted ones included; nothing for bounds that are upside down.
+    /// Returns the rows within bounds, deleted ones included; none if the bounds are inverted.
     pub fn range<'a>(
         &'a self,
         table: &str,
         (lower, upper): (Bound<&'a [u8]>, Bound<&'a [u8]>),
     ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a Row)> {
-        let rows = self.tables.get(table).filter(|_| !is_upside_down(lower, upper));
+        let rows = self.tables.get(table).filter(|_| !is_inverted(lower, upper));
         let range = rows.map(|rows| rows.range::<[u8], _>((lower, upper)));
         range.into_iter().flatten().map(|(key, row)| (key.as_slice(), row))
     }
 
-    /// Adds or removes a table; answers what it was before.
+    /// Sets or removes a table. Returns its previous rows.
     pub fn set_table(&mut self, table: &str, rows: Option<Rows>) -> Option<Rows> {
         let before = self.tables.remove(table);
         if let Some(before) = &before {
@@ -79,7 +79,7 @@ impl State {
         before
     }
 
-    /// Sets what is known of a key of an existing table; answers what it was before.
+    /// Sets or removes the row of a key in an existing table. Returns the previous row.
     pub fn set_row(&mut self, table: &str, key: &[u8], row: Option<Row>) -> Option<Row> {
         let rows = self.tables.get_mut(table)?;
         let added = digest_of_row(table, key, row.as_ref());
@@ -92,7 +92,8 @@ impl State {
         before
     }
 
-    /// The first difference in what the two say, deleted rows and writers apart.
+    /// Describes the first difference between the two, ignoring deleted rows and writers; `None` if
+    /// they are equal.
     pub fn difference(&self, found: &State) -> Option<String> {
         let (ours, theirs): (Vec<_>, Vec<_>) = (self.tables().collect(), found.tables().collect());
         if ours != theirs {
@@ -124,8 +125,8 @@ fn difference_of_rows(ours: &Rows, theirs: &Rows) -> Option<String> {
     Some(format!("{count} keys differ; {key} has {found} instead of {expected}"))
 }
 
-/// Whether a range is one that no ordered map takes.
-pub(crate) fn is_upside_down(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+/// Returns true if the lower bound is above the upper one: ordered maps panic on such a range.
+pub(crate) fn is_inverted(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     match (lower, upper) {
         (Bound::Excluded(lower), Bound::Excluded(upper)) => lower >= upper,
         (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper))
@@ -134,7 +135,7 @@ pub(crate) fn is_upside_down(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Bytes for people: text if it is some, and not too much of it.
+/// Formats bytes for messages: escaped as text, and at most the first 24.
 pub(crate) fn brief(bytes: &[u8]) -> String {
     let head = &bytes[..bytes.len().min(24)];
     let rest = if bytes.len() > head.len() { "…" } else { "" };
@@ -152,7 +153,7 @@ fn digest_of_row(table: &str, key: &[u8], row: Option<&Row>) -> u64 {
     digest_of_bytes(digest_of_bytes(digest, key), value)
 }
 
-/// A digest that tells different bytes apart unless somebody tries to deceive it.
+/// Returns a digest that differs for different bytes, except for inputs made to collide.
 pub(crate) fn digest_of_bytes(seed: u64, bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |digest: u64, word: u64| {
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_contents_have_the_same_digest_whatever_the_way() {
+    fn the_same_contents_have_the_same_digest_whatever_the_order_of_changes() {
         let (mut one, mut other) = (State::new(), State::new());
         one.set_table("t", Some(Rows::new()));
         other.set_table("t", Some(Rows::new()));
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_that_are_upside_down_hold_nothing() {
+    fn inverted_bounds_contain_nothing() {
         let mut state = State::new();
         state.set_table("t", Some(Rows::new()));
         state.set_row("t", b"b", row("1"));

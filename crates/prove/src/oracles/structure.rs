@@ -1,5 +1,5 @@
-//! O4: what the engine's own check of pages, trees and maps says, and whether upkeep comes to an
-//! end that leaves trees in good shape.
+//! O4: runs the engine's own check of pages, trees and maps, and checks that upkeep ends and leaves
+//! the trees in good shape.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use clearway_txn::{Engine, VerifyReport};
 
 use super::{Oracle, Verdict, Violation};
 
-/// Checks everything. Nobody else may be running.
+/// Checks the whole database. No transaction may be running.
 ///
 /// # Errors
-/// The first damage, and pages that two ways lead to.
+/// The first damage, or pages that are reachable on two paths.
 pub fn check_structure(engine: &Arc<Engine>) -> Verdict<VerifyReport> {
     let damaged = |detail: String| Violation::new(Oracle::Structure, detail);
     let report = engine.verify().map_err(|error| damaged(error.to_string()))?;
@@ -24,16 +24,16 @@ pub fn check_structure(engine: &Arc<Engine>) -> Verdict<VerifyReport> {
     }
 }
 
-/// Calls for upkeep until it is idle. A walk and two visits of each leaf take three; what a visit
-/// finds to do above its leaf, or beside it, is left to the next.
+/// The number of calls after which upkeep must be idle. A walk and two visits of each leaf take
+/// three calls; the work that a visit finds above or beside its leaf is left to the next call.
 const CALLS_MAX: u32 = 64;
 
-/// Has all pending upkeep done, on this thread, and checks the shape of all trees. Nobody else may
-/// be running, and nothing be awaited.
+/// Runs all pending upkeep on this thread, and checks the shape of all trees. No transaction may be
+/// running or waiting.
 ///
 /// # Errors
-/// Upkeep that does not end, an error of it other than a full disk (then nothing is checked), and
-/// what [`check_structure`] and `TreeReport::check_idle` say.
+/// Upkeep that does not end; an error of upkeep other than a full disk, after which nothing is
+/// checked; and the errors of [`check_structure`] and `TreeReport::check_idle`.
 pub fn check_upkeep(engine: &Arc<Engine>) -> Verdict {
     let violation = |detail: String| Violation::new(Oracle::Structure, detail);
     let pending = || {

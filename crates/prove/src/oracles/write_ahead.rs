@@ -1,14 +1,15 @@
-//! O7: the log comes first. Watches what the engine asks of its disk.
+//! O7: write-ahead logging. Observes the operations of the engine on its disk.
 //!
-//! Checked of each operation, *before* it happens:
-//! - P1. A page goes to its place only if the log is durable up to its page LSN.
-//! - P2. A log sector is written once in an opening, and never before what was acknowledged.
-//! - P3. A segment loses its name only if it is wholly below the keep-from LSN of the superblock
-//!   that is durable (or was never written).
-//! - P4. Nothing is acknowledged beyond what is durable: the lane says what it acknowledges.
+//! Checked for each operation, *before* it is executed:
+//! - P1. A page is written in place only if the log is durable up to its page LSN.
+//! - P2. A log sector is written once in an opening, and never below the acknowledged LSN.
+//! - P3. A segment loses its name only if it is completely below the retention LSN of the durable
+//!   superblock (or was never written).
+//! - P4. No result is acknowledged beyond the durable LSN; the lane reports its acknowledgements.
 //!
-//! The observer knows only what it sees: files, offsets and bytes. "Durable" is what one gapless
-//! run of durable log writes of this opening covers; what recovery found, it has synced.
+//! The observer sees only files, offsets and bytes. The durable LSN is the end of the gapless run
+//! of durable log writes of this opening. Log that recovery found counts as durable: recovery has
+//! synced it.
 
 use std::collections::BTreeMap;
 
@@ -25,46 +26,46 @@ const SUPERBLOCKS: u64 = 2;
 #[derive(Clone, Debug, Default)]
 pub struct WriteAhead {
     segment_bytes: u64,
-    /// Start and end of what this opening has written to the log.
+    /// The start and the end of the log that this opening has written.
     written: Option<(Lsn, Lsn)>,
-    /// Of `written`, what is durable without a gap.
+    /// The LSN up to which `written` is durable without a gap.
     durable: Lsn,
-    /// Durable writes beyond a gap.
+    /// Durable writes beyond a gap, from start to end.
     early: BTreeMap<Lsn, Lsn>,
-    /// The highest page LSN written before this opening's first log write.
+    /// The highest LSN of a page that was written before this opening's first log write.
     redone: Lsn,
-    /// Nothing before this was given up by a durable superblock.
-    keep_from: Lsn,
+    /// The retention LSN of the durable superblock: log from here on is still needed.
+    retention: Lsn,
     acknowledged: Lsn,
-    /// The highest log byte ever written.
+    /// The end of the highest log write so far.
     highest: Lsn,
 }
 
 impl WriteAhead {
-    /// An observer of a new database with segments of this size.
+    /// Returns an observer of a new database with segments of this size.
     pub fn new(segment_bytes: u64) -> WriteAhead {
         WriteAhead { segment_bytes, ..WriteAhead::default() }
     }
 
-    /// The database is about to be opened again; what was acknowledged stays so.
+    /// Prepares for the next opening of the database. The acknowledged LSN stays.
     pub fn reopen(&mut self) {
-        let (segment_bytes, keep_from) = (self.segment_bytes, self.keep_from);
+        let (segment_bytes, retention) = (self.segment_bytes, self.retention);
         let (acknowledged, highest) = (self.acknowledged, self.highest);
         *self =
-            WriteAhead { segment_bytes, keep_from, acknowledged, highest, ..WriteAhead::default() };
+            WriteAhead { segment_bytes, retention, acknowledged, highest, ..WriteAhead::default() };
     }
 
-    /// What the disk has of this opening's log.
+    /// Returns the LSN up to which this opening's log is durable.
     pub fn durable(&self) -> Lsn {
         self.durable
     }
 
-    /// P4: a result with this `ack` is about to be shown.
+    /// P4: checks a result with this `ack`, which is about to be acknowledged.
     ///
     /// # Errors
-    /// If it could still be lost.
+    /// If the result could still be lost.
     pub fn acknowledge(&mut self, ack: Lsn) -> Verdict {
-        // What stood in the log when it was opened was durable before its first write.
+        // The log found at the opening was durable before the first write of this opening.
         let durable = self.written.map_or(Lsn::MAX, |(start, _)| start.max(self.durable));
         if ack > durable {
             return violated(format!("acknowledged at {ack}, durable up to {durable}"));
@@ -73,13 +74,13 @@ impl WriteAhead {
         Ok(())
     }
 
-    /// A write of `bytes` at `offset` of `name` is about to happen.
+    /// Checks a write of `bytes` at `offset` of `name`, which is about to be executed.
     ///
     /// # Errors
-    /// P1 and P2.
+    /// A violation of P1 or P2.
     pub fn write(&mut self, name: &str, offset: u64, bytes: &[u8]) -> Verdict {
         if let Some(segment) = self.segment(name) {
-            // Behind the log's bytes a segment has its label.
+            // The label of the segment follows its log bytes.
             if offset >= self.segment_bytes {
                 return Ok(());
             }
@@ -88,7 +89,7 @@ impl WriteAhead {
         if name == DATA_FILE { self.write_pages(offset, bytes) } else { Ok(()) }
     }
 
-    /// A durable write has succeeded.
+    /// Records that a durable write has succeeded.
     pub fn written_durably(&mut self, name: &str, offset: u64, bytes: &[u8]) {
         if let Some(segment) = self.segment(name).filter(|_| offset < self.segment_bytes) {
             let start = Lsn(segment.0 + offset);
@@ -101,17 +102,17 @@ impl WriteAhead {
         }
     }
 
-    /// A file is about to lose its name, by a removal or a rename.
+    /// Checks a file that is about to lose its name, by a removal or a rename.
     ///
     /// # Errors
-    /// P3.
+    /// A violation of P3.
     pub fn unname(&mut self, name: &str) -> Verdict {
         let Some(Lsn(start)) = self.segment(name) else { return Ok(()) };
         let end = Lsn(start + self.segment_bytes);
-        if end <= self.keep_from || Lsn(start) >= self.highest || self.keep_from == Lsn::ZERO {
+        if end <= self.retention || Lsn(start) >= self.highest || self.retention == Lsn::ZERO {
             return Ok(());
         }
-        violated(format!("{name} was given up, and {} is still needed", self.keep_from))
+        violated(format!("{name} was removed, and {} is still needed", self.retention))
     }
 
     fn write_log(&mut self, start: Lsn, len: u64) -> Verdict {
@@ -129,7 +130,7 @@ impl WriteAhead {
                 self.written = Some((start, end));
                 self.durable = start;
             }
-            // Groups are begun in order, and each is written once.
+            // Groups are started in order, and each is written once.
             Some((_, last)) if start >= *last => *last = end,
             Some((_, last)) => {
                 return violated(format!("log written at {start} again, up to {last} before"));
@@ -161,11 +162,11 @@ impl WriteAhead {
     fn note_superblock(&mut self, bytes: &[u8]) {
         let is_creating = bytes[68] & 1 != 0;
         if bytes.len() >= 512 && !is_creating {
-            self.keep_from = Lsn(long(bytes, 48));
+            self.retention = Lsn(long(bytes, 48));
         }
     }
 
-    /// Where the segment of this name begins.
+    /// Returns the start of the segment of this name.
     fn segment(&self, name: &str) -> Option<Lsn> {
         let digits = name.strip_prefix(LOG_PREFIX)?;
         u64::from_str_radix(digits, 16).ok().map(Lsn)

@@ -1,5 +1,5 @@
-//! How a run comes to an end and goes on: power cuts, kills, orderly reopenings, and the judgement
-//! of what is there afterwards.
+//! Restarts of the engine within a run: power cuts, kills and orderly reopenings, and the judgement
+//! of the contents afterwards.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use clearway_testkit::disk::{CrashImage, Fault, PowerCut, SimDisk};
 use clearway_txn::Engine;
 
 use super::{
-    tell,
+    print_step,
     world::{MAINTENANCE, World},
 };
 use crate::oracles::{
@@ -17,15 +17,15 @@ use crate::oracles::{
     read_state,
 };
 
-/// Power cuts in a row, at most.
+/// The maximum number of power cuts in a row.
 const CHAIN_MAX: u64 = 5;
-/// Operations within which a recovery is interrupted. Most take fewer than this.
+/// The number of operations within which a recovery is interrupted. Most recoveries take fewer.
 const RECOVERY_OPERATIONS: u64 = 60;
-/// Operations within which a running engine is interrupted.
+/// The number of operations within which a running engine is interrupted.
 const RUN_OPERATIONS: u64 = 20;
 
 impl World {
-    /// Opens the engine on the present disk.
+    /// Opens the engine on the current disk.
     pub(super) fn open(&mut self) -> Result<()> {
         let disk = self.watch.over(Arc::new(self.disk.clone()));
         let options = self.plan.options(&mut self.random);
@@ -37,7 +37,7 @@ impl World {
         Ok(())
     }
 
-    /// The power goes: now, or at one of the next operations of a busy disk.
+    /// Cuts the power, now or at one of the next operations of a busy disk, and recovers.
     pub(super) fn crash(&mut self) -> Verdict {
         if !self.disk.is_off() && self.stopped_at.is_none() && self.random.one_in(2) {
             let at = self.disk.operations() + 1 + self.random.below(RUN_OPERATIONS);
@@ -56,7 +56,7 @@ impl World {
         self.recover(disk, CHAIN_MAX)
     }
 
-    /// Does what writes, until the power is off or there is nothing more to write.
+    /// Runs up to four operations that write, until the power is off.
     fn keep_disk_busy(&mut self) -> Verdict {
         for _ in 0..4 {
             match self.random.below(4) {
@@ -75,13 +75,13 @@ impl World {
         Ok(())
     }
 
-    /// The process is killed, or stops itself: what it has written stays, what the disk has dropped
-    /// is gone when it looks again.
+    /// Restarts a process that was killed or has stopped itself: its writes stay, except for those
+    /// that the disk has dropped.
     pub(super) fn kill(&mut self) -> Verdict {
         self.tally.reopenings += 1;
         let mut disk = self.disk.fork();
         if self.is_faulty && self.stopped_at.is_some() {
-            // What the kernel forgot may still be in its cache, or not.
+            // The writes that the disk dropped may still be in the kernel's cache, or not.
             disk = if self.random.one_in(2) { disk.crash(CrashImage::DropAll) } else { disk };
         }
         self.disk.cut_power();
@@ -89,12 +89,13 @@ impl World {
         self.recover(disk, 1)
     }
 
-    /// Drops the engine and everything that runs in it. Whatever it tries to write fails.
+    /// Drops the engine and everything that runs in it. The caller has closed it or cut the power,
+    /// so it writes nothing more.
     fn forget_running(&mut self) {
         self.sessions.iter_mut().for_each(|session| drop(session.take()));
         self.tables.clear();
         self.pending.clear();
-        self.half_dropped.clear();
+        self.unfinished_drops.clear();
         if let Some(engine) = self.engine.take() {
             let pool = engine.stats().pool;
             self.tally.evictions += pool.evictions;
@@ -109,11 +110,11 @@ impl World {
         self.disk = disk;
     }
 
-    /// Recovers `disk`, interrupted up to `chain` times, and judges what is there then.
+    /// Recovers `disk`, with up to `chain` interruptions, and judges the contents.
     fn recover(&mut self, disk: SimDisk, chain: u64) -> Verdict {
         let limit = self.random.pick(&[None, None, Some(disk.used_bytes() + (64 << 20))]);
         disk.set_space_bytes(limit);
-        // What is not durable yet can still be lost by a power cut in a recovery.
+        // Not with unsynced changes: a power cut during the recovery could lose some of them.
         let compares = self.random.one_in(4) && disk.unsynced_changes() == 0;
         let reference = if compares { Some(self.recover_copy(&disk)?) } else { None };
         self.take_disk(disk);
@@ -130,7 +131,7 @@ impl World {
             }
             left -= 1;
             self.tally.crashes_in_recovery += 1;
-            tell(|| "  recovery interrupted".to_string());
+            print_step(|| "  recovery interrupted".to_string());
             self.forget_running();
             let image = CrashImage::Random(self.random.next_u64());
             self.take_disk(self.disk.crash(image));
@@ -145,12 +146,12 @@ impl World {
     fn open_and_read(&mut self) -> Result<State> {
         self.open()?;
         let found = read_state(self.engine())?;
-        // What is left of the plan would strike in the middle of the judgement.
+        // A power cut that is still planned would otherwise occur during the judgement.
         self.disk.clear_plan();
         if self.disk.is_off() { Err(power_cut(&self.disk)) } else { Ok(found) }
     }
 
-    /// What a copy of `disk` says when nothing interrupts its recovery.
+    /// Returns the contents of a copy of `disk` after an uninterrupted recovery.
     fn recover_copy(&mut self, disk: &SimDisk) -> Verdict<State> {
         let recovery = |error: Error| Violation::unexpected("recovery of a copy", &error);
         let options = self.plan.options(&mut self.random);
@@ -163,8 +164,8 @@ impl World {
         let survived = self.history.judge(found, self.history.bounds())?;
         let report = self.engine().recovery().clone();
         self.tally.images += report.images;
-        tell(|| format!("  {survived} of {:?} survived; {report:?}", self.history.bounds()));
-        self.history.settle(survived);
+        print_step(|| format!("  {survived} of {:?} survived; {report:?}", self.history.bounds()));
+        self.history.restart_after(survived);
         self.plan.workload.check(found)?;
         match self.random.below(8) {
             0 => check_upkeep(self.engine())?,
@@ -175,7 +176,7 @@ impl World {
         self.watch.verdict()
     }
 
-    /// Closes in good order and opens again: nothing that has committed may be missing.
+    /// Closes the database in order and opens it again: no commit may be missing.
     pub(super) fn close_and_reopen(&mut self) -> Verdict {
         if self.stopped_at.is_some() || self.is_faulty {
             return Ok(());
@@ -185,7 +186,7 @@ impl World {
         }
         match self.engine().close() {
             Ok(()) => {}
-            // A full disk or log keeps it from closing in order; recovery does the rest.
+            // With a full disk or log it cannot be closed in order; recovery completes the work.
             Err(Error::LogFull { .. } | Error::DiskFull { .. }) => return self.kill(),
             Err(error) => return Err(Violation::unexpected("close", &error)),
         }
@@ -205,7 +206,7 @@ impl World {
     }
 }
 
-/// The error of a disk whose power is off.
+/// Returns the error of a disk whose power is off.
 fn power_cut(disk: &SimDisk) -> Error {
     match disk.sync_dir("") {
         Err(error) => error,

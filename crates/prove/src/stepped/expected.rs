@@ -1,10 +1,10 @@
-//! What a read must answer: the committed state, and over it the transaction's own writes.
+//! The expected result of a read: the committed state, overlaid by the transaction's own writes.
 
 use std::{collections::BTreeMap, ops::Bound};
 
 use clearway_tree::Direction;
 
-use crate::oracles::{Change, State, is_upside_down};
+use crate::oracles::{Change, State, is_inverted};
 
 /// A transaction's own writes, by table and key.
 #[derive(Clone, Default)]
@@ -12,11 +12,11 @@ pub(super) struct Overlay(BTreeMap<String, BTreeMap<Vec<u8>, Option<Vec<u8>>>>);
 
 type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// What a read must find, and on how many commits that rests.
+/// The expected result of a read, and the number of commits on which it depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expected<T> {
     pub(super) found: T,
-    pub(super) rests_on: usize,
+    pub(super) depends_on: usize,
 }
 
 impl Overlay {
@@ -24,12 +24,13 @@ impl Overlay {
         self.0.entry(table.to_string()).or_default().insert(key.to_vec(), value);
     }
 
-    /// Whether the committed state says all of it already: to write what is there is no change.
-    pub(super) fn says_the_same(&self, state: &State) -> bool {
-        let says = |table: &str, rows: &BTreeMap<Vec<u8>, Option<Vec<u8>>>| {
+    /// Returns true if the committed state already has all of these values: writing a value that is
+    /// already present is no change.
+    pub(super) fn changes_nothing(&self, state: &State) -> bool {
+        let is_same = |table: &str, rows: &BTreeMap<Vec<u8>, Option<Vec<u8>>>| {
             rows.iter().all(|(key, own)| state.value(table, key) == own.as_deref())
         };
-        self.0.iter().all(|(table, rows)| says(table, rows))
+        self.0.iter().all(|(table, rows)| is_same(table, rows))
     }
 
     pub(super) fn into_changes(self) -> Vec<Change> {
@@ -45,7 +46,7 @@ impl Overlay {
         self.0.get(table)?.get(key)
     }
 
-    /// What `key` must have.
+    /// Returns the expected value of `key`.
     pub(super) fn value<'a>(
         &'a self,
         state: &'a State,
@@ -57,10 +58,10 @@ impl Overlay {
             Some(own) => own.as_deref(),
             None => row.and_then(|row| row.value.as_deref()),
         };
-        Expected { found, rests_on: row.map_or(0, |row| row.writer) }
+        Expected { found, depends_on: row.map_or(0, |row| row.writer) }
     }
 
-    /// The entry that must be met next in a range.
+    /// Returns the entry that a scan of a range must find next.
     pub(super) fn next<'a>(
         &'a self,
         state: &'a State,
@@ -68,28 +69,28 @@ impl Overlay {
         range: Bounds<'a>,
         direction: Direction,
     ) -> Expected<Option<(&'a [u8], &'a [u8])>> {
-        if is_upside_down(range.0, range.1) {
-            return Expected { found: None, rests_on: 0 };
+        if is_inverted(range.0, range.1) {
+            return Expected { found: None, depends_on: 0 };
         }
         let is_ascending = direction == Direction::Ascending;
         let comes_first = |a: &[u8], b: &[u8]| if is_ascending { a < b } else { a > b };
         let own = self.next_own(table, range, is_ascending);
-        let mut rests_on = 0;
+        let mut depends_on = 0;
         let mut rows = state.range(table, range);
         while let Some((key, row)) = if is_ascending { rows.next() } else { rows.next_back() } {
             if own.is_some_and(|(own, _)| comes_first(own, key)) {
                 break;
             }
-            rests_on = rests_on.max(row.writer);
+            depends_on = depends_on.max(row.writer);
             let value = match self.own(table, key) {
                 Some(own) => own.as_deref(),
                 None => row.value.as_deref(),
             };
             if let Some(value) = value {
-                return Expected { found: Some((key, value)), rests_on };
+                return Expected { found: Some((key, value)), depends_on };
             }
         }
-        Expected { found: own, rests_on }
+        Expected { found: own, depends_on }
     }
 
     fn next_own<'a>(
@@ -106,7 +107,7 @@ impl Overlay {
     }
 }
 
-/// What is left of a range behind `key`.
+/// Reduces a range to the part after `key` in scan direction.
 pub(super) fn rest_after(
     range: &mut (Bound<Vec<u8>>, Bound<Vec<u8>>),
     key: &[u8],
@@ -124,7 +125,7 @@ mod tests {
     use crate::oracles::History;
 
     #[test]
-    fn own_writes_lie_over_the_committed_state() {
+    fn own_writes_take_precedence_over_the_committed_state() {
         let mut history = History::new(State::new());
         let put = |key: &[u8]| Change::put("t", key, b"old");
         history.commit(clearway_base::Lsn(1), [Change::Create { table: "t".into() }]);
@@ -137,11 +138,11 @@ mod tests {
         let all = (Bound::Unbounded, Bound::Unbounded);
         let first = overlay.next(state, "t", all, Direction::Ascending);
         assert_eq!(first.found, Some((b"d".as_slice(), b"new".as_slice())));
-        assert_eq!(first.rests_on, 3, "on the deletion of c");
+        assert_eq!(first.depends_on, 3, "on the deletion of c");
         let last = overlay.next(state, "t", all, Direction::Descending);
         let found = Some((b"e".as_slice(), b"old".as_slice()));
-        assert_eq!(last, Expected { found, rests_on: 2 });
+        assert_eq!(last, Expected { found, depends_on: 2 });
         let absent = overlay.value(state, "t", b"c");
-        assert_eq!(absent, Expected { found: None, rests_on: 3 });
+        assert_eq!(absent, Expected { found: None, depends_on: 3 });
     }
 }

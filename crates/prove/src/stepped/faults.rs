@@ -1,18 +1,18 @@
-//! Disks that fail, and what a stopped engine still may do: nothing.
+//! Disk faults, and the check that a stopped engine makes nothing durable any more.
 
 use std::io::ErrorKind;
 
 use clearway_base::Error;
 use clearway_testkit::disk::{Fault, Lasting, PowerCut, ReadFault, ReadWhen, SimOperation};
 
-use super::{tell, world::World};
+use super::{print_step, world::World};
 use crate::oracles::{Oracle, Verdict, Violation};
 
-/// Within how many operations a fault strikes.
+/// The number of operations within which a planned fault occurs.
 const SOON: u64 = 12;
 
 impl World {
-    /// Something is to go wrong soon.
+    /// Plans a fault for one of the next operations, or changes the free space.
     pub(super) fn plan_fault(&mut self) {
         self.tally.faults += 1;
         let at = self.disk.operations() + 1 + self.random.below(SOON);
@@ -31,24 +31,25 @@ impl World {
             }
             _ => return self.fill_disk(),
         };
-        tell(|| format!("  {fault:?}"));
+        print_step(|| format!("  {fault:?}"));
         self.is_faulty = true;
         self.disk.plan(fault);
     }
 
-    /// The disk has little room left, or room again.
+    /// Limits the free space of the disk, or removes the limit.
     fn fill_disk(&mut self) {
         let room = self.random.pick(&[None, Some(0), Some(20_000), Some(200_000)]);
-        tell(|| format!("  room for {room:?} bytes"));
+        print_step(|| format!("  room for {room:?} bytes"));
         self.disk.set_space_bytes(room.map(|room| self.disk.used_bytes() + room));
     }
 
-    /// An operation, of the transaction `at` if it was one's, has met a failing disk.
+    /// Handles an operation that failed because of the disk; `at` is its transaction, if it belongs
+    /// to one.
     ///
     /// # Errors
-    /// If nothing was done to the disk that would explain it.
-    pub(super) fn meet_failure(&mut self, at: Option<usize>, error: &Error) -> Verdict {
-        tell(|| format!("  met {error}"));
+    /// If no fault of the disk explains the error.
+    pub(super) fn handle_failure(&mut self, at: Option<usize>, error: &Error) -> Verdict {
+        print_step(|| format!("  met {error}"));
         if !self.is_faulty && !PowerCut::caused(error) {
             return Err(Violation::unexpected("the disk is fine", error));
         }
@@ -56,16 +57,17 @@ impl World {
             self.note_stopped();
             return Ok(());
         }
-        // One that could not be served and nothing more: it may give up or try again.
+        // The operation failed without any other effect: the transaction may give up or try again.
         match at {
             Some(at) if self.random.one_in(2) => self.roll_back(at),
             _ => Ok(()),
         }
     }
 
-    /// A commit or a rollback has failed, which only a stopped engine may answer.
+    /// Handles a commit or a rollback that failed, which is permitted only if the engine has
+    /// stopped.
     pub(super) fn expect_stopped(&mut self, what: &str, error: &Error) -> Verdict {
-        tell(|| format!("  {what} met {error}"));
+        print_step(|| format!("  {what} met {error}"));
         if self.engine().log().health().is_ok() {
             return Err(Violation::unexpected(what, error));
         }
@@ -83,8 +85,8 @@ impl World {
         }
     }
 
-    /// The engine has stopped itself: nothing more may have become durable. Then the process is
-    /// started again, or the power goes.
+    /// Checks that a stopped engine has made nothing more durable. Then restarts the process or
+    /// cuts the power.
     pub(super) fn restart_stopped(&mut self) -> Verdict {
         let durable = self.engine().log().durable();
         if self.stopped_at.is_some_and(|stopped_at| durable > stopped_at) {

@@ -1,7 +1,8 @@
-//! What a running transaction has read and written, so that nobody gets in its way unnoticed.
+//! The keys and ranges that a running transaction has read and written. They are compared with the
+//! operations of the other transactions to detect conflicts that the locks did not prevent.
 //!
-//! Locks are kept to the end, so between a read and the end of its transaction nobody else may
-//! write what was read; and nobody may read or write what another has written.
+//! Locks are held to the end of a transaction. Until then, no other transaction may write what it
+//! has read, nor read or write what it has written.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -52,38 +53,40 @@ impl Footprint {
             })
     }
 
-    /// Somebody else has written `key`.
+    /// Checks a write of `key` by another transaction.
     ///
     /// # Errors
-    /// If this transaction has read or written it.
+    /// If this transaction has read or written the key.
     pub(super) fn check_write(&self, table: &str, key: &[u8]) -> Verdict {
         let did = if self.has_written(table, key) { "written" } else { "read" };
         if !self.has_written(table, key) && !self.has_read(table, key) {
             return Ok(());
         }
         let key = key.escape_ascii();
-        let detail = format!("{table}/{key} was written while another who had {did} it runs");
+        let detail =
+            format!("{table}/{key} was written while a transaction that has {did} it runs");
         Err(Violation::new(Oracle::Serializable, detail))
     }
 
-    /// Somebody else has read a range.
+    /// Checks a read of a range by another transaction.
     ///
     /// # Errors
-    /// If this transaction has written in it.
+    /// If this transaction has written a key in the range.
     pub(super) fn check_read(&self, table: &str, range: (Bound<&[u8]>, Bound<&[u8]>)) -> Verdict {
         let Some(keys) = self.written.get(table) else { return Ok(()) };
         match keys.iter().find(|key| RangeBounds::<[u8]>::contains(&range, key.as_slice())) {
             None => Ok(()),
             Some(key) => {
                 let key = key.escape_ascii();
-                let detail = format!("{table}/{key} was read while another who wrote it runs");
+                let detail =
+                    format!("{table}/{key} was read while a transaction that wrote it runs");
                 Err(Violation::new(Oracle::Serializable, detail))
             }
         }
     }
 }
 
-/// A bound that borrows.
+/// Borrows the key of a bound.
 pub(super) fn slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     match bound {
         Bound::Included(key) => Bound::Included(key),

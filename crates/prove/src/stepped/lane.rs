@@ -1,4 +1,4 @@
-//! Many seeds, until there are enough of them or the time is up.
+//! The lane: runs seeds up to a number or a time limit, and prints a summary.
 
 use std::time::Duration;
 
@@ -10,23 +10,25 @@ use crate::{
     parts::{Counts, Part, Share},
 };
 
-/// Which seeds to run.
+/// The selection of the seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    /// The first.
+    /// The first seed.
     pub seed: u64,
-    /// How many; without end if none is given and there is a time.
+    /// The number of seeds; `None` for as many as the time allows.
     pub seeds: Option<u64>,
-    /// For how long.
+    /// The time limit.
     pub time: Option<Duration>,
-    /// Who runs them.
+    /// The processes that run the seeds.
     pub share: Share,
 }
 
-/// Runs them, and prints what came of it. Answers whether all of them held.
+/// Runs the seeds and prints a summary. Returns true if all of them passed.
 pub fn run(choice: Choice) -> bool {
     catch_panics();
-    choice.share.run(|part| Some(work(choice, part)), |counts, took| tell(choice, counts, took))
+    choice
+        .share
+        .run(|part| Some(work(choice, part)), |counts, took| print_summary(choice, counts, took))
 }
 
 fn work(choice: Choice, part: Part) -> (Counts, bool) {
@@ -44,10 +46,10 @@ fn work(choice: Choice, part: Part) -> (Counts, bool) {
     let mut counts = tally.into_counts();
     counts.add("failed", summary.findings);
     counts.add_drawn(&drawn);
-    (counts, summary.has_held())
+    (counts, summary.all_passed())
 }
 
-fn tell(choice: Choice, counts: &Counts, took: Duration) {
+fn print_summary(choice: Choice, counts: &Counts, took: Duration) {
     let tally = Tally::from_counts(counts);
     let processes = match choice.share {
         Share::Processes(count) => count.max(1),
@@ -60,7 +62,7 @@ fn tell(choice: Choice, counts: &Counts, took: Duration) {
     clearway_console::say!("stepped: {} seeds, {} failed", tally.seeds, counts.get("failed"));
 }
 
-/// How to run a seed again.
+/// Returns the command line that runs a seed again.
 fn command(seed: u64) -> String {
     format!(
         "SEED={seed:#x} cargo run --profile prove -p clearway-prove -- \

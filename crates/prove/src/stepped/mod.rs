@@ -1,15 +1,15 @@
-//! Stepped simulation: one thread, several transactions, and a seed that decides every step.
+//! Deterministic simulation: one thread runs several transactions, and a seed determines each step.
 //!
-//! The engine runs without any thread of its own, on a simulated disk. A transaction that would
-//! wait for a lock is left alone, and another one makes a step; one refused too often gives
-//! way. So all that happens follows from the seed, and a failing seed fails again.
+//! The engine runs on a simulated disk and without threads of its own. If a transaction would wait
+//! for a lock, another one takes the next step; a transaction whose lock requests are refused too
+//! often is rolled back. So the seed determines the whole run, and a failing seed fails again.
 //!
 //! ```text
 //!   plan ─► world ── step ─► begin, operate, commit, roll back     session, footprint
 //!                     │      flush, checkpoint, maintain, tables   world
 //!                     │      fail, fill                            faults
 //!                     │      crash, kill, close ─► recover, judge  crash
-//!                     └────► in the end: quiesce
+//!                     └────► at the end: quiesce
 //! ```
 
 mod crash;
@@ -38,40 +38,40 @@ use crate::{
 };
 use world::World;
 
-/// Whether the steps are told.
-static IS_TOLD: AtomicBool = AtomicBool::new(false);
+/// True if each step is printed.
+static PRINTS_STEPS: AtomicBool = AtomicBool::new(false);
 
-/// From now on every step is printed: for a look at a seed that fails.
-pub fn tell_steps() {
-    IS_TOLD.store(true, Ordering::Relaxed);
+/// Enables the printing of each step, to investigate a seed that fails.
+pub fn print_steps() {
+    PRINTS_STEPS.store(true, Ordering::Relaxed);
 }
 
-/// Prints what happens, if that is wanted.
-fn tell(what: impl FnOnce() -> String) {
-    if is_told() {
+/// Prints a message about a step if that is enabled.
+fn print_step(what: impl FnOnce() -> String) {
+    if prints_steps() {
         clearway_console::say!("{}", what());
     }
 }
 
-fn is_told() -> bool {
-    IS_TOLD.load(Ordering::Relaxed) // set before anything runs
+fn prints_steps() -> bool {
+    PRINTS_STEPS.load(Ordering::Relaxed) // set before the first run starts
 }
 
-/// What a seed has come to.
+/// The result of the run of one seed.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Whether everything held.
+    /// The violation, if an oracle found one.
     pub verdict: Verdict,
-    /// What was met on the way; nothing if it ended in a panic.
+    /// The counts of the run; only the seed is counted if the run panicked or could not start.
     pub tally: Tally,
-    /// The patterns of keys that were drawn; none if it ended in a panic.
+    /// The patterns of keys that were drawn; none if the run panicked or could not start.
     pub drawn: Drawn,
-    /// A digest of everything that was asked of every disk.
+    /// A digest of all operations on all disks of the run.
     pub trace: u64,
 }
 
 impl Outcome {
-    /// Of a run of which nothing is left but what was wrong.
+    /// The outcome of a run of which only the violation is known.
     fn broken(violation: Violation) -> Outcome {
         let tally = Tally { seeds: 1, ..Tally::default() };
         Outcome { verdict: Err(violation), tally, drawn: Drawn::default(), trace: 0 }
@@ -88,7 +88,7 @@ fn run_world(seed: u64) -> Outcome {
         Ok(world) => world,
         Err(violation) => return Outcome::broken(violation),
     };
-    // After a panic the engine is in no state to be closed.
+    // The engine cannot be closed after a panic.
     let mut world = ManuallyDrop::new(world);
     let verdict = (0..world.plan.steps).try_for_each(|_| world.step());
     let verdict = verdict.and_then(|()| world.quiesce());
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_does_the_same() {
+    fn the_same_seed_gives_the_same_run() {
         for seed in 0..20 {
             let (one, other) = (run_seed(seed), run_seed(seed));
             assert!(one.verdict.is_ok(), "seed {seed}: {:?}", one.verdict);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn some_seeds_hold() {
+    fn some_seeds_pass() {
         for seed in 100..160 {
             let outcome = run_seed(seed);
             assert!(outcome.verdict.is_ok(), "seed {seed}: {:?}", outcome.verdict);

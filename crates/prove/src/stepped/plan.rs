@@ -1,4 +1,5 @@
-//! What a seed chooses before anything runs: options, workload, how often each step comes.
+//! The choices that a seed determines before the run: options, workload, and the frequency of each
+//! step.
 
 use clearway_lock::{IntentMethod, RangeProtocol};
 use clearway_log::Strategy;
@@ -10,16 +11,16 @@ use crate::{
     workloads::{Bank, Counters, Patterns, Phantoms, RandomKeys, Vanishing, Workload},
 };
 
-/// What the driver can do next.
+/// A step of the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     /// Begin a transaction, if there is room for one.
     Begin,
-    /// Let a transaction do its next operation.
+    /// Run the next operation of a transaction.
     Operate,
     /// Make everything durable.
     FlushAll,
-    /// Make everything durable up to some awaited result.
+    /// Make the log durable up to one of the pending results.
     FlushSome,
     /// Take a checkpoint.
     Checkpoint,
@@ -29,13 +30,13 @@ pub(super) enum Step {
     ChangeTables,
     /// Close and open again.
     Reopen,
-    /// The process is killed: what it wrote stays.
+    /// Kill the process: its writes stay.
     Kill,
-    /// The power goes.
+    /// Cut the power.
     Crash,
-    /// Something goes wrong with the disk, soon.
+    /// Plan a fault of the disk for one of the next operations.
     Fault,
-    /// End a transaction whatever its program wants.
+    /// Roll a transaction back, whatever its program does next.
     Abandon,
 }
 
@@ -54,42 +55,42 @@ const STEPS: [Step; 12] = [
     Step::Abandon,
 ];
 
-/// How often each step comes, in the order of [`STEPS`], by what the run is to be about.
+/// The frequencies of the steps, in the order of [`STEPS`]; each profile tests another situation.
 const PROFILES: [[u32; 12]; 7] = [
-    // A bit of everything.
+    // A mixture of all steps.
     [40, 300, 15, 15, 6, 6, 3, 1, 1, 5, 3, 4],
-    // Flushes hardly ever happen: early released locks, readers that wait.
+    // Rare flushes: early lock release, and readers that wait for the log.
     [60, 300, 1, 2, 1, 30, 0, 0, 0, 4, 1, 3],
-    // A checkpoint at every step of a commit.
+    // Frequent checkpoints, at every stage of a commit.
     [40, 200, 10, 20, 60, 5, 1, 0, 1, 6, 1, 3],
-    // One crash after the other.
+    // Frequent crashes.
     [40, 150, 10, 10, 5, 3, 2, 1, 3, 25, 0, 3],
-    // A disk on its last legs.
+    // Frequent disk faults.
     [40, 250, 10, 15, 8, 5, 2, 1, 1, 3, 20, 3],
-    // No crash until late: trees grow, rings wrap, logs fill.
+    // Rare crashes: trees grow, rings wrap, logs fill up.
     [60, 500, 15, 15, 3, 8, 2, 1, 0, 1, 0, 4],
-    // Tidying up all the time.
+    // Frequent upkeep.
     [40, 250, 10, 15, 8, 40, 6, 1, 1, 5, 1, 6],
 ];
 
-/// In smaller logs there is no room for some rows.
+/// The smallest log capacity that has room for every row.
 const ROOM_FOR_ROWS: u64 = 64 << 10;
 
 /// See the module.
 pub(super) struct Plan {
     pub(super) workload: Box<dyn Workload>,
-    /// Transactions at once.
+    /// The maximum number of concurrent transactions.
     pub(super) slots: usize,
     pub(super) steps: u64,
-    /// How often a transaction is refused a lock before it gives way.
-    pub(super) patience: u32,
+    /// The number of refused lock requests after which a transaction is rolled back.
+    pub(super) refusals_max: u32,
     pub(super) has_posix_metadata: bool,
     weights: [u32; 12],
     node_bytes: usize,
     segment_bytes: u64,
     capacity_bytes: u64,
     redo_check: bool,
-    /// Whether transactions lock whole tables now and then.
+    /// True if some transactions lock a whole table.
     pub(super) locks_tables: bool,
     escalate_after: Option<usize>,
     range_protocol: RangeProtocol,
@@ -112,7 +113,7 @@ impl Plan {
             workload,
             slots: random.between(2, 8) as usize,
             steps: random.pick(&[60, 150, 150, 400]),
-            patience: random.pick(&[2, 5, 20]),
+            refusals_max: random.pick(&[2, 5, 20]),
             has_posix_metadata: random.one_in(2),
             weights: random.pick(&PROFILES),
             node_bytes,
@@ -124,9 +125,9 @@ impl Plan {
             range_protocol: RangeProtocol::default(),
             intent_locks: IntentMethod::default(),
         };
-        // From a stream of its own, so that nothing else is drawn differently.
+        // A random stream of its own, so that these draws do not change the others.
         let mut rare = Random::new(!seed);
-        // Images fill half of the log.
+        // The page images for the redo check fill half of the log.
         plan.redo_check = rare.one_in(3) && plan.capacity_bytes >= 2 * ROOM_FOR_ROWS;
         plan.locks_tables = rare.one_in(3);
         plan.escalate_after = rare.one_in(4).then(|| rare.between(1, 12) as usize);
@@ -139,7 +140,7 @@ impl Plan {
         plan
     }
 
-    /// The violation, and during which pattern it was met.
+    /// Adds the current pattern of keys to the message of a violation.
     pub(super) fn with_pattern(&self, violation: Violation) -> Violation {
         match self.workload.drawn().last() {
             None => violation,
@@ -158,7 +159,8 @@ impl Plan {
         STEPS[random.weighted(&self.weights)]
     }
 
-    /// Options for the next opening; what does not belong to the database changes each time.
+    /// Returns the options for the next opening. Options that are not properties of the database
+    /// change each time.
     pub(super) fn options(&self, random: &mut Random) -> EngineOptions {
         let mut options = EngineOptions::stepped();
         options.node_bytes = self.node_bytes;
@@ -192,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    /// A tenth of the seeds of a CI run, from several first ones.
+    /// Runs a tenth of the number of seeds of a CI run, from each of several first seeds.
     #[test]
     fn the_seeds_of_a_run_draw_every_pattern() {
         for first in [0u64, 1 << 20, 0x9131_bac0 << 20] {

@@ -1,4 +1,4 @@
-//! The end of a run: the faults stop, everybody finishes, and everything is looked at once more.
+//! The end of a run: the faults stop, all transactions finish, and the contents are checked again.
 
 use clearway_base::Error;
 
@@ -7,11 +7,12 @@ use crate::oracles::{
     Oracle, Verdict, Violation, check_quiet, check_same, check_structure, check_upkeep, read_state,
 };
 
-/// Steps in which everybody must have finished: a transaction of thirty operations, each refused
-/// twenty times, with eight of them taking turns, takes fewer.
+/// The number of steps within which all transactions must finish. Eight alternating transactions of
+/// thirty operations each, with every operation refused twenty times, take fewer.
 const STEPS_MAX: u32 = 20_000;
 
-/// Checkpoints that the upkeep of a run may need: the log takes a few hundred merges at once.
+/// The number of checkpoints that the upkeep of a run may need: between two of them, the log has
+/// room for a few hundred merges.
 const UPKEEP_MAX: u32 = 20;
 
 impl World {
@@ -23,18 +24,19 @@ impl World {
             self.kill()?;
         }
         self.is_faulty = false;
-        self.finish_everybody()?;
+        self.finish_all()?;
         self.flush(self.engine().log().end())?;
         if let Some(left) = self.pending.len().checked_sub(1) {
-            let detail = format!("{} results were never shown", left + 1);
+            let detail = format!("{} results were never acknowledged", left + 1);
             return Err(Violation::new(Oracle::Liveness, detail));
         }
         if self.engine().holdings().transactions > 0 {
-            // Values whose freeing failed on the faulty disk: a checkpoint tries again.
+            // A checkpoint tries again to free the values whose deallocation failed on the faulty
+            // disk.
             let made = self.engine().checkpoint();
             made.map_err(|error| Violation::unexpected("freeing again", &error))?;
         }
-        // Before anything is read: cursors report leaves too, and upkeep must not need them.
+        // Before any read: cursors report leaves to the upkeep too, which must not depend on that.
         self.check_upkeep()?;
         self.check_again()?;
         self.check_room()?;
@@ -42,14 +44,14 @@ impl World {
         check_same(self.history.state(), &self.read()?)
     }
 
-    /// Upkeep comes to an end, and leaves no ghost and no long chain.
+    /// Checks that upkeep ends and leaves no ghost and no long foster chain.
     fn check_upkeep(&mut self) -> Verdict {
         check_upkeep(self.engine())?;
         self.watch.verdict()
     }
 
-    /// O8.
-    fn finish_everybody(&mut self) -> Verdict {
+    /// O8: runs all transactions to their end.
+    fn finish_all(&mut self) -> Verdict {
         for _ in 0..STEPS_MAX {
             let running = |at: &usize| self.sessions[*at].is_some();
             let running: Vec<usize> = (0..self.sessions.len()).filter(running).collect();
@@ -58,7 +60,7 @@ impl World {
             }
             let at = self.random.pick(&running);
             self.operate(at)?;
-            self.show_results()?;
+            self.acknowledge_results()?;
             self.watch.verdict()?;
         }
         Err(Violation::new(Oracle::Liveness, format!("not over after {STEPS_MAX} steps")))
@@ -77,8 +79,9 @@ impl World {
         check_quiet(self.engine())
     }
 
-    /// With no transaction running, a checkpoint makes room whatever was in the log. Upkeep may
-    /// need more room than the log has at once; it gets on after each checkpoint.
+    /// Checks that a checkpoint frees log space when no transaction runs, whatever the log
+    /// contains. Upkeep may need more space than the whole log has; it continues after each
+    /// checkpoint.
     fn check_room(&mut self) -> Verdict {
         for _ in 0..UPKEEP_MAX {
             let made = self.engine().checkpoint();

@@ -1,5 +1,5 @@
-//! One of the transactions that run side by side: its program, its own writes, its footprint; and
-//! how an operation is carried out and its answer judged.
+//! One of the concurrent transactions: its program, its own writes and its footprint. A session
+//! executes the operations of the program and judges their results.
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
@@ -12,7 +12,7 @@ use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
 use super::{
     expected::{Overlay, rest_after},
     footprint::{Footprint, KeyRange, slice},
-    is_told,
+    prints_steps,
 };
 use crate::{
     oracles::{Oracle, State, Verdict, Violation, brief},
@@ -20,32 +20,33 @@ use crate::{
     workloads::{Answer, Operation, Program, Verb},
 };
 
-/// Entries that a scan reads in one step, so that others come in between.
+/// The number of entries that a scan reads in one step. Other transactions run between the steps.
 const ENTRIES_PER_STEP: usize = 4;
 
-/// What a step of a transaction came to, if nothing is wrong with it.
+/// The result of a step of a transaction, if it is no violation.
 #[derive(Debug)]
 pub(super) enum Progress {
-    /// An operation, or a part of one, was carried out.
-    Went,
-    /// A lock is held by another: the same again later.
+    /// An operation, or a part of one, was executed.
+    Advanced,
+    /// Another transaction holds the lock: the operation is repeated later.
     Blocked,
-    /// Log or disk are full: the operation has changed nothing.
+    /// The log or the disk is full: the operation has changed nothing.
     Full,
-    /// The disk fails.
-    Broken(Error),
-    /// The program wants to end here.
+    /// The disk has failed.
+    DiskFailed(Error),
+    /// The program commits.
     Commit,
-    /// The program wants to end as if it had not been.
+    /// The program rolls back.
     Rollback,
 }
 
-/// What a session may look at while it makes a step.
+/// The surroundings of a session during a step.
 pub(super) struct Surroundings<'a> {
     pub(super) tables: &'a BTreeMap<String, Table>,
     pub(super) state: &'a State,
     pub(super) others: &'a [Option<Session>],
-    /// The engine has stopped itself: what it says is shown to nobody, and so not judged.
+    /// True if the engine has stopped itself. Its results are then never acknowledged, and so not
+    /// judged.
     pub(super) is_stopped: bool,
 }
 
@@ -53,35 +54,35 @@ pub(super) struct Surroundings<'a> {
 pub(super) struct Session {
     txn: Transaction,
     program: Box<dyn Program>,
-    /// The table that it locks before anything else.
-    whole: Option<(Table, AbsoluteMode)>,
-    /// What it does now; `None` if the program has to be asked.
+    /// The table that the transaction locks first, and the mode.
+    table_lock: Option<(Table, AbsoluteMode)>,
+    /// The current operation; `None` if the program has to choose the next one.
     operation: Option<Operation>,
     answer: Answer,
     scan: Option<Scan>,
     overlay: Overlay,
     savepoints: Vec<(Savepoint, Overlay)>,
     footprint: Footprint,
-    /// On how many commits its answers rest.
-    rests_on: usize,
-    /// Blocked so often since it last went on.
+    /// The number of commits on which its results depend.
+    depends_on: usize,
+    /// The number of refused lock requests since the last progress.
     pub(super) refusals: u32,
-    /// What it did last, if anybody wants to know.
+    /// A description of the last operation, if steps are printed.
     last: String,
 }
 
-/// A cursor under way.
+/// A scan in progress.
 struct Scan {
     cursor: Cursor,
     rest: KeyRange,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What a finished transaction leaves for the history.
+/// A transaction whose program has ended, and the data for its entry in the history.
 pub(super) struct Finished {
     pub(super) txn: Transaction,
     pub(super) overlay: Overlay,
-    pub(super) rests_on: usize,
+    pub(super) depends_on: usize,
 }
 
 impl Session {
@@ -91,48 +92,48 @@ impl Session {
         Session {
             txn,
             program,
-            whole: None,
+            table_lock: None,
             operation: None,
             answer: Answer::Done,
             scan: None,
             overlay: Overlay::default(),
             savepoints: Vec::new(),
             footprint: Footprint::default(),
-            rests_on: 0,
+            depends_on: 0,
             refusals: 0,
             last: String::new(),
         }
     }
 
-    /// It locks a whole table first.
-    pub(super) fn lock_first(&mut self, table: Table, mode: AbsoluteMode) {
-        self.whole = Some((table, mode));
+    /// Lets the transaction lock a whole table first.
+    pub(super) fn lock_table_at_start(&mut self, table: Table, mode: AbsoluteMode) {
+        self.table_lock = Some((table, mode));
     }
 
-    /// For people.
+    /// Describes the last operation and its result, for the printed steps.
     pub(super) fn last(&self) -> String {
         let brief: String = self.last.chars().take(150).collect();
         format!("{:?} {brief} → {:?}", self.txn.id(), self.answer)
     }
 
     pub(super) fn finish(self) -> Finished {
-        Finished { txn: self.txn, overlay: self.overlay, rests_on: self.rests_on }
+        Finished { txn: self.txn, overlay: self.overlay, depends_on: self.depends_on }
     }
 
-    /// One step of the program.
+    /// Runs one step of the program.
     pub(super) fn step(
         &mut self,
         random: &mut Random,
         around: &Surroundings<'_>,
     ) -> Verdict<Progress> {
-        if let Some(progress) = self.lock_whole()? {
+        if let Some(progress) = self.lock_table_first()? {
             return Ok(progress);
         }
         let operation = match self.operation.take() {
             Some(operation) => operation,
             None => self.program.next(random, &self.answer),
         };
-        if is_told() {
+        if prints_steps() {
             self.last = format!("{operation:?}");
         }
         match operation {
@@ -142,16 +143,16 @@ impl Session {
         }
         let result = self.carry_out(&operation, around)?;
         let progress = match result {
-            Ok(true) => Progress::Went,
-            // There is more of it to do.
+            Ok(true) => Progress::Advanced,
+            // The operation is not complete yet.
             Ok(false) => {
                 self.operation = Some(operation);
-                Progress::Went
+                Progress::Advanced
             }
             Err(error) => {
                 let call = call_of(&operation);
                 self.operation = Some(operation);
-                trouble(call, error)?
+                classify(call, error)?
             }
         };
         match progress {
@@ -161,23 +162,25 @@ impl Session {
         Ok(progress)
     }
 
-    /// Locks the table that is to be locked; nothing if there is none, or none any more.
-    fn lock_whole(&mut self) -> Verdict<Option<Progress>> {
-        let Some((table, mode)) = &self.whole else { return Ok(None) };
+    /// Locks the table that the transaction locks first. Returns `None` if there is none or it is
+    /// already locked.
+    fn lock_table_first(&mut self) -> Verdict<Option<Progress>> {
+        let Some((table, mode)) = &self.table_lock else { return Ok(None) };
         let progress = match self.txn.lock_table(table, *mode) {
-            Ok(()) => Progress::Went,
-            Err(Error::UnknownTable { .. }) => Progress::Went,
-            Err(error) => trouble("Transaction::lock_table", error)?,
+            Ok(()) => Progress::Advanced,
+            Err(Error::UnknownTable { .. }) => Progress::Advanced,
+            Err(error) => classify("Transaction::lock_table", error)?,
         };
         match progress {
             Progress::Blocked => self.refusals += 1,
-            Progress::Went => (self.whole, self.refusals) = (None, 0),
+            Progress::Advanced => (self.table_lock, self.refusals) = (None, 0),
             _ => self.refusals = 0,
         }
         Ok(Some(progress))
     }
 
-    /// Whether the operation is complete, or what the engine says.
+    /// Executes an operation or the next part of it. Returns true if the operation is complete, or
+    /// the error of the engine.
     fn carry_out(
         &mut self,
         operation: &Operation,
@@ -234,13 +237,13 @@ impl Session {
         Ok(Ok(true))
     }
 
-    /// A table that was dropped meanwhile.
+    /// Completes an operation on a table that was dropped in the meantime.
     fn refuse(&mut self) -> Result<bool> {
         self.answer = Answer::Refused;
         Ok(true)
     }
 
-    /// Judges what was seen of a key, and notes that it was seen.
+    /// Judges the observed value of a key, and adds the read to the footprint.
     fn see_key(
         &mut self,
         around: &Surroundings<'_>,
@@ -257,7 +260,7 @@ impl Session {
             let detail = format!("{table}/{} should have {expected}", brief(key));
             return Err(Violation::new(Oracle::Serializable, detail));
         }
-        self.rests_on = self.rests_on.max(expected.rests_on);
+        self.depends_on = self.depends_on.max(expected.depends_on);
         self.footprint.read_key(table, key);
         let range = (Bound::Included(key), Bound::Included(key));
         check_others(around, |other| other.check_read(table, range))
@@ -310,7 +313,7 @@ impl Session {
         Ok(Ok(true))
     }
 
-    /// A few entries of a range.
+    /// Reads the next few entries of a range. Returns true if the scan is complete.
     fn scan(&mut self, around: &Surroundings<'_>, operation: &Operation) -> Verdict<Result<bool>> {
         let Operation::Scan { table, lower, upper, direction, intent, limit } = operation else {
             return Ok(Ok(true));
@@ -346,7 +349,7 @@ impl Session {
         Ok(Ok(false))
     }
 
-    /// One entry of a range; whether there was one.
+    /// Reads one entry of a range. Returns true if there was one.
     fn advance(
         &mut self,
         scan: &mut Scan,
@@ -369,10 +372,10 @@ impl Session {
                 entry.map_or("the end".into(), |(k, v)| format!("{}: {}", brief(k), brief(v)))
             };
             let (found, expected) = (show(as_found), show(expected.found));
-            let detail = format!("a scan of {table} met {found} instead of {expected}");
+            let detail = format!("a scan of {table} found {found} instead of {expected}");
             return Err(Violation::new(Oracle::Serializable, detail));
         }
-        self.rests_on = self.rests_on.max(expected.rests_on);
+        self.depends_on = self.depends_on.max(expected.depends_on);
         let mut seen = scan.rest.clone();
         if let Some((key, _)) = &found {
             match direction {
@@ -397,7 +400,7 @@ fn check_others(around: &Surroundings<'_>, check: impl Fn(&Footprint) -> Verdict
     around.others.iter().flatten().try_for_each(|other| check(&other.footprint))
 }
 
-/// The public call that an operation stands for.
+/// Returns the public call that corresponds to an operation.
 fn call_of(operation: &Operation) -> &'static str {
     match operation {
         Operation::Get { intent: ReadIntent::Read, .. } => "Transaction::get",
@@ -414,18 +417,19 @@ fn call_of(operation: &Operation) -> &'static str {
     }
 }
 
-/// What an error of a valid call means for its transaction. Faults of the disk are judged later.
+/// Classifies the error of a valid call by its effect on the transaction. Faults of the disk are
+/// judged later.
 ///
 /// # Errors
-/// If the call must not return it, or if it means nothing here.
-pub(super) fn trouble(call: &str, error: Error) -> Verdict<Progress> {
+/// If the call must not return this error, or if the error is not possible here.
+pub(super) fn classify(call: &str, error: Error) -> Verdict<Progress> {
     let listed = errors::check(call, &error, Circumstances::FAULTS);
     listed.map_err(|detail| Violation::new(Oracle::Answer, detail))?;
     match error {
         Error::WouldBlock { .. } | Error::LockTimeout { .. } => Ok(Progress::Blocked),
         Error::LogFull { .. } | Error::DiskFull { .. } => Ok(Progress::Full),
         Error::Io { .. } | Error::Poisoned { .. } | Error::OutcomeUnknown { .. } => {
-            Ok(Progress::Broken(error))
+            Ok(Progress::DiskFailed(error))
         }
         error => Err(Violation::unexpected("an operation", &error)),
     }

@@ -1,4 +1,4 @@
-//! What a run has met, for the summary.
+//! The event counts of a run, for the summary.
 
 use std::{fmt, ops::AddAssign};
 
@@ -7,7 +7,7 @@ use crate::parts::Counts;
 /// Counts over one seed, or over many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Seeds.
+    /// Seeds run.
     pub seeds: u64,
     /// Steps of the driver.
     pub steps: u64,
@@ -15,38 +15,38 @@ pub struct Tally {
     pub commits: u64,
     /// Commits that only read.
     pub readers: u64,
-    /// Results shown.
+    /// Results acknowledged.
     pub acknowledged: u64,
     /// Rollbacks.
     pub rollbacks: u64,
     /// Requests for a lock that was held.
     pub blocked: u64,
-    /// Operations refused for want of space.
+    /// Operations refused for lack of space.
     pub full: u64,
     /// Power cuts.
     pub crashes: u64,
-    /// Power cuts and failures while recovering.
+    /// Power cuts and failures during recovery.
     pub crashes_in_recovery: u64,
     /// Kills and orderly reopenings.
     pub reopenings: u64,
-    /// Recoveries that ended well.
+    /// Recoveries that succeeded.
     pub recoveries: u64,
     /// Page images with which a recovery compared its redo.
     pub images: u64,
     /// I/O faults planned.
     pub faults: u64,
-    /// Times the engine stopped itself because of one.
+    /// The number of times the engine stopped itself because of an I/O fault.
     pub poisoned: u64,
     /// Checkpoints taken.
     pub checkpoints: u64,
-    /// Pages whose memory was given back.
+    /// Pages evicted.
     pub evictions: u64,
     /// Torn pages repaired.
     pub repaired: u64,
 }
 
 impl Tally {
-    /// Every count by name.
+    /// Returns every count with its name.
     fn fields(&mut self) -> [(&'static str, &mut u64); 18] {
         [
             ("seeds", &mut self.seeds),

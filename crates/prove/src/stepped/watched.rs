@@ -1,7 +1,8 @@
-//! A disk that shows every operation to the write-ahead observer before it happens.
+//! A disk that reports each operation to the write-ahead observer before it is executed.
 //!
-//! The observer thinks in names of now: a segment is written through a handle that was opened
-//! under a spare's name. So names are followed through renames.
+//! The observer needs the current name of a file, but a segment is written through a handle that
+//! was opened when the file was a spare (a reserved segment with another name). So this disk
+//! follows each name through renames.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -11,12 +12,12 @@ use clearway_sync::Mutex;
 
 use crate::oracles::{Verdict, Violation, WriteAhead};
 
-/// What the watched disk and its files share with whoever asks for the findings.
+/// The observer and its findings, which the watched disk and its files share with the run.
 #[derive(Clone, Default)]
-pub(super) struct Watch(Arc<Mutex<Seen>>);
+pub(super) struct Watch(Arc<Mutex<Observed>>);
 
 #[derive(Default)]
-struct Seen {
+struct Observed {
     observer: WriteAhead,
     violation: Option<Violation>,
     names: BTreeMap<String, Name>,
@@ -25,41 +26,41 @@ struct Seen {
 type Name = Arc<Mutex<String>>;
 
 impl Watch {
-    /// A watch over a new database with segments of this size.
+    /// Returns a watch over a new database with segments of this size.
     pub(super) fn new(segment_bytes: u64) -> Watch {
-        let seen = Seen { observer: WriteAhead::new(segment_bytes), ..Seen::default() };
-        Watch(Arc::new(Mutex::new(seen)))
+        let observed = Observed { observer: WriteAhead::new(segment_bytes), ..Observed::default() };
+        Watch(Arc::new(Mutex::new(observed)))
     }
 
-    /// `disk`, watched. The database on it is about to be opened.
+    /// Returns `disk` with its operations observed. The database on it is about to be opened.
     pub(super) fn over(&self, disk: Arc<dyn Disk>) -> Arc<dyn Disk> {
-        let mut seen = self.0.lock();
-        seen.observer.reopen();
-        seen.names.clear();
-        drop(seen);
+        let mut observed = self.0.lock();
+        observed.observer.reopen();
+        observed.names.clear();
+        drop(observed);
         Arc::new(WatchedDisk { disk, watch: self.clone() })
     }
 
-    /// A result with this `ack` is shown.
+    /// Checks a result with this `ack`, which is about to be acknowledged.
     ///
     /// # Errors
-    /// If it could still be lost.
+    /// If the result could still be lost.
     pub(super) fn acknowledge(&self, ack: Lsn) -> Verdict {
         self.0.lock().observer.acknowledge(ack)
     }
 
-    /// The first violation seen so far.
+    /// Reports the first violation observed so far.
     ///
     /// # Errors
-    /// That.
+    /// That violation.
     pub(super) fn verdict(&self) -> Verdict {
         self.0.lock().violation.clone().map_or(Ok(()), Err)
     }
 
-    fn look(&self, look: impl FnOnce(&mut WriteAhead) -> Verdict) {
-        let mut seen = self.0.lock();
-        if let Err(violation) = look(&mut seen.observer) {
-            seen.violation.get_or_insert(violation);
+    fn observe(&self, check: impl FnOnce(&mut WriteAhead) -> Verdict) {
+        let mut observed = self.0.lock();
+        if let Err(violation) = check(&mut observed.observer) {
+            observed.violation.get_or_insert(violation);
         }
     }
 
@@ -69,10 +70,10 @@ impl Watch {
     }
 
     fn renamed(&self, from: &str, to: &str) {
-        let mut seen = self.0.lock();
-        if let Some(name) = seen.names.remove(from) {
+        let mut observed = self.0.lock();
+        if let Some(name) = observed.names.remove(from) {
             *name.lock() = to.to_string();
-            seen.names.insert(to.to_string(), name);
+            observed.names.insert(to.to_string(), name);
         }
     }
 }
@@ -93,14 +94,14 @@ impl Disk for WatchedDisk {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.watch.look(|observer| observer.unname(from));
+        self.watch.observe(|observer| observer.unname(from));
         self.disk.rename(from, to)?;
         self.watch.renamed(from, to);
         Ok(())
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        self.watch.look(|observer| observer.unname(name));
+        self.watch.observe(|observer| observer.unname(name));
         self.disk.remove(name)?;
         self.watch.0.lock().names.remove(name);
         Ok(())
@@ -140,7 +141,7 @@ struct WatchedFile {
 impl WatchedFile {
     fn before_write(&self, offset: u64, bytes: &[u8]) {
         let name = self.name.lock();
-        self.watch.look(|observer| observer.write(&name, offset, bytes));
+        self.watch.observe(|observer| observer.write(&name, offset, bytes));
     }
 }
 

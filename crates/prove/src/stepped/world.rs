@@ -1,4 +1,4 @@
-//! One run: the disk, the engine on it, the transactions, and what is known of them.
+//! One run: the disk, the engine on it, the transactions, and their expected effects.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -9,9 +9,9 @@ use clearway_txn::{Engine, Table};
 
 use super::{
     plan::{Plan, Step},
-    session::{Finished, Progress, Session, Surroundings, trouble},
+    print_step,
+    session::{Finished, Progress, Session, Surroundings, classify},
     tally::Tally,
-    tell,
     watched::Watch,
 };
 use crate::{
@@ -20,14 +20,14 @@ use crate::{
     workloads::{Operation, Program, Verb, WITNESS, Witness, Write, witness_rows},
 };
 
-/// The LSN of a commit record of which nobody knows whether, and where, it stands.
+/// The LSN of a commit in doubt: it is unknown whether, and where, its record is in the log.
 const IN_DOUBT: Lsn = Lsn::MAX;
 
-/// The engine's own upkeep is no public call. It takes space, and locks that it does not wait for,
-/// as a write does.
+/// The public call whose errors the engine's own upkeep, which is no public call, may return: like
+/// a write, it needs space, and locks for which it does not wait.
 pub(super) const MAINTENANCE: &str = "Transaction::put";
 
-/// Of so many transactions one is on the table beside the workload's.
+/// One transaction in this many uses the witness table instead of the workload's tables.
 const WITNESS_ONE_IN: u64 = 16;
 
 /// See the module.
@@ -36,33 +36,33 @@ pub(super) struct World {
     pub(super) plan: Plan,
     pub(super) disk: SimDisk,
     pub(super) watch: Watch,
-    /// `None` only while it is being opened.
+    /// The engine; `None` only while it is being opened.
     pub(super) engine: Option<Arc<Engine>>,
     pub(super) tables: BTreeMap<String, Table>,
     pub(super) history: History,
     pub(super) sessions: Vec<Option<Session>>,
-    /// Results that wait for the log.
+    /// Results that wait for the log to become durable.
     pub(super) pending: Vec<Pending>,
-    /// Whether something was done to the disk that explains errors.
+    /// True if a fault of the disk was planned, which explains errors.
     pub(super) is_faulty: bool,
-    /// Where the log was durable when the engine stopped itself.
+    /// The durable LSN at the time when the engine stopped itself.
     pub(super) stopped_at: Option<Lsn>,
-    /// Tables whose drop has begun and could not be finished for want of space.
-    pub(super) half_dropped: Vec<String>,
+    /// Tables whose drop has begun and could not be finished for lack of space.
+    pub(super) unfinished_drops: Vec<String>,
     pub(super) tally: Tally,
-    /// Of everything that the disks before this one were asked.
+    /// A digest of all operations on the disks before this one.
     pub(super) trace: u64,
 }
 
-/// A result that is not shown yet.
+/// A result that is not yet acknowledged.
 pub(super) struct Pending {
     ack: Lsn,
-    /// It rests on so many commits, its own included.
-    rests_on: usize,
+    /// The number of commits on which the result depends, its own included.
+    depends_on: usize,
 }
 
 impl World {
-    /// A new database, with the workload's tables in it.
+    /// Creates a database with the tables of the workload.
     pub(super) fn new(seed: u64) -> Verdict<World> {
         let mut random = Random::new(seed);
         let plan = Plan::new(seed, &mut random);
@@ -83,7 +83,7 @@ impl World {
             pending: Vec::new(),
             is_faulty: false,
             stopped_at: None,
-            half_dropped: Vec::new(),
+            unfinished_drops: Vec::new(),
             tally: Tally { seeds: 1, ..Tally::default() },
             trace: 0,
         };
@@ -112,7 +112,7 @@ impl World {
                 rest = &rest[some.len()..];
                 continue;
             }
-            // A small log may have no room before a checkpoint, or for so many at once.
+            // A small log may have no room before a checkpoint, or for a batch of this size.
             batch = (batch / 2).max(1);
             failures += 1;
             if failures > 200 {
@@ -124,7 +124,7 @@ impl World {
         self.flush(self.engine().log().end())
     }
 
-    /// Whether the last write of each key has taken place.
+    /// Returns true if the last write of each key has taken place.
     fn is_loaded(&self, writes: &[Write]) -> bool {
         let last: BTreeMap<_, _> =
             writes.iter().map(|(table, key, verb)| ((table, key), verb)).collect();
@@ -138,11 +138,11 @@ impl World {
         self.engine.as_ref().expect("an engine is open between steps")
     }
 
-    /// One step of the run.
+    /// Runs one step.
     pub(super) fn step(&mut self) -> Verdict {
         self.tally.steps += 1;
         let step = self.plan.step(&mut self.random);
-        tell(|| format!("{step:?} at operation {}", self.disk.operations()));
+        print_step(|| format!("{step:?} at operation {}", self.disk.operations()));
         match step {
             Step::Begin => self.begin(),
             Step::Operate => match self.pick_session() {
@@ -172,9 +172,9 @@ impl World {
                 }
             }
         }
-        self.show_results()?;
+        self.acknowledge_results()?;
         self.watch.verdict()?;
-        // A stopped engine is tried a little more before it is given up.
+        // A stopped engine receives a few more operations before it is restarted.
         if self.stopped_at.is_some() && self.random.one_in(6) {
             self.restart_stopped()?;
         }
@@ -192,7 +192,7 @@ impl World {
         if self.plan.locks_tables && !self.tables.is_empty() && self.random.one_in(6) {
             let tables: Vec<Table> = self.tables.values().cloned().collect();
             let mode = self.random.pick(&[AbsoluteMode::Shared, AbsoluteMode::Exclusive]);
-            session.lock_first(self.random.pick(&tables), mode);
+            session.lock_table_at_start(self.random.pick(&tables), mode);
         }
         self.sessions[at] = Some(session);
     }
@@ -203,29 +203,29 @@ impl World {
         (!running.is_empty()).then(|| self.random.pick(&running))
     }
 
-    /// One operation of a transaction.
+    /// Runs one operation of a transaction.
     pub(super) fn operate(&mut self, at: usize) -> Verdict {
         let Some(mut session) = self.sessions[at].take() else { return Ok(()) };
         let (tables, state) = (&self.tables, self.history.state());
-        // It may have stopped unnoticed, in the middle of somebody's operation.
+        // The engine may have stopped unnoticed, during an operation of another transaction.
         let is_stopped = self.engine().health().is_err();
         let around = Surroundings { tables, state, others: &self.sessions, is_stopped };
         let progress = session.step(&mut self.random, &around)?;
         let refusals = session.refusals;
-        tell(|| format!("  {at}: {:?} {progress:?}", session.last()));
+        print_step(|| format!("  {at}: {:?} {progress:?}", session.last()));
         self.sessions[at] = Some(session);
         match progress {
-            Progress::Went => Ok(()),
+            Progress::Advanced => Ok(()),
             Progress::Blocked => {
                 self.tally.blocked += 1;
-                if refusals > self.plan.patience { self.roll_back(at) } else { Ok(()) }
+                if refusals > self.plan.refusals_max { self.roll_back(at) } else { Ok(()) }
             }
             Progress::Full => {
                 self.tally.full += 1;
-                // The user may free space and try again, or give up.
+                // A user may free space and try again, or give up.
                 if self.random.one_in(2) { self.roll_back(at) } else { self.checkpoint() }
             }
-            Progress::Broken(error) => self.meet_failure(Some(at), &error),
+            Progress::DiskFailed(error) => self.handle_failure(Some(at), &error),
             Progress::Commit => self.commit(at),
             Progress::Rollback => self.roll_back(at),
         }
@@ -233,7 +233,7 @@ impl World {
 
     fn commit(&mut self, at: usize) -> Verdict {
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
-        let Finished { txn, overlay, rests_on } = session.finish();
+        let Finished { txn, overlay, depends_on } = session.finish();
         let committed = match txn.commit() {
             Ok(committed) => committed,
             Err(error) => {
@@ -244,7 +244,7 @@ impl World {
             }
         };
         let (ack, log) = (committed.ack, self.engine().log().clone());
-        tell(|| format!("  {at}: {committed:?}"));
+        print_step(|| format!("  {at}: {committed:?}"));
         if ack > log.end() {
             let detail = format!("an ack of {ack}, and the log ends at {}", log.end());
             return Err(Violation::new(Oracle::Answer, detail));
@@ -256,39 +256,39 @@ impl World {
                 let detail = format!("a commit at {ack} after one at {last}");
                 return Err(Violation::new(Oracle::Serializable, detail));
             }
-            let rests_on = self.history.commit(ack, overlay.into_changes());
-            self.pending.push(Pending { ack, rests_on });
+            let depends_on = self.history.commit(ack, overlay.into_changes());
+            self.pending.push(Pending { ack, depends_on });
         } else {
             self.tally.readers += 1;
-            if !overlay.says_the_same(self.history.state()) {
-                let detail = "a commit says that nothing was written, and something was";
+            if !overlay.changes_nothing(self.history.state()) {
+                let detail = "a commit reports that nothing was written, and something was";
                 return Err(Violation::new(Oracle::Answer, detail));
             }
-            self.history.check_reader(rests_on, ack, log.durable())?;
-            self.pending.push(Pending { ack, rests_on });
+            self.history.check_reader(depends_on, ack, log.durable())?;
+            self.pending.push(Pending { ack, depends_on });
         }
         Ok(())
     }
 
-    /// Ends a transaction as if it had not been, which must always work while the disk does.
+    /// Rolls a transaction back, which must always succeed while the disk works.
     pub(super) fn roll_back(&mut self, at: usize) -> Verdict {
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
         self.tally.rollbacks += 1;
-        tell(|| format!("  {at}: rolled back"));
-        let Finished { txn, rests_on, .. } = session.finish();
+        print_step(|| format!("  {at}: rolled back"));
+        let Finished { txn, depends_on, .. } = session.finish();
         match txn.rollback() {
-            // What it has read may be shown as well.
+            // The results of its reads may be acknowledged as well.
             Ok(ack) => {
-                self.history.check_reader(rests_on, ack, self.engine().log().durable())?;
-                self.pending.push(Pending { ack, rests_on });
+                self.history.check_reader(depends_on, ack, self.engine().log().durable())?;
+                self.pending.push(Pending { ack, depends_on });
                 Ok(())
             }
             Err(error) => self.expect_stopped("rollback", &error),
         }
     }
 
-    /// Shows the results whose time has come.
-    pub(super) fn show_results(&mut self) -> Verdict {
+    /// Acknowledges the pending results up to the durable LSN.
+    pub(super) fn acknowledge_results(&mut self) -> Verdict {
         let durable = self.engine().log().durable();
         let mut pending = std::mem::take(&mut self.pending);
         let mut shown = Ok(());
@@ -299,7 +299,7 @@ impl World {
             self.tally.acknowledged += 1;
             shown = self.watch.acknowledge(result.ack);
             self.history.acknowledge(result.ack);
-            self.history.acknowledge_commit(result.rests_on);
+            self.history.acknowledge_commit(result.depends_on);
             false
         });
         self.pending = pending;
@@ -309,7 +309,7 @@ impl World {
     pub(super) fn flush(&mut self, to: Lsn) -> Verdict {
         let result = self.engine().log().wait_durable(to);
         self.judge_result("Database::sync", result)?;
-        self.show_results()
+        self.acknowledge_results()
     }
 
     pub(super) fn checkpoint(&mut self) -> Verdict {
@@ -321,11 +321,12 @@ impl World {
         self.judge_result("Database::checkpoint", result)
     }
 
-    /// An operation of the engine's own: it succeeds, or lacks space, or meets a fault.
+    /// Judges the result of an operation outside any transaction: it may succeed, lack space, or
+    /// fail because of a fault.
     pub(super) fn judge_result(&mut self, call: &str, result: Result<(), Error>) -> Verdict {
         let Err(error) = result else { return Ok(()) };
-        match trouble(call, error)? {
-            Progress::Broken(error) => self.meet_failure(None, &error),
+        match classify(call, error)? {
+            Progress::DiskFailed(error) => self.handle_failure(None, &error),
             _ => {
                 self.tally.full += 1;
                 Ok(())
@@ -340,7 +341,7 @@ impl World {
         let name = self.plan.workload.changing_table(&mut self.random);
         if self.history.state().rows(&name).is_some() {
             self.drop_table(&name)
-        } else if self.half_dropped.contains(&name) {
+        } else if self.unfinished_drops.contains(&name) {
             Ok(())
         } else {
             self.create_table(&name)
@@ -355,7 +356,7 @@ impl World {
                 self.note_durable_change(change);
                 Ok(())
             }
-            Err(error) => self.meet_failed_change(change, error),
+            Err(error) => self.handle_failed_change(change, error),
         }
     }
 
@@ -368,28 +369,30 @@ impl World {
         }
         match result {
             Ok(()) => self.note_durable_change(change),
-            // It is bound to happen, and the rest of it is left for later.
+            // The drop is certain to take effect, and is finished later.
             Err(error) if is_gone => {
-                self.half_dropped.push(name.into());
+                self.unfinished_drops.push(name.into());
                 self.note_durable_change(change);
-                if let Ok(Progress::Broken(error)) = trouble("Database::drop_table", error) {
-                    self.meet_failure(None, &error)?;
+                if let Ok(Progress::DiskFailed(error)) = classify("Database::drop_table", error) {
+                    self.handle_failure(None, &error)?;
                 }
             }
-            Err(error) => return self.meet_failed_change(change, error),
+            Err(error) => return self.handle_failed_change(change, error),
         }
         Ok(())
     }
 
-    /// A change of the catalogue has returned, so it is durable, and all before it.
+    /// Records a change of the catalogue that has returned, so it and all commits before it are
+    /// durable.
     fn note_durable_change(&mut self, change: Change) {
         let durable = self.engine().log().durable();
         let count = self.history.commit(durable, [change]);
         self.history.acknowledge_commit(count);
     }
 
-    /// If the engine has stopped, the change may have taken place.
-    fn meet_failed_change(&mut self, change: Change, error: Error) -> Verdict {
+    /// Handles a change of the catalogue that failed. It may have taken place if the engine has
+    /// stopped.
+    fn handle_failed_change(&mut self, change: Change, error: Error) -> Verdict {
         let call = match change {
             Change::Drop { .. } => "Database::drop_table",
             _ => "Database::create_table",
@@ -402,7 +405,7 @@ impl World {
     }
 }
 
-/// Writes what is there at the beginning.
+/// Writes the initial contents.
 struct Loader {
     writes: std::vec::IntoIter<Write>,
 }

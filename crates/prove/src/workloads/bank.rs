@@ -20,7 +20,7 @@ pub struct Bank {
 }
 
 impl Bank {
-    /// A few accounts that everybody wants, or many.
+    /// Draws the number of accounts: a few, which many transactions contend for, or many.
     pub fn new(random: &mut Random) -> Bank {
         Bank { accounts: random.pick(&[3, 10, 60]), padding: random.pick(&[0, 30, 100]) }
     }

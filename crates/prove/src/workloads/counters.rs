@@ -1,5 +1,5 @@
-//! In the manner of TPC-B: an account, its teller, its branch and a line of history, each
-//! transaction in four tables; the sums of the three and of the history stay equal.
+//! A workload similar to TPC-B: each transaction changes an account, a teller and a branch, and
+//! adds a line to the history, in four tables. The sums of all four tables stay equal.
 
 use std::ops::Bound;
 
@@ -25,7 +25,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// One branch that everybody waits for, or several.
+    /// Draws the number of branches: one, which all transactions contend for, or several.
     pub fn new(random: &mut Random) -> Counters {
         let (branches, accounts_per_branch) = (random.pick(&[1, 2, 6]), random.pick(&[4, 20]));
         Counters { branches, accounts_per_branch, lines: 0 }
@@ -87,7 +87,7 @@ impl Workload for Counters {
     }
 }
 
-/// Read and written: account, teller, branch; written: history.
+/// Reads and writes an account, a teller and a branch, and adds a line to the history.
 struct Profile {
     keys: [u64; 4],
     by: i64,

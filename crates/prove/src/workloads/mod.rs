@@ -1,8 +1,8 @@
-//! What the transactions of a simulation do.
+//! The workloads: generators of the transactions of a simulation.
 //!
-//! A [`Workload`] gives out [`Program`]s; a program says operation after operation, and is told the
-//! answer to each. It knows nothing of blocking, faults and crashes: the lane repeats an operation
-//! that would block, and ends a transaction whenever it likes.
+//! A [`Workload`] returns [`Program`]s. A program returns one operation after the other, and
+//! receives the result of each. It does not handle blocking, faults and crashes: the lane repeats
+//! an operation that would block, and may end a transaction at any time.
 
 mod bank;
 mod counters;
@@ -30,7 +30,7 @@ pub use random_keys::RandomKeys;
 pub use vanishing::Vanishing;
 pub(crate) use witness::{WITNESS, Witness, rows as witness_rows};
 
-/// What a transaction does next.
+/// An operation of a transaction.
 #[derive(Clone, Debug)]
 pub enum Operation {
     /// Reads a key, present or not.
@@ -39,22 +39,22 @@ pub enum Operation {
         table: String,
         /// The key.
         key: Vec<u8>,
-        /// Whether a write will follow.
+        /// The intent: to read only, or to write the key later.
         intent: ReadIntent,
     },
-    /// Reads up to so many entries of a range.
+    /// Reads at most `limit` entries of a range.
     Scan {
         /// The table.
         table: String,
-        /// Where the range begins.
+        /// The lower bound of the range.
         lower: Bound<Vec<u8>>,
-        /// Where it ends.
+        /// The upper bound of the range.
         upper: Bound<Vec<u8>>,
-        /// Upwards or downwards.
+        /// The direction of the scan.
         direction: Direction,
-        /// Whether writes will follow.
+        /// The intent: to read only, or to write the keys later.
         intent: ReadIntent,
-        /// Entries at most.
+        /// The maximum number of entries.
         limit: usize,
     },
     /// Writes a key.
@@ -63,92 +63,93 @@ pub enum Operation {
         table: String,
         /// The key.
         key: Vec<u8>,
-        /// What is written.
+        /// The kind of write, with the new value.
         verb: Verb,
     },
-    /// Marks a state to come back to.
+    /// Sets a savepoint.
     Savepoint,
-    /// Comes back to a savepoint, counted modulo those there are; nothing if there is none.
+    /// Rolls back to the savepoint of this index, modulo their number; no effect if there is none.
     RollbackTo(usize),
-    /// Ends the transaction.
+    /// Commits the transaction.
     Commit,
-    /// Ends the transaction as if it had not been.
+    /// Rolls the transaction back.
     Rollback,
 }
 
-/// How a key is written.
+/// A kind of write.
 #[derive(Clone, Debug)]
 pub enum Verb {
-    /// If it is absent.
+    /// Writes the key if it is absent.
     Insert(Vec<u8>),
-    /// Whether or not it is there.
+    /// Writes the key, present or not.
     Put(Vec<u8>),
-    /// If it is there.
+    /// Writes the key if it is present.
     Update(Vec<u8>),
-    /// Away with it, if it is there.
+    /// Deletes the key if it is present.
     Delete,
 }
 
-/// A write: table, key, and how it is written.
+/// A write: table, key, and the kind of write.
 pub type Write = (String, Vec<u8>, Verb);
 
-/// What came of an operation.
+/// The result of an operation.
 #[derive(Clone, Debug, Default)]
 pub enum Answer {
-    /// There is nothing to tell, or this is the beginning.
+    /// The operation has no result, or the program has not started yet.
     #[default]
     Done,
-    /// A key was there when it should not be, or the other way round.
+    /// The operation failed: an inserted key was present, a key to update or delete was absent, or
+    /// the table no longer exists.
     Refused,
-    /// What a key has.
+    /// The value of a key, if it is present.
     Value(Option<Vec<u8>>),
-    /// What a range has.
+    /// The entries of a range.
     Rows(Vec<(Vec<u8>, Vec<u8>)>),
 }
 
-/// One transaction's mind.
+/// The logic of one transaction.
 pub trait Program {
-    /// The next operation, now that the one before has had this answer.
+    /// Returns the next operation; `answer` is the result of the one before.
     fn next(&mut self, random: &mut Random, answer: &Answer) -> Operation;
 }
 
-/// A kind of transactions, and what they keep true together.
+/// A kind of transactions, and the invariant that all of them preserve.
 pub trait Workload {
-    /// Its name, for summaries.
+    /// Returns its name, for summaries.
     fn name(&self) -> &'static str;
 
-    /// The tables it needs.
+    /// Returns the names of the tables that it needs.
     fn tables(&self) -> Vec<String>;
 
-    /// The writes that make what is there at the beginning.
+    /// Returns the writes that create the initial contents.
     fn load(&mut self, random: &mut Random) -> Vec<Write>;
 
-    /// A transaction, begun when the database says `state`.
+    /// Returns a transaction, which begins when the contents are `state`.
     fn program(&mut self, random: &mut Random, state: &State) -> Box<dyn Program>;
 
-    /// The name of a table to create, or to drop if it is there.
+    /// Returns the name of a table to create, or to drop if it exists.
     fn changing_table(&self, random: &mut Random) -> String {
         format!("x{}", random.below(3))
     }
 
-    /// The patterns of keys that it has used so far.
+    /// Returns the patterns of keys used so far.
     fn drawn(&self) -> Vec<Pattern> {
         Vec::new()
     }
 
-    /// What its transactions keep true.
+    /// Checks the invariant that its transactions preserve.
     ///
     /// # Errors
-    /// If it is not.
+    /// If `_state` violates it.
     fn check(&self, _state: &State) -> Verdict {
         Ok(())
     }
 }
 
-/// Values from a few bytes to several pages, each different from all others.
+/// A generator of values from a few bytes to several pages, each different from all others.
 pub(crate) struct Values {
     serial: u64,
-    /// One in so many is longer than a node; 0 for none.
+    /// One value in this many is longer than a node; 0 for none.
     long_one_in: u64,
     short_max: u64,
 }
@@ -173,7 +174,7 @@ impl Values {
     }
 }
 
-/// The number that stands at the head of a value.
+/// Returns the number in the first 8 bytes of a value; 0 if it is shorter.
 pub(crate) fn number(value: &[u8]) -> i64 {
     value.first_chunk::<8>().map_or(0, |head| i64::from_be_bytes(*head))
 }

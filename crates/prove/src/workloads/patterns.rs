@@ -1,4 +1,4 @@
-//! Keys and values in one of the test kit's patterns, and tables whose names follow one too.
+//! Keys and values in one of the test kit's patterns, and tables whose names also follow a pattern.
 
 use std::{cell::RefCell, ops::Bound, rc::Rc};
 
@@ -9,7 +9,8 @@ use super::{Answer, Operation, Program, Verb, Workload, Write};
 use crate::{oracles::State, random::Random};
 
 const TABLE: &str = "t";
-/// Bytes of keys and values of one run, about: the log is small, and a seed takes milliseconds.
+/// The approximate number of bytes of keys and values in one run. It is small because the log is
+/// small, and a seed is to take milliseconds.
 const RUN_BYTES: u64 = 90_000;
 /// The longest name of a table, if the catalogue's keys may be longer.
 const NAME_MAX: usize = 60;
@@ -18,7 +19,7 @@ const NAME_MAX: usize = 60;
 pub struct Patterns {
     shape: Rc<Shape>,
     names: Pattern,
-    /// Tables of the catalogue's pattern that are there from the beginning.
+    /// The number of initial tables with names in the pattern of `names`.
     name_count: u64,
 }
 
@@ -31,10 +32,10 @@ struct Shape {
     rollback_one_in: u64,
 }
 
-/// Pages of the default size, in which only large records make a run of a few hundred split.
+/// The default page size. In a run of a few hundred records, only large ones split such pages.
 const LARGE_NODE: usize = 8192;
 
-/// A pattern for pages of `node_bytes`.
+/// Draws a pattern within `limits`, which follow from the page size.
 fn draw(random: &mut Random, limits: Limits) -> Pattern {
     let mut pattern = Pattern::draw(random, limits);
     if limits == Limits::of_node(LARGE_NODE) {
@@ -43,7 +44,7 @@ fn draw(random: &mut Random, limits: Limits) -> Pattern {
     pattern
 }
 
-/// As many insertions as a run has bytes for.
+/// Draws a number of insertions: at most as many as fit into `RUN_BYTES`.
 fn insertions(pattern: &Pattern, max: u64, random: &mut Random) -> u64 {
     let sample = (0..24).map(|n| pattern.key(n).len() + pattern.value_len(n) + 16).sum::<usize>();
     let most = (RUN_BYTES * 24 / sample as u64).clamp(12, max);
@@ -51,7 +52,7 @@ fn insertions(pattern: &Pattern, max: u64, random: &mut Random) -> u64 {
 }
 
 impl Patterns {
-    /// Pages are of `node_bytes`.
+    /// Draws the patterns and the frequencies, for pages of `node_bytes`.
     pub fn new(random: &mut Random, node_bytes: usize) -> Patterns {
         let limits = Limits::of_node(node_bytes);
         let insertions_max = random.pick(&[40, 120, 480]);
@@ -75,7 +76,7 @@ impl Patterns {
 }
 
 impl Shape {
-    /// The next step of the run; of another run when that is over.
+    /// Returns the next step of the run, or the first step of a new run if this one is over.
     fn step(&self, random: &mut Random) -> Operation {
         let mut run = self.run.borrow_mut();
         let step = run.next().unwrap_or_else(|| {
@@ -88,7 +89,7 @@ impl Shape {
         Operation::Write { table: TABLE.into(), key, verb }
     }
 
-    /// A key that the run inserts, or has inserted, or has deleted.
+    /// Draws a key that the run inserts, has inserted, or has deleted.
     fn key(&self, random: &mut Random) -> Vec<u8> {
         self.run.borrow().pattern().key(random.below(self.insertions_max))
     }
@@ -139,7 +140,7 @@ impl Workload for Patterns {
 
     fn program(&mut self, random: &mut Random, _: &State) -> Box<dyn Program> {
         let left = random.below(self.shape.operations_max + 1);
-        Box::new(Walk { shape: self.shape.clone(), left, only_reads: random.one_in(5) })
+        Box::new(PatternProgram { shape: self.shape.clone(), left, only_reads: random.one_in(5) })
     }
 
     fn changing_table(&self, random: &mut Random) -> String {
@@ -151,14 +152,14 @@ impl Workload for Patterns {
     }
 }
 
-/// Some steps of the run, and an end.
-struct Walk {
+/// Some steps of the run, and a commit or a rollback.
+struct PatternProgram {
     shape: Rc<Shape>,
     left: u64,
     only_reads: bool,
 }
 
-impl Program for Walk {
+impl Program for PatternProgram {
     fn next(&mut self, random: &mut Random, _: &Answer) -> Operation {
         if self.left == 0 {
             let rollback = random.one_in(self.shape.rollback_one_in);

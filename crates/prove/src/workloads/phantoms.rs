@@ -1,7 +1,7 @@
-//! Readers that read a range twice, against writers that insert and delete in it.
+//! Readers that scan a range twice, and concurrent writers that insert and delete keys in it.
 //!
-//! The lane's model would notice a phantom in the second reading, and its footprints notice the
-//! write that makes one.
+//! The lane's model detects a phantom in the second scan, and its footprints detect the write that
+//! creates one.
 
 use std::ops::Bound;
 
@@ -19,7 +19,7 @@ pub struct Phantoms {
 }
 
 impl Phantoms {
-    /// From a single leaf to a few dozen.
+    /// Draws the number of keys, which fill one leaf to a few dozen.
     pub fn new(random: &mut Random) -> Phantoms {
         let keys = random.pick(&[6, 20, 60, 200]);
         Phantoms { keys, value_len: random.pick(&[1, 20, 60]) }

@@ -1,4 +1,4 @@
-//! Random operations on random keys of a few tables: the workload that meets everything.
+//! Random operations on random keys of a few tables: the workload with the widest coverage.
 
 use std::{cell::RefCell, ops::Bound, rc::Rc};
 
@@ -14,17 +14,17 @@ pub struct RandomKeys {
 
 struct Shape {
     keys: u64,
-    /// Every so-manieth key is three times as long.
+    /// One key in this many is three times as long.
     long_key_every: u64,
     operations_max: u64,
-    /// Weights: get, scan, insert, put, update, delete, savepoint, rollback to one.
+    /// The weights of get, scan, insert, put, update, delete, savepoint, and rollback to one.
     weights: [u32; 8],
     rollback_one_in: u64,
     values: RefCell<Values>,
 }
 
 impl RandomKeys {
-    /// Its shape comes from the seed too.
+    /// Draws the shape of the workload.
     pub fn new(random: &mut Random) -> RandomKeys {
         let weights = random.pick(&[
             [3, 1, 3, 3, 2, 3, 1, 1],
@@ -98,19 +98,19 @@ impl Workload for RandomKeys {
         let tables: Vec<String> = state.tables().map(str::to_string).collect();
         let left = random.below(self.shape.operations_max + 1);
         let only_reads = random.one_in(4);
-        Box::new(Errand { shape: self.shape.clone(), tables, left, only_reads })
+        Box::new(RandomProgram { shape: self.shape.clone(), tables, left, only_reads })
     }
 }
 
-/// Some operations, and an end.
-struct Errand {
+/// Some random operations, and a commit or a rollback.
+struct RandomProgram {
     shape: Rc<Shape>,
     tables: Vec<String>,
     left: u64,
     only_reads: bool,
 }
 
-impl Program for Errand {
+impl Program for RandomProgram {
     fn next(&mut self, random: &mut Random, _: &Answer) -> Operation {
         let shape = &self.shape;
         if self.left == 0 || self.tables.is_empty() {
@@ -118,7 +118,7 @@ impl Program for Errand {
             return if rollback { Operation::Rollback } else { Operation::Commit };
         }
         self.left -= 1;
-        // Most is done in the first table.
+        // Most operations use the first table.
         let table =
             if random.one_in(5) { random.pick(&self.tables) } else { self.tables[0].clone() };
         let kinds = if self.only_reads { &shape.weights[..2] } else { &shape.weights[..] };

@@ -1,5 +1,5 @@
-//! Runs of neighbouring keys that come and go: leaves grow sparse, ghosts are reclaimed, leaves
-//! merge; and readers who look for what is no longer there.
+//! Inserts and deletes runs of neighbouring keys, so that leaves become sparse, ghosts are
+//! reclaimed and leaves merge, while readers look for keys that are no longer present.
 
 use std::ops::Bound;
 
@@ -17,7 +17,7 @@ pub struct Vanishing {
 }
 
 impl Vanishing {
-    /// A few leaves, or a few dozen.
+    /// Draws the number of keys, which fill a few leaves or a few dozen.
     pub fn new(random: &mut Random) -> Vanishing {
         Vanishing { keys: random.pick(&[30, 100, 300]), value_len: random.pick(&[1, 20, 60]) }
     }
@@ -54,7 +54,7 @@ impl Workload for Vanishing {
     }
 }
 
-/// Looks for a few keys around a place, and ends.
+/// Reads a few keys and ranges near a key, and commits.
 struct Seeker {
     from: u64,
     left: u64,
@@ -81,7 +81,7 @@ impl Program for Seeker {
     }
 }
 
-/// Deletes, or writes, one key after the other.
+/// Deletes or writes consecutive keys.
 struct Sweeper {
     at: u64,
     left: u64,

@@ -1,5 +1,5 @@
-//! A table beside those of the other workloads, in every run: whatever happens to them, it must
-//! stay readable and writable.
+//! The witness table: every run has it besides the tables of its workload. It must stay readable
+//! and writable whatever happens to the others.
 
 use std::ops::Bound;
 
@@ -8,9 +8,9 @@ use clearway_tree::{Direction, ReadIntent};
 use super::{Answer, Operation, Program, Verb, Write};
 use crate::random::Random;
 
-/// The table's name, above those that the other workloads use first.
+/// The name of the table. It sorts after the tables that the other workloads use first.
 pub(crate) const WITNESS: &str = "witness";
-/// Its rows.
+/// The number of its rows.
 const ROWS: u64 = 12;
 
 fn row(number: u64, value: u64) -> Write {
@@ -18,12 +18,12 @@ fn row(number: u64, value: u64) -> Write {
     (WITNESS.into(), key, Verb::Put(value.to_be_bytes().to_vec()))
 }
 
-/// The rows that are there at the beginning.
+/// Returns the writes of the initial rows.
 pub(crate) fn rows() -> impl Iterator<Item = Write> {
     (0..ROWS).map(|number| row(number, 0))
 }
 
-/// A transaction that changes a row or two, or one that reads all of them.
+/// A transaction that changes one or two rows, or reads all of them.
 pub(crate) struct Witness {
     left: u64,
     only_reads: bool,

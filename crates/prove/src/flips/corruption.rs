@@ -1,4 +1,4 @@
-//! What is changed, and where.
+//! One corruption: the bytes that are changed, and their place.
 
 use clearway_base::{PAGE_SIZE, PageId, Result, SECTOR_SIZE};
 use clearway_disk::{Disk, File, OpenMode};
@@ -9,47 +9,52 @@ use crate::random::Random;
 
 const SECTOR: u64 = SECTOR_SIZE as u64;
 const PAGE: u64 = PAGE_SIZE as u64;
-/// The pages before it are the superblock's.
+/// The first page after the superblock.
 const FIRST_PAGE: u64 = 2;
-/// Where a page says what it is; 0 if it was never written.
+/// The offset of the kind in a page. The kind is 0 if the page was never written.
 const KIND_AT: usize = 16;
-/// Near the end of the log is within so many bytes of it.
+/// The number of bytes before the end of the log that count as near it.
 const TAIL: u64 = 2048;
 
-/// A sector, or a page, that is not what it was.
-pub(super) struct Wound {
+/// A changed sector or page.
+pub(super) struct Corruption {
     pub(super) file: String,
     pub(super) offset: u64,
     pub(super) before: Vec<u8>,
     pub(super) after: Vec<u8>,
-    /// Whether it is a segment's label, behind its log bytes.
+    /// True if the sector belongs to a segment's label, behind the log bytes.
     is_label: bool,
 }
 
-impl Wound {
-    /// Draws one and makes it.
+impl Corruption {
+    /// Draws a corruption of any file and applies it.
     ///
     /// # Errors
-    /// What the disk says.
-    pub(super) fn make(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<Wound> {
+    /// An error of the disk.
+    pub(super) fn make(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<Corruption> {
         let (file, offset) = place(disk, seals, random)?;
         let handle = disk.open(&file, OpenMode::Existing)?;
         if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(3) {
-            return Wound::misdirect(disk, &*handle, random);
+            return Corruption::misdirect(disk, &*handle, random);
         }
-        Wound::make_at(disk, file, offset, random)
+        Corruption::make_at(disk, file, offset, random)
     }
 
-    /// Draws one in a page of the data file, and makes it.
+    /// Draws a corruption within a page of the data file and applies it.
     ///
     /// # Errors
-    /// What the disk says.
-    pub(super) fn make_in(disk: &SimDisk, page: PageId, random: &mut Random) -> Result<Wound> {
+    /// An error of the disk.
+    pub(super) fn make_in(disk: &SimDisk, page: PageId, random: &mut Random) -> Result<Corruption> {
         let offset = u64::from(page.0) * PAGE + random.below(PAGE);
-        Wound::make_at(disk, "data".into(), offset, random)
+        Corruption::make_at(disk, "data".into(), offset, random)
     }
 
-    fn make_at(disk: &SimDisk, file: String, offset: u64, random: &mut Random) -> Result<Wound> {
+    fn make_at(
+        disk: &SimDisk,
+        file: String,
+        offset: u64,
+        random: &mut Random,
+    ) -> Result<Corruption> {
         let handle = disk.open(&file, OpenMode::Existing)?;
         let (len, offset) = (handle.len()?, offset / SECTOR * SECTOR);
         let was_log_bytes = log_bytes(&*handle)?;
@@ -71,11 +76,11 @@ impl Wound {
         }
         disk.overwrite(&file, offset, &after)?;
         let is_label = file.starts_with("log/") && offset >= was_log_bytes;
-        Ok(Wound { file, offset, before, after, is_label })
+        Ok(Corruption { file, offset, before, after, is_label })
     }
 
-    /// A page has the bytes of another of its kind, as after a write that went astray.
-    fn misdirect(disk: &SimDisk, data: &dyn File, random: &mut Random) -> Result<Wound> {
+    /// Overwrites a page with another of its kind, as a misdirected write does.
+    fn misdirect(disk: &SimDisk, data: &dyn File, random: &mut Random) -> Result<Corruption> {
         let mut used = Vec::new();
         for page in FIRST_PAGE..data.len()? / PAGE {
             let mut bytes = vec![0; PAGE_SIZE];
@@ -86,15 +91,15 @@ impl Wound {
             used.push((FIRST_PAGE, vec![0; PAGE_SIZE]));
         }
         let (page, before) = random.pick(&used);
-        let mut alike = used.into_iter().filter(|(_, bytes)| bytes[KIND_AT] == before[KIND_AT]);
-        let nth = random.below(alike.clone().count() as u64) as usize;
-        let after = alike.nth(nth).map_or_else(|| before.clone(), |(_, bytes)| bytes);
+        let mut same_kind = used.into_iter().filter(|(_, bytes)| bytes[KIND_AT] == before[KIND_AT]);
+        let nth = random.below(same_kind.clone().count() as u64) as usize;
+        let after = same_kind.nth(nth).map_or_else(|| before.clone(), |(_, bytes)| bytes);
         disk.overwrite("data", page * PAGE, &after)?;
         let offset = page * PAGE;
-        Ok(Wound { file: "data".into(), offset, before, after, is_label: false })
+        Ok(Corruption { file: "data".into(), offset, before, after, is_label: false })
     }
 
-    /// The first byte of the log that is not what it was.
+    /// Returns the LSN of the first changed byte of the log; `None` for changes elsewhere.
     pub(super) fn lsn(&self) -> Option<u64> {
         let digits = self.file.strip_prefix("log/").filter(|_| !self.is_label)?;
         let segment = u64::from_str_radix(digits, 16).ok()?;
@@ -102,11 +107,11 @@ impl Wound {
         Some(segment + self.offset + first as u64)
     }
 
-    /// Whether nobody has written there since.
+    /// Returns true if the changed bytes were not overwritten since.
     ///
     /// # Errors
-    /// What the disk says.
-    pub(super) fn is_open(&self, disk: &SimDisk) -> Result<bool> {
+    /// An error of the disk.
+    pub(super) fn is_in_place(&self, disk: &SimDisk) -> Result<bool> {
         if !disk.exists(&self.file)? {
             return Ok(false);
         }
@@ -115,11 +120,11 @@ impl Wound {
         Ok(handle.read_at(&mut now, self.offset)? == now.len() && now == self.after)
     }
 
-    /// Puts back what was there.
+    /// Restores the original bytes.
     ///
     /// # Errors
-    /// What the disk says.
-    pub(super) fn heal(&self, disk: &SimDisk) -> Result<()> {
+    /// An error of the disk.
+    pub(super) fn restore(&self, disk: &SimDisk) -> Result<()> {
         disk.overwrite(&self.file, self.offset, &self.before)
     }
 }
@@ -131,7 +136,7 @@ fn flip(bytes: &mut [u8], bits: u64, random: &mut Random) {
     }
 }
 
-/// A file, and a byte of it.
+/// Draws a file and the offset of a byte in it.
 fn place(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<(String, u64)> {
     let names = disk.file_names();
     let is_segment = |name: &&String| {
@@ -141,7 +146,7 @@ fn place(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<(String,
     let len = |name: &str| disk.open(name, OpenMode::Existing).and_then(|file| file.len());
     match random.below(20) {
         0 | 1 => {
-            // A superblock's sector, or the rest of its page.
+            // The sector that holds a superblock, or any sector of its page.
             let within = if random.one_in(5) { PAGE } else { SECTOR };
             return Ok(("data".into(), random.below(2) * PAGE + random.below(within)));
         }
@@ -165,7 +170,7 @@ fn place(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<(String,
         _ => begins + random.below(segments.len() as u64 * segment_bytes),
     };
     let (segment, offset) = in_segment(&segments, segment_bytes, lsn)?;
-    // Now and then its label.
+    // Sometimes the label of that segment.
     let is_label = len(&segment)? > segment_bytes && random.one_in(12);
     Ok((segment, if is_label { segment_bytes + random.below(SECTOR) } else { offset }))
 }

@@ -1,11 +1,12 @@
-//! A disk that keeps, for each operation, what the power would have left had it gone there.
+//! A disk that records, for each operation, the state that a power cut during it would leave.
 //!
-//! The operation is done on a copy first, on which the power goes in the middle of it; the copy is
-//! the cut. So a script runs once, however many crashes are looked at: the engine has no thread of
-//! its own, so a second run that is cut there would have come the same way.
+//! Each operation is executed on a copy of the disk first, where the power is cut in the middle of
+//! it. This copy is the [`Cut`]. So a scenario runs only once, however many crashes are examined:
+//! the engine has no threads of its own, so a second run, cut at that operation, would reach the
+//! same state.
 //!
-//! A file is written through a handle that was opened under another name, perhaps; the copy knows
-//! names of now. So names are followed through renames.
+//! A file may be written through a handle that was opened under an earlier name, but the copy of
+//! the disk only knows the current names. So the recorder follows each name through renames.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -16,144 +17,145 @@ use clearway_testkit::disk::{Fault, SimDisk};
 
 use crate::oracles::Bounds;
 
-/// What a disk holds, when the power goes.
+/// The state of the database on a disk when the power is cut.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) enum Standing {
-    /// A database that is being created.
+pub(crate) enum Phase {
+    /// The database is being created.
     #[default]
     Creating,
-    /// A database.
-    Whole,
-    /// A copy of one that is being made.
+    /// The database is complete.
+    Complete,
+    /// A backup is being written to this disk.
     Copying,
 }
 
-/// What must be known of the database at a moment to judge what a crash leaves of it.
+/// The facts about the database at one moment that are needed to judge a crash image.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moment {
-    pub(crate) standing: Standing,
-    /// Which of the script's histories holds.
+    pub(crate) phase: Phase,
+    /// The index of the current history: each crash that is part of the scenario begins a new one.
     pub(crate) era: usize,
     pub(crate) bounds: Bounds,
 }
 
-/// An operation at which the power may go.
+/// A power cut during one operation.
 pub(crate) struct Cut {
-    /// The disk without power.
+    /// The disk, with its power off.
     pub(crate) disk: SimDisk,
     pub(crate) moment: Moment,
-    /// Which of the script's disks it is, and the operation's and the next read's number there.
+    /// The index of the disk among those of the scenario, and the numbers of the operation and of
+    /// the next read on that disk.
     pub(crate) disk_index: usize,
     pub(crate) operation: u64,
     pub(crate) read: u64,
-    /// The operation, for people.
+    /// A description of the operation, for messages.
     pub(crate) what: String,
-    /// Whether it changes anything.
+    /// True if the operation changes the disk.
     pub(crate) is_change: bool,
 }
 
-/// The cuts of one run; clones share it.
+/// The cuts of one run. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Tape(Arc<Mutex<Recorded>>);
+pub(crate) struct Recorder(Arc<Mutex<RecorderState>>);
 
 #[derive(Default)]
-struct Recorded {
+struct RecorderState {
     cuts: Vec<Cut>,
     moment: Moment,
     disks: usize,
 }
 
-impl Tape {
-    /// `disk`, with every operation on it taped.
+impl Recorder {
+    /// Returns `disk` with every operation on it recorded.
     pub(crate) fn over(&self, disk: &SimDisk) -> Arc<dyn Disk> {
         self.attach(disk, None)
     }
 
-    /// A disk to which a backup goes, with every operation on it taped.
+    /// Returns the target disk of a backup with every operation on it recorded.
     pub(crate) fn over_copy(&self, disk: &SimDisk) -> Arc<dyn Disk> {
-        self.attach(disk, Some(Standing::Copying))
+        self.attach(disk, Some(Phase::Copying))
     }
 
-    fn attach(&self, disk: &SimDisk, standing: Option<Standing>) -> Arc<dyn Disk> {
-        let mut recorded = self.0.lock();
-        recorded.disks += 1;
-        let (disk, index, tape) = (disk.clone(), recorded.disks - 1, self.clone());
-        Arc::new(TapedDisk(Arc::new(Taped {
+    fn attach(&self, disk: &SimDisk, phase: Option<Phase>) -> Arc<dyn Disk> {
+        let mut state = self.0.lock();
+        state.disks += 1;
+        let (disk, index, recorder) = (disk.clone(), state.disks - 1, self.clone());
+        Arc::new(RecordedDisk(Arc::new(DiskRecorder {
             disk,
             index,
-            standing,
-            tape,
+            phase,
+            recorder,
             names: Mutex::default(),
         })))
     }
 
-    /// What holds from now on.
+    /// Sets the moment that later cuts record.
     pub(crate) fn set_moment(&self, moment: Moment) {
         self.0.lock().moment = moment;
     }
 
-    /// All cuts so far, the tape being empty afterwards.
+    /// Removes and returns the cuts recorded so far.
     pub(crate) fn take_cuts(&self) -> Vec<Cut> {
         std::mem::take(&mut self.0.lock().cuts)
     }
 
-    fn add(&self, taped: &Taped, disk: SimDisk, what: String, is_change: bool) {
-        let mut recorded = self.0.lock();
-        let (operation, read) = (taped.disk.operations() + 1, taped.disk.reads() + 1);
-        let (mut moment, disk_index) = (recorded.moment, taped.index);
-        moment.standing = taped.standing.unwrap_or(moment.standing);
-        recorded.cuts.push(Cut { disk, moment, disk_index, operation, read, what, is_change });
+    fn add(&self, source: &DiskRecorder, disk: SimDisk, what: String, is_change: bool) {
+        let mut state = self.0.lock();
+        let (operation, read) = (source.disk.operations() + 1, source.disk.reads() + 1);
+        let (mut moment, disk_index) = (state.moment, source.index);
+        moment.phase = source.phase.unwrap_or(moment.phase);
+        state.cuts.push(Cut { disk, moment, disk_index, operation, read, what, is_change });
     }
 }
 
 type Name = Arc<Mutex<String>>;
 
-struct Taped {
+struct DiskRecorder {
     disk: SimDisk,
     index: usize,
-    /// What it holds, if that is not what the moment says.
-    standing: Option<Standing>,
-    tape: Tape,
+    /// The phase of the database on this disk, if it differs from that of the moment.
+    phase: Option<Phase>,
+    recorder: Recorder,
     names: Mutex<BTreeMap<String, Name>>,
 }
 
-impl Taped {
+impl DiskRecorder {
     fn name(&self, name: &str) -> Name {
         let new = || Arc::new(Mutex::new(name.to_string()));
         self.names.lock().entry(name.to_string()).or_insert_with(new).clone()
     }
 
-    /// An operation on a name.
+    /// Records a cut during an operation on a name.
     fn cut(&self, what: String, is_change: bool, operate: impl FnOnce(&SimDisk) -> Result<()>) {
         let copy = self.disk.fork();
         copy.plan(Fault::PowerCut { at: copy.operations() + 1 });
-        let _ = operate(&copy); // the power goes
+        let _ = operate(&copy); // the power is cut
         copy.cut_power();
-        self.tape.add(self, copy, what, is_change);
+        self.recorder.add(self, copy, what, is_change);
     }
 
-    /// An operation on a file.
+    /// Records a cut during an operation on a file.
     fn cut_file(&self, name: &Name, what: &str, operate: impl FnOnce(&dyn File) -> Result<()>) {
         let (copy, name) = (self.disk.fork(), name.lock());
-        // Gone, if it has lost its name.
+        // Opening fails if the file was removed: then the cut leaves nothing of it.
         if let Ok(file) = copy.open(&name, OpenMode::Existing) {
             copy.plan(Fault::PowerCut { at: copy.operations() + 1 });
-            let _ = operate(&*file); // the power goes
+            let _ = operate(&*file); // the power is cut
         }
         copy.cut_power();
-        self.tape.add(self, copy, format!("{what} {name}"), true);
+        self.recorder.add(self, copy, format!("{what} {name}"), true);
     }
 }
 
-struct TapedDisk(Arc<Taped>);
+struct RecordedDisk(Arc<DiskRecorder>);
 
-impl Disk for TapedDisk {
+impl Disk for RecordedDisk {
     fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
         let is_change = mode != OpenMode::Existing && !self.0.disk.exists(name)?;
         let open = |disk: &SimDisk| disk.open(name, mode).map(drop);
         self.0.cut(format!("open {name}"), is_change, open);
         let file = self.0.disk.open(name, mode)?;
-        Ok(Arc::new(TapedFile { file, name: self.0.name(name), taped: self.0.clone() }))
+        Ok(Arc::new(RecordedFile { file, name: self.0.name(name), disk_recorder: self.0.clone() }))
     }
 
     fn exists(&self, name: &str) -> Result<bool> {
@@ -205,19 +207,19 @@ impl Disk for TapedDisk {
     }
 }
 
-struct TapedFile {
+struct RecordedFile {
     file: Arc<dyn File>,
     name: Name,
-    taped: Arc<Taped>,
+    disk_recorder: Arc<DiskRecorder>,
 }
 
-impl TapedFile {
+impl RecordedFile {
     fn cut(&self, what: &str, operate: impl FnOnce(&dyn File) -> Result<()>) {
-        self.taped.cut_file(&self.name, what, operate);
+        self.disk_recorder.cut_file(&self.name, what, operate);
     }
 }
 
-impl File for TapedFile {
+impl File for RecordedFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         self.file.read_at(buf, offset)
     }

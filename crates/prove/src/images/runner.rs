@@ -1,8 +1,9 @@
-//! A script's hands: everything it does goes through here, and is written into its history.
+//! Executes the operations of a scenario and records their effects in its history.
 //!
-//! Without a failure planned every error is a finding. With one, an error has to be a typed one
-//! that comes after the failure; the play then repairs the disk and does the same again, which has
-//! to work, or the engine has stopped itself and the play is over.
+//! If no failure is planned, every error is a finding. If one is planned, an error must be one of
+//! the typed errors of a failing disk and must come after the failure. Then either the engine has
+//! stopped itself, which ends the run, or the runner repairs the disk and repeats the operation,
+//! which must succeed.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,7 +15,7 @@ use clearway_txn::{Creation, Engine, EngineOptions, Table};
 
 use super::{
     damage::Failure,
-    tape::{Moment, Standing, Tape},
+    recorder::{Moment, Phase, Recorder},
 };
 use crate::{
     cases::Held,
@@ -25,16 +26,16 @@ use crate::{
     random::Random,
 };
 
-/// Why a script does not go on.
+/// The reason for which a scenario ends early.
 pub(crate) enum Stop {
-    /// Something is wrong.
+    /// An oracle found a violation.
     Found(Violation),
-    /// The engine has stopped itself, or would not open, as it had to.
+    /// The engine stopped itself or refused to open, as required after the planned failure.
     Stopped,
 }
 
-/// What a step of a script answers.
-pub(crate) type Played<T = ()> = Result<T, Stop>;
+/// The result of an operation of a scenario.
+pub(crate) type StepResult<T = ()> = Result<T, Stop>;
 
 impl From<Violation> for Stop {
     fn from(violation: Violation) -> Stop {
@@ -42,7 +43,7 @@ impl From<Violation> for Stop {
     }
 }
 
-/// A failure of one of the script's disks.
+/// A planned failure of one of the scenario's disks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
     pub(super) failure: Failure,
@@ -52,78 +53,79 @@ pub(crate) struct Planned {
 }
 
 /// See the module.
-pub(crate) struct Play {
+pub(crate) struct ScenarioRunner {
     pub(super) options: EngineOptions,
     pub(super) random: Random,
     pub(super) disk: SimDisk,
-    tape: Option<Tape>,
+    recorder: Option<Recorder>,
     planned: Option<Planned>,
     disks: usize,
     engine: Option<Held<Arc<Engine>>>,
     pub(super) tables: BTreeMap<String, Table>,
     pub(super) history: History,
-    /// The histories that ended with a crash.
+    /// The histories that ended with a crash, in order.
     pub(super) eras: Vec<History>,
-    standing: Standing,
-    /// Commits that have begun and not returned.
-    pub(super) under_way: usize,
+    phase: Phase,
+    /// The number of commits that have been called and have not returned.
+    pub(super) in_progress: usize,
 }
 
-impl Play {
-    /// A play on an empty disk, taped or with a failure.
+impl ScenarioRunner {
+    /// Returns a runner on an empty disk that records its operations or has a planned failure.
     pub(super) fn new(
         disk: SimDisk,
         options: EngineOptions,
-        tape: Option<Tape>,
+        recorder: Option<Recorder>,
         planned: Option<Planned>,
-    ) -> Play {
-        Play {
+    ) -> ScenarioRunner {
+        ScenarioRunner {
             options,
             random: Random::new(1),
             disk,
-            tape,
+            recorder,
             planned,
             disks: 0,
             engine: None,
             tables: BTreeMap::new(),
             history: History::new(State::new()),
             eras: Vec::new(),
-            standing: Standing::Creating,
-            under_way: 0,
+            phase: Phase::Creating,
+            in_progress: 0,
         }
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
-        self.engine.as_ref().expect("a script opens before it works")
+        self.engine.as_ref().expect("a scenario opens before it works")
     }
 
     pub(super) fn is_open(&self) -> bool {
         self.engine.is_some()
     }
 
-    /// What a crash at this moment must and may leave.
+    /// Returns what a crash at this moment must leave and may leave.
     pub(super) fn moment(&self) -> Moment {
         let Bounds { acknowledged, appended } = self.history.bounds();
-        let bounds = Bounds { acknowledged, appended: appended + self.under_way };
-        Moment { standing: self.standing, era: self.eras.len(), bounds }
+        let bounds = Bounds { acknowledged, appended: appended + self.in_progress };
+        Moment { phase: self.phase, era: self.eras.len(), bounds }
     }
 
     pub(super) fn note(&mut self) {
         if let Some(engine) = &self.engine {
-            // Whatever is durable may have been shown.
+            // Every durable commit may have been acknowledged.
             self.history.acknowledge(engine.log().durable());
         }
-        if let Some(tape) = &self.tape {
-            tape.set_moment(self.moment());
+        if let Some(recorder) = &self.recorder {
+            recorder.set_moment(self.moment());
         }
     }
 
-    pub(super) fn set_under_way(&mut self, count: usize) {
-        self.under_way = count;
+    pub(super) fn set_in_progress(&mut self, count: usize) {
+        self.in_progress = count;
         self.note();
     }
 
-    /// The disk as the engine gets it; the failure is planned if it is this disk's.
+    /// Returns the disk that is passed to the engine, with the failure planned on it if the failure
+    /// concerns this disk.
     fn attach(&mut self, disk: &SimDisk, is_copy: bool) -> Arc<dyn Disk> {
         let index = self.disks;
         self.disks += 1;
@@ -131,23 +133,24 @@ impl Play {
             Some(planned) if planned.disk_index == index => plan(disk, planned),
             _ => {}
         }
-        match &self.tape {
-            Some(tape) if is_copy => tape.over_copy(disk),
-            Some(tape) => tape.over(disk),
+        match &self.recorder {
+            Some(recorder) if is_copy => recorder.over_copy(disk),
+            Some(recorder) => recorder.over(disk),
             None => Arc::new(disk.clone()),
         }
     }
 
-    /// Does something that may fail if a failure is planned; then it is done again.
+    /// Calls `call`. If that fails because of the planned failure, repairs the disk and calls it
+    /// again.
     pub(super) fn attempt<T>(
         &mut self,
         what: &str,
-        call: impl Fn(&mut Play) -> Result<T>,
-    ) -> Played<T> {
+        call: impl Fn(&mut ScenarioRunner) -> Result<T>,
+    ) -> StepResult<T> {
         let result = match call(self) {
             Ok(done) => Ok(done),
             Err(error) => {
-                self.meet(what, &error)?;
+                self.handle_error(what, &error)?;
                 let again = |error| Violation::unexpected(&format!("{what}, again"), &error);
                 call(self).map_err(|error| again(error).into())
             }
@@ -156,8 +159,8 @@ impl Play {
         result
     }
 
-    /// Judges an error, and repairs the disk if the engine has not stopped.
-    pub(super) fn meet(&mut self, what: &str, error: &Error) -> Played {
+    /// Judges an error, and repairs the disk if the engine has not stopped itself.
+    pub(super) fn handle_error(&mut self, what: &str, error: &Error) -> StepResult {
         let unexpected = || Stop::Found(Violation::unexpected(what, error));
         if let Some(call) = call_of(what) {
             let listed = errors::check(call, error, Circumstances::FAULTS);
@@ -178,13 +181,13 @@ impl Play {
         Ok(())
     }
 
-    /// Whether the disk may have forgotten what its cache still shows: only a restart of the whole
-    /// machine brings out what it has.
+    /// Returns true if the disk may have lost data that its cache still returns: only a restart of
+    /// the machine shows the real contents.
     pub(super) fn sync_lies(&self) -> bool {
         matches!(self.planned, Some(Planned { failure: Failure::SyncLies, .. }))
     }
 
-    /// A stopped engine acknowledges nothing more.
+    /// Checks that the stopped engine acknowledges nothing more.
     fn check_stopped(&self) -> Verdict {
         let engine = self.engine();
         let durable = engine.log().durable();
@@ -207,11 +210,11 @@ impl Play {
     }
 
     /// Opens the database, or creates it.
-    pub(super) fn open(&mut self) -> Played {
+    pub(super) fn open(&mut self) -> StepResult {
         let disk = self.disk.clone();
         let attached = self.attach(&disk, false);
-        let engine = self.attempt("open", |play| {
-            let options = play.options.clone();
+        let engine = self.attempt("open", |runner| {
+            let options = runner.options.clone();
             Engine::open(attached.clone(), options)
         })?;
         for name in engine.tables() {
@@ -220,24 +223,24 @@ impl Play {
             self.tables.insert(name, table);
         }
         self.engine = Some(Held::new(engine));
-        self.standing = Standing::Whole;
+        self.phase = Phase::Complete;
         self.note();
         Ok(())
     }
 
-    /// Puts a packed database, which says this, on the empty disk.
-    pub(super) fn place(&mut self, packed: &[u8], contents: Vec<Change>) -> Played {
+    /// Unpacks a database with these contents onto the empty disk.
+    pub(super) fn place(&mut self, packed: &[u8], contents: Vec<Change>) -> StepResult {
         let placed = clearway_disk::unpack(&self.disk, packed);
         placed.map_err(|error| Violation::unexpected("unpack", &error))?;
         let count = self.history.commit(Lsn::ZERO, contents);
         self.history.acknowledge_commit(count);
-        self.standing = Standing::Whole;
+        self.phase = Phase::Complete;
         self.note();
         Ok(())
     }
 
-    /// Closes in good order.
-    pub(super) fn close(&mut self) -> Played {
+    /// Closes the database in order.
+    pub(super) fn close(&mut self) -> StepResult {
         let closed = self.engine().close();
         match closed {
             Ok(()) => {
@@ -247,8 +250,8 @@ impl Play {
                 self.note();
                 Ok(())
             }
-            // It is closed all the same, and recovery does the rest: the play ends here, since
-            // nobody knows what it may build on.
+            // The database is closed even so, and recovery completes the work. The run ends here,
+            // since the state on the disk is unknown.
             Err(error) if self.planned.is_some() && is_typed(&error) => {
                 self.note();
                 self.forget();
@@ -263,63 +266,63 @@ impl Play {
         self.engine = None;
     }
 
-    /// Drops everything that was in memory.
+    /// Drops the engine and everything else that is in memory.
     pub(super) fn abandon(&mut self) {
         self.note();
         self.forget();
     }
 
-    /// The power goes, and the script goes on with what is left. The database is not open then.
-    pub(super) fn crash(&mut self, image: CrashImage) -> Played {
+    /// Cuts the power and continues with the image that is left. The database is not open then.
+    pub(super) fn crash(&mut self, image: CrashImage) -> StepResult {
         self.note();
         self.disk.cut_power();
         self.forget();
         self.disk = self.disk.crash(image);
-        self.settle()
+        self.judge_and_restart()
     }
 
-    fn settle(&mut self) -> Played {
+    fn judge_and_restart(&mut self) -> StepResult {
         let found = read_copy(&self.disk, &self.options)?;
         let survived = self.history.judge(&found, self.history.bounds())?;
         self.eras.push(self.history.clone());
-        self.history.settle(survived);
+        self.history.restart_after(survived);
         self.note();
         Ok(())
     }
 
     /// Makes everything durable.
-    pub(super) fn flush(&mut self) -> Played {
-        self.attempt("flush", |play| {
-            let log = play.engine().log();
+    pub(super) fn flush(&mut self) -> StepResult {
+        self.attempt("flush", |runner| {
+            let log = runner.engine().log();
             log.wait_durable(log.end())
         })
     }
 
-    /// Writes what is dirty.
-    pub(super) fn checkpoint(&mut self) -> Played {
-        self.attempt("checkpoint", |play| play.engine().checkpoint())
+    /// Takes a checkpoint, which writes the dirty pages.
+    pub(super) fn checkpoint(&mut self) -> StepResult {
+        self.attempt("checkpoint", |runner| runner.engine().checkpoint())
     }
 
-    /// Visits sparse leaves.
-    pub(super) fn maintain(&mut self) -> Played {
-        self.attempt("maintain", |play| play.engine().maintain())
+    /// Runs the upkeep, which visits sparse leaves.
+    pub(super) fn maintain(&mut self) -> StepResult {
+        self.attempt("maintain", |runner| runner.engine().maintain())
     }
 
-    /// A table, durable.
-    pub(super) fn create_table(&mut self, name: &str) -> Played {
+    /// Creates a table, durably.
+    pub(super) fn create_table(&mut self, name: &str) -> StepResult {
         let change = Change::Create { table: name.into() };
-        let create = |play: &mut Play| play.engine().create_table(name);
+        let create = |runner: &mut ScenarioRunner| runner.engine().create_table(name);
         let table = self.change_tables("create a table", change, create)?;
         self.tables.insert(name.into(), table);
         Ok(())
     }
 
-    /// Away with a table, durably.
-    pub(super) fn drop_table(&mut self, name: &str) -> Played {
+    /// Drops a table, durably.
+    pub(super) fn drop_table(&mut self, name: &str) -> StepResult {
         self.tables.remove(name);
         let change = Change::Drop { table: name.into() };
-        let drop = |play: &mut Play| match play.engine().drop_table(name) {
-            Err(Error::UnknownTable { .. }) if play.planned.is_some() => Ok(()),
+        let drop = |runner: &mut ScenarioRunner| match runner.engine().drop_table(name) {
+            Err(Error::UnknownTable { .. }) if runner.planned.is_some() => Ok(()),
             result => result,
         };
         self.change_tables("drop a table", change, drop)
@@ -329,11 +332,11 @@ impl Play {
         &mut self,
         what: &str,
         change: Change,
-        call: impl Fn(&mut Play) -> Result<T>,
-    ) -> Played<T> {
-        self.set_under_way(1);
+        call: impl Fn(&mut ScenarioRunner) -> Result<T>,
+    ) -> StepResult<T> {
+        self.set_in_progress(1);
         let result = self.attempt(what, call);
-        self.under_way = 0;
+        self.in_progress = 0;
         match result {
             Ok(done) => {
                 let durable = self.engine().log().durable();
@@ -342,7 +345,7 @@ impl Play {
                 self.note();
                 Ok(done)
             }
-            // It may have taken place.
+            // The change may have taken place.
             Err(stop) => {
                 self.history.commit(Lsn::MAX, [change]);
                 Err(stop)
@@ -350,13 +353,13 @@ impl Play {
         }
     }
 
-    /// A copy of the database on a disk of its own, which is looked at as well.
-    pub(super) fn backup(&mut self, seed: u64) -> Played {
+    /// Backs the database up to a disk of its own, and checks the backup.
+    pub(super) fn backup(&mut self, seed: u64) -> StepResult {
         let copy = SimDisk::new(seed, Default::default());
         let target = self.attach(&copy, true);
         if let Err(error) = self.engine().backup(&*target) {
             copy.clear_plan();
-            self.meet("back up", &error)?;
+            self.handle_error("back up", &error)?;
             let again = SimDisk::new(seed, Default::default());
             let done = self.engine().backup(&again);
             done.map_err(|error| Violation::unexpected("back up, again", &error))?;
@@ -368,15 +371,15 @@ impl Play {
         Ok(())
     }
 
-    /// A copy that is done is one, whatever happens to its disk then.
+    /// Checks that a completed backup is a database, whatever happens to its disk afterwards.
     fn check_backup(&self, copy: &SimDisk) -> Verdict {
         let found = read_copy(copy, &self.options)?;
         self.history.judge(&found, self.moment().bounds).map(drop)
     }
 
-    /// Everything is as the history says.
-    pub(super) fn check(&mut self) -> Played {
-        let found = self.attempt("read everything", |play| read_state(play.engine()))?;
+    /// Checks that the database has the contents that the history expects.
+    pub(super) fn check(&mut self) -> StepResult {
+        let found = self.attempt("read everything", |runner| read_state(runner.engine()))?;
         if let Some(detail) = self.history.state().difference(&found) {
             return Err(Violation::new(Oracle::Serializable, detail).into());
         }
@@ -386,7 +389,7 @@ impl Play {
             return Err(Stop::Stopped);
         }
         if self.planned.is_some() {
-            // What a commit could not free waits for the next checkpoint.
+            // The next checkpoint frees the pages that a commit could not free.
             self.checkpoint()?;
         }
         check_structure(self.engine())?;
@@ -395,7 +398,7 @@ impl Play {
     }
 }
 
-/// What a database says when a copy of its disk is opened.
+/// Opens a copy of the disk and returns the contents of the database.
 fn read_copy(disk: &SimDisk, options: &EngineOptions) -> Verdict<State> {
     let options = EngineOptions { create: Creation::Never, ..options.clone() };
     let unexpected = |error| Violation::unexpected("opening a copy", &error);
@@ -419,12 +422,12 @@ fn plan(disk: &SimDisk, planned: Planned) {
     });
 }
 
-/// Whether the engine has stopped itself.
+/// Returns true if the engine has stopped itself.
 pub(super) fn is_stopped(engine: &Engine) -> bool {
     engine.health().is_err() || engine.log().health().is_err()
 }
 
-/// The public call that a step of a script stands for, if there is one.
+/// The public call that corresponds to an operation of a scenario, if there is one.
 fn call_of(step: &str) -> Option<&'static str> {
     Some(match step {
         "insert" => "Transaction::insert",
@@ -444,7 +447,7 @@ fn call_of(step: &str) -> Option<&'static str> {
     })
 }
 
-/// What a failing disk may be answered with.
+/// Returns true if this is one of the errors by which the engine may report a failing disk.
 fn is_typed(error: &Error) -> bool {
     match error {
         Error::DropUnfinished { cause, .. } => is_typed(cause),
