@@ -1,24 +1,26 @@
-//! What errors and statistics say about others: which key of which table is locked, who has it, who
-//! waits, and who keeps the log.
+//! Names of locks, transactions and deadlocks in errors and statistics: which key of which table is
+//! locked, which transactions hold or await it, and what keeps the log from being recycled.
 //!
 //! Invariants:
-//! - K1. A sample has a fixed size: it is taken under a latch, where nothing is allocated.
-//! - K2. Whatever a key holds, its sample prints as one line of printable ASCII.
+//! - K1. A sample has a fixed size, because it is taken under a latch, where nothing is allocated.
+//! - K2. The sample of any key prints as one line of printable ASCII, except for the `…` that marks
+//!   a cut key.
 //!
-//! A name is a diagnosis and not a result: the key may be one that somebody has inserted and not
-//! committed, or a page border on which no record stands.
+//! A name serves diagnosis and is not a query result: the key may be one that another transaction
+//! has inserted and not committed, or a page boundary at which there is no record.
 
 use std::{fmt, time::Duration};
 
 use crate::{TreeId, TxnId};
 
-/// Bytes of a key that a sample keeps.
+/// The maximum number of a key's bytes that a sample keeps.
 pub const KEY_SAMPLE_LEN: usize = 64;
 
 /// A key, or the first [`KEY_SAMPLE_LEN`] bytes of a longer one.
 ///
-/// It prints as text in quotes if all of its bytes are printable, and else in hexadecimal digits;
-/// what was cut is marked: `"alice"`, `0x00000000000004d2`, `"aaaa"… (100 bytes)`.
+/// It prints as text in quotes if all of its bytes are printable, and otherwise in hexadecimal
+/// digits. A cut key is followed by the length of the whole key: `"alice"`, `0x00000000000004d2`,
+/// `"aaaa"… (100 bytes)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeySample {
     /// Length of the whole key.
@@ -40,12 +42,12 @@ impl KeySample {
         &self.bytes[..self.key_len().min(KEY_SAMPLE_LEN)]
     }
 
-    /// How long the key itself is.
+    /// The length of the whole key, in bytes.
     pub fn key_len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether nothing was cut.
+    /// Returns true if the sample holds the whole key.
     pub fn is_whole(&self) -> bool {
         self.key_len() <= KEY_SAMPLE_LEN
     }
@@ -70,22 +72,22 @@ impl fmt::Debug for KeySample {
     }
 }
 
-/// A key as the tree names it to whoever takes its lock.
+/// A key, as the tree names it to the caller that locks it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyName {
-    /// The tree.
+    /// The tree that contains the key.
     pub tree: TreeId,
-    /// The key whose lock, or the lock of the gap behind it, is meant.
+    /// The locked key, or the key before the locked gap.
     pub key: KeySample,
 }
 
-/// A lock as users know it.
+/// A lock, named by table and key for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockName {
     /// The table.
     pub table: String,
-    /// The key whose lock, or the lock of the gap behind it, is meant. `None`: the table as a
-    /// whole, or a key that is not known any more.
+    /// The locked key, or the key before the locked gap. `None` if the lock is on the whole table,
+    /// or if the key is no longer known.
     pub key: Option<KeySample>,
 }
 
@@ -98,12 +100,13 @@ impl fmt::Display for LockName {
     }
 }
 
-/// A transaction, with its type: the name that its statistics go by, empty if it has none.
+/// A transaction and its type. The type is the name under which its statistics are collected; it is
+/// empty if the transaction has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TxnName {
-    /// Its id.
+    /// The id of the transaction.
     pub id: TxnId,
-    /// Its type.
+    /// The type of the transaction.
     pub kind: &'static str,
 }
 
@@ -116,8 +119,8 @@ impl fmt::Display for TxnName {
     }
 }
 
-/// What keeps a full log from being recycled: what [`Error::LogFull`](crate::Error::LogFull) knows.
-/// Prints as a sentence.
+/// The transaction or backup that keeps a full log from being recycled, as
+/// [`Error::LogFull`](crate::Error::LogFull) reports it. Prints as a part of a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LogKeeper {
@@ -126,13 +129,14 @@ pub enum LogKeeper {
     Transaction {
         /// The transaction.
         txn: TxnName,
-        /// How long ago it first wrote, to about 50 ms; longer for one that has been open for
-        /// minutes. `None` in an engine without background threads.
+        /// The time since its first write, accurate to about 50 ms, and less accurate for a
+        /// transaction that has been open for minutes. `None` in an engine without background
+        /// threads.
         age: Option<Duration>,
-        /// Whether it is the transaction that asked for the space.
+        /// True if it is the transaction that requested the space.
         is_own: bool,
     },
-    /// A backup: its copy needs the log from its start on.
+    /// A backup: its copy needs the log from the start of the backup on.
     Backup,
 }
 
@@ -152,16 +156,18 @@ impl fmt::Display for LogKeeper {
     }
 }
 
-/// Why a lock was not granted: what [`Error::LockTimeout`](crate::Error::LockTimeout) and
-/// [`Error::WouldBlock`](crate::Error::WouldBlock) know.
+/// A lock that was not granted and the transactions that held it, as
+/// [`Error::LockTimeout`](crate::Error::LockTimeout) and
+/// [`Error::WouldBlock`](crate::Error::WouldBlock) report them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockConflict {
     /// The lock.
     pub lock: LockName,
-    /// The mode that was asked for; for a key, key part and gap part, such as `XN`.
+    /// The requested mode; for a key, the key part and the gap part, such as `XN`.
     pub wanted: &'static str,
-    /// Who stood in the way when the request was given up, as far as known, and in which mode they
-    /// had the lock. Users of a table are not listed, they are counted only.
+    /// The transactions that blocked the request when it was given up, as far as known, each with
+    /// the mode in which it held the lock. Transactions that use a table are not listed, because
+    /// the lock table only counts them.
     pub holders: Vec<(TxnName, &'static str)>,
 }
 
@@ -179,21 +185,25 @@ impl fmt::Display for LockConflict {
 /// A member of a deadlock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockMember {
-    /// Who waits.
+    /// The waiting transaction.
     pub txn: TxnName,
-    /// The mode in which it has what the member before it waits for; for the victim, the last one.
-    /// `NN` if it has nothing of it yet and only stands ahead.
+    /// The mode in which it holds the lock that the previous member waits for; the victim holds the
+    /// lock that the last member waits for. `NN` if it does not hold that lock yet and is only
+    /// ahead in the queue.
     pub holds: &'static str,
-    /// What it waits for, which the next member has; the last one's, the victim.
+    /// The lock that it waits for. The next member holds it; the victim holds the one that the last
+    /// member waits for.
     pub lock: LockName,
-    /// The mode it wants.
+    /// The requested mode.
     pub wanted: &'static str,
 }
 
-/// A deadlock: who waited for what. Prints as a part of a sentence.
+/// The transactions of a deadlock and the locks that they waited for. Prints as a part of a
+/// sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeadlockCycle {
-    /// Each waits for the next, the last for the first, which is the victim.
+    /// The members in order: each waits for the next, and the last for the first, which is the
+    /// victim.
     pub members: Vec<DeadlockMember>,
 }
 
@@ -218,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_print_in_one_line_whatever_the_key() {
+    fn samples_of_any_key_print_in_one_line() {
         let shown = |key: &[u8]| KeySample::of(key).to_string();
         assert_eq!(shown(b"alice"), "\"alice\"");
         assert_eq!(shown(b""), "\"\"");
@@ -231,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_tell_keys_apart_by_bytes_and_length() {
+    fn samples_differ_by_bytes_and_by_key_length() {
         assert_ne!(KeySample::of(b"a"), KeySample::of(b"a\0"));
         assert_ne!(KeySample::of(&[1; 65]), KeySample::of(&[1; 66]));
         assert_eq!(KeySample::of(&[1; 65]).bytes(), [1; 64]);

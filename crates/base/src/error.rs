@@ -1,4 +1,5 @@
-//! The one error type. Each variant says what happened, to what, and what to do about it.
+//! The error type of the engine. Each variant states what failed, on which object, and what to do
+//! about it.
 
 use std::{fmt, io, panic::Location, path::PathBuf, sync::Arc};
 
@@ -10,11 +11,11 @@ const NO_FILE_DESCRIPTOR: [i32; 2] = [23, 24];
 /// `Result` with the engine's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong.
+/// An error that the engine returns.
 ///
-/// [`Error::is_retryable`] tells the errors after which the same transaction may simply run
-/// again; [`Error::is_outcome_unknown`] tells the only error after which nobody knows, before the
-/// database is opened again, whether the transaction took place.
+/// [`Error::is_retryable`] is true for the errors after which the same transaction may simply be
+/// run again. [`Error::is_outcome_unknown`] is true for the only error that leaves it open, until
+/// the database is opened again, whether the transaction took place.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,7 +25,7 @@ pub enum Error {
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error that the operating system returned.
         source: Arc<io::Error>,
     },
     /// The file system or the quota is full. Free space and try again; nothing is lost.
@@ -38,23 +39,23 @@ pub enum Error {
         /// The file that could not be opened.
         path: PathBuf,
     },
-    /// The log has no room, and no checkpoint makes any: the oldest open transaction, or a backup,
-    /// keeps it from being recycled. End that one, or raise the log's capacity. The operation has
-    /// changed nothing, and the transaction is still active.
+    /// The log has no room, and a checkpoint cannot make any: the oldest open transaction, or a
+    /// backup, keeps the log from being recycled. End that transaction or backup, or raise the
+    /// log's capacity. The operation has changed nothing, and the transaction is still active.
     LogFull {
-        /// Bytes that were asked for.
+        /// The number of requested bytes.
         wanted_bytes: u64,
-        /// Bytes the log may occupy.
+        /// The number of bytes that the log may occupy.
         capacity_bytes: u64,
-        /// What keeps the log; `None` if that ended meanwhile, or nothing does and the log is too
-        /// small for what runs at once.
+        /// The transaction or backup that keeps the log; `None` if it has ended meanwhile, or if
+        /// there is none and the log is too small for the operations that run at the same time.
         keeper: Option<Arc<LogKeeper>>,
     },
     /// The directory holds no database.
     NotADatabase {
         /// The directory.
         path: PathBuf,
-        /// What was found instead.
+        /// A description of what was found instead.
         detail: String,
     },
     /// The database was written by a newer version of Clearway. Open it with that version.
@@ -64,25 +65,25 @@ pub enum Error {
         /// Newest version this program reads.
         supported: u32,
     },
-    /// Another process, or another handle of this one, has the directory open; or it was closed
-    /// while a transaction, a backup or a check ran, which has not ended yet
-    /// ([`Error::StillInUse`]); or a child that was forked while it was open still lives and has
-    /// not called `exec`: see `Database`.
+    /// The directory is in use, for one of three reasons. Another process, or another handle of
+    /// this process, has it open. Or the database was closed while a transaction, a backup or a
+    /// check ran that has not ended yet ([`Error::StillInUse`]). Or a child process that was forked
+    /// while it was open still runs and has not called `exec`: see `Database`.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
-        /// The id of the process, as far as known. It can be this one's own.
+        /// The id of the process that has it open, if known. It can be this process's own id.
         process: Option<u32>,
     },
-    /// A backup into the database's own directory, or into a directory below it. Choose one
-    /// outside; nothing was written.
+    /// The target of a backup is the database's own directory, or a directory below it. Choose a
+    /// directory outside; nothing was written.
     BackupIntoItself {
-        /// Where the copy was to go.
+        /// The target directory of the backup.
         path: PathBuf,
     },
-    /// The database is closed, all that was acknowledged is on disk, and yet something that began
+    /// The database is closed and everything acknowledged is on disk, but an operation that began
     /// before still runs and keeps the directory locked. End or drop it; the next opening undoes
-    /// what has not committed.
+    /// the transactions that have not committed.
     StillInUse {
         /// The directory.
         path: PathBuf,
@@ -93,9 +94,9 @@ pub enum Error {
     },
     /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
     Corrupt {
-        /// What is damaged: "superblock", "page", "log record", "tree".
+        /// The damaged structure: "superblock", "page", "log record", "tree".
         what: &'static str,
-        /// Where and how.
+        /// The place and the kind of the damage.
         detail: String,
     },
     /// The log beside the data belongs to another database, or to a copy of this one that was
@@ -104,55 +105,56 @@ pub enum Error {
     ForeignLog {
         /// The log file.
         path: PathBuf,
-        /// Whose it is, as far as it says.
+        /// The owner of the log, as far as the log identifies it.
         detail: String,
     },
     /// A data page is damaged.
     CorruptPage {
         /// The page.
         page: PageId,
-        /// How it is damaged.
+        /// A description of the damage.
         detail: String,
     },
     /// The transaction was chosen as the victim of a deadlock and rolled back. Run it again.
     Deadlock {
         /// The victim.
         txn: TxnId,
-        /// Who waited for what; `None` if it died by a rule, such as a limit, and not for a cycle.
+        /// The transactions of the cycle and the locks they waited for; `None` if the victim was
+        /// chosen by a rule, such as a limit, and not because of a cycle.
         cycle: Option<Arc<DeadlockCycle>>,
     },
     /// A lock was not granted within the limit that the program has set. The transaction is still
-    /// active; nothing runs it again by itself, for that would multiply the limit.
+    /// active. The engine does not run it again by itself, because that would multiply the limit.
     LockTimeout {
         /// The limit, in microseconds.
         waited_us: u64,
-        /// The lock, and who held it.
+        /// The lock, and the transactions that held it.
         conflict: Option<Arc<LockConflict>>,
     },
     /// The caller asked not to wait for a lock, and the lock is held. The transaction is still
     /// active.
     WouldBlock {
-        /// The lock, and who held it.
+        /// The lock, and the transactions that held it.
         conflict: Option<Arc<LockConflict>>,
     },
-    /// The wait was cancelled by its owner.
+    /// The owner of the wait cancelled it.
     Cancelled,
     /// `insert` found the key present.
     DuplicateKey,
-    /// `update` or `delete` found the key absent; also free for use by closures.
+    /// `update` or `delete` found the key absent. Closures may return it too.
     NotFound,
     /// The key is longer than this database allows.
     KeyTooLarge {
         /// Its length in bytes.
         len: usize,
-        /// The longest allowed.
+        /// The maximum length in bytes.
         max: usize,
     },
     /// The value is longer than [`VALUE_LEN_MAX`](crate::VALUE_LEN_MAX).
     ValueTooLarge {
         /// Its length in bytes.
         len: usize,
-        /// The longest allowed.
+        /// The maximum length in bytes.
         max: usize,
     },
     /// The table name is empty or too long.
@@ -171,41 +173,43 @@ pub enum Error {
         name: String,
     },
     /// The table of this name was dropped, but not all of its pages could be freed. Its contents
-    /// are gone; its name is free once a drop or a creation of the name succeeds in freeing them.
+    /// are gone; its name can be used again once a drop or a creation of a table of this name has
+    /// freed the pages.
     DropUnfinished {
         /// The name.
         name: String,
-        /// What kept the pages from being freed.
+        /// The error that kept the pages from being freed.
         cause: Arc<Error>,
     },
     /// An option has a value that cannot work.
     BadOption {
         /// The option.
         option: &'static str,
-        /// Why it cannot work.
+        /// The reason why the value cannot work.
         detail: String,
     },
     /// The transaction has ended (committed, rolled back or failed); begin a new one.
     TransactionEnded,
-    /// A pipeline takes no more transactions for now: as many wait for an agent as its backlog
-    /// takes. Submit it again later.
+    /// A pipeline accepts no more transactions for now: its backlog of transactions that wait for
+    /// an agent is full. Submit the transaction again later.
     BacklogFull {
-        /// The backlog.
+        /// The number of transactions in the backlog.
         waiting: u64,
     },
-    /// As many transactions run as can run at once: end some.
+    /// The maximum number of transactions is open already: end some.
     TooManyTransactions {
-        /// How many that is.
+        /// That maximum.
         max: u32,
     },
-    /// The savepoint is not one of this transaction's, or a rollback passed it.
+    /// The savepoint does not belong to this transaction, or a rollback went back to a point before
+    /// it.
     UnknownSavepoint,
-    /// The closure asked for the transaction to be rolled back.
+    /// The closure requested the rollback of the transaction.
     Aborted {
         /// The closure's reason.
         reason: String,
     },
-    /// The closure panicked; the transaction was rolled back and its locks are free.
+    /// The closure panicked; the transaction was rolled back and its locks were released.
     Panicked {
         /// The panic's message.
         message: String,
@@ -216,17 +220,17 @@ pub enum Error {
         /// The failure that stopped the engine.
         cause: Arc<Error>,
     },
-    /// The engine has found its own memory in a state that it never is in: a bug of the engine, or
-    /// of the machine. Every database of the process stops, and none can be opened: end the
-    /// process, and report what the error says.
+    /// The engine has found its own memory in a state that violates an invariant: a bug in the
+    /// engine, or a fault of the machine. All databases of the process stop, and none can be
+    /// opened: end the process, and report the text of the error.
     BrokenInvariant {
         /// The invariant that did not hold.
         what: &'static str,
-        /// Where in the engine's source that was found.
+        /// The place in the engine's source where the invariant was checked.
         place: &'static Location<'static>,
     },
-    /// The log could not be made durable after the commit was requested: whether the transaction
-    /// took place is known only after the database is opened again.
+    /// The log could not be made durable after the commit was requested. It is known only after the
+    /// next opening of the database whether the transaction took place.
     OutcomeUnknown {
         /// The failure.
         cause: Arc<Error>,
@@ -234,8 +238,8 @@ pub enum Error {
     /// The database was closed.
     Closed,
     /// This process is the child of a `fork` during which its parent had a database open. Only the
-    /// parent may use that, and the child can open no other. Fork before the first database is
-    /// opened, or let the child call `exec`.
+    /// parent may use that database, and the child cannot open another. Fork before the first
+    /// database is opened, or have the child call `exec`.
     Forked,
 }
 
@@ -254,24 +258,24 @@ impl Error {
         }
     }
 
-    /// A damaged structure.
+    /// Returns the error for a damaged structure.
     pub fn corrupt(what: &'static str, detail: impl Into<String>) -> Error {
         Error::Corrupt { what, detail: detail.into() }
     }
 
-    /// An invariant that did not hold, and where it was checked.
+    /// Returns the error for an invariant that did not hold, with the place where it was checked.
     pub fn broken_invariant(what: &'static str, place: &'static Location<'static>) -> Error {
         Error::BrokenInvariant { what, place }
     }
 
-    /// Whether the same transaction may simply run again: it lost a deadlock, or a pipeline had no
-    /// room for it. Not a lock wait that was too long: the program has set its limit, and decides
-    /// whether it waits once more.
+    /// Returns true if the same transaction may simply be run again: it was the victim of a
+    /// deadlock, or a pipeline had no room for it. Returns false for a lock wait that was too long:
+    /// the program has set the limit, and decides whether to wait once more.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Error::Deadlock { .. } | Error::BacklogFull { .. })
     }
 
-    /// Whether nobody knows, before the next opening, if the transaction took place.
+    /// Returns true if it is known only after the next opening whether the transaction took place.
     pub fn is_outcome_unknown(&self) -> bool {
         matches!(self, Error::OutcomeUnknown { .. })
     }
@@ -312,7 +316,7 @@ impl fmt::Display for Error {
                     path.display()
                 ),
                 Some(id) => write!(f, "{} is in use by process {id}", path.display()),
-                // Its opener has left no name, or has taken it back.
+                // The opener has not written its process id yet, or has removed it already.
                 None => write!(
                     f,
                     "{} is in use by a process that is opening or closing it just now, or by a \
@@ -396,7 +400,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// A time for people: "3 ms", "1.5 s".
+/// A duration that prints in a readable unit: "3 ms", "1.5 s".
 struct Micros(u64);
 
 impl fmt::Display for Micros {

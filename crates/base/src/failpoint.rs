@@ -27,7 +27,7 @@ macro_rules! failpoints {
                 }
             }
 
-            /// What has just happened there.
+            /// Returns what has just happened there.
             pub fn what(self) -> &'static str {
                 match self {
                     $(Failpoint::$point => $what,)*
@@ -43,15 +43,15 @@ failpoints! {
     SegmentNamed "segment-named"
         "A segment has its name, which is not durable."
     SegmentGivenBack "segment-given-back"
-        "A segment that nobody needs has lost its name; the directory is not synced."
+        "A segment that is not needed any more has lost its name; the directory is not synced."
     GroupSealed "group-sealed"
         "A group has its seal; nothing of it is written."
     GroupHalfWritten "group-half-written"
         "The part of a group that stands in one segment is durable, the part in the next is not."
     GroupWritten "group-written"
-        "A group is durable; nobody knows yet."
-    GroupLanded "group-landed"
-        "The durable LSN has moved; nobody who waited for it has been woken."
+        "A group is durable; no waiter has been notified."
+    GroupCompleted "group-completed"
+        "The durable LSN has moved; no waiter has been woken."
     CommitLogged "commit-logged"
         "A commit record is in the log buffer; the locks are still held."
     CommitReleased "commit-released"
@@ -87,7 +87,7 @@ failpoints! {
     TableRooted "table-rooted"
         "A new table has its root page and no entry in the catalogue."
     TableEntered "table-entered"
-        "A new table's entry is durable; nobody has been told."
+        "A new table's entry is durable; the caller has no result yet."
     DropMarked "drop-marked"
         "A table is marked as dropped; all of its pages are there."
     DropPruned "drop-pruned"

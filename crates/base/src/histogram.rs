@@ -1,5 +1,5 @@
-//! A log-linear histogram: 32 buckets to each power of two, so a percentile is off by 3 % at
-//! most. One array, no allocation after creation, cheap enough for every commit.
+//! A log-linear histogram: 32 buckets to each power of two, so a percentile is off by at most 3 %.
+//! One array, no allocation after creation, cheap enough for every commit.
 
 /// Sub-buckets of one power of two, and the bits that number them.
 const SUB_BITS: u32 = 5;
@@ -7,7 +7,7 @@ const SUBS: u64 = 1 << SUB_BITS;
 /// Values below `SUBS` have a bucket each; each of the 59 powers above has `SUBS`.
 const BUCKETS: usize = ((64 - SUB_BITS as usize) + 1) * SUBS as usize;
 
-/// Counts of values, for percentiles. Values are of any unit; times are recorded in nanoseconds.
+/// Counts of values, for percentiles. Values may have any unit; times are recorded in nanoseconds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
     counts: Box<[u64]>,
@@ -47,8 +47,8 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// The smallest recorded bucket border that `quantile` (0 to 1) of the values do not exceed;
-    /// 0 if nothing was recorded.
+    /// The smallest recorded bucket boundary that a fraction of `quantile` (0 to 1) of the values
+    /// does not exceed; 0 if nothing was recorded.
     pub fn quantile(&self, quantile: f64) -> u64 {
         let wanted = ((quantile * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
         let mut seen = 0;
@@ -61,7 +61,7 @@ impl Histogram {
         self.max
     }
 
-    /// How many values were recorded.
+    /// The number of values recorded.
     pub fn count(&self) -> u64 {
         self.total
     }

@@ -10,9 +10,9 @@ use std::fmt;
 pub struct Lsn(pub u64);
 
 impl Lsn {
-    /// Before every record. The page LSN of a page that was never changed.
+    /// The position before every record, and the page LSN of a page that was never changed.
     pub const ZERO: Lsn = Lsn(0);
-    /// After every record.
+    /// The position after every record.
     pub const MAX: Lsn = Lsn(u64::MAX);
 }
 
@@ -28,16 +28,17 @@ impl fmt::Display for Lsn {
     }
 }
 
-/// Where a record stands in the log: the bytes `start..end`.
+/// The position of a record in the log: the bytes `start..end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LsnSpan {
     /// Position of the record's first byte.
     pub start: Lsn,
-    /// Position after the record's last byte: the LSN that must be durable for the record to be.
+    /// Position after the record's last byte: the LSN up to which the log must be durable for the
+    /// record to be durable.
     pub end: Lsn,
 }
 
-/// The number of a page of the data file; the page stands at byte `id × PAGE_SIZE`.
+/// The number of a page of the data file; the page begins at byte `id × PAGE_SIZE`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageId(pub u32);
 
@@ -52,7 +53,7 @@ impl fmt::Display for PageId {
     }
 }
 
-/// A transaction. Unique over the life of a database directory within one epoch of the log.
+/// The id of a transaction. Unique in a database directory within one epoch of the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TxnId(pub u64);
 
@@ -61,7 +62,7 @@ impl TxnId {
     pub const NONE: TxnId = TxnId(0);
 }
 
-/// A tree, that is a table or the catalogue.
+/// The id of a tree: a table or the catalogue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TreeId(pub u32);
 
@@ -70,12 +71,13 @@ impl TreeId {
     pub const CATALOGUE: TreeId = TreeId(1);
 }
 
-/// One opening of the database. Raised durably before the first log write of each opening.
+/// The number of one opening of the database. Each opening increments it durably before its first
+/// log write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Epoch(pub u32);
 
-/// Names a database for its whole life: drawn at random when it is created, shared by its copies
-/// and backups.
+/// The permanent identity of a database: drawn at random when it is created, and shared by its
+/// copies and backups.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DatabaseId(pub [u8; 16]);
 
@@ -96,8 +98,8 @@ impl fmt::Debug for DatabaseId {
     }
 }
 
-/// Names one opening of one database: drawn at random by each opening, so that two copies of a
-/// database, which share its id and may share an epoch's number, differ in it.
+/// The identity of one opening of one database. Each opening draws it at random, so that it differs
+/// between two copies of a database, which share the id and may share the number of an epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Salt(pub u64);
 

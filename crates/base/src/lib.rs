@@ -1,7 +1,7 @@
-//! The words every part of the engine shares: ids, limits, checksums and the error type.
+//! The types that every part of the engine shares: ids, limits, checksums and the error type.
 //!
 //! This crate depends on no other crate of the engine, and all of them depend on it. It holds
-//! vocabulary only: nothing here does I/O, allocates pages or blocks.
+//! definitions only: nothing in it does I/O, allocates pages or blocks a thread.
 
 mod checksum;
 mod conflict;

@@ -1,9 +1,10 @@
 //! Sizes that the format fixes. Changing one changes the format version.
 
-/// Bytes of a page, of the data file and in memory.
+/// Bytes of a page, both in the data file and in memory.
 pub const PAGE_SIZE: usize = 8192;
 
-/// The unit in which a disk is trusted to write: log groups start and end on it.
+/// The unit in which a disk is trusted to write, in bytes: log groups start and end at its
+/// multiples.
 pub const SECTOR_SIZE: usize = 512;
 
 /// Longest key, in bytes. A page holds up to three full keys as fences (3 KiB) and still has room
@@ -13,7 +14,8 @@ pub const KEY_LEN_MAX: usize = 1024;
 /// Longest value, in bytes. Values too large for their page go to overflow pages.
 pub const VALUE_LEN_MAX: usize = 16 << 20;
 
-/// Longest log record, header included: a system transaction that carries two page images fits.
+/// Longest log record in bytes, header included: a system transaction that carries two page images
+/// fits.
 pub const RECORD_LEN_MAX: usize = 32 << 10;
 
 /// Longest table name, in bytes.

@@ -54,7 +54,7 @@ impl AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        // SAFETY: B1, and nobody can use the buffer after this.
+        // SAFETY: B1, and no code can use the buffer after `drop`.
         unsafe { dealloc(self.start.as_ptr(), Self::layout(self.len)) }
     }
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_aligned_zeroed_and_of_the_asked_length() {
+    fn buffers_are_aligned_zeroed_and_of_the_requested_length() {
         for len in [0, 1, 511, 4096, 4097, 1 << 20] {
             let mut buf = AlignedBuf::new(len);
             assert_eq!(buf.as_ptr() as usize % IO_ALIGNMENT, 0);

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use clearway_base::Result;
 
-/// What [`Disk::open`] does about a file that is, or is not, there.
+/// The treatment of existing and missing files by [`Disk::open`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpenMode {
     /// The file must exist.
@@ -23,32 +23,33 @@ pub trait Disk: Send + Sync {
     /// Opens a file for reading and writing.
     fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>>;
 
-    /// Whether there is a file or directory of this name.
+    /// Returns true if there is a file or directory of this name.
     fn exists(&self, name: &str) -> Result<bool>;
 
     /// Renames a file, replacing `to` if it exists. Open handles follow the file.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
-    /// Removes a file. Handles that are open stay usable.
+    /// Removes a file. Open handles stay usable.
     fn remove(&self, name: &str) -> Result<()>;
 
-    /// The names of the files (not the directories) in `dir`, sorted, without `dir` in front.
-    /// Empty if there is no such directory; `""` is the database directory itself.
+    /// Returns the names of the files (not the directories) in `dir`, sorted, without `dir` in
+    /// front. The list is empty if there is no such directory; `""` is the database directory
+    /// itself.
     fn list(&self, dir: &str) -> Result<Vec<String>>;
 
-    /// Creates a directory. It is no error if it exists.
+    /// Creates a directory. Succeeds if the directory exists already.
     fn create_dir(&self, dir: &str) -> Result<()>;
 
     /// Makes creations, renames and removals in `dir` durable; `""` is the database directory.
     fn sync_dir(&self, dir: &str) -> Result<()>;
 
-    /// Takes the directory for this opener alone, until the guard is dropped.
-    /// [`Error::AlreadyOpen`](clearway_base::Error::AlreadyOpen) if somebody else has it, in this
-    /// process or another.
+    /// Locks the directory exclusively until the guard is dropped. Returns
+    /// [`Error::AlreadyOpen`](clearway_base::Error::AlreadyOpen) if another opener holds the lock,
+    /// in this process or in another.
     fn lock(&self) -> Result<Box<dyn Send + Sync>>;
 
-    /// Draws a number at random: what names a database, or one opening of it. Two openings of one
-    /// directory, and of two copies of it, draw different numbers.
+    /// Draws a random number, which identifies a database or one opening of it. Two openings of one
+    /// directory, or of two copies of it, draw different numbers.
     fn random(&self) -> Result<u64>;
 
     /// The directory, for messages.
@@ -57,32 +58,33 @@ pub trait Disk: Send + Sync {
 
 /// One open file. All positions are explicit, so threads share a handle without a latch.
 ///
-/// Callers who want direct I/O align the buffer's address, its length and the offset to
-/// [`IO_ALIGNMENT`](crate::IO_ALIGNMENT) (512 bytes do on most devices); other calls work too and
-/// go through the page cache. Two concurrent calls on overlapping ranges, one of them a write,
-/// have an undefined result, as on any disk.
+/// For direct I/O, a caller aligns the buffer's address, its length and the offset to
+/// [`IO_ALIGNMENT`](crate::IO_ALIGNMENT) (512 bytes are enough on most devices). Other calls work
+/// too and go through the page cache. Two concurrent calls on overlapping ranges, one of them a
+/// write, have an undefined result, as on any disk.
 pub trait File: Send + Sync {
-    /// Fills `buf` from `offset` on and returns how many bytes there were; fewer than `buf` holds
-    /// only at the end of the file. The bytes of `buf` beyond that may have been overwritten.
+    /// Fills `buf` from `offset` on and returns the number of bytes read, which is less than the
+    /// length of `buf` only at the end of the file. The bytes of `buf` beyond that may have been
+    /// overwritten.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize>;
 
     /// Writes all of `buf` at `offset`, lengthening the file if needed. Not durable.
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()>;
 
-    /// Writes all of `buf` at `offset` and returns when these bytes are durable; says nothing about
-    /// bytes of earlier writes.
+    /// Writes all of `buf` at `offset` and returns when these bytes are durable. It guarantees
+    /// nothing about the bytes of earlier writes.
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()>;
 
     /// Makes all finished writes durable, and the length and allocation needed to read them.
     fn sync_data(&self) -> Result<()>;
 
-    /// As [`sync_data`](File::sync_data), and all the file's metadata too.
+    /// Like [`sync_data`](File::sync_data), but also makes all the file's metadata durable.
     fn sync_all(&self) -> Result<()>;
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> Result<u64>;
 
-    /// Whether the file has no bytes.
+    /// Returns true if the file has no bytes.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -90,9 +92,10 @@ pub trait File: Send + Sync {
     /// Cuts the file, or lengthens it with zeros for which no space is reserved.
     fn set_len(&self, len: u64) -> Result<()>;
 
-    /// Reserves space for the range and lengthens the file to its end if it is shorter. What is in
-    /// the range stays. Where the file system cannot reserve, the part past the end is filled with
-    /// zeros. Not durable until a sync. One caller at a time for each file.
+    /// Reserves space for the range and lengthens the file to its end if it is shorter. The bytes
+    /// in the range stay as they are. Where the file system cannot reserve space, the part past the
+    /// end is filled with zeros. Not durable until a sync. At most one thread at a time may call it
+    /// for a file.
     fn allocate(&self, offset: u64, len: u64) -> Result<()>;
 
     /// The file's path, for messages.

@@ -1,4 +1,4 @@
-//! Files behind one trait: the operating system's, and memory.
+//! Files behind one trait: files of the operating system, and files in memory.
 //!
 //! All I/O of the engine goes through [`Disk`] (one database directory) and [`File`] (one file in
 //! it). Nothing above this crate knows which disk it runs on, and no other crate of the engine
@@ -13,18 +13,19 @@
 //!
 //! [`pack`] and [`unpack`] turn a directory into one string of bytes and back.
 //!
-//! What every disk promises:
+//! Guarantees of every disk:
 //!
-//! - D1. Interrupted and short operations are finished inside; a caller never sees them. Only a
-//!   system call that signals interrupt 1,000 times in a row is an error.
+//! - D1. The disk itself completes interrupted and short operations; a caller never sees them. Only
+//!   a system call that signals interrupt 1,000 times in a row is an error.
 //! - D2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of that
 //!   write, or written before the sync was called) and the length they need survive a crash.
-//! - D3. After one of them has failed, nothing is known about those bytes. The disk does not try
-//!   again by itself: the second sync of a failed write would succeed and lie.
+//! - D3. After one of them has failed, nothing is known about those bytes. The disk does not retry
+//!   by itself: a second sync after a failed write-back would report success although the bytes are
+//!   lost.
 //! - D4. A name is durable only after `sync_dir` on its directory.
-//! - D5. An operation that fails for want of space is [`Error::DiskFull`](clearway_base::Error)
-//!   and has changed neither the contents nor, for `allocate` where the file system can reserve,
-//!   the length.
+//! - D5. An operation that fails for lack of space returns
+//!   [`Error::DiskFull`](clearway_base::Error) and has changed neither the contents nor, for
+//!   `allocate` where the file system can reserve, the length.
 //! - D6. Bytes that were never written, below the length, read as zeros.
 
 mod aligned_buf;

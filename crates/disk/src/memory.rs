@@ -1,19 +1,20 @@
 //! Files in memory, and images of what a crash would leave of them.
 //!
 //! A disk made with [`MemoryDisk::with_crashes`] keeps two versions of each file: the *live* bytes,
-//! which every operation sees, and the *durable* bytes, to which a sync copies what was written
-//! since the last. [`MemoryDisk::fork`] is what a killed process leaves behind (everything
-//! written), [`MemoryDisk::fork_durable`] what a power failure may leave (only what was synced).
+//! which every operation sees, and the *durable* bytes, to which a sync copies the bytes written
+//! since the last sync. [`MemoryDisk::fork`] returns what a killed process leaves behind
+//! (everything written), and [`MemoryDisk::fork_durable`] what a power failure may leave (only what
+//! was synced).
 //!
 //! Invariants:
 //! - M1. Outside the latch of a file, its live and durable bytes differ only within `unsynced` and
 //!   in length.
 //! - M2. `used` is the sum of the live lengths of all files that still have a name or a handle.
 //!
-//! Latch order: `names` before `bytes` of a file; nobody holds the `bytes` of two files.
+//! Latch order: `names` before `bytes` of a file; no thread holds the `bytes` of two files.
 //!
-//! Names are durable at once (stronger than D4 promises). A simulation that also loses names,
-//! tears writes and reorders them is another disk's business.
+//! Names are durable at once, which is more than D4 guarantees. `SimDisk` of the crate
+//! `clearway-testkit` also loses names, and tears and reorders writes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,8 +42,9 @@ struct Shared {
     space: Arc<Space>,
     locked: AtomicBool,
     keeps_durable: bool,
-    /// Which disk of the process this is, and how many numbers it has drawn.
+    /// The number of this disk in the process.
     number: u64,
+    /// The count of random numbers that this disk has drawn.
     drawn: plain::AtomicU64,
 }
 
@@ -52,7 +54,7 @@ struct Names {
     dirs: BTreeSet<String>,
 }
 
-/// How much may be stored, and is.
+/// The number of bytes stored on the disk, and its limit.
 struct Space {
     used: AtomicU64,
     capacity: AtomicU64,
@@ -69,7 +71,7 @@ struct Contents {
 struct Bytes {
     live: Vec<u8>,
     durable: Vec<u8>,
-    /// What was written since the last sync (M1). May overlap and reach past the end.
+    /// The ranges written since the last sync (M1). They may overlap and reach past the end.
     unsynced: Vec<Range<usize>>,
 }
 
@@ -87,7 +89,8 @@ impl MemoryDisk {
     }
 
     fn build(names: Names, capacity: u64, keeps_durable: bool) -> MemoryDisk {
-        // Disks are numbered as they are made, copies too: what they draw depends on nothing else.
+        // Disks, copies included, are numbered in the order of creation. The numbers that they draw
+        // depend on nothing else.
         static DISKS: plain::AtomicU64 = plain::AtomicU64::new(1);
         let used = AtomicU64::new(0);
         let space = Arc::new(Space { used, capacity: AtomicU64::new(capacity) });
@@ -101,10 +104,11 @@ impl MemoryDisk {
         }))
     }
 
-    /// Lets the files together grow to at most `bytes`. Growth beyond is
-    /// [`Error::DiskFull`]; what is stored stays, whatever the limit.
+    /// Lets the files together grow to at most `bytes`. Growth beyond that fails with
+    /// [`Error::DiskFull`]; stored bytes stay, even beyond the limit.
     pub fn set_capacity(&self, bytes: u64) {
-        self.0.space.capacity.store(bytes, Ordering::Relaxed); // a limit, no data hangs on it
+        // Relaxed: no other data depends on the limit.
+        self.0.space.capacity.store(bytes, Ordering::Relaxed);
     }
 
     /// The length of all files together.
@@ -112,16 +116,16 @@ impl MemoryDisk {
         self.0.space.used.load(Ordering::Relaxed)
     }
 
-    /// A copy of everything written so far, not locked and independent of this disk: what a killed
-    /// process leaves. Each file is copied at one instant; writers that run meanwhile may get into
-    /// some files and not into others, as with a kill.
+    /// Returns a copy of everything written so far, not locked and independent of this disk: what a
+    /// killed process leaves. Each file is copied at one instant. Writes that run meanwhile may be
+    /// in the copies of some files and not of others, as after a kill.
     pub fn fork(&self) -> MemoryDisk {
         self.copy_with(|bytes| bytes.live.clone())
     }
 
-    /// A copy of what a sync has covered, and of nothing else: the least that a power failure
-    /// leaves. As with [`fork`](Self::fork), files are copied one after the other, so a test stops
-    /// the writers first (or makes the sync that it wants to lose fail).
+    /// Returns a copy of what a sync has covered, and of nothing else: the least that a power
+    /// failure leaves. As with [`fork`](Self::fork), files are copied one after the other, so a
+    /// test first stops the writers (or makes the sync fail whose bytes are to be lost).
     ///
     /// # Panics
     /// If the disk was not made with [`with_crashes`](Self::with_crashes).
@@ -145,7 +149,7 @@ impl MemoryDisk {
         copy
     }
 
-    /// New contents on this disk, durable as they are.
+    /// Returns new contents on this disk, all of them durable.
     fn contents(&self, live: Vec<u8>) -> Arc<Contents> {
         let Shared { space, keeps_durable, .. } = &*self.0;
         space.used.fetch_add(live.len() as u64, Ordering::Relaxed); // M2
@@ -258,8 +262,8 @@ impl Disk for MemoryDisk {
     }
 
     fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        // Acquire pairs with the Release in `DirGuard::drop`: the next owner sees all that the
-        // last one did.
+        // Acquire pairs with the Release in `DirGuard::drop`: the next owner sees everything that
+        // the last one did.
         if self.0.locked.swap(true, Ordering::Acquire) {
             return Err(Error::AlreadyOpen {
                 path: self.path(),
@@ -279,8 +283,8 @@ impl Disk for MemoryDisk {
     }
 }
 
-/// The `nth` number that a disk gives out. The steps and constants are those of SplitMix64 (Steele,
-/// Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+/// The `nth` number that the disk numbered `disk` draws. The steps and constants are those of
+/// SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
 fn draw(disk: u64, nth: u64) -> u64 {
     const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |word: u64| {
@@ -292,7 +296,7 @@ fn draw(disk: u64, nth: u64) -> u64 {
     mix(seed.wrapping_add(WEYL))
 }
 
-/// Holds the directory until it is dropped.
+/// Holds the lock of the directory until it is dropped.
 struct DirGuard(Arc<Shared>);
 
 impl Drop for DirGuard {
@@ -312,15 +316,16 @@ impl MemoryFile {
         Error::DiskFull { path: self.path.clone() }
     }
 
-    /// Where a range lies in memory. A file that no memory could hold is a full disk.
+    /// Returns the position of a range in memory, or [`Error::DiskFull`] if no memory could hold a
+    /// file of that length.
     fn range(&self, offset: u64, len: usize) -> Result<Range<usize>> {
         let start = usize::try_from(offset).map_err(|_| self.full())?;
         let end = start.checked_add(len).filter(|&end| end <= isize::MAX as usize);
         Ok(start..end.ok_or_else(|| self.full())?)
     }
 
-    /// Lengthens or cuts the live bytes, within the capacity. What is cut off is changed (M1): it
-    /// may grow back as zeros.
+    /// Lengthens or cuts the live bytes, within the capacity. Bytes that are cut off count as
+    /// changed (M1), because the file may grow back with zeros there.
     fn resize(&self, bytes: &mut Bytes, len: usize) -> Result<()> {
         let old_len = bytes.live.len();
         let space = &self.contents.space;
@@ -332,7 +337,7 @@ impl MemoryFile {
         }
         let (more, capacity) = ((len - old_len) as u64, space.capacity.load(Ordering::Relaxed));
         let within = |used: u64| used.checked_add(more).filter(|&sum| sum <= capacity);
-        // Relaxed, as everywhere with `used`: a number that no other data hangs on.
+        // Relaxed, as in every access to `used`: no other data depends on this number.
         let grown = space.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);
         grown.map_err(|_| self.full())?;
         if bytes.live.try_reserve(len - old_len).is_err() {
@@ -356,7 +361,7 @@ impl MemoryFile {
 }
 
 impl Bytes {
-    /// Notes a range as not durable.
+    /// Records that a range is not durable.
     fn changed(&mut self, range: Range<usize>, contents: &Contents) {
         if !contents.keeps_durable || range.is_empty() {
             return;
@@ -367,7 +372,7 @@ impl Bytes {
         }
     }
 
-    /// Copies a range to the durable bytes, as far as it exists.
+    /// Copies a range to the durable bytes, as far as it lies within the file.
     fn make_durable(&mut self, range: Range<usize>) {
         let range = range.start.min(self.live.len())..range.end.min(self.live.len());
         self.durable[range.clone()].copy_from_slice(&self.live[range]);
@@ -394,7 +399,8 @@ impl File for MemoryFile {
         let mut bytes = self.contents.bytes.write();
         let range = self.write(&mut bytes, buf, offset)?;
         if self.contents.keeps_durable {
-            // Only this range, and the length it needs: earlier writes stay at risk.
+            // Only this range becomes durable, and the length it needs: earlier writes can still be
+            // lost.
             let len = bytes.durable.len().max(range.end).min(bytes.live.len());
             bytes.durable.resize(len, 0);
             bytes.make_durable(range);

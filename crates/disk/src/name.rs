@@ -1,13 +1,13 @@
-//! The names of files within a database directory, for those who implement a [`Disk`](crate::Disk).
+//! The names of files within a database directory, for implementations of [`Disk`](crate::Disk).
 
 use std::{io, path::Path};
 
 use clearway_base::{Error, Result};
 
-/// The file whose lock says that the directory is open.
+/// The file that is locked while the directory is open.
 pub const LOCK_FILE: &str = "LOCK";
 
-/// Refuses names that could reach outside the directory. `directory` is for the message.
+/// Refuses names that could reach outside the directory. `directory` is used only in the message.
 ///
 /// # Errors
 /// [`Error::Io`] of the kind `InvalidInput`.
@@ -21,7 +21,7 @@ pub fn check(directory: &Path, name: &str) -> Result<()> {
     Err(Error::io("use the name", directory.join(name), source))
 }
 
-/// As [`check`], but `""` stands for the database directory itself.
+/// Like [`check`], but accepts `""`, which stands for the database directory itself.
 ///
 /// # Errors
 /// As [`check`].

@@ -1,12 +1,12 @@
 //! A directory of the operating system.
 //!
 //! Every name is resolved relative to a descriptor of the directory, so a later change of the
-//! working directory, or a rename of the database directory, changes nothing.
+//! working directory, or a rename of the database directory, has no effect.
 //!
 //! The descriptors of the directories are kept from their first use, which is the opening of the
-//! database: a sync of a directory needs no free descriptor, so a process that has used up its
-//! limit does not lose the engine by that. What still opens a file while the database is in use
-//! (another log segment, a backup) fails with an error that stops nothing.
+//! database. A sync of a directory therefore needs no free descriptor, and does not stop the engine
+//! in a process that has used up its limit. An operation that does open a file while the database
+//! is in use (another log segment, a backup) fails with an error that does not stop the engine.
 
 mod contains;
 mod file;
@@ -31,7 +31,7 @@ use crate::{
     name::{self, LOCK_FILE},
 };
 use file::OsFile;
-use repeat::{io_error, patiently};
+use repeat::{io_error, repeating};
 
 /// Permissions of a new file before the user's mask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
@@ -41,17 +41,16 @@ const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
 /// A database directory of the operating system.
 pub struct OsDisk {
     dir: OwnedFd,
-    /// The directories below it that were used, by name. The mutex is held for a look, or for the
-    /// opening of a directory; nothing is latched under it.
+    /// The directories below `dir` that were used, by name. The mutex is held for a lookup, or
+    /// while a directory is opened; no latch is taken under it.
     subdirs: Mutex<Vec<(String, Arc<OwnedFd>)>>,
     path: PathBuf,
     direct: bool,
 }
 
 impl OsDisk {
-    /// Opens the directory at `path`. With `create`, it and its missing parents are made, and
-    /// their names made durable; without, a missing directory is
-    /// [`Error::NotADatabase`].
+    /// Opens the directory at `path`. If `create` is set, creates it and its missing parents, and
+    /// makes their names durable. Otherwise a missing directory is [`Error::NotADatabase`].
     pub fn open_dir(path: impl AsRef<Path>, create: bool) -> Result<OsDisk> {
         let path = path.as_ref();
         if create {
@@ -69,15 +68,15 @@ impl OsDisk {
         Ok(OsDisk { dir, subdirs: Mutex::default(), path: path.to_path_buf(), direct: true })
     }
 
-    /// The same directory without direct I/O: everything goes through the page cache.
+    /// Returns the same directory without direct I/O: all calls go through the page cache.
     pub fn buffered(self) -> OsDisk {
         OsDisk { direct: false, ..self }
     }
 
-    /// The name of something in the directory, whatever it is; `None` if there is nothing.
+    /// Returns the name of any entry of the directory, of any type; `None` if it has none.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn any_entry(&self) -> Result<Option<String>> {
         let failed = |errno| self.error("list", "", errno);
         let fd = self.open_subdir("").map_err(failed)?;
@@ -97,11 +96,11 @@ impl OsDisk {
 
     fn open_at(&self, name: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
-        patiently(|| rustix::fs::openat(&self.dir, name, flags, FILE_MODE))
+        repeating(|| rustix::fs::openat(&self.dir, name, flags, FILE_MODE))
     }
 
-    /// A second descriptor of an open file that goes around the page cache, if the file system
-    /// has such a thing.
+    /// Opens a second descriptor of an open file, which bypasses the page cache. Returns `None` if
+    /// the file system has no direct I/O.
     fn open_direct(&self, name: &str) -> Result<Option<OwnedFd>> {
         if !self.direct {
             return Ok(None);
@@ -113,7 +112,7 @@ impl OsDisk {
         }
     }
 
-    /// The descriptor of a directory below this one, which is kept.
+    /// Returns the descriptor of a directory below this one, and keeps it open.
     fn subdir(&self, dir: &str) -> rustix::io::Result<Arc<OwnedFd>> {
         let mut subdirs = self.subdirs.lock();
         if let Some((_, fd)) = subdirs.iter().find(|(name, _)| name == dir) {
@@ -127,7 +126,7 @@ impl OsDisk {
     fn open_subdir(&self, dir: &str) -> rustix::io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = if dir.is_empty() { "." } else { dir };
-        patiently(|| rustix::fs::openat(&self.dir, dir, flags, Mode::empty()))
+        repeating(|| rustix::fs::openat(&self.dir, dir, flags, Mode::empty()))
     }
 }
 
@@ -142,7 +141,8 @@ impl Disk for OsDisk {
         let buffered = self.open_at(name, flags).map_err(|e| self.error("open", name, e))?;
         let direct = self.open_direct(name).inspect_err(|_| {
             if mode == OpenMode::CreateNew {
-                // Made by this call, and known to nobody: a second try would not get it.
+                // This call has created the file, and no caller has its handle. If it stayed, a
+                // second try would fail because the file exists.
                 let _ = self.remove(name);
             }
         })?;
@@ -151,7 +151,7 @@ impl Disk for OsDisk {
 
     fn exists(&self, name: &str) -> Result<bool> {
         name::check(&self.path, name)?;
-        match patiently(|| rustix::fs::statat(&self.dir, name, AtFlags::empty())) {
+        match repeating(|| rustix::fs::statat(&self.dir, name, AtFlags::empty())) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
             Err(errno) => Err(self.error("examine", name, errno)),
@@ -161,13 +161,13 @@ impl Disk for OsDisk {
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         name::check(&self.path, from)?;
         name::check(&self.path, to)?;
-        patiently(|| rustix::fs::renameat(&self.dir, from, &self.dir, to))
+        repeating(|| rustix::fs::renameat(&self.dir, from, &self.dir, to))
             .map_err(|errno| self.error("rename", from, errno))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
         name::check(&self.path, name)?;
-        patiently(|| rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()))
+        repeating(|| rustix::fs::unlinkat(&self.dir, name, AtFlags::empty()))
             .map_err(|errno| self.error("remove", name, errno))
     }
 
@@ -197,7 +197,7 @@ impl Disk for OsDisk {
 
     fn create_dir(&self, dir: &str) -> Result<()> {
         name::check(&self.path, dir)?;
-        match patiently(|| rustix::fs::mkdirat(&self.dir, dir, DIR_MODE)) {
+        match repeating(|| rustix::fs::mkdirat(&self.dir, dir, DIR_MODE)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(self.error("create directory", dir, errno)),
         }
@@ -219,9 +219,9 @@ impl Disk for OsDisk {
         let fd = self
             .open_at(LOCK_FILE, OFlags::CREATE)
             .map_err(|errno| self.error("open", LOCK_FILE, errno))?;
-        // The lock belongs to this open file description, so a second opener is refused even
-        // within this process, and the kernel frees the lock when the process dies.
-        match patiently(|| rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
+        // The lock belongs to this open file description, so a second opener is refused even within
+        // this process, and the kernel releases the lock when the process dies.
+        match repeating(|| rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 let process = pid_in(&fd);
@@ -230,14 +230,15 @@ impl Disk for OsDisk {
             Err(errno) => return Err(self.error("lock", LOCK_FILE, errno)),
         }
         let guard = DirGuard { lock: fd };
-        guard.leave_pid();
+        guard.write_pid();
         Ok(Box::new(guard))
     }
 
     fn random(&self) -> Result<u64> {
         let mut bytes = [0; 8];
-        // The kernel gives up to 256 bytes at once or not at all, except before its pool is ready.
-        patiently(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))
+        // The kernel returns up to 256 bytes at once or none, except before its entropy pool is
+        // ready.
+        repeating(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))
             .map_err(|errno| self.error("draw a random number for", "", errno))?;
         Ok(u64::from_le_bytes(bytes))
     }
@@ -247,15 +248,15 @@ impl Disk for OsDisk {
     }
 }
 
-/// Holds the directory's lock; closing the descriptor frees it.
+/// Holds the directory's lock; closing the descriptor releases it.
 struct DirGuard {
     lock: OwnedFd,
 }
 
 impl DirGuard {
-    /// Writes the process id for people to find. Nothing depends on it, so a full disk must not
-    /// keep the database from being opened.
-    fn leave_pid(&self) {
+    /// Writes the process id into the lock file, for diagnosis. Nothing else depends on it, so a
+    /// full disk must not keep the database from being opened.
+    fn write_pid(&self) {
         let pid = format!("{}\n", std::process::id());
         let _ = rustix::fs::ftruncate(&self.lock, 0);
         let _ = rustix::io::pwrite(&self.lock, pid.as_bytes(), 0);
@@ -264,21 +265,21 @@ impl DirGuard {
 
 impl Drop for DirGuard {
     fn drop(&mut self) {
-        // The file stays: to remove it would let two openers lock two different files.
+        // The file stays: if it were removed, two openers could lock two different files.
         let _ = rustix::fs::ftruncate(&self.lock, 0);
     }
 }
 
-/// The process id that the holder of the lock has left in its file.
+/// Returns the process id that the holder of the lock has written into the file, if any.
 fn pid_in(lock: &OwnedFd) -> Option<u32> {
     let mut bytes = [0; 16];
-    let len = patiently(|| rustix::io::pread(lock, &mut bytes, 0)).ok()?;
+    let len = repeating(|| rustix::io::pread(lock, &mut bytes, 0)).ok()?;
     std::str::from_utf8(&bytes[..len]).ok()?.trim().parse().ok()
 }
 
 fn open_existing_dir(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    patiently(|| rustix::fs::open(path, flags, Mode::empty()))
+    repeating(|| rustix::fs::open(path, flags, Mode::empty()))
 }
 
 /// Creates `path` and its missing parents, and makes each name durable in its parent.
@@ -288,7 +289,7 @@ fn create_dirs(path: &Path) -> Result<()> {
         Some(_) => Path::new("."),
         None => return Ok(()), // the root, or nothing
     };
-    // A file in the way is reported when the directory is opened.
+    // If `path` is a file, the opening of the directory reports that.
     if path.exists() {
         return sync_existing(parent);
     }
@@ -303,8 +304,9 @@ fn create_dirs(path: &Path) -> Result<()> {
         .map_err(|errno| Error::io("sync directory", parent, io_error(errno)))
 }
 
-/// Whoever made a directory that is there may have died before he made its name durable. If we may
-/// not read its parent, we have not made it, and it is its owner's affair.
+/// Syncs the parent of a directory that exists. The process that created the directory may have
+/// died before it made the name durable. If this process may not read the parent, it has not
+/// created the directory, and the owner is responsible for the durability of the name.
 fn sync_existing(parent: &Path) -> Result<()> {
     match open_existing_dir(parent).and_then(|fd| sync_directory(&fd)) {
         Ok(()) | Err(Errno::ACCESS | Errno::PERM) => Ok(()),
@@ -312,9 +314,9 @@ fn sync_existing(parent: &Path) -> Result<()> {
     }
 }
 
-/// Syncs a directory. File systems that know no such thing say `EINVAL`; their names need none.
+/// Syncs a directory. File systems without such a sync return `EINVAL`; their names do not need it.
 fn sync_directory(fd: &OwnedFd) -> rustix::io::Result<()> {
-    match patiently(|| rustix::fs::fsync(fd)) {
+    match repeating(|| rustix::fs::fsync(fd)) {
         Err(Errno::INVAL) => Ok(()),
         other => other,
     }

@@ -5,20 +5,21 @@
 //!             pieces: zeros before it u32, its length u32, its bytes; the last one is 0, 0
 //! ```
 //!
-//! Little endian. Only zeros are left out, which is most of a small database.
+//! Little endian. Only zeros are left out; a small database consists mostly of zeros.
 
 use clearway_base::{Error, Result};
 
 use crate::{Disk, OpenMode};
 
 const MAGIC: &[u8] = b"CLWPACK1";
-/// Shorter runs of zeros are kept: a piece costs as much.
+/// Shorter runs of zeros are stored as they are: leaving them out would cost 8 bytes for another
+/// piece and save little.
 const GAP_MIN: usize = 16;
 
 /// Packs the files of the database directory and of its folder `log`.
 ///
 /// # Errors
-/// What the disk says.
+/// Errors of the disk.
 pub fn pack(disk: &dyn Disk) -> Result<Vec<u8>> {
     let mut packed = MAGIC.to_vec();
     for (dir, prefix) in [("", ""), ("log", "log/")] {
@@ -54,7 +55,7 @@ fn pack_pieces(bytes: &[u8], packed: &mut Vec<u8>) {
 /// Creates the packed files on an empty disk, and makes them durable.
 ///
 /// # Errors
-/// [`Error::Corrupt`] for bytes that [`pack`] did not make; what the disk says.
+/// [`Error::Corrupt`] for bytes that [`pack`] did not produce; errors of the disk.
 pub fn unpack(disk: &dyn Disk, packed: &[u8]) -> Result<()> {
     let damaged = || Error::corrupt("packed directory", "it ends early, or never was one");
     let mut rest = packed.strip_prefix(MAGIC).ok_or_else(damaged)?;
@@ -99,7 +100,7 @@ mod tests {
     use crate::MemoryDisk;
 
     #[test]
-    fn a_directory_comes_back_from_its_bytes() {
+    fn unpacking_restores_the_packed_directory() {
         let disk = MemoryDisk::new();
         disk.create_dir("log").unwrap();
         for (name, at) in [("data", 5000), ("log/1", 0), ("log/2", 17)] {
@@ -115,7 +116,7 @@ mod tests {
         unpack(&copy, &packed).unwrap();
         assert_eq!(pack(&copy).unwrap(), packed);
         assert_eq!(copy.used_bytes(), disk.used_bytes());
-        // Cut anywhere but between two files.
+        // A packed directory that ends anywhere but between two files is refused.
         let is_whole = |len: &usize| unpack(&MemoryDisk::new(), &packed[..*len]).is_ok();
         assert_eq!((0..packed.len()).filter(is_whole).count(), 4);
     }

@@ -1,4 +1,4 @@
-//! Every operation, with the same test body on every disk.
+//! Tests of every operation, with the same test body on every disk.
 
 use std::{io, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
@@ -38,7 +38,7 @@ fn read(file: &dyn File, offset: u64, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn open_modes_ask_for_what_they_say() {
+fn open_modes_require_or_create_files_as_documented() {
     on_every_disk(|disk| {
         assert_eq!(kind(disk.open("f", OpenMode::Existing)), io::ErrorKind::NotFound);
         disk.open("f", OpenMode::Create).unwrap().write_at(b"kept", 0).unwrap();
@@ -58,7 +58,7 @@ fn every_disk_draws_other_numbers_each_time() {
         let drawn: Vec<u64> = (0..20).map(|_| disk.random().unwrap()).collect();
         assert!((1..20).all(|nth| !drawn[..nth].contains(&drawn[nth])), "{drawn:?}");
     });
-    // A copy draws others than what it was copied from.
+    // A copy draws other numbers than the disk from which it was copied.
     let disk = MemoryDisk::new();
     assert_ne!(disk.random().unwrap(), disk.fork().random().unwrap());
 }
@@ -176,7 +176,7 @@ fn allocation_beyond_any_disk_is_disk_full_and_changes_nothing() {
 }
 
 #[test]
-fn names_come_and_go() {
+fn names_are_created_renamed_and_removed() {
     on_every_disk(|disk| {
         assert!(disk.list("log").unwrap().is_empty());
         assert!(disk.sync_dir("log").is_err());
@@ -193,7 +193,11 @@ fn names_come_and_go() {
         disk.rename("log/1", "log/3").unwrap();
         assert_eq!(disk.list("log").unwrap(), ["2", "3"]);
         assert_eq!(read(&*disk.open("log/3", OpenMode::Existing).unwrap(), 0, 9), b"log/1");
-        assert_eq!(read(&*held, 0, 9), b"log/3", "the replaced file lives on in its handles");
+        assert_eq!(
+            read(&*held, 0, 9),
+            b"log/3",
+            "the replaced file stays readable through its handles"
+        );
         disk.remove("log/2").unwrap();
         assert_eq!(kind(disk.remove("log/2")), io::ErrorKind::NotFound);
         assert_eq!(kind(disk.rename("log/2", "log/4")), io::ErrorKind::NotFound);
@@ -205,7 +209,7 @@ fn names_come_and_go() {
 }
 
 #[test]
-fn second_opener_is_refused_until_the_first_has_gone() {
+fn second_opener_is_refused_until_the_first_unlocks() {
     on_every_disk(|disk| {
         let guard = disk.lock().unwrap();
         assert!(matches!(disk.lock(), Err(Error::AlreadyOpen { .. })));
@@ -215,7 +219,7 @@ fn second_opener_is_refused_until_the_first_has_gone() {
 }
 
 #[test]
-fn second_handle_of_a_directory_is_refused_and_finds_the_pid() {
+fn second_handle_of_a_directory_is_refused_and_reads_the_pid() {
     let dir = tempfile::tempdir().unwrap();
     let first = OsDisk::open_dir(dir.path(), false).unwrap();
     let second = OsDisk::open_dir(dir.path(), false).unwrap();
@@ -245,7 +249,7 @@ fn missing_directory_is_no_database_unless_it_may_be_created() {
 }
 
 #[test]
-fn missing_permission_is_said_clearly() {
+fn missing_permission_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let disk = OsDisk::open_dir(dir.path(), false).unwrap();
     disk.open("data", OpenMode::Create).unwrap();
@@ -254,7 +258,7 @@ fn missing_permission_is_said_clearly() {
     };
     mode(&dir.path().join("data"), 0o000);
     if std::fs::File::open(dir.path().join("data")).is_ok() {
-        return; // this user may do everything
+        return; // this user may open any file
     }
     let error = disk.open("data", OpenMode::Existing).err().unwrap();
     assert!(error.to_string().contains("ermission denied"), "{error}");
@@ -271,7 +275,7 @@ fn disk_stays_in_its_directory_when_that_is_renamed() {
 }
 
 #[test]
-fn a_name_that_is_no_text_is_told_and_not_changed() {
+fn a_name_that_is_not_utf8_is_reported_and_not_changed() {
     use std::os::unix::ffi::OsStrExt;
     let dir = tempfile::tempdir().unwrap();
     let disk = OsDisk::open_dir(dir.path(), true).unwrap();

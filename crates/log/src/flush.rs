@@ -347,7 +347,7 @@ impl Flusher {
         guard.result = Some(written);
         failpoint::pass(Failpoint::GroupWritten);
         drop(guard);
-        failpoint::pass(Failpoint::GroupLanded);
+        failpoint::pass(Failpoint::GroupCompleted);
         if self.parts.health.is_poisoned() {
             return self.tell_failure();
         }

@@ -3,7 +3,7 @@
 //! | disk | what it is for |
 //! | --- | --- |
 //! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
-//! | [`FaultyDisk`] | any disk that fails, stalls or is watched as a test has planned |
+//! | [`FaultyDisk`] | any disk, with failures, stalls and observation planned by a test |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
 
 mod delayed;

@@ -1,18 +1,18 @@
-//! Which patterns a run has met, so that a lane can say what it never drew.
+//! Counts of the patterns that a run has drawn, so that a lane can report those that it never drew.
 
 use std::{collections::BTreeMap, fmt};
 
 use crate::{lengths::Lengths, order::Order, pattern::Pattern, steps::Removal, values::Values};
 
-/// How often each order, mixture of lengths, kind of values and removal was drawn.
+/// The number of times that each order, mixture of lengths, kind of values and removal was drawn.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Drawn(BTreeMap<&'static str, u64>);
 
-/// How the line begins by which a lane reports what it drew.
+/// The beginning of the line in which a lane reports what it drew.
 const LINE: &str = "patterns:";
 
 impl Drawn {
-    /// All names under which something is counted.
+    /// The names of all counted choices.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let orders = Order::ALL.into_iter().map(Order::name);
         let lengths = Lengths::ALL.into_iter().map(Lengths::name);
@@ -28,19 +28,19 @@ impl Drawn {
         }
     }
 
-    /// Counts something that was drawn `times` times; nothing if no choice has this name.
+    /// Counts a choice that was drawn `times` times. Does nothing if no choice has this name.
     pub fn add(&mut self, name: &str, times: u64) {
         if let Some(name) = Drawn::names().find(|known| *known == name && times > 0) {
             *self.0.entry(name).or_default() += times;
         }
     }
 
-    /// How often a choice was drawn.
+    /// The number of times that a choice was drawn.
     pub fn count(&self, name: &str) -> u64 {
         self.0.get(name).copied().unwrap_or(0)
     }
 
-    /// Adds what another part of the same run has drawn.
+    /// Adds the counts of another part of the same run.
     pub fn merge(&mut self, other: &Drawn) {
         other.0.iter().for_each(|(name, times)| self.add(name, *times));
     }
@@ -82,7 +82,7 @@ mod tests {
     use crate::{Limits, Random};
 
     #[test]
-    fn what_was_drawn_goes_through_a_line() {
+    fn counts_are_printed_and_parsed() {
         let (mut drawn, mut random) = (Drawn::default(), Random::new(3));
         drawn.note(&Pattern::draw(&mut random, Limits::of_node(256)));
         let mut read = Drawn::parse(&format!("stepped | {drawn}")).unwrap();
@@ -94,13 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_distinct() {
         let names: Vec<_> = Drawn::names().collect();
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
     }
 
     #[test]
-    fn two_hundred_drawings_meet_everything() {
+    fn two_hundred_draws_include_every_choice() {
         for seed in 0..100 {
             let (mut drawn, mut random) = (Drawn::default(), Random::new(seed));
             (0..200).for_each(|_| drawn.note(&Pattern::draw(&mut random, Limits::of_node(256))));

@@ -1,9 +1,9 @@
-//! Which errors each public call of `clearway` may return: valid input is never refused.
+//! The errors that each public call of `clearway` may return: valid input is never refused.
 //!
-//! An error is named by its variant, as `Debug` prints it, so that the table needs nothing of the
-//! engine. A lane that runs valid calls asks [`check`] about each error that it meets, and tells
-//! what it has done to the database that could explain one. A test of `clearway` compares the table
-//! with the `# Errors` sections of the sources.
+//! An error is named by its variant, as `Debug` prints it, so that the table does not depend on the
+//! engine. A lane that runs valid calls passes each error that they return to [`check`], together
+//! with what it has done to the database that could explain the error. A test of `clearway`
+//! compares the table with the `# Errors` sections of the sources.
 
 use std::fmt::Debug;
 
@@ -12,20 +12,21 @@ use std::fmt::Debug;
 pub struct Call {
     /// Type and method.
     pub name: &'static str,
-    /// Errors that this call is documented to return, of itself.
+    /// The errors that this call itself is documented to return.
     pub own: &'static [&'static str],
-    /// Whether it waits for locks, and so may lose a conflict.
+    /// True if it waits for locks, and so may lose a conflict.
     pub locks: bool,
-    /// Whether it takes space in the log or in files.
+    /// True if it takes space in the log or in files.
     pub takes_space: bool,
 }
 
-/// What a lane has done that explains errors which no valid call returns otherwise.
+/// The actions of a lane that explain errors which a valid call returns under no other
+/// circumstances.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Circumstances {
     /// The disk fails, or has failed.
     pub faults: bool,
-    /// Bytes of the database were changed behind the engine's back.
+    /// Bytes of the database were changed without the engine.
     pub damage: bool,
     /// The database, or the transaction, may have ended or was never begun; a table may have been
     /// dropped.
@@ -33,7 +34,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Everything is in order.
+    /// No fault, no damage, nothing ended.
     pub const SOUND: Circumstances = Circumstances { faults: false, damage: false, ended: false };
     /// The disk fails.
     pub const FAULTS: Circumstances = Circumstances { faults: true, damage: false, ended: false };
@@ -41,14 +42,14 @@ impl Circumstances {
     pub const DAMAGE: Circumstances = Circumstances { faults: false, damage: true, ended: false };
 }
 
-/// What a call that waits for locks may return.
+/// The errors that a call that waits for locks may return.
 const CONFLICTS: &[&str] = &["Deadlock", "LockTimeout", "WouldBlock"];
-/// What a call that takes space may return.
+/// The errors that a call that takes space may return.
 const SPACE: &[&str] = &["LogFull", "DiskFull"];
-/// What a failing disk, or a cache that is too small, explains, in any call.
+/// The errors of any call that a failing disk, or a cache that is too small, explains.
 const FAULTS: &[&str] =
     &["Io", "NoFileDescriptor", "DiskFull", "BadOption", "Poisoned", "OutcomeUnknown"];
-/// What an opening may return.
+/// The errors that an opening may return.
 const OPENING: &[&str] = &[
     "NotADatabase",
     "FormatTooNew",
@@ -58,10 +59,10 @@ const OPENING: &[&str] = &[
     "ForeignLog",
     "BadOption",
 ];
-/// What changed bytes explain, in any call.
+/// The errors of any call that changed bytes explain.
 const DAMAGE: &[&str] =
     &["Corrupt", "CorruptPage", "ForeignLog", "NotADatabase", "FormatTooNew", "Poisoned"];
-/// What the end of something explains, or that it could not begin, in any call.
+/// The errors of any call on something that has ended or could not begin.
 const ENDED: &[&str] =
     &["TransactionEnded", "TooManyTransactions", "Closed", "Forked", "UnknownTable", "Poisoned"];
 
@@ -85,7 +86,7 @@ pub const CALLS: &[Call] = &[
     call("Database::open_table", &["UnknownTable"]),
     writing("Database::create_table", &["TableExists", "BadTableName", "DropUnfinished"]),
     writing("Database::drop_table", &["UnknownTable", "DropUnfinished"]),
-    // And whatever the closure returns.
+    // Also the errors that the closure returns.
     writing("Database::transact", &["Panicked", "OutcomeUnknown"]),
     writing("Database::submit", &["Panicked", "OutcomeUnknown"]),
     call("Database::sync", &["OutcomeUnknown"]),
@@ -114,7 +115,7 @@ pub const CALLS: &[Call] = &[
     reading("Transaction::get_for_update", &["KeyTooLarge"]),
     reading("Transaction::get_for_update_into", &["KeyTooLarge"]),
     reading("Transaction::get_for_update_with", &["WouldBlock", "LockTimeout", "KeyTooLarge"]),
-    // And whatever the closure returns.
+    // Also the errors that the closure returns.
     writing("Transaction::waiting", &[]),
     writing("Transaction::insert", &["DuplicateKey", "KeyTooLarge", "ValueTooLarge"]),
     writing("Transaction::put", &["KeyTooLarge", "ValueTooLarge"]),
@@ -132,12 +133,12 @@ pub const CALLS: &[Call] = &[
 ];
 
 impl Call {
-    /// The call of this name.
+    /// Returns the call of this name.
     pub fn named(name: &str) -> Option<&'static Call> {
         CALLS.iter().find(|call| call.name == name)
     }
 
-    /// Whether it may return the error of this variant.
+    /// Returns true if the call may return the error of this variant.
     pub fn may_return(&self, variant: &str, around: Circumstances) -> bool {
         let listed = |group: &[&str]| group.contains(&variant);
         listed(self.own)
@@ -148,22 +149,23 @@ impl Call {
             || around.ended && listed(ENDED)
     }
 
-    /// Whether its documentation may name the variant: in some circumstances it returns it.
+    /// Returns true if the documentation of the call may name the variant, because the call returns
+    /// it in some circumstances.
     pub fn may_name(&self, variant: &str) -> bool {
         self.may_return(variant, Circumstances { faults: true, damage: true, ended: true })
     }
 }
 
-/// The variant of an error: the word with which its debug form begins.
+/// Returns the variant of an error: the word with which its debug form begins.
 pub fn variant_of(error: &dyn Debug) -> String {
     let text = format!("{error:?}");
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_string()
 }
 
-/// Judges an error that a valid call has returned.
+/// Checks an error that a valid call has returned.
 ///
 /// # Errors
-/// What is wrong with it, if the table does not list it for the call.
+/// A description, if the table does not list the error for the call.
 pub fn check(name: &str, error: &dyn Debug, around: Circumstances) -> Result<(), String> {
     let call = Call::named(name).ok_or_else(|| format!("{name} is not in the table of calls"))?;
     match call.may_return(&variant_of(error), around) {
@@ -203,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_call_stands_once_in_the_table() {
+    fn each_call_is_listed_once() {
         for (at, call) in CALLS.iter().enumerate() {
             assert!(CALLS[..at].iter().all(|other| other.name != call.name), "{}", call.name);
         }

@@ -51,7 +51,7 @@ fn die_if_due(point: Failpoint) {
     *left = left.saturating_sub(1);
     if *left == 0 {
         // The signal is delivered before the call returns; the loop is for the compiler. The mutex
-        // stays locked, so nobody else gets beyond this point.
+        // stays locked, so no other thread gets beyond this point.
         let _ = kill_process(getpid(), Signal::KILL);
         loop {
             thread::park();

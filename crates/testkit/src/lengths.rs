@@ -5,7 +5,7 @@ use crate::{
     random::mix,
 };
 
-/// What a table takes.
+/// The limits of the keys and values of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// The longest key, in bytes.
@@ -16,9 +16,9 @@ pub struct Limits {
 
 impl Limits {
     /// The limits of pages of `node_bytes` (`docs/page-format.md`). The tests of the tree compare
-    /// them with what the engine takes and refuses.
+    /// them with the keys and values that the engine accepts and refuses.
     pub fn of_node(node_bytes: usize) -> Limits {
-        // The node's header, and what a record costs beside its bytes.
+        // The node's header, and the overhead of a record.
         const HEADER: usize = 56;
         const OVERHEAD: usize = 10;
         let key_len_max = ((node_bytes - 160) / 7).min(1024);
@@ -27,7 +27,7 @@ impl Limits {
     }
 }
 
-/// How long keys are.
+/// A mixture of key lengths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Lengths {
     /// A few bytes.
@@ -40,21 +40,22 @@ pub enum Lengths {
     Alternating,
     /// 20 to 300 bytes.
     Uniform,
-    /// Anything from the shortest to the longest.
+    /// Any length from the shortest to the longest.
     Any,
 }
 
-/// Bytes of a key that say where it sorts: no key but the empty one is shorter.
+/// The number of bytes of a key that determine where it sorts: no key except the empty one is
+/// shorter.
 pub(crate) const DIGITS: usize = 4;
 /// The longest of the short keys.
 const SHORT_MAX: usize = 12;
 /// The lengths of [`Lengths::Uniform`].
 const UNIFORM: (usize, usize) = (20, 300);
-/// Of this many keys of [`Lengths::SomeLongest`] one is long.
+/// One in this number of keys of [`Lengths::SomeLongest`] is long.
 const LONG_ONE_IN: u64 = 16;
 
 impl Lengths {
-    /// All of them.
+    /// All mixtures.
     pub const ALL: [Lengths; 6] = [
         Lengths::Short,
         Lengths::Longest,
@@ -64,7 +65,7 @@ impl Lengths {
         Lengths::Any,
     ];
 
-    /// Its name, in summaries.
+    /// The name of the mixture in summaries.
     pub fn name(self) -> &'static str {
         match self {
             Lengths::Short => "short",
@@ -93,7 +94,7 @@ impl Lengths {
         }
     }
 
-    /// The length of the shortest key but the empty one.
+    /// The length of the shortest key except the empty one.
     pub(crate) fn shortest(self, max: usize) -> usize {
         match self {
             Lengths::Longest => max,
@@ -102,7 +103,7 @@ impl Lengths {
         }
     }
 
-    /// Keys in a group of growing prefixes.
+    /// The number of keys in a group of growing prefixes.
     pub(crate) fn prefixes(self, max: usize) -> u64 {
         PREFIXES_MAX.min((max - DIGITS) as u64 + 1)
     }

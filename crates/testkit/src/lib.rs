@@ -1,18 +1,20 @@
-//! What the tests of all layers share: the generator of numbers, the generator of key and value
-//! patterns, the disks that delay, fail and crash, and death at a failpoint. It depends on the
-//! vocabulary, the synchronization and the files of the engine (`base`, `sync`, `disk`) and on no
-//! part above them, so every crate above can use it in its unit tests. Those three use it in
-//! `tests/` only: a unit test would meet two copies of its own crate.
+//! The tools that the tests of all layers share: the generator of random numbers, the generator of
+//! key and value patterns, the disks that delay, fail and crash, and the kill of a process at a
+//! failpoint. The crate depends on the shared types, the synchronization and the files of the
+//! engine (`base`, `sync`, `disk`) and on no layer above them, so every crate above can use it in
+//! its unit tests. Those three crates use it in `tests/` only: a unit test would link two copies of
+//! its own crate.
 //!
-//! A database meets keys in patterns: counters, newest-first indexes, queues. Random keys find
-//! other bugs than these do, and no test should choose its own few. So there is one generator:
+//! Applications insert keys in patterns: counters, newest-first indexes, queues. Random keys find
+//! other bugs than these patterns do, and tests should not each choose a few of their own. So there
+//! is one generator:
 //!
 //! ```text
 //!   Pattern = order × lengths × values × removal, and a seed
 //!      ├── key(n), value(n)      the n-th key to be inserted, and its value
 //!      ├── steps(count)          a whole run: inserts, and the deletions of the pattern
 //!      └── table_name(n)         the same orders and lengths as names of tables
-//!   Drawn   = which orders and lengths a run has met, for its summary
+//!   Drawn   = how often a run has drawn each choice, for its summary
 //! ```
 //!
 //! Everything is a function of the pattern: the same seed gives the same bytes on every machine.

@@ -14,9 +14,9 @@ pub enum Order {
     Ascending,
     /// Each key below the one before.
     Descending,
-    /// Ascending, and the oldest keys are deleted on the way: a queue.
+    /// Ascending, and the oldest keys are deleted during the insertions: a queue.
     WindowUp,
-    /// Descending, and the oldest keys are deleted on the way.
+    /// Descending, and the oldest keys are deleted during the insertions.
     WindowDown,
     /// From the middle to both ends in turn.
     ZigzagOut,
@@ -28,36 +28,36 @@ pub enum Order {
     GroupsDescending,
     /// Groups of keys, each a prefix of the next.
     GrowingPrefixes,
-    /// One key again and again, with a new neighbour now and then.
+    /// One key repeatedly; one in eight insertions has a new neighbouring key instead.
     OneKey,
     /// No order.
     Random,
 }
 
-/// Where a key sorts.
+/// The position of a key in the sort order.
 pub(crate) type Place = u64;
 
 /// The place of the empty key.
 pub(crate) const EMPTY: Place = 0;
 
-/// Keys in a group of growing prefixes, at most.
+/// The maximum number of keys in a group of growing prefixes.
 pub(crate) const PREFIXES_MAX: u64 = 16;
 
-/// Sequences of [`Order::Interleaved`].
+/// The number of sequences of [`Order::Interleaved`].
 const SEQUENCES: u64 = 6;
-/// Groups of [`Order::GroupsDescending`].
+/// The number of groups of [`Order::GroupsDescending`].
 const GROUPS: u64 = 12;
-/// Of this many insertions one has a new key in [`Order::OneKey`].
+/// One in this number of insertions has a new key in [`Order::OneKey`].
 const NEIGHBOUR_EVERY: u64 = 8;
-/// The position at which the orders that have a middle begin.
+/// The first position of the orders that begin in the middle.
 const MIDDLE: u64 = 1 << 31;
-/// Where the ends of [`Order::ZigzagIn`] are, from the middle.
+/// The distance from the middle to the ends of [`Order::ZigzagIn`].
 const SPAN: u64 = 1 << 24;
-/// Positions of a sequence, or of a group.
+/// The number of positions of a sequence, or of a group.
 const REGION: u64 = 1 << 28;
 
 impl Order {
-    /// All of them.
+    /// All orders.
     pub const ALL: [Order; 11] = [
         Order::Ascending,
         Order::Descending,
@@ -72,7 +72,7 @@ impl Order {
         Order::Random,
     ];
 
-    /// Its name, in summaries.
+    /// The name of the order in summaries.
     pub fn name(self) -> &'static str {
         match self {
             Order::Ascending => "ascending",
@@ -89,22 +89,22 @@ impl Order {
         }
     }
 
-    /// Whether no key is inserted twice.
+    /// Returns true if no key is inserted twice.
     pub fn is_distinct(self) -> bool {
         self != Order::OneKey
     }
 
-    /// Whether old keys are deleted on the way.
+    /// Returns true if old keys are deleted during the insertions.
     pub fn is_window(self) -> bool {
         matches!(self, Order::WindowUp | Order::WindowDown)
     }
 
-    /// The insertion whose key has these digits.
+    /// Returns the number of the insertion whose key has these digits.
     pub(crate) fn number(self, position: u32) -> u64 {
         match self {
             Order::Ascending | Order::WindowUp => u64::from(position) - MIDDLE,
             Order::Descending | Order::WindowDown => MIDDLE - u64::from(position),
-            order => panic!("the keys of {order:?} do not tell their numbers"),
+            order => panic!("the keys of {order:?} do not contain their numbers"),
         }
     }
 
@@ -145,7 +145,8 @@ impl Order {
     }
 }
 
-/// Index 0 is below index 1, and the empty key below everything.
+/// Returns the place of an index within a position. Index 0 is below index 1, and the empty key
+/// below everything.
 fn place_of(position: u64, index: u64) -> Place {
     debug_assert!(position <= u64::from(u32::MAX) && index < PREFIXES_MAX);
     (position + 1) << 8 | index
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_go_where_their_names_say() {
+    fn orders_match_their_names() {
         let rises = |order| places(order, 500).is_sorted();
         let falls = |order| places(order, 500).is_sorted_by(|a, b| a >= b);
         for order in Order::ALL {

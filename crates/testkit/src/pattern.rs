@@ -1,4 +1,4 @@
-//! A pattern: how keys come and go, and what they and their values look like.
+//! A pattern: the order in which keys are inserted and deleted, and the bytes of keys and values.
 
 use std::fmt;
 
@@ -10,25 +10,26 @@ use crate::{
     values::Values,
 };
 
-/// See the module. Every key and value follows from its fields alone.
+/// A pattern of insertions and deletions; see the module. Every key and value follows from its
+/// fields alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    /// In which order keys are inserted.
+    /// The order in which keys are inserted.
     pub order: Order,
-    /// How long keys are.
+    /// The lengths of keys.
     pub lengths: Lengths,
-    /// How long values are.
+    /// The lengths of values.
     pub values: Values,
-    /// What is deleted after the insertions.
+    /// The deletions that follow the insertions.
     pub removal: Removal,
-    /// Whether the first key is the empty one.
+    /// True if the first key is the empty one.
     pub has_empty_key: bool,
-    /// Whether keys begin with as many equal bytes as their lengths allow, so that nodes have long
+    /// True if keys begin with as many equal bytes as their lengths allow, so that nodes have long
     /// prefixes in common.
     pub has_long_prefix: bool,
-    /// Where the bytes that nothing else decides come from.
+    /// The seed of the bytes that no other field determines.
     pub seed: u64,
-    /// What the table takes.
+    /// The limits of the table.
     pub limits: Limits,
 }
 
@@ -44,7 +45,7 @@ impl fmt::Display for Pattern {
 }
 
 impl Pattern {
-    /// Draws a pattern, each choice as likely as the others.
+    /// Draws a pattern, with equal probability for each choice.
     pub fn draw(random: &mut Random, limits: Limits) -> Pattern {
         let order = random.pick(&Order::ALL);
         Pattern::with_order(order, random, limits)
@@ -64,7 +65,7 @@ impl Pattern {
         }
     }
 
-    /// Every order with every mixture of lengths; the rest is drawn.
+    /// Returns a pattern for every order with every mixture of lengths; the rest is drawn.
     pub fn all(random: &mut Random, limits: Limits) -> Vec<Pattern> {
         let cells = Order::ALL.into_iter().flat_map(|o| Lengths::ALL.map(|lengths| (o, lengths)));
         let pattern = |(order, lengths)| {
@@ -75,7 +76,7 @@ impl Pattern {
     }
 
     /// The key of the `n`-th insertion, counted from 0 and below 2²⁴. Distinct orders never repeat
-    /// one ([`Order::is_distinct`]).
+    /// a key ([`Order::is_distinct`]).
     pub fn key(&self, n: u64) -> Vec<u8> {
         self.key_at(self.place(n))
     }
@@ -83,7 +84,7 @@ impl Pattern {
     /// The number of the insertion that a key belongs to, in an ascending or a descending order.
     ///
     /// # Panics
-    /// If the key is not one of the pattern's, or in another order.
+    /// If the key does not belong to the pattern, or if the pattern has another order.
     pub fn number(&self, key: &[u8]) -> u64 {
         let (half, max) = (DIGITS / 2, self.limits.key_len_max);
         let low_at = match self.has_long_prefix {
@@ -91,7 +92,7 @@ impl Pattern {
             false => half,
         };
         let digits = [&key[..half], &key[low_at..low_at + half]].concat();
-        let position = u32::from_be_bytes(digits.try_into().expect("so many digits"));
+        let position = u32::from_be_bytes(digits.try_into().expect("`DIGITS` bytes"));
         self.order.number(position)
     }
 
@@ -109,8 +110,8 @@ impl Pattern {
         self.values.len(n, self.seed, self.key(n).len(), self.limits)
     }
 
-    /// The name of the `n`-th table: order and lengths as those of keys, and valid as a name of at
-    /// most `max` bytes, which are 10 or more.
+    /// The name of the `n`-th table. The names have the order and the lengths of the keys. They are
+    /// valid table names of at most `max` bytes; `max` is at least 10.
     pub fn table_name(&self, n: u64, max: usize) -> String {
         let place = self.place(n);
         let (position, index) = match place {
@@ -123,7 +124,7 @@ impl Pattern {
         name
     }
 
-    /// A run of `count` insertions, with the deletions that belong to the pattern.
+    /// Returns a run of `count` insertions, with the deletions that belong to the pattern.
     pub fn steps(&self, count: u64) -> Steps {
         Steps::new(*self, count)
     }
@@ -149,7 +150,7 @@ impl Pattern {
         let (high, low) = digits.split_at(DIGITS / 2);
         key.extend(high);
         if self.has_long_prefix {
-            // As long in each key: what stands between may not change how keys sort.
+            // The filler has the same length in each key, because it must not change how keys sort.
             key.resize(self.lengths.shortest(max) - low.len(), FILLER);
         }
         key.extend(low);

@@ -4,7 +4,8 @@
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
-/// A number that looks like no function of `word`. Different words give different numbers.
+/// Mixes the bits of `word` into a number that looks random. Different words give different
+/// numbers.
 pub fn mix(word: u64) -> u64 {
     let mut mixed = word;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -13,38 +14,38 @@ pub fn mix(word: u64) -> u64 {
 }
 
 impl Random {
-    /// A generator that always gives the same numbers for the same `seed`.
+    /// A generator that always returns the same numbers for the same `seed`.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
 
-    /// Uniform in `0..bound`; 0 if `bound` is 0.
+    /// Returns a number, uniform in `0..bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Uniform in `low..=high`.
+    /// Returns a number, uniform in `low..=high`.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
 
-    /// True once in `times`.
+    /// Returns true in one of `times` cases.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    /// One of the choices.
+    /// Returns one of the choices.
     pub fn pick<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize].clone()
     }
 
-    /// An index, each as likely as its weight says.
+    /// Returns an index, drawn with a probability proportional to its weight.
     pub fn weighted(&mut self, weights: &[u32]) -> usize {
         let total = weights.iter().map(|&weight| u64::from(weight)).sum();
         let mut at = self.below(total);

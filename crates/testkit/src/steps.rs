@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use crate::{order::Place, pattern::Pattern};
 
-/// What is deleted once everything is inserted.
+/// The deletions that follow the insertions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Removal {
     /// Nothing.
@@ -18,11 +18,11 @@ pub enum Removal {
 }
 
 impl Removal {
-    /// All of them.
+    /// All removals.
     pub const ALL: [Removal; 4] =
         [Removal::Nothing, Removal::AllAndRefill, Removal::EverySecond, Removal::BothEnds];
 
-    /// Its name, in summaries.
+    /// The name of the removal in summaries.
     pub fn name(self) -> &'static str {
         match self {
             Removal::Nothing => "nothing",
@@ -33,24 +33,24 @@ impl Removal {
     }
 }
 
-/// What is done next.
+/// One step of a run.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Sets a key, which may be there already.
+    /// Sets a key, which may exist already.
     Put {
         /// The key.
         key: Vec<u8>,
         /// Its value.
         value: Vec<u8>,
     },
-    /// Deletes a key, which is there.
+    /// Deletes a key, which exists.
     Delete {
         /// The key.
         key: Vec<u8>,
     },
 }
 
-/// Short enough for a message: the lengths, and how the key begins.
+/// Prints the lengths and the first bytes of the key, which is short enough for a message.
 impl fmt::Debug for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, key) = match self {
@@ -66,32 +66,32 @@ impl fmt::Debug for Step {
     }
 }
 
-/// Bytes of a key that a message shows.
+/// The number of bytes of a key that a message shows.
 const BRIEF: usize = 16;
 
-/// One insertion in this many stays in the window of an order that has one.
+/// The window of an order that has one holds one in this number of insertions.
 const WINDOWS: u64 = 4;
 /// The smallest window.
 const WINDOW_MIN: u64 = 4;
 
 /// The steps of a run.
 ///
-/// A run is a sequence of phases. Each has its own queue of what is left; the keys that are there
-/// are known by place, so that deletions can follow the order of keys.
+/// A run is a sequence of phases. Each phase has its own queue of remaining steps. The keys that
+/// exist are recorded by place, so that deletions can follow the order of keys.
 #[derive(Clone, Debug)]
 pub struct Steps {
     pattern: Pattern,
     count: u64,
     phase: Phase,
-    /// Insertion numbers of the keys that are there, by place.
+    /// The insertion numbers of the keys that exist, by place.
     present: BTreeMap<Place, u64>,
-    /// Whether the keys were inserted a second time.
+    /// True once the keys are inserted a second time.
     is_refilled: bool,
 }
 
 #[derive(Clone, Debug)]
 enum Phase {
-    /// The next insertion; `is_full` if the window's oldest key goes first.
+    /// The next insertion; `is_full` if the window's oldest key is deleted before it.
     Insert {
         next: u64,
         is_full: bool,
@@ -136,7 +136,7 @@ impl Steps {
         Step::Delete { key: self.pattern.key_at(place) }
     }
 
-    /// The places that go when everything is there, the first one last.
+    /// Returns the places to delete after the insertions, the first one last.
     fn removals(&self) -> Vec<Place> {
         let mut places: Vec<Place> = self.present.keys().copied().collect();
         let mut removed = match self.pattern.removal {

@@ -2,7 +2,7 @@
 
 use crate::{lengths::Limits, random::mix};
 
-/// How long values are.
+/// A kind of values, by their lengths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Values {
     /// No bytes.
@@ -11,9 +11,9 @@ pub enum Values {
     Short,
     /// 60 to 260 bytes.
     Medium,
-    /// Just as long as stays in the page, and now and then one byte more.
+    /// The maximum length that stays in the page; one in eight is one byte longer.
     Inline,
-    /// Up to three pages, outside of the tree.
+    /// Up to three pages, stored outside the tree.
     Overflow,
     /// Growing from nothing to beyond the page and shrinking again, insertion by insertion.
     Waves,
@@ -21,13 +21,13 @@ pub enum Values {
     Mixed,
 }
 
-/// Insertions in a wave.
+/// The number of insertions in a wave.
 const WAVE: u64 = 24;
 /// The longest value of [`Values::Overflow`].
 const OVERFLOW_MAX: usize = 20_000;
 
 impl Values {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Values; 7] = [
         Values::Empty,
         Values::Short,
@@ -38,7 +38,7 @@ impl Values {
         Values::Mixed,
     ];
 
-    /// Its name, in summaries.
+    /// The name of the kind in summaries.
     pub fn name(self) -> &'static str {
         match self {
             Values::Empty => "empty",
@@ -65,7 +65,8 @@ impl Values {
             Values::Waves => {
                 let (step, top) = (n % WAVE, WAVE / 2);
                 let height = if step <= top { step } else { WAVE - step } as usize;
-                // The crest is as long as the record may be, and a half more.
+                // The longest value of a wave has one and a half times the length that stays in the
+                // page.
                 inline * height * 3 / (top as usize * 2)
             }
             Values::Mixed => match chance % 32 {

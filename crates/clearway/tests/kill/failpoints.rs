@@ -80,7 +80,7 @@ fn passage_max(point: Failpoint) -> u64 {
         P::PagesRepaired | P::EpochRaised | P::LogAnalysed | P::EpochBegun => 3,
         P::LosersUndone | P::LogUnsealed | P::LogClosed => 3,
         P::CommitLogged | P::CommitReleased | P::ChangeUndone | P::ChangeRedone => 400,
-        P::GroupSealed | P::GroupWritten | P::GroupLanded => 200,
+        P::GroupSealed | P::GroupWritten | P::GroupCompleted => 200,
         P::StructureLogged | P::FreeBegun => 40,
         _ => 8,
     }

@@ -1,4 +1,4 @@
-//! What only memory does: crash images and a capacity.
+//! Tests of the features that only the memory disk has: crash images and a capacity.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Whether a path leads into a directory, whatever names it goes by.
+//! Recognizes paths that lead into the database directory, by whatever names.
 
 use std::{fs, io::ErrorKind, path::Path};
 
@@ -11,17 +11,17 @@ use rustix::{
 use super::OsDisk;
 
 impl OsDisk {
-    /// Whether `path` is this directory or lies below it, or would if it were made. Links are
-    /// followed, and directories compared by device and inode: another mount of the same directory
-    /// is the same.
+    /// Returns true if `path` is this directory or lies below it, or would lie there if it were
+    /// created. Links are followed, and directories are compared by device and inode: another mount
+    /// of the same directory counts as the same directory.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn contains(&self, path: &Path) -> Result<bool> {
         let own = fstat(&self.dir).map_err(|errno| self.error("examine", "", errno))?;
         let failed = |source| Error::io("examine", path, source);
         let here = std::path::absolute(path).map_err(failed)?;
-        // What does not exist yet would be made below the nearest directory that does.
+        // A path that does not exist yet would be created below its nearest ancestor that exists.
         let mut existing = None;
         for ancestor in here.ancestors() {
             match fs::canonicalize(ancestor) {

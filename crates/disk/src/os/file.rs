@@ -1,6 +1,6 @@
 //! A file of the operating system, with two descriptors.
 //!
-//! Calls whose address, length and offset are aligned go around the page cache through the direct
+//! Calls whose address, length and offset are aligned bypass the page cache through the direct
 //! descriptor; all others go through the buffered one. The kernel keeps the two consistent for
 //! calls that do not overlap in time: a direct write drops the cached pages of its range, and a
 //! direct read first writes back dirty ones.
@@ -24,7 +24,7 @@ use rustix::{
     io::{Errno, ReadWriteFlags},
 };
 
-use super::repeat::{io_error, patiently};
+use super::repeat::{io_error, repeating};
 use crate::{AlignedBuf, File};
 
 /// The smallest alignment that any device accepts for direct I/O.
@@ -32,7 +32,7 @@ const UNIT_MIN: usize = 512;
 /// The alignment that every device accepts for direct I/O.
 const UNIT_MAX: usize = crate::IO_ALIGNMENT;
 /// Bytes written at a time where a file system cannot reserve space: long enough that the cost of
-/// the call vanishes, short enough for any heap.
+/// the call is negligible, short enough for any heap.
 const ZEROS_LEN: usize = 1 << 20;
 
 pub(super) struct OsFile {
@@ -40,12 +40,12 @@ pub(super) struct OsFile {
     direct: Option<OwnedFd>,
     /// Alignment that direct I/O needs here, 0 if it does not work (O2).
     direct_unit: AtomicUsize,
-    /// Whether the kernel refused a write that syncs itself.
+    /// True once the kernel has refused a write that syncs itself (`RWF_DSYNC`).
     no_durable_writes: AtomicBool,
     path: PathBuf,
 }
 
-/// Whether a write returns before its bytes are durable.
+/// The time when the bytes of a write become durable: at a later sync, or before the write returns.
 #[derive(Clone, Copy, PartialEq)]
 enum Durability {
     Later,
@@ -62,18 +62,20 @@ impl OsFile {
         Error::io(operation, &self.path, io_error(errno))
     }
 
-    /// The unit to which this call is aligned for direct I/O; `None` if it is not, or if there is
-    /// no direct I/O here. Relaxed: O2.
+    /// Returns the unit to which this call is aligned for direct I/O; `None` if it is not, or if
+    /// there is no direct I/O here. Relaxed: O2.
     fn direct_for(&self, bytes: &[u8], offset: u64) -> Option<usize> {
         let unit = self.direct_unit.load(Relaxed);
         let all = bytes.as_ptr() as usize | bytes.len() | offset as usize;
         (unit != 0 && all & (unit - 1) == 0).then_some(unit)
     }
 
-    /// Learns from a direct call that was refused although it kept to `unit`.
+    /// Makes `direct_unit` stricter, or turns direct I/O off, after the kernel has refused a direct
+    /// call that was aligned to `unit`.
     fn direct_refused(&self, unit: usize) {
         let stricter = if unit == UNIT_MIN { UNIT_MAX } else { 0 };
-        // Relaxed, no partner: O2. If another thread has learnt the same first, so be it.
+        // Relaxed, no partner: O2. If another thread has made the same change first, this call
+        // changes nothing.
         let _ = self.direct_unit.compare_exchange(unit, stricter, Relaxed, Relaxed);
     }
 
@@ -85,11 +87,11 @@ impl OsFile {
         mut call: impl FnMut(BorrowedFd<'_>) -> rustix::io::Result<T>,
     ) -> rustix::io::Result<T> {
         let (Some(unit), Some(direct)) = (unit, &self.direct) else {
-            return patiently(|| call(self.buffered.as_fd()));
+            return repeating(|| call(self.buffered.as_fd()));
         };
-        match patiently(|| call(direct.as_fd())) {
+        match repeating(|| call(direct.as_fd())) {
             Err(Errno::INVAL) => {
-                let done = patiently(|| call(self.buffered.as_fd()))?;
+                let done = repeating(|| call(self.buffered.as_fd()))?;
                 self.direct_refused(unit);
                 Ok(done)
             }
@@ -133,7 +135,7 @@ impl OsFile {
         self.sync_data()
     }
 
-    /// Fills what lies between the end of the file and `end` with zeros.
+    /// Fills the range from the end of the file to `end` with zeros.
     fn fill_up_to(&self, end: u64) -> Result<()> {
         let mut at = self.len()?;
         let zeros = AlignedBuf::new(ZEROS_LEN);
@@ -176,12 +178,12 @@ impl File for OsFile {
     }
 
     fn sync_data(&self) -> Result<()> {
-        // O1. An interrupted sync has reported nothing, so to repeat it hides nothing (D3).
-        patiently(|| rustix::fs::fdatasync(&self.buffered)).map_err(|e| self.error("sync", e))
+        // O1. An interrupted sync has reported nothing, so repeating it hides no error (D3).
+        repeating(|| rustix::fs::fdatasync(&self.buffered)).map_err(|e| self.error("sync", e))
     }
 
     fn sync_all(&self) -> Result<()> {
-        patiently(|| rustix::fs::fsync(&self.buffered)).map_err(|e| self.error("sync", e))
+        repeating(|| rustix::fs::fsync(&self.buffered)).map_err(|e| self.error("sync", e))
     }
 
     fn len(&self) -> Result<u64> {
@@ -190,7 +192,7 @@ impl File for OsFile {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        patiently(|| rustix::fs::ftruncate(&self.buffered, len))
+        repeating(|| rustix::fs::ftruncate(&self.buffered, len))
             .map_err(|errno| self.error("set the length of", errno))
     }
 
@@ -198,13 +200,13 @@ impl File for OsFile {
         if len == 0 {
             return Ok(());
         }
-        // Past `i64::MAX` the kernel would speak of an invalid argument.
+        // Past `i64::MAX` the kernel would report an invalid argument.
         let end = offset.checked_add(len).filter(|&end| i64::try_from(end).is_ok());
         let end = end.ok_or_else(|| self.error("grow", Errno::FBIG))?;
         // Reserve first and lengthen afterwards, so that a full disk leaves the length alone (D5).
         // The second call finds the space reserved; unlike `set_len` it can never shorten.
         for flags in [FallocateFlags::KEEP_SIZE, FallocateFlags::empty()] {
-            match patiently(|| rustix::fs::fallocate(&self.buffered, flags, offset, len)) {
+            match repeating(|| rustix::fs::fallocate(&self.buffered, flags, offset, len)) {
                 Ok(()) => {}
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => return self.fill_up_to(end),
                 Err(errno) => return Err(self.error("grow", errno)),
@@ -250,7 +252,7 @@ mod tests {
         assert!(file.direct_for(&buf[..512], 1).is_none());
         assert!(file.direct_for(&buf[..100], 0).is_none());
         file.direct_refused(UNIT_MIN);
-        file.direct_refused(UNIT_MIN); // a second thread that learnt the same
+        file.direct_refused(UNIT_MIN); // a second thread whose call was refused too
         assert!(file.direct_for(&buf[512..1024], 512).is_none());
         assert!(file.direct_for(&buf[..4096], 4096).is_some());
         file.direct_refused(UNIT_MAX);

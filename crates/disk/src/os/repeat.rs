@@ -1,19 +1,20 @@
-//! Repeating system calls that a signal has interrupted.
+//! Repetition of system calls that a signal has interrupted.
 
 use std::io;
 
 use clearway_sync::thread;
 use rustix::io::Errno;
 
-/// How often a call that signals interrupt is made before that counts as an error. A process that
-/// is interrupted at each of 1,000 calls in a row would never get further.
+/// The number of times that a call is made before an interruption by a signal counts as an error. A
+/// process that is interrupted at each of 1,000 calls in a row would never make progress.
 const CALLS_MAX: u32 = 1_000;
-/// How often a call that the kernel asks to make again is repeated before that counts as an error.
+/// The number of times that a call is repeated at the kernel's request (`EAGAIN`) before that
+/// request counts as an error.
 const REPEATS_MAX: u32 = 10_000;
 
-/// Repeats a system call that a signal has interrupted, or that the kernel asks to repeat: so often
-/// and no more.
-pub(super) fn patiently<T>(
+/// Repeats a system call that a signal has interrupted, or that the kernel asks to repeat, up to
+/// [`CALLS_MAX`] and [`REPEATS_MAX`] times.
+pub(super) fn repeating<T>(
     mut call: impl FnMut() -> rustix::io::Result<T>,
 ) -> rustix::io::Result<T> {
     let (mut interrupted, mut repeats) = (0, 0);
@@ -29,7 +30,7 @@ pub(super) fn patiently<T>(
     }
 }
 
-/// The error of a call that was made [`patiently`].
+/// Converts the error of a call that was made by [`repeating`].
 pub(super) fn io_error(errno: Errno) -> io::Error {
     match errno {
         Errno::INTR => {
@@ -47,15 +48,15 @@ mod tests {
     #[test]
     fn interrupted_calls_are_repeated() {
         let mut left = vec![Ok(5), Err(Errno::AGAIN), Err(Errno::INTR), Err(Errno::INTR)];
-        assert_eq!(patiently(|| left.pop().unwrap()), Ok(5));
-        let forever: rustix::io::Result<()> = patiently(|| Err(Errno::AGAIN));
+        assert_eq!(repeating(|| left.pop().unwrap()), Ok(5));
+        let forever: rustix::io::Result<()> = repeating(|| Err(Errno::AGAIN));
         assert_eq!(forever, Err(Errno::AGAIN));
     }
 
     #[test]
     fn a_call_that_is_always_interrupted_ends_in_an_error() {
         let mut calls = 0;
-        let result: rustix::io::Result<()> = patiently(|| {
+        let result: rustix::io::Result<()> = repeating(|| {
             calls += 1;
             Err(Errno::INTR)
         });

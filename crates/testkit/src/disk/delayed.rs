@@ -18,8 +18,8 @@ use clearway_sync::thread;
 /// Files whose names start with this are delayed.
 const DELAYED_PREFIX: &str = "log/";
 
-/// A disk whose log syncs and durable log writes take at least `delay` each. Two of them at a time
-/// delay each other no more than the disk beneath does.
+/// A disk whose log syncs and durable log writes take at least `delay` each. Concurrent ones delay
+/// each other no more than they do on the underlying disk.
 pub struct DelayedDisk<D> {
     inner: D,
     delay: Duration,
@@ -33,14 +33,14 @@ impl<D: Disk> DelayedDisk<D> {
 }
 
 impl DelayedDisk<MemoryDisk> {
-    /// A new disk in memory with delayed log flushes, as a database takes it.
+    /// A new disk in memory with delayed log flushes, of the type that a database takes.
     pub fn in_memory(delay: Duration) -> Arc<DelayedDisk<MemoryDisk>> {
         Arc::new(DelayedDisk::new(MemoryDisk::new(), delay))
     }
 }
 
 impl DelayedDisk<OsDisk> {
-    /// The directory at `path`, which is made if it is missing, with delayed log flushes.
+    /// The directory at `path`, which is created if it is missing, with delayed log flushes.
     pub fn in_directory(
         path: impl AsRef<Path>,
         delay: Duration,
@@ -113,8 +113,8 @@ impl DelayedFile {
     }
 }
 
-/// Sleeps. The kernel may add up to 50 µs to a sleep to save power, half as much again as the
-/// shortest delay of interest, so each thread that gets here first asks it not to.
+/// Sleeps for `time`. The kernel may add up to 50 µs to a sleep to save power, half of the shortest
+/// delay of interest, so each thread asks the kernel not to before its first sleep.
 fn sleep_precisely(time: Duration) {
     thread_local! {
         static ASKED: () = {

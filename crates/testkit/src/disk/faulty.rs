@@ -1,4 +1,4 @@
-//! Any disk, with planned failures: for tests of what the engine does about them.
+//! Any disk, with planned failures: for tests of the engine's reaction to them.
 //!
 //! A test keeps a [`Faults`] handle to the plan that a [`FaultyDisk`] follows:
 //!
@@ -51,7 +51,7 @@ pub enum Operation {
     Directory,
 }
 
-/// How long a planned fault lasts.
+/// The duration of a planned fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lasting {
     /// One operation fails, the next succeeds.
@@ -63,11 +63,11 @@ pub enum Lasting {
 /// An operation that is about to happen.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
-    /// What.
+    /// The operation.
     pub operation: Operation,
-    /// To which file or directory, by the name it was opened with.
+    /// The file or directory, by the name with which it was opened.
     pub name: &'a str,
-    /// Where in the file; 0 for operations on no range.
+    /// The offset in the file; 0 for operations without a range.
     pub offset: u64,
     /// The bytes of a write; empty for all others.
     pub bytes: &'a [u8],
@@ -89,7 +89,7 @@ struct Plan {
 struct Fault {
     operation: Operation,
     prefix: String,
-    /// Matching operations that still succeed.
+    /// The number of matching operations that will still succeed.
     spared: u64,
     kind: io::ErrorKind,
     lasting: Lasting,
@@ -102,8 +102,8 @@ impl Faults {
         Faults::default()
     }
 
-    /// From now on, the `nth` operation of this kind (1 is the next) on a file whose name starts
-    /// with `prefix` fails with `kind`; `ErrorKind::StorageFull` becomes
+    /// Plans a fault: the `nth` operation of this kind from now on (1 is the next) on a file whose
+    /// name starts with `prefix` fails with `kind`; `ErrorKind::StorageFull` becomes
     /// [`Error::DiskFull`]. Several faults may be planned.
     pub fn fail(
         &self,
@@ -127,15 +127,15 @@ impl Faults {
         self.0.lock().hook = Some(Arc::new(hook));
     }
 
-    /// Forgets the planned failures and the hook. The counts stay.
+    /// Removes the planned failures and the hook. The counts stay.
     pub fn clear(&self) {
         let mut plan = self.0.lock();
         plan.faults.clear();
         plan.hook = None;
     }
 
-    /// How many operations of this kind were asked for, on files whose name starts with `prefix`,
-    /// those that failed included.
+    /// The number of operations of this kind that were requested on files whose name starts with
+    /// `prefix`, failed operations included.
     pub fn count(&self, operation: Operation, prefix: &str) -> u64 {
         let plan = self.0.lock();
         let matching =
@@ -143,13 +143,14 @@ impl Faults {
         plan.counts.iter().filter(|(key, _)| matching(key)).map(|(_, count)| count).sum()
     }
 
-    /// Counts the operation and says whether it is to fail.
-    fn meet(&self, event: &Event<'_>) -> Option<io::ErrorKind> {
+    /// Counts the operation, and returns the kind of its error if it is to fail.
+    fn next_error(&self, event: &Event<'_>) -> Option<io::ErrorKind> {
         let mut plan = self.0.lock();
         *plan.counts.entry((event.operation, event.name.to_string())).or_default() += 1;
         let matching = plan.faults.iter_mut().filter(|fault| fault.matches(event));
-        // Every matching fault counts this operation; the first that is due decides.
-        let kinds: Vec<_> = matching.filter_map(Fault::strike).collect();
+        // Every matching fault counts this operation; the first fault that is due determines the
+        // error.
+        let kinds: Vec<_> = matching.filter_map(Fault::error_if_due).collect();
         let hook = plan.hook.clone();
         drop(plan);
         let hooked = hook.and_then(|hook| hook(event));
@@ -162,8 +163,8 @@ impl Fault {
         self.operation == event.operation && event.name.starts_with(&self.prefix)
     }
 
-    /// Counts one matching operation; the error if it is this fault's turn.
-    fn strike(&mut self) -> Option<io::ErrorKind> {
+    /// Counts one matching operation, and returns the kind of its error if the fault is due.
+    fn error_if_due(&mut self) -> Option<io::ErrorKind> {
         if self.spared > 0 {
             self.spared -= 1;
             return None;
@@ -174,7 +175,7 @@ impl Fault {
     }
 }
 
-/// A disk that does what `inner` does, but for the planned failures.
+/// A disk that does what `inner` does, except for the planned failures.
 pub struct FaultyDisk<D> {
     inner: D,
     faults: Faults,
@@ -186,16 +187,16 @@ impl<D: Disk> FaultyDisk<D> {
         FaultyDisk { inner, faults }
     }
 
-    fn meet(&self, operation: Operation, verb: &'static str, name: &str) -> Result<()> {
+    fn check(&self, operation: Operation, verb: &'static str, name: &str) -> Result<()> {
         let event = Event { operation, name, offset: 0, bytes: &[] };
         let failed = |kind: io::ErrorKind| Error::io(verb, self.path().join(name), kind.into());
-        self.faults.meet(&event).map_or(Ok(()), |kind| Err(failed(kind)))
+        self.faults.next_error(&event).map_or(Ok(()), |kind| Err(failed(kind)))
     }
 }
 
 impl<D: Disk> Disk for FaultyDisk<D> {
     fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>> {
-        self.meet(Operation::Open, "open", name)?;
+        self.check(Operation::Open, "open", name)?;
         let inner = self.inner.open(name, mode)?;
         Ok(Arc::new(FaultyFile { inner, name: name.to_string(), faults: self.faults.clone() }))
     }
@@ -205,12 +206,12 @@ impl<D: Disk> Disk for FaultyDisk<D> {
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.meet(Operation::Rename, "rename", from)?;
+        self.check(Operation::Rename, "rename", from)?;
         self.inner.rename(from, to)
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        self.meet(Operation::Remove, "remove", name)?;
+        self.check(Operation::Remove, "remove", name)?;
         self.inner.remove(name)
     }
 
@@ -219,12 +220,12 @@ impl<D: Disk> Disk for FaultyDisk<D> {
     }
 
     fn create_dir(&self, dir: &str) -> Result<()> {
-        self.meet(Operation::Directory, "create directory", dir)?;
+        self.check(Operation::Directory, "create directory", dir)?;
         self.inner.create_dir(dir)
     }
 
     fn sync_dir(&self, dir: &str) -> Result<()> {
-        self.meet(Operation::Directory, "sync directory", dir)?;
+        self.check(Operation::Directory, "sync directory", dir)?;
         self.inner.sync_dir(dir)
     }
 
@@ -248,7 +249,7 @@ struct FaultyFile {
 }
 
 impl FaultyFile {
-    fn meet(
+    fn check(
         &self,
         operation: Operation,
         verb: &'static str,
@@ -256,7 +257,7 @@ impl FaultyFile {
         bytes: &[u8],
     ) -> Result<()> {
         let event = Event { operation, name: &self.name, offset, bytes };
-        match self.faults.meet(&event) {
+        match self.faults.next_error(&event) {
             Some(kind) => Err(Error::io(verb, self.inner.path(), kind.into())),
             None => Ok(()),
         }
@@ -265,18 +266,18 @@ impl FaultyFile {
 
 impl File for FaultyFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        self.meet(Operation::Read, "read", offset, &[])?;
+        self.check(Operation::Read, "read", offset, &[])?;
         self.inner.read_at(buf, offset)
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.meet(Operation::Write, "write", offset, buf)?;
+        self.check(Operation::Write, "write", offset, buf)?;
         self.inner.write_at(buf, offset)
     }
 
     fn write_durable_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        self.meet(Operation::Write, "write durably", offset, buf)?;
-        if let Err(failed) = self.meet(Operation::Sync, "write durably", offset, &[]) {
+        self.check(Operation::Write, "write durably", offset, buf)?;
+        if let Err(failed) = self.check(Operation::Sync, "write durably", offset, &[]) {
             self.inner.write_at(buf, offset)?;
             return Err(failed);
         }
@@ -284,12 +285,12 @@ impl File for FaultyFile {
     }
 
     fn sync_data(&self) -> Result<()> {
-        self.meet(Operation::Sync, "sync", 0, &[])?;
+        self.check(Operation::Sync, "sync", 0, &[])?;
         self.inner.sync_data()
     }
 
     fn sync_all(&self) -> Result<()> {
-        self.meet(Operation::Sync, "sync", 0, &[])?;
+        self.check(Operation::Sync, "sync", 0, &[])?;
         self.inner.sync_all()
     }
 
@@ -298,12 +299,12 @@ impl File for FaultyFile {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
-        self.meet(Operation::SetLen, "set the length of", len, &[])?;
+        self.check(Operation::SetLen, "set the length of", len, &[])?;
         self.inner.set_len(len)
     }
 
     fn allocate(&self, offset: u64, len: u64) -> Result<()> {
-        self.meet(Operation::Allocate, "grow", offset, &[])?;
+        self.check(Operation::Allocate, "grow", offset, &[])?;
         self.inner.allocate(offset, len)
     }
 

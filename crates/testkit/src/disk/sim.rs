@@ -1,8 +1,9 @@
-//! A disk made up from one seed, with crashes and faults: for tests that run the whole engine.
+//! A simulated disk, determined by one seed, with crashes and faults: for tests that run the whole
+//! engine.
 //!
 //! [`SimDisk`] remembers, for every file and directory, what is durable and which changes are still
-//! unsynced, and works out what a power failure could leave. It can be told to fail in every way in
-//! which disks do, at an operation of a given number, so that a test meets each of them.
+//! unsynced, and computes what a power failure could leave. A test can plan every kind of failure
+//! that disks have, at an operation of a given number, and so exercise each of them.
 //!
 //! ```
 //! use clearway_disk::{Disk, OpenMode};
@@ -25,27 +26,26 @@
 //! - R1. Everything that happens follows from the seed, the plan and the sequence of calls; equal
 //!   runs have equal [`trace_digest`](SimDisk::trace_digest)s.
 //! - R2. A disk made by [`fork`](SimDisk::fork) or [`crash`](SimDisk::crash) shares no change with
-//!   the one it was made from; both share bytes until one of them changes.
-//! - R3. What every disk promises (D1–D6) holds, and nothing more that could be avoided: a data
-//!   sync leaves names alone, a durable write leaves all other writes alone.
+//!   its original; both share bytes until one of them changes them.
+//! - R3. The guarantees of every disk (D1–D6) hold, and no stronger ones where that can be avoided:
+//!   a data sync makes no names durable, and a durable write makes no other write durable.
 //!
-//! Latch order: the one latch of a disk, under which nobody calls another disk. An observer runs
-//! under it and must not call the disk.
+//! Latch order: a disk has one latch, and no thread that holds it calls another disk. An observer
+//! runs under the latch and must not call the disk.
 //!
 //! Measured (2026-11-21, two shared cores, test profile; `forks_and_crashes_are_cheap`): with a
 //! data file of 400 KiB, a segment of 16 MiB and 20 unsynced pages, a fork takes 0.4 µs and a
-//! random crash image 8 µs; making all that takes 0.9 ms.
-//!
-//! | module | what it is |
+//! random crash image 8 µs; building all that takes 0.9 ms.
+//! | module | contents |
 //! | --- | --- |
 //! | `image` | the bytes of a file, shared between copies |
 //! | `contents` | a file: live, durable, unsynced |
 //! | `names` | names: live, durable, unsynced |
-//! | `state` | the disk under its latch, the frame around each operation |
+//! | `state` | the disk under its latch, and the steps common to all operations |
 //! | `files`, `read` | the calls of the traits |
-//! | `fault` | what goes wrong when |
+//! | `fault` | planned faults, and events |
 //! | `crash` | what a power failure leaves |
-//! | `random` | draws |
+//! | `random` | numbers drawn from the seed |
 
 mod contents;
 mod crash;
@@ -71,25 +71,26 @@ pub use fault::{Fault, PowerCut, ReadFault, ReadWhen, SimEvent, SimOperation};
 use names::FileId;
 use state::State;
 
-/// How names and lengths survive a crash.
+/// The rules by which names and lengths survive a crash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum MetadataMode {
     /// Only what POSIX promises: a name is durable after `sync_dir` on its directory, a length
-    /// after a sync of its file; what is not durable is lost or kept, each change for itself.
+    /// after a sync of its file; each change that is not durable is lost or kept independently of
+    /// the others.
     #[default]
     PosixMinimal,
-    /// As ext4 with `data=ordered`: changes are kept in the order in which they were made, a sync
-    /// that needs one of them makes all of them durable, and no length without its bytes.
+    /// Like ext4 with `data=ordered`: changes are kept in the order in which they were made, a sync
+    /// that needs one of them makes all of them durable, and no length is kept without its bytes.
     Ext4Ordered,
 }
 
-/// What kind of disk it is.
+/// The properties of a simulated disk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SimOptions {
-    /// How names and lengths survive a crash.
+    /// The rules by which names and lengths survive a crash.
     pub metadata: MetadataMode,
-    /// To how many bytes the files together may grow; without limit if there is none. What
-    /// `set_len` adds counts too.
+    /// The number of bytes to which the files together may grow; `None` for no limit. Bytes that
+    /// `set_len` adds count too.
     pub space_bytes: Option<u64>,
 }
 
@@ -102,7 +103,7 @@ struct Shared {
 }
 
 impl SimDisk {
-    /// An empty disk, everything about which is drawn from `seed`.
+    /// An empty disk, whose behaviour follows from `seed`.
     pub fn new(seed: u64, options: SimOptions) -> SimDisk {
         Self::with(State::new(seed, options))
     }
@@ -111,30 +112,30 @@ impl SimDisk {
         SimDisk(Arc::new(Shared { state: Mutex::new(state) }))
     }
 
-    /// How many operations were performed, those that failed included: every call that names or
-    /// changes something on the device. `read_at` is counted apart, `exists`, `list`, `len` and
-    /// `lock` not at all. The next operation's number is one more.
+    /// The number of operations performed, failed ones included. Every call that names or changes
+    /// something on the device is an operation. `read_at` is counted separately; `exists`, `list`,
+    /// `len`, `lock` and `random` are not counted. The number of the next operation is one higher.
     pub fn operations(&self) -> u64 {
         self.0.state.lock().operations
     }
 
-    /// How many reads were performed. The next read's number is one more.
+    /// The number of reads performed. The number of the next read is one higher.
     pub fn reads(&self) -> u64 {
         self.0.state.lock().reads
     }
 
-    /// Adds a fault to the plan. Several may wait at a time.
+    /// Adds a fault to the plan, which may hold several.
     pub fn plan(&self, fault: Fault) {
         self.0.state.lock().plan.add(fault);
     }
 
-    /// Forgets the faults that are still to come. The power stays off if it is.
+    /// Removes the faults that have not occurred yet. If the power is off, it stays off.
     pub fn clear_plan(&self) {
         self.0.state.lock().plan.clear();
     }
 
-    /// Calls `observer` after each operation and read, in the order in which they took effect and
-    /// before the next one. It must not call this disk.
+    /// Calls `observer` after each operation and read, in the order in which they take effect and
+    /// before the next one. The observer must not call this disk.
     pub fn observe(&self, observer: impl Fn(&SimEvent<'_>) + Send + Sync + 'static) {
         self.0.state.lock().observer = Some(Arc::new(observer));
     }
@@ -149,28 +150,29 @@ impl SimDisk {
         self.0.state.lock().powered = false;
     }
 
-    /// Whether the power is off.
+    /// Returns true if the power is off.
     pub fn is_off(&self) -> bool {
         !self.0.state.lock().powered
     }
 
-    /// What a power failure at this instant leaves: another disk, with the power on, nothing
-    /// unsynced, nothing planned, no observer and no lock. This one is not changed, whether it is
-    /// on or off.
+    /// Returns the disk that a power failure at this instant leaves, with the power on. It has no
+    /// unsynced changes, no planned faults, no observer and no lock. This disk is not changed,
+    /// whether its power is on or off.
     pub fn crash(&self, image: CrashImage) -> SimDisk {
         Self::with(crash::crash(&self.0.state.lock(), image))
     }
 
-    /// A [`CrashImage::Random`] that follows from this disk's own seed and the number of
-    /// operations.
+    /// Returns the disk that a power failure leaves with a [`CrashImage::Random`], whose seed
+    /// follows from this disk's own seed and the number of operations.
     pub fn reboot(&self) -> SimDisk {
         let state = self.0.state.lock();
         let seed = mix(state.seed ^ mix(state.operations));
         Self::with(crash::crash(&state, CrashImage::Random(seed)))
     }
 
-    /// A copy of this disk with its live, durable and unsynced contents and its counters, on or off
-    /// as this one. It has no handles, nothing planned, no observer and no lock.
+    /// Returns a copy of this disk with its live, durable and unsynced contents and its counters.
+    /// Its power is on or off like this disk's. It has no handles, no planned faults, no observer
+    /// and no lock.
     pub fn fork(&self) -> SimDisk {
         let state = self.0.state.lock();
         let mut copy = State {
@@ -194,18 +196,18 @@ impl SimDisk {
         Self::with(copy)
     }
 
-    /// From now on draws as a disk of another seed would: a copy that is opened on its own must not
-    /// draw what the disk draws that it was copied from.
+    /// Makes this disk draw like a disk of another seed from now on: a copy that is opened
+    /// separately must not draw the same numbers as its original.
     pub fn reseed(&self, seed: u64) {
         self.0.state.lock().seed = seed;
     }
 
-    /// How many changes are unsynced, which [`CrashImage::Subset`] numbers.
+    /// The number of unsynced changes, as [`CrashImage::Subset`] numbers them.
     pub fn unsynced_changes(&self) -> usize {
         crash::sequences(&self.0.state.lock()).len()
     }
 
-    /// Changes how much may be stored; what is stored stays, whatever the limit.
+    /// Changes the number of bytes that may be stored; stored bytes stay, even beyond the limit.
     pub fn set_space_bytes(&self, space_bytes: Option<u64>) {
         self.0.state.lock().options.space_bytes = space_bytes;
     }
@@ -215,32 +217,35 @@ impl SimDisk {
         self.0.state.lock().used
     }
 
-    /// The names of all files in all directories, sorted; no operation, and works without power.
+    /// The names of all files in all directories, sorted. This is not an operation, and works
+    /// without power.
     pub fn file_names(&self) -> Vec<String> {
         let state = self.0.state.lock();
         state.names.live.files.keys().map(|name| name.to_string()).collect()
     }
 
-    /// A digest of all that can be read now: names, lengths and bytes.
+    /// A digest of everything that can be read now: names, lengths and bytes.
     pub fn contents_digest(&self) -> u64 {
         self.0.state.lock().contents_digest()
     }
 
-    /// The length that the file of this name would have if nothing unsynced were kept; no
-    /// operation, and works without power.
+    /// The length that the file of this name would have if no unsynced change were kept. This is
+    /// not an operation, and works without power.
     pub fn durable_len(&self, name: &str) -> Option<u64> {
         let state = self.0.state.lock();
         let id = *state.names.live.files.get(name)?;
         Some(state.files[id].durable.len)
     }
 
-    /// Damages a file behind everybody's back: changes one bit, bit 0 being the lowest of the first
-    /// byte, in what reads see and in what is durable. No operation, and works without power.
+    /// Damages a file without an event or an error: flips one bit, both in the bytes that reads see
+    /// and in the durable bytes. Bit 0 is the lowest bit of the first byte. This is not an
+    /// operation, and works without power.
     pub fn flip_bit(&self, name: &str, bit: u64) -> Result<()> {
         self.damage(name, bit / 8, &mut [0], |byte| byte[0] ^= 1 << (bit % 8))
     }
 
-    /// Damages a file as [`flip_bit`](Self::flip_bit) does, with bytes of the caller's.
+    /// Damages a file as [`flip_bit`](Self::flip_bit) does, but overwrites it with the caller's
+    /// bytes.
     pub fn overwrite(&self, name: &str, offset: u64, bytes: &[u8]) -> Result<()> {
         self.damage(name, offset, &mut vec![0; bytes.len()], |found| found.copy_from_slice(bytes))
     }

@@ -12,7 +12,7 @@ fn patterns() -> impl Iterator<Item = Pattern> {
 }
 
 #[test]
-fn every_order_meets_every_mixture_of_lengths() {
+fn every_order_is_combined_with_every_mixture_of_lengths() {
     let cells: HashSet<_> = patterns().map(|pattern| (pattern.order, pattern.lengths)).collect();
     assert_eq!(cells.len(), Order::ALL.len() * Lengths::ALL.len());
 }
@@ -23,7 +23,7 @@ fn distinct_keys_stay_distinct_and_sort_as_their_places() {
         let by_place: BTreeMap<Place, Vec<u8>> =
             (0..400).map(|n| (pattern.place(n), pattern.key(n))).collect();
         let expected = if pattern.order.is_distinct() { 400 } else { 51 };
-        // The empty key may stand for one of them.
+        // The empty key may replace one of them.
         assert!(by_place.len().abs_diff(expected) <= 1, "{pattern}: {}", by_place.len());
         let keys: Vec<_> = by_place.into_values().collect();
         assert!(keys.is_sorted_by(|one, next| one < next), "{pattern}");
@@ -48,7 +48,7 @@ fn keys_and_values_keep_to_the_limits_and_reach_them() {
 }
 
 #[test]
-fn mixtures_are_what_their_names_say() {
+fn mixtures_match_their_names() {
     let limits = Limits::of_node(8192);
     let lengths = |lengths: Lengths, order: Order| {
         let pattern = Pattern {
@@ -99,7 +99,7 @@ fn names_of_tables_are_distinct_and_as_long_as_they_may_be() {
 }
 
 #[test]
-fn steps_delete_only_what_is_there_and_end_as_the_removal_says() {
+fn steps_delete_only_existing_keys_and_end_as_the_removal_defines() {
     for pattern in patterns() {
         for removal in Removal::ALL {
             let pattern = Pattern { removal, ..pattern };
@@ -139,7 +139,7 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_key_tells_its_number_in_simple_orders() {
+fn a_key_determines_its_number_in_simple_orders() {
     let simple = [Order::Ascending, Order::Descending];
     for pattern in patterns().filter(|pattern| simple.contains(&pattern.order)) {
         let pattern = Pattern { has_empty_key: false, ..pattern };

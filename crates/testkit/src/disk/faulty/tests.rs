@@ -1,4 +1,4 @@
-//! The plan of failures does what it says.
+//! Tests that failures occur as planned.
 
 use std::io::ErrorKind;
 
@@ -27,7 +27,7 @@ fn nth_operation_fails_once() {
 }
 
 #[test]
-fn fault_for_ever_lasts_until_cleared() {
+fn permanent_fault_lasts_until_cleared() {
     let (_, faults, file) = disk_with_file("log/0");
     faults.fail(Operation::Sync, "log/", 2, ErrorKind::Other, Lasting::Forever);
     let results: Vec<_> = (0..4).map(|_| file.sync_data().is_ok()).collect();
@@ -37,7 +37,7 @@ fn fault_for_ever_lasts_until_cleared() {
 }
 
 #[test]
-fn faults_meet_only_their_files_and_operations() {
+fn faults_affect_only_their_files_and_operations() {
     let (_, faults, file) = disk_with_file("data");
     faults.fail(Operation::Write, "log/", 1, ErrorKind::Other, Lasting::Forever);
     faults.fail(Operation::Read, "data", 1, ErrorKind::Other, Lasting::Forever);

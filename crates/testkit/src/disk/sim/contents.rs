@@ -1,12 +1,14 @@
-//! The bytes of one file: what reads see, what is durable, and what lies between.
+//! The bytes of one file: those that reads see, those that are durable, and the unsynced changes
+//! between the two.
 //!
 //! Invariants:
 //! - C1. The live bytes are the durable ones with all unsynced changes applied in order, until a
-//!   failed sync drops unsynced writes or a write is lost on its way.
-//! - C2. No unsynced change may undo what is durable: a durable write takes its range out of every
-//!   earlier unsynced write, and brings with it every earlier unsynced cut below its end.
-//! - C3. After a data sync no write is unsynced, nor a cut before the last write. Growth without
-//!   bytes in it stays unsynced until `sync_all`: nobody needs it to read what was written.
+//!   failed sync drops unsynced writes or a write is lost.
+//! - C2. No unsynced change may undo what is durable: a durable write removes its range from every
+//!   earlier unsynced write, and makes every earlier unsynced cut below its end durable.
+//! - C3. After a data sync no write is unsynced, nor is a cut before the last write. Growth without
+//!   bytes in it stays unsynced until `sync_all`, because it is not needed to read the written
+//!   bytes.
 //! - C4. Where a sector was overwritten, `old` holds what it held before.
 
 use std::{ops::Range, sync::Arc};
@@ -44,9 +46,9 @@ pub(super) enum Change {
 pub(super) struct UnsyncedWrite {
     pub(super) offset: u64,
     pub(super) len: usize,
-    /// Whether the write reached past the end of the file at the time.
+    /// True if the write reached past the end of the file at the time.
     pub(super) grows: bool,
-    /// The bytes from `start` on; all zeros if there are none.
+    /// The bytes from `start` on; `None` if all of them are zeros.
     bytes: Option<Arc<[u8]>>,
     start: usize,
 }
@@ -91,12 +93,12 @@ pub(super) fn sectors(offset: u64, end: u64) -> impl Iterator<Item = Range<u64>>
 }
 
 impl Contents {
-    /// A file after a crash, of which everything is durable.
-    pub(super) fn settled(image: Image, old: Image) -> Contents {
+    /// The contents of a file after a crash, all of them durable.
+    pub(super) fn after_crash(image: Image, old: Image) -> Contents {
         Contents { live: image.clone(), durable: image, old, ..Contents::default() }
     }
 
-    /// Changes the live bytes and notes the write as unsynced.
+    /// Changes the live bytes and records the write as unsynced.
     pub(super) fn write(&mut self, bytes: &[u8], offset: u64, sequence: u64) {
         let end = offset + bytes.len() as u64;
         let change = Change::Write(UnsyncedWrite::new(bytes, offset, end > self.live.len));
@@ -136,8 +138,8 @@ impl Contents {
         self.unsynced.push(Unsynced { sequence, change: Change::Cut(len) });
     }
 
-    /// Makes the first `limit` unsynced changes durable, those on the length only as far as needed
-    /// to read the bytes (C3), unless `all` are wanted.
+    /// Makes the first `limit` unsynced changes durable. Changes of the length become durable only
+    /// as far as they are needed to read the bytes (C3), unless `all` is set.
     pub(super) fn sync(&mut self, all: bool, limit: usize) {
         let unsynced = std::mem::take(&mut self.unsynced);
         let writes = unsynced.iter().take(limit).rposition(|one| one.is_write());
@@ -159,7 +161,8 @@ impl Contents {
         }
     }
 
-    /// Makes every unsynced change of the length durable, and no bytes: a journal's commit.
+    /// Makes every unsynced change of the length durable, and no bytes, as the commit of a journal
+    /// does.
     pub(super) fn commit_lengths(&mut self) {
         while let Some(at) = self.unsynced.iter().position(|one| !one.is_write()) {
             match self.unsynced[at].change {
@@ -182,7 +185,7 @@ impl Contents {
         self.forget(len..u64::MAX, at);
     }
 
-    /// Lets the growth in the first `count` unsynced changes end at `len`.
+    /// Limits the growth in the first `count` unsynced changes to `len`.
     fn bound_growth(&mut self, len: u64, count: usize) {
         for one in &mut self.unsynced[..count] {
             if let Change::Grow(grown) = &mut one.change {
@@ -191,7 +194,7 @@ impl Contents {
         }
     }
 
-    /// Takes a range out of the writes among the first `count` unsynced changes (C2).
+    /// Removes a range from the writes among the first `count` unsynced changes (C2).
     fn forget(&mut self, range: Range<u64>, count: usize) {
         let overlaps = |one: &Unsynced| match &one.change {
             Change::Write(write) => write.offset < range.end && range.start < write.end(),
@@ -216,13 +219,12 @@ impl Contents {
         self.unsynced = kept;
     }
 
-    /// Forgets the unsynced writes, as a kernel does whose write-back failed. Reads go on seeing
-    /// them.
+    /// Drops the unsynced writes, as a kernel does after a failed write-back. Reads still see them.
     pub(super) fn drop_writes(&mut self) {
         self.unsynced.retain(|one| !one.is_write());
     }
 
-    /// Whether there is anything about the length that a journal would hold.
+    /// Returns true if there is an unsynced change of the length, which a journal would hold.
     pub(super) fn has_unsynced_length(&self) -> bool {
         self.unsynced.iter().any(|one| !one.is_write())
     }

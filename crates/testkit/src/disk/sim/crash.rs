@@ -1,19 +1,20 @@
-//! What a power failure leaves of a simulated disk.
+//! The images that a power failure can leave of a simulated disk.
 //!
-//! Every unsynced change gets a fate: writes are dropped, kept, or torn sector by sector; changes
-//! of names and lengths are dropped or kept. The fates depend on the kind of image, on its seed and
-//! on the change's number, and on nothing else.
+//! Every unsynced change has one of several outcomes: writes are dropped, kept, or torn sector by
+//! sector; changes of names and lengths are dropped or kept. The outcomes depend on the kind of
+//! image, on its seed and on the change's number, and on nothing else.
 //!
 //! Invariants:
 //! - K1. What is durable is never lost, and no byte outside of an unsynced write changes. Garbage
-//!   fills the torn write's own bytes only.
-//! - K2. [`MetadataMode::PosixMinimal`]: each change of a name or length is kept or not for itself;
-//!   a file may be longer than its bytes, or its bytes lost because the length is.
-//! - K3. [`MetadataMode::Ext4Ordered`]: the changes of names and lengths that are kept are the
-//!   first so many of them; a write at the end of a file lengthens it exactly as far as its bytes
-//!   are kept.
-//! - K4. Writes may take effect out of order, but none before a cut that is kept and none before
-//!   it after it: a file system waits for them.
+//!   replaces only bytes of the torn write itself.
+//! - K2. [`MetadataMode::PosixMinimal`]: each change of a name or length is kept or dropped
+//!   independently of the others. A file may be longer than its bytes, and bytes may be lost
+//!   because the length is lost.
+//! - K3. [`MetadataMode::Ext4Ordered`]: the changes of names and lengths that are kept are a prefix
+//!   of all of them. A write at the end of a file lengthens it exactly as far as its bytes are
+//!   kept.
+//! - K4. Writes may take effect out of order, but never across a cut that is kept: a file system
+//!   waits for the writes before a cut, and begins later writes after it.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -27,9 +28,9 @@ use super::{
 };
 use crate::mix;
 
-/// Which of the unsynced changes a crash keeps. Changes are numbered in the order in which they
-/// were made. In [`MetadataMode::Ext4Ordered`] changes of names and lengths end before the first
-/// one that would be dropped.
+/// The selection of unsynced changes that a crash keeps. Changes are numbered in the order in which
+/// they were made. In [`MetadataMode::Ext4Ordered`], all changes of names and lengths from the
+/// first dropped one on are dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CrashImage {
     /// Nothing: the least that may be left.
@@ -57,7 +58,7 @@ pub enum CrashImage {
 }
 
 impl CrashImage {
-    /// One image of each kind, but for the subsets.
+    /// Returns one image of each kind except the subsets.
     pub fn kinds(seed: u64) -> [CrashImage; 10] {
         [
             CrashImage::DropAll,
@@ -86,19 +87,19 @@ impl CrashImage {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ChangeOutcome {
     Dropped,
     Kept,
     Torn,
 }
 
-enum SectorFate {
+enum SectorOutcome {
     Old,
     New,
     Garbage,
 }
 
-/// What draws are for; each kind of decision has its own.
+/// The purpose of draws; each kind of decision has its own draws.
 #[derive(Clone, Copy)]
 enum About {
     Metadata = 1,
@@ -109,19 +110,19 @@ enum About {
     Style,
 }
 
-/// Decides about every unsynced change of one crash.
-struct Judge {
+/// The decisions about every unsynced change in one crash.
+struct Decisions {
     image: CrashImage,
     mode: MetadataMode,
-    /// Of all unsynced changes, in order.
+    /// The sequence numbers of all unsynced changes, in order.
     sequences: Vec<u64>,
     last_write: u64,
-    /// K3: changes of names and lengths up to here are kept.
+    /// K3: changes of names and lengths up to this sequence number are kept.
     metadata_limit: u64,
 }
 
-/// Of 100 changes that a random image meets, so many are kept; each image takes one of these, so
-/// that nearly full and nearly empty images are common too.
+/// Percentages of the changes that a random image keeps. Each image uses one of them, so that
+/// nearly full and nearly empty images are common too.
 const KEPT_PERCENT: [u64; 4] = [10, 40, 70, 95];
 
 /// The numbers of all unsynced changes, in order.
@@ -130,15 +131,15 @@ pub(super) fn sequences(state: &State) -> Vec<u64> {
     let names = state.names.unsynced.iter().map(|(sequence, _)| *sequence);
     let mut sequences: Vec<u64> = writes.chain(names).collect();
     sequences.sort_unstable();
-    sequences.dedup(); // a write from whose middle something was taken is two entries
+    sequences.dedup(); // a write with a range removed from its middle has two entries
     sequences
 }
 
-impl Judge {
-    fn new(state: &State, image: CrashImage) -> Judge {
+impl Decisions {
+    fn new(state: &State, image: CrashImage) -> Decisions {
         let unsynced = || state.files.iter().flat_map(|file| &file.unsynced);
         let writes = unsynced().filter(|one| one.is_write()).map(|one| one.sequence);
-        let mut judge = Judge {
+        let mut decisions = Decisions {
             image,
             mode: state.options.metadata,
             sequences: sequences(state),
@@ -151,13 +152,13 @@ impl Judge {
         metadata.sort_unstable();
         let first_lost = match image {
             CrashImage::Random(_) => {
-                let kept = judge.draws(About::Style, 1).below(metadata.len() as u64 + 1);
+                let kept = decisions.draws(About::Style, 1).below(metadata.len() as u64 + 1);
                 metadata.get(kept as usize)
             }
-            _ => metadata.iter().find(|&&sequence| !judge.wishes(sequence)),
+            _ => metadata.iter().find(|&&sequence| !decisions.keeps_alone(sequence)),
         };
-        judge.metadata_limit = first_lost.map_or(u64::MAX, |first| first - 1);
-        judge
+        decisions.metadata_limit = first_lost.map_or(u64::MAX, |first| first - 1);
+        decisions
     }
 
     fn draws(&self, about: About, subject: u64) -> Draws {
@@ -177,8 +178,9 @@ impl Judge {
         KEPT_PERCENT[self.draws(About::Style, about as u64).below(4) as usize]
     }
 
-    /// Whether a change of a name or length is kept, if it is judged for itself.
-    fn wishes(&self, sequence: u64) -> bool {
+    /// Returns true if a change of a name or length is kept, considered independently of the
+    /// others.
+    fn keeps_alone(&self, sequence: u64) -> bool {
         match self.image {
             CrashImage::DropAll | CrashImage::DropMetadataKeepData => false,
             CrashImage::DropLast => !self.is_last(sequence),
@@ -193,47 +195,47 @@ impl Judge {
 
     fn keeps_metadata(&self, sequence: u64) -> bool {
         match self.mode {
-            MetadataMode::PosixMinimal => self.wishes(sequence), // K2
+            MetadataMode::PosixMinimal => self.keeps_alone(sequence), // K2
             MetadataMode::Ext4Ordered => sequence <= self.metadata_limit, // K3
         }
     }
 
-    fn fate(&self, sequence: u64) -> Fate {
-        let kept = |kept| if kept { Fate::Kept } else { Fate::Dropped };
+    fn outcome(&self, sequence: u64) -> ChangeOutcome {
+        let kept = |kept| if kept { ChangeOutcome::Kept } else { ChangeOutcome::Dropped };
         match self.image {
-            CrashImage::DropAll | CrashImage::KeepMetadataDropData => Fate::Dropped,
+            CrashImage::DropAll | CrashImage::KeepMetadataDropData => ChangeOutcome::Dropped,
             CrashImage::KeepAll | CrashImage::DropMetadataKeepData | CrashImage::Reorder(_) => {
-                Fate::Kept
+                ChangeOutcome::Kept
             }
             CrashImage::DropLast => kept(!self.is_last(sequence)),
-            CrashImage::TearLast if sequence == self.last_write => Fate::Torn,
-            CrashImage::TearLast => Fate::Kept,
-            CrashImage::TearAll(_) | CrashImage::Garbage(_) => Fate::Torn,
+            CrashImage::TearLast if sequence == self.last_write => ChangeOutcome::Torn,
+            CrashImage::TearLast => ChangeOutcome::Kept,
+            CrashImage::TearAll(_) | CrashImage::Garbage(_) => ChangeOutcome::Torn,
             CrashImage::Random(_) => {
                 let mut draws = self.draws(About::Write, sequence);
                 let torn = draws.chance(25);
                 let chosen = kept(draws.chance(self.kept_percent(About::Write)));
-                if torn { Fate::Torn } else { chosen }
+                if torn { ChangeOutcome::Torn } else { chosen }
             }
             CrashImage::Subset(subset) => kept(self.in_subset(sequence, subset)),
         }
     }
 
-    /// What becomes of sector `nth` of `count` of a torn write.
-    fn sector_fate(&self, sequence: u64, nth: u64, count: u64) -> SectorFate {
+    /// The outcome of sector `nth` of the `count` sectors of a torn write.
+    fn sector_outcome(&self, sequence: u64, nth: u64, count: u64) -> SectorOutcome {
         let mut draws = self.draws(About::Sectors, sequence << 20 ^ nth);
         match (self.image, draws.below(100)) {
-            (CrashImage::TearLast, _) if nth < count / 2 => SectorFate::New,
-            (CrashImage::TearLast, _) => SectorFate::Old,
-            (CrashImage::Garbage(_), 0..50) => SectorFate::Garbage,
-            (CrashImage::Garbage(_), _) => SectorFate::New,
-            (CrashImage::Random(_), 0..10) => SectorFate::Garbage,
-            (_, 0..55) => SectorFate::Old,
-            _ => SectorFate::New,
+            (CrashImage::TearLast, _) if nth < count / 2 => SectorOutcome::New,
+            (CrashImage::TearLast, _) => SectorOutcome::Old,
+            (CrashImage::Garbage(_), 0..50) => SectorOutcome::Garbage,
+            (CrashImage::Garbage(_), _) => SectorOutcome::New,
+            (CrashImage::Random(_), 0..10) => SectorOutcome::Garbage,
+            (_, 0..55) => SectorOutcome::Old,
+            _ => SectorOutcome::New,
         }
     }
 
-    /// Where write number `index` comes among those between two cuts (K4).
+    /// The rank of write number `index` in the order of the writes between two cuts (K4).
     fn rank(&self, sequence: u64, index: usize) -> u64 {
         let mut draws = self.draws(About::Order, sequence);
         match self.image {
@@ -245,7 +247,7 @@ impl Judge {
 
     fn file_after(&self, file: &Contents) -> Contents {
         if file.unsynced.is_empty() {
-            return Contents::settled(file.durable.clone(), file.old.clone());
+            return Contents::after_crash(file.durable.clone(), file.old.clone());
         }
         let mut image = file.durable.clone();
         let kept_cut = |one: &Unsynced| {
@@ -256,7 +258,7 @@ impl Judge {
         }
         let len = image.len;
         image.cut(len); // bytes whose length was lost
-        Contents::settled(image, file.old.clone())
+        Contents::after_crash(image, file.old.clone())
     }
 
     /// Applies changes of which at most the last is a cut that is kept.
@@ -283,29 +285,30 @@ impl Judge {
     }
 
     fn put_write(&self, image: &mut Image, sequence: u64, write: &UnsyncedWrite) {
-        let fate = self.fate(sequence);
+        let outcome = self.outcome(sequence);
         if write.grows && self.mode == MetadataMode::Ext4Ordered {
-            let kept_end = self.ordered_end(sequence, write, fate);
+            let kept_end = self.ordered_end(sequence, write, outcome);
             write.put(image, 0..kept_end);
             image.grow(kept_end); // K3
             return;
         }
-        match fate {
-            Fate::Dropped => (),
-            Fate::Kept => write.put(image, 0..u64::MAX),
-            Fate::Torn => self.put_torn(image, sequence, write),
+        match outcome {
+            ChangeOutcome::Dropped => (),
+            ChangeOutcome::Kept => write.put(image, 0..u64::MAX),
+            ChangeOutcome::Torn => self.put_torn(image, sequence, write),
         }
-        if write.grows && self.wishes(sequence) {
+        if write.grows && self.keeps_alone(sequence) {
             image.grow(write.end()); // K2
         }
     }
 
-    /// How far a write at the end of a file gets, where the length follows the bytes.
-    fn ordered_end(&self, sequence: u64, write: &UnsyncedWrite, fate: Fate) -> u64 {
-        match fate {
-            Fate::Dropped => 0,
-            Fate::Kept => write.end(),
-            Fate::Torn => {
+    /// The position up to which a write at the end of a file is kept, if the length follows the
+    /// bytes.
+    fn ordered_end(&self, sequence: u64, write: &UnsyncedWrite, outcome: ChangeOutcome) -> u64 {
+        match outcome {
+            ChangeOutcome::Dropped => 0,
+            ChangeOutcome::Kept => write.end(),
+            ChangeOutcome::Torn => {
                 let ends: Vec<u64> =
                     sectors(write.offset, write.end()).map(|sector| sector.end).collect();
                 let done = match self.image {
@@ -322,10 +325,10 @@ impl Judge {
         let touched = sectors(write.offset, write.end());
         let count = touched.size_hint().0 as u64;
         for (nth, sector) in touched.enumerate() {
-            match self.sector_fate(sequence, nth as u64, count) {
-                SectorFate::Old => (),
-                SectorFate::New => write.put(image, sector),
-                SectorFate::Garbage => {
+            match self.sector_outcome(sequence, nth as u64, count) {
+                SectorOutcome::Old => (),
+                SectorOutcome::New => write.put(image, sector),
+                SectorOutcome::Garbage => {
                     let within = sector.start.max(write.offset)..sector.end.min(write.end());
                     self.put_garbage(image, within); // K1
                 }
@@ -339,7 +342,7 @@ impl Judge {
         image.put(&garbage, range.start);
     }
 
-    /// The names that are left, still meaning the files of before.
+    /// The names that are left, which still refer to the numbers of files before the crash.
     fn names_after(&self, names: &Directories) -> super::names::Names {
         let mut left = (*names.durable).clone();
         for (sequence, change) in &names.unsynced {
@@ -352,15 +355,15 @@ impl Judge {
     }
 }
 
-/// The disk that is found when the power is back.
+/// The state of the disk when the power is back.
 pub(super) fn crash(state: &State, image: CrashImage) -> State {
-    let judge = Judge::new(state, image);
-    let mut names = judge.names_after(&state.names);
+    let decisions = Decisions::new(state, image);
+    let mut names = decisions.names_after(&state.names);
     let mut after = State::new(mix(state.seed ^ mix(image.seed() + 1)), state.options.clone());
     let mut renumbered: BTreeMap<FileId, FileId> = BTreeMap::new();
     for id in names.files.values_mut() {
         *id = *renumbered.entry(*id).or_insert_with(|| {
-            after.files.push(judge.file_after(&state.files[*id]));
+            after.files.push(decisions.file_after(&state.files[*id]));
             after.files.len() - 1
         });
     }

@@ -1,4 +1,4 @@
-//! What a test plans to go wrong, and what it sees of each operation.
+//! The faults that a test plans, and the events by which it observes each operation.
 
 use std::{fmt, io};
 
@@ -7,7 +7,7 @@ use clearway_base::Error;
 use super::random::Draws;
 use crate::disk::Lasting;
 
-/// What a call on a simulated disk does to it.
+/// The kind of an operation on a simulated disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs, reason = "named after the calls of `Disk` and `File`")]
 pub enum SimOperation {
@@ -26,7 +26,7 @@ pub enum SimOperation {
 }
 
 impl SimOperation {
-    /// As a verb, for messages.
+    /// The operation as a verb, for messages.
     pub(super) fn verb(self) -> &'static str {
         match self {
             SimOperation::Open => "open",
@@ -55,99 +55,100 @@ impl SimOperation {
 /// An operation that has just happened, in the order in which operations took effect.
 #[derive(Clone, Copy, Debug)]
 pub struct SimEvent<'a> {
-    /// Its number; reads are numbered apart from all others. The first is 1.
+    /// The number of the operation; reads are numbered separately from all others. The first is 1.
     pub number: u64,
-    /// What.
+    /// The kind of operation.
     pub operation: SimOperation,
-    /// To which file or directory, by the name it was opened with.
+    /// The file or directory, by the name with which it was opened.
     pub name: &'a str,
-    /// Where in the file; the new length for `SetLen`.
+    /// The offset in the file; the new length for `SetLen`.
     pub offset: u64,
-    /// How many bytes were asked for.
+    /// The number of requested bytes.
     pub len: u64,
-    /// The bytes of a write, what a read returned, the new name of a rename; or empty.
+    /// The bytes of a write, the bytes that a read returned, or the new name of a rename; otherwise
+    /// empty.
     pub bytes: &'a [u8],
-    /// Whether the caller got an error. A write that failed may have happened in part.
+    /// True if the operation returned an error. A failed write may have taken effect in part.
     pub failed: bool,
 }
 
-/// Something that is to go wrong. `at` is the number of an operation
-/// ([`SimDisk::operations`](super::SimDisk::operations) counts them); a fault that only some
-/// operations can meet strikes the first such operation numbered `at` or higher.
+/// A planned fault. `at` is the number of an operation
+/// ([`SimDisk::operations`](super::SimDisk::operations) counts them). A fault that applies only to
+/// some kinds of operations affects the first such operation numbered `at` or higher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// The power goes: the operation happens in part, and it and every later call fail with
+    /// The power fails: the operation takes effect in part, and it and every later call fail with
     /// [`PowerCut`].
     PowerCut {
         /// The operation.
         at: u64,
     },
     /// The operation fails. `ErrorKind::StorageFull` becomes [`Error::DiskFull`] and changes
-    /// nothing; after any other error a write may have happened in part.
+    /// nothing; after any other error a write may have taken effect in part.
     Fail {
         /// The first operation that may fail.
         at: u64,
-        /// The only operation that fails; every one but a read if there is none.
+        /// The only kind of operation that fails; `None` for all kinds except reads.
         operation: Option<SimOperation>,
-        /// How it fails. `ErrorKind::Other` is what EIO looks like.
+        /// The kind of the error. `ErrorKind::Other` stands for EIO.
         kind: io::ErrorKind,
-        /// For how long.
+        /// The duration of the fault.
         lasting: Lasting,
     },
-    /// A sync fails and forgets the unsynced writes of its file. Reads still see them, and the next
+    /// A sync fails and drops the unsynced writes of its file. Reads still see them, and the next
     /// sync succeeds without them.
     SyncDropsWrites {
-        /// The first operation that may be it.
+        /// The first operation that may be affected.
         at: u64,
     },
-    /// A write succeeds, at another offset of its file.
+    /// A write returns success, but takes effect at another offset of its file.
     MisdirectedWrite {
-        /// The first operation that may be it.
+        /// The first operation that may be affected.
         at: u64,
     },
-    /// A write succeeds and nothing is written.
+    /// A write returns success, but writes nothing.
     LostWrite {
-        /// The first operation that may be it.
+        /// The first operation that may be affected.
         at: u64,
     },
-    /// A read goes wrong.
+    /// A read is faulty.
     Read {
-        /// How.
+        /// The kind of fault.
         fault: ReadFault,
-        /// When.
+        /// The affected reads.
         when: ReadWhen,
     },
 }
 
-/// How a read goes wrong.
+/// The kind of fault of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadFault {
-    /// It fails with EIO.
+    /// The read fails with EIO.
     Fail,
-    /// It succeeds with one wrong bit.
+    /// The read succeeds with one wrong bit.
     FlipBit,
-    /// It succeeds, and one sector is what it was before it was last overwritten, if the range has
-    /// such a sector.
+    /// The read succeeds, but one sector has the contents from before it was last overwritten, if
+    /// the range has such a sector.
     StaleSector,
-    /// It succeeds with the bytes at another offset of the file, if there is one.
+    /// The read succeeds with the bytes at another offset of the file, if there is one.
     Misdirected,
 }
 
-/// Which reads go wrong.
+/// The reads that a fault affects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadWhen {
     /// The read of this number ([`SimDisk::reads`](super::SimDisk::reads) counts them).
     Number(u64),
-    /// About so many of a million reads, drawn from the seed.
+    /// About this number of a million reads, drawn from the seed.
     PerMillion(u32),
 }
 
-/// The power of a simulated disk is off: the source of the I/O error that every call then gets.
+/// The power of a simulated disk is off: the source of the I/O error that every call then returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PowerCut;
 
 impl PowerCut {
-    /// Whether `error` is the power cut, or says that it was the cause.
+    /// Returns true if `error` is the power cut, or names it as its cause.
     pub fn caused(error: &Error) -> bool {
         match error {
             Error::Io { source, .. } => {
@@ -167,13 +168,13 @@ impl fmt::Display for PowerCut {
 
 impl std::error::Error for PowerCut {}
 
-/// The faults that are still to come.
+/// The faults that can still occur.
 #[derive(Clone, Default)]
 pub(super) struct Plan(Vec<Fault>);
 
-/// What the plan says about one operation.
+/// The effect of the plan on one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum Effect {
     Succeed,
     CutPower,
     Fail(io::ErrorKind),
@@ -191,11 +192,12 @@ impl Plan {
         self.0.clear();
     }
 
-    /// What happens to this operation; a power cut goes before all others, then the order in which
-    /// the faults were planned decides.
-    pub(super) fn strike(&mut self, operation: SimOperation, number: u64) -> Verdict {
+    /// Returns the effect on this operation, and removes the fault that takes effect unless it
+    /// lasts forever. A power cut precedes all other faults; otherwise the fault that was planned
+    /// first takes effect.
+    pub(super) fn effect_on(&mut self, operation: SimOperation, number: u64) -> Effect {
         let due: Vec<usize> = match self.0.as_slice() {
-            [] => return Verdict::Succeed,
+            [] => return Effect::Succeed,
             faults => {
                 let indices = 0..faults.len();
                 indices.filter(|&index| faults[index].is_due(operation, number)).collect()
@@ -203,16 +205,16 @@ impl Plan {
         };
         let is_cut = |&&index: &&usize| matches!(self.0[index], Fault::PowerCut { .. });
         let Some(&index) = due.iter().find(is_cut).or(due.first()) else {
-            return Verdict::Succeed;
+            return Effect::Succeed;
         };
         let fault = self.0[index];
         if !matches!(fault, Fault::Fail { lasting: Lasting::Forever, .. }) {
             self.0.remove(index);
         }
-        fault.verdict()
+        fault.effect()
     }
 
-    pub(super) fn strike_read(&self, seed: u64, number: u64) -> Option<ReadFault> {
+    pub(super) fn effect_on_read(&self, seed: u64, number: u64) -> Option<ReadFault> {
         self.0.iter().enumerate().find_map(|(index, fault)| {
             let Fault::Read { fault, when } = fault else { return None };
             let due = match *when {
@@ -241,14 +243,14 @@ impl Fault {
         }
     }
 
-    fn verdict(&self) -> Verdict {
+    fn effect(&self) -> Effect {
         match *self {
-            Fault::PowerCut { .. } => Verdict::CutPower,
-            Fault::Fail { kind, .. } => Verdict::Fail(kind),
-            Fault::SyncDropsWrites { .. } => Verdict::DropWrites,
-            Fault::MisdirectedWrite { .. } => Verdict::Misdirect,
-            Fault::LostWrite { .. } => Verdict::Lose,
-            Fault::Read { .. } => Verdict::Succeed,
+            Fault::PowerCut { .. } => Effect::CutPower,
+            Fault::Fail { kind, .. } => Effect::Fail(kind),
+            Fault::SyncDropsWrites { .. } => Effect::DropWrites,
+            Fault::MisdirectedWrite { .. } => Effect::Misdirect,
+            Fault::LostWrite { .. } => Effect::Lose,
+            Fault::Read { .. } => Effect::Succeed,
         }
     }
 }

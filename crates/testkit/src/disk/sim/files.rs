@@ -17,7 +17,7 @@ fn event(operation: SimOperation, name: &str) -> SimEvent<'_> {
     SimEvent { number: 0, operation, name, offset: 0, len: 0, bytes: &[], failed: false }
 }
 
-/// Whether an operation that cannot be done by halves is not done at all.
+/// Returns true if an operation that cannot take effect in part has no effect at all.
 fn skipped(extent: Extent) -> bool {
     match extent {
         Extent::Part(mut draws) => draws.chance(50),
@@ -183,7 +183,7 @@ impl Disk for SimDisk {
     }
 }
 
-/// Holds the directory until it is dropped.
+/// Holds the lock of the directory until it is dropped.
 struct DirGuard(Arc<Shared>);
 
 impl Drop for DirGuard {
@@ -192,7 +192,8 @@ impl Drop for DirGuard {
     }
 }
 
-/// Dropped only outside the disk's latch, which its own drop takes.
+/// A handle of a file. It must be dropped outside the disk's latch, because its `drop` takes the
+/// latch.
 struct SimFile {
     disk: Arc<Shared>,
     id: FileId,

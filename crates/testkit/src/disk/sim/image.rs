@@ -1,8 +1,8 @@
 //! The bytes of one file at one instant, shared between copies until one of them changes.
 //!
 //! Invariants:
-//! - I1. A chunk that is not there is all zeros; so allocating space takes no memory.
-//! - I2. Bytes at or past `len` are zeros, except while a crash is being worked out.
+//! - I1. A missing chunk stands for zeros, so allocating space takes no memory.
+//! - I2. Bytes at or past `len` are zeros, except while a crash image is computed.
 //! - I3. A copy shares every chunk with its original; a writer copies the chunk that it changes.
 
 use std::{ops::Range, sync::Arc};
@@ -18,7 +18,8 @@ pub(super) struct Image {
     chunks: Arc<Vec<Option<Arc<Chunk>>>>,
 }
 
-/// The pieces of a byte range: which chunk, where in it, and where in the range.
+/// The pieces of a byte range: the index of the chunk, the range within the chunk, and the range
+/// within the byte range.
 fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (usize, Range<usize>, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -34,7 +35,8 @@ fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (usize, Range<usize>,
     })
 }
 
-/// Whether all bytes are zeros; `memcmp` of the slice with itself, moved by one, is the quick way.
+/// Returns true if all bytes are zeros. The comparison of the slice with itself, shifted by one
+/// byte, is fast because it is a `memcmp`.
 pub(super) fn is_zeros(bytes: &[u8]) -> bool {
     bytes.first().is_none_or(|&first| first == 0 && bytes[1..] == bytes[..bytes.len() - 1])
 }
@@ -53,7 +55,7 @@ impl Image {
         })
     }
 
-    /// The chunk, to be changed; created if it is not there.
+    /// Returns a chunk for modification, and creates it if it is missing.
     fn chunk_mut(&mut self, index: usize) -> &mut Chunk {
         let chunks = Arc::make_mut(&mut self.chunks);
         if index >= chunks.len() {
@@ -72,7 +74,7 @@ impl Image {
         }
     }
 
-    /// Sets bytes; the length is the caller's business.
+    /// Sets bytes. The caller maintains the length.
     pub(super) fn put(&mut self, bytes: &[u8], offset: u64) {
         for (index, within, part) in pieces(offset, bytes.len()) {
             if self.chunk(index).is_some() || !is_zeros(&bytes[part.clone()]) {
@@ -81,7 +83,7 @@ impl Image {
         }
     }
 
-    /// Sets `len` bytes to zeros; the length of the file is the caller's business.
+    /// Sets `len` bytes to zeros. The caller maintains the length of the file.
     pub(super) fn put_zeros(&mut self, len: usize, offset: u64) {
         for (index, within, _) in pieces(offset, len) {
             if index >= self.chunks.len() {
@@ -109,7 +111,8 @@ impl Image {
         }
     }
 
-    /// Cuts the file, and what lies past the end already.
+    /// Cuts the file to at most `len` bytes, and removes all stored bytes past `len`, even those
+    /// that were past the end before.
     pub(super) fn cut(&mut self, len: u64) {
         self.len = self.len.min(len);
         let (whole, rest) = ((len / CHUNK_BYTES as u64) as usize, len as usize % CHUNK_BYTES);

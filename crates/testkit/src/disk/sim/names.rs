@@ -1,11 +1,11 @@
-//! Which file a name means: now, and after a crash.
+//! The files to which names refer, now and after a crash.
 //!
 //! Invariants:
 //! - N1. The live names are the durable ones with all unsynced changes applied in order.
-//! - N2. An unsynced change says which file it is about, not only which name; so any subset of the
-//!   unsynced changes makes sense without the others.
+//! - N2. An unsynced change identifies its file, not only the name, so any subset of the unsynced
+//!   changes can be applied without the others.
 //! - N3. After `sync_dir`, no change in that directory is unsynced. A rename from another directory
-//!   leaves behind the removal of the old name, which is that directory's business.
+//!   leaves the removal of the old name unsynced until that directory is synced.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,12 +31,12 @@ pub(super) enum NameChange {
     CreateDir { name: Arc<str> },
 }
 
-/// The names of a disk, in both versions.
+/// The names of a disk, live and durable.
 #[derive(Clone, Default)]
 pub(super) struct Directories {
     pub(super) live: Arc<Names>,
     pub(super) durable: Arc<Names>,
-    /// With their sequence numbers, in order.
+    /// The unsynced changes with their sequence numbers, in order.
     pub(super) unsynced: Vec<(u64, NameChange)>,
 }
 
@@ -65,11 +65,11 @@ impl Names {
 
     fn unlink(&mut self, name: &str, id: FileId) {
         if self.files.get(name) == Some(&id) {
-            self.files.remove(name); // N2: another file of this name is not meant
+            self.files.remove(name); // N2: the change is not about another file of this name
         }
     }
 
-    /// Forgets the names in directories that do not exist.
+    /// Removes the names in directories that do not exist.
     pub(super) fn drop_unreachable(&mut self) {
         let reachable = |dirs: &BTreeSet<Arc<str>>, of: &str| {
             std::iter::successors(Some(name::parent(of)), |dir| {
@@ -84,7 +84,8 @@ impl Names {
 }
 
 impl NameChange {
-    /// What of this change a sync of `dir` makes durable, and what it leaves unsynced (N3).
+    /// Splits this change into the part that a sync of `dir` makes durable and the part that it
+    /// leaves unsynced (N3).
     fn split(self, dir: &str) -> (Option<NameChange>, Option<NameChange>) {
         let within = match &self {
             NameChange::Link { name, .. }

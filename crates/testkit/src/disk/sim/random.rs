@@ -1,6 +1,6 @@
 //! Numbers drawn from a seed.
 //!
-//! A draw depends on the seed and on what it is for, never on how many draws came before: one more
+//! A draw depends on the seed and on its purpose, never on the number of earlier draws: one more
 //! fault in a plan changes no other outcome of the same run.
 
 use crate::mix;
@@ -9,7 +9,7 @@ use crate::mix;
 /// Pseudorandom Number Generators*, 2014).
 const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The `number`th identifying number that a disk of this seed gives out.
+/// The random number that a disk of this seed draws as its `number`th.
 pub(super) fn draw(seed: u64, number: u64) -> u64 {
     Draws::new(mix(seed ^ WEYL), number).next()
 }

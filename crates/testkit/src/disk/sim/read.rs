@@ -1,4 +1,4 @@
-//! Reads, and how they go wrong.
+//! Reads, and the faults that affect them.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::{
     state::{State, failure},
 };
 
-/// Keeps the draws for reads apart from those for other operations of the same number.
+/// Makes the draws for reads differ from those for other operations of the same number.
 const READ_SALT: u64 = 0x5EAD;
 
 impl State {
@@ -28,9 +28,9 @@ impl State {
         let live = &self.files[id].live;
         let got = live.len.saturating_sub(offset).min(buf.len() as u64) as usize;
         live.copy_to(&mut buf[..got], offset);
-        let fault = self.plan.strike_read(self.seed ^ READ_SALT, self.reads);
+        let fault = self.plan.effect_on_read(self.seed ^ READ_SALT, self.reads);
         if let Some(fault) = fault {
-            self.spoil(id, &mut buf[..got], offset, fault);
+            self.apply_read_fault(id, &mut buf[..got], offset, fault);
         }
         let failed = fault == Some(ReadFault::Fail);
         let (number, len, bytes) = (self.reads, buf.len() as u64, &buf[..got]);
@@ -38,7 +38,7 @@ impl State {
         if failed { Err(failure(operation, name, io::ErrorKind::Other)) } else { Ok(got) }
     }
 
-    fn spoil(&self, id: FileId, buf: &mut [u8], offset: u64, fault: ReadFault) {
+    fn apply_read_fault(&self, id: FileId, buf: &mut [u8], offset: u64, fault: ReadFault) {
         let mut draws = Draws::new(self.seed ^ READ_SALT, self.reads);
         match fault {
             ReadFault::Fail => (),
@@ -57,7 +57,8 @@ impl State {
         }
     }
 
-    /// Replaces one drawn sector, among those that differ, by what it was before.
+    /// Replaces one sector by its previous contents. The sector is drawn from those whose previous
+    /// contents differ.
     fn make_stale(&self, id: FileId, buf: &mut [u8], offset: u64, mut draws: Draws) {
         let end = offset + buf.len() as u64;
         let stale: Vec<_> = sectors(offset, end)

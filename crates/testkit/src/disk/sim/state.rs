@@ -1,4 +1,4 @@
-//! Everything a simulated disk knows, under its one latch, and the frame around each operation.
+//! The state of a simulated disk, under its one latch, and the steps common to all operations.
 //!
 //! Invariants:
 //! - S1. Operations take effect one after the other, in the order of their numbers; the observer
@@ -13,7 +13,7 @@ use clearway_base::{Error, Result, SECTOR_SIZE};
 use super::{
     MetadataMode, SimOptions,
     contents::Contents,
-    fault::{Plan, PowerCut, SimEvent, SimOperation, Verdict},
+    fault::{Effect, Plan, PowerCut, SimEvent, SimOperation},
     image::Image,
     names::{Directories, FileId, NameChange},
     random::Draws,
@@ -22,7 +22,7 @@ use crate::mix;
 
 pub(super) type Observer = Arc<dyn Fn(&SimEvent<'_>) + Send + Sync>;
 
-/// No file is longer: 16 TiB, as on ext4 with blocks of 4 KiB.
+/// The maximum length of a file: 16 TiB, as on ext4 with blocks of 4 KiB.
 const FILE_BYTES_MAX: u64 = 1 << 44;
 
 pub(super) struct State {
@@ -33,7 +33,7 @@ pub(super) struct State {
     pub(super) sequence: u64,
     pub(super) operations: u64,
     pub(super) reads: u64,
-    /// Identifying numbers given out.
+    /// The count of random numbers that the disk has drawn.
     pub(super) drawn: u64,
     pub(super) digest: u64,
     pub(super) used: u64,
@@ -43,15 +43,15 @@ pub(super) struct State {
     pub(super) observer: Option<Observer>,
 }
 
-/// How much of an operation happens.
+/// The part of an operation that takes effect.
 pub(super) enum Extent {
     Whole,
-    /// As much as the draws say.
+    /// A part that the draws determine.
     Part(Draws),
-    /// A sync that forgets instead.
+    /// A sync drops the unsynced writes instead.
     DropWrites,
-    /// A write that goes elsewhere, or nowhere if there are no draws.
-    Astray(Option<Draws>),
+    /// A write changes another place of its file, or no place if there are no draws.
+    Misdirected(Option<Draws>),
 }
 
 pub(super) fn path(name: &str) -> PathBuf {
@@ -90,8 +90,8 @@ impl State {
         if self.powered { Ok(()) } else { Err(power_cut(verb, name)) }
     }
 
-    /// Counts, performs and shows one operation. `apply` does it, to the extent that the plan
-    /// leaves.
+    /// Counts one operation, performs it and shows it to the observer. `apply` performs the part of
+    /// it that the plan allows.
     pub(super) fn perform<T>(
         &mut self,
         mut event: SimEvent<'_>,
@@ -102,14 +102,14 @@ impl State {
         self.operations += 1;
         event.number = self.operations;
         let draws = Draws::new(self.seed, event.number);
-        let result = match self.plan.strike(operation, event.number) {
-            Verdict::Succeed => apply(self, Extent::Whole),
-            Verdict::CutPower => {
+        let result = match self.plan.effect_on(operation, event.number) {
+            Effect::Succeed => apply(self, Extent::Whole),
+            Effect::CutPower => {
                 let _ = apply(self, Extent::Part(draws));
                 self.powered = false; // S3
                 Err(power_cut(operation.verb(), name))
             }
-            Verdict::Fail(kind) => {
+            Effect::Fail(kind) => {
                 let failed = failure(operation, name, kind);
                 let partial = matches!(operation, SimOperation::Write | SimOperation::WriteDurable);
                 if partial && !matches!(failed, Error::DiskFull { .. }) {
@@ -117,12 +117,12 @@ impl State {
                 }
                 Err(failed)
             }
-            Verdict::DropWrites => {
+            Effect::DropWrites => {
                 let _ = apply(self, Extent::DropWrites);
                 Err(failure(operation, name, io::ErrorKind::Other))
             }
-            Verdict::Misdirect => apply(self, Extent::Astray(Some(draws))),
-            Verdict::Lose => apply(self, Extent::Astray(None)),
+            Effect::Misdirect => apply(self, Extent::Misdirected(Some(draws))),
+            Effect::Lose => apply(self, Extent::Misdirected(None)),
         };
         event.failed = result.is_err();
         self.show(&event);
@@ -160,7 +160,7 @@ impl State {
         self.sequence
     }
 
-    /// Takes the space for a file to be `len` bytes long.
+    /// Reserves the space for a file to be `len` bytes long.
     fn reserve(&mut self, id: FileId, name: &str, len: u64) -> Result<()> {
         let more = len.saturating_sub(self.files[id].live.len);
         let limit = self.options.space_bytes.unwrap_or(u64::MAX);
@@ -172,7 +172,7 @@ impl State {
         Ok(())
     }
 
-    /// Gives the space of a file back that has neither a name nor a handle (S2).
+    /// Frees the space of a file if it has neither a name nor a handle (S2).
     pub(super) fn release(&mut self, id: FileId) {
         let named = self.names.live.files.values().any(|&named| named == id);
         if self.files[id].handles == 0 && !named {
@@ -196,7 +196,7 @@ impl State {
                 buf = &buf[..part_of(offset, end, &mut draws)];
                 durable &= draws.chance(50);
             }
-            Extent::Astray(draws) => {
+            Extent::Misdirected(draws) => {
                 at = draws.and_then(|mut draws| self.elsewhere(id, offset, buf.len(), &mut draws));
             }
             _ => (),
@@ -214,7 +214,8 @@ impl State {
         Ok(())
     }
 
-    /// Another place, at a sector, where so many bytes are in the file.
+    /// Draws another sector boundary from which on the file has `len` bytes; `None` if there is
+    /// none.
     pub(super) fn elsewhere(
         &self,
         id: FileId,
@@ -240,7 +241,7 @@ impl State {
                 }
                 let limit = draws.below(self.files[id].unsynced.len() as u64 + 1) as usize;
                 let posix = self.options.metadata == MetadataMode::PosixMinimal;
-                // No length may overtake what came before it in the journal.
+                // No length may become durable before the changes that precede it in the journal.
                 if posix || !self.files[id].has_unsynced_length() {
                     self.files[id].sync(all && posix, limit);
                 }
@@ -266,7 +267,8 @@ impl State {
         self.forget_unreachable();
     }
 
-    /// Frees the memory of files that nothing can bring back: no name, no handle, no change.
+    /// Frees the memory of files that can no longer be reached: no name, no handle and no unsynced
+    /// change refers to them.
     fn forget_unreachable(&mut self) {
         let Directories { live, durable, unsynced } = &self.names;
         for (id, file) in self.files.iter_mut().enumerate() {
@@ -279,8 +281,8 @@ impl State {
         }
     }
 
-    /// A sync of a file commits the whole journal, if the journal holds anything about this file
-    /// or it is to be `end` bytes long and is shorter.
+    /// Commits the whole journal for a sync of a file, if the journal holds a change of this file,
+    /// or if the durable length is below `end`, the length that the file is to have.
     fn commit_journal_for(&mut self, id: FileId, end: u64) {
         let file = &self.files[id];
         let concerned = || self.names.unsynced.iter().any(|(_, change)| change.concerns(id));
@@ -323,7 +325,8 @@ impl State {
     }
 }
 
-/// How many of the bytes a write gets done that ends at some sector boundary, or at its end.
+/// Draws the number of bytes that an interrupted write has written: up to some sector boundary, or
+/// up to its end.
 fn part_of(offset: u64, end: u64, draws: &mut Draws) -> usize {
     let size = SECTOR_SIZE as u64;
     let (first, count) = (offset / size, end.div_ceil(size) - offset / size);
@@ -331,7 +334,8 @@ fn part_of(offset: u64, end: u64, draws: &mut Draws) -> usize {
     (stop.clamp(offset, end) - offset) as usize
 }
 
-/// Four sums side by side: one alone would wait for each of its multiplications.
+/// Adds `bytes` to a digest in four independent sums: a single sum would wait for each of its
+/// multiplications.
 fn digest_bytes(digest: u64, bytes: &[u8]) -> u64 {
     let step = |digest: u64, word: u64| {
         (digest.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)

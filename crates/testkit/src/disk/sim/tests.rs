@@ -1,4 +1,5 @@
-//! What the simulated disk promises, each fault, and that everything follows from the seed.
+//! Tests of the simulated disk: its guarantees, each fault, and that everything follows from the
+//! seed.
 
 use std::{collections::BTreeSet, io};
 

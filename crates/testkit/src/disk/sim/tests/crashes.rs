@@ -1,8 +1,8 @@
-//! What a crash leaves, compared with a naive model that keeps whole histories.
+//! Tests of crash images, compared with a naive model that keeps whole histories.
 
 use super::*;
 
-/// All that a file in these tests can hold: three sectors and a bit.
+/// The maximum length of a file in these tests: three sectors and 164 bytes.
 const ROOM: usize = 1700;
 
 enum Call {
@@ -11,7 +11,7 @@ enum Call {
     Cut(usize),
 }
 
-/// Long runs of bytes would hide what happened.
+/// Prints one byte and the length of a write: all bytes would make a history unreadable.
 impl std::fmt::Debug for Call {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -22,7 +22,8 @@ impl std::fmt::Debug for Call {
     }
 }
 
-/// The whole history of a file, in order, and which of it can no longer be lost.
+/// The whole history of a file, in order. The flag of a call is true if the call can no longer be
+/// lost.
 #[derive(Default)]
 struct Naive(Vec<(Call, bool)>);
 
@@ -31,7 +32,7 @@ impl Naive {
         self.image(|_| true).len()
     }
 
-    /// What is left if of the calls that can be lost only those are kept that are `chosen`.
+    /// The bytes that are left if, of the calls that can be lost, only the `chosen` ones are kept.
     fn image(&self, chosen: impl Fn(usize) -> bool) -> Vec<u8> {
         let (mut bytes, mut len, mut index) = ([0; ROOM], 0, 0);
         let mut full_len = 0; // as the caller saw it: a write inside it does not grow the file
@@ -91,7 +92,7 @@ impl Naive {
     }
 }
 
-/// Some drawn calls on a file and on its model.
+/// Makes drawn calls on a file and on its model.
 fn history(seed: u64, calls: usize) -> (SimDisk, Naive) {
     let (disk, file) = posix(seed);
     let (mut naive, mut draws) = (Naive::default(), Draws::new(seed, 1));
@@ -133,7 +134,7 @@ fn history(seed: u64, calls: usize) -> (SimDisk, Naive) {
 }
 
 #[test]
-fn subsets_of_the_unsynced_changes_are_exactly_the_model_s() {
+fn subsets_of_the_unsynced_changes_match_the_model_exactly() {
     let mut images = 0;
     for seed in 0..400 {
         let (disk, naive) = history(seed, 8);
@@ -148,7 +149,8 @@ fn subsets_of_the_unsynced_changes_are_exactly_the_model_s() {
     assert!(images > 2000, "{images} images are too few to mean anything");
 }
 
-/// For each byte, the values that a crash without garbage may leave, and whether it may be garbage.
+/// Returns, for each byte, the values that a crash without garbage may leave, and true if the byte
+/// may be garbage.
 fn allowed_bytes(naive: &Naive) -> Vec<(BTreeSet<u8>, bool)> {
     let mut allowed = vec![(BTreeSet::from([0]), false); ROOM];
     for (call, durable) in &naive.0 {
@@ -176,7 +178,7 @@ fn allowed_bytes(naive: &Naive) -> Vec<(BTreeSet<u8>, bool)> {
     allowed
 }
 
-/// The ends at which a crash may leave the file: those of the changes, and the durable one.
+/// The lengths that a crash may leave the file with: the ends of the changes, and 0.
 fn allowed_lens(naive: &Naive) -> BTreeSet<usize> {
     let ends = naive.0.iter().map(|(call, _)| match call {
         Call::Write(at, bytes) => at + bytes.len(),
@@ -195,11 +197,15 @@ fn every_image_is_one_that_a_crash_may_leave() {
         for image in kinds {
             let left = crashed(&disk, image);
             assert!(lens.contains(&left.len()), "seed {seed}, {image:?}");
-            let spoils = matches!(image, CrashImage::Random(_) | CrashImage::Garbage(_));
+            let may_be_garbage = matches!(image, CrashImage::Random(_) | CrashImage::Garbage(_));
             for (at, byte) in left.iter().enumerate() {
                 let clean = bytes[at].0.contains(byte);
                 garbage += usize::from(!clean);
-                assert!(clean || spoils && bytes[at].1, "{seed} {image:?} {at}: {:?}", naive.0);
+                assert!(
+                    clean || may_be_garbage && bytes[at].1,
+                    "{seed} {image:?} {at}: {:?}",
+                    naive.0
+                );
             }
         }
     }
@@ -220,7 +226,7 @@ fn first_bytes(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn kinds_do_what_they_say() {
+fn kinds_keep_the_documented_changes() {
     let disk = overwritten(1);
     let left = |image| first_bytes(&crashed(&disk, image));
     assert_eq!(left(CrashImage::DropAll), [1; 8]);

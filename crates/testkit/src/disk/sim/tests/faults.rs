@@ -1,4 +1,4 @@
-//! Each planned fault strikes where it should, and does what it says.
+//! Tests that each planned fault occurs at its operation and has the documented effect.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn fail(at: u64, kind: io::ErrorKind, lasting: Lasting) -> Fault {
 }
 
 #[test]
-fn error_strikes_once_or_for_ever_at_its_operation() {
+fn error_occurs_once_or_permanently_at_its_operation() {
     for (lasting, expected) in [
         (Lasting::Once, [true, false, true, true]),
         (Lasting::Forever, [true, false, false, false]),
@@ -29,7 +29,7 @@ fn error_strikes_once_or_for_ever_at_its_operation() {
 }
 
 #[test]
-fn error_may_ask_for_a_kind_of_operation() {
+fn error_can_be_limited_to_a_kind_of_operation() {
     let (disk, file) = posix(1);
     let (operation, lasting) = (Some(SimOperation::SyncData), Lasting::Once);
     disk.plan(Fault::Fail { at: 1, operation, kind: io::ErrorKind::Other, lasting });
@@ -65,7 +65,7 @@ fn failed_write_may_have_happened_in_part() {
 }
 
 #[test]
-fn failed_sync_drops_pages_that_reads_still_see_and_then_lies() {
+fn failed_sync_drops_pages_that_reads_still_see_and_the_next_succeeds() {
     for metadata in BOTH_MODES {
         let (disk, file) = with_file(metadata, 1);
         file.write_durable_at(b"durable", 0).unwrap();
@@ -83,7 +83,7 @@ fn failed_sync_drops_pages_that_reads_still_see_and_then_lies() {
 }
 
 #[test]
-fn power_cut_is_for_ever_and_typed() {
+fn power_cut_is_permanent_and_typed() {
     let (disk, file) = posix(1);
     let guard = disk.lock().unwrap();
     disk.plan(Fault::PowerCut { at: disk.operations() + 1 });
@@ -118,7 +118,7 @@ fn power_cut_is_for_ever_and_typed() {
 }
 
 #[test]
-fn power_cut_is_recognised_through_the_engine_s_errors() {
+fn power_cut_is_recognized_in_the_cause_of_engine_errors() {
     let (disk, file) = posix(1);
     disk.cut_power();
     let cause = Arc::new(file.sync_data().unwrap_err());
@@ -159,7 +159,7 @@ fn power_cut_leaves_names_and_lengths_done_or_not() {
 }
 
 #[test]
-fn misdirected_write_lands_elsewhere_and_lost_write_nowhere() {
+fn misdirected_write_changes_another_place_and_lost_write_none() {
     for seed in 0..30 {
         let (disk, file) = posix(seed);
         file.write_durable_at(&sectors_of(1, 8), 0).unwrap();
@@ -175,8 +175,8 @@ fn misdirected_write_lands_elsewhere_and_lost_write_nowhere() {
     }
 }
 
-/// Reads the four sectors of the file 1000 times, and says how often they were right, wrong and
-/// refused.
+/// Reads from offset 512 of the file 1000 times, and returns how often the bytes were right, were
+/// wrong, and could not be read.
 fn read_often(disk: &SimDisk, right: &[u8], check: impl Fn(&[u8])) -> [usize; 3] {
     let file = disk.open("f", OpenMode::Existing).unwrap();
     let mut counts = [0; 3];
@@ -205,7 +205,7 @@ fn disk_for_reads(seed: u64) -> SimDisk {
 }
 
 #[test]
-fn reads_go_wrong_at_their_rate() {
+fn read_faults_occur_at_their_rate() {
     let right = [sectors_of(9, 1), sectors_of(10, 1)].concat();
     type Check = fn(&[u8]);
     let checks: [(ReadFault, Check); 4] = [
@@ -232,7 +232,7 @@ fn reads_go_wrong_at_their_rate() {
 }
 
 #[test]
-fn read_of_a_number_goes_wrong_alone() {
+fn read_fault_at_a_number_affects_only_that_read() {
     let disk = disk_for_reads(1);
     let when = ReadWhen::Number(disk.reads() + 7);
     disk.plan(Fault::Read { fault: ReadFault::FlipBit, when });

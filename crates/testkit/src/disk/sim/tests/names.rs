@@ -1,10 +1,10 @@
-//! Names after a crash.
+//! Tests of the names that a crash leaves.
 
 use super::*;
 
 type Names = Vec<String>;
 
-/// Every set of names that the subsets of the unsynced changes leave.
+/// Returns every set of names that some subset of the unsynced changes leaves.
 fn all_names(disk: &SimDisk) -> BTreeSet<Names> {
     let subsets = 0..1u64 << disk.unsynced_changes();
     subsets.map(|subset| disk.crash(CrashImage::Subset(subset)).file_names()).collect()
@@ -22,7 +22,7 @@ fn create(disk: &SimDisk, name: &str) {
 }
 
 #[test]
-fn posix_keeps_each_change_for_itself_and_ext4_in_order() {
+fn posix_keeps_each_change_independently_and_ext4_in_order() {
     let any: &[&[&str]] = &[&[], &["a"], &["b"], &["c"], &["a", "b"], &["a", "c"], &["b", "c"]];
     for (metadata, expected) in BOTH_MODES.into_iter().zip([any, &[&[], &["a"], &["a", "b"]]]) {
         let disk = disk_in(metadata, 1);
@@ -35,7 +35,7 @@ fn posix_keeps_each_change_for_itself_and_ext4_in_order() {
 }
 
 #[test]
-fn rename_is_whole_and_replaces_or_not() {
+fn rename_is_atomic() {
     for metadata in BOTH_MODES {
         let disk = disk_in(metadata, 1);
         create(&disk, "new");
@@ -64,7 +64,7 @@ fn removal_is_lost_or_kept_and_a_new_file_of_the_name_is_another() {
 }
 
 #[test]
-fn removal_means_one_file_whatever_became_of_the_name() {
+fn removal_concerns_one_file_even_if_its_name_is_reused() {
     let disk = disk_in(MetadataMode::PosixMinimal, 1);
     create(&disk, "f");
     disk.sync_dir("").unwrap();
@@ -76,7 +76,7 @@ fn removal_means_one_file_whatever_became_of_the_name() {
 }
 
 #[test]
-fn files_that_nothing_can_bring_back_are_forgotten() {
+fn unreachable_files_are_forgotten() {
     let disk = disk_in(MetadataMode::PosixMinimal, 1);
     for name in ["gone", "held", "kept"] {
         create(&disk, name);
@@ -117,7 +117,7 @@ fn rename_between_directories_needs_both_of_them() {
 }
 
 #[test]
-fn lost_directory_takes_its_files_along() {
+fn lost_directory_loses_its_files() {
     let disk = disk_in(MetadataMode::PosixMinimal, 1);
     disk.create_dir("log").unwrap();
     create(&disk, "log/0");

@@ -1,4 +1,4 @@
-//! D1 to D6, and that no more than that is given away.
+//! Tests that the disk gives the guarantees D1 to D6, and no stronger ones.
 
 use super::*;
 
@@ -84,7 +84,7 @@ fn data_sync_covers_its_own_file_and_only_lengths_it_needs() {
     assert_eq!(disk.durable_len("f"), Some(2000));
     file.set_len(2).unwrap();
     file.sync_data().unwrap();
-    assert_eq!(disk.durable_len("f"), Some(2000), "nobody wrote behind the cut");
+    assert_eq!(disk.durable_len("f"), Some(2000), "no write came after the cut");
     file.write_at(b"X", 1).unwrap();
     file.sync_data().unwrap();
     assert_eq!(crashed(&disk, CrashImage::DropAll), b"mX");

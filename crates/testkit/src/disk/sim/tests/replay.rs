@@ -1,4 +1,5 @@
-//! Everything follows from the seed; forks are independent; observers see what happens.
+//! Tests that everything follows from the seed, that forks are independent, and that observers see
+//! every operation.
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,7 @@ fn equal_seeds_make_equal_runs_and_equal_crashes() {
 }
 
 #[test]
-fn digest_tells_operations_bytes_results_and_reads_apart() {
+fn digest_differs_for_operations_bytes_results_and_reads() {
     let digest = |call: &dyn Fn(&SimDisk, &dyn File)| {
         let (disk, file) = posix(1);
         call(&disk, &*file);
@@ -173,13 +174,13 @@ fn forks_and_crashes_are_cheap() {
 }
 
 #[test]
-fn numbers_that_name_something_follow_from_the_seed() {
+fn random_numbers_follow_from_the_seed() {
     let drawn = |disk: &SimDisk| [0; 3].map(|_: u64| disk.random().unwrap());
     let disk = SimDisk::new(7, SimOptions::default());
     let first = drawn(&disk);
     assert_eq!(first, drawn(&SimDisk::new(7, SimOptions::default())));
     assert_ne!(first, drawn(&SimDisk::new(8, SimOptions::default())));
-    // A fork goes on as the disk would, unless it is told to go its own way.
+    // A fork draws the numbers that the original would draw, unless it is reseeded.
     let (same, other) = (disk.fork(), disk.fork());
     other.reseed(9);
     let next = drawn(&disk);
