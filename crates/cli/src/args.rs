@@ -9,10 +9,10 @@ use clearway_workloads::Commit;
 use crate::bench::{TatpArgs, TpcbArgs, TpccArgs};
 use crate::units::{parse_duration, parse_seconds, parse_size};
 
-const EXIT_CODES: &str = "Exit codes: 0 all is well; 1 the data is inconsistent or damaged; \
-                          2 wrong usage; 3 the command could not do its work.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 the data is inconsistent or damaged; \
+                          2 wrong usage; 3 the command failed.";
 
-/// A durable, serializable transaction engine: benchmark, check, look, copy.
+/// A durable, serializable transaction engine: benchmark, verify, inspect and copy databases
 #[derive(Parser, Debug)]
 #[command(name = "clearway", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -25,9 +25,9 @@ pub(crate) enum Command {
     /// Run a benchmark on a database and check the data afterwards
     Bench(BenchArgs),
     /// Check every page, tree and free-space map of a database
-    Verify(LookArgs),
+    Verify(InspectArgs),
     /// Report what is in a database and what opening it had to recover
-    Stats(LookArgs),
+    Stats(InspectArgs),
     /// Write a database's contents as stable text
     #[command(
         after_help = "Format: a line `table NAME`, then a line `KEY VALUE` for each entry in \
@@ -62,7 +62,7 @@ pub(crate) enum BenchWorkload {
     Tpcc(BenchOf<TpccArgs>),
 }
 
-/// A benchmark: the options of its workload, then those that all have.
+/// A benchmark: the options of its workload, then the options that all benchmarks have.
 #[derive(Group, Debug)]
 pub(crate) struct BenchOf<W: Group> {
     #[command(flatten)]
@@ -74,30 +74,30 @@ pub(crate) struct BenchOf<W: Group> {
 /// The options that all benchmarks have.
 #[derive(Group, Debug)]
 pub(crate) struct RunArgs {
-    /// Directory of the database; data that are there already are used again
-    /// [default: a temporary one, removed afterwards]
+    /// Directory of the database; data that are already there are reused [default: a temporary one,
+    /// removed afterwards]
     #[arg(long, value_name = "D")]
     pub(crate) dir: Option<PathBuf>,
-    /// Clients: transactions in flight (unless clients think), spread over the threads
+    /// Clients, spread over the threads; each has one transaction in flight, except while it thinks
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..1 << 24))]
     pub(crate) clients: u32,
     /// Agent threads [default: one for each processor if pipelined, for each client if blocking]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// How long to run, in seconds
+    /// Duration of the run, in seconds
     #[arg(long, default_value = "10", value_parser = parse_seconds)]
     pub(crate) seconds: Duration,
-    /// Run exactly this many transactions, over all clients, instead of for a time.
+    /// Run exactly this number of transactions, over all clients, instead of for a time.
     ///
-    /// Each client has its share, which it draws from the seed, so that one client runs the same
-    /// sequence of transactions every time. What a transaction costs in instructions is the
-    /// difference of two such runs under callgrind, of N and of 2 N, with its part of the check of
-    /// the data. The program may wait up to a second after the last transaction; no time that is
-    /// reported contains that.
+    /// Each client runs a fixed share of them and draws them from the seed, so a single client runs
+    /// the same sequence of transactions every time. The number of instructions of a transaction is
+    /// the difference between two such runs under callgrind, of N and of 2 N transactions, divided
+    /// by N; it includes the transaction's part of the check of the data. The program may wait up
+    /// to a second after the last transaction; no reported time includes that wait.
     #[arg(long, value_name = "N", conflicts_with = "seconds",
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// How commits are awaited
+    /// Way of waiting for commits
     #[arg(long, value_enum, default_value_t = CommitArg::Pipelined)]
     pub(crate) commit: CommitArg,
     /// Locks that a commit releases before it is durable
@@ -107,7 +107,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "T", default_value = "0", hide_default_value = true,
           value_parser = parse_duration)]
     pub(crate) log_delay: Duration,
-    /// Time after the start of a flush in which commits that nobody waits for start no other
+    /// Group-commit delay: time after the start of a flush in which commits without a waiter start
+    /// no other flush
     #[arg(long, value_name = "T", default_value = "100us", value_parser = parse_duration)]
     pub(crate) linger: Duration,
     /// Memory for pages
@@ -129,11 +130,11 @@ pub(crate) struct RunArgs {
 
 #[derive(Clone, Copy, ValueEnum, Debug)]
 pub(crate) enum CommitArg {
-    /// A thread goes on with other clients meanwhile
+    /// A thread runs other clients while a commit is flushed
     Pipelined,
     /// A thread waits for each commit
     Blocking,
-    /// Nothing waits: commits that were acknowledged last can be lost in a crash
+    /// No client waits: a crash can lose the commits that were acknowledged last
     Lazy,
 }
 
@@ -149,7 +150,7 @@ impl From<CommitArg> for CommitMode {
 impl From<CommitArg> for Commit {
     fn from(arg: CommitArg) -> Commit {
         match arg {
-            // A lazy commit is acknowledged at once: there is nothing to wait for.
+            // A lazy commit is acknowledged at once, so there is nothing to wait for.
             CommitArg::Pipelined | CommitArg::Lazy => Commit::Pipelined,
             CommitArg::Blocking => Commit::Blocking,
         }
@@ -158,11 +159,11 @@ impl From<CommitArg> for Commit {
 
 #[derive(Clone, Copy, ValueEnum, Debug)]
 pub(crate) enum EarlyReleaseArg {
-    /// All of them
+    /// All locks
     All,
-    /// Shared ones only
+    /// Shared locks only
     Shared,
-    /// None
+    /// No locks
     None,
 }
 
@@ -176,7 +177,7 @@ impl From<EarlyReleaseArg> for EarlyRelease {
     }
 }
 
-/// How an existing database is opened.
+/// Options for opening an existing database.
 #[derive(Group, Debug)]
 pub(crate) struct OpenArgs {
     /// Directory of the database
@@ -188,7 +189,7 @@ pub(crate) struct OpenArgs {
 }
 
 #[derive(Group, Debug)]
-pub(crate) struct LookArgs {
+pub(crate) struct InspectArgs {
     #[command(flatten)]
     pub(crate) open: OpenArgs,
     /// Print one JSON object
@@ -200,7 +201,7 @@ pub(crate) struct LookArgs {
 pub(crate) struct DumpArgs {
     #[command(flatten)]
     pub(crate) open: OpenArgs,
-    /// This table only
+    /// Only this table
     #[arg(short, long, value_name = "T")]
     pub(crate) table: Option<String>,
 }
@@ -209,20 +210,20 @@ pub(crate) struct DumpArgs {
 pub(crate) struct BackupArgs {
     #[command(flatten)]
     pub(crate) open: OpenArgs,
-    /// Where to: an absent or empty directory
+    /// Target: an absent or empty directory
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
 }
 
 impl OpenArgs {
-    /// Opens the database; it must exist.
+    /// Opens the database, which must exist.
     pub(crate) fn open(&self) -> crate::failure::Outcome<clearway::Database> {
-        use crate::failure::Doing;
+        use crate::failure::Context;
         clearway::Options::new()
             .create(clearway::Creation::Never)
             .cache_size(self.cache)
             .open(&self.dir)
-            .doing(|| format!("cannot open {}", self.dir.display()))
+            .with_context(|| format!("cannot open {}", self.dir.display()))
     }
 }
 
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_options_are_refused() {
         for line in [
             "clearway bench tpcb --branches 0",
             "clearway bench tpcb --skew hot",

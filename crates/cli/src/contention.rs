@@ -1,4 +1,5 @@
-//! Lock waits for people and for programs: where, whose, the hottest keys, the last deadlocks.
+//! Lock waits as text and as JSON: by table, by transaction type, the hottest keys, the last
+//! deadlocks.
 
 use std::{
     fmt::{self, Write as _},
@@ -10,11 +11,11 @@ use serde_json::{Value, json};
 
 use crate::units::{grouped, time};
 
-/// Hot keys and deadlocks that people are shown; programs get all there are.
+/// Numbers of hot keys and deadlocks in the text; the JSON object has all of them.
 const KEYS_SHOWN: usize = 10;
 const DEADLOCKS_SHOWN: usize = 3;
 
-/// A paragraph; empty if nobody waited.
+/// Returns the waits as text, empty if no transaction waited.
 pub(crate) fn to_text(waits: &LockWaits) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -65,7 +66,7 @@ fn hot_key(key: &HotKey) -> String {
     format!("{} {}: {waits} waits in {took}", key.table, key.key)
 }
 
-/// The same, all of it.
+/// Returns all the waits as a JSON object.
 pub(crate) fn to_json(waits: &LockWaits) -> Value {
     let part = |part: &[WaitsOf]| part.iter().map(waits_json).collect::<Vec<_>>();
     let keys = waits.hot_keys.iter().map(|key| {

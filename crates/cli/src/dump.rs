@@ -9,11 +9,11 @@ use clearway::{Database, Entry, Table};
 
 use crate::{
     args::DumpArgs,
-    failure::{Doing, Outcome},
+    failure::{Context, Outcome},
 };
 
-/// Entries that one transaction reads. The database is this process's alone, so parts add up to
-/// one state, and locks stay few.
+/// The number of entries that one transaction reads. No other process has the database open, so the
+/// parts together are one consistent state, and the number of locks stays small.
 const ENTRIES_PER_TRANSACTION: usize = 4_000;
 
 pub(crate) fn run(args: &DumpArgs) -> Outcome {
@@ -24,16 +24,16 @@ pub(crate) fn run(args: &DumpArgs) -> Outcome {
         None => db.tables(),
     };
     for name in names {
-        let table = db.open_table(&name).doing(|| "cannot dump".into())?;
+        let table = db.open_table(&name).with_context(|| "cannot dump".into())?;
         if !dump_table(&db, &table, &mut out)? {
             break;
         }
     }
     drop(out);
-    db.close().doing(|| format!("cannot close {}", args.open.dir.display()))
+    db.close().with_context(|| format!("cannot close {}", args.open.dir.display()))
 }
 
-/// Writes one table; false if nobody reads on.
+/// Writes one table. Returns false if the reader of standard output is gone.
 fn dump_table(db: &Database, table: &Table, out: &mut impl Write) -> Outcome<bool> {
     let mut text = format!("table {}\n", escaped(table.name().as_bytes()));
     let mut from = Vec::new();
@@ -42,7 +42,7 @@ fn dump_table(db: &Database, table: &Table, out: &mut impl Write) -> Outcome<boo
             let scan = tx.scan(table, from.clone()..);
             scan.take(ENTRIES_PER_TRANSACTION).collect::<clearway::Result<Vec<Entry>>>()
         });
-        let part = part.doing(|| format!("cannot read table {:?}", table.name()))?;
+        let part = part.with_context(|| format!("cannot read table {:?}", table.name()))?;
         for (key, value) in &part {
             let _ = writeln!(text, "{} {}", escaped(key), escaped(value));
         }
@@ -52,19 +52,20 @@ fn dump_table(db: &Database, table: &Table, out: &mut impl Write) -> Outcome<boo
         }
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(false),
-            result => result.doing(|| "cannot write the dump".into())?,
+            result => result.with_context(|| "cannot write the dump".into())?,
         }
         if done {
             return Ok(true);
         }
         text.clear();
-        // The smallest key after the last one.
+        // The smallest key after the last one read.
         from = part.into_iter().next_back().map(|(key, _)| key).unwrap_or_default();
         from.push(0);
     }
 }
 
-/// Graphic ASCII but the backslash as it is, everything else as `\xNN`.
+/// Returns `bytes` as text: graphic ASCII other than the backslash unchanged, every other byte as
+/// `\xNN`.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {

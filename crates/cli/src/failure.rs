@@ -1,73 +1,74 @@
-//! Why a command failed: what was attempted, and the chain of causes.
+//! The failure of a command: what was attempted, and the chain of causes.
 
 use std::{error::Error, fmt, process::ExitCode};
 
-use crate::output::tell;
+use crate::output::print_status;
 
 /// A failed command.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The data is wrong: exit code 1.
-    Unsound(String),
-    /// The reader of standard output has gone, which is no failure.
-    NobodyReads,
+    /// The data are inconsistent: exit code 1.
+    Inconsistent(String),
+    /// The reader of standard output is gone: exit code 0.
+    OutputClosed,
     /// Interrupted before there was a result: exit code 130, 128 + SIGINT as shells expect.
     Interrupted,
     /// The work could not be done: exit code 3; 1 if the cause is damage, 2 if it is an option.
     Failed {
-        /// What was attempted.
-        doing: String,
-        /// Why it did not work.
+        /// The attempted operation.
+        attempt: String,
+        /// The error that ended it.
         cause: Box<dyn Error>,
     },
 }
 
-/// What to do about a database that a program uses.
+/// The remedy for a database that another program has open.
 const ALONE: &str = "; this command needs it alone (a program can copy a database that it uses \
                      with Database::backup)";
 
 /// `Result` with a [`Failure`].
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
-/// Adds what was attempted to an error.
-pub(crate) trait Doing<T> {
-    /// Names what was attempted.
-    fn doing(self, what: impl FnOnce() -> String) -> Outcome<T>;
+/// Adds the attempted operation to an error.
+pub(crate) trait Context<T> {
+    /// Converts an error to a [`Failure`] that names the attempted operation.
+    fn with_context(self, attempt: impl FnOnce() -> String) -> Outcome<T>;
 }
 
-impl<T, E: Error + 'static> Doing<T> for Result<T, E> {
-    fn doing(self, what: impl FnOnce() -> String) -> Outcome<T> {
-        self.map_err(|error| Failure::Failed { doing: what(), cause: Box::new(error) })
+impl<T, E: Error + 'static> Context<T> for Result<T, E> {
+    fn with_context(self, attempt: impl FnOnce() -> String) -> Outcome<T> {
+        self.map_err(|error| Failure::Failed { attempt: attempt(), cause: Box::new(error) })
     }
 }
 
 impl Failure {
-    /// The documented code.
+    /// Returns the documented exit code.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Failure::NobodyReads => ExitCode::SUCCESS,
+            Failure::OutputClosed => ExitCode::SUCCESS,
             Failure::Interrupted => ExitCode::from(130),
-            Failure::Unsound(_) => ExitCode::from(1),
+            Failure::Inconsistent(_) => ExitCode::from(1),
             Failure::Failed { cause, .. } if is_damage(cause.as_ref()) => ExitCode::from(1),
             Failure::Failed { cause, .. } if is_usage(cause.as_ref()) => ExitCode::from(2),
             Failure::Failed { .. } => ExitCode::from(3),
         }
     }
 
-    /// Whether the data is damaged.
+    /// Returns true if the cause is damage to the database.
     pub(crate) fn is_damage(&self) -> bool {
         matches!(self, Failure::Failed { cause, .. } if is_damage(cause.as_ref()))
     }
 
-    /// Says on standard error what went wrong, in one line.
+    /// Reports the failure on standard error, in one line.
     pub(crate) fn report(&self) {
-        if !matches!(self, Failure::NobodyReads) {
-            tell(format_args!("clearway: {self}"));
+        if !matches!(self, Failure::OutputClosed) {
+            print_status(format_args!("clearway: {self}"));
         }
     }
 }
 
-/// Whether the error, or what stopped the engine, is damage.
+/// Returns true if the error is damage to the database, or has such a cause, for example the error
+/// that stopped the engine.
 pub(crate) fn is_damage(error: &(dyn Error + 'static)) -> bool {
     use clearway::Error::{Corrupt, CorruptPage, ForeignLog};
     let mut next = Some(error);
@@ -90,18 +91,18 @@ fn is_usage(error: &(dyn Error + 'static)) -> bool {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Unsound(what) => f.write_str(what),
-            Failure::NobodyReads => f.write_str("nobody reads the output"),
+            Failure::Inconsistent(what) => f.write_str(what),
+            Failure::OutputClosed => f.write_str("standard output is closed"),
             Failure::Interrupted => f.write_str("interrupted"),
-            Failure::Failed { doing, cause } => {
+            Failure::Failed { attempt, cause } => {
                 let mut line = cause.to_string();
-                // Some messages begin with what was attempted themselves.
-                if !line.starts_with(doing.as_str()) {
-                    line = format!("{doing}: {line}");
+                // Some causes already begin with the attempted operation.
+                if !line.starts_with(attempt.as_str()) {
+                    line = format!("{attempt}: {line}");
                 }
                 let mut next = cause.source();
                 while let Some(cause) = next {
-                    // Many messages name their cause themselves.
+                    // Many messages already contain their cause.
                     let text = cause.to_string();
                     if !line.contains(&text) {
                         line.push_str(": ");
@@ -130,14 +131,14 @@ mod tests {
             path: "data".into(),
             source: std::sync::Arc::new(io),
         };
-        let failure = Err::<(), _>(error).doing(|| "cannot dump bank".into()).unwrap_err();
+        let failure = Err::<(), _>(error).with_context(|| "cannot dump bank".into()).unwrap_err();
         assert_eq!(failure.to_string(), "cannot dump bank: cannot read data: the cable is out");
     }
 
     #[test]
-    fn a_database_in_use_is_told_with_what_to_do() {
+    fn a_database_in_use_is_reported_with_a_remedy() {
         let error = clearway::Error::AlreadyOpen { path: "bank".into(), process: Some(1) };
-        let failure = Err::<(), _>(error).doing(|| "cannot open bank".into()).unwrap_err();
+        let failure = Err::<(), _>(error).with_context(|| "cannot open bank".into()).unwrap_err();
         assert_eq!(
             failure.to_string(),
             "cannot open bank: bank is in use by process 1; this command needs it alone (a program \
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn damage_and_failure_have_their_own_exit_codes() {
         let code = |error: clearway::Error| {
-            Err::<(), _>(error).doing(String::new).unwrap_err().exit_code()
+            Err::<(), _>(error).with_context(String::new).unwrap_err().exit_code()
         };
         let damage = clearway::Error::Corrupt { what: "page", detail: "torn".into() };
         assert_eq!(code(damage), ExitCode::from(1));

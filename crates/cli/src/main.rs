@@ -1,13 +1,14 @@
-//! The `clearway` program: benchmarks a database, checks it, looks into it, copies it.
+//! The `clearway` program: runs benchmarks on a database, verifies it, shows its statistics, dumps
+//! its contents and copies it.
 //!
 //! Data goes to standard output, progress and errors to standard error. Exit codes:
 //!
 //! | code | meaning |
 //! | --- | --- |
-//! | 0 | all is well |
+//! | 0 | success |
 //! | 1 | the data is inconsistent or damaged |
 //! | 2 | wrong usage |
-//! | 3 | the command could not do its work |
+//! | 3 | the command failed |
 //! | 130 | it was interrupted before there was a result |
 
 mod args;

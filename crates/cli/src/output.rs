@@ -1,26 +1,26 @@
 //! Standard output and standard error, either of which may be closed or full.
 //!
-//! What is written to standard output is the command's result, so failing to write it is a failure;
-//! but if nobody reads on, as behind `| head`, the command just ends. What is written to standard
-//! error is for a person who watches; failing to write it is no failure.
+//! Standard output carries the command's result, so failing to write to it is a failure. If its
+//! reader is gone, as behind `| head`, the command ends without an error. Standard error carries
+//! status lines for a user who watches; failing to write to it is no failure.
 
 use std::{
     fmt::Display,
     io::{self, Write},
 };
 
-use crate::failure::{Doing, Failure, Outcome};
+use crate::failure::{Context, Failure, Outcome};
 
 /// Writes the command's result.
 pub(crate) fn print(text: impl Display) -> Outcome {
     let mut out = io::stdout().lock();
     match write!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::NobodyReads),
-        result => result.doing(|| "cannot write to standard output".into()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::OutputClosed),
+        result => result.with_context(|| "cannot write to standard output".into()),
     }
 }
 
-/// Writes a line for the person who watches.
-pub(crate) fn tell(text: impl Display) {
+/// Writes a status line to standard error.
+pub(crate) fn print_status(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

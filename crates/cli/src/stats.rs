@@ -1,23 +1,23 @@
-//! `clearway stats`: what is in a database, and what opening it had to recover.
+//! `clearway stats`: the contents of a database, and what opening it had to recover.
 
 use clearway::{RecoveryReport, Stats};
 use serde_json::json;
 
 use crate::{
-    args::LookArgs,
-    failure::{Doing, Outcome},
+    args::InspectArgs,
+    failure::{Context, Outcome},
     output::print,
     units::{grouped, size, time},
     verify,
 };
 
-pub(crate) fn run(args: &LookArgs) -> Outcome {
-    let looked = args.open.open().and_then(|db| {
+pub(crate) fn run(args: &InspectArgs) -> Outcome {
+    let inspected = args.open.open().and_then(|db| {
         let stats = db.stats();
         let report = verify::check(&db, &args.open.dir)?;
         Ok((db, stats, report))
     });
-    let (db, stats, report) = verify::telling_damage(args.json, looked)?;
+    let (db, stats, report) = verify::print_damage(args.json, inspected)?;
     let text = if args.json {
         let mut object = verify::to_json(&report);
         object["database"] = json!(stats.engine.database.to_string());
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
     } else {
         format!("{}\n{}", verify::tables(&report), state(db.recovery(), &stats, report.pages))
     };
-    db.close().doing(|| format!("cannot close {}", args.open.dir.display()))?;
+    db.close().with_context(|| format!("cannot close {}", args.open.dir.display()))?;
     print(text)
 }
 

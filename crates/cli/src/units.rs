@@ -1,23 +1,23 @@
-//! Sizes and durations as people write them, and numbers as they read them.
+//! Parses sizes and durations, and formats numbers for display.
 
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use indicatif::HumanCount;
 
-/// Reads a size: `4096`, `64KiB`, `1.5 GiB`, `2GB`.
+/// Parses a size: `4096`, `64KiB`, `1.5 GiB`, `2GB`.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let size = text.trim().parse::<ByteSize>();
     size.map(|size| size.0).map_err(|_| format!("{text:?} is not a size such as 64MiB or 1GiB"))
 }
 
-/// Reads a duration: `100us`, `1ms`, `0.5s`, `2min`; `0` needs no unit.
+/// Parses a duration: `100us`, `1ms`, `0.5s`, `2min`; `0` needs no unit.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text.trim());
     duration.map_err(|_| format!("{text:?} is not a duration such as 100us, 1ms or 2s"))
 }
 
-/// Reads a plain number of seconds, or a duration with its unit.
+/// Parses a plain number of seconds, or a duration with its unit.
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.trim().parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
@@ -25,17 +25,17 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A number with its thousands apart: `1,234,567`.
+/// Formats a number with separators between the thousands: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }
 
-/// A size for people: `1.5 GiB`.
+/// Formats a size with its unit: `1.5 GiB`.
 pub(crate) fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()
 }
 
-/// Nanoseconds for people: `85.00µs`, `1.23ms`.
+/// Formats nanoseconds with a unit: `85.00µs`, `1.23ms`.
 pub(crate) fn time(nanos: u64) -> String {
     format!("{:.2?}", Duration::from_nanos(nanos))
 }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_with_and_without_units() {
+    fn sizes_are_parsed_with_and_without_units() {
         assert_eq!(parse_size("4096"), Ok(4096));
         assert_eq!(parse_size("1GiB"), Ok(1 << 30));
         assert_eq!(parse_size("1.5 MiB"), Ok(3 << 19));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_need_a_unit_unless_they_are_nothing() {
+    fn durations_need_a_unit_unless_they_are_zero() {
         assert_eq!(parse_duration("1ms"), Ok(Duration::from_millis(1)));
         assert_eq!(parse_duration("0.5 s"), Ok(Duration::from_millis(500)));
         let units = ["ns", "us", "µs", "ms", "s", "min"];
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_for_people() {
+    fn numbers_are_formatted_with_separators_and_units() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");

@@ -1,4 +1,4 @@
-//! `clearway verify`: every page, tree and free-space map.
+//! `clearway verify`: checks every page, tree and free-space map.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde_json::json;
 
 use crate::{
-    args::LookArgs,
-    failure::{Doing, Failure, Outcome, is_damage},
+    args::InspectArgs,
+    failure::{Context, Failure, Outcome, is_damage},
     output::print,
     units::{grouped, size},
 };
 
-pub(crate) fn run(args: &LookArgs) -> Outcome {
+pub(crate) fn run(args: &InspectArgs) -> Outcome {
     let opened = args.open.open();
     let checked = opened.and_then(|db| {
         let report = check(&db, &args.open.dir)?;
-        db.close().doing(|| format!("cannot close {}", args.open.dir.display()))?;
+        db.close().with_context(|| format!("cannot close {}", args.open.dir.display()))?;
         Ok(report)
     });
-    let report = telling_damage(args.json, checked)?;
+    let report = print_damage(args.json, checked)?;
     if args.json {
         print(format_args!("{}\n", to_json(&report)))
     } else {
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &LookArgs) -> Outcome {
     }
 }
 
-/// Prints damage as an object, if the output is to be one.
-pub(crate) fn telling_damage<T>(json: bool, checked: Outcome<T>) -> Outcome<T> {
+/// Prints damage as a JSON object if `json` is set, and returns `checked` unchanged.
+pub(crate) fn print_damage<T>(json: bool, checked: Outcome<T>) -> Outcome<T> {
     if let Err(failure @ Failure::Failed { .. }) = &checked
         && json
         && failure.is_damage()
@@ -44,17 +44,17 @@ pub(crate) fn telling_damage<T>(json: bool, checked: Outcome<T>) -> Outcome<T> {
 pub(crate) fn check(db: &Database, dir: &Path) -> Outcome<VerifyReport> {
     db.verify().map_err(|error| {
         let damaged = is_damage(&error);
-        let doing = if damaged { "damage in" } else { "cannot verify" };
-        Failure::Failed { doing: format!("{doing} {}", dir.display()), cause: Box::new(error) }
+        let attempt = if damaged { "damage in" } else { "cannot verify" };
+        Failure::Failed { attempt: format!("{attempt} {}", dir.display()), cause: Box::new(error) }
     })
 }
 
-/// The table's name, as people should see it.
+/// Returns the name of a table for display.
 fn name_of(table: &TableReport) -> &str {
     if table.name.is_empty() { "(catalogue)" } else { &table.name }
 }
 
-/// One line for each table.
+/// Returns the report as text, with a line for each table.
 pub(crate) fn tables(report: &VerifyReport) -> String {
     let mut lines = Table::new();
     let head = ["table", "entries", "ghosts", "values", "pages", "overflow", "levels"];
@@ -81,9 +81,9 @@ pub(crate) fn tables(report: &VerifyReport) -> String {
     format!("{}\n", lines.trim_fmt())
 }
 
-/// The report as one object.
+/// Returns the report as one JSON object.
 pub(crate) fn to_json(report: &VerifyReport) -> serde_json::Value {
-    // Leaves first.
+    // Levels are in order from the leaves up.
     let level = |level: &LevelReport| {
         json!({
             "nodes": level.pages,

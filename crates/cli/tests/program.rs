@@ -1,4 +1,4 @@
-//! The program as its users run it.
+//! Tests that run the program as its users do.
 
 use std::{
     io::{BufRead, BufReader},
@@ -44,7 +44,7 @@ fn a_bank_is_benchmarked_verified_dumped_and_copied() {
     assert!(first["tps"].as_f64().unwrap() > 0.0);
     assert_eq!(first["load"]["rows"], 1_022);
 
-    // The bank that is there is used again, and its history goes on.
+    // The second run reuses the existing bank, and its history continues.
     let second = json(&clearway(&[&bench[..], &SMALL, &["--commit", "blocking"]].concat()));
     assert_eq!(second["load"]["rows"], 0);
     assert_eq!(second["consistent"], Value::Bool(true));
@@ -97,7 +97,7 @@ fn subscribers_are_benchmarked_in_the_mix_and_with_one_transaction_type() {
     let successful = mixed["successful_share"].as_f64().unwrap();
     assert!((0.5..0.95).contains(&successful), "{successful}");
 
-    // The subscribers that are there are used again.
+    // The existing subscribers are reused.
     let one = json(&run(&["--only", "update-location", "--commit", "blocking"]));
     assert_eq!((&one["load"]["rows"], &one["consistent"]), (&0.into(), &Value::Bool(true)));
     let of_type = |kind: &Value| kind["commits"].as_u64().unwrap() > 0;
@@ -113,7 +113,7 @@ fn subscribers_are_benchmarked_in_the_mix_and_with_one_transaction_type() {
 }
 
 #[test]
-fn warehouses_are_benchmarked_and_what_was_done_before_is_taken_into_account() {
+fn warehouses_are_benchmarked_and_the_work_of_earlier_runs_counts() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let supplier = place.path().join("supplier");
     let supplier = supplier.to_str().unwrap();
@@ -143,7 +143,7 @@ fn warehouses_are_benchmarked_and_what_was_done_before_is_taken_into_account() {
     let lazy = json(&run(&["--commit", "lazy"]));
     assert_eq!(lazy["consistent"], Value::Bool(true));
 
-    // Hardly anybody is due in so short a time, and yet it ends.
+    // Hardly any client starts a transaction in so short a time, and the run still ends.
     let think = ["--cache", "32MiB", "--think", "spec", "--clients", "10"];
     let thought = json(&clearway(&[&bench[..], &small[..5], &think].concat()));
     assert_eq!(
@@ -151,11 +151,11 @@ fn warehouses_are_benchmarked_and_what_was_done_before_is_taken_into_account() {
         (&"spec".into(), &true.into())
     );
     assert!(thought["tpmc_share"].is_number());
-    // One for each client at most, since who has had an answer thinks for seconds.
+    // At most one for each client: after an acknowledgement a client thinks for seconds.
     assert!(thought["commits"].as_u64().unwrap() <= 10, "{thought}");
 }
 
-/// Of each benchmark, what makes it small.
+/// For each benchmark, the options that make it small.
 const SMALL_WORKLOADS: [&[&str]; 3] = [
     &["tpcb", "--branches", "2", "--accounts", "500"],
     &["tatp", "--subscribers", "300"],
@@ -237,7 +237,7 @@ fn failures_have_their_exit_codes_and_one_line() {
     assert_eq!(clearway(&["nothing"]).status.code(), Some(2));
 }
 
-/// A small bank in a directory.
+/// Creates a small bank in a directory.
 fn bank(place: &tempfile::TempDir) -> String {
     let bank = place.path().join("bank").to_str().unwrap().to_string();
     let bench = ["bench", "tpcb", "--dir", &bank, "--log-capacity", "64MiB"];
@@ -260,7 +260,7 @@ fn output_that_cannot_be_written_is_no_panic() {
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains("No space left") && message.lines().count() == 1, "{message}");
         assert_eq!(run(full().into(), full().into()).status.code(), Some(3), "{command}");
-        // A pipe whose reader has gone.
+        // A pipe whose reader is closed.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         assert_eq!(run(writer.into(), Stdio::null()).status.code(), Some(0), "{command}");
@@ -283,7 +283,7 @@ fn an_interrupted_loading_ends_without_a_result() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_clearway"));
     program.args(["bench", "tpcb", "--branches", "200", "--cache", "64MiB", "--dir"]).arg(bank);
     let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The first line tells that signals are caught.
+    // The first line shows that signals are caught.
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().starts_with("database: "));
     let pid = rustix::process::Pid::from_child(&child);
@@ -302,10 +302,11 @@ fn a_damaged_database_is_exit_code_one() {
     let bench = ["bench", "tpcb", "--dir", dir, "--log-capacity", "64MiB"];
     assert!(clearway(&[&bench[..], &SMALL].concat()).status.success());
     // The double-write area still has the latest pages and would repair them.
-    let spare = bank.join("doublewrite");
-    let len = std::fs::metadata(&spare).unwrap().len();
-    std::fs::write(&spare, vec![0; len as usize]).unwrap();
-    // A bit in the middle of every page after the first few: whatever the tree is, it is hit.
+    let double_write = bank.join("doublewrite");
+    let len = std::fs::metadata(&double_write).unwrap().len();
+    std::fs::write(&double_write, vec![0; len as usize]).unwrap();
+    // Flip a bit in the middle of every page after the first few, so that the damage hits the tree
+    // whatever its shape.
     let file = bank.join("data");
     let mut bytes = std::fs::read(&file).unwrap();
     for page in bytes.chunks_mut(8192).skip(4).filter(|page| page.iter().any(|&b| b != 0)) {
@@ -325,7 +326,7 @@ fn a_damaged_database_is_exit_code_one() {
 }
 
 #[test]
-fn a_command_that_only_looks_leaves_nothing_in_a_directory_without_a_database() {
+fn a_read_only_command_leaves_nothing_in_a_directory_without_a_database() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (empty, foreign) = (place.path().join("empty"), place.path().join("foreign"));
     for dir in [&empty, &foreign] {
@@ -345,7 +346,7 @@ fn a_command_that_only_looks_leaves_nothing_in_a_directory_without_a_database() 
             assert_eq!(names(dir), before, "{line:?}");
         }
     }
-    // So that it can be used for a copy.
+    // An empty directory that was left unchanged can still be the target of a copy.
     let bank = bank(&place);
     assert!(clearway(&["backup", &bank, empty.to_str().unwrap()]).status.success());
 }

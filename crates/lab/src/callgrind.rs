@@ -1,9 +1,9 @@
-//! Counting instructions, which the rest of the machine does not disturb.
+//! Counts instructions, which other load on the machine does not affect.
 //!
 //! The program starts itself under `valgrind --tool=callgrind` with a *case*: a named function that
-//! does something a given number of times. It is run twice, with N rounds and with 2 N; the
-//! difference divided by N is what one round costs, without start-up, warm-up and shutdown. Where
-//! valgrind is not installed nothing is counted and the report says so.
+//! repeats an operation a given number of times. The case runs twice, with N rounds and with 2 N.
+//! The difference divided by N is the cost of one round, without start-up, warm-up and shutdown. If
+//! valgrind is not installed, nothing is counted, and the report states that.
 
 use std::{
     env,
@@ -18,39 +18,39 @@ use crate::{
     experiments::EXPERIMENTS,
 };
 
-/// Something whose instructions can be counted.
+/// An operation whose instructions can be counted.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// How often it is done when it is counted: enough that what happens now and then (a split, a
-    /// flush of a group) evens out.
+    /// The number of rounds to count: enough that rare events (a split, a flush of a group) average
+    /// out.
     pub(crate) rounds: u64,
-    /// Does it this many times.
+    /// Runs the operation the given number of times.
     pub(crate) run: fn(u64) -> Outcome<()>,
 }
 
-/// Instructions of one round of each case; none if they were not counted.
+/// The instructions of one round of each case; empty if they were not counted.
 #[derive(Default)]
 pub(crate) struct Counts(Vec<(&'static str, f64)>);
 
 impl Counts {
-    /// Instructions of one round of the case of this name.
+    /// Returns the instructions of one round of the case of this name.
     pub(crate) fn of(&self, case: &str) -> Option<f64> {
         self.0.iter().find(|(name, _)| *name == case).map(|(_, count)| *count)
     }
 
-    /// The counts in the order of the cases.
+    /// Returns the counts in the order of the cases, or `None` if nothing was counted.
     pub(crate) fn all(&self) -> Option<Vec<f64>> {
         (!self.0.is_empty()).then(|| self.0.iter().map(|(_, count)| *count).collect())
     }
 
-    /// The count of a case as a report shows it.
+    /// Returns the count of a case in the form in which a report shows it.
     pub(crate) fn shown(&self, case: &str) -> serde_json::Value {
         let not = "not counted: no valgrind here, or --no-count";
         self.of(case).map_or_else(|| not.into(), |count| (count.round() as u64).into())
     }
 }
 
-/// The arguments of the command `count`, which runs a case and is for this module only.
+/// Returns the arguments of the command `count`, which runs a case and is used by this module only.
 pub(crate) fn arguments() -> [Arg; 3] {
     ["experiment", "case", "rounds"].map(|name| {
         let arg = Arg::new(name).required(true);
@@ -58,7 +58,7 @@ pub(crate) fn arguments() -> [Arg; 3] {
     })
 }
 
-/// The command `count`.
+/// Runs the command `count`.
 pub(crate) fn run_case(given: &ArgMatches) -> Outcome<()> {
     let text = |name| given.get_one::<String>(name).map_or("", String::as_str);
     let experiment = EXPERIMENTS.iter().find(|known| known.about.name == text("experiment"));
@@ -67,7 +67,7 @@ pub(crate) fn run_case(given: &ArgMatches) -> Outcome<()> {
     (case.ok_or("there is no such case")?.run)(given.get_one("rounds").copied().unwrap_or(1))
 }
 
-/// Counts all cases of an experiment. Nothing is counted where valgrind is not installed.
+/// Counts all cases of an experiment. Nothing is counted if valgrind is not installed.
 pub(crate) fn count(experiment: &Entry) -> Outcome<Counts> {
     let mut counts = Counts::default();
     for Case { name, rounds, .. } in experiment.cases {
@@ -101,7 +101,7 @@ fn instructions(experiment: &str, case: &str, rounds: u64) -> Outcome<Option<u64
     }
 }
 
-/// The total in callgrind's last words: `==4711== Collected : 123456`.
+/// Returns the total from the end of callgrind's output: `==4711== Collected : 123456`.
 fn collected(text: &str) -> Option<u64> {
     let line = text.lines().rev().find(|line| line.contains("Collected :"))?;
     line.rsplit(' ').next()?.parse().ok()

@@ -1,8 +1,10 @@
-//! A disk that forgets: for measuring what happens before the disk, with no disk in the way.
+//! A disk that discards all writes, for measuring the work before the disk without the time of the
+//! disk.
 //!
 //! Invariants:
-//! - Every call succeeds at once, and nothing that was written can be read back.
-//! - A file is as long as it was made. Nothing is listed, so a log that is started here is new.
+//! - Every call succeeds at once. No written byte can be read back.
+//! - A file has the length that writes, `set_len` and `allocate` gave it. No file is listed, so a
+//!   log that is started here is new.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,7 +15,7 @@ use clearway_sync::atomic::{AtomicU64, Ordering};
 /// A disk without contents.
 pub(crate) struct DiscardingDisk;
 
-/// A file of which nothing is there but its length.
+/// A file that keeps its length only.
 struct Discarded {
     len: AtomicU64,
 }
@@ -62,7 +64,7 @@ impl Disk for DiscardingDisk {
 
 impl Discarded {
     fn lengthen(&self, len: u64) {
-        // Relaxed: a number by itself.
+        // Relaxed: no other data depends on the length.
         self.len.fetch_max(len, Ordering::Relaxed);
     }
 }
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_left_but_the_length() {
+    fn only_the_length_is_kept() {
         let file = DiscardingDisk.open("x", OpenMode::Create).unwrap();
         file.write_durable_at(&[7; 8], 4).unwrap();
         let mut read = [9; 16];

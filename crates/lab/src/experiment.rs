@@ -1,4 +1,4 @@
-//! What an experiment defines; `frame` runs it and `report` prints what was found.
+//! The definition of an experiment. `frame` runs it, and `report` prints the findings.
 //!
 //! An experiment is a file in `experiments` with a type that implements [`Experiment`], and a line
 //! in the list there. The type is the experiment's command-line options. It defines
@@ -6,9 +6,9 @@
 //! - its grids: the points at which its variants are compared, and the variants;
 //! - how one run of a variant at a point is measured;
 //! - its cases, whose instructions are counted;
-//! - its claims: what must be seen in the measurements, each with a bound.
+//! - its claims: statements that the measurements must satisfy, each with a bound.
 //!
-//! Taking turns, counting, ratios, tables and files are the same for all experiments.
+//! The order of runs, counting, ratios, tables and files are the same for all experiments.
 
 use std::{error::Error, fmt::Display, time::Duration};
 
@@ -21,41 +21,41 @@ use crate::{
 };
 pub(crate) use crate::{report::Findings, variants::Sample};
 
-/// Experiments fail for many reasons, which no code tells apart.
+/// The result of a part of an experiment. No caller distinguishes between the kinds of error.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What is known of an experiment before it runs.
+/// The description of an experiment.
 pub(crate) struct About {
     /// The command that runs it.
     pub(crate) name: &'static str,
-    /// The paper and the figure that it is after.
+    /// The paper and the figure that it reproduces.
     pub(crate) source: &'static str,
-    /// What it must show, in a sentence.
+    /// The statement that it must show, as one sentence.
     pub(crate) shows: &'static str,
-    /// How long each variant runs in each repetition by default, in seconds. Chosen so that the
+    /// The default time that each variant runs in each repetition, in seconds. Chosen so that the
     /// whole experiment ends within three minutes.
     pub(crate) seconds: f64,
-    /// How often each variant runs by default.
+    /// The default number of runs of each variant.
     pub(crate) repetitions: u32,
 }
 
 /// One experiment. The implementing type is the set of its own options.
 pub(crate) trait Experiment: Args {
     const ABOUT: About;
-    /// What instructions are counted of, if anything.
+    /// The cases whose instructions are counted, if there are any.
     const CASES: &'static [Case] = &[];
     /// A setting at which the variants are compared.
     type Point;
-    /// What is compared.
+    /// One of the alternatives that are compared.
     type Variant;
 
-    /// Reports the settings: the experiment's own options, and what corresponds to them in the
-    /// paper. Returns the grids, each of which is measured by itself. Called once, before the first
-    /// run; what is checked once is claimed here.
+    /// Reports the settings: the experiment's own options and the paper's corresponding ones.
+    /// Returns the grids, each of which is measured separately. Called once, before the first run;
+    /// conditions that need only one check are claimed here.
     fn plan(&self, lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>>;
 
-    /// The grid that the counts of [`CASES`](Experiment::CASES) form, if they form one: the cases
-    /// in its order, all variants of the first point first.
+    /// Returns the grid of the counts of [`CASES`](Experiment::CASES), if they form one: the cases
+    /// in the grid's order, all variants of the first point first.
     fn counted(&self) -> Option<Grid<(), ()>> {
         None
     }
@@ -63,31 +63,31 @@ pub(crate) trait Experiment: Args {
     /// Runs one variant once.
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample>;
 
-    /// Compares what was seen with what must be seen.
+    /// Compares the measurements with the claims.
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings);
 }
 
-/// How long and how often variants run, and what was counted before.
+/// The time and the number of runs, and the instruction counts taken before the first run.
 pub(crate) struct Lab {
-    /// How long each variant runs in each repetition.
+    /// The time that each variant runs in each repetition.
     pub(crate) time: Duration,
-    /// How often each variant runs.
+    /// The number of runs of each variant.
     pub(crate) repetitions: u32,
-    /// The instructions of the experiment's cases.
+    /// The instruction counts of the experiment's cases.
     pub(crate) counts: Counts,
 }
 
 /// The grids of an experiment.
 pub(crate) type Grids<E> = Vec<Grid<<E as Experiment>::Point, <E as Experiment>::Variant>>;
 
-/// Points by variants, and how their runs are read.
+/// Points and variants, and how the ratios between their runs are taken.
 pub(crate) struct Grid<P, V> {
     pub(crate) title: &'static str,
     /// The measure whose ratios are shown.
     pub(crate) measure: &'static str,
     /// The variant that the others are divided by.
     pub(crate) baseline: usize,
-    /// Each with its name.
+    /// The points, each with its name.
     pub(crate) points: Vec<(String, P)>,
     pub(crate) variants: Vec<(String, V)>,
 }
@@ -105,22 +105,23 @@ impl<P, V> Grid<P, V> {
         Grid { title, measure, baseline: 0, points, variants: variants.collect() }
     }
 
-    /// The same with another variant as the baseline.
+    /// Returns the grid with another variant as the baseline.
     pub(crate) fn over(self, baseline: usize) -> Grid<P, V> {
         Grid { baseline, ..self }
     }
 }
 
-/// What is to be run once.
+/// The parameters of one run.
 pub(crate) struct Run<'a, E: Experiment> {
     pub(crate) lab: &'a Lab,
     pub(crate) point: &'a E::Point,
     pub(crate) variant: &'a E::Variant,
-    /// The seed of what is drawn at random, so that the variants of a repetition draw the same.
+    /// The number of the repetition. It seeds the random numbers, so that all variants of a
+    /// repetition draw the same ones.
     pub(crate) repetition: u32,
 }
 
-/// What was measured and counted.
+/// The measurements and counts of an experiment.
 pub(crate) struct Seen<'a> {
     pub(crate) lab: &'a Lab,
     /// The counts, if they form a grid and were taken.
@@ -129,13 +130,13 @@ pub(crate) struct Seen<'a> {
     pub(crate) grids: Vec<Samples>,
 }
 
-/// An experiment in the list of all.
+/// An experiment in the list of experiments.
 pub(crate) struct Entry {
     pub(crate) about: About,
     /// Adds the experiment's own options to a command.
     pub(crate) options: fn(Command) -> Command,
     pub(crate) cases: &'static [Case],
-    /// Runs it with the options that were given.
+    /// Runs the experiment with the given options.
     pub(crate) run: fn(Lab, &ArgMatches) -> Outcome<Findings>,
 }
 

@@ -1,5 +1,5 @@
-//! Runs an experiment, in this order: its plan, the runs of its grids, its claims. What it
-//! counts was counted before.
+//! Runs an experiment in this order: its plan, the runs of its grids, its claims. The instructions
+//! of its cases were counted before.
 
 use clap::ArgMatches;
 
@@ -9,7 +9,7 @@ use crate::{
     variants::Samples,
 };
 
-/// Runs `E` with its own options as they were given.
+/// Runs `E` with the given options of its own.
 pub(crate) fn run<E: Experiment>(lab: Lab, given: &ArgMatches) -> Outcome<Findings> {
     let (experiment, lab) = (E::from_arg_matches(given)?, &lab);
     let mut found = Findings::default();
@@ -25,7 +25,7 @@ pub(crate) fn run<E: Experiment>(lab: Lab, given: &ArgMatches) -> Outcome<Findin
     Ok(found)
 }
 
-/// All runs of one grid.
+/// Performs all runs of one grid.
 fn measure<E: Experiment>(
     experiment: &E,
     lab: &Lab,
@@ -38,7 +38,7 @@ fn measure<E: Experiment>(
     })
 }
 
-/// The counts of all cases as a grid; none if nothing was counted.
+/// Returns the counts of all cases as a grid, or `None` if nothing was counted.
 fn count_grid(lab: &Lab, grid: &Grid<(), ()>) -> Outcome<Option<Samples>> {
     let Some(counts) = lab.counts.all() else { return Ok(None) };
     let mut counts = counts.into_iter();

@@ -1,4 +1,4 @@
-//! What there is to know of the machine, beside every number.
+//! Facts about the machine, which accompany every number.
 
 use std::{
     fs, thread,
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::experiment::Outcome;
 
-/// Facts that every report has.
+/// Returns the facts that every report contains.
 pub(crate) fn facts() -> Vec<(String, Value)> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let build = if cfg!(debug_assertions) { "debug: its numbers mean nothing" } else { "release" };
@@ -26,33 +26,36 @@ fn processor() -> Option<String> {
     line.split_once(':').map(|(_, model)| model.trim().to_string())
 }
 
-/// Threads that ran or wanted to, on average over the last minute. The experiment is among them.
+/// Returns the number of threads that were running or runnable, on average over the last minute. It
+/// includes the threads of the experiment.
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// Processor time that this process has used so far, all its threads together.
+/// Returns the processor time that this process has used so far, in all its threads.
 pub(crate) fn cpu_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Time that the calling thread has had a processor so far, in seconds; 0 where nobody says.
+/// Returns the processor time that the calling thread has used so far, in seconds; 0 if the system
+/// does not report it.
 pub(crate) fn thread_cpu_seconds() -> f64 {
-    // Linux, in nanoseconds, the first of three numbers.
+    // On Linux the first of three numbers, in nanoseconds.
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
-/// The name of the file that is flushed: of the log, so that delaying disks delay it.
+/// The name of the flushed file. It is in the log's directory, so delaying disks delay its flushes.
 const FLUSH_FILE: &str = "log/lab-flush";
-/// Bytes of a measured flush.
+/// The number of bytes in a measured flush.
 const FLUSH_BYTES: usize = 4096;
-/// How many are measured.
+/// The number of measured flushes.
 const FLUSHES: u64 = 100;
 
-/// The median time of one small durable log write on `disk`, in microseconds: what a blocking
-/// commit cannot go below. A delaying disk's flush takes somewhat longer than it is asked to.
+/// Returns the median time of one small durable log write on `disk`, in microseconds: the lower
+/// bound for a blocking commit. A flush on a delaying disk takes somewhat longer than the requested
+/// delay.
 pub(crate) fn flush_p50_us(disk: &dyn Disk) -> Outcome<f64> {
     disk.create_dir("log")?;
     let file = disk.open(FLUSH_FILE, OpenMode::Create)?;

@@ -1,17 +1,18 @@
 //! The `clearway-lab` program: the papers' experiments, one command each.
 //!
-//! Each experiment runs its variants in turn in one run, again in each repetition, so that whatever
-//! else the machine does hits all of them alike; what it prints are ratios between variants of the
-//! same repetition. `docs/lab.md` says how to read the output and how to add an experiment.
+//! Each experiment runs its variants in turn, in each repetition, so that other load on the machine
+//! affects all of them alike. It prints ratios between variants of the same repetition.
+//! `docs/lab.md` describes how to read the output and how to add an experiment.
 //!
 //! | code | meaning |
 //! | --- | --- |
-//! | 0 | everything that the experiment must show was seen |
-//! | 1 | it ran, and something that it must show was not seen |
+//! | 0 | the measurements satisfy every claim of the experiment |
+//! | 1 | the experiment ran, and the measurements do not satisfy a claim |
 //! | 2 | wrong usage |
-//! | 3 | it could not run |
+//! | 3 | the experiment could not run |
 //!
-//! `clearway-lab all` runs them one after the other. Its code is the greatest of theirs.
+//! `clearway-lab all` runs all experiments, one after the other. Its exit code is the greatest of
+//! theirs.
 
 mod callgrind;
 mod discard;
@@ -32,7 +33,7 @@ use experiment::{Entry, Outcome};
 use experiments::EXPERIMENTS;
 use perform::{All, One};
 
-/// The command by which the program counts its own instructions: see `callgrind`.
+/// The command with which the program counts its own instructions: see `callgrind`.
 const COUNT: &str = "count";
 /// The command that runs all experiments.
 const ALL: &str = "all";
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// One command for each experiment.
+/// Returns the command line, with one command for each experiment.
 fn command() -> Command {
     let list = Command::new("list").about("List the experiments");
     let about = "Run all experiments, one after the other, and sum up their claims";
@@ -63,15 +64,15 @@ fn command() -> Command {
         .subcommands(EXPERIMENTS.iter().map(command_of))
 }
 
-/// An experiment's command, with its own options after the common ones.
+/// Returns an experiment's command, with its own options after the common ones.
 fn command_of(experiment: &Entry) -> Command {
     let about = &experiment.about;
     let own = Command::new(about.name).after_help(format!("After: {}", about.source));
-    // Last: the types of the options describe themselves.
+    // `about` is set last, because the option types set descriptions of their own.
     (experiment.options)(One::augment_args(own)).about(about.shows)
 }
 
-/// Runs a command. Returns whether all that must be shown was seen.
+/// Runs a command. Returns true if every claim holds.
 fn run(matches: &ArgMatches) -> Outcome<bool> {
     match matches.subcommand() {
         Some((COUNT, given)) => callgrind::run_case(given).map(|()| true),
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn experiments_have_names_of_their_own_and_say_what_they_are_after() {
+    fn experiments_have_distinct_names_and_name_their_sources() {
         let names: HashSet<_> =
             EXPERIMENTS.iter().map(|experiment| experiment.about.name).collect();
         assert_eq!(names.len(), EXPERIMENTS.len());

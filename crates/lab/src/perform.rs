@@ -1,4 +1,4 @@
-//! What the commands of the experiments do: run, print the report, write it; one of them, or all.
+//! The commands that run one experiment or all of them, print the reports and write them to files.
 
 use std::{
     fs,
@@ -18,10 +18,10 @@ use crate::{
 /// The options of each command that runs experiments.
 #[derive(Args, Debug)]
 struct Common {
-    /// How long each variant runs in each repetition, in seconds
+    /// Time that each variant runs in each repetition, in seconds
     #[arg(long, value_parser = parse_seconds)]
     seconds: Option<f64>,
-    /// How often each variant runs
+    /// Number of runs of each variant
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
     /// Do not count instructions, which takes some seconds
@@ -34,7 +34,7 @@ struct Common {
 pub(crate) struct One {
     #[command(flatten)]
     common: Common,
-    /// Write what was measured to this file too
+    /// Also write the measurements to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct One {
 pub(crate) struct All {
     #[command(flatten)]
     common: Common,
-    /// Write what was measured to this directory too, each experiment to a file NAME.json as soon
+    /// Also write the measurements to this directory, each experiment to a file NAME.json as soon
     /// as it has run
     #[arg(long, value_name = "DIR")]
     json: Option<PathBuf>,
@@ -65,27 +65,26 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs one experiment with its own options as they were given. Returns whether all that it must
-/// show was seen.
+/// Runs one experiment with the given options. Returns true if all its claims hold.
 pub(crate) fn one(experiment: &Entry, given: &ArgMatches) -> Outcome<bool> {
     let One { common, json } = One::from_arg_matches(given)?;
     Ok(run(experiment, &common, given, json.as_deref())?.all_shown())
 }
 
-/// Runs all experiments, or some, one after the other, each with the defaults of its own options,
-/// and prints a summary. Returns whether all that they must show was seen; that one could not run
-/// is an error, after the others have run.
+/// Runs all experiments, or the selected ones, one after the other, each with the defaults of its
+/// own options, and prints a summary. Returns true if all claims hold. If an experiment cannot run,
+/// the others still run, and an error is returned at the end.
 pub(crate) fn all(given: &ArgMatches) -> Outcome<bool> {
     let All { common, json, only } = All::from_arg_matches(given)?;
     if let Some(dir) = &json {
         fs::create_dir_all(dir)
             .map_err(|error| format!("cannot create {}: {error}", dir.display()))?;
     }
-    let asked = |experiment: &&Entry| {
+    let is_selected = |experiment: &&Entry| {
         only.is_empty() || only.iter().any(|name| name == experiment.about.name)
     };
     let mut summary = Summary::default();
-    for experiment in EXPERIMENTS.iter().filter(asked) {
+    for experiment in EXPERIMENTS.iter().filter(is_selected) {
         let name = experiment.about.name;
         clearway_console::tell!("experiment: {name}");
         let file = json.as_ref().map(|dir| dir.join(name).with_extension("json"));

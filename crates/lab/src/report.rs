@@ -1,4 +1,4 @@
-//! What an experiment found, for people and for programs.
+//! The findings of an experiment, as text and as JSON.
 
 use std::{
     error::Error,
@@ -15,22 +15,23 @@ use crate::{
     variants::{Samples, Spread},
 };
 
-/// What an experiment found.
+/// The findings of an experiment.
 #[derive(Default)]
 pub(crate) struct Findings {
-    /// What it was run with, its own options included, and what corresponds to that in the paper.
+    /// The settings of the run, with the experiment's own options and the paper's corresponding
+    /// ones.
     settings: Vec<(&'static str, Value)>,
-    /// What was measured.
+    /// The measurements.
     pub(crate) grids: Vec<Samples>,
-    /// Whether what it must show was seen.
+    /// The claims, each with its verdict.
     pub(crate) claims: Vec<Claim>,
 }
 
-/// One thing that must be shown.
+/// A statement that the measurements must satisfy.
 pub(crate) struct Claim {
-    /// What, and with which bound.
+    /// The statement with its bound.
     pub(crate) must: String,
-    /// What was seen.
+    /// The measured value.
     pub(crate) seen: String,
     pub(crate) holds: bool,
 }
@@ -41,39 +42,39 @@ impl Findings {
         self.settings.push((name, value.into()));
     }
 
-    /// Claims that `seen` is at least `bound`.
+    /// Adds the claim that `seen` is at least `bound`.
     pub(crate) fn at_least(&mut self, what: impl Display, bound: f64, seen: f64) {
         let must = format!("{what}: at least {}", number(bound));
         self.claims.push(Claim { must, seen: number(seen), holds: seen >= bound });
     }
 
-    /// Claims that `seen` is at most `bound`.
+    /// Adds the claim that `seen` is at most `bound`.
     pub(crate) fn at_most(&mut self, what: impl Display, bound: f64, seen: f64) {
         let must = format!("{what}: at most {}", number(bound));
         self.claims.push(Claim { must, seen: number(seen), holds: seen <= bound });
     }
 
-    /// Whether all that must be shown was seen.
+    /// Returns true if every claim holds.
     pub(crate) fn all_shown(&self) -> bool {
         self.claims.iter().all(|claim| claim.holds)
     }
 }
 
-/// The list of experiments.
+/// Prints the list of experiments.
 pub(crate) fn list(experiments: &[Entry]) {
     for Entry { about: About { name, source, shows, .. }, .. } in experiments {
         clearway_console::say!("{name}\n    {shows}\n    after {source}");
     }
 }
 
-/// How an experiment was run.
+/// The description, time and repetitions of a run of an experiment.
 pub(crate) struct Setup<'a> {
     pub(crate) about: &'a About,
     pub(crate) time: Duration,
     pub(crate) repetitions: u32,
 }
 
-/// The report for people.
+/// Returns the report as text.
 pub(crate) fn to_text(setup: &Setup<'_>, findings: &Findings) -> String {
     let mut out = String::new();
     // Writing to a string does not fail.
@@ -101,9 +102,10 @@ pub(crate) fn to_text(setup: &Setup<'_>, findings: &Findings) -> String {
 /// The claims of several experiments.
 #[derive(Default)]
 pub(crate) struct Summary {
-    /// Of each experiment that ran: its name, and how many of its claims were shown and were not.
+    /// For each experiment that ran: its name, the number of its claims that hold, and the number
+    /// of those that do not.
     ran: Vec<(&'static str, usize, usize)>,
-    /// What was not shown, and what could not run.
+    /// The claims that do not hold, and the experiments that could not run.
     problems: Vec<String>,
     failures: usize,
 }
@@ -126,17 +128,18 @@ impl Summary {
         self.failures += 1;
     }
 
-    /// The number of experiments that could not run.
+    /// Returns the number of experiments that could not run.
     pub(crate) fn failures(&self) -> usize {
         self.failures
     }
 
-    /// Whether all that must be shown was seen.
+    /// Returns true if every claim of the experiments that ran holds.
     pub(crate) fn all_shown(&self) -> bool {
         self.ran.iter().all(|(_, _, not_shown)| *not_shown == 0)
     }
 
-    /// A line for each experiment and one for all, and what was not shown.
+    /// Returns the summary as text: a line for each experiment, one for all, and the claims that do
+    /// not hold.
     pub(crate) fn to_text(&self) -> String {
         let mut table = table(1, ["summary", "shown", "not shown"]);
         let mut line = |name: &str, shown: usize, not_shown: usize| {
@@ -150,12 +153,13 @@ impl Summary {
     }
 }
 
-/// Text without quotation marks.
+/// Returns the value as text, without quotation marks around strings.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-/// A line for each point and variant: medians of all measures, then the ratio of one of them.
+/// Returns a line for each point and variant: the medians of all measures, then the ratio of one of
+/// them.
 fn grid_text(samples: &Samples) -> String {
     let Samples { measure, baseline, .. } = samples;
     let mut headings = vec!["point".to_string(), "variant".to_string()];
@@ -176,7 +180,7 @@ fn grid_text(samples: &Samples) -> String {
     table.trim_fmt()
 }
 
-/// The report for programs: one object.
+/// Returns the report as one JSON object.
 pub(crate) fn to_json(setup: &Setup<'_>, findings: &Findings) -> Value {
     let claim =
         |claim: &Claim| json!({"must": claim.must, "seen": claim.seen, "holds": claim.holds});
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_counts_claims_and_names_what_was_not_shown() {
+    fn a_summary_counts_claims_and_names_those_that_do_not_hold() {
         let mut found = Findings::default();
         found.at_least("x", 2.0, 2.0);
         let mut summary = Summary::default();

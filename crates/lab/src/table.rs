@@ -1,15 +1,15 @@
-//! Columns that line up, and the numbers in them.
+//! Tables with aligned columns, and the format of the numbers in them.
 
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::HumanCount;
 
-/// A table with these headings. The first `left` columns are aligned to the left, the others to the
-/// right.
+/// Returns a table with these headings. The first `left` columns are aligned to the left, the
+/// others to the right.
 pub(crate) fn table<H: ToString>(left: usize, headings: impl IntoIterator<Item = H>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(headings.into_iter().map(|h| h.to_string()));
     for (at, column) in table.column_iter_mut().enumerate() {
-        // Two spaces between columns, none at the beginning of a line.
+        // Two spaces between columns, and none at the beginning of a line.
         column.set_padding(if at == 0 { (0, 0) } else { (2, 0) });
         column.set_cell_alignment(if at < left {
             CellAlignment::Left
@@ -20,7 +20,7 @@ pub(crate) fn table<H: ToString>(left: usize, headings: impl IntoIterator<Item =
     table
 }
 
-/// A number with about three digits that matter, thousands apart.
+/// Formats a number with about three significant digits and separators between the thousands.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -43,14 +43,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up() {
+    fn columns_are_aligned() {
         let mut table = table(1, ["name", "n"]);
         table.add_row(["a", "1000"]).add_row(["a – b", "1"]);
         assert_eq!(table.trim_fmt(), "name      n\na      1000\na – b     1");
     }
 
     #[test]
-    fn numbers_have_three_digits_that_matter() {
+    fn numbers_have_three_significant_digits() {
         let texts = [1_234_567.8, -1000.0, 123.4, 12.34, 1.234, 0.0123, 0.0, f64::INFINITY];
         let texts = texts.map(number);
         assert_eq!(texts, ["1,234,568", "-1,000", "123", "12.3", "1.23", "0.0123", "0", "∞"]);

@@ -1,18 +1,18 @@
-//! Measuring variants against each other on a machine that does other things too.
+//! Compares the measurements of variants on a machine that also runs other programs.
 //!
 //! Invariants:
-//! - V1. In each repetition every variant of every point runs once; variants of one point run
-//!   directly after one another. A drift of the machine hits all of them alike.
-//! - V2. No variant always runs first: the order turns by one with each repetition.
-//! - V3. A ratio is taken between two runs of the *same* repetition. Its median, least and greatest
-//!   value are over repetitions; ratios of medians are never shown.
+//! - V1. In each repetition every variant of every point runs once. The variants of one point run
+//!   directly after one another, so that a drift of the machine affects all of them alike.
+//! - V2. No variant always runs first: the order rotates by one with each repetition.
+//! - V3. A ratio is taken between two runs of the *same* repetition. Its median, minimum and
+//!   maximum are over repetitions; ratios of medians are never shown.
 
 use crate::experiment::{Grid, Outcome};
 
-/// What one run measured: numbers by name, the same names in the same order each time.
+/// The measurements of one run: numbers by name, with the same names in the same order each time.
 pub(crate) type Sample = Vec<(&'static str, f64)>;
 
-/// All runs of a grid, and how they are read.
+/// All runs of a grid, and how the ratios between them are taken.
 pub(crate) struct Samples {
     pub(crate) title: &'static str,
     /// The measure whose ratios are shown.
@@ -22,11 +22,11 @@ pub(crate) struct Samples {
     /// The names of the points and of the variants.
     pub(crate) points: Vec<String>,
     pub(crate) variants: Vec<String>,
-    /// By point, variant and repetition.
+    /// The samples by point, variant and repetition.
     runs: Vec<Vec<Vec<Sample>>>,
 }
 
-/// Median, least and greatest of a few numbers.
+/// The median, minimum and maximum of a few numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of `values`; all zero if there are none.
+    /// Returns the spread of `values`; all zero if there are none.
     pub(crate) fn of(values: &[f64]) -> Spread {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -52,24 +52,24 @@ impl Spread {
     }
 }
 
-/// The least of `values`; infinite if there are none.
+/// Returns the least of `values`; infinity if there are none.
 pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// The greatest of `values`, which are not negative; 0 if there are none.
+/// Returns the greatest of `values`, which are not negative; 0 if there are none.
 pub(crate) fn greatest(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(0.0, f64::max)
 }
 
-/// The names of the points or variants of a grid.
+/// Returns the names of the points or variants of a grid.
 fn names<T>(named: &[(String, T)]) -> Vec<String> {
     named.iter().map(|(name, _)| name.clone()).collect()
 }
 
 impl Samples {
-    /// Runs `grid` `repetitions` times. `run` gets a point and a variant with their names, and the
-    /// number of the repetition.
+    /// Runs `grid` `repetitions` times. `run` receives a point and a variant with their names, and
+    /// the number of the repetition.
     pub(crate) fn take<P, V>(
         grid: &Grid<P, V>,
         repetitions: u32,
@@ -78,7 +78,7 @@ impl Samples {
         let mut runs = vec![vec![Vec::new(); grid.variants.len()]; grid.points.len()];
         for repetition in 0..repetitions {
             for (point, runs) in grid.points.iter().zip(&mut runs) {
-                for variant in turn(grid.variants.len(), repetition) {
+                for variant in order(grid.variants.len(), repetition) {
                     runs[variant].push(run(point, &grid.variants[variant], repetition)?);
                 }
             }
@@ -88,13 +88,13 @@ impl Samples {
         Ok(Samples { title, measure, baseline, points, variants, runs })
     }
 
-    /// The names of the measures.
+    /// Returns the names of the measures.
     pub(crate) fn measures(&self) -> Vec<&'static str> {
         let first = self.runs.iter().flatten().flatten().next();
         first.map(|sample| sample.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
     }
 
-    /// One measure of one variant at one point, by repetition.
+    /// Returns one measure of one variant at one point, by repetition.
     ///
     /// # Panics
     /// If there is no such measure.
@@ -106,23 +106,23 @@ impl Samples {
         self.runs[point][variant].iter().map(value).collect()
     }
 
-    /// The same over all repetitions.
+    /// Returns the spread of these values.
     pub(crate) fn spread(&self, point: usize, variant: usize, measure: &str) -> Spread {
         Spread::of(&self.values(point, variant, measure))
     }
 
-    /// The median of one measure of one variant at one point.
+    /// Returns the median of one measure of one variant at one point.
     pub(crate) fn median(&self, point: usize, variant: usize, measure: &str) -> f64 {
         self.spread(point, variant, measure).median
     }
 
-    /// The sum of one measure of one variant over all points and repetitions.
+    /// Returns the sum of one measure of one variant over all points and repetitions.
     pub(crate) fn total(&self, variant: usize, measure: &str) -> f64 {
         (0..self.points.len()).flat_map(|point| self.values(point, variant, measure)).sum()
     }
 
-    /// A variant over another at the same points, ratio by ratio (V3). Several points are for a
-    /// claim about all of them together.
+    /// Returns the spread of the ratios of a variant to another at the same points (V3). Several
+    /// points serve a claim about all of them together.
     pub(crate) fn ratio(
         &self,
         points: &[usize],
@@ -138,18 +138,19 @@ impl Samples {
         Spread::of(&ratios)
     }
 
-    /// The median ratio of a variant to another at one point, in the grid's own measure.
+    /// Returns the median ratio of a variant to another at one point, in the grid's own measure.
     pub(crate) fn over(&self, point: usize, variant: usize, baseline: usize) -> f64 {
         self.ratio(&[point], variant, baseline, self.measure).median
     }
 
-    /// The least of the median ratios of one variant to each of the first `among`, itself included.
+    /// Returns the least of the median ratios of one variant to each of the first `among`, itself
+    /// included.
     pub(crate) fn over_best(&self, point: usize, variant: usize, among: usize) -> f64 {
         least((0..among).map(|other| self.over(point, variant, other)))
     }
 
-    /// A variant at one point over the same variant at another, ratio by ratio (V3), in the grid's
-    /// own measure.
+    /// Returns the spread of the ratios of a variant at one point to the same variant at another
+    /// (V3), in the grid's own measure.
     pub(crate) fn between(&self, variant: usize, point: usize, baseline: usize) -> Spread {
         let above = self.values(point, variant, self.measure);
         let below = self.values(baseline, variant, self.measure);
@@ -158,13 +159,13 @@ impl Samples {
     }
 }
 
-/// `above / below`; of two zeros 1, since they are alike.
+/// Returns `above / below`, or 1 if both are zero, since they are equal.
 fn ratio(above: f64, below: f64) -> f64 {
     if above == below { 1.0 } else { above / below }
 }
 
-/// The numbers below `count`, beginning with another one in each repetition (V2).
-fn turn(count: usize, repetition: u32) -> impl Iterator<Item = usize> {
+/// Returns the numbers below `count`, beginning with another one in each repetition (V2).
+fn order(count: usize, repetition: u32) -> impl Iterator<Item = usize> {
     (0..count).map(move |n| (n + repetition as usize) % count)
 }
 
@@ -173,14 +174,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spread_has_the_middle_and_the_ends() {
+    fn spread_has_median_minimum_and_maximum() {
         assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0 });
         assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 3.0]), Spread { median: 2.5, min: 1.0, max: 4.0 });
         assert_eq!(Spread::of(&[7.0]), Spread { median: 7.0, min: 7.0, max: 7.0 });
         assert_eq!(Spread::of(&[]), Spread { median: 0.0, min: 0.0, max: 0.0 });
     }
 
-    /// Points and variants by their numbers.
+    /// Returns a grid whose points and variants are numbers.
     fn grid(points: usize, variants: usize) -> Grid<usize, usize> {
         let numbered = |count: usize| (0..count).map(|n| (n, n));
         Grid::new("t", "x", numbered(points), numbered(variants))
@@ -188,9 +189,9 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_a_repetition() {
-        // The machine gets ten times slower from run to run of the grid; the second variant is
-        // always twice the first. Ratios of medians would be 2 as well; of means, too; but taken
-        // across repetitions they would be 20 or 0.2.
+        // The machine gets ten times slower with each repetition, and the second variant is always
+        // twice the first. Ratios of medians or of means would be 2 as well, but ratios across
+        // repetitions would be 20 or 0.2.
         let samples = Samples::take(&grid(1, 2), 3, |_, (_, variant), repetition| {
             let machine = 10f64.powi(repetition as i32);
             Ok(vec![("x", machine * (variant + 1) as f64)])
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_run_in_turn_and_take_turns_in_going_first() {
+    fn variants_run_in_turn_and_each_runs_first_in_turn() {
         let mut order = Vec::new();
         Samples::take(&grid(2, 2), 2, |(_, point), (_, variant), repetition| {
             order.push((repetition, *point, *variant));
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nowhere_is_alike_everywhere() {
+    fn two_zeros_are_equal() {
         assert_eq!((ratio(0.0, 0.0), ratio(6.0, 3.0)), (1.0, 2.0));
         assert_eq!(ratio(1.0, 0.0), f64::INFINITY);
     }

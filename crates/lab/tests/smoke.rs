@@ -1,4 +1,4 @@
-//! Every experiment runs, however short, and writes a report that programs can read.
+//! Runs every experiment for a short time and checks its JSON report.
 
 use std::{
     path::Path,
@@ -13,7 +13,7 @@ fn lab(line: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_clearway-lab")).args(line).output().unwrap()
 }
 
-/// The names that the program itself lists.
+/// Returns the names that the program lists.
 fn names() -> Vec<String> {
     let listed = lab(&["list"]);
     assert!(listed.status.success());
@@ -22,7 +22,8 @@ fn names() -> Vec<String> {
     lines.map(String::from).collect()
 }
 
-/// What makes the slow ones small: few clients whose last transactions are waited for, few rows.
+/// Returns the options that make slow experiments small: few clients whose last transactions are
+/// awaited, few rows.
 fn smaller(name: &str) -> &'static str {
     match name {
         "early_release_reads" => "--in-flight=10 --flush=1000,50",
@@ -36,7 +37,7 @@ fn smaller(name: &str) -> &'static str {
 
 fn check_spread(spread: &Value) {
     let part = |name: &str| spread[name].as_f64();
-    // A ratio by zero is infinite, which JSON writes as null.
+    // A ratio to zero is infinite, which JSON writes as null.
     if let (Some(min), Some(median), Some(max)) = (part("min"), part("median"), part("max")) {
         assert!(min <= median && median <= max, "{spread}");
     }
@@ -65,13 +66,13 @@ fn check_grid(grid: &Value, repetitions: usize) {
 fn check_experiment(name: &str, place: &Path) {
     let file = place.join(name);
     let tiny = ["--seconds", "0.03", "--repetitions", "1", "--json", file.to_str().unwrap()];
-    // Counting is the same for all: one does it.
+    // Counting works the same for all experiments, so one of them covers it.
     let count: &[&str] = if name == "noise" { &[] } else { &["--no-count"] };
     let own: Vec<&str> = smaller(name).split_whitespace().collect();
     let output = lab(&[&[name], &tiny[..], count, &own[..]].concat());
-    let told = String::from_utf8_lossy(&output.stderr);
-    // 0 or 1: runs as short as these need not show anything.
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{name}: {told}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    // 0 or 1: the claims need not hold in such short runs.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{name}: {messages}");
     let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(report["experiment"], name);
     assert!(report["machine"]["cores"].as_u64() > Some(0));
@@ -93,16 +94,16 @@ fn every_experiment_runs_and_writes_its_report() {
     let names = names();
     assert!(!names.is_empty());
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // Two at a time: as short as they are, they measure nothing that another could disturb.
+    // Two at a time: the runs are too short for measurements that another run could disturb.
     let next = AtomicUsize::new(0);
-    let turn = || {
+    let work = || {
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
             check_experiment(name, place.path());
         }
     };
     thread::scope(|scope| {
-        scope.spawn(turn);
-        scope.spawn(turn);
+        scope.spawn(work);
+        scope.spawn(work);
     });
 }
 
@@ -122,7 +123,7 @@ fn all_experiments_run_one_after_the_other_and_are_summed_up() {
     let not_shown = claims.iter().filter(|claim| claim["holds"] == false).count();
     assert_eq!(output.status.code(), Some(i32::from(not_shown > 0)));
 
-    // The reports in the order of the list, then the summary with what was not shown once more.
+    // The reports in the order of the list, then the summary with the failed claims repeated.
     let text = String::from_utf8(output.stdout).unwrap();
     let (reported, summary) = text.split_once("\nsummary ").unwrap();
     let at = names.map(|name| reported.find(&format!("{name}: ")).unwrap());

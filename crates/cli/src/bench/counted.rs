@@ -1,28 +1,30 @@
 //! A run that ends after a number of transactions: `clearway bench … --count N`.
 //!
-//! The driver runs for a time. So the workload is wrapped in one whose clients do their share and
-//! then pause for longer than any run, and whose run is over when each of them does so.
+//! The driver runs a workload for a time. So the workload is wrapped in one whose clients each run
+//! their share of the transactions and then pause for longer than any run. The run ends when every
+//! client pauses in this way.
 //!
 //! Invariants:
-//! - COUNT-1. Each client has a share that depends on its number alone, and draws from its own
-//!   stream of the seed. So what is drawn is the same in every run, whatever the order in which the
-//!   clients take their turns.
-//! - COUNT-2. A client draws again only after its last transaction was settled. So when all have
-//!   been refused a transaction, all transactions have been settled, and exactly N were run.
+//! - COUNT-1. Each client has a share that depends only on its number, and draws from its own
+//!   stream of the seed. So the drawn transactions are the same in every run, in whatever order the
+//!   clients run.
+//! - COUNT-2. A client draws again only after its previous transaction has completed. So when every
+//!   client has tried to draw beyond its share, all transactions have completed, and exactly N were
+//!   run.
 //!
-//! The driver asks once a second whether to go on, so the program runs up to a second longer than
-//! the transactions; the time that is reported ends with the last of them.
+//! The driver checks once a second whether to continue, so the program runs up to a second longer
+//! than the transactions. The reported time ends with the last transaction.
 
 use std::time::{Duration, Instant};
 
 use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_workloads::{Outcome, Plan, Store, StoreError, Tick, Workload, drive};
 
-/// Longer than any run, and short enough to be added to the time of day.
+/// A time that is longer than any run, and short enough to be added to the time of day.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// Runs `count` transactions of `workload` by `plan`, whose duration has no meaning here. `on_tick`
-/// ends the run early as it does in [`drive`].
+/// Runs `count` transactions of `workload` by `plan`, whose duration is ignored. `on_tick` ends the
+/// run early as it does in [`drive`].
 pub(crate) fn drive_count<S: Store, W: Workload<S>>(
     store: &S,
     workload: &W,
@@ -41,8 +43,8 @@ pub(crate) fn drive_count<S: Store, W: Workload<S>>(
         nanos: AtomicU64::new(0),
     };
     let plan = Plan { duration: FOREVER, ..*plan };
-    let mut go_on = |tick: &Tick| on_tick(tick) && !counted.is_over();
-    let mut outcome = drive(store, &counted, &plan, &mut go_on)?;
+    let mut continues = |tick: &Tick| on_tick(tick) && !counted.is_over();
+    let mut outcome = drive(store, &counted, &plan, &mut continues)?;
     outcome.interrupted = !counted.is_over();
     if !outcome.interrupted {
         outcome.elapsed = Duration::from_nanos(counted.nanos.load(Ordering::Relaxed));
@@ -50,34 +52,35 @@ pub(crate) fn drive_count<S: Store, W: Workload<S>>(
     Ok(outcome)
 }
 
-/// The share of client `number` of `clients` in `count` transactions.
+/// Returns the share of client `number` of `clients` in `count` transactions.
 fn share(count: u64, clients: u64, number: u64) -> u64 {
     count / clients + u64::from(number < count % clients)
 }
 
-/// A workload of which only so much is drawn.
+/// A workload that limits the number of transactions drawn from another one.
 struct Counted<'a, W> {
     workload: &'a W,
     count: u64,
     clients: u64,
-    /// Clients made so far.
+    /// The number of clients created so far.
     numbered: AtomicU64,
-    /// Clients that have done their share.
+    /// The number of clients that have completed their share.
     finished: AtomicU64,
     begun: Instant,
-    /// The time from then until the last of these finished.
+    /// The time from `begun` until the last of these clients completed its share.
     nanos: AtomicU64,
 }
 
 struct Client<C> {
     inner: C,
-    /// Transactions that it has yet to draw; none when it has been refused one.
+    /// The number of transactions left to draw; `None` once the client tried to draw beyond its
+    /// share.
     left: Option<u64>,
 }
 
 impl<W> Counted<'_, W> {
     fn is_over(&self) -> bool {
-        // Acquire: with the release of `finish`, so that the time is seen.
+        // Acquire: pairs with the release in `finish`, so that the time is visible.
         self.finished.load(Ordering::Acquire) == self.clients
     }
 
@@ -89,8 +92,9 @@ impl<W> Counted<'_, W> {
     }
 }
 
-/// What a client that has done its share would run if it ever came to it.
-fn refused<S: Store>() -> S::Error {
+/// Returns the error for a transaction beyond a client's share. It is unreachable in practice,
+/// because the client pauses for [`FOREVER`] first.
+fn share_exceeded<S: Store>() -> S::Error {
     S::Error::failed("a client had no transaction left".into())
 }
 
@@ -104,7 +108,7 @@ impl<S: Store, W: Workload<S>> Workload<S> for Counted<'_, W> {
     }
 
     fn client(&self, seed: u64) -> Self::Client {
-        // Relaxed: clients are made one after the other.
+        // Relaxed: clients are created one after the other.
         let number = self.numbered.fetch_add(1, Ordering::Relaxed);
         let left = Some(share(self.count, self.clients, number));
         Client { inner: self.workload.client(seed), left }
@@ -128,7 +132,7 @@ impl<S: Store, W: Workload<S>> Workload<S> for Counted<'_, W> {
     }
 
     fn run(&self, store: &S, client: &mut Self::Client, work: &Self::Work) -> Result<(), S::Error> {
-        let work = work.as_ref().ok_or_else(refused::<S>)?;
+        let work = work.as_ref().ok_or_else(share_exceeded::<S>)?;
         self.workload.run(store, &mut client.inner, work)
     }
 
@@ -138,7 +142,7 @@ impl<S: Store, W: Workload<S>> Workload<S> for Counted<'_, W> {
         client: &mut Self::Client,
         work: &Self::Work,
     ) -> Result<S::Pending<W::Output>, S::Error> {
-        let work = work.as_ref().ok_or_else(refused::<S>)?;
+        let work = work.as_ref().ok_or_else(share_exceeded::<S>)?;
         self.workload.submit(store, &mut client.inner, work)
     }
 }
@@ -161,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Writes down what each client draws; rolls back every third transaction.
+    /// Records the numbers that each client draws, and rolls back every third transaction.
     struct Recorded {
         clients: AtomicU64,
         drawn: Mutex<Vec<(u64, u64)>>,
@@ -223,7 +227,7 @@ mod tests {
             assert!(!outcome.interrupted && outcome.elapsed > Duration::ZERO);
             recorded.drawn.into_inner().unwrap()
         };
-        // Of one client the sequence, of several each client's.
+        // One client draws the same sequence in both runs; with several clients, each of them does.
         assert_eq!(run(1, Commit::Pipelined), run(1, Commit::Blocking));
         let by_client = |commit| {
             let mut drawn = run(7, commit);

@@ -1,29 +1,30 @@
-//! Ctrl-C, or a request to terminate, ends the loading or the run early, with its report and its
-//! clean-up. A second one ends the program at once, and a temporary database stays behind.
+//! Handles Ctrl-C and requests to terminate. The first one ends the loading or the run early, and
+//! the program still cleans up: an interrupted run is checked and reported, an interrupted loading
+//! has no result. A second one ends the program at once and leaves a temporary database behind.
 
 use clearway_sync::atomic::{AtomicBool, Ordering};
 
-use crate::output::tell;
+use crate::output::print_status;
 
-static CAME: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// What a shell expects of a program that an interrupt ended: 128 + SIGINT.
-const INTERRUPTED: i32 = 130;
+/// The exit code that shells expect of an interrupted program: 128 + SIGINT.
+const EXIT_CODE: i32 = 130;
 
-/// Catches the first Ctrl-C.
+/// Installs the handler.
 pub(crate) fn install() {
     let caught = ctrlc::set_handler(|| {
         // Relaxed: a flag that carries no data.
-        if CAME.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED);
+        if REQUESTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(EXIT_CODE);
         }
     });
     if let Err(error) = caught {
-        tell(format_args!("Ctrl-C will not be caught: {error}"));
+        print_status(format_args!("Ctrl-C will not be caught: {error}"));
     }
 }
 
-/// Whether Ctrl-C was pressed.
-pub(crate) fn came() -> bool {
-    CAME.load(Ordering::Relaxed)
+/// Returns true once an interrupt was received.
+pub(crate) fn is_requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
 }

@@ -1,7 +1,7 @@
-//! `clearway bench`: load data, run a workload on them, check the data, report.
+//! `clearway bench`: loads data, runs a workload on them, checks the data and reports.
 //!
-//! All that is common is in `run.rs` and `report.rs`; what a workload has of its own is behind
-//! [`Bench`], in one file for each.
+//! `run.rs` and `report.rs` hold the parts that all workloads share. Each workload implements
+//! [`Bench`] in a file of its own.
 
 mod counted;
 mod interrupt;
@@ -31,7 +31,7 @@ pub(crate) use tatp::TatpArgs;
 pub(crate) use tpcb::TpcbArgs;
 pub(crate) use tpcc::TpccArgs;
 
-/// Runs the benchmark that the command line asks for.
+/// Runs the benchmark that the command line names.
 pub(crate) fn run(workload: &BenchWorkload) -> Outcome {
     match workload {
         BenchWorkload::Tpcb(bench) => run::run(bench),
@@ -40,25 +40,25 @@ pub(crate) fn run(workload: &BenchWorkload) -> Outcome {
     }
 }
 
-/// A benchmark: the options of a workload, which know how to make and how to judge it.
+/// A benchmark: the options of a workload, with the functions that load, check and report it.
 pub(crate) trait Bench: Args {
-    /// The workload, loaded.
+    /// The loaded workload.
     type Loaded: Workload<ClearwayStore>;
-    /// What the check must know of the data as they were before the run.
+    /// The state of the data before the run, as far as the check needs it.
     type Before;
 
-    /// Its name on the command line and in the report.
+    /// The name on the command line and in the report.
     const NAME: &'static str;
-    /// What is loaded, as in "cannot load the …".
+    /// The name of the data, as in "cannot load the …".
     const DATA: &'static str;
-    /// What the program reports if the data are wrong.
-    const UNSOUND: &'static str;
+    /// The error that the program reports if the data are inconsistent.
+    const INCONSISTENT: &'static str;
 
-    /// Rows that loading writes.
+    /// Returns the number of rows that loading writes.
     fn rows(&self) -> u64;
 
-    /// Opens the data, loading them first if they are not there. `progress` is called with the
-    /// number of new rows and returns whether to go on.
+    /// Opens the data, and loads them first if they are absent. Calls `progress` with the number of
+    /// new rows; loading continues while it returns true.
     fn prepare(
         &self,
         store: &ClearwayStore,
@@ -66,32 +66,33 @@ pub(crate) trait Bench: Args {
         progress: &(dyn Fn(u64) -> bool + Sync),
     ) -> clearway::Result<Self::Loaded>;
 
-    /// Looks at the data before the run; `is_new` if they were loaded just now.
+    /// Reads the state of the data before the run. `is_new` is true if the data were just loaded.
     fn before(&self, data: &Data<'_, Self>, is_new: bool) -> clearway::Result<Self::Before>;
 
-    /// Checks the data after the run, by themselves and against the commits that were counted.
+    /// Checks the data after the run, both for consistency and against the counted commits.
     fn check(
         &self,
         data: &Data<'_, Self>,
         before: &Self::Before,
         run: &Run,
-    ) -> clearway::Result<Books>;
+    ) -> clearway::Result<CheckResult>;
 
-    /// What the report says of the run beyond what it says of every run.
+    /// Returns the workload's own figures, which the report adds to those of every run.
     fn figures(&self, _loaded: &Self::Loaded, _args: &RunArgs, _run: &Run) -> Vec<Figure> {
         Vec::new()
     }
 
-    /// Whether clients pause between transactions, so that not all of them are in flight.
+    /// Returns true if clients pause between transactions, so that not all of them have a
+    /// transaction in flight.
     fn thinks(&self) -> bool {
         false
     }
 
-    /// Its own options, for the report: an object.
+    /// Returns the workload's own options as a JSON object, for the report.
     fn options(&self) -> Value;
 }
 
-/// The data of a benchmark, and how many threads may read them at a time.
+/// The data of a benchmark, and the number of threads that may read them at a time.
 pub(crate) struct Data<'a, B: Bench> {
     pub(crate) store: &'a ClearwayStore,
     pub(crate) loaded: &'a B::Loaded,
@@ -100,23 +101,23 @@ pub(crate) struct Data<'a, B: Bench> {
 
 /// A measured figure of one workload.
 pub(crate) struct Figure {
-    /// What it is, for people.
+    /// The label in the text.
     pub(crate) label: &'static str,
-    /// The figure, for people.
+    /// The figure in the text.
     pub(crate) text: String,
-    /// What it is, for programs.
+    /// The field in the JSON object.
     pub(crate) field: &'static str,
-    /// The figure, for programs.
+    /// The value in the JSON object.
     pub(crate) value: Value,
 }
 
-/// What a check found.
-pub(crate) struct Books {
-    /// For people.
+/// The result of a check of the data.
+pub(crate) struct CheckResult {
+    /// A summary of the data, for the text.
     pub(crate) text: String,
-    /// The field and the object for programs.
+    /// The field and its value in the JSON object.
     pub(crate) json: (&'static str, Value),
-    /// In a few words: how much was checked, or what is wrong.
+    /// A short description of what was checked, or of what is wrong.
     pub(crate) verdict: Result<String, String>,
 }
 

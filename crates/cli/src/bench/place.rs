@@ -1,4 +1,4 @@
-//! Where the benchmark's database is.
+//! The location of the benchmark's database.
 
 use std::{
     fmt,
@@ -7,21 +7,21 @@ use std::{
 
 use crate::{
     args::RunArgs,
-    failure::{Doing, Outcome},
+    failure::{Context, Outcome},
 };
 
-/// A directory for the database; a temporary one is removed when this is dropped.
+/// The directory of the database. A temporary one is removed when the value is dropped.
 pub(crate) enum Place {
-    /// The user's; stays.
+    /// A directory given by the user, which is kept.
     Given(PathBuf),
-    /// Ours; goes.
+    /// A directory of the program's own, which is removed.
     Temporary(tempfile::TempDir),
     /// No directory: everything is in memory.
     Memory,
 }
 
 impl Place {
-    /// What the options ask for.
+    /// Chooses the location that the options request.
     pub(crate) fn choose(args: &RunArgs) -> Outcome<Place> {
         if args.memory {
             return Ok(Place::Memory);
@@ -33,11 +33,11 @@ impl Place {
         tempfile::Builder::new()
             .prefix("clearway-bench-")
             .tempdir_in(&parent)
-            .doing(|| format!("cannot create a directory in {}", parent.display()))
+            .with_context(|| format!("cannot create a directory in {}", parent.display()))
             .map(Place::Temporary)
     }
 
-    /// The directory; empty for memory.
+    /// Returns the directory, or an empty path if the database is in memory.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Place::Given(path) => path,
@@ -59,8 +59,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// The first of `target`, the system's temporary directory and this one that is on a disk: a log
-/// in memory would measure nothing.
+/// Returns the first of `target`, the system's temporary directory and the current directory that
+/// is on a disk. A log in memory would measure nothing.
 fn temporary_parent() -> PathBuf {
     let candidates = [PathBuf::from("target"), std::env::temp_dir(), PathBuf::from(".")];
     let on_disk = candidates.iter().find(|path| path.is_dir() && !is_in_memory(path));
@@ -68,7 +68,7 @@ fn temporary_parent() -> PathBuf {
 }
 
 fn is_in_memory(path: &Path) -> bool {
-    /// TMPFS_MAGIC and RAMFS_MAGIC of Linux.
+    /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of Linux.
     const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
     rustix::fs::statfs(path).is_ok_and(|stat| MEMORY.contains(&(stat.f_type as u64)))
 }

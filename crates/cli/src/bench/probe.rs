@@ -1,8 +1,9 @@
-//! How long a raw flush of the run's average size takes on this disk, right after the run: what no
-//! engine can go below for one durable commit at a time.
+//! Measures raw flushes of the run's average size on the same disk, right after the run. No engine
+//! can make one commit at a time durable in less than the time of such a flush.
 //!
-//! It is done as the log does it: direct I/O into space that was written before, with the data
-//! sync in the same call. Where the file system refuses direct I/O, through the page cache.
+//! The probe writes as the log does: with direct I/O into space that was written before, and with
+//! the data sync in the same call. If the file system refuses direct I/O, it writes through the
+//! page cache.
 
 use std::{
     fs::{File, OpenOptions},
@@ -19,26 +20,27 @@ use rustix::{
 };
 
 use super::work::Work;
-use crate::output::tell;
+use crate::output::print_status;
 
-/// Times of raw flushes, for comparison.
+/// The times of raw flushes, for comparison.
 pub(crate) struct Probe {
-    /// Bytes of each.
+    /// The number of bytes in each flush.
     pub(crate) bytes: u64,
-    /// Nanoseconds of each.
+    /// The nanoseconds that each flush took.
     pub(crate) times: Histogram,
 }
 
-/// Flushes that are measured.
+/// The number of measured flushes.
 const FLUSHES: u64 = 400;
-/// The probe's file; its space is written once before, as the log's segments are.
+/// The probe's file. Its space is written once in advance, as that of the log's segments.
 const FILE: &str = "flush-probe";
 const FILE_BYTES: usize = 4 << 20;
-/// What direct I/O asks of a buffer's address.
+/// The alignment that direct I/O requires of a buffer's address.
 const ALIGNMENT: usize = 4096;
 const SECTOR: u64 = 512;
 
-/// Times [`FLUSHES`] writes in `directory`, one after the other; `None` if the disk refuses.
+/// Times [`FLUSHES`] writes in `directory`, one after the other. Returns `None` if the run had no
+/// commits or the probe's I/O failed.
 pub(crate) fn flush_times(directory: &Path, work: &Work, run: &Run) -> Option<Probe> {
     if run.commits == 0 {
         return None;
@@ -47,12 +49,12 @@ pub(crate) fn flush_times(directory: &Path, work: &Work, run: &Run) -> Option<Pr
     let bytes = average.clamp(SECTOR, FILE_BYTES as u64 / 4) as usize;
     let path = directory.join(FILE);
     let times = measure(&path, bytes);
-    // Whether or not it went well, nothing stays.
+    // The file is removed whether or not the writes succeeded.
     let _ = std::fs::remove_file(&path);
     match times {
         Ok(times) => Some(Probe { bytes: bytes as u64, times }),
         Err(error) => {
-            tell(format_args!("no raw flush times: {error}"));
+            print_status(format_args!("no raw flush times: {error}"));
             None
         }
     }
@@ -67,7 +69,7 @@ fn measure(path: &Path, bytes: usize) -> io::Result<Histogram> {
         .custom_flags(OFlags::DIRECT.bits() as i32)
         .open(path)
         .unwrap_or(plain);
-    // A part of the memory that begins on the alignment.
+    // The part of the memory that begins at the alignment.
     let memory = vec![0; bytes + ALIGNMENT];
     let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
     let buffer = &memory[start..start + bytes];
@@ -84,7 +86,7 @@ fn measure(path: &Path, bytes: usize) -> io::Result<Histogram> {
     Ok(times)
 }
 
-/// One durable write, in one call where the system has one.
+/// Writes durably, in one call if the system has one.
 fn flush(file: &File, buffer: &[u8], offset: u64) -> io::Result<()> {
     match pwritev2(file, &[IoSlice::new(buffer)], offset, ReadWriteFlags::DSYNC) {
         Ok(written) if written == buffer.len() => Ok(()),

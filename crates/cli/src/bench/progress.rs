@@ -1,4 +1,4 @@
-//! What the user sees while it loads and runs, on standard error.
+//! Progress of loading and running, on standard error.
 
 use std::{
     io::{IsTerminal, Write},
@@ -9,20 +9,20 @@ use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_workloads::Tick;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{output::tell, units::grouped};
+use crate::{output::print_status, units::grouped};
 
-/// Progress of loading: a bar on a terminal, a line for each fifth elsewhere.
+/// The progress of loading: a bar on a terminal, a line for each fifth elsewhere.
 pub(crate) struct Loading {
     bar: Option<ProgressBar>,
     rows: AtomicU64,
     total: u64,
 }
 
-/// Lines printed where there is no terminal.
+/// The number of lines printed if standard error is no terminal.
 const LINES: u64 = 5;
 
 impl Loading {
-    /// Begins with nothing on the screen: data that are there already need no bar.
+    /// Starts without drawing: data that are already there need no bar.
     pub(crate) fn start(total: u64) -> Loading {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style = "loading {bar:40} {human_pos}/{human_len} rows, {per_sec}, {eta} left";
@@ -36,21 +36,25 @@ impl Loading {
         Loading { bar, rows: AtomicU64::new(0), total }
     }
 
-    /// Adds rows.
+    /// Adds to the number of loaded rows.
     pub(crate) fn add(&self, rows: u64) {
-        // Relaxed: a count, read at the end after the loaders were joined.
+        // Relaxed: a count, which is read after the loaders were joined.
         let before = self.rows.fetch_add(rows, Ordering::Relaxed);
         let after = before + rows;
         match &self.bar {
             Some(bar) => bar.set_position(after),
             None if before * LINES / self.total != after * LINES / self.total => {
-                tell(format_args!("loading: {} of {} rows", grouped(after), grouped(self.total)));
+                print_status(format_args!(
+                    "loading: {} of {} rows",
+                    grouped(after),
+                    grouped(self.total)
+                ));
             }
             None => {}
         }
     }
 
-    /// Ends the bar; the number of rows.
+    /// Removes the bar and returns the number of rows.
     pub(crate) fn finish(self) -> u64 {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
@@ -59,9 +63,10 @@ impl Loading {
     }
 }
 
-/// The line of a running benchmark: rewritten on a terminal, one each second elsewhere.
+/// Prints the state of a running benchmark: one line, rewritten on a terminal, or a line each
+/// second elsewhere.
 pub(crate) fn live(tick: &Tick) {
-    // The last tick's elapsed time and commits; only the main thread ticks.
+    // The previous tick's elapsed time and commits. Only the main thread calls this function.
     static LAST: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
     let nanos = tick.elapsed.as_nanos() as u64;
     let since = nanos - LAST[0].swap(nanos, Ordering::Relaxed).min(nanos);
@@ -84,6 +89,6 @@ pub(crate) fn live(tick: &Tick) {
 /// Ends the live line.
 pub(crate) fn live_end() {
     if std::io::stderr().is_terminal() {
-        tell("");
+        print_status("");
     }
 }

@@ -1,23 +1,23 @@
-//! How a run went, for people and for programs.
+//! The report of a run, as text and as JSON.
 
 use std::fmt::{self, Write as _};
 
 use clearway_workloads::{Outcome as Run, Plan, Usage};
 use serde_json::{Value, json};
 
-use super::{Books, Figure, probe::Probe, run::Load, timings, types, work::Work};
+use super::{CheckResult, Figure, probe::Probe, run::Load, timings, types, work::Work};
 use crate::{
     args::RunArgs,
     contention,
     units::{grouped, size, time},
 };
 
-/// Everything a run measured. Latencies are nanoseconds.
+/// Everything that a run measured. Latencies are in nanoseconds.
 pub(crate) struct Report<'a> {
     pub(crate) workload: &'static str,
     /// The workload's own options.
     pub(crate) options: Value,
-    /// Whether clients pause between transactions.
+    /// True if clients pause between transactions.
     pub(crate) thinks: bool,
     pub(crate) args: &'a RunArgs,
     pub(crate) plan: &'a Plan,
@@ -27,7 +27,7 @@ pub(crate) struct Report<'a> {
     pub(crate) usage: &'a Usage,
     pub(crate) probe: Option<Probe>,
     pub(crate) figures: Vec<Figure>,
-    pub(crate) books: Books,
+    pub(crate) check: CheckResult,
 }
 
 impl Report<'_> {
@@ -35,18 +35,18 @@ impl Report<'_> {
         count as f64 / self.run.commits.max(1) as f64
     }
 
-    /// All that were run, whatever became of them.
+    /// Returns the number of transactions that were run, whatever their outcome.
     fn transactions(&self) -> u64 {
         let run = self.run;
         run.commits + run.rollbacks + run.failures
     }
 
-    /// The report for people.
+    /// Returns the report as text.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::from("\n");
         // Writing to a string does not fail.
         let _ = self.write_run(&mut text).and_then(|()| self.write_work(&mut text));
-        let _ = self.write_books(&mut text);
+        let _ = self.write_check(&mut text);
         text
     }
 
@@ -139,19 +139,19 @@ impl Report<'_> {
         )
     }
 
-    fn write_books(&self, out: &mut String) -> fmt::Result {
-        writeln!(out, "books             {}", self.books.text)?;
+    fn write_check(&self, out: &mut String) -> fmt::Result {
+        writeln!(out, "books             {}", self.check.text)?;
         if self.run.interrupted {
             let end = if self.args.count.is_some() { "all were run" } else { "its time was up" };
             writeln!(out, "interrupted       yes, before {end}")?;
         }
-        match &self.books.verdict {
+        match &self.check.verdict {
             Ok(checked) => writeln!(out, "consistent        yes ({checked})"),
             Err(problem) => writeln!(out, "consistent        NO: {problem}"),
         }
     }
 
-    /// The report for programs: one object.
+    /// Returns the report as one JSON object.
     pub(crate) fn to_json(&self) -> Value {
         let mut report = self.common_json();
         if self.run.types.len() > 1 {
@@ -162,13 +162,13 @@ impl Report<'_> {
         for Figure { field, value, .. } in &self.figures {
             report[*field] = value.clone();
         }
-        let (field, books) = &self.books.json;
-        report[*field] = books.clone();
+        let (field, check) = &self.check.json;
+        report[*field] = check.clone();
         report["options"] = self.options_json();
         report
     }
 
-    /// What is the same for all workloads.
+    /// Returns the fields that all workloads have.
     fn common_json(&self) -> Value {
         let (run, work, usage) = (self.run, self.work, self.usage);
         let us = |nanos: u64| nanos as f64 / 1e3;
@@ -214,7 +214,7 @@ impl Report<'_> {
                 "rows": self.load.rows,
                 "seconds": self.load.took.as_secs_f64(),
             },
-            "consistent": self.books.verdict.is_ok(),
+            "consistent": self.check.verdict.is_ok(),
         })
     }
 

@@ -1,4 +1,4 @@
-//! The course of every benchmark: open, load, run, probe the disk, check, report.
+//! The steps of every benchmark: open, load, run, probe the disk, check, report.
 
 use std::time::{Duration, Instant};
 
@@ -16,16 +16,16 @@ use super::{
 };
 use crate::{
     args::{BenchOf, RunArgs},
-    failure::{Doing, Failure, Outcome},
-    output::{print, tell},
+    failure::{Context, Failure, Outcome},
+    output::{print, print_status},
     units::grouped,
 };
 
-/// What loading took.
+/// The rows and the time of loading.
 pub(crate) struct Load {
-    /// Rows written; none if the data were there.
+    /// The number of rows written; 0 if the data were already there.
     pub(crate) rows: u64,
-    /// How long it took.
+    /// The time that loading took.
     pub(crate) took: Duration,
 }
 
@@ -34,33 +34,33 @@ pub(crate) fn run<B: Bench>(bench: &BenchOf<B>) -> Outcome {
     interrupt::install();
     let BenchOf { workload: bench, run: args } = bench;
     let place = Place::choose(args)?;
-    tell(format_args!("database: {place}"));
+    print_status(format_args!("database: {place}"));
     let db = open(args, &place)?;
     let store = ClearwayStore::new(db.clone());
     let (loaded, load) = prepare(&store, bench)?;
     let data = Data { store: &store, loaded: &loaded, threads: processors() };
     let before = bench.before(&data, load.rows > 0);
-    let before = before.doing(|| format!("cannot read the {}", B::DATA))?;
+    let before = before.with_context(|| format!("cannot read the {}", B::DATA))?;
     let plan = plan(args);
 
-    tell(format_args!("running: {} clients on {} threads", args.clients, plan.agents()));
+    print_status(format_args!("running: {} clients on {} threads", args.clients, plan.agents()));
     let (stats, usage) = (db.stats(), Usage::now());
     let mut on_tick = |tick: &Tick| {
         progress::live(tick);
-        !interrupt::came()
+        !interrupt::is_requested()
     };
     let run = match args.count {
         None => drive(&store, &loaded, &plan, &mut on_tick),
         Some(count) => counted::drive_count(&store, &loaded, &plan, count, &mut on_tick),
     };
     progress::live_end();
-    let run = run.doing(|| "the run failed".into())?;
+    let run = run.with_context(|| "the run failed".into())?;
     let usage = Usage::now().since(&usage);
     let work = Work::between(&stats, &db.stats());
 
     let probe = if args.memory { None } else { probe::flush_times(place.path(), &work, &run) };
-    tell(format_args!("checking the books"));
-    let books = bench.check(&data, &before, &run).doing(|| "the check failed".into())?;
+    print_status(format_args!("checking the data"));
+    let check = bench.check(&data, &before, &run).with_context(|| "the check failed".into())?;
     let report = Report {
         workload: B::NAME,
         options: bench.options(),
@@ -73,13 +73,13 @@ pub(crate) fn run<B: Bench>(bench: &BenchOf<B>) -> Outcome {
         usage: &usage,
         probe,
         figures: bench.figures(&loaded, args, &run),
-        books,
+        check,
     };
-    // A database that is thrown away need not be closed in good order, but that is worth a test.
-    db.close().doing(|| format!("cannot close {place}"))?;
+    // A temporary database need not be closed cleanly, but closing it is also a test of the engine.
+    db.close().with_context(|| format!("cannot close {place}"))?;
     drop(place);
     print(if args.json { format!("{}\n", report.to_json()) } else { report.to_text() })?;
-    report.books.verdict.map(drop).map_err(|_| Failure::Unsound(B::UNSOUND.into()))
+    report.check.verdict.map(drop).map_err(|_| Failure::Inconsistent(B::INCONSISTENT.into()))
 }
 
 fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
@@ -90,7 +90,7 @@ fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
         (false, true) => Options::new(),
         (true, false) => Options::new().on_disk(DelayedDisk::in_memory(delay)),
         (false, false) => {
-            let disk = DelayedDisk::in_directory(place.path(), delay).doing(cannot)?;
+            let disk = DelayedDisk::in_directory(place.path(), delay).with_context(cannot)?;
             Options::new().on_disk(disk)
         }
     };
@@ -101,7 +101,7 @@ fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
         .early_release(args.early_release.into())
         .linger(args.linger)
         .open(place.path())
-        .doing(cannot)
+        .with_context(cannot)
 }
 
 fn processors() -> usize {
@@ -118,25 +118,29 @@ pub(super) fn plan(args: &RunArgs) -> Plan {
     }
 }
 
-/// Loads the data if they are not there, and writes them out so that the run starts from a clean
-/// cache.
+/// Loads the data if they are absent, and then writes a checkpoint so that the run starts with
+/// clean pages in the cache.
 fn prepare<B: Bench>(store: &ClearwayStore, bench: &B) -> Outcome<(B::Loaded, Load)> {
     let loading = Loading::start(bench.rows());
     let started = Instant::now();
     let count = |rows| {
         loading.add(rows);
-        !interrupt::came()
+        !interrupt::is_requested()
     };
     let loaded = bench.prepare(store, processors(), &count);
     let (rows, took) = (loading.finish(), started.elapsed());
-    if interrupt::came() {
+    if interrupt::is_requested() {
         return Err(Failure::Interrupted);
     }
-    let loaded = loaded.doing(|| format!("cannot load the {}", B::DATA))?;
+    let loaded = loaded.with_context(|| format!("cannot load the {}", B::DATA))?;
     if rows > 0 {
         let rate = rows as f64 / took.as_secs_f64().max(1e-9);
-        tell(format_args!("loaded: {} rows, {} rows/s", grouped(rows), grouped(rate as u64)));
-        store.database().checkpoint().doing(|| "cannot write a checkpoint".into())?;
+        print_status(format_args!(
+            "loaded: {} rows, {} rows/s",
+            grouped(rows),
+            grouped(rate as u64)
+        ));
+        store.database().checkpoint().with_context(|| "cannot write a checkpoint".into())?;
     }
     Ok((loaded, Load { rows, took }))
 }

@@ -6,7 +6,7 @@ use clearway_workloads::{
 };
 use serde_json::{Value, json};
 
-use super::{Bench, Books, Data, Figure};
+use super::{Bench, CheckResult, Data, Figure};
 use crate::{args::RunArgs, units::grouped};
 
 #[derive(Group, Debug)]
@@ -29,12 +29,12 @@ impl TatpArgs {
 
 impl Bench for TatpArgs {
     type Loaded = Tatp<ClearwayStore>;
-    /// Rows of CALL_FORWARDING.
+    /// The number of rows in `CALL_FORWARDING`.
     type Before = u64;
 
     const NAME: &'static str = "tatp";
     const DATA: &'static str = "subscribers";
-    const UNSOUND: &'static str = "the subscribers' tables do not agree";
+    const INCONSISTENT: &'static str = "the subscribers' tables do not agree";
 
     fn rows(&self) -> u64 {
         self.scale().rows()
@@ -53,9 +53,14 @@ impl Bench for TatpArgs {
         data.loaded.call_forwarding_rows(data.store)
     }
 
-    fn check(&self, data: &Data<'_, Self>, before: &u64, run: &Run) -> clearway::Result<Books> {
+    fn check(
+        &self,
+        data: &Data<'_, Self>,
+        before: &u64,
+        run: &Run,
+    ) -> clearway::Result<CheckResult> {
         let expected = forwardings(*before, run, &data.loaded.unsuccessful());
-        Ok(books(&data.loaded.check(data.store, data.threads)?, expected))
+        Ok(check_result(&data.loaded.check(data.store, data.threads)?, expected))
     }
 
     fn figures(&self, network: &Self::Loaded, _args: &RunArgs, run: &Run) -> Vec<Figure> {
@@ -77,8 +82,8 @@ impl Bench for TatpArgs {
     }
 }
 
-/// Rows of CALL_FORWARDING that must be there after the run: those from before, those of
-/// acknowledged inserts, and without those of acknowledged deletes that found theirs.
+/// Returns the number of rows that `CALL_FORWARDING` must have after the run: the rows before it,
+/// plus the acknowledged inserts, minus the acknowledged deletes that found their row.
 pub(super) fn forwardings(before: u64, run: &Run, found_nothing: &[u64]) -> u64 {
     let commits =
         |kind: TatpTransaction| run.types.get(kind as usize).map_or(0, |of_kind| of_kind.commits);
@@ -88,8 +93,9 @@ pub(super) fn forwardings(before: u64, run: &Run, found_nothing: &[u64]) -> u64 
         .saturating_sub(commits(delete))
 }
 
-/// The tables agree if nothing is off and CALL_FORWARDING has `expected` rows.
-pub(super) fn books(audit: &TatpAudit, expected: u64) -> Books {
+/// Returns the result of the check. The tables agree if no row is off and `CALL_FORWARDING` has
+/// `expected` rows.
+pub(super) fn check_result(audit: &TatpAudit, expected: u64) -> CheckResult {
     let verdict = if audit.is_consistent() && audit.call_forwarding_rows == expected {
         let rows = audit.subscriber_rows
             + audit.index_rows
@@ -127,5 +133,5 @@ pub(super) fn books(audit: &TatpAudit, expected: u64) -> Books {
         "references_off": audit.references_off,
         "values_off": audit.values_off,
     });
-    Books { text, json: ("audit", json), verdict }
+    CheckResult { text, json: ("audit", json), verdict }
 }

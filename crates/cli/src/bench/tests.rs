@@ -1,4 +1,4 @@
-//! The report has what its readers rely on.
+//! Tests that the report has the documented fields and lines.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn workload(line: &str) -> BenchWorkload {
     bench.workload
 }
 
-/// A run of ten commits, of these types.
+/// Returns a run of ten commits with these types.
 fn a_run(types: Vec<TypeOutcome>) -> Run {
     Run {
         commits: 10,
@@ -42,12 +42,12 @@ fn of_type(name: &'static str, commits: u64, rollbacks: u64) -> TypeOutcome {
     TypeOutcome { name, commits, rollbacks, failures: 0, latency: Histogram::new() }
 }
 
-/// The text and the object of a report.
+/// Returns a report as text and as JSON.
 fn report<B: Bench>(
     bench: &BenchOf<B>,
     run: &Run,
     figures: Vec<Figure>,
-    books: Books,
+    check: CheckResult,
 ) -> (String, Value) {
     let BenchOf { workload: bench, run: args } = bench;
     let plan = plan(args);
@@ -68,12 +68,12 @@ fn report<B: Bench>(
         usage: &usage,
         probe: None,
         figures,
-        books,
+        check,
     };
     (report.to_text(), report.to_json())
 }
 
-fn assert_has_the_promised_fields(json: &Value) {
+fn assert_has_the_documented_fields(json: &Value) {
     for field in ["tps", "aborts", "flushes", "log_bytes", "context_switches"] {
         assert!(json[field].is_number(), "{field}");
     }
@@ -90,14 +90,14 @@ fn assert_has_the_promised_fields(json: &Value) {
 }
 
 #[test]
-fn the_report_of_tpcb_has_the_promised_fields() {
+fn the_report_of_tpcb_has_the_documented_fields() {
     let BenchWorkload::Tpcb(args) = workload("clearway bench tpcb --memory --json") else {
         panic!("not TPC-B")
     };
     let run = a_run(vec![of_type("tpcb", 10, 0)]);
     let balance = TpcbBalance { history_rows: 13, ..TpcbBalance::default() };
-    let (text, json) = report(&args, &run, Vec::new(), tpcb::books(&balance, 3, 10));
-    assert_has_the_promised_fields(&json);
+    let (text, json) = report(&args, &run, Vec::new(), tpcb::check_result(&balance, 3, 10));
+    assert_has_the_documented_fields(&json);
     assert_eq!((&json["workload"], &json["tps"]), (&"tpcb".into(), &5.0.into()));
     assert_eq!(
         (&json["options"]["branches"], &json["options"]["skew"]),
@@ -106,18 +106,18 @@ fn the_report_of_tpcb_has_the_promised_fields() {
     assert_eq!(json["balance"]["history_rows"], 13);
     assert_eq!(json["consistent"], Value::Bool(true));
     assert!(text.contains("\nconsistent        yes (13 history rows)\n"), "{text}");
-    // There is one type only, which is what the rest of the report is about.
+    // There is only one type, which the rest of the report describes.
     assert!(json["types"].is_null() && !text.contains("by type  "), "{text}");
 
-    // One acknowledged transaction without its history row is no consistent run.
-    let (text, json) = report(&args, &run, Vec::new(), tpcb::books(&balance, 4, 10));
+    // A run with one acknowledged transaction that has no history row is not consistent.
+    let (text, json) = report(&args, &run, Vec::new(), tpcb::check_result(&balance, 4, 10));
     assert_eq!(json["consistent"], Value::Bool(false));
     assert!(text.contains("\nconsistent        NO: 0 branches off, "), "{text}");
     assert!(text.contains("9 history rows for 10 commits"), "{text}");
 }
 
 #[test]
-fn the_report_of_tatp_tells_of_each_type() {
+fn the_report_of_tatp_has_a_line_for_each_type() {
     let line = "clearway bench tatp --memory --json --subscribers 7";
     let BenchWorkload::Tatp(args) = workload(line) else { panic!("not TATP") };
     let run = a_run(vec![
@@ -128,8 +128,8 @@ fn the_report_of_tatp_tells_of_each_type() {
     let figure =
         Figure { label: "share", text: "half".into(), field: "a_share", value: 0.5.into() };
     let audit = TatpAudit { call_forwarding_rows: 3, ..TatpAudit::default() };
-    let (text, json) = report(&args, &run, vec![figure], tatp::books(&audit, 3));
-    assert_has_the_promised_fields(&json);
+    let (text, json) = report(&args, &run, vec![figure], tatp::check_result(&audit, 3));
+    assert_has_the_documented_fields(&json);
     assert_eq!((&json["workload"], &json["options"]["subscribers"]), (&"tatp".into(), &7.into()));
     assert_eq!((&json["rollbacks"], &json["a_share"]), (&10.into(), &0.5.into()));
     let insert = &json["types"][2];
@@ -148,9 +148,9 @@ fn the_report_of_tatp_tells_of_each_type() {
     assert!(!text.contains("get-subscriber-data"), "none of them ran: {text}");
     assert!(text.contains("10 rolled back  70.00 %, p50"), "{text}");
 
-    // An acknowledged insert without its row, and a table that is wrong in itself.
+    // An acknowledged insert without its row, and a table that is inconsistent in itself.
     for (audit, expected) in [(&audit, 4), (&TatpAudit { index_off: 1, ..audit.clone() }, 3)] {
-        let (text, json) = report(&args, &run, Vec::new(), tatp::books(audit, expected));
+        let (text, json) = report(&args, &run, Vec::new(), tatp::check_result(audit, expected));
         assert_eq!(json["consistent"], Value::Bool(false));
         assert!(text.contains("\nconsistent        NO: "), "{text}");
     }
@@ -173,9 +173,10 @@ fn the_report_of_tpcc_counts_orders_and_payments() {
         (report.orders, report.payments) = (orders, 3);
         report
     };
-    let (text, json) = report(&args, &run, figures, tpcc::books(&found(10), earlier.after(&run)));
-    assert_has_the_promised_fields(&json);
-    // Seven in two seconds.
+    let (text, json) =
+        report(&args, &run, figures, tpcc::check_result(&found(10), earlier.after(&run)));
+    assert_has_the_documented_fields(&json);
+    // Seven new orders in two seconds.
     assert_eq!((&json["workload"], &json["tpmc"]), (&"tpcc".into(), &210.0.into()));
     assert_eq!((&json["options"]["only"], &json["consistent"]), (&"payment".into(), &true.into()));
     assert_eq!((&json["audit"]["orders"], &json["audit"]["payments"]), (&10.into(), &3.into()));
@@ -183,27 +184,27 @@ fn the_report_of_tpcc_counts_orders_and_payments() {
     assert!(text.contains("64 in flight on") && json["tpmc_share"].is_null(), "{text}");
     assert_eq!(json["options"]["think"], "none");
 
-    // An acknowledged order that is not there.
-    let books = tpcc::books(&found(9), earlier.after(&run));
-    let (text, json) = report(&args, &run, Vec::new(), books);
+    // An acknowledged order that is missing.
+    let check = tpcc::check_result(&found(9), earlier.after(&run));
+    let (text, json) = report(&args, &run, Vec::new(), check);
     assert_eq!(json["consistent"], Value::Bool(false));
     assert!(text.contains("NO: 9 orders and 3 payments for 10 and 3 commits; "), "{text}");
 }
 
 #[test]
-fn the_share_of_the_most_is_told_of_terminals_that_think() {
+fn the_share_of_the_maximum_is_reported_if_all_terminals_think() {
     let names = clearway_workloads::TpccTransaction::ALL.map(|kind| kind.name());
     let types = names.into_iter().zip([3, 4, 1, 1, 1]);
     let run = a_run(types.map(|(name, commits)| of_type(name, commits, 0)).collect());
-    let told = |more: &str| {
+    let reported = |more: &str| {
         let line = format!("clearway bench tpcc --memory --warehouses 7 {more}");
         let BenchWorkload::Tpcc(args) = workload(&line) else { panic!("not TPC-C") };
-        let books = tpcc::books(&TpccReport::default(), tpcc::Done::default());
+        let check = tpcc::check_result(&TpccReport::default(), tpcc::Done::default());
         let figures = args.workload.throughput(args.run.clients, &run);
-        report(&args, &run, figures, books)
+        report(&args, &run, figures, check)
     };
-    // Three in two seconds; seven times 12.86 were possible.
-    let (text, json) = told("--think spec --clients 70");
+    // Three new orders in two seconds; the maximum is seven times 12.86.
+    let (text, json) = reported("--think spec --clients 70");
     assert_eq!(json["options"]["think"], "spec");
     assert!((json["tpmc_share"].as_f64().unwrap() - 90.0 / 90.02).abs() < 1e-9, "{json}");
     assert!(text.contains("70 clients that think on 2 threads"), "{text}");
@@ -217,7 +218,7 @@ fn the_share_of_the_most_is_told_of_terminals_that_think() {
         "--think spec --clients 69",
         "--think spec --clients 70 --only new-order",
     ] {
-        let (text, json) = told(more);
+        let (text, json) = reported(more);
         assert!(json["tpmc_share"].is_null() && !text.contains("tpmC share"), "{more}: {text}");
         assert_eq!(text.contains("with think times"), more.contains("spec"), "{more}: {text}");
     }

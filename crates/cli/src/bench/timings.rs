@@ -1,4 +1,4 @@
-//! How long each transaction type held its locks and waited for the log, for people and programs.
+//! Lock hold times and waits for the log of each transaction type, as text and as JSON.
 
 use std::fmt::{self, Write as _};
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use crate::units::time;
 
-/// The types that the run ran; loading and checking have types of their own.
+/// Returns the types that belong to the run, without those of loading and checking.
 fn of_run<'a>(run: &Run, timings: &'a [TypeTimings]) -> impl Iterator<Item = &'a TypeTimings> {
     let names: Vec<_> = run.types.iter().map(|kind| kind.name).collect();
     timings.iter().filter(move |timings| names.contains(&&*timings.name))
 }
 
-/// A line for each type.
+/// Writes a line for each type.
 pub(crate) fn write(run: &Run, timings: &[TypeTimings], out: &mut String) -> fmt::Result {
     let both =
         |h: &Histogram| format!("p50 {}, p99 {}", time(h.quantile(0.5)), time(h.quantile(0.99)));
@@ -32,7 +32,7 @@ pub(crate) fn write(run: &Run, timings: &[TypeTimings], out: &mut String) -> fmt
     Ok(())
 }
 
-/// An object for each type: its three histograms.
+/// Returns a JSON object for each type, with its three histograms.
 pub(crate) fn to_json(run: &Run, timings: &[TypeTimings]) -> Value {
     let us = |nanos: u64| nanos as f64 / 1e3;
     let histogram = |h: &Histogram| {

@@ -4,7 +4,7 @@ use clap::Args as Group;
 use clearway_workloads::{ClearwayStore, Outcome as Run, Skew, Tpcb, TpcbBalance, TpcbScale};
 use serde_json::{Value, json};
 
-use super::{Bench, Books, Data};
+use super::{Bench, CheckResult, Data};
 use crate::units::grouped;
 
 #[derive(Group, Debug)]
@@ -29,12 +29,12 @@ impl TpcbArgs {
 
 impl Bench for TpcbArgs {
     type Loaded = Tpcb<ClearwayStore>;
-    /// Rows of the history.
+    /// The number of history rows.
     type Before = u64;
 
     const NAME: &'static str = "tpcb";
     const DATA: &'static str = "bank";
-    const UNSOUND: &'static str = "the bank's books do not balance";
+    const INCONSISTENT: &'static str = "the bank's books do not balance";
 
     fn rows(&self) -> u64 {
         self.scale().rows()
@@ -53,8 +53,13 @@ impl Bench for TpcbArgs {
         data.loaded.history_rows(data.store)
     }
 
-    fn check(&self, data: &Data<'_, Self>, before: &u64, run: &Run) -> clearway::Result<Books> {
-        Ok(books(&data.loaded.check(data.store, data.threads)?, *before, run.commits))
+    fn check(
+        &self,
+        data: &Data<'_, Self>,
+        before: &u64,
+        run: &Run,
+    ) -> clearway::Result<CheckResult> {
+        Ok(check_result(&data.loaded.check(data.store, data.threads)?, *before, run.commits))
     }
 
     fn options(&self) -> Value {
@@ -66,9 +71,13 @@ impl Bench for TpcbArgs {
     }
 }
 
-/// The books balance if all sums agree and every acknowledged transaction, and no other, has its
-/// history row.
-pub(super) fn books(balance: &TpcbBalance, history_before: u64, commits: u64) -> Books {
+/// Returns the result of the check. The data are consistent if all sums agree and exactly the
+/// acknowledged transactions have a history row.
+pub(super) fn check_result(
+    balance: &TpcbBalance,
+    history_before: u64,
+    commits: u64,
+) -> CheckResult {
     let counted = balance.history_rows == history_before + commits;
     let verdict = if counted && balance.is_consistent() {
         Ok(format!("{} history rows", grouped(balance.history_rows)))
@@ -91,5 +100,5 @@ pub(super) fn books(balance: &TpcbBalance, history_before: u64, commits: u64) ->
         "history": balance.history,
         "history_rows": balance.history_rows,
     });
-    Books { text, json: ("balance", json), verdict }
+    CheckResult { text, json: ("balance", json), verdict }
 }

@@ -6,7 +6,7 @@ use clearway_workloads::{
 };
 use serde_json::{Value, json};
 
-use super::{Bench, Books, Data, Figure};
+use super::{Bench, CheckResult, Data, Figure};
 use crate::{args::RunArgs, units::grouped};
 
 #[derive(Group, Debug)]
@@ -15,24 +15,24 @@ pub(crate) struct TpccArgs {
     #[arg(long, value_name = "W", default_value_t = 2,
           value_parser = clap::value_parser!(u32).range(1..=200_000_000))]
     pub(crate) warehouses: u32,
-    /// A fiftieth of the rows of everything but warehouses and districts, to try it out
+    /// Load a fiftieth of the rows of every table other than warehouses and districts, for a trial
     #[arg(long)]
     pub(crate) small: bool,
     /// Transactions of this type only: new-order, payment, order-status, delivery or stock-level
     #[arg(long, value_name = "TYPE", value_parser = parse_type)]
     pub(crate) only: Option<TpccTransaction>,
-    /// Keying and think times between a client's transactions. A warehouse has ten terminals, so
-    /// that 2 warehouses want 20 clients; and some 20 s pass between two transactions, so that a
-    /// run wants minutes
+    /// Keying and think times between a client's transactions. A warehouse has ten terminals, so 2
+    /// warehouses need 20 clients. Some 20 s pass between two transactions of a client, so a run
+    /// needs minutes
     #[arg(long, value_enum, default_value_t = ThinkArg::None)]
     pub(crate) think: ThinkArg,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub(crate) enum ThinkArg {
-    /// No times: as fast as it goes
+    /// No times: each client runs as fast as it can
     None,
-    /// The specification's
+    /// The times of the specification
     Spec,
 }
 
@@ -59,8 +59,9 @@ impl TpccArgs {
         }
     }
 
-    /// New orders a minute, which without think times are no tpmC that the specification would let
-    /// be published; with them and its terminals, also the share of the most that is possible.
+    /// Returns the new orders per minute. Without think times the specification does not let the
+    /// figure be published as tpmC. With think times and all terminals, also returns its share of
+    /// the possible maximum.
     pub(super) fn throughput(&self, clients: u32, run: &Run) -> Vec<Figure> {
         let minutes = run.elapsed.as_secs_f64().max(1e-9) / 60.0;
         let tpmc = commits(run, TpccTransaction::NewOrder) as f64 / minutes;
@@ -78,18 +79,19 @@ impl TpccArgs {
         figures
     }
 
-    /// Whether there are as many clients as the specification's ten terminals for each warehouse.
+    /// Returns true if there are exactly as many clients as the specification's ten terminals for
+    /// each warehouse.
     fn has_all_terminals(&self, clients: u32) -> bool {
         u64::from(clients) == 10 * u64::from(self.warehouses)
     }
 }
 
-/// What has been done since the data were loaded.
+/// The work done since the data were loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Done {
-    /// Orders entered.
+    /// The number of orders entered.
     pub(super) orders: u64,
-    /// Payments made.
+    /// The number of payments made.
     pub(super) payments: u64,
 }
 
@@ -98,7 +100,7 @@ impl Done {
         Done { orders: report.orders, payments: report.payments }
     }
 
-    /// The same after a run whose commits were these.
+    /// Returns the expected work after `run`.
     pub(super) fn after(self, run: &Run) -> Done {
         Done {
             orders: self.orders + commits(run, TpccTransaction::NewOrder),
@@ -117,7 +119,7 @@ impl Bench for TpccArgs {
 
     const NAME: &'static str = "tpcc";
     const DATA: &'static str = "warehouses";
-    const UNSOUND: &'static str = "the warehouses' data are not consistent";
+    const INCONSISTENT: &'static str = "the warehouses' data are not consistent";
 
     fn rows(&self) -> u64 {
         self.scale().rows()
@@ -138,12 +140,17 @@ impl Bench for TpccArgs {
         if is_new {
             return Ok(Done::default());
         }
-        // What was done in earlier runs is only known from all the rows.
+        // Only a scan of all rows shows the work of earlier runs.
         Ok(Done::of(&data.loaded.check(data.store, 1)?))
     }
 
-    fn check(&self, data: &Data<'_, Self>, before: &Done, run: &Run) -> clearway::Result<Books> {
-        Ok(books(&data.loaded.check(data.store, data.threads)?, before.after(run)))
+    fn check(
+        &self,
+        data: &Data<'_, Self>,
+        before: &Done,
+        run: &Run,
+    ) -> clearway::Result<CheckResult> {
+        Ok(check_result(&data.loaded.check(data.store, data.threads)?, before.after(run)))
     }
 
     fn figures(&self, _loaded: &Self::Loaded, args: &RunArgs, run: &Run) -> Vec<Figure> {
@@ -164,9 +171,9 @@ impl Bench for TpccArgs {
     }
 }
 
-/// The data are consistent if all conditions hold and every acknowledged order and payment, and no
-/// other, is there.
-pub(super) fn books(report: &TpccReport, expected: Done) -> Books {
+/// Returns the result of the check. The data are consistent if all conditions hold and exactly the
+/// acknowledged orders and payments are there.
+pub(super) fn check_result(report: &TpccReport, expected: Done) -> CheckResult {
     let done = Done::of(report);
     let verdict = if report.is_consistent() && done == expected {
         Ok("all conditions hold".into())
@@ -190,5 +197,5 @@ pub(super) fn books(report: &TpccReport, expected: Done) -> Books {
         "payments_expected": expected.payments,
         "conditions_failed": report.failed(),
     });
-    Books { text, json: ("audit", json), verdict }
+    CheckResult { text, json: ("audit", json), verdict }
 }

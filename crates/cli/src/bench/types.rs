@@ -1,4 +1,4 @@
-//! What a run measured of each transaction type, for people and for programs.
+//! The measurements of each transaction type, as text and as JSON.
 
 use std::fmt::{self, Write as _};
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::units::{grouped, time};
 
-/// A line for each type that ran; none if the workload has only one, of which the rest of the
-/// report speaks.
+/// Writes a line for each type that ran. Writes nothing if the workload has only one type, since
+/// the rest of the report describes that type.
 pub(crate) fn write(run: &Run, out: &mut String) -> fmt::Result {
     if run.types.len() < 2 {
         return Ok(());
@@ -33,7 +33,7 @@ pub(crate) fn write(run: &Run, out: &mut String) -> fmt::Result {
     Ok(())
 }
 
-/// An object for each type.
+/// Returns a JSON object for each type.
 pub(crate) fn to_json(run: &Run) -> Value {
     let us = |nanos: u64| nanos as f64 / 1e3;
     let types = run.types.iter().map(|kind| {
@@ -57,7 +57,7 @@ pub(crate) fn to_json(run: &Run) -> Value {
     types.collect()
 }
 
-/// The part of all transactions that were of this type, whatever became of them.
+/// Returns the fraction of all transactions that were of this type, whatever their outcome.
 fn share(run: &Run, kind: &TypeOutcome) -> f64 {
     let all = run.commits + run.rollbacks + run.failures;
     transactions(kind) as f64 / all.max(1) as f64

@@ -1,26 +1,27 @@
-//! What the engine did during a run.
+//! The engine's counters for a run.
 
 use clearway::{LockWaits, Stats, TypeTimings};
 
-/// Counters of the engine, the run's part of them.
+/// The engine's counters: their increase during the run, unless a field says otherwise.
 pub(crate) struct Work {
     pub(crate) flushes: u64,
     pub(crate) log_bytes: u64,
     pub(crate) lock_waits: u64,
     pub(crate) lock_wait_us: u64,
     pub(crate) deadlocks: u64,
-    /// Where the waits were, since the database was opened.
+    /// Lock waits by table, type and key, since the database was opened.
     pub(crate) contention: LockWaits,
-    /// How long locks were held and results waited for the log, since the database was opened.
+    /// Lock hold times and waits for the log, since the database was opened.
     pub(crate) timings: Vec<TypeTimings>,
     pub(crate) checkpoints: u64,
     pub(crate) page_reads: u64,
     pub(crate) page_writes: u64,
+    /// Pages in memory at the end of the run.
     pub(crate) resident_pages: u64,
 }
 
 impl Work {
-    /// What was done between two readings.
+    /// Returns the work between two readings of the counters.
     pub(crate) fn between(before: &Stats, after: &Stats) -> Work {
         let (a, b) = (&before.engine, &after.engine);
         let locks = |stats: &clearway::LockStats| stats.waits + stats.intent_waits;
@@ -39,7 +40,7 @@ impl Work {
         }
     }
 
-    /// Bytes of an average flush.
+    /// Returns the average number of bytes in a flush.
     pub(crate) fn flush_bytes(&self) -> u64 {
         self.log_bytes / self.flushes.max(1)
     }

@@ -1,5 +1,5 @@
-//! Clients that submit transactions one after the other and await none of them soon, so that
-//! processors are all that is scarce; and what was counted while they ran.
+//! Clients that submit transactions one after the other and rarely wait for one to be durable, so
+//! that only processors are scarce; and the counters of their runs.
 
 use std::time::{Duration, Instant};
 
@@ -13,20 +13,20 @@ use clearway_workloads::Rng;
 
 use crate::{experiment::Outcome, machine};
 
-/// Commits of a client in flight before it waits for one.
+/// The number of commits that a client submits between two waits for a result.
 const COMMITS_UNAWAITED: u64 = 64;
 
-/// One client: what it draws by, and what it has done.
+/// One client: its number, its random numbers, and the count of its transactions.
 pub(super) struct Client {
     pub(super) number: u64,
     pub(super) rng: Rng,
-    /// Transactions that it has submitted.
+    /// The number of transactions that the client has submitted.
     pub(super) submitted: u64,
 }
 
-/// What was seen of a run.
+/// The counters of a run.
 pub(super) struct Ran {
-    /// Transactions that were submitted.
+    /// The number of submitted transactions.
     pub(super) done: f64,
     pub(super) seconds: f64,
     /// Processor time of the whole process.
@@ -36,19 +36,19 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// How many transactions a second.
+    /// Returns the number of transactions per second.
     pub(super) fn tps(&self) -> f64 {
         self.done / self.seconds
     }
 
-    /// By how much a counter of the lock table rose.
+    /// Returns the increase of a counter of the lock table.
     pub(super) fn locks(&self, counter: impl Fn(&LockStats) -> u64) -> f64 {
         (counter(&self.after) - counter(&self.before)) as f64
     }
 }
 
-/// Runs `threads` clients for `time`, each of which calls `submit` time and again. Client n draws
-/// by stream n of `seed`.
+/// Runs `threads` clients for `time`, each of which calls `submit` repeatedly. Client n draws from
+/// stream n of `seed`.
 pub(super) fn run(
     db: &Database,
     threads: u64,
@@ -87,7 +87,7 @@ pub(super) fn run(
     })
 }
 
-/// One client's transactions, until the run ends.
+/// Runs one client's transactions until the run ends.
 fn work(
     client: &mut Client,
     submit: impl Fn(&mut Client) -> clearway::Result<Pending<()>>,
@@ -97,7 +97,7 @@ fn work(
     while !ends.load(Ordering::Relaxed) {
         let pending = submit(client)?;
         client.submitted += 1;
-        // Bounds what is in flight, without waiting for every commit.
+        // Bounds the number of transactions in flight without waiting for every commit.
         if client.submitted.is_multiple_of(COMMITS_UNAWAITED)
             && let Some(last) = last.replace(pending)
         {

@@ -1,9 +1,9 @@
-//! What the methods of finding or preventing deadlocks cost where there are none: transactions
-//! update five rows each in canonical order, so each victim dies for nothing, and what it has done
-//! is undone for nothing. Commits are not awaited, so that processors are all that is scarce.
+//! The cost of the methods of deadlock detection and prevention where no deadlock is possible.
+//! Transactions update five rows each in canonical order, so each victim is rolled back without
+//! need. Commits are not awaited, so that only processors are scarce.
 //!
-//! The paper's machine ran 64 threads at once. Here a transaction lets others run after each row,
-//! so that as many are under way.
+//! The paper's machine ran 64 threads at once. Here a transaction yields to the others after each
+//! row, so that as many transactions are active at a time.
 
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ impl Experiment for DeadlockMethods {
     const ABOUT: About = About {
         name: "deadlock_methods",
         source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 6",
-        shows: "detection kills nobody where no deadlock is possible; prevention kills thousands",
+        shows: "detection aborts no transaction where no deadlock is possible; prevention aborts \
+                thousands",
         seconds: 0.5,
         repetitions: 5,
     };

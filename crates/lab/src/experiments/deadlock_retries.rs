@@ -1,5 +1,6 @@
-//! What a deadlock's victim does in its next attempt: the same again, ranking first among equals,
-//! or before that the locks it needed in canonical order (`Options::retries_lock_first`).
+//! Compares two kinds of next attempt of a deadlock's victim. One repeats the same operations, with
+//! priority among equals; the other before that takes the locks that the victim needed, in
+//! canonical order (`Options::retries_lock_first`).
 
 use clap::Args;
 use clearway::Options as DatabaseOptions;
@@ -14,17 +15,18 @@ use crate::{
 pub(super) struct DeadlockRetries {}
 
 const THREADS: u64 = 16;
-/// Rows; the fewer, the more deadlocks.
+/// The numbers of rows. Fewer rows cause more deadlocks.
 const ROWS: [u64; 4] = [10, 30, 100, 1_000];
 const VARIANTS: [(&str, bool); 2] = [("the same again", false), ("locks first", true)];
-/// What a median ratio may be off where there is next to nothing to lose or win.
+/// The tolerance of a median ratio where the two variants hardly differ.
 const NOISE: f64 = 0.05;
 
 impl Experiment for DeadlockRetries {
     const ABOUT: About = About {
         name: "deadlock_retries",
         source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", section 4",
-        shows: "victims had better take the locks they needed in canonical order first",
+        shows: "a victim's next attempt gains from first taking the locks that it needed, in \
+                canonical order",
         seconds: 0.6,
         repetitions: 9,
     };

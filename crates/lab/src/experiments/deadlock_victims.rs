@@ -1,10 +1,10 @@
-//! Which transaction to kill when they run in pipelines that keep their locks until the log is
-//! flushed.
+//! The choice of a deadlock's victim among transactions that run in pipelines, which keep their
+//! locks until the log is flushed.
 //!
-//! A pipeline runs transaction after transaction and gives its locks back when it has run as many
-//! as it may, or when one of them is a deadlock's victim: both take a flush. That is how a system
-//! without early release pipelines; the engine itself releases at the commit record, so this runs
-//! on the lock manager alone, and a flush is a sleep.
+//! A pipeline runs transactions one after the other. It releases its locks when it has run its
+//! maximum of transactions, or when one of them is a deadlock's victim; both take a flush. A system
+//! without early release pipelines in this way. The engine itself releases locks at the commit
+//! record, so this experiment runs on the lock manager alone, and a flush is a sleep.
 
 use std::time::Duration;
 
@@ -28,21 +28,21 @@ pub(super) struct DeadlockVictims {}
 
 const THREADS: u64 = 6;
 const FLUSH: Duration = Duration::from_millis(10);
-/// Transactions that a pipeline runs before it flushes of its own accord.
+/// The maximum number of transactions that a pipeline runs before it flushes.
 const PIPELINE_MAX: u64 = 5_000;
 const BRANCHES: u64 = 20;
 const TELLERS: u64 = 10;
-/// Tellers, branches, accounts.
+/// The trees of tellers, branches and accounts.
 const TREES: [TreeId; 3] = [TreeId(1), TreeId(2), TreeId(3)];
 
-/// A policy, and whether victims come first in their next attempt.
+/// The variants: a policy, and whether victims have priority in their next attempt.
 const VARIANTS: [(&str, (VictimPolicy, bool)); 6] = [
     ("kill short", (VictimPolicy::KillShort, false)),
     ("kill long", (VictimPolicy::KillLong, false)),
     ("kill young", (VictimPolicy::KillYoung, false)),
-    ("who closes it", (VictimPolicy::Closer, false)),
+    ("closer", (VictimPolicy::Closer, false)),
     ("kill short, retries first", (VictimPolicy::KillShort, true)),
-    ("who closes it, retries first", (VictimPolicy::Closer, true)),
+    ("closer, retries first", (VictimPolicy::Closer, true)),
 ];
 
 impl Experiment for DeadlockVictims {
@@ -105,8 +105,9 @@ fn measure(victims: VictimPolicy, retries_first: bool, time: Duration) -> Sample
     ]
 }
 
-/// Runs transactions until one is a victim or enough are done; how many are. The victim of the
-/// last pipeline is the first of this one.
+/// Runs transactions until one is a victim or the maximum is reached, and returns the number that
+/// completed. If the last pipeline ended with a victim, the first transaction of this one retries
+/// it.
 fn pipeline(
     table: &LockTable,
     owner: &mut LockOwner,
@@ -115,28 +116,28 @@ fn pipeline(
     retries_first: bool,
 ) -> u64 {
     let mut ran = 0;
-    let mut lost = None;
+    let mut retry = None;
     while ran < PIPELINE_MAX && !ends.load(Ordering::Relaxed) {
-        // The age is the transaction's, the locks are the pipeline's.
+        // A retry keeps the transaction's age; the locks belong to the pipeline.
         if !(ran == 0 && owner.standing().retries() > 0) {
             owner.set_txn(TxnId(ran + 1));
         }
         owner.set_pipeline(ran);
         if transfer(table, owner, rng).is_err() {
-            lost = Some(owner.standing().after_loss());
+            retry = Some(owner.standing().after_loss());
             break;
         }
         ran += 1;
     }
     thread::sleep(FLUSH);
     table.release_all(owner, Some(Lsn(1)));
-    if let Some(lost) = lost.filter(|_| retries_first) {
-        owner.resume(lost);
+    if let Some(retry) = retry.filter(|_| retries_first) {
+        owner.resume(retry);
     }
     ran
 }
 
-/// A teller, its branch, and a row of its own, kept until the pipeline flushes.
+/// Locks a teller, its branch and a row of its own. The locks are kept until the pipeline flushes.
 fn transfer(table: &LockTable, owner: &mut LockOwner, rng: &mut Rng) -> Result<(), Error> {
     let branch = rng.below(BRANCHES);
     let rows = [branch * TELLERS + rng.below(TELLERS), branch, rng.below(1 << 40)];

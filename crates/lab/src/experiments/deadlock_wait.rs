@@ -1,12 +1,14 @@
-//! How waiters should wait: spinning, sleeping, sleeping with backoff, and a hybrid, at more and
-//! more transactions at a time. TPC-B's locks and writes in an order that makes every deadlock a
-//! false one, with lazy commits, so that processors are all that is scarce.
+//! Compares ways of waiting for a lock: spinning, sleeping, sleeping with backoff, and a hybrid,
+//! with an increasing number of concurrent transactions. They take TPC-B's locks and write in an
+//! order that makes every reported deadlock a false one. Commits are lazy, so that only processors
+//! are scarce.
 //!
-//! With more threads than processors a run is in one of two states. In one, threads take turns by
-//! the scheduler's time slices and rarely meet; in the other, each finds the branch's lock with
-//! a sleeping owner, and goes to sleep behind it. A run gets from the first into the second
-//! by chance and seldom back, and is several times as fast in the first. So runs are short and
-//! many: a ratio of two runs says little, their median is that of the odds.
+//! With more threads than processors a run is in one of two states. In one, the scheduler's time
+//! slices keep the threads apart, and they rarely conflict. In the other, each thread finds the
+//! branch's lock held by a sleeping owner, and sleeps behind it. A run changes from the first state
+//! to the second by chance and seldom back, and is several times as fast in the first. So runs are
+//! short and many: a ratio of two runs has little meaning, but the median of many reflects how
+//! likely each state is.
 
 use std::time::Duration;
 
@@ -21,13 +23,13 @@ use crate::experiment::{
 
 #[derive(Args, Debug)]
 pub(super) struct DeadlockWait {
-    /// Threads, each with one transaction after the other
+    /// Threads, each of which runs one transaction after the other
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32, 64],
           value_parser = clap::value_parser!(u64).range(1..10_000))]
     levels: Vec<u64>,
 }
 
-/// Methods and policies; the first four are the paper's.
+/// Returns the methods and policies; the first four are the paper's.
 fn variants() -> [(&'static str, (DeadlockMethod, WaitPolicy)); 5] {
     let plain = DeadlockMethod::Dreadlocks(Digests { confirm: false, ..Digests::bloom() });
     [
@@ -40,10 +42,10 @@ fn variants() -> [(&'static str, (DeadlockMethod, WaitPolicy)); 5] {
 }
 const HYBRID: usize = 3;
 const DEFAULT: usize = 4;
-/// Transactions for each second of processor time that the whole process has used: on a machine
-/// that others use too, less is noise in it than in the throughput.
+/// Transactions for each second of processor time that the whole process used. On a machine that
+/// runs other programs too, this measure has less noise than the throughput.
 const EFFICIENCY: &str = "per cpu s";
-/// How far the hybrid may be behind the best.
+/// The relative deficit to the best policy that the hybrid may have.
 const TOLERANCE: f64 = 0.05;
 const ACCOUNTS: u64 = 1_000;
 const TELLERS: u64 = 10;
@@ -82,7 +84,7 @@ impl Experiment for DeadlockWait {
         for (which, what) in [(HYBRID, "hybrid"), (DEFAULT, "the default")] {
             for (point, level) in self.levels.iter().enumerate() {
                 let what = format!("{what} over the best policy, {level} threads");
-                // The best of the paper's four.
+                // The best of the paper's four policies.
                 found.at_least(what, 1.0 - TOLERANCE, grid.over_best(point, which, DEFAULT));
             }
         }
@@ -112,7 +114,7 @@ fn measure(options: DatabaseOptions, threads: u64, time: Duration) -> Outcome<Sa
     ])
 }
 
-/// An account, its teller, the branch, and a line of history.
+/// Updates an account, a teller and the branch, and inserts a history row.
 fn transfer(
     db: &Database,
     [accounts, tellers, branches, history]: &[Table; 4],

@@ -1,6 +1,7 @@
-//! Reading the first row of a table after the rows in front of it have been deleted, or their
-//! insertion has been rolled back: a queue's consumer does it all the time. Once upkeep has
-//! reclaimed the ghosts, it costs what it costs in a table where nothing was ever deleted.
+//! Reads the first row of a table after the rows in front of it have been deleted, or after their
+//! insertion has been rolled back. The consumer of a queue reads in this way all the time. Once
+//! upkeep has reclaimed the ghosts, a read costs the same as in a table without deletions; the
+//! claim allows a factor of two.
 
 use std::{
     thread,
@@ -17,12 +18,12 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub(super) struct DeletedHead {
-    /// Rows in front of the first, for runs of half a second; fewer in shorter ones
+    /// Rows in front of the first, for runs of half a second; shorter runs have fewer
     #[arg(long, default_value_t = GHOSTS, value_parser = clap::value_parser!(u64).range(1..))]
     rows: u64,
 }
 
-/// What happened in front of the first row.
+/// The history of the rows in front of the first row.
 #[derive(Clone, Copy)]
 pub(super) enum History {
     Nothing,
@@ -37,18 +38,18 @@ const HISTORIES: [(&str, History); 3] = [
 ];
 
 const GHOSTS: u64 = 100_000;
-/// Rows behind those.
+/// The number of rows behind those.
 const ROWS: u64 = 1_000;
-/// Rows of one transaction.
+/// The number of rows that one transaction writes.
 const BATCH: u64 = 200;
-/// Searches that are counted.
+/// The number of searches whose instructions are counted.
 const ROUNDS: u64 = 20_000;
-/// A search after deletions takes at most this many times the instructions of one without.
+/// The maximum ratio of a search's instructions after deletions to those without.
 const TIMES_MAX: f64 = 2.0;
 const IDLE_MAX: Duration = Duration::from_secs(120);
 
 impl DeletedHead {
-    /// Rows in front of the first.
+    /// Returns the number of rows in front of the first.
     fn ghosts(&self, lab: &Lab) -> u64 {
         let share = (lab.time.as_secs_f64() / Self::ABOUT.seconds).min(1.0);
         ((self.rows as f64 * share) as u64).max(1)
@@ -58,7 +59,7 @@ impl DeletedHead {
 impl Experiment for DeletedHead {
     const ABOUT: About = About {
         name: "deleted_head",
-        source: "nothing: a promise to those who use a table as a queue",
+        source: "nothing: a guarantee for applications that use a table as a queue",
         shows: "once upkeep is idle, the first row behind 100,000 deleted ones is found with at \
                 most twice the instructions of the same search without deletions",
         seconds: 0.5,
@@ -87,7 +88,7 @@ impl Experiment for DeletedHead {
         measure(*run.variant, self.ghosts(run.lab), run.lab.time)
     }
 
-    /// By instructions, or where they are not counted by throughput.
+    /// Compares instructions, or throughput if instructions were not counted.
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
         for (n, (variant, _)) in HISTORIES.iter().enumerate().skip(1) {
             if let Some(counted) = &seen.counted {

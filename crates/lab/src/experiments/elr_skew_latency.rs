@@ -1,17 +1,18 @@
-//! What early release of locks is worth, by skew and by the log's device: "Aether", section 3.2,
+//! The effect of early release of locks, by skew and by the log's device: "Aether", section 3.2,
 //! figure 3.
 //!
 //! As in the paper: TPC-B with 100 tellers, which are 10 branches; Zipf's skew in the choice of
-//! branch and account; a log that takes nothing, 100 µs, 1 ms or 10 ms; clients with a thread each,
-//! which wait for their commits with or without their locks: one for each teller, since the paper
-//! does not say how many it had. The third variant, which the figure does not have, is early
-//! release with commits pipelined.
+//! branch and account; a log that takes 0, 100 µs, 1 ms or 10 ms; clients with a thread each, which
+//! wait for their commits with or without their locks. There is one client for each teller, since
+//! the paper does not state their number. The third variant, which the figure does not have, is
+//! early release with commits pipelined.
 //!
 //! Differences:
-//! - There are fewer accounts, so that each run can have a new database: locks meet on branches.
-//! - The threads share this machine's processors; the paper had a hardware thread for each. Where
-//!   they wait for the log this matters little; without a delay it bounds the gain.
-//! - Two flushes may be under way at a time.
+//! - There are fewer accounts, so that each run can have a new database. Transactions conflict on
+//!   branches.
+//! - The threads share this machine's processors; the paper had a hardware thread for each. While
+//!   threads wait for the log this matters little; without a delay it limits the gain.
+//! - Two flushes may be in flight at a time.
 
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub(super) struct ElrSkewLatency {
     #[arg(long, value_name = "S", value_delimiter = ',',
           default_values_t = [0.0, 0.5, 0.85, 1.25, 2.0])]
     zipf: Vec<f64>,
-    /// What a log flush takes at least, in microseconds; each number is tried
+    /// Minimum time of a log flush, in microseconds; each number is tried
     #[arg(long, value_name = "US", value_delimiter = ',',
           default_values_t = [0, 100, 1_000, 10_000])]
     flush: Vec<u64>,
@@ -43,10 +44,10 @@ pub(super) struct ElrSkewLatency {
 
 runs::bank_options!(branches: 10, accounts: 500);
 
-/// The time of a flush in microseconds, what early release must be worth there at its best, and
-/// what it is worth in the paper.
+/// For a flush time in microseconds: the least value of early release's best speedup, and the
+/// paper's speedup.
 const BEST: [(u64, f64, &str); 2] = [(10_000, 30.0, "35"), (100, 2.0, "2")];
-/// And nowhere less than this.
+/// The least speedup that early release may have at any point.
 const LEAST: f64 = 0.97;
 
 /// One point of the figure.
@@ -66,8 +67,8 @@ impl Experiment for ElrSkewLatency {
     const ABOUT: About = About {
         name: "elr_skew_latency",
         source: "\"Aether: A Scalable Approach to Logging\", 3.2, figure 3",
-        shows: "early release multiplies throughput where rows are hot and the log slow, never \
-                costs",
+        shows: "early release multiplies throughput if rows are hot and the log is slow, and \
+                never reduces it",
         seconds: 0.3,
         repetitions: 5,
     };
@@ -92,7 +93,7 @@ impl Experiment for ElrSkewLatency {
         runs::measure_bank(run.variant.options(), flush, self.bank.scale(), skew, &plan)
     }
 
-    /// Of early release alone, with as many threads as the baseline has.
+    /// Compares early release alone with the baseline, which has as many threads.
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
         let points = self.points();
         let ratio = |at| seen.grids[0].over(at, RELEASED, BASELINE);

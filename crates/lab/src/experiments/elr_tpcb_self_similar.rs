@@ -1,5 +1,5 @@
-//! That early release of locks makes throughput independent of skew: "Early Lock Release", section
-//! 5.3, figures 17 to 22.
+//! Shows that early release of locks makes throughput independent of skew: "Early Lock Release",
+//! section 5.3, figures 17 to 22.
 //!
 //! As in the paper: TPC-B with 1,000 branches and self-similar skew (the first fraction h of them
 //! gets 1 − h of the transactions; h = 0.5 is uniform); clients with a thread each, which wait for
@@ -7,12 +7,12 @@
 //! which the figures do not have, is early release with commits pipelined.
 //!
 //! Differences:
-//! - There are fewer accounts, so that each run can have a new database: locks meet on branches.
-//!   The accounts of a branch are skewed too, which changes nothing for those who wait for the
-//!   branch.
-//! - The threads share this machine's processors; the paper had 64 hardware threads. They wait for
-//!   the log nearly all the time.
-//! - Two flushes may be under way at a time.
+//! - There are fewer accounts, so that each run can have a new database. Transactions conflict on
+//!   branches. The accounts of a branch are skewed too, which does not affect transactions that
+//!   wait for the branch.
+//! - The threads share this machine's processors; the paper had 64 hardware threads. The threads
+//!   wait for the log nearly all the time.
+//! - Two flushes may be in flight at a time.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub(super) struct ElrTpcbSelfSimilar {
-    /// The skew h; each number is tried; the first is what others are compared with
+    /// Skew h; each number is tried; the first is the one that the others are compared with
     #[arg(long, value_name = "H", value_delimiter = ',', value_parser = parse_h,
           default_values_t = [0.5, 0.4, 0.35, 0.2])]
     skew: Vec<f64>,
@@ -35,7 +35,7 @@ pub(super) struct ElrTpcbSelfSimilar {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [20, 64, 200],
           value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: Vec<u32>,
-    /// What a log flush takes at least, in microseconds
+    /// Minimum time of a log flush, in microseconds
     #[arg(long, value_name = "US", default_value_t = runs::PAPER_DISK_US)]
     flush: u64,
     #[command(flatten)]
@@ -51,12 +51,12 @@ fn parse_h(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How far from the first skew's the throughput of another one may be.
+/// The greatest relative difference of a skew's throughput from the first skew's.
 const SAME: f64 = 0.15;
 /// The paper's best speedup.
 const BEST: f64 = 8.0;
 
-/// Some clients and a skew.
+/// A number of clients and a skew.
 pub(super) struct Point {
     clients: u32,
     h: f64,
@@ -73,7 +73,7 @@ impl Experiment for ElrTpcbSelfSimilar {
     type Point = Point;
     type Variant = Way;
 
-    /// Points of the same clients follow one another, in the order of the skews.
+    /// Points with the same number of clients follow one another, in the order of the skews.
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         found.bank_setting(self.bank.scale());
         found.flush_setting(Duration::from_micros(self.flush))?;

@@ -1,19 +1,19 @@
-//! What early release of locks is worth to TPC-C, its mix and each transaction by itself: "Early
+//! The effect of early release of locks on TPC-C, on its mix and on each transaction alone: "Early
 //! Lock Release", sections 5.1 and 5.2, figures 9 to 16.
 //!
-//! As in section 5.1: 10 warehouses and as many as 10 clients for each, with a thread each, which
-//! wait for their commits with or without their locks; a log as slow as the paper's disk. The third
-//! variant, which the figures do not have, is early release with commits pipelined.
+//! As in section 5.1: 10 warehouses and 10 clients for each, with a thread each, which wait for
+//! their commits with or without their locks; a log as slow as the paper's disk. The third variant,
+//! which the figures do not have, is early release with commits pipelined.
 //!
 //! Differences:
 //! - There are fewer items, customers and orders, so that each run can begin with a copy of the
-//!   same data: locks meet on warehouses, districts and new orders. All orders are loaded as new,
-//!   so that deliveries alone do not come to an end of them.
-//! - The threads share this machine's processors; the paper had 64 hardware threads. Deliveries,
-//!   which are long, are bound by processors with early release, in the paper too.
-//! - Two flushes may be under way at a time.
+//!   same data. Transactions conflict on warehouses, districts and new orders. All orders are
+//!   loaded as new, so that a run of deliveries alone does not exhaust them.
+//! - The threads share this machine's processors; the paper had 64 hardware threads. With early
+//!   release, deliveries, which are long, are limited by the processors; in the paper too.
+//! - Two flushes may be in flight at a time.
 //!
-//! Order-status and stock-level only read, and wait for no flush: of them nothing is claimed.
+//! Order-status and stock-level only read and wait for no flush, so nothing is claimed of them.
 
 use std::{cell::OnceCell, time::Duration};
 
@@ -33,7 +33,7 @@ pub(super) struct ElrTpcc {
     /// Clients, each with a thread of its own unless commits are pipelined
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: u32,
-    /// What a log flush takes at least, in microseconds
+    /// Minimum time of a log flush, in microseconds
     #[arg(long, value_name = "US", default_value_t = runs::PAPER_DISK_US)]
     flush: u64,
     /// Items
@@ -65,14 +65,14 @@ impl ElrTpcc {
     }
 }
 
-/// A mix, what early release must be worth to it, and what it is in the paper.
+/// A mix, and, if its speedup is claimed, the least value and the paper's.
 struct Point {
     name: &'static str,
     mix: TpccMix,
     must: Option<(f64, &'static str)>,
 }
 
-/// The points, the mix first.
+/// Returns the points, the mix first.
 fn points() -> Vec<Point> {
     let must = |kind| match kind {
         TpccTransaction::Payment => Some((2.0, "2")),
@@ -90,7 +90,7 @@ fn points() -> Vec<Point> {
     points
 }
 
-/// Bytes of cache that the data fit into.
+/// The bytes of a cache that holds all the data.
 const CACHE: u64 = 512 << 20;
 
 impl Experiment for ElrTpcc {
@@ -128,7 +128,7 @@ impl Experiment for ElrTpcc {
         let store = image.open(database, Duration::from_micros(self.flush))?;
         let tpcc = Tpcc::prepare(&store, self.scale(), mix, 1, &|_| true)?;
         let driven = Driven::run(&store, &tpcc, &way.plan(run, self.clients))?;
-        // A delivery takes an order of each of its warehouse's districts.
+        // A delivery delivers one order in each district of its warehouse.
         let orders = u64::from(self.warehouses) * u64::from(self.orders);
         if mix == TpccMix::Only(TpccTransaction::Delivery) && driven.commits() > orders * 9 / 10 {
             let problem = "nearly all orders were delivered: run shorter, or with more orders";

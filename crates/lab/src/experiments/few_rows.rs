@@ -1,5 +1,5 @@
-//! Clients that update five of a few rows each, in canonical order or in an order of their own.
-//! Commits are not awaited, so that processors are all that is scarce.
+//! Clients that update five of a few rows each, in canonical or in random order. Commits are not
+//! awaited, so that only processors are scarce.
 
 use std::time::{Duration, Instant};
 
@@ -9,25 +9,26 @@ use clearway_sync::thread;
 use super::clients;
 use crate::{experiment::Outcome, variants::Sample};
 
-/// How many rows a transaction updates.
+/// The number of rows that a transaction updates.
 pub(super) const PER_TRANSACTION: usize = 5;
-/// What a transaction does between two rows, besides letting others run.
+/// The processor time that a transaction spends between two rows, before it yields to other
+/// threads.
 const WORK: Duration = Duration::from_micros(2);
 
-/// What the reports say of that.
+/// The description of [`WORK`] in the reports.
 pub(super) const BETWEEN: &str = "2 µs of work, then others may run, as on more cores";
 
-/// Which rows are updated, by how many threads, in which order.
+/// The number of rows, the number of threads, and the order of the updates.
 #[derive(Clone, Copy)]
 pub(super) struct FewRows {
     pub(super) rows: u64,
     pub(super) threads: u64,
-    /// Whether all take their rows in the same order, so that no deadlock is possible.
+    /// True if all transactions take their rows in the same order, so that no deadlock is possible.
     pub(super) canonical: bool,
 }
 
 impl FewRows {
-    /// One run for `time` on a database of its own, with these options.
+    /// Runs the clients for `time` on a new database with these options.
     pub(super) fn measure(self, options: DatabaseOptions, time: Duration) -> Outcome<Sample> {
         let db = options.cache_size(64 << 20).log_capacity(256 << 20).open("lab")?;
         let table = db.table("rows")?;

@@ -1,18 +1,19 @@
-//! What waiting for commits costs the processor, and that pipelined commits cost nothing against
-//! asynchronous ones: "Aether", section 4.2, figures 4 and 5.
+//! The processor cost of waiting for commits. Shows that pipelined commits cost nothing compared
+//! with asynchronous ones: "Aether", section 4.2, figures 4 and 5.
 //!
-//! As in the paper: TPC-B with 100 tellers; context switches and the system's time, blocking and
+//! As in the paper: TPC-B with 100 tellers; context switches and system time, blocking and
 //! pipelined; throughput against asynchronous commit, which acknowledges before the log is durable
-//! (`CommitMode::Lazy`). Locks go early in all variants but the first.
+//! (`CommitMode::Lazy`). Locks are released early in all variants but the first.
 //!
-//! A blocking client has a thread and one transaction under way. The paper's pipelined threads go
-//! on to other transactions while a flush is under way, as many as it takes; here a client may have
-//! some number in flight, and a thread for each processor serves all of them. The asynchronous
-//! variant is run by the same driver with the same clients, so that it differs in the wait alone.
+//! A blocking client has a thread and one transaction in flight. The paper's pipelined threads run
+//! other transactions during a flush, as many as the flush allows. Here a client may have a fixed
+//! number of transactions in flight, and a thread for each processor serves all clients. The same
+//! driver runs the asynchronous variant with the same clients, so that it differs in the wait
+//! alone.
 //!
-//! Without a delay a flush is a copy in memory that takes less time than to wake the thread which
-//! does it. There is no wait to be taken away, and threads change with every few commits,
-//! asynchronous ones too; so of that point no claim is made about context switches.
+//! Without a delay a flush is a copy in memory, which takes less time than waking the thread that
+//! does it. There is no wait to remove, and the scheduler switches threads every few commits, in
+//! the asynchronous variant too. So no claim about context switches is made for that point.
 
 use std::time::Duration;
 
@@ -27,13 +28,13 @@ use crate::experiment::{
 
 #[derive(Args, Debug)]
 pub(super) struct FlushPipelining {
-    /// What a log flush takes at least, in microseconds; each number is tried
+    /// Minimum time of a log flush, in microseconds; each number is tried
     #[arg(long, value_name = "US", value_delimiter = ',', default_values_t = [0, 100, 1_000])]
     flush: Vec<u64>,
     /// Clients
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: u32,
-    /// Transactions that a client has in flight at most, unless it waits for each
+    /// Maximum number of transactions that a client has in flight, unless it waits for each
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     in_flight: u32,
     #[command(flatten)]
@@ -42,7 +43,7 @@ pub(super) struct FlushPipelining {
 
 runs::bank_options!(branches: 10, accounts: 2_000);
 
-/// Each with its commit mode.
+/// The variants, each with its commit mode.
 const VARIANTS: [(&str, (Way, CommitMode)); 4] = [
     (KEPT.name, (KEPT, CommitMode::Durable)),
     (EARLY.name, (EARLY, CommitMode::Durable)),
@@ -52,9 +53,9 @@ const VARIANTS: [(&str, (Way, CommitMode)); 4] = [
 const PIPELINED_AT: usize = 2;
 const LAZY_AT: usize = 3;
 
-/// The share of asynchronous commit's throughput that pipelined commits must reach.
+/// The least share of asynchronous commit's throughput that pipelined commits must reach.
 const SHARE: f64 = 0.98;
-/// The context switches that a pipelined transaction may cost.
+/// The maximum number of context switches for each pipelined transaction.
 const SWITCHES: f64 = 0.05;
 
 impl Experiment for FlushPipelining {

@@ -1,19 +1,20 @@
-//! How long transactions wait for the log, and that with early release no lock is held while they
-//! do: "Early Lock Release", section 2, figures 4 and 5.
+//! The time that transactions wait for the log. Shows that with early release they hold no lock
+//! while they wait: "Early Lock Release", section 2, figures 4 and 5.
 //!
-//! Figure 4 of the paper has mean and standard deviation of the wait for the log by number of
-//! threads, figure 5 the distribution for 50 threads: here mean, deviation and quantiles. Beside
-//! them stands what the paper draws from it, for how long locks are held: with early release it
+//! Figure 4 of the paper has the mean and standard deviation of the wait for the log by number of
+//! threads, figure 5 the distribution for 50 threads: here mean, deviation and quantiles. The
+//! report also has the paper's conclusion, the time for which locks are held: with early release it
 //! neither contains the wait nor varies with it. With locks kept the wait is a part of that time,
-//! and nothing is left of it afterwards. The engine itself takes both times (`Database::timings`),
-//! here of every transaction.
+//! and nothing remains of it afterwards. The engine itself measures both times
+//! (`Database::timings`), here for every transaction.
 //!
 //! Differences:
-//! - The paper runs TPC-C's mix with 100 warehouses; this is TPC-B with as many branches, all of
-//!   whose transactions write, so each of them waits for a flush.
-//! - The paper's disk takes a time that varies; the one here takes always the same. What varies is
-//!   when a transaction comes: it waits for what is left of the flush under way, and for its own.
-//! - Two flushes may be under way at a time.
+//! - The paper runs TPC-C's mix with 100 warehouses. This is TPC-B with as many branches; all its
+//!   transactions write, so each of them waits for a flush.
+//! - The paper's disk takes a varying time; the one here always takes the same. The time of a
+//!   transaction's arrival varies: it waits for the rest of the flush in progress, and for its own
+//!   flush.
+//! - Two flushes may be in flight at a time.
 
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub(super) struct FlushWait {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [10, 50, 100, 200],
           value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: Vec<u32>,
-    /// What a log flush takes at least, in microseconds
+    /// Minimum time of a log flush, in microseconds
     #[arg(long, value_name = "US", default_value_t = runs::PAPER_DISK_US,
           value_parser = clap::value_parser!(u64).range(1..))]
     flush: u64,
@@ -42,14 +43,14 @@ pub(super) struct FlushWait {
 
 runs::bank_options!(branches: 100, accounts: 200);
 
-/// The share of a flush for which 99 of 100 transactions with early release may hold their locks at
-/// most.
+/// The 99th percentile of lock hold times with early release must be at most this share of a flush.
 const HELD: f64 = 0.25;
-/// And the deviation of that time, over what it is with locks kept: the paper says "zeroed".
+/// The maximum ratio of the deviation of lock hold times with early release to that with locks
+/// kept. The paper says "zeroed".
 const DEVIATION: f64 = 0.1;
 
 impl FlushWait {
-    /// The medians of a measure at all points, in flushes.
+    /// Returns the medians of a measure at all points, in units of a flush.
     fn in_flushes(&self, grid: &Samples, variant: usize, measure: &str) -> Vec<f64> {
         let in_flushes = |point| grid.median(point, variant, measure) / self.flush as f64;
         (0..grid.points.len()).map(in_flushes).collect()
@@ -109,7 +110,7 @@ impl Experiment for FlushWait {
         ])
     }
 
-    /// Over all points.
+    /// Each claim covers all points.
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
         let grid = &seen.grids[0];
         let points: Vec<usize> = (0..grid.points.len()).collect();

@@ -1,21 +1,21 @@
-//! Lightweight intent locks against inherited ones and against intent locks in the lock table.
+//! Compares lightweight intent locks with inherited ones and with intent locks in the lock table.
 //!
 //! After "Efficient Locking Techniques for Databases on Modern Hardware", section 6.3, figure 4:
-//! transactions that do nothing but take intent locks on the database and on the four tables of
-//! TPC-B, and release them; half of them IS, half IX. Now and then one locks absolutely: X on the
-//! tables with IX on the database, and 1 in 4 of these X on the database. The paper ran a million
-//! transactions on 60 threads of a machine with 64 hardware threads and plots the time over the
-//! number of absolute locks; here each variant runs for the same time on as many threads.
+//! transactions only take intent locks on the database and on the four tables of TPC-B, and release
+//! them; half of them take IS, half IX. A given share of transactions takes absolute locks: X on
+//! the tables with IX on the database, and 1 in 4 of these takes X on the database. The paper ran a
+//! million transactions on 60 threads of a machine with 64 hardware threads, and plots the time
+//! over the number of absolute locks. Here each variant runs for the same time on as many threads.
 //!
-//! Where 60 threads share a few processors, they do not meet in a cache line but in the scheduler:
-//! a thread that is preempted with a lock keeps all others waiting. What the methods themselves
-//! cost is counted in instructions, in turn on one thread, so that they are exact: of one owner's
-//! transactions, of sixty owners' that hold their locks at the same time, and of sixty owners'
-//! one after the other, now and then an absolute one.
+//! If 60 threads share a few processors, they do not contend for a cache line but in the scheduler:
+//! a thread that is preempted while it holds a lock delays all the others. The cost of the methods
+//! themselves is counted in instructions, in turn on one thread, so the counts are exact. The
+//! counted transactions are those of one owner, of sixty owners that hold their locks at the same
+//! time, and of sixty owners one after the other with absolute locks in between.
 //!
-//! An owner that inherits IX and asks for IS lowers what it has, and one that inherits IS and asks
-//! for IX asks anew: half of the transactions here. The points "all IX" are without that, and
-//! inheritance at its best.
+//! An owner that inherits IX and requests IS downgrades its lock, and one that inherits IS and
+//! requests IX makes a new request: half of the transactions here. The points "all IX" avoid both,
+//! and show inheritance at its best.
 
 use std::{thread, time::Instant};
 
@@ -35,7 +35,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub(super) struct IntentLocks {
-    /// Threads, each with one transaction after the other
+    /// Threads, each of which runs one transaction after the other
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..1_000))]
     threads: u32,
 }
@@ -49,19 +49,20 @@ const MAIN_TABLE: usize = 0;
 const INHERITED: usize = 1;
 const LIGHTWEIGHT: usize = 2;
 
-/// Transactions in a million that lock absolutely.
+/// The numbers of transactions in a million that take absolute locks.
 const ABSOLUTES: [u32; 5] = [0, 100, 1_000, 10_000, 100_000];
 const MILLION: u64 = 1_000_000;
-/// The tables of TPC-B.
+/// The number of tables of TPC-B.
 const TABLES: u32 = 4;
-/// Transactions that hold their locks at the same time, where that is counted.
-const CROWD: usize = 60;
-/// Transactions that are counted.
+/// The number of owners in the counted cases with several owners.
+const OWNERS: usize = 60;
+/// The number of counted transactions.
 const ROUNDS: u64 = 10_000;
-/// In the cases with absolute locks one in this number of transactions is one: 10,000 in a million.
+/// In the cases with absolute locks, one in this number of transactions takes them: 10,000 in a
+/// million.
 const ABSOLUTE_EVERY: u64 = 100;
 
-/// By how much the paper has the lightweight ones ahead of inheritance, at least.
+/// The least ratio by which lightweight locks are ahead of inheritance in the paper.
 const AHEAD: f64 = 3.0;
 
 macro_rules! cases {
@@ -74,7 +75,7 @@ macro_rules! cases {
     };
 }
 
-/// What is counted: for each of the points, the methods in the order of [`METHODS`].
+/// The counted cases: for each of the points, the methods in the order of [`METHODS`].
 const CASES: &[Case] = cases! {
     "alone-main-table" alone MainTable
     "alone-inherited" alone Inherited
@@ -82,18 +83,18 @@ const CASES: &[Case] = cases! {
     "alone-ix-main-table" alone_in_ix MainTable
     "alone-ix-inherited" alone_in_ix Inherited
     "alone-ix-lightweight" alone_in_ix Lightweight
-    "crowd-main-table" crowd MainTable
-    "crowd-inherited" crowd Inherited
-    "crowd-lightweight" crowd Lightweight
-    "crowd-ix-main-table" crowd_in_ix MainTable
-    "crowd-ix-inherited" crowd_in_ix Inherited
-    "crowd-ix-lightweight" crowd_in_ix Lightweight
+    "concurrent-main-table" concurrent MainTable
+    "concurrent-inherited" concurrent Inherited
+    "concurrent-lightweight" concurrent Lightweight
+    "concurrent-ix-main-table" concurrent_in_ix MainTable
+    "concurrent-ix-inherited" concurrent_in_ix Inherited
+    "concurrent-ix-lightweight" concurrent_in_ix Lightweight
     "absolute-main-table" with_absolutes MainTable
     "absolute-inherited" with_absolutes Inherited
     "absolute-lightweight" with_absolutes Lightweight
 };
 
-/// Their points.
+/// The points of the counted cases.
 const COUNTED: [&str; 5] = [
     "one owner",
     "one owner, all IX",
@@ -103,7 +104,8 @@ const COUNTED: [&str; 5] = [
 ];
 const COUNTED_ABSOLUTE: usize = 4;
 
-/// Of two methods, which is ahead of which, and by how much.
+/// The claimed order of the methods: for each pair the faster one, the slower one, and the least
+/// ratio.
 const ORDER: [(&str, usize, usize, f64); 2] = [
     ("lightweight over inherited", LIGHTWEIGHT, INHERITED, AHEAD),
     ("inherited over main table", INHERITED, MAIN_TABLE, 1.0),
@@ -113,8 +115,7 @@ impl Experiment for IntentLocks {
     const ABOUT: About = About {
         name: "intent_locks",
         source: "\"Efficient Locking Techniques for Databases on Modern Hardware\", figure 4",
-        shows: "lightweight intent locks do not mind absolute locks; inheritance is flushed by \
-                them",
+        shows: "absolute locks do not slow lightweight intent locks, but end inheritance",
         seconds: 0.6,
         repetitions: 7,
     };
@@ -134,7 +135,7 @@ impl Experiment for IntentLocks {
         let paper = "60 threads on 64 hardware threads, where inheritance is 5 to 6 times as fast \
                      as the lock table and lightweight another 3 to 5 times. On few processors \
                      threads meet in the scheduler and not in cache lines, so throughput does not \
-                     show that; and here all three methods are under spin latches, not mutexes";
+                     show that; and here all three methods use spin latches, not mutexes";
         found.setting("the paper's setting", paper);
         let points = ABSOLUTES.map(|n| (format!("{n} absolute in a million"), n));
         Ok(vec![Grid::new("throughput", "tps", points, METHODS).over(MAIN_TABLE)])
@@ -164,27 +165,28 @@ fn table(intent_locks: IntentMethod) -> LockTable {
     LockTable::new(LockOptions { intent_locks, ..LockOptions::default() })
 }
 
-/// A small generator of numbers.
-struct Dice(u64);
+/// A small generator of random numbers.
+struct Draws(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+impl Draws {
+    fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 >> 20) % sides
+        (self.0 >> 20) % bound
     }
 
-    /// The modes on the database and on the tables.
+    /// Draws the modes on the database and on the tables.
     fn modes(&mut self, absolutes: u32) -> (IntentMode, IntentMode) {
-        if self.roll(MILLION) < u64::from(absolutes) {
-            return (if self.roll(4) == 0 { X } else { IX }, X);
+        if self.below(MILLION) < u64::from(absolutes) {
+            return (if self.below(4) == 0 { X } else { IX }, X);
         }
-        if self.roll(2) == 0 { (IS, IS) } else { (IX, IX) }
+        if self.below(2) == 0 { (IS, IS) } else { (IX, IX) }
     }
 }
 
-/// Takes the locks of a transaction, from the database down: a total order, so no deadlocks.
+/// Takes the locks of a transaction, from the database down. This is a total order, so no deadlock
+/// is possible.
 fn lock(table: &LockTable, owner: &mut LockOwner, modes: (IntentMode, IntentMode)) {
     let mut take = |resource, mode| {
         let taken = table.acquire_intent(owner, resource, mode, WaitLimit::Forever);
@@ -199,11 +201,11 @@ fn measure(lab: &Lab, method: IntentMethod, absolutes: u32, threads: u32) -> Sam
     let done = AtomicU64::new(0);
     let work = |seed: u32| {
         let mut owner = table.owner();
-        let mut dice = Dice(u64::from(seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut draws = Draws(u64::from(seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut count = 0;
-        // Relaxed: only the number of rounds depends on when it is seen.
+        // Relaxed: only the number of rounds depends on when the thread sees the flag.
         while !stop.load(Ordering::Relaxed) {
-            lock(&table, &mut owner, dice.modes(absolutes));
+            lock(&table, &mut owner, draws.modes(absolutes));
             count += 1;
             table.release_all(&mut owner, Some(Lsn(count)));
         }
@@ -227,31 +229,31 @@ fn measure(lab: &Lab, method: IntentMethod, absolutes: u32, threads: u32) -> Sam
 }
 
 fn alone(method: IntentMethod, rounds: u64) -> Outcome<()> {
-    let mut dice = Dice(1);
-    turns(method, 1, rounds, |_| dice.modes(0))
+    let mut draws = Draws(1);
+    turns(method, 1, rounds, |_| draws.modes(0))
 }
 
 fn alone_in_ix(method: IntentMethod, rounds: u64) -> Outcome<()> {
     turns(method, 1, rounds, |_| (IX, IX))
 }
 
-fn crowd(method: IntentMethod, rounds: u64) -> Outcome<()> {
-    let mut dice = Dice(1);
-    at_a_time(method, rounds, || dice.modes(0))
+fn concurrent(method: IntentMethod, rounds: u64) -> Outcome<()> {
+    let mut draws = Draws(1);
+    at_a_time(method, rounds, || draws.modes(0))
 }
 
-fn crowd_in_ix(method: IntentMethod, rounds: u64) -> Outcome<()> {
+fn concurrent_in_ix(method: IntentMethod, rounds: u64) -> Outcome<()> {
     at_a_time(method, rounds, || (IX, IX))
 }
 
 fn with_absolutes(method: IntentMethod, rounds: u64) -> Outcome<()> {
-    let mut dice = Dice(1);
-    turns(method, CROWD, rounds, |round| {
-        dice.modes(if round % ABSOLUTE_EVERY == 0 { MILLION as u32 } else { 0 })
+    let mut draws = Draws(1);
+    turns(method, OWNERS, rounds, |round| {
+        draws.modes(if round % ABSOLUTE_EVERY == 0 { MILLION as u32 } else { 0 })
     })
 }
 
-/// Transactions of `owners` owners in turn, one after the other.
+/// Runs transactions of `owners` owners in turn, one after the other.
 fn turns(
     method: IntentMethod,
     owners: usize,
@@ -269,17 +271,17 @@ fn turns(
     Ok(())
 }
 
-/// Transactions of sixty owners in turn, each of which ends when the fifty-nine others have begun
-/// another.
+/// Runs transactions of sixty owners in turn. Each transaction ends after the other fifty-nine
+/// owners have begun another one.
 fn at_a_time(
     method: IntentMethod,
     rounds: u64,
     mut modes: impl FnMut() -> (IntentMode, IntentMode),
 ) -> Outcome<()> {
     let table = table(method);
-    let mut owners: Vec<LockOwner> = (0..CROWD).map(|_| table.owner()).collect();
+    let mut owners: Vec<LockOwner> = (0..OWNERS).map(|_| table.owner()).collect();
     for round in 0..rounds {
-        let owner = &mut owners[round as usize % CROWD];
+        let owner = &mut owners[round as usize % OWNERS];
         table.release_all(owner, Some(Lsn(round)));
         lock(&table, owner, modes());
     }

@@ -1,5 +1,5 @@
-//! Whether a table cares in which order its keys come, and how long they are: loads in every order
-//! over loads in ascending order. Each load is read back, verified, reopened and read again.
+//! Measures how the order and the length of keys affect a table: loads in every order over loads in
+//! ascending order. Each load is read back, verified, reopened and read again.
 
 use std::{
     collections::BTreeMap,
@@ -19,52 +19,53 @@ use crate::experiment::{
 
 #[derive(Args, Debug)]
 pub(super) struct KeyOrders {
-    /// Rows of 16 + 100 bytes in each order, for runs of a second; fewer in shorter ones
+    /// Rows of 16 + 100 bytes in each order, for runs of a second; shorter runs have fewer
     #[arg(long, default_value_t = 1_000_000, value_parser = count())]
     rows: u64,
-    /// Rows in each order with each mixture of lengths, if they do not come to 1 GiB before
+    /// Rows in each order with each mixture of lengths, unless they reach 1 GiB before
     #[arg(long, default_value_t = 100_000, value_parser = count())]
     mixed_rows: u64,
 }
 
-/// As many rows as a pattern has keys for.
+/// Returns the parser of a number of rows, which is limited to the number of keys that a pattern
+/// has.
 fn count() -> RangedU64ValueParser {
     clap::value_parser!(u64).range(1..1 << 24)
 }
 
-/// Bytes of a key and of a value in the loads of equal rows.
+/// The bytes of a key and of a value in the loads of equal rows.
 const KEY_LEN: usize = 16;
 const VALUE_LEN: usize = 100;
-/// Rows of one transaction.
+/// The number of rows that one transaction writes.
 const BATCH: usize = 200;
-/// A load ends when it has written this much.
+/// A load ends when it has written this number of bytes.
 const BYTES_MAX: u64 = 1 << 30;
-/// A load in any order takes at most this many times the time of an ascending one.
+/// The maximum ratio of the time of a load in any order to that of an ascending one.
 const TIMES_MAX: f64 = 3.0;
-/// The same with mixtures of lengths, by bytes.
+/// The same ratio with mixtures of lengths, for the same number of bytes.
 const MIXED_TIMES_MAX: f64 = 4.0;
-/// More than the rows of equal length take: the default of a database.
+/// A cache that holds all rows of equal length: the default of a database.
 const LARGE_CACHE: u64 = 1 << 30;
-/// Less than what is loaded, so that pages are written and read again.
+/// A cache that does not hold all loaded data, so that pages are written and read again.
 const SMALL_CACHE: u64 = 64 << 20;
 const LOG_BYTES: u64 = 512 << 20;
 
-/// What is loaded, into which database, in each order.
+/// The loaded rows, and the cache of the database.
 pub(super) struct Point {
     lengths: Lengths,
     limits: Limits,
-    /// The length of all values; without it they have the pattern's own lengths.
+    /// The length of all values; if `None`, they have the pattern's own lengths.
     value_len: Option<usize>,
     rows: u64,
     cache: u64,
 }
 
-/// The number of rows, which is smaller for runs that are shorter than a second.
+/// Returns the number of rows, which is smaller for runs that are shorter than a second.
 fn scaled(lab: &Lab, rows: u64) -> u64 {
     ((rows as f64 * lab.time.as_secs_f64().min(1.0)) as u64).max(1)
 }
 
-/// The orders, the ascending one first.
+/// Returns the orders, the ascending one first.
 fn orders() -> Vec<(&'static str, Order)> {
     let distinct = Order::ALL.into_iter().filter(|order| order.is_distinct());
     distinct.map(|order| (order.name(), order)).collect()
@@ -97,7 +98,7 @@ impl KeyOrders {
 impl Experiment for KeyOrders {
     const ABOUT: About = About {
         name: "key_orders",
-        source: "nothing: a promise to those who load tables",
+        source: "nothing: a guarantee for applications that load tables",
         shows: "rows in any order load in at most 3 times the time of ascending ones, if the cache \
                 holds them or the order is not random, and with keys and values of any lengths at \
                 no less than a quarter of the bytes a second",
@@ -125,7 +126,7 @@ impl Experiment for KeyOrders {
         let (equal, mixed) = (&seen.grids[0], &seen.grids[1]);
         for (at, (name, point)) in self.equal(seen.lab).iter().enumerate() {
             for (variant, (order_name, order)) in orders().into_iter().enumerate() {
-                // Each row in random order needs a leaf that a small cache has given up.
+                // Each row in random order needs a leaf that a small cache has evicted.
                 if point.cache == SMALL_CACHE && order == Order::Random {
                     continue;
                 }
@@ -153,11 +154,11 @@ fn pattern(order: Order, lengths: Lengths, repetition: u32, limits: Limits) -> P
     }
 }
 
-/// What the rows of a load are: the length and checksum of each value.
+/// The expected rows of a load: the length and checksum of each value.
 type Rows = BTreeMap<Vec<u8>, (usize, u32)>;
 
 /// Loads `rows` rows of a pattern, with values of `value_len` bytes or of the pattern's own
-/// lengths, and checks what is there then.
+/// lengths, and checks the contents afterwards.
 fn load(pattern: Pattern, rows: u64, value_len: Option<usize>, cache: u64) -> Outcome<Sample> {
     let disk = MemoryDisk::new();
     let db = open(&disk, cache)?;
@@ -200,7 +201,8 @@ fn open(disk: &MemoryDisk, cache: u64) -> Outcome<Database> {
     Ok(options.on_disk(Arc::new(disk.clone())).open("lab")?)
 }
 
-/// That the database is sound and has exactly the expected rows, in a scan and one by one.
+/// Checks that the database passes verification and has exactly the expected rows, in a scan and in
+/// single reads.
 fn check(db: &Database, expected: &Rows) -> Outcome<()> {
     db.verify()?;
     let table = db.open_table("rows")?;

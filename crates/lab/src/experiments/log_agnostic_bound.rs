@@ -1,19 +1,19 @@
-//! How near early release and pipelined commits come to a system that does not wait for its log at
+//! Compares early release and pipelined commits with a system that does not wait for its log at
 //! all: "Early Lock Release", section 1.3, figure 2.
 //!
-//! The paper takes the wait for the log out of its system and compares what is left, an unsafe
-//! upper bound, with the baseline. Here the driver drops the result of each transaction as soon as
-//! its locks are free, and counts it; the engine does the same work. The bound is what everything
-//! is divided by. The baseline is that of the paper: a thread for each client, which waits for its
-//! commits with its locks.
+//! The paper removes the wait for the log from its system and compares the rest, an unsafe upper
+//! bound, with the baseline. Here the driver drops the result of each transaction as soon as its
+//! locks are released, and counts it; the engine does the same work. Every throughput is divided by
+//! that bound. The baseline is that of the paper: a thread for each client, which waits for its
+//! commits while it holds its locks.
 //!
 //! Differences:
-//! - The paper runs TPC-C's mix with 100 warehouses; this is TPC-B with as many branches, all of
-//!   whose transactions write.
-//! - A client that does not wait for results can have as many transactions under way as fit into a
+//! - The paper runs TPC-C's mix with 100 warehouses. This is TPC-B with as many branches; all its
+//!   transactions write.
+//! - A client that does not wait for results can have as many transactions in flight as fit into a
 //!   flush. The bound and the pipelined variant have the same clients, several for each thread of
 //!   the baseline.
-//! - A thread for each processor serves them, where the paper had one for each client.
+//! - A thread for each processor serves the clients; the paper had a thread for each client.
 
 use std::time::Duration;
 
@@ -27,14 +27,14 @@ use crate::experiment::{
 
 #[derive(Args, Debug)]
 pub(super) struct LogAgnosticBound {
-    /// What a log flush takes at least, in microseconds; each number is tried
+    /// Minimum time of a log flush, in microseconds; each number is tried
     #[arg(long, value_name = "US", value_delimiter = ',',
           default_values_t = [100, 1_000, runs::PAPER_DISK_US])]
     flush: Vec<u64>,
     /// Threads of the baseline
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: u32,
-    /// Transactions in flight for each of these, without a thread of their own
+    /// Transactions in flight for each thread of the baseline, without a thread of their own
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     in_flight: u32,
     #[command(flatten)]
@@ -47,7 +47,7 @@ const WAYS: [Way; 3] = [AGNOSTIC, PIPELINED, KEPT];
 const BOUND: usize = 0;
 const RELEASED: usize = 1;
 
-/// The share of the bound that must be reached.
+/// The least share of the bound that must be reached.
 const SHARE: f64 = 0.95;
 
 impl Experiment for LogAgnosticBound {

@@ -1,10 +1,10 @@
-//! Inserting records into the log's buffer, and nothing else: what the experiments after
-//! "Aether: A Scalable Approach to Logging" share.
+//! Inserts records into the log's buffer, and does nothing else. Shared by the experiments after
+//! "Aether: A Scalable Approach to Logging".
 //!
 //! The log runs as in the engine, with its daemons, its checksums and its default buffer, over a
-//! disk that forgets. Nothing waits for durability, so what is measured is the way into the buffer
-//! and the release of groups by the daemons, which share the processors with the inserters. Room
-//! is claimed for a batch of records at a time, as a transaction does it.
+//! disk that discards all writes. No thread waits for durability. So the experiments measure the
+//! insert into the buffer and the release of groups by the daemons, which share the processors with
+//! the inserters. Log space is reserved for a batch of records at a time, as a transaction does.
 
 use std::{hint::black_box, sync::Arc, sync::Barrier, thread, time::Instant};
 
@@ -20,7 +20,7 @@ use crate::{
     variants::{Sample, Samples},
 };
 
-/// The strategies, by the letters that the paper has for them.
+/// The strategies, with the letters that the paper has for them.
 pub(super) const STRATEGIES: [(&str, Strategy); 6] = [
     ("mutex", Strategy::Mutex),
     ("consolidated (C)", Strategy::Consolidated),
@@ -36,30 +36,31 @@ pub(super) const HYBRID: usize = 3;
 pub(super) const DELEGATED: usize = 4;
 pub(super) const LOCK_FREE: usize = 5;
 
-/// What is inserted in a second, and what it costs: of the time that passes, and of the inserters'
-/// time on a processor, which others on the machine do not lengthen so much.
+/// The measures: the bytes inserted per second, and the cost of an insert, in elapsed time and in
+/// the inserters' processor time, which other programs on the machine lengthen less.
 pub(super) const RATE: &str = "MB/s";
 pub(super) const EACH_NS: &str = "ns each";
 const EACH_CPU_NS: &str = "cpu ns each";
 
-/// How far a variant that must be the best may be behind the best.
+/// The relative deficit to the best variant that a variant claimed to be the best may have.
 pub(super) const TOLERANCE: f64 = 0.1;
 
 /// The length of the paper's average record.
 pub(super) const RECORD: usize = 120;
-/// Records between two claims and two looks at the clock's flag: one outlier among them.
+/// The number of records for each log space reservation and each check of the stop flag: one
+/// outlier among them.
 const BATCH: u64 = 61;
 /// More than an experiment can fill; segments that are not written cost nothing.
 const SEGMENT_BYTES: u64 = 64 << 30;
 const CAPACITY_BYTES: u64 = 1 << 50;
-/// Thread-local memory that stays in the first cache, beside a record's source.
+/// The bytes of thread-local memory that stay in the first-level cache, beside a record's source.
 const LOCAL_BYTES: usize = 16 << 10;
 
 /// The lengths of the records, headers included.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mix {
     pub(super) common: usize,
-    /// Of one record after each sixty common ones.
+    /// The length of one record after each sixty common ones.
     pub(super) outlier: usize,
 }
 
@@ -77,14 +78,14 @@ impl Mix {
     }
 }
 
-/// One run's load.
+/// The load of one run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) threads: usize,
     pub(super) mix: Mix,
 }
 
-/// What one thread did.
+/// The work of one thread.
 struct Done {
     batches: u64,
     cpu_seconds: f64,
@@ -94,9 +95,9 @@ struct Done {
 #[derive(Clone, Copy)]
 pub(super) enum Insert {
     Log(Strategy),
-    /// Into as much memory as the log's buffer has, shared out among the threads.
+    /// Copies into as much memory as the log's buffer has, divided among the threads.
     CopyAsBuffer,
-    /// Into memory that the first cache holds.
+    /// Copies into memory that the first-level cache holds.
     CopyLocally,
 }
 
@@ -112,17 +113,18 @@ impl Insert {
     }
 }
 
-/// The strategies as variants.
+/// Returns the strategies as variants.
 pub(super) fn variants() -> Vec<(&'static str, Insert)> {
     STRATEGIES.map(|(name, strategy)| (name, Insert::Log(strategy))).to_vec()
 }
 
 impl Findings {
-    /// The paper's setting, and how it is done here.
+    /// Adds the paper's setting and the setting here.
     pub(super) fn log_settings(&mut self, paper: &str) {
         self.setting("the paper's setting", paper);
-        let here = "the whole log with its daemons, checksums, claims and the default buffer, over \
-                    a disk that forgets; daemons and inserters share the processors";
+        let here = "the whole log with its daemons, checksums, log space reservations and the \
+                    default buffer, over a disk that discards all writes; daemons and inserters \
+                    share the processors";
         self.setting("here", here);
     }
 
@@ -136,7 +138,7 @@ impl Findings {
     }
 }
 
-/// The place of the engine's default among the strategies.
+/// Returns the position of the engine's default among the strategies.
 pub(super) fn default_strategy() -> usize {
     let is_default = |(_, strategy): &(&str, Strategy)| *strategy == Strategy::default();
     STRATEGIES.iter().position(is_default).unwrap_or(MUTEX)
@@ -156,7 +158,7 @@ fn start(options: LogOptions) -> Outcome<Arc<Log>> {
     Ok(Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO)?)
 }
 
-/// Inserts a batch, claimed in advance.
+/// Inserts a batch, for which it reserves log space in advance.
 fn insert_batch(log: &Log, txn: u64, mix: Mix, body: &[u8]) -> Outcome<()> {
     log.claim(mix.batch_bytes())?;
     let mut prev = Lsn::ZERO;
@@ -171,7 +173,7 @@ fn body_of(mix: Mix) -> Vec<u8> {
     vec![7; mix.common.max(mix.outlier)]
 }
 
-/// Threads that insert into one log for `lab.time`.
+/// Runs threads that insert into one log for `lab.time`.
 pub(super) fn insert(lab: &Lab, options: LogOptions, load: Load) -> Outcome<Sample> {
     let lap = options.ring_bytes as u64;
     let log = start(options)?;
@@ -189,8 +191,8 @@ pub(super) fn insert(lab: &Lab, options: LogOptions, load: Load) -> Outcome<Samp
     Ok(sample)
 }
 
-/// The same without a log: each thread copies records into memory of its own, one after the other
-/// until it is full, and then from its beginning.
+/// Runs the same load without a log: each thread copies records into memory of its own, one after
+/// the other until it is full, and then from its beginning.
 fn copy(lab: &Lab, bytes: usize, load: Load) -> Outcome<Sample> {
     run(lab, load, |_| {
         let (body, mut memory, mut at) = (body_of(load.mix), vec![1; bytes], 0);
@@ -207,7 +209,7 @@ fn copy(lab: &Lab, bytes: usize, load: Load) -> Outcome<Sample> {
     })
 }
 
-/// Runs batches on each thread for `lab.time`. `make` gives a thread its batch.
+/// Runs batches on each thread for `lab.time`. `make` returns the batch of a thread.
 fn run<B>(lab: &Lab, load: Load, make: impl Fn(u64) -> B + Sync) -> Outcome<Sample>
 where
     B: FnMut() -> Outcome<()>,
@@ -218,7 +220,7 @@ where
         let mut batches = 0;
         ready.wait();
         let cpu_before = machine::thread_cpu_seconds();
-        // Relaxed: only the number of batches depends on when it is seen.
+        // Relaxed: only the number of batches depends on when the thread sees the flag.
         while !stop.load(Ordering::Relaxed) {
             batch()?;
             batches += 1;
@@ -248,11 +250,11 @@ where
     ])
 }
 
-/// Records that are counted: twice as many fit into the buffer, so that no group is among them.
+/// The number of counted records. The buffer holds twice as many, so that no group is among them.
 pub(super) const COUNTED: u64 = 20_000;
 
-/// One thread's inserts, for counting: of records of [`RECORD`] bytes, claimed in advance, without
-/// daemons and without a group.
+/// Inserts records of [`RECORD`] bytes on one thread, for counting: with log space reserved in
+/// advance, without daemons and without a group.
 pub(super) fn insert_alone(strategy: Strategy, rounds: u64) -> Outcome<()> {
     let log = start(LogOptions { background: false, ..options(strategy) })?;
     let body = body_of(Mix::of(RECORD));

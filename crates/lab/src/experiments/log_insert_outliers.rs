@@ -1,11 +1,11 @@
-//! What long records now and then do to the others: 48-byte records, and one of up to 32 KiB, the
-//! longest that the log takes, after each sixty of them.
+//! The effect of occasional long records on the others: 48-byte records, and one of at most 32 KiB,
+//! the longest that the log takes, after each sixty of them.
 //!
-//! After "Aether: A Scalable Approach to Logging", appendix A.3, figure 11. There the hybrid waits
-//! with each release for all that stand before it, and stops to scale at outliers of 8 KiB; with
-//! delegated release none waits. The hybrid of this log marks its records as complete and waits
-//! for nobody either, so delegation has nothing to win; and all that fill outside of the latch must
-//! go on where the paper's hybrid stops.
+//! After "Aether: A Scalable Approach to Logging", appendix A.3, figure 11. In the paper, each
+//! release of the hybrid waits for all earlier records, and the hybrid stops scaling at outliers of
+//! 8 KiB; with delegated release no thread waits. The hybrid of this log marks its records as
+//! complete and does not wait for other threads either, so delegation has no advantage to show. All
+//! strategies that fill outside of the latch must continue to scale where the paper's hybrid stops.
 
 use clap::Args;
 use clearway_log::Strategy;
@@ -27,17 +27,18 @@ pub(super) struct LogInsertOutliers {
     common: usize,
 }
 
-/// The length of outliers, and how many threads insert.
+/// The length of outliers, and the number of inserting threads.
 const POINTS: [(usize, usize); 6] =
     [(48, 2), (8 << 10, 2), (32 << 10, 2), (48, 16), (8 << 10, 16), (32 << 10, 16)];
-/// Where the paper's hybrid stops to scale, and the end, for each number of threads.
+/// For each number of threads, the point at which the paper's hybrid stops scaling, and the last
+/// point.
 const STOPS: [(usize, usize); 2] = [(1, 2), (4, 5)];
 
 impl Experiment for LogInsertOutliers {
     const ABOUT: About = About {
         name: "log_insert_outliers",
         source: "\"Aether: A Scalable Approach to Logging\", figure 11",
-        shows: "nobody waits for a long record: delegated release is no better than links",
+        shows: "no thread waits for a long record: delegated release is no better than links",
         seconds: 0.2,
         repetitions: 7,
     };
@@ -49,7 +50,7 @@ impl Experiment for LogInsertOutliers {
         let paper = "60 common records of 48 bytes for each outlier of up to 64 KiB and more, on \
                      64 hardware contexts. A record of this log is at most 32 KiB long. With more \
                      threads than processors a thread may lose its processor in the middle of a \
-                     copy, which is worse for those who wait for it than any length";
+                     copy, which delays the waiting threads more than any record length";
         found.log_settings(paper);
         let points = POINTS.map(|(outlier, threads)| {
             (format!("outliers of {outlier} bytes, {threads} threads"), (outlier, threads))

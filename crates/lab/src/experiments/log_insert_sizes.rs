@@ -1,11 +1,11 @@
-//! How much can be inserted into the log's buffer, by the length of records: from 48 bytes to 12
+//! The throughput of inserts into the log's buffer, by the length of records: from 48 bytes to 12
 //! KiB, by each strategy; copied into as much memory as the buffer has; and copied into
-//! thread-local memory that the first cache holds.
+//! thread-local memory that the first-level cache holds.
 //!
-//! After "Aether: A Scalable Approach to Logging", section 6.3.2, figure 8 (right). Its last line,
-//! where the hybrid takes its turn in the log but copies into thread-local memory, has no
-//! counterpart: the log has no door through which bytes could go elsewhere. The two copies are
-//! bounds from above: what there is to gain if all but the copying cost nothing.
+//! After "Aether: A Scalable Approach to Logging", section 6.3.2, figure 8 (right). The last line
+//! of the figure, where the hybrid reserves its place in the log but copies into thread-local
+//! memory, has no counterpart: the log has no interface that redirects the copy. The two copies are
+//! upper bounds: the throughput if everything but the copy cost nothing.
 
 use clap::Args;
 
@@ -26,8 +26,8 @@ pub(super) struct LogInsertSizes {
 
 const SIZES: [usize; 5] = [48, 120, 1 << 10, 4 << 10, 12 << 10];
 const COPY_AS_BUFFER: usize = STRATEGIES.len();
-/// How many times as many bytes a second the longest records must bring as the shortest, where
-/// fills run in parallel: there are 256 times fewer of them.
+/// The least ratio of the bytes per second of the longest records to those of the shortest, where
+/// fills run in parallel; there are 256 times fewer of the longest.
 const GROWTH: f64 = 2.0;
 
 impl Experiment for LogInsertSizes {

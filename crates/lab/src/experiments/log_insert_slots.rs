@@ -1,8 +1,8 @@
-//! How many places the consolidation array should have, by threads.
+//! Compares numbers of places in the consolidation array, by threads.
 //!
 //! After "Aether: A Scalable Approach to Logging", appendix A.4, figure 12, which finds three or
-//! four best, fewer at few threads and somewhat more at many. What the paper calls the slots of
-//! the array are its places here; slots are what is put into them.
+//! four best, fewer with few threads and somewhat more with many. The slots of the paper's array
+//! are called places here; slots are the entries that are put into them.
 
 use clap::Args;
 use clearway_log::{Consolidation, LogOptions, Strategy};
@@ -67,7 +67,7 @@ impl Experiment for LogInsertSlots {
     }
 }
 
-/// Where the default stands among the numbers of places.
+/// Returns the position of the default among the numbers of places.
 fn default_places() -> usize {
     let own = Consolidation::default().places;
     PLACES.iter().position(|places| *places == own).unwrap_or(0)

@@ -1,10 +1,10 @@
-//! How much can be inserted into the log's buffer, by threads: 120-byte records from 1 to 64
-//! threads, by each strategy, and copied into thread-local memory, which is what it would be
-//! without a log.
+//! The throughput of inserts into the log's buffer, by threads: 120-byte records from 1 to 64
+//! threads, by each strategy, and copied into thread-local memory, which is the throughput without
+//! a log.
 //!
 //! After "Aether: A Scalable Approach to Logging", section 6.3.1, figure 8 (left). There 64 threads
-//! ran on as many hardware contexts: the mutex saturates, consolidation costs something at first
-//! and scales, decoupling is the other way round, and both together have the best of both.
+//! ran on as many hardware contexts. The mutex saturates; consolidation has a cost at first and
+//! scales; decoupling is the reverse; and both together combine their advantages.
 
 use clap::Args;
 use clearway_log::Strategy;
@@ -38,7 +38,7 @@ pub(super) fn parse_length(text: &str) -> Result<usize, String> {
 }
 
 const LEVELS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// How much more than without it an insert may take where consolidation has nothing to do.
+/// The maximum relative cost of consolidation for an insert by a thread that is alone.
 const STARTUP: f64 = 0.05;
 
 impl Experiment for LogInsertThreads {
@@ -69,10 +69,10 @@ impl Experiment for LogInsertThreads {
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         found.setting("bytes of a record", self.bytes);
         let paper = "64 threads on 64 hardware contexts, at 0.14 GB/s with a mutex and 1.5 GB/s \
-                     with CD. On few processors threads share them, so what many do to one cache \
-                     line at a time cannot be seen here; what can is what a strategy costs by \
-                     itself, and what becomes of the others when one loses its processor in the \
-                     middle";
+                     with CD. On few processors threads share them, so the contention of many for \
+                     one cache line cannot be measured here. The cost of a strategy by itself can, \
+                     and the effect on the others of a thread that loses its processor during an \
+                     insert";
         found.log_settings(paper);
         claim_order(found)?;
         let points = LEVELS.map(|level| (format!("{level} threads"), level));
@@ -100,8 +100,8 @@ const fn case(name: &'static str, run: fn(u64) -> Outcome<()>) -> Case {
     Case { name, rounds: COUNTED, run }
 }
 
-/// Every strategy keeps the log's promise. (Sizes that wrap in every way, and now and then a
-/// record of a fourth of the buffer.)
+/// Claims that no strategy loses, changes or reorders records. (The sizes wrap in every way, and
+/// some records take a fourth of the buffer.)
 fn claim_order(found: &mut Findings) -> Outcome<()> {
     let mix = Mix { common: RECORD, outlier: 16 << 10 };
     for (name, strategy) in STRATEGIES {
@@ -111,7 +111,7 @@ fn claim_order(found: &mut Findings) -> Outcome<()> {
     Ok(())
 }
 
-/// A thread that is alone does not pay for consolidation.
+/// Claims that a thread that is alone does not pay for consolidation.
 fn claim_startup(counted: &Samples, found: &mut Findings) {
     for (name, above, below) in [
         ("consolidated over mutex", CONSOLIDATED, MUTEX),
@@ -122,8 +122,8 @@ fn claim_startup(counted: &Samples, found: &mut Findings) {
     }
 }
 
-/// What the default is wanted to do, beside what it did. No claims: they are about a quiet
-/// machine of this year, and say nothing of the code elsewhere.
+/// Returns the targets of the default beside the measured values. They are no claims: they are
+/// about a quiet machine of this year, and do not apply to the code elsewhere.
 fn targets(samples: &Samples, strategy: usize) -> String {
     let median = |point: usize, measure| samples.median(point, strategy, measure);
     let over_one = |point| number(samples.between(strategy, point, 0).median);

@@ -1,5 +1,6 @@
-//! Whether what threads insert at the same time is in the log afterwards: all of it, unchanged, and
-//! each thread's records in the order in which it inserted them, in one piece without a hole.
+//! Checks that the log contains the records that concurrent threads inserted: all of them,
+//! unchanged, each thread's records in the order in which it inserted them, in one piece without a
+//! hole.
 
 use std::{sync::Arc, thread};
 
@@ -10,14 +11,14 @@ use clearway_log::{HEADER_BYTES, Log, LogOptions, LogReader, Record, Strategy, r
 use super::log_insert::{self, Mix};
 use crate::experiment::Outcome;
 
-/// Threads, and the records that each of them inserts.
+/// The number of threads, and of the records that each of them inserts.
 const THREADS: u64 = 8;
 const EACH: u64 = 3_000;
-/// So small that it is full most of the time, and wraps some hundred times.
+/// A buffer so small that it is full most of the time, and wraps some hundred times.
 const RING_BYTES: usize = 64 << 10;
 const SEGMENT_BYTES: u64 = 1 << 20;
 
-/// Records of one strategy that are missing, changed, or out of order.
+/// Returns the number of records of one strategy that are missing, changed, or out of order.
 pub(super) fn lost(strategy: Strategy, mix: Mix) -> Outcome<u64> {
     let disk = Arc::new(MemoryDisk::new());
     let options = LogOptions {
@@ -38,7 +39,7 @@ pub(super) fn lost(strategy: Strategy, mix: Mix) -> Outcome<u64> {
     Ok(THREADS * EACH - read(LogReader::open(disk, SEGMENT_BYTES, Lsn::ZERO)?, mix)?)
 }
 
-/// The bytes of a thread's record.
+/// Returns the body of a thread's record.
 fn body(thread: u64, n: u64, mix: Mix) -> Vec<u8> {
     let first = thread.wrapping_mul(31).wrapping_add(n);
     (0..mix.length(n) - HEADER_BYTES).map(|at| (at as u64 + first) as u8).collect()
@@ -53,8 +54,8 @@ fn insert(log: &Log, thread: u64, mix: Mix) -> Outcome<()> {
     Ok(())
 }
 
-/// How many records are there, each as its thread's next. The reader itself sees to it that there
-/// is no hole: it ends there.
+/// Returns the number of records that are the next ones of their threads. The reader ends at the
+/// first hole, so records behind a hole are not counted.
 fn read(mut reader: LogReader, mix: Mix) -> Outcome<u64> {
     let mut next = [0; THREADS as usize];
     while let Some(record) = reader.next()? {
@@ -72,12 +73,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_in_the_log_is_missed() {
+    fn missing_and_changed_records_are_not_counted() {
         let disk = Arc::new(MemoryDisk::new());
         let options = LogOptions { segment_bytes: SEGMENT_BYTES, ..LogOptions::default() };
         let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
         let mix = Mix::of(64);
-        // Of the first thread 0 and 1, but 3 in place of 2; of the second a changed record.
+        // The first thread's records 0 and 1, but 3 in place of 2; of the second thread a changed
+        // record.
         for (thread, n, prev) in [(0, 0, 0), (0, 1, 1), (0, 3, 3), (1, 5, 0)] {
             let body = body(thread, n, mix);
             let record =

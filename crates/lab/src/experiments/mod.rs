@@ -1,5 +1,6 @@
-//! The experiments. To add one: a file here with a type that implements `Experiment`, its `mod`
-//! line, and a line in the list. (Files without one are what several of them share.)
+//! The experiments. To add one, add a file here with a type that implements `Experiment`, its `mod`
+//! line, and a line in the list. (Files without such a type hold code that several experiments
+//! share.)
 
 mod clients;
 mod deadlock_methods;

@@ -1,7 +1,7 @@
-//! How far apart two runs of the very same thing are on this machine: what a ratio of any other
-//! experiment must exceed to mean something. TPC-B in memory, twice.
+//! Measures the difference between two runs of the same variant on this machine, TPC-B in memory. A
+//! ratio of any other experiment is significant only if it exceeds this difference.
 //!
-//! It is also the pattern for other experiments: options, a grid, a count, claims.
+//! This file is also the pattern for other experiments: options, a grid, a count, claims.
 
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ pub(super) struct Noise {
     clients: u32,
 }
 
-/// How far from 1 the median ratio may be.
+/// The greatest deviation of the median ratio from 1.
 const TOLERANCE: f64 = 0.1;
-/// A delay as experiments ask for it: the report says how long it really takes.
+/// A delay that experiments request; the report states how long a flush with it really takes.
 const DELAY: Duration = Duration::from_micros(50);
 const SCALE: TpcbScale = TpcbScale { branches: 4, accounts_per_branch: 1_000 };
 
@@ -79,7 +79,7 @@ fn bank() -> Outcome<(ClearwayStore, Tpcb<ClearwayStore>)> {
     Ok((store, bank))
 }
 
-/// One client's transactions, each awaited.
+/// Runs one client's transactions and waits for each of them.
 fn transfers(rounds: u64) -> Outcome<()> {
     let (store, bank) = bank()?;
     let mut client = bank.client(1);

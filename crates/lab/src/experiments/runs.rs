@@ -1,10 +1,10 @@
-//! What the experiments on commits share: the ways to end a transaction, loaded databases in memory
+//! Shared by the experiments on commits: the ways to end a transaction, loaded databases in memory
 //! behind a log of some delay, and one run of a workload.
 //!
-//! With locks kept until a commit is durable, the thread that commits waits. So that the baseline
-//! is not held back by a lack of threads, it has one for each client; early release is shown with
-//! just as many (what the locks alone are worth), and with commits pipelined, where a thread for
-//! each processor serves all clients.
+//! With locks kept until a commit is durable, the committing thread waits. The baseline has a
+//! thread for each client, so that a lack of threads does not limit it. Early release is measured
+//! with as many threads (the effect of the locks alone), and with pipelined commits, where a thread
+//! for each processor serves all clients.
 
 use std::{cell::OnceCell, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::{
     variants::Sample,
 };
 
-/// How transactions end.
+/// A way to end transactions.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     pub(super) name: &'static str,
@@ -30,40 +30,40 @@ pub(super) struct Way {
     pub(super) commit: Commit,
 }
 
-/// The baseline of the papers: a thread for each client, which waits for its commits with all its
-/// locks.
+/// The baseline of the papers: a thread for each client, which waits for its commits while it holds
+/// all its locks.
 pub(super) const KEPT: Way =
     Way { name: "locks kept", release: EarlyRelease::None, commit: Commit::Blocking };
-/// The same threads; only the locks go early.
+/// The same threads, but locks are released early.
 pub(super) const EARLY: Way =
     Way { name: "early release", release: EarlyRelease::All, commit: Commit::Blocking };
-/// Locks go early, and threads go on to other clients.
+/// Locks are released early, and threads continue with other clients.
 pub(super) const PIPELINED: Way =
     Way { name: "early, pipelined", release: EarlyRelease::All, commit: Commit::Pipelined };
-/// Nothing waits for the log at all: what no safe system can do better.
+/// No client waits for the log: an upper bound for every safe system.
 pub(super) const AGNOSTIC: Way =
     Way { name: "log-agnostic", release: EarlyRelease::All, commit: Commit::Unawaited };
 
-/// The time of a flush of the disk in "Early Lock Release", table 1: 170 of them in a second.
+/// The time of a flush of the disk in "Early Lock Release", table 1: 170 flushes per second.
 pub(super) const PAPER_DISK_US: u64 = 5_882;
-/// What an experiment with this disk says of it.
+/// The setting that experiments with this disk report.
 pub(super) const PAPER_DISK: &str = "64 hardware threads; a hard disk of 170 flushes a second, one \
                                      at a time: here as long each, and two may be under way";
 
 /// The papers' baseline, early release with as many threads, and early release with pipelined
 /// commits, which the papers' figures do not have.
 pub(super) const RELEASES: [Way; 3] = [KEPT, EARLY, PIPELINED];
-/// The place of the baseline, and of early release alone, among these.
+/// The positions of the baseline and of early release alone in [`RELEASES`].
 pub(super) const BASELINE: usize = 0;
 pub(super) const RELEASED: usize = 1;
 
-/// Ways as the variants of a grid.
+/// Returns the ways as the variants of a grid.
 pub(super) fn variants<const N: usize>(ways: [Way; N]) -> [(&'static str, Way); N] {
     ways.map(|way| (way.name, way))
 }
 
 impl Way {
-    /// A database in memory that ends transactions in this way.
+    /// Returns the options of a database in memory that ends transactions in this way.
     pub(super) fn options(&self) -> DatabaseOptions {
         DatabaseOptions::in_memory()
             .cache_size(64 << 20)
@@ -71,12 +71,12 @@ impl Way {
             .early_release(self.release)
     }
 
-    /// Each client with one transaction under way at a time.
+    /// Returns a plan in which each client has one transaction in flight at a time.
     pub(super) fn plan<E: Experiment>(&self, run: &Run<'_, E>, clients: u32) -> Plan {
         run.plan(clients, None, self.commit)
     }
 
-    /// The same where a client that does not wait has `in_flight` transactions under way.
+    /// Returns a plan in which a client that does not wait has `in_flight` transactions in flight.
     pub(super) fn plan_in_flight<E: Experiment>(
         &self,
         run: &Run<'_, E>,
@@ -89,7 +89,8 @@ impl Way {
 }
 
 impl<E: Experiment> Run<'_, E> {
-    /// A plan of the lab's time. All variants of a repetition draw the same.
+    /// Returns a plan for the lab's time. All variants of a repetition draw the same random
+    /// numbers.
     pub(super) fn plan(&self, clients: u32, threads: Option<u32>, commit: Commit) -> Plan {
         let threads = threads.map(|threads| threads as usize);
         let seed = u64::from(self.repetition);
@@ -97,7 +98,7 @@ impl<E: Experiment> Run<'_, E> {
     }
 }
 
-/// Options for the size of a bank, with these defaults.
+/// Defines options for the size of a bank, with these defaults.
 macro_rules! bank_options {
     (branches: $branches:literal, accounts: $accounts:literal) => {
         #[derive(Args, Debug)]
@@ -122,19 +123,19 @@ macro_rules! bank_options {
 }
 pub(super) use bank_options;
 
-/// Durations that options give in microseconds.
+/// Converts options in microseconds to durations.
 pub(super) fn micros(us: &[u64]) -> impl Iterator<Item = Duration> {
     us.iter().map(|&us| Duration::from_micros(us))
 }
 
 impl Findings {
-    /// The size of a bank, as a setting.
+    /// Adds the size of a bank as a setting.
     pub(super) fn bank_setting(&mut self, scale: TpcbScale) {
         self.setting("branches", scale.branches);
         self.setting("accounts of each", scale.accounts_per_branch);
     }
 
-    /// How long a flush really takes that is asked to take `flush`, as a setting.
+    /// Measures a flush with the requested delay `flush`, and adds its median time as a setting.
     pub(super) fn flush_setting(&mut self, flush: Duration) -> Outcome<()> {
         let p50 = machine::flush_p50_us(&DelayedDisk::new(MemoryDisk::new(), flush))?;
         let truth = format!("{p50:.0} (asked for: {})", flush.as_micros());
@@ -143,12 +144,13 @@ impl Findings {
     }
 }
 
-/// A loaded database. Each run has a copy, so that none finds what another one left.
+/// A loaded database. Each run uses a copy, so that no run sees the changes of another one.
 #[derive(Clone)]
 pub(super) struct Image(MemoryDisk);
 
 impl Image {
-    /// What `load` makes of an empty database with these options, whose log takes no time.
+    /// Runs `load` on an empty database with these options, whose log flushes take no time, and
+    /// returns the resulting image.
     pub(super) fn load(
         options: DatabaseOptions,
         load: impl FnOnce(&ClearwayStore) -> clearway::Result<()>,
@@ -160,7 +162,7 @@ impl Image {
         Ok(Image(disk))
     }
 
-    /// A database of its own with these contents and options, whose log flushes take at least
+    /// Opens a separate database with these contents and options, whose log flushes take at least
     /// `flush`.
     pub(super) fn open(&self, options: DatabaseOptions, flush: Duration) -> Outcome<ClearwayStore> {
         let disk = DelayedDisk::new(self.0.fork(), flush);
@@ -168,7 +170,7 @@ impl Image {
     }
 }
 
-/// The image in `cell`, which `load` makes when it is needed first.
+/// Returns the image in `cell`. The first call creates it with `load`.
 pub(super) fn get_or_load(
     cell: &OnceCell<Image>,
     load: impl FnOnce() -> Outcome<Image>,
@@ -179,8 +181,8 @@ pub(super) fn get_or_load(
     }
 }
 
-/// A new bank on a database with these options. It is loaded before each flush of the log takes
-/// `flush`.
+/// Returns a new bank on a database with these options. It is loaded before the delay `flush`
+/// applies to the log's flushes.
 pub(super) fn bank(
     options: DatabaseOptions,
     flush: Duration,
@@ -195,7 +197,7 @@ pub(super) fn bank(
     Ok((store, bank))
 }
 
-/// Runs TPC-B on a bank of its own: the measures of [`Driven::sample`].
+/// Runs TPC-B on a new bank. Returns the measures of [`Driven::sample`].
 pub(super) fn measure_bank(
     options: DatabaseOptions,
     flush: Duration,
@@ -207,7 +209,8 @@ pub(super) fn measure_bank(
     Ok(Driven::run(&store, &bank, plan)?.sample())
 }
 
-/// A run of a workload, and what the engine counted meanwhile. Measures come with their names.
+/// A run of a workload, and the engine's counters before and after it. Its measures come with their
+/// names.
 pub(super) struct Driven {
     outcome: DriverOutcome,
     before: EngineStats,
@@ -231,7 +234,7 @@ impl Driven {
         self.outcome.commits
     }
 
-    /// Throughput, what was waited for locks, and the flushes that it took.
+    /// Returns throughput, aborts, lock waits and flushes.
     pub(super) fn sample(&self) -> Sample {
         let seconds = self.outcome.elapsed.as_secs_f64().max(1e-9);
         let aborts = ("aborts/tx", self.each(self.outcome.aborts));

@@ -1,18 +1,19 @@
-//! What each component of a log is worth, one added to the other: "Aether", section 6.4, figure 9.
+//! The effect of each component of a log, added one after the other: "Aether", section 6.4, figure
+//! 9.
 //!
-//! As in the paper: TATP's update-location, a very short transaction on rows that nobody else
-//! wants, by number of clients. The baseline has a thread for each client, which waits for its
-//! commits with its locks, and a log buffer under one mutex; then locks go early, then commits are
-//! pipelined, then the buffer is the paper's hybrid one (groups of threads, fills in parallel), or
-//! the lock-free one that is this engine's default.
+//! As in the paper: TATP's update-location, a very short transaction on rows that no other
+//! transaction uses, by number of clients. The baseline has a thread for each client, which waits
+//! for its commits while it holds its locks, and a log buffer under one mutex. Then locks are
+//! released early, then commits are pipelined, then the buffer is the paper's hybrid one (groups of
+//! threads, fills in parallel), or the lock-free one that is this engine's default.
 //!
 //! Differences:
 //! - There are fewer subscribers, so that each run can begin with a copy of the same data.
-//! - Where commits are pipelined, a client may have some number of transactions in flight, and a
-//!   thread for each processor serves all of them: the paper's threads go on to other transactions
-//!   while the log is flushed, too.
-//! - A log buffer becomes a bottleneck where many processors meet at it. On few, all that can be
-//!   seen is that the better ones cost nothing.
+//! - With pipelined commits, a client may have a fixed number of transactions in flight, and a
+//!   thread for each processor serves all clients. The paper's threads also run other transactions
+//!   while the log is flushed.
+//! - A log buffer becomes a bottleneck if many processors contend for it. With few processors the
+//!   experiment can only show that the better buffers cost nothing.
 
 use std::{cell::OnceCell, time::Duration};
 
@@ -31,10 +32,10 @@ pub(super) struct TatpComponents {
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [4, 16, 64],
           value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: Vec<u32>,
-    /// Transactions that a client has in flight at most, unless it waits for each
+    /// Maximum number of transactions that a client has in flight, unless it waits for each
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     in_flight: u32,
-    /// What a log flush takes at least, in microseconds
+    /// Minimum time of a log flush, in microseconds
     #[arg(long, value_name = "US", default_value_t = 100)]
     flush: u64,
     /// Subscribers
@@ -46,7 +47,7 @@ pub(super) struct TatpComponents {
     image: OnceCell<Image>,
 }
 
-/// What was added, and with what that makes.
+/// The variants, each named for the component that it adds.
 const VARIANTS: [(&str, (Way, LogStrategy)); 5] = [
     ("baseline", (KEPT, LogStrategy::Mutex)),
     ("+ early release", (EARLY, LogStrategy::Mutex)),
@@ -60,12 +61,12 @@ const PIPELINED_AT: usize = 2;
 const HYBRID: usize = 3;
 const LOCK_FREE: usize = 4;
 
-/// What a component may cost at most where it is worth nothing.
+/// The least ratio for a component that brings no gain.
 const FREE: f64 = 0.97;
 /// The paper's speedup by early release and pipelining together.
 const SPEEDUP: f64 = 1.68;
 
-/// Bytes of cache that the data fit into.
+/// The bytes of a cache that holds all the data.
 const CACHE: u64 = 512 << 20;
 
 impl Experiment for TatpComponents {
@@ -109,7 +110,8 @@ impl Experiment for TatpComponents {
         Ok(Driven::run(&store, &tatp, &plan)?.sample())
     }
 
-    /// Over the repetitions of all points; the speedup where there are most clients.
+    /// Claims ratios over the repetitions of all points, and the speedup at the greatest number of
+    /// clients.
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
         let grid = &seen.grids[0];
         let points: Vec<usize> = (0..grid.points.len()).collect();

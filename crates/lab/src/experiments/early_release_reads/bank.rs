@@ -1,30 +1,30 @@
-//! The workload: TPC-B in which a share of the queries that write only read.
+//! The workload: TPC-B in which a share of the writing queries only read.
 //!
-//! Each of the four queries of a transaction is converted by itself, as the paper does with
-//! updates: an update of a row reads the same row, and the insert into the history, which must be
-//! converted as well for a transaction to be read-only, reads the client's last history row. The
-//! books of such a bank do not balance, so this is not the TPC-B of `clearway_workloads`; rows and
-//! order are its.
+//! Each of the four queries of a transaction is converted independently, as in the paper: an update
+//! of a row becomes a read of the same row. For a transaction to be read-only, the insert into the
+//! history must be converted too; it becomes a read of the client's last history row. The balances
+//! of such a bank do not add up, so this is not the TPC-B of `clearway_workloads`, but has the same
+//! rows in the same order.
 
 use clearway::{Error, Pending, Result, Table};
 use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_workloads::{ClearwayStore, Operations, Rng, Sampler, Skew, Store, Workload};
 
 const TELLERS: u64 = 10;
-/// Of accounts, tellers and branches.
+/// A row of an account, a teller or a branch.
 const ROW: [u8; 100] = [0; 100];
 const HISTORY_ROW: [u8; 50] = [0; 50];
-/// Rows of one transaction while loading.
+/// The number of rows that a loading transaction inserts.
 const LOAD_ROWS: u64 = 500;
 
-/// How large the bank is and how it is used.
+/// The size of the bank and the distribution of the queries.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) branches: u32,
     pub(super) accounts: u32,
-    /// Zipf's exponent, for the branch and for the account within it; 0 is uniform.
+    /// Zipf's exponent for the choice of the branch and of the account within it; 0 is uniform.
     pub(super) skew: f64,
-    /// Queries of 100 that read instead of writing.
+    /// The percentage of queries that read instead of writing.
     pub(super) reads: u32,
 }
 
@@ -40,20 +40,20 @@ pub(super) struct Bank {
     clients: AtomicU64,
 }
 
-/// A client: its random numbers, its history, a row buffer.
+/// A client: its random numbers, the key of its last history row, and a row buffer.
 pub(super) struct Client {
     rng: Rng,
     history: u64,
     row: Vec<u8>,
 }
 
-/// What one transaction does, drawn before it starts so that a retry does the same.
+/// The work of one transaction, drawn before it starts so that a retry does the same.
 pub(super) struct Work {
     account: u64,
     teller: u64,
     branch: u64,
     history: u64,
-    /// Account, history, teller, branch: whether the query only reads.
+    /// True for each query that only reads: account, history, teller, branch.
     reads: [bool; 4],
 }
 
@@ -68,7 +68,7 @@ fn load(store: &ClearwayStore, table: &Table, rows: u64) -> Result<()> {
 }
 
 impl Bank {
-    /// A new bank in an empty database.
+    /// Loads a new bank into an empty database.
     pub(super) fn load(store: &ClearwayStore, shape: Shape) -> Result<Bank> {
         let (branches, accounts) = (u64::from(shape.branches), u64::from(shape.accounts));
         let skew = if shape.skew > 0.0 { Skew::Zipf(shape.skew) } else { Skew::Uniform };
@@ -147,7 +147,7 @@ impl Workload<ClearwayStore> for Bank {
     }
 
     fn client(&self, seed: u64) -> Client {
-        // Relaxed: only that each number comes once matters.
+        // Relaxed: only the uniqueness of the numbers matters.
         let number = self.clients.fetch_add(1, Ordering::Relaxed);
         Client { rng: Rng::stream(seed, number), history: number << 32, row: Vec::new() }
     }

@@ -1,23 +1,24 @@
-//! What early release of locks is worth, by the share of reads and by the log's device: "Efficient
+//! The effect of early release of locks, by the share of reads and by the log's device: "Efficient
 //! Locking Techniques for Databases on Modern Hardware", section 6.3, figure 8.
 //!
 //! As in the paper: TPC-B with 20 branches and Zipf's skew (s = 1), a share of the updates
 //! converted to reads, 6 threads, commits pipelined (`Database::submit`), a log that takes 10 ms
-//! (its hard disk) or 50 µs (its SSD); no locks, shared ones, or all released before the commit is
-//! durable.
+//! (the paper's hard disk) or 50 µs (its SSD). The variants release no locks, shared locks, or all
+//! locks before the commit is durable.
 //!
 //! Differences:
-//! - A thread whose commit keeps locks waits inside `submit` until the commit is durable, and
-//!   releases them then. The paper's threads go on meanwhile with the next transactions of their
-//!   pipelines, which the locks stay with. So *none* and *shared* have one transaction in flight
-//!   for each thread here, and *all* as many as clients; the factor is larger than the paper's. The
-//!   variant *all, blocking* has one in flight for each thread too: what is left of the gain is
-//!   that of the locks alone.
-//! - There are fewer accounts, so that each run can have a new database: locks meet on branches.
-//! - Six threads share this machine's processors; the paper had one for each.
+//! - A thread whose commit keeps locks waits inside `submit` until the commit is durable, and then
+//!   releases them. The paper's threads meanwhile run the next transactions of their pipelines,
+//!   which keep the locks. So *none* and *shared* have one transaction in flight for each thread
+//!   here, and *all* has one for each of the more numerous clients; the factor is larger than the
+//!   paper's. The variant *all, blocking* also has one in flight for each thread; its gain is that
+//!   of the locks alone.
+//! - There are fewer accounts, so that each run can have a new database. Transactions conflict on
+//!   branches.
+//! - Six threads share this machine's processors; the paper had one processor for each.
 //!
-//! When all queries read there is no commit record, and the three release alike; what the choice
-//! costs then is counted in instructions, where that can be done.
+//! If all queries read, there is no commit record, and the three variants release alike. The cost
+//! of the choice is then counted in instructions, if they can be counted.
 
 mod bank;
 
@@ -37,18 +38,18 @@ use bank::{Bank, Shape};
 
 #[derive(Args, Debug)]
 pub(super) struct EarlyReleaseReads {
-    /// Queries of 100 that read instead of writing; each number is tried
+    /// Percentage of queries that read instead of writing; each number is tried
     #[arg(long, value_name = "PERCENT", value_delimiter = ',',
           default_values_t = [0, 25, 50, 75, 100],
           value_parser = clap::value_parser!(u32).range(0..=100))]
     reads: Vec<u32>,
-    /// What a log flush takes at least, in microseconds; each number is tried
+    /// Minimum time of a log flush, in microseconds; each number is tried
     #[arg(long, value_name = "US", value_delimiter = ',', default_values_t = [10_000, 50])]
     flush: Vec<u64>,
     /// Threads
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     threads: u32,
-    /// Transactions that a thread has in flight at most
+    /// Maximum number of transactions that a thread has in flight
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     in_flight: u32,
     /// Branches
@@ -72,9 +73,9 @@ const VARIANTS: [(&str, (EarlyRelease, Commit)); 4] = [
 const NONE: usize = 0;
 const ALL: usize = 2;
 
-/// Rounds that are counted.
+/// The number of rounds whose instructions are counted.
 const ROUNDS: u64 = 2_000;
-/// What early release of all locks may cost readers.
+/// The relative cost that early release of all locks may have for readers.
 const READERS_COST: f64 = 0.05;
 
 /// One point: a device and a share of reads.
@@ -139,8 +140,8 @@ impl Experiment for EarlyReleaseReads {
         Ok(vec![driven.tps(), driven.waits(), driven.wait_us(), driven.flushes_each()])
     }
 
-    /// Of writers the factor at each device where most write; of readers what it costs them, by
-    /// instructions, or where they are not counted by throughput.
+    /// For writers, claims the speedup at each device at the smallest share of reads. For readers,
+    /// claims the cost, in instructions, or in throughput if instructions were not counted.
     fn claims(&self, seen: &Seen<'_>, found: &mut Findings) {
         let (grid, points) = (&seen.grids[0], self.points());
         let fewest = points.iter().map(|point| point.reads).min();
@@ -170,7 +171,7 @@ fn open(early_release: EarlyRelease, flush: Duration) -> Outcome<ClearwayStore> 
     Ok(ClearwayStore::new(db))
 }
 
-/// One client's transactions, all of which only read.
+/// Runs one client's transactions, all of which only read.
 fn readers(rounds: u64, early_release: EarlyRelease) -> Outcome<()> {
     let store = open(early_release, Duration::ZERO)?;
     let shape = Shape { branches: 4, accounts: 100, skew: 1.0, reads: 100 };

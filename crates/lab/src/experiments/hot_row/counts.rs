@@ -1,8 +1,8 @@
-//! What is counted in instructions: a pipelined transaction, and the search for deadlocks among a
-//! crowd of threads that wait for the row.
+//! The cases whose instructions are counted: a pipelined transaction, and transactions of many
+//! threads that queue for the row, with and without the search for deadlocks.
 //!
-//! The share of the search is what the crowd's transactions cost with it over what they cost with
-//! a method that never looks (a limit that nobody reaches).
+//! The share of the search is computed from the instructions of queued transactions with the search
+//! and with a method that never searches (a time limit that no wait reaches).
 
 use std::{thread, time::Duration};
 
@@ -18,31 +18,32 @@ use crate::{
 };
 
 pub(super) const CASES: [Case; 3] = [
-    // One thread's transactions.
+    // The transactions of one thread.
     Case { name: PIPELINED, rounds: ROUNDS, run: pipelined },
-    Case { name: SEARCHING, rounds: CROWD_ROUNDS, run: |n| crowd(DeadlockMethod::Search, n) },
+    Case { name: SEARCHING, rounds: QUEUED_ROUNDS, run: |n| queued(DeadlockMethod::Search, n) },
     Case {
         name: UNSEARCHED,
-        rounds: CROWD_ROUNDS,
-        run: |n| crowd(DeadlockMethod::Timeout(AN_HOUR), n),
+        rounds: QUEUED_ROUNDS,
+        run: |n| queued(DeadlockMethod::Timeout(AN_HOUR), n),
     },
 ];
 const PIPELINED: &str = "pipelined";
-const SEARCHING: &str = "crowd-search";
-const UNSEARCHED: &str = "crowd-no-search";
+const SEARCHING: &str = "queued-search";
+const UNSEARCHED: &str = "queued-no-search";
 
-/// Transactions that are counted.
+/// The number of counted transactions.
 const ROUNDS: u64 = 4_000;
-/// Transactions in flight before one is awaited.
+/// The number of transactions that are submitted between two waits for a result.
 const UNAWAITED: u64 = 64;
-/// Threads that wait for the row.
-const CROWD: u64 = 1_024;
-/// Their transactions that are counted.
-const CROWD_ROUNDS: u64 = 8 * CROWD;
-/// The share that looking for deadlocks may have.
+/// The number of threads that queue for the row.
+const WAITERS: u64 = 1_024;
+/// The number of their transactions that are counted.
+const QUEUED_ROUNDS: u64 = 8 * WAITERS;
+/// The maximum share of the deadlock search.
 const SHARE: f64 = 0.05;
-/// What a transaction that waits may cost over one that does not; a walk along the queue is more.
-const CROWDED: f64 = 3.0;
+/// The maximum ratio of a queued transaction's instructions to those of one that does not wait. A
+/// walk along the queue for each transaction would exceed it.
+const QUEUED_OVER_ALONE: f64 = 3.0;
 const AN_HOUR: Duration = Duration::from_secs(3_600);
 
 fn open(deadlocks: DeadlockMethod) -> Outcome<(ClearwayStore, HotRow)> {
@@ -70,14 +71,14 @@ fn pipelined(rounds: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// As many threads' transactions, each of which finds most of the others waiting.
-fn crowd(deadlocks: DeadlockMethod, rounds: u64) -> Outcome<()> {
+/// Runs the transactions of [`WAITERS`] threads, each of which finds most of the others waiting.
+fn queued(deadlocks: DeadlockMethod, rounds: u64) -> Outcome<()> {
     let (store, row) = open(deadlocks)?;
-    // A transaction that has the row lets others run, so that they come and wait.
+    // A transaction that holds the row's lock yields, so that other threads arrive and wait.
     let submit = || store.submit("increment", |tx| row.increment(tx, thread::yield_now)).map(drop);
     let failed = thread::scope(|scope| {
-        let client = |_| scope.spawn(|| (0..rounds / CROWD).try_for_each(|_| submit()));
-        let clients: Vec<_> = (0..CROWD).map(client).collect();
+        let client = |_| scope.spawn(|| (0..rounds / WAITERS).try_for_each(|_| submit()));
+        let clients: Vec<_> = (0..WAITERS).map(client).collect();
         clients.into_iter().find_map(|client| client.join().unwrap_or(Ok(())).err())
     });
     if let Some(error) = failed {
@@ -87,19 +88,19 @@ fn crowd(deadlocks: DeadlockMethod, rounds: u64) -> Outcome<()> {
     if waits < rounds / 2 { Err(format!("{waits} of {rounds} waited").into()) } else { Ok(()) }
 }
 
-/// The counts, as settings.
+/// Adds the counts as settings.
 pub(super) fn settings(counts: &Counts, found: &mut Findings) {
     found.setting("instructions of a pipelined transaction", counts.shown(PIPELINED));
-    found.setting("threads in the crowd", CROWD);
-    found.setting("instructions in a crowd, with search", counts.shown(SEARCHING));
-    found.setting("instructions in a crowd, without", counts.shown(UNSEARCHED));
+    found.setting("threads that queue for the row", WAITERS);
+    found.setting("instructions of a queued transaction, with search", counts.shown(SEARCHING));
+    found.setting("instructions of a queued transaction, without search", counts.shown(UNSEARCHED));
 }
 
-/// The claims of a crowd, if instructions were counted.
+/// Adds the claims about queued transactions, if instructions were counted.
 pub(super) fn claims(counts: &Counts, found: &mut Findings) {
     let counts = [PIPELINED, SEARCHING, UNSEARCHED].map(|case| counts.of(case));
     let [Some(alone), Some(with), Some(without)] = counts else { return };
-    found.at_most("share of the search in a crowd", SHARE, 1.0 - without / with);
-    let what = "instructions of a transaction in a crowd over one alone";
-    found.at_most(what, CROWDED, with / alone);
+    found.at_most("share of the search in a queued transaction", SHARE, 1.0 - without / with);
+    let what = "instructions of a queued transaction over one alone";
+    found.at_most(what, QUEUED_OVER_ALONE, with / alone);
 }

@@ -1,10 +1,10 @@
-//! One row that all transactions increment: how many of them a second it takes, whether more
-//! clients make it fewer, how evenly they wait, and what finding deadlocks costs them.
+//! One row that all transactions increment. Measures its throughput, whether more clients reduce
+//! it, how evenly the clients wait, and the cost of deadlock detection.
 //!
-//! Pipelined, a transaction has the row's lock from its request to its commit record and not until
-//! that is durable, so neither the device nor the number of clients limits a hot row; few clients
-//! on a device are limited by it all the same, since each waits for its own commit. So what must
-//! not happen is that throughput *falls* as clients are added.
+//! A pipelined transaction holds the row's lock from its request to its commit record, but not
+//! until that record is durable. So neither the device nor the number of clients limits a hot row.
+//! On a device the throughput of few clients is limited all the same, since each of them waits for
+//! its own commit. The claim is therefore that throughput does not *fall* as clients are added.
 
 mod counts;
 mod row;
@@ -29,13 +29,13 @@ pub(super) struct HotRowClients {
     #[arg(long, value_delimiter = ',', default_values_t = [2, 8, 32, 128, 512, 1024],
           value_parser = clap::value_parser!(u32).range(2..60_000))]
     clients: Vec<u32>,
-    /// Where the database on disk is made, and removed afterwards; the current directory if not
-    /// said
+    /// Directory in which the database on disk is created and afterwards removed [default: the
+    /// current directory]
     #[arg(long)]
     dir: Option<PathBuf>,
 }
 
-/// Where the database is.
+/// The location of the database.
 #[derive(Clone, Copy)]
 pub(super) enum Device {
     Memory,
@@ -43,18 +43,18 @@ pub(super) enum Device {
 }
 
 const DEVICES: [(&str, Device); 2] = [("in memory", Device::Memory), ("on disk", Device::Disk)];
-/// How far throughput may fall from what fewer clients reached.
+/// The greatest relative fall of throughput from what fewer clients reached.
 const FALL: f64 = 0.15;
-/// What a pipelined hot row must reach, in transactions a second.
+/// The least throughput of a pipelined hot row, in transactions per second.
 const PIPELINED_TPS: f64 = 200_000.0;
-/// Threads that wait for each of their commits.
+/// The number of threads that wait for each of their commits.
 const BLOCKING: u32 = 64;
-/// What they must reach.
+/// The least throughput of those threads, in transactions per second.
 const BLOCKING_TPS: f64 = 60_000.0;
-/// How much longer than the median the slowest hundredth may take.
+/// The maximum ratio of the 99th percentile of latency to the median.
 const SPREAD: f64 = 3.0;
 
-/// How the row is incremented.
+/// The number of clients and threads that increment the row, and their way of waiting for commits.
 pub(super) struct Point {
     clients: u32,
     threads: u32,

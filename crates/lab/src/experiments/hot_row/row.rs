@@ -11,20 +11,20 @@ pub(super) struct HotRow {
 }
 
 impl HotRow {
-    /// The row, at zero.
+    /// Creates the table with the row, whose count is zero.
     pub(super) fn load(store: &ClearwayStore) -> Result<HotRow> {
         let table = store.table("hot")?;
         store.run("load", |tx| tx.insert(&table, KEY, &0u64.to_le_bytes()))?;
         Ok(HotRow { table })
     }
 
-    /// What the row has.
+    /// Returns the row's count.
     pub(super) fn read(&self, store: &ClearwayStore) -> Result<u64> {
         let row = store.database().transact("read", |tx| tx.get(&self.table, KEY))?;
         Ok(row.as_deref().and_then(number).unwrap_or_default())
     }
 
-    /// Adds one, and does something else while it has the lock.
+    /// Adds one to the count, and calls `meanwhile` while it holds the lock.
     pub(super) fn increment<T: Operations<Table = Table, Error = Error>>(
         &self,
         tx: &mut T,

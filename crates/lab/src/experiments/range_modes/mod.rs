@@ -1,24 +1,24 @@
-//! What orthogonal key-range modes are worth: "Efficient Locking Techniques for Databases on Modern
+//! The effect of orthogonal key-range modes: "Efficient Locking Techniques for Databases on Modern
 //! Hardware", section 6.3, figure 3.
 //!
 //! As in the paper: each transaction does four range searches in a small teller table and then
 //! updates one teller; P of 100 searches start and end at existing keys, the others between keys; 6
 //! threads. The three protocols are those of `clearway::RangeProtocol`.
 //!
-//! What figure 3 can and cannot tell apart: a search that begins between keys locks the gap it
-//! begins in; only the orthogonal modes leave the key beside that gap free for updates. At P = 100
-//! all searches begin at keys, and orthogonal and Lomet's modes are the same. Next-key locking
-//! differs from Lomet's modes where one transaction locks a key only and another the gap beside
-//! it only: an update of a key never meets that in figure 3, so there the two conflict alike. The
-//! paper's factor of 4 to 5 for the original Shore-MT has, as it says itself, other causes as well
-//! (page layout). The second grid therefore puts inserts in the place of updates: four point
-//! searches, and a new row right behind a teller.
+//! Limits of figure 3: a search that begins between keys locks the gap it begins in, and only the
+//! orthogonal modes leave the key beside that gap free for updates. At P = 100 all searches begin
+//! at keys, and orthogonal and Lomet's modes are the same. Next-key locking differs from Lomet's
+//! modes only if one transaction locks only a key and another only the gap beside it. An update of
+//! a key never meets such a lock in figure 3, so there the two conflict alike. The paper's factor
+//! of 4 to 5 for the original Shore-MT has, as the paper says, other causes as well (page layout).
+//! The second grid therefore replaces updates by inserts: four point searches, and a new row
+//! directly after a teller.
 //!
-//! Differences: the paper's machine ran the six threads on as many processors; here two often must
-//! do. Locks meet only if they are held while others run, so commits are blocking, locks are
-//! kept until the commit is durable (early release off, as before the paper's section 5) and the
-//! log's device takes the time of the paper's SSD. Beside throughput, waits and deadlocks of each
-//! transaction are counted: they depend less on the machine.
+//! Differences: the paper's machine ran the six threads on as many processors; here there are often
+//! only two. Locks conflict only if they are held while other threads run. So commits are blocking,
+//! locks are kept until the commit is durable (early release off, as before the paper's section 5),
+//! and the log's device takes the time of the paper's SSD. Besides throughput, waits and deadlocks
+//! of each transaction are counted: they depend less on the machine.
 
 mod tellers;
 
@@ -44,17 +44,17 @@ pub(super) struct RangeModes {
     #[arg(long, value_delimiter = ',', default_values_t = [50, 200],
           value_parser = clap::value_parser!(u32).range(2..=100_000))]
     tellers: Vec<u32>,
-    /// Searches of 100 that start and end at existing keys; each number is tried
+    /// Percentage of searches that start and end at existing keys; each number is tried
     #[arg(long, value_name = "P", value_delimiter = ',', default_values_t = [0, 25, 50, 75, 100],
           value_parser = clap::value_parser!(u32).range(0..=100))]
     hits: Vec<u32>,
-    /// How many gaps a search passes at most; each number up to it is as likely
+    /// Maximum number of gaps that a search passes; each number up to it is equally likely
     #[arg(long, default_value_t = 2)]
     span: u32,
     /// Threads
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     threads: u32,
-    /// What a log flush takes at least, in microseconds
+    /// Minimum time of a log flush, in microseconds
     #[arg(long, value_name = "US", default_value_t = 50)]
     flush: u64,
 }
@@ -68,9 +68,9 @@ const LOMET: usize = 0;
 const ORTHOGONAL: usize = 1;
 const NEXT_KEY: usize = 2;
 
-/// What a median ratio may be off where nothing differs, as at P = 100.
+/// The tolerance of a median ratio where the protocols do not differ, as at P = 100.
 const NOISE: f64 = 0.05;
-/// The same for waits.
+/// The same tolerance for waits.
 const SAME_WAITS: f64 = 0.05;
 
 /// One point of a grid.
@@ -83,7 +83,7 @@ pub(super) struct Point {
 }
 
 impl RangeModes {
-    /// A point for each size of the table, the smallest first.
+    /// Returns a point for each size of the table, the smallest first.
     fn with(&self, hits: u32, span: u32, write: Write) -> Vec<(String, Point)> {
         let mut sizes = self.tellers.clone();
         sizes.sort_unstable();
@@ -93,14 +93,14 @@ impl RangeModes {
         sizes.into_iter().map(point).collect()
     }
 
-    /// The points of the figure.
+    /// Returns the points of the figure.
     fn searches(&self) -> Vec<(String, Point)> {
         let of_hits = |&hits: &u32| self.with(hits, self.span, Write::Update);
         self.hits.iter().flat_map(of_hits).collect()
     }
 
-    /// Figure 3: by waits, which the machine's noise does not move, and by throughput as there;
-    /// each P over all tables.
+    /// Claims figure 3: by waits, which the machine's noise does not affect, and by throughput as
+    /// in the paper; each P over all tables.
     fn claims_of_figure(&self, grid: &Samples, found: &mut Findings) {
         let points = self.searches();
         let ratio = |hits, measure| {
@@ -152,7 +152,7 @@ impl Experiment for RangeModes {
         ])
     }
 
-    /// One run, on a database of its own.
+    /// Performs one run, on a new database.
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
         let db = DatabaseOptions::new()
             .on_disk(DelayedDisk::in_memory(Duration::from_micros(self.flush)))
@@ -175,7 +175,7 @@ impl Experiment for RangeModes {
     }
 }
 
-/// Where next-key locking is set apart: in the smallest table, which comes with the first point.
+/// Claims the advantage over next-key locking, in the smallest table, which is the first point.
 fn claims_of_inserts(grid: &Samples, found: &mut Findings) {
     let waits = |variant| grid.median(0, variant, "waits/tx");
     found.at_most("waits of an insert, orthogonal", 0.01, waits(ORTHOGONAL));

@@ -1,7 +1,7 @@
 //! The workload: searches in a table of tellers, then one write.
 //!
 //! A teller's key is its number in the upper half of 64 bits, so that between two tellers there is
-//! room for keys to search from and to, and for rows to insert.
+//! room for search bounds and for inserted rows.
 
 use std::ops::Bound;
 
@@ -9,25 +9,26 @@ use clearway::{Error, Pending, Result, Table};
 use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_workloads::{ClearwayStore, Operations, Order, Rng, Store, Workload};
 
-/// Range searches of a transaction.
+/// The number of range searches in a transaction.
 const SEARCHES: usize = 4;
-/// Where, after a teller's key, searches between keys start and end.
+/// The offset from a teller's key at which searches between keys start and end.
 const BETWEEN: u64 = 1 << 31;
-/// Below here, after a teller's key, rows are inserted, downwards: each right behind the teller.
+/// The offset from a teller's key below which rows are inserted, in descending order, so that each
+/// is directly after the teller.
 const INSERTED: u64 = 1 << 30;
 /// A teller's row, as in TPC-B.
 const ROW: [u8; 100] = [7; 100];
 
-/// How a transaction ends.
+/// The write at the end of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Write {
-    /// It updates a teller.
+    /// An update of a teller.
     Update,
-    /// It inserts a row right behind a teller.
+    /// An insert of a row directly after a teller.
     Insert,
 }
 
-/// The table and what is done with it.
+/// The table, and the parameters of its transactions.
 pub(super) struct Tellers {
     table: Table,
     tellers: u64,
@@ -38,7 +39,7 @@ pub(super) struct Tellers {
     clients: AtomicU64,
 }
 
-/// What one transaction does, drawn before it starts so that a retry does the same.
+/// The work of one transaction, drawn before it starts so that a retry does the same.
 pub(super) struct Work {
     searches: [(u64, u64); SEARCHES],
     write: u64,
@@ -49,7 +50,7 @@ fn key_of(teller: u64) -> u64 {
 }
 
 impl Tellers {
-    /// A new table.
+    /// Creates and loads the table.
     pub(super) fn load(
         store: &ClearwayStore,
         tellers: u32,
@@ -66,7 +67,7 @@ impl Tellers {
         Ok(Tellers { table, tellers, hits, span, write, inserts, clients })
     }
 
-    /// The first and the last key of a search, both included.
+    /// Draws the first and the last key of a search, both included.
     fn search(&self, rng: &mut Rng) -> (u64, u64) {
         let gaps = rng.below(self.span + 1);
         let first = rng.below(self.tellers - gaps);
@@ -79,7 +80,7 @@ impl Tellers {
         let teller = key_of(rng.below(self.tellers));
         let write = match self.write {
             Write::Update => teller,
-            // Relaxed: only that each number comes once matters.
+            // Relaxed: only the uniqueness of the numbers matters.
             Write::Insert => teller + INSERTED - self.inserts.fetch_add(1, Ordering::Relaxed),
         };
         Work { searches, write }
@@ -128,7 +129,7 @@ impl Workload<ClearwayStore> for Tellers {
     }
 
     fn client(&self, seed: u64) -> Rng {
-        // Relaxed: only that each number comes once matters.
+        // Relaxed: only the uniqueness of the numbers matters.
         Rng::stream(seed, self.clients.fetch_add(1, Ordering::Relaxed))
     }
 
