@@ -246,6 +246,17 @@ impl Engine {
         verify::all(&self.core)
     }
 
+    /// Returns the low fences of the leaves that contain ghosts and that upkeep does not know, by
+    /// tree; there must be none. For tests: no transaction may run, and no background thread.
+    ///
+    /// # Errors
+    /// `CorruptPage`, and what the disk returns.
+    #[doc(hidden)]
+    pub fn ghosts_unknown_to_upkeep(&self) -> Result<Vec<(TreeId, Vec<u8>)>> {
+        let _visit = self.core.visit()?;
+        upkeep::unreported(&self.core)
+    }
+
     /// Counters.
     pub fn stats(&self) -> EngineStats {
         let core = &self.core;

@@ -147,6 +147,9 @@ impl Superblock {
         if !in_order {
             return Some("its positions in the log are out of order");
         }
+        if self.log_empty && self.keep_from < self.checkpoint {
+            return Some("its log is empty, and its positions differ");
+        }
         let Identity { begin, begun, .. } = self.identity;
         let is_one = begun.epoch < self.epoch && begun.begin <= begin && !far(begin.0);
         (!is_one && self.version > VERSION_1).then_some("its epochs are out of order")
@@ -511,6 +514,7 @@ mod tests {
         let impossible = [
             Superblock { redo: Lsn(u64::MAX), ..none.clone() },
             Superblock { keep_from: Lsn(1025), ..none.clone() },
+            Superblock { log_empty: true, ..none.clone() },
             Superblock { checkpoint: Lsn(u64::MAX), ..none.clone() },
             Superblock { epoch: Epoch(u32::MAX), ..none.clone() },
             Superblock { epoch: Epoch(2), ..none.clone() },

@@ -176,3 +176,40 @@ fn a_locked_table_is_walked_when_its_lock_is_free() {
     maintain(&engine);
     check_tidy(&engine);
 }
+
+/// A leaf with a locked ghost is merged into one without ghosts, gets a second ghost, loses the
+/// first, and is split: the half with the second is still known to upkeep.
+#[test]
+fn ghosts_of_a_leaf_that_was_merged_and_split_again_go() {
+    for deleted in (4..40).step_by(3) {
+        for place in 0..deleted {
+            merge_and_split(deleted, place);
+        }
+    }
+}
+
+/// Keeps the first `deleted` of 40 rows, and leaves a ghost behind the row at `place`.
+fn merge_and_split(deleted: u32, place: u32) {
+    let (_disk, engine, table) = start();
+    let mut writer = engine.begin();
+    (0..40).for_each(|n| writer.insert(&table, &key(10 * n), &[7; 20]).unwrap());
+    commit(&engine, writer);
+    let mut writer = engine.begin();
+    (deleted..40).for_each(|n| writer.delete(&table, &key(10 * n)).unwrap());
+    commit(&engine, writer);
+    // Locks the last ghost, while the others go and their leaves are merged.
+    let mut reader = engine.begin();
+    assert_eq!(reader.get(&table, &key(390)).unwrap(), None);
+    maintain(&engine);
+    commit(&engine, reader);
+    // Its own ghost is locked when the insertions make room and split the leaf.
+    let mut writer = engine.begin();
+    let savepoint = writer.savepoint().unwrap();
+    writer.insert(&table, &key(10 * place + 1), &[7; 20]).unwrap();
+    writer.rollback_to(&savepoint).unwrap();
+    (0..8).for_each(|n| writer.insert(&table, &key(10 * place + 2 + n), &[7; 40]).unwrap());
+    commit(&engine, writer);
+    maintain(&engine);
+    assert_eq!(engine.stats().upkeep_leaves, 0);
+    assert_eq!(ghosts(&engine.verify().unwrap()), 0, "{deleted} rows kept, a ghost behind {place}");
+}

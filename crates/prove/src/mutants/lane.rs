@@ -28,11 +28,13 @@ pub(super) enum Lane {
     /// The façade's tests of its results: none leaves before what it depends on is durable, and no
     /// transaction commits after an unhandled error of a scan.
     Answers,
+    /// The transactions' tests of upkeep.
+    Upkeep,
 }
 
 impl Lane {
     /// All lanes.
-    const ALL: [Lane; 11] = [
+    const ALL: [Lane; 12] = [
         Lane::Stepped,
         Lane::Images,
         Lane::Creations,
@@ -44,9 +46,10 @@ impl Lane {
         Lane::Slots,
         Lane::Borders,
         Lane::Answers,
+        Lane::Upkeep,
     ];
     /// The lanes that are tests of a crate.
-    pub(super) const TESTS: [Lane; 7] = [
+    pub(super) const TESTS: [Lane; 8] = [
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -54,6 +57,7 @@ impl Lane {
         Lane::Slots,
         Lane::Borders,
         Lane::Answers,
+        Lane::Upkeep,
     ];
 
     /// Returns the lane with this name.
@@ -75,6 +79,7 @@ impl Lane {
             Lane::Slots => "slots",
             Lane::Borders => "borders",
             Lane::Answers => "answers",
+            Lane::Upkeep => "upkeep",
         }
     }
 
@@ -91,6 +96,7 @@ impl Lane {
             }
             Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
             Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
+            Lane::Upkeep => Some("-p clearway-txn --test upkeep"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
         }
     }

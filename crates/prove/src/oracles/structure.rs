@@ -28,8 +28,8 @@ pub fn check_structure(engine: &Arc<Engine>) -> Verdict<VerifyReport> {
 /// three calls; the work that a visit finds above or beside its leaf is left to the next call.
 const CALLS_MAX: u32 = 64;
 
-/// Runs all pending upkeep on this thread, and checks the shape of all trees. No transaction may be
-/// running or waiting.
+/// Checks that upkeep knows each leaf with a ghost, runs all pending upkeep on this thread, and
+/// checks the shape of all trees. No transaction may be running or waiting.
 ///
 /// # Errors
 /// Upkeep that does not end; an error of upkeep other than a full disk, after which nothing is
@@ -40,6 +40,13 @@ pub fn check_upkeep(engine: &Arc<Engine>) -> Verdict {
         let stats = engine.stats();
         (stats.upkeep_leaves, stats.upkeep_walks)
     };
+    // Before upkeep changes anything: a leaf that it does not know may be merged by chance.
+    let unknown = engine.ghosts_unknown_to_upkeep();
+    let unknown = unknown.map_err(|error| Violation::unexpected("surveying the leaves", &error))?;
+    if let Some((tree, leaf)) = unknown.first() {
+        let detail = format!("upkeep does not know the ghosts in leaf {leaf:?} of tree {}", tree.0);
+        return Err(violation(detail));
+    }
     let mut calls = 0;
     while pending() != (0, 0) {
         if calls == CALLS_MAX {

@@ -116,6 +116,11 @@ impl Tree {
         Tree::perform_system(ctx, op, pages)?;
         drop(map);
         self.space.note_freed(pair.right);
+        // The ghosts were reported under the low fence of the right leaf at most, and a split can
+        // separate them from that key.
+        if level == 0 && Node::new(&*left).ghost_count() > 0 {
+            self.report_leaf(ctx, Node::new(&*left));
+        }
         Ok(true)
     }
 

@@ -254,6 +254,14 @@ impl UpkeepQueue {
         false
     }
 
+    /// Returns true if a leaf, by its low fence, waits for a visit, or for a walk that has not
+    /// passed it.
+    pub(crate) fn covers(&self, leaf: &LeafKey) -> bool {
+        let state = self.state.lock();
+        let is_ahead = |walk: &Walk| walk.again || walk.position <= leaf.1;
+        state.leaves.contains_key(leaf) || state.walks.get(&leaf.0).is_some_and(is_ahead)
+    }
+
     /// Leaves that wait for a visit or are visited, and tables that are to be walked.
     pub(crate) fn pending(&self) -> (u64, u64) {
         let state = self.state.lock();
