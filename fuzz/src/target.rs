@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use clearway_sync::Broken;
+
 /// Something that takes bytes.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
@@ -21,7 +23,12 @@ pub(crate) enum Verdict {
 
 impl Target {
     pub(crate) fn run(&self, input: &[u8]) -> Verdict {
-        match catch_unwind(AssertUnwindSafe(|| (self.take)(input))) {
+        let result = catch_unwind(AssertUnwindSafe(|| (self.take)(input)));
+        if let Some(Broken { what, place }) = clearway_sync::broken() {
+            // It has stopped every database of the process, those of later inputs included.
+            return Verdict::Died(format!("broke the invariant \"{what}\" ({place})"));
+        }
+        match result {
             Ok(Ok(())) => Verdict::Survived,
             Ok(Err(wrong)) => Verdict::Died(wrong),
             Err(panic) => {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use clearway_sync::{
-    Mutex,
+    Broken, Mutex,
     atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
@@ -121,7 +121,9 @@ where
 
 impl Progress {
     fn is_given_up(&self) -> bool {
-        self.findings.load(Ordering::Relaxed) >= self.findings_max
+        // A broken invariant has stopped all engines of the process, those of later cases included.
+        let is_stopped = clearway_sync::broken().is_some();
+        is_stopped || self.findings.load(Ordering::Relaxed) >= self.findings_max
     }
 
     fn case(
@@ -131,7 +133,7 @@ impl Progress {
         command: &impl Fn(u64) -> String,
     ) {
         *self.at.lock() = Some((number, Instant::now()));
-        let result = caught(|| run(number));
+        let result = caught(|| run(number)).and_then(|()| check_invariants());
         *self.at.lock() = None;
         self.done.fetch_add(1, Ordering::Relaxed);
         if let Err(finding) = result {
@@ -162,6 +164,18 @@ impl Progress {
                     "\r{seconds} s: {done} cases in the first part, {findings} findings "
                 ));
             }
+        }
+    }
+}
+
+/// Checks that no invariant was broken. Where a case expects that the engine stops, as after an I/O
+/// error, it does not see that this was the cause.
+fn check_invariants() -> Result<(), Finding> {
+    match clearway_sync::broken() {
+        None => Ok(()),
+        Some(Broken { what, place }) => {
+            let detail = format!("broken: \"{what}\" ({place})");
+            Err(Violation::new(Oracle::Invariant, detail).into())
         }
     }
 }

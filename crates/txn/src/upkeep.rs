@@ -22,9 +22,9 @@
 //! A point read reports nothing: it costs the same with ghosts around its key as without.
 //!
 //! Invariants
-//! - UPKEEP-1. Each leaf with a ghost is in the queue under its low fence, or a thread visits it, or
-//!   a transaction that still runs has reported it, or its whole table is marked. So once upkeep
-//!   is idle and no transaction runs, there is no ghost.
+//! - UPKEEP-1. Each leaf with a ghost is in the queue under its low fence, or a thread visits it,
+//!   or a transaction that still runs has reported it, or its whole table is marked. So once
+//!   upkeep is idle and no transaction runs, there is no ghost.
 //! - UPKEEP-2. A visit waits for no lock. It has finished a leaf only if no ghost is left there;
 //!   otherwise, and after any error, the leaf is visited again, after a delay that grows.
 //! - UPKEEP-3. The superblock says that upkeep is done only if the queue was empty when no

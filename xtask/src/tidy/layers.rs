@@ -85,6 +85,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "clearway-console",
             "clearway-base",
+            "clearway-sync",
             "clearway-disk",
             "clearway-log",
             "clearway-pool",

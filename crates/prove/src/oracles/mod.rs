@@ -71,6 +71,8 @@ pub enum Oracle {
     Answer,
     /// The engine panicked.
     Panic,
+    /// The engine found one of its invariants broken.
+    Invariant,
 }
 
 /// A violation that an oracle found.
