@@ -179,13 +179,13 @@ pub use clearway_base::{
     KEY_SAMPLE_LEN, KeySample, LockConflict, LockName, LogKeeper, Lsn, PageId, Result,
     TABLE_NAME_LEN_MAX, TreeId, TxnId, TxnName, VALUE_LEN_MAX,
 };
-pub use clearway_lock::{AbsoluteMode, LockStats, RangeProtocol};
+pub use clearway_lock::{AbsoluteMode, LockStats};
 pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};
 pub use clearway_pool::PoolStats;
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{
-    Creation, DeadlockReport, EarlyRelease, EngineStats, HotKey, LockWaits, RecoveryReport,
-    Savepoint, TableReport, VerifyReport, WaitCounts, WaitsOf,
+    Creation, DeadlockReport, EngineStats, HotKey, LockWaits, RecoveryReport, Savepoint,
+    TableReport, VerifyReport, WaitCounts, WaitsOf,
 };
 pub use database::Database;
 pub use options::{CommitMode, LockWait, Options};

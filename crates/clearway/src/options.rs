@@ -4,10 +4,10 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, MemoryDisk, OsDisk};
-use clearway_lock::{LockOptions, RangeProtocol, WaitLimit};
+use clearway_lock::{LockOptions, WaitLimit};
 use clearway_log::{Consolidation, GroupPolicy, Strategy};
 use clearway_sync::Process;
-use clearway_txn::{Creation, EarlyRelease, EngineOptions};
+use clearway_txn::{Creation, EngineOptions};
 
 use crate::Database;
 
@@ -216,20 +216,6 @@ impl Options {
     /// a thread waits for it or the [group-commit delay](Options::linger) is over.
     pub fn group_policy(mut self, policy: GroupPolicy) -> Options {
         self.engine.log.group = policy;
-        self
-    }
-
-    /// Sets which locks a commit releases before it is durable. Every choice is safe; all choices
-    /// other than [`EarlyRelease::All`] exist to measure its benefit.
-    pub fn early_release(mut self, what: EarlyRelease) -> Options {
-        self.engine.early_release = what;
-        self
-    }
-
-    /// Sets the modes in which range locks are taken. For experiments: every choice is
-    /// serializable; choices other than [`RangeProtocol::Orthogonal`] cause more waits.
-    pub fn range_protocol(mut self, protocol: RangeProtocol) -> Options {
-        self.engine.range_protocol = protocol;
         self
     }
 

@@ -2,8 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use clearway::{CommitMode, Database, EarlyRelease, Error, GroupPolicy, Options, Table};
+use clearway::{CommitMode, Database, Error, GroupPolicy, Options, Table};
 use clearway_testkit::disk::{CrashImage, DelayedDisk, SimDisk, SimOptions};
+use clearway_variants::txn::{EarlyRelease, TxnVariants};
 
 /// Row `n`, and the number of rows in the row `last`, in one transaction.
 fn append(db: &Database, table: &Table, n: u64) {
@@ -109,7 +110,7 @@ fn timings_tell_the_flush_from_the_locks() {
     const DELAY: Duration = Duration::from_millis(5);
     for early_release in [EarlyRelease::All, EarlyRelease::None] {
         let slow = Options::new().on_disk(DelayedDisk::in_memory(DELAY)).cache_size(8 << 20);
-        let db = slow.time_one_in(1).early_release(early_release).open("slow").unwrap();
+        let db = slow.time_one_in(1).txn_variant(early_release).open("slow").unwrap();
         let table = db.table("t").unwrap();
         (1..=20).for_each(|n| append(&db, &table, n));
         let [lock_hold, flush_wait, latency] = medians(&db, "append");

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as Group, Parser, Subcommand, ValueEnum};
-use clearway::{CommitMode, EarlyRelease};
+use clearway::CommitMode;
 use clearway_workloads::Commit;
 
 use crate::bench::{TatpArgs, TpcbArgs, TpccArgs};
@@ -100,9 +100,6 @@ pub(crate) struct RunArgs {
     /// Way of waiting for commits
     #[arg(long, value_enum, default_value_t = CommitArg::Pipelined)]
     pub(crate) commit: CommitArg,
-    /// Locks that a commit releases before it is durable
-    #[arg(long, value_enum, default_value_t = EarlyReleaseArg::All)]
-    pub(crate) early_release: EarlyReleaseArg,
     /// Make every log flush take at least this long, such as 1ms
     #[arg(long, value_name = "T", default_value = "0", hide_default_value = true,
           value_parser = parse_duration)]
@@ -153,26 +150,6 @@ impl From<CommitArg> for Commit {
             // A lazy commit is acknowledged at once, so there is nothing to wait for.
             CommitArg::Pipelined | CommitArg::Lazy => Commit::Pipelined,
             CommitArg::Blocking => Commit::Blocking,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum, Debug)]
-pub(crate) enum EarlyReleaseArg {
-    /// All locks
-    All,
-    /// Shared locks only
-    Shared,
-    /// No locks
-    None,
-}
-
-impl From<EarlyReleaseArg> for EarlyRelease {
-    fn from(arg: EarlyReleaseArg) -> EarlyRelease {
-        match arg {
-            EarlyReleaseArg::All => EarlyRelease::All,
-            EarlyReleaseArg::Shared => EarlyRelease::Shared,
-            EarlyReleaseArg::None => EarlyRelease::None,
         }
     }
 }

@@ -14,9 +14,19 @@ use clearway_sync::{
 use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
-    checkpoint::Checkpoints, claim::Reserve, closing::Directory, contention::Contention,
-    kinds::Kinds, log_space::LogSpace, options::EngineOptions, registry::Registry, slot::Slot,
-    superblock::SuperblockFile, tables::Tables, upkeep::UpkeepQueue,
+    checkpoint::Checkpoints,
+    claim::Reserve,
+    closing::Directory,
+    contention::Contention,
+    kinds::Kinds,
+    log_space::LogSpace,
+    options::EngineOptions,
+    parts::{CommitRelease, RangeModes},
+    registry::Registry,
+    slot::Slot,
+    superblock::SuperblockFile,
+    tables::Tables,
+    upkeep::UpkeepQueue,
 };
 
 /// The engine without its background threads. Everything that runs holds a reference.
@@ -33,6 +43,10 @@ pub(crate) struct Core {
     pub(crate) pool: Arc<Pool>,
     pub(crate) space: Arc<SpaceMap>,
     pub(crate) locks: LockTable,
+    /// `None` if locks have the modes that the tree requests.
+    pub(crate) range_modes: Option<&'static RangeModes>,
+    /// `None` if a commit releases all locks early.
+    pub(crate) commit_release: Option<Box<dyn CommitRelease>>,
     pub(crate) registry: Registry,
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) contention: Contention,

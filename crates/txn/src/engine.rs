@@ -554,6 +554,8 @@ fn assemble(
         opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
         superblock,
         locks: LockTable::new(options.lock.clone()),
+        range_modes: options.parts.range_modes(),
+        commit_release: options.parts.commit_release(),
         registry: Registry::new(),
         kinds: Arc::default(),
         contention: Contention::default(),

@@ -34,7 +34,7 @@ use clearway_base::{
 };
 use clearway_sync::invariant;
 
-use crate::{core::Core, options::EarlyRelease, slot::Slot};
+use crate::{core::Core, slot::Slot};
 
 /// A commit that has been requested: locks released, not yet durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,17 +78,13 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
     outcome.map(|()| Committed { ack, wrote: true })
 }
 
-/// Releases the locks of a committed writer, at once or when the commit is durable.
+/// Releases the locks of a committed writer: at once, before the commit is durable.
 #[inline]
 fn release_committed(slot: &mut Slot, ack: Lsn, end: Lsn) -> Result<()> {
     let core = &slot.core;
-    let waited = match core.options.early_release {
-        EarlyRelease::All => Ok(()),
-        EarlyRelease::Shared => {
-            core.locks.release_shared(&mut slot.owner);
-            core.log.wait_durable(ack)
-        }
-        EarlyRelease::None => core.log.wait_durable(ack),
+    let waited = match &core.commit_release {
+        None => Ok(()),
+        Some(other) => other.before_release(&core.locks, &mut slot.owner, &core.log, ack),
     };
     release(slot, Some(end));
     waited

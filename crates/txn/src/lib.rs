@@ -57,6 +57,7 @@ mod core;
 mod slot;
 
 mod finish;
+pub mod parts;
 mod transaction;
 
 mod table;
@@ -77,7 +78,7 @@ pub use contention::{DeadlockReport, HotKey, LockWaits, WaitCounts, WaitsOf};
 pub use engine::Engine;
 pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};
-pub use options::{Creation, EarlyRelease, EngineOptions};
+pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
 pub use slot::Lost;
 pub use table::Table;

@@ -1,24 +1,13 @@
 //! What a caller may choose when it opens an engine.
 
+use std::sync::Arc;
+
 use clearway_base::{Error, PAGE_SIZE, RECORD_LEN_MAX, Result};
-use clearway_lock::{LockOptions, RangeProtocol};
+use clearway_lock::LockOptions;
 use clearway_log::LogOptions;
 use clearway_pool::PoolOptions;
 
-/// Which locks a committing writer gives back before its commit record is durable.
-///
-/// Every choice is safe (a result still waits for its own commit record and for every tag it
-/// met); they differ in how long others wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum EarlyRelease {
-    /// All locks, as soon as the commit record stands in the log buffer.
-    #[default]
-    All,
-    /// The shared ones at once, the exclusive ones when the commit record is durable.
-    Shared,
-    /// None before the commit record is durable.
-    None,
-}
+use crate::parts::{ProductTxnParts, TxnParts};
 
 /// Whether opening may create a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,14 +30,12 @@ pub struct EngineOptions {
     pub pool: PoolOptions,
     /// The lock table: buckets, default wait limit.
     pub lock: LockOptions,
-    /// Which modes range locks are taken in. The others than the default are for measuring what it
-    /// is worth: outcomes stay serializable, more waits.
-    pub range_protocol: RangeProtocol,
+    /// The modes of range locks, and the release of locks at a commit. Parts other than the
+    /// product's exist to be compared with them.
+    pub parts: Arc<dyn TxnParts>,
     /// Usable bytes of a tree node. Fixed when the database is created (an existing database keeps
     /// its own); tests shrink it so that a few keys fill a page. Default: a whole page.
     pub node_bytes: usize,
-    /// Which locks a commit gives back early.
-    pub early_release: EarlyRelease,
     /// A transaction that has taken more than so many range locks on one table tries to lock the
     /// table as a whole, without waiting, and then takes no more. Default: never.
     pub escalate_after: Option<usize>,
@@ -75,9 +62,8 @@ impl Default for EngineOptions {
             log: LogOptions::default(),
             pool: PoolOptions::default(),
             lock: LockOptions::default(),
-            range_protocol: RangeProtocol::Orthogonal,
+            parts: Arc::new(ProductTxnParts),
             node_bytes: PAGE_SIZE,
-            early_release: EarlyRelease::All,
             escalate_after: None,
             retries_lock_first: true,
             create: Creation::IfMissing,

@@ -33,9 +33,7 @@ use clearway_base::{
     Error, Lsn, LsnSpan, Result, TreeId, TxnId,
     failpoint::{self, Failpoint},
 };
-use clearway_lock::{
-    IntentMode, LockId, LockOwner, Outcome, RangeMode, RangeProtocol, ResourceId, WaitLimit,
-};
+use clearway_lock::{IntentMode, LockId, LockOwner, Outcome, RangeMode, ResourceId, WaitLimit};
 use clearway_log::Record;
 use clearway_sync::invariant;
 use clearway_tree::LeafHint;
@@ -50,6 +48,7 @@ use crate::{
     core::Core,
     frees::DeferredFrees,
     kinds::Kind,
+    parts::RangeModes,
     record,
     registry::{Public, SLOTS_MAX, TRANSACTIONS_MAX, txn_id, who},
     table::Table,
@@ -78,7 +77,7 @@ pub(crate) struct Slot {
     kind: Kind,
     pub(crate) owner: LockOwner,
     /// The engine's, at hand for each lock.
-    protocol: RangeProtocol,
+    range_modes: Option<&'static RangeModes>,
     pub(crate) undo: UndoList,
     pub(crate) claim: Claim,
     /// Whether this transaction has logged anything of its own.
@@ -182,7 +181,7 @@ impl Slot {
             id,
             kind,
             owner: core.locks.owner(),
-            protocol: core.options.range_protocol,
+            range_modes: core.range_modes,
             undo: UndoList::default(),
             claim: Claim::default(),
             wrote: false,

@@ -16,7 +16,8 @@ use clearway_disk::MemoryDisk;
 use clearway_lock::WaitLimit;
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{EarlyRelease, Engine, EngineOptions, Table, Transaction};
+use clearway_txn::{Engine, EngineOptions, Table, Transaction};
+use clearway_variants::txn::{EarlyRelease, TxnVariant};
 
 use rig::{commit, open_with, options, put, read_all};
 
@@ -117,7 +118,10 @@ fn reader_of_old_data_waits_for_nobody() {
 #[test]
 fn without_early_release_a_reader_waits_for_the_lock() {
     for early_release in [EarlyRelease::None, EarlyRelease::Shared] {
-        let s = stalled(EngineOptions { early_release, ..options() });
+        let s = stalled(EngineOptions {
+            parts: Arc::new(TxnVariant::from(early_release)),
+            ..options()
+        });
         s.stall.store(true, Ordering::SeqCst);
         let mut writer = s.engine.begin();
         writer.update(&s.table, b"c", b"new").unwrap();

@@ -225,7 +225,6 @@ impl Report<'_> {
             "threads": self.plan.agents(),
             "count": args.count,
             "commit": format!("{:?}", args.commit).to_lowercase(),
-            "early_release": format!("{:?}", args.early_release).to_lowercase(),
             "log_delay_us": args.log_delay.as_micros() as u64,
             "linger_us": args.linger.as_micros() as u64,
             "cache_bytes": args.cache,

@@ -98,7 +98,6 @@ fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
         .cache_size(args.cache)
         .log_capacity(args.log_capacity)
         .commit_mode(args.commit.into())
-        .early_release(args.early_release.into())
         .linger(args.linger)
         .open(place.path())
         .with_context(cannot)

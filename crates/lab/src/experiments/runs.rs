@@ -8,9 +8,10 @@
 
 use std::{cell::OnceCell, sync::Arc, time::Duration};
 
-use clearway::{EarlyRelease, EngineStats, Options as DatabaseOptions};
+use clearway::{EngineStats, Options as DatabaseOptions};
 use clearway_disk::MemoryDisk;
 use clearway_testkit::disk::DelayedDisk;
+use clearway_variants::txn::{EarlyRelease, TxnVariants};
 use clearway_workloads::{
     ClearwayStore, Commit, Outcome as DriverOutcome, Plan, Skew, Tpcb, TpcbScale, Workload, drive,
 };
@@ -68,7 +69,7 @@ impl Way {
         DatabaseOptions::in_memory()
             .cache_size(64 << 20)
             .log_capacity(256 << 20)
-            .early_release(self.release)
+            .txn_variant(self.release)
     }
 
     /// Returns a plan in which each client has one transaction in flight at a time.

@@ -1,9 +1,12 @@
 //! The choices that a seed determines before the run: options, workload, and the frequency of each
 //! step.
 
-use clearway_lock::{IntentMethod, RangeProtocol};
+use std::sync::Arc;
+
+use clearway_lock::IntentMethod;
 use clearway_log::Strategy;
-use clearway_txn::{EarlyRelease, EngineOptions};
+use clearway_txn::EngineOptions;
+use clearway_variants::txn::{EarlyRelease, RangeProtocol, TxnVariant};
 
 use crate::{
     oracles::Violation,
@@ -166,13 +169,13 @@ impl Plan {
         options.node_bytes = self.node_bytes;
         options.redo_check = self.redo_check;
         options.escalate_after = self.escalate_after;
-        options.range_protocol = self.range_protocol;
         options.lock.intent_locks = self.intent_locks;
-        options.early_release = match random.below(10) {
+        let early_release = match random.below(10) {
             0 => EarlyRelease::Shared,
             1 => EarlyRelease::None,
             _ => EarlyRelease::All,
         };
+        options.parts = Arc::new(TxnVariant { protocol: self.range_protocol, early_release });
         options.log.ring_bytes = random.pick(&[64 << 10, 64 << 10, 256 << 10]);
         options.log.segment_bytes = self.segment_bytes;
         options.log.capacity_bytes = self.capacity_bytes;

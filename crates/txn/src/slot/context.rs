@@ -1,7 +1,7 @@
 //! What the tree asks of a slot (T2: nothing here waits but `wait` and `reserve`).
 
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
-use clearway_lock::{LockId, Outcome, RangeMode, RangeProtocol};
+use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_log::{Record, record_bytes};
 use clearway_tree::Context;
 
@@ -27,9 +27,9 @@ impl Context for Slot {
 
     #[inline]
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome {
-        let mode = match self.protocol {
-            RangeProtocol::Orthogonal => mode,
-            other => other.probed(mode),
+        let mode = match self.range_modes {
+            None => mode,
+            Some(modes) => (modes.probed)(mode),
         };
         if self.is_covered(mode) {
             return Outcome::Granted; // T6
@@ -154,12 +154,12 @@ impl Slot {
         !self.cover.is_none() && self.cover.covers(mode)
     }
 
-    /// The mode that the engine's protocol takes for `mode`. One comparison with the default.
+    /// Returns the mode to take for `mode`, which is itself in the product.
     #[inline]
     fn taken(&self, mode: RangeMode) -> RangeMode {
-        match self.protocol {
-            RangeProtocol::Orthogonal => mode,
-            other => other.taken(mode),
+        match self.range_modes {
+            None => mode,
+            Some(modes) => (modes.taken)(mode),
         }
     }
 }

@@ -11,7 +11,8 @@
 
 use std::collections::HashMap;
 
-use clearway_lock::{LockStats, RangeMode, RangeProtocol};
+use clearway_lock::{LockStats, RangeMode};
+use clearway_variants::txn::RangeProtocol;
 
 use crate::{
     load,

@@ -20,8 +20,9 @@ use std::{
 
 use clearway_base::TreeId;
 use clearway_disk::MemoryDisk;
-use clearway_lock::{LockOptions, LockStats, RangeProtocol};
+use clearway_lock::{LockOptions, LockStats};
 use clearway_txn::{Engine, EngineOptions, Table};
+use clearway_variants::txn::{RangeProtocol, TxnVariant};
 
 use crate::{
     rig,
@@ -165,7 +166,7 @@ fn catch_up(spec: &Spec, engine: &Engine, seats: &mut [Seat], events: &mut Vec<S
 /// A new engine with the spec's table.
 pub(crate) fn start(spec: &Spec, locking: &Locking) -> (Arc<Engine>, Table) {
     let mut options = EngineOptions { node_bytes: spec.node_bytes, ..EngineOptions::stepped() };
-    options.range_protocol = locking.protocol;
+    options.parts = Arc::new(TxnVariant::from(locking.protocol));
     options.escalate_after = spec.escalate_after;
     options.log = clearway_log::LogOptions { background: false, ..rig::options().log };
     options.pool.cache_bytes = 4 << 20;

@@ -25,8 +25,9 @@ mod bank;
 use std::time::Duration;
 
 use clap::Args;
-use clearway::{EarlyRelease, Options as DatabaseOptions};
+use clearway::Options as DatabaseOptions;
 use clearway_testkit::disk::DelayedDisk;
+use clearway_variants::txn::{EarlyRelease, TxnVariants};
 use clearway_workloads::{ClearwayStore, Commit, Workload};
 
 use super::runs::{self, Driven};
@@ -166,7 +167,7 @@ fn open(early_release: EarlyRelease, flush: Duration) -> Outcome<ClearwayStore> 
         .on_disk(DelayedDisk::in_memory(flush))
         .cache_size(256 << 20)
         .log_capacity(256 << 20)
-        .early_release(early_release)
+        .txn_variant(early_release)
         .open("lab")?;
     Ok(ClearwayStore::new(db))
 }

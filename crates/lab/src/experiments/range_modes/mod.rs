@@ -3,7 +3,7 @@
 //!
 //! As in the paper: each transaction does four range searches in a small teller table and then
 //! updates one teller; P of 100 searches start and end at existing keys, the others between keys; 6
-//! threads. The three protocols are those of `clearway::RangeProtocol`.
+//! threads. The three protocols are those of `clearway_variants::txn::RangeProtocol`.
 //!
 //! Limits of figure 3: a search that begins between keys locks the gap it begins in, and only the
 //! orthogonal modes leave the key beside that gap free for updates. At P = 100 all searches begin
@@ -25,9 +25,10 @@ mod tellers;
 use std::time::Duration;
 
 use clap::Args;
-use clearway::{EarlyRelease, Options as DatabaseOptions, RangeProtocol};
+use clearway::Options as DatabaseOptions;
 use clearway_disk::MemoryDisk;
 use clearway_testkit::disk::DelayedDisk;
+use clearway_variants::txn::{EarlyRelease, RangeProtocol, TxnVariant, TxnVariants};
 use clearway_workloads::{ClearwayStore, Commit};
 
 use super::runs::Driven;
@@ -158,8 +159,7 @@ impl Experiment for RangeModes {
             .on_disk(DelayedDisk::in_memory(Duration::from_micros(self.flush)))
             .cache_size(32 << 20)
             .log_capacity(256 << 20)
-            .early_release(EarlyRelease::None)
-            .range_protocol(*run.variant)
+            .txn_variant(TxnVariant { protocol: *run.variant, early_release: EarlyRelease::None })
             .open("lab")?;
         let store = ClearwayStore::new(db);
         let Point { tellers, hits, span, write } = *run.point;
