@@ -8,7 +8,7 @@
 //! go on where the paper's hybrid stops.
 
 use clap::Args;
-use clearway_log::Strategy;
+use clearway_variants::log::Strategy;
 
 use super::{
     log_insert::{

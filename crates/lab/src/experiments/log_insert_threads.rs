@@ -7,7 +7,7 @@
 //! and scales, decoupling is the other way round, and both together have the best of both.
 
 use clap::Args;
-use clearway_log::Strategy;
+use clearway_variants::log::Strategy;
 
 use super::{
     log_insert::{

@@ -1,8 +1,8 @@
 //! What a seed chooses before anything runs: options, workload, how often each step comes.
 
 use clearway_lock::{IntentMethod, RangeProtocol};
-use clearway_log::Strategy;
 use clearway_txn::{EarlyRelease, EngineOptions};
+use clearway_variants::log::{LogVariants, Strategy};
 
 use crate::{
     oracles::Violation,
@@ -174,7 +174,7 @@ impl Plan {
         options.log.ring_bytes = random.pick(&[64 << 10, 64 << 10, 256 << 10]);
         options.log.segment_bytes = self.segment_bytes;
         options.log.capacity_bytes = self.capacity_bytes;
-        options.log.strategy = random.pick(&Strategy::ALL);
+        options.log = options.log.log_strategy(random.pick(&Strategy::ALL));
         options.pool.cache_bytes = 8192 * random.pick(&[64, 64, 128, 512]);
         options.pool.max_bytes = 64 << 20;
         options.pool.batch_pages = random.pick(&[1, 4, 16]);
