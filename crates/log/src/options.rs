@@ -25,8 +25,7 @@ pub struct LogOptions {
     /// waits for durability writes itself, requests without a waiter are ignored, polling does not
     /// write, and a claim that finds no room fails at once.
     pub background: bool,
-    /// The parts that experiments put in place of the log's own.
-    #[doc(hidden)]
+    /// The parts of the log, by default the product's; others are for experiments.
     pub parts: Arc<dyn LogParts>,
 }
 

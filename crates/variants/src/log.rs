@@ -6,19 +6,19 @@
 //!
 //! | strategy | under the latch | after it |
 //! | --- | --- | --- |
-//! | [`Mutex`](mutex) | reserve, fill, release | – |
-//! | [`Consolidated`](consolidated) | reserve, fill and release, for a group | – |
-//! | [`Decoupled`](decoupled) | reserve | fill, then mark as complete |
-//! | [`Hybrid`](hybrid) | reserve, for a group | fill, then mark as complete |
-//! | [`Delegated`](delegated) | reserve, for a group | fill, then release or delegate that |
-//! | `LockFree`, the engine's own | – | reserve, fill, then mark as complete |
+//! | [`Mutex`](Strategy::Mutex) | reserve, fill, release | – |
+//! | [`Consolidated`](Strategy::Consolidated) | reserve, fill and release, for a group | – |
+//! | [`Decoupled`](Strategy::Decoupled) | reserve | fill, then mark as complete |
+//! | [`Hybrid`](Strategy::Hybrid) | reserve, for a group | fill, then mark as complete |
+//! | [`Delegated`](Strategy::Delegated) | reserve, for a group | fill, release or delegate that |
+//! | [`LockFree`](Strategy::LockFree) of the engine | – | reserve, fill, then mark as complete |
 //!
 //! | part | contents |
 //! | --- | --- |
-//! | [`cursor`] | reservation under a latch |
-//! | [`array`] | the consolidation array, where inserters form groups |
-//! | [`releases`] | the LSN up to which all regions are complete |
-//! | [`group_policy`] | when groups start |
+//! | `cursor` | reservation under a latch |
+//! | `array` | the consolidation array, where inserters form groups |
+//! | `releases` | the LSN up to which all regions are complete |
+//! | `group_policy` | when groups start |
 
 mod array;
 mod consolidated;

@@ -11,7 +11,13 @@
 #[path = "../../../log/src/ring/models/bodies.rs"]
 mod bodies;
 
-use clearway_sync::check;
+use bodies::{
+    Log, an_earlier_record_happens_before_a_later_one, group_holds_only_filled_records,
+    nothing_comes_behind_a_close, room_is_handed_back_after_the_flush,
+};
+use clearway_base::{Lsn, LsnSpan};
+use clearway_log::parts::LogParts;
+use clearway_sync::{check, thread};
 
 use super::{ChosenParts, Consolidation, Strategy};
 
@@ -27,7 +33,7 @@ macro_rules! models {
                 let consolidation = Consolidation { places: 1, slots: 2 };
                 let strategy = Strategy::$kind;
                 let parts = ChosenParts { strategy, consolidation, ..ChosenParts::default() };
-                check($preemptions, move || bodies::$model(&parts));
+                check($preemptions, move || super::$model(&parts));
             })*
         })*
     };
@@ -41,4 +47,49 @@ models! {
     nothing_comes_behind_a_close: Decoupled 3 Hybrid 2;
     an_earlier_record_happens_before_a_later_one:
         Mutex 3 Consolidated 2 Decoupled 3 Hybrid 2 Delegated 2;
+}
+
+/// Three inserters of records of different sizes, of which two may form a group: there is one
+/// place.
+fn groups_of_two_and_one(parts: &dyn LogParts) {
+    let log = Log::new(parts);
+    let inserters: Vec<_> = [(1, 64), (2, 96)]
+        .map(|(txn, bytes)| {
+            let log = log.clone();
+            thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
+        })
+        .into();
+    let mine = log.insert(3, 32).expect("room for all");
+    let mut spans: Vec<LsnSpan> = inserters.into_iter().map(|one| one.join().unwrap()).collect();
+    spans.push(mine);
+    spans.sort_unstable_by_key(|span| span.start);
+    assert!(spans.windows(2).all(|pair| pair[0].end == pair[1].start), "no hole, no overlap");
+    let (mut found, _) = log.flush(Lsn::ZERO).expect("there are records");
+    found.sort_unstable();
+    assert_eq!(found, [1, 2, 3]);
+}
+
+/// Two inserters that may form a group while the flusher has the cursor, and a flush of their
+/// records before they are done.
+fn groups_are_flown_while_others_fill(parts: &dyn LogParts) {
+    let log = Log::new(parts);
+    let inserters = [(1, 64), (2, 96)].map(|(txn, bytes)| {
+        let log = log.clone();
+        thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
+    });
+    let (mut found, mut at) = (Vec::new(), Lsn::ZERO);
+    let mut flush = || {
+        if let Some((more, end)) = log.flush(at) {
+            found.extend(more);
+            at = end;
+        }
+    };
+    flush();
+    flush();
+    inserters.into_iter().for_each(|one| {
+        one.join().unwrap();
+    });
+    flush();
+    found.sort_unstable();
+    assert_eq!(found, [1, 2]);
 }

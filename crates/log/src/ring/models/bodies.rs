@@ -17,24 +17,25 @@ use clearway_sync::{
 /// The smallest ring that can be mapped.
 const RING: usize = 4096;
 
-struct Log {
+/// A log without files, which the threads of a model share.
+pub(crate) struct Log {
     buffer: Buffer,
 }
 
 impl Log {
-    fn new(parts: &dyn LogParts) -> Arc<Log> {
+    pub(crate) fn new(parts: &dyn LogParts) -> Arc<Log> {
         let buffer = Buffer::new(RING, Lsn::ZERO, |ring| parts.insertion(ring)).unwrap();
         Arc::new(Log { buffer })
     }
 
     /// Inserts a record that takes `bytes` bytes.
-    fn insert(&self, txn: u64, bytes: usize) -> Option<LsnSpan> {
+    pub(crate) fn insert(&self, txn: u64, bytes: usize) -> Option<LsnSpan> {
         let body = vec![txn as u8; bytes - HEADER_BYTES];
         self.buffer.insert(&Record { kind: 1, txn: TxnId(txn), prev: Lsn::ZERO, body: &[&body] })
     }
 
     /// Flushes one group as a flusher does, and returns the transactions in it.
-    fn flush(&self, from: Lsn) -> Option<(Vec<u64>, Lsn)> {
+    pub(crate) fn flush(&self, from: Lsn) -> Option<(Vec<u64>, Lsn)> {
         let group = self.buffer.seal(from)?;
         let mut found = Vec::new();
         self.buffer.flush(group, |record| {
@@ -59,51 +60,6 @@ pub(crate) fn group_holds_only_filled_records(parts: &dyn LogParts) {
     if let Some((rest, _)) = log.flush(at) {
         found.extend(rest);
     }
-    found.sort_unstable();
-    assert_eq!(found, [1, 2]);
-}
-
-/// Three inserters of records of different sizes, of which two may form a group: there is one
-/// place.
-pub(crate) fn groups_of_two_and_one(parts: &dyn LogParts) {
-    let log = Log::new(parts);
-    let inserters: Vec<_> = [(1, 64), (2, 96)]
-        .map(|(txn, bytes)| {
-            let log = log.clone();
-            thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
-        })
-        .into();
-    let mine = log.insert(3, 32).expect("room for all");
-    let mut spans: Vec<LsnSpan> = inserters.into_iter().map(|one| one.join().unwrap()).collect();
-    spans.push(mine);
-    spans.sort_unstable_by_key(|span| span.start);
-    assert!(spans.windows(2).all(|pair| pair[0].end == pair[1].start), "no hole, no overlap");
-    let (mut found, _) = log.flush(Lsn::ZERO).expect("there are records");
-    found.sort_unstable();
-    assert_eq!(found, [1, 2, 3]);
-}
-
-/// Two inserters that may form a group while the flusher has the cursor, and a flush of their
-/// records before they are done.
-pub(crate) fn groups_are_flown_while_others_fill(parts: &dyn LogParts) {
-    let log = Log::new(parts);
-    let inserters = [(1, 64), (2, 96)].map(|(txn, bytes)| {
-        let log = log.clone();
-        thread::spawn(move || log.insert(txn, bytes).expect("room for all"))
-    });
-    let (mut found, mut at) = (Vec::new(), Lsn::ZERO);
-    let mut flush = || {
-        if let Some((more, end)) = log.flush(at) {
-            found.extend(more);
-            at = end;
-        }
-    };
-    flush();
-    flush();
-    inserters.into_iter().for_each(|one| {
-        one.join().unwrap();
-    });
-    flush();
     found.sort_unstable();
     assert_eq!(found, [1, 2]);
 }
