@@ -180,7 +180,7 @@ pub use clearway_base::{
     TABLE_NAME_LEN_MAX, TreeId, TxnId, TxnName, VALUE_LEN_MAX,
 };
 pub use clearway_lock::{AbsoluteMode, LockStats};
-pub use clearway_log::{Consolidation, GroupPolicy, LogStats, Strategy as LogStrategy};
+pub use clearway_log::LogStats;
 pub use clearway_pool::PoolStats;
 pub use clearway_tree::{Direction, LevelReport, TreeReport};
 pub use clearway_txn::{

@@ -5,7 +5,6 @@ use std::{path::Path, sync::Arc, time::Duration};
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, MemoryDisk, OsDisk};
 use clearway_lock::{LockOptions, WaitLimit};
-use clearway_log::{Consolidation, GroupPolicy, Strategy};
 use clearway_sync::Process;
 use clearway_txn::{Creation, EngineOptions};
 
@@ -62,8 +61,7 @@ pub enum CommitMode {
     ///
     /// The loss window covers the commits since the start of the flush before last: the time of two
     /// flushes and twice the [group-commit delay](Options::linger), less than a millisecond on a
-    /// good disk; with a fixed [`GroupPolicy`], that policy's limits and one flush. It is never
-    /// larger than the log buffer, 16 MiB. [`Database::sync`] ends it.
+    /// good disk. It is never larger than the log buffer, 16 MiB. [`Database::sync`] ends it.
     Lazy,
 }
 
@@ -187,20 +185,6 @@ impl Options {
         self
     }
 
-    /// For experts: sets how threads reserve space in the log buffer.
-    pub fn log_strategy(mut self, strategy: Strategy) -> Options {
-        self.engine.log.strategy = strategy;
-        self
-    }
-
-    /// For experts: sets the sizes of the structure in which threads form groups to reserve log
-    /// space together, for the strategies [`Consolidated`](Strategy::Consolidated),
-    /// [`Hybrid`](Strategy::Hybrid) and [`Delegated`](Strategy::Delegated).
-    pub fn log_consolidation(mut self, sizes: Consolidation) -> Options {
-        self.engine.log.consolidation = sizes;
-        self
-    }
-
     /// For experts: sets the group-commit delay, the time from the start of a flush to the start of
     /// the next one if no thread waits for it. At most a second; default 100 µs. A longer delay
     /// makes fewer, larger flushes while threads are busy. Waiting for a
@@ -209,13 +193,6 @@ impl Options {
     /// have more to run, and commits of [`CommitMode::Lazy`] do not cut the delay short.
     pub fn linger(mut self, linger: Duration) -> Options {
         self.engine.log.linger = linger;
-        self
-    }
-
-    /// Sets when the log is flushed. By default, a flush starts as soon as one may start and either
-    /// a thread waits for it or the [group-commit delay](Options::linger) is over.
-    pub fn group_policy(mut self, policy: GroupPolicy) -> Options {
-        self.engine.log.group = policy;
         self
     }
 

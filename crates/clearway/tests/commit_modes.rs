@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use clearway::{CommitMode, Database, Error, GroupPolicy, Options, Table};
+use clearway::{CommitMode, Database, Error, Options, Table};
 use clearway_testkit::disk::{CrashImage, DelayedDisk, SimDisk, SimOptions};
 use clearway_variants::txn::{EarlyRelease, TxnVariants};
 
@@ -142,19 +142,4 @@ fn each_database_times_its_own_share() {
         let counted = timings.iter().find(|timings| timings.name == "append").unwrap();
         assert_eq!(counted.latency.count(), *timed);
     }
-}
-
-#[test]
-fn whoever_syncs_waits_for_no_group() {
-    let hour = Duration::from_secs(3_600);
-    let group = GroupPolicy::Fixed { commits: 1_000, bytes: 1 << 30, time: hour };
-    let disk = SimDisk::new(1, SimOptions::default());
-    let db = options(&disk).commit_mode(CommitMode::Lazy).group_policy(group).open("lazy").unwrap();
-    let table = db.table("t").unwrap();
-    append(&db, &table, 1);
-    db.sync().unwrap();
-    assert_eq!(rows(&disk.crash(CrashImage::DropAll)), 1);
-    append(&db, &table, 2);
-    db.checkpoint().unwrap();
-    assert_eq!(rows(&disk.crash(CrashImage::DropAll)), 2);
 }

@@ -1,7 +1,7 @@
 //! Measures the speed of the log. Run by hand, on a quiet machine: `cargo bench -p clearway-log
 //! --bench log_speed`.
 //!
-//! Prints, for each strategy: nanoseconds of an insert, commits per second of pipelined clients,
+//! Prints nanoseconds of an insert, commits per second of pipelined clients,
 //! commits per second of blocking threads, and the latency of a lone committer beside that of a raw
 //! write of the same size. Arguments: a directory for the log (default: a fresh one in the
 //! temporary directory), which is removed afterwards.
@@ -16,7 +16,7 @@ use std::{
 
 use clearway_base::{Epoch, Lsn, Result, TxnId};
 use clearway_disk::{AlignedBuf, Disk, MemoryDisk, OpenMode, OsDisk};
-use clearway_log::{GroupPolicy, Log, LogOptions, Record, Strategy, record_bytes};
+use clearway_log::{Log, LogOptions, Record, record_bytes};
 
 const RUN: Duration = Duration::from_millis(700);
 
@@ -25,15 +25,12 @@ fn main() -> Result<()> {
     // `cargo bench` adds `--bench`.
     let given = env::args().skip(1).find(|argument| argument != "--bench");
     let dir = given.map_or_else(default, PathBuf::from);
-    for strategy in Strategy::ALL {
-        println!("{strategy:?}");
-        for threads in [1, 2] {
-            let ns = insert_ns(strategy, threads)?;
-            println!("  insert of 100 bytes, {threads} threads: {ns:.1} ns each");
-        }
+    for threads in [1, 2] {
+        let ns = insert_ns(threads)?;
+        println!("insert of 100 bytes, {threads} threads: {ns:.1} ns each");
     }
     for (threads, in_flight) in [(1, 64), (2, 64), (2, 256), (2, 1024)] {
-        let log = start(&dir, Strategy::Decoupled)?;
+        let log = start(&dir)?;
         let rate = pipelined(&log, threads, in_flight)?;
         let stats = log.stats();
         let each = stats.records as f64 / stats.flushes as f64 - 1.0;
@@ -41,7 +38,7 @@ fn main() -> Result<()> {
         log.close()?;
     }
     for threads in [1, 2, 4, 16, 64] {
-        let log = start(&dir, Strategy::Decoupled)?;
+        let log = start(&dir)?;
         let rate = blocking(&log, threads)?;
         let stats = log.stats();
         let each = stats.records as f64 / stats.flushes as f64 - 1.0;
@@ -49,7 +46,7 @@ fn main() -> Result<()> {
         log.close()?;
     }
     for _ in 0..3 {
-        let log = start(&dir, Strategy::Decoupled)?;
+        let log = start(&dir)?;
         let (lone, raw) = lone_commit_and_raw_write_us(&log, &dir)?;
         log.close()?;
         println!("lone commit {lone:.1} µs, raw write {raw:.1} µs, more by {:.1}", lone - raw);
@@ -58,10 +55,10 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn start(dir: &Path, strategy: Strategy) -> Result<Arc<Log>> {
+fn start(dir: &Path) -> Result<Arc<Log>> {
     let _ = fs::remove_dir_all(dir);
     let disk = Arc::new(OsDisk::open_dir(dir, true)?);
-    let options = LogOptions { strategy, capacity_bytes: 4 << 30, ..LogOptions::default() };
+    let options = LogOptions { capacity_bytes: 4 << 30, ..LogOptions::default() };
     Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO)
 }
 
@@ -72,16 +69,11 @@ fn commit(log: &Log, body: &[u8]) -> Result<Lsn> {
 }
 
 /// Without a device: a memory disk, groups in the background.
-fn insert_ns(strategy: Strategy, threads: usize) -> Result<f64> {
+fn insert_ns(threads: usize) -> Result<f64> {
     const INSERTS: u32 = 1_000_000;
     const ROOM: u64 = 400 << 20;
-    let options = LogOptions {
-        strategy,
-        group: GroupPolicy::Adaptive,
-        capacity_bytes: 1 << 30,
-        ring_bytes: 1 << 28,
-        ..LogOptions::default()
-    };
+    let options =
+        LogOptions { capacity_bytes: 1 << 30, ring_bytes: 1 << 28, ..LogOptions::default() };
     let log = Log::start(Arc::new(MemoryDisk::new()), options, Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
     log.claim(ROOM)?;
     let body = [7; 68];

@@ -27,14 +27,14 @@
 //!   sees the request. A requester that waits reads `requested` again after it has raised
 //!   `awaited`: a request without a waiter either sees that or is seen by it. A requester that does
 //!   not skip the schedule decides and signals under the mutex, under which daemons decide and go
-//!   to sleep.
+//!   to sleep. Under a [`FlushPolicy`] of another crate no requester skips it.
 //! - W6. A thread that changes the schedule so that a group may start either starts it or signals a
 //!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps. For a
 //!   group that may start only later, one daemon, the *timer daemon*, will be awake by then.
 //! - W7. A daemon ends only when it is stopped. A daemon that panics stops the log, and a waker's
 //!   panic ends no daemon.
-//! - W8. After the closing seal nothing is written: the cursor is closed, so no record can join a
-//!   group.
+//! - W8. After the closing seal nothing is written: the insertion is closed, so no record can join
+//!   a group.
 //!
 //! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the claims' waiting room.
 //! No I/O under `schedule`.
@@ -67,12 +67,13 @@ use crate::{
     completion::CompletionQueue,
     health::Health,
     insertion::{Insertion, SealWords},
-    options::{GroupPolicy, LogOptions},
+    options::LogOptions,
+    parts::{Decision, FlushPolicy},
     record::{FLAG_CLOSED, Stamp},
     ring::Ring,
     segments::Segments,
 };
-use policy::{Decision, Situation, attention, decide};
+use policy::{Situation, attention, decide};
 
 /// The parts of the log that a flusher uses.
 pub(crate) struct Parts {
@@ -88,7 +89,8 @@ pub(crate) struct Parts {
 pub(crate) struct Flusher {
     parts: Parts,
     stamp: Stamp,
-    policy: GroupPolicy,
+    /// A policy in place of the own one.
+    other_policy: Option<Box<dyn FlushPolicy>>,
     in_flight_max: usize,
     linger: Duration,
     has_daemons: bool,
@@ -98,8 +100,6 @@ pub(crate) struct Flusher {
     /// passed an eighth of the ring: up to here the group-commit delay does not apply.
     awaited: CachePadded<AtomicU64>,
     attention: CachePadded<Attention>,
-    /// Requests since the last group; counted under a fixed policy only.
-    requests: AtomicU64,
     schedule: Mutex<Schedule>,
     changed: Condvar,
 }
@@ -125,9 +125,6 @@ struct Schedule {
     /// The time at which the last group was started, and the duration of the last completed flush.
     last_start: Option<Instant>,
     last_flush: Duration,
-    /// Groups up to here start regardless of the policy.
-    urgent: Lsn,
-    first_request: Option<Instant>,
     daemons_asleep: usize,
     /// A sleeping daemon was signalled and has not woken yet.
     is_signalled: bool,
@@ -168,12 +165,18 @@ pub(crate) struct FlushFigures {
 
 impl Flusher {
     /// Creates a flusher for a log whose first group begins at `start`.
-    pub(crate) fn new(parts: Parts, options: &LogOptions, stamp: Stamp, start: Lsn) -> Flusher {
+    pub(crate) fn new(
+        parts: Parts,
+        policy: Option<Box<dyn FlushPolicy>>,
+        options: &LogOptions,
+        stamp: Stamp,
+        start: Lsn,
+    ) -> Flusher {
         Flusher {
             parts,
             stamp,
             // Without daemons no thread would watch the clock.
-            policy: if options.background { options.group } else { GroupPolicy::Adaptive },
+            other_policy: policy.filter(|_| options.background),
             in_flight_max: options.flushes_in_flight,
             linger: options.linger,
             has_daemons: options.background,
@@ -184,15 +187,12 @@ impl Flusher {
                 lingering: AtomicU64::new(0),
                 sealed: AtomicU64::new(start.0),
             }),
-            requests: AtomicU64::new(0),
             schedule: Mutex::new(Schedule {
                 sealed: start,
                 in_flight: VecDeque::new(),
                 last_bytes: 0,
                 last_start: None,
                 last_flush: Duration::ZERO,
-                urgent: Lsn::ZERO,
-                first_request: None,
                 daemons_asleep: 0,
                 is_signalled: false,
                 has_timer: false,
@@ -207,17 +207,28 @@ impl Flusher {
     /// it.
     #[inline]
     pub(crate) fn request(&self, lsn: Lsn) {
-        if self.is_news(lsn) {
+        if self.other_policy.is_some() {
+            self.request_by_policy(lsn);
+        } else if self.is_news(lsn) {
             self.nudge();
         }
+    }
+
+    /// Requests `lsn` under another policy, which decides after each request. Out of line, so that
+    /// the way of the own policy tests one pointer and saves no register.
+    #[cold]
+    #[inline(never)]
+    fn request_by_policy(&self, lsn: Lsn) {
+        let Some(policy) = &self.other_policy else { return };
+        policy.request();
+        self.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        self.nudge();
     }
 
     /// Raises the request. Returns whether the schedule must be checked because of it.
     #[inline]
     fn is_news(&self, lsn: Lsn) -> bool {
-        if self.policy != GroupPolicy::Adaptive {
-            self.requests.fetch_add(1, Ordering::SeqCst);
-        } else if self.requested.load(Ordering::SeqCst) >= lsn.0 {
+        if self.requested.load(Ordering::SeqCst) >= lsn.0 {
             // A request for at least this LSN is already being handled.
             return false;
         }
@@ -231,8 +242,8 @@ impl Flusher {
     /// Requests durability up to `lsn` on behalf of a waiting thread, or for a group so large that
     /// it needs no delay.
     pub(crate) fn await_soon(&self, lsn: Lsn) {
-        if self.policy != GroupPolicy::Adaptive {
-            self.request(lsn);
+        if self.other_policy.is_some() {
+            self.request_by_policy(lsn);
         } else if self.is_awaited_news(lsn) {
             self.nudge();
         }
@@ -256,7 +267,6 @@ impl Flusher {
     #[cold]
     fn nudge(&self) {
         let mut schedule = self.schedule.lock();
-        self.note_first_request(&mut schedule);
         match self.decide(&schedule) {
             Decision::Start => self.signal(&mut schedule),
             Decision::At(_) if !schedule.has_timer => self.signal(&mut schedule),
@@ -264,15 +274,13 @@ impl Flusher {
         }
     }
 
-    /// Forces `lsn` for a thread that is about to wait for it: the limits of a fixed policy do not
-    /// apply.
+    /// Forces `lsn` for a thread that is about to wait for it: another policy must not have it wait
+    /// until a group is complete. The own one never does.
     pub(crate) fn press(&self, lsn: Lsn) {
-        if self.policy == GroupPolicy::Adaptive {
-            return;
-        }
+        let Some(policy) = &self.other_policy else { return };
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        policy.press(lsn);
         let mut schedule = self.schedule.lock();
-        schedule.urgent = schedule.urgent.max(lsn);
         if self.decide(&schedule) == Decision::Start {
             self.signal(&mut schedule);
         }
@@ -281,8 +289,8 @@ impl Flusher {
     /// Requests `lsn` for the calling thread, which will wait, and flushes the group on this thread
     /// if that can start now.
     pub(crate) fn lead(&self, lsn: Lsn) {
-        if self.policy != GroupPolicy::Adaptive {
-            return self.request(lsn);
+        if self.other_policy.is_some() {
+            return self.request_by_policy(lsn);
         }
         if !self.is_awaited_news(lsn) {
             return;
@@ -325,11 +333,12 @@ impl Flusher {
         schedule.last_start = Some(started);
         schedule.in_flight.push_back(InFlight { end: group.end, started, is_complete: false });
         schedule.is_signalled = false;
-        schedule.first_request = None;
         schedule.figures.flushes += 1;
         schedule.figures.bytes += group.end.0 - group.start.0;
         schedule.figures.seal_bytes += seal_bytes;
-        self.requests.store(0, Ordering::SeqCst);
+        if let Some(policy) = &self.other_policy {
+            policy.start_group();
+        }
         self.publish_attention(schedule);
         Some(group)
     }
@@ -405,8 +414,8 @@ impl Flusher {
         self.write_alone(0);
     }
 
-    /// Writes the closing seal, in a group of its own. The cursor is closed and everything before
-    /// its end is durable, so no flush is in flight, and none begins (W8).
+    /// Writes the closing seal, in a group of its own. The insertion is closed and everything
+    /// before its end is durable, so no flush is in flight, and none begins (W8).
     pub(crate) fn write_closing(&self) {
         self.write_alone(FLAG_CLOSED);
     }
@@ -442,9 +451,6 @@ impl Flusher {
             is_awaited,
             linger_until: self.linger_until(schedule),
             is_slow: schedule.last_flush >= 2 * self.linger,
-            requests: self.requests.load(Ordering::SeqCst),
-            first_request: schedule.first_request,
-            is_urgent: schedule.urgent > schedule.sealed,
         }
     }
 
@@ -452,7 +458,18 @@ impl Flusher {
         if self.parts.health.is_poisoned() {
             return Decision::Rest;
         }
-        decide(self.policy, Instant::now, &self.situation(schedule))
+        let situation = self.situation(schedule);
+        match &self.other_policy {
+            None => decide(Instant::now, &situation),
+            Some(_) if situation.gathered == 0 => Decision::Rest,
+            Some(policy) => {
+                let start = schedule.sealed;
+                let decision =
+                    policy.decide(LsnSpan { start, end: Lsn(start.0 + situation.gathered) });
+                let has_place = situation.in_flight < situation.in_flight_max;
+                if has_place { decision } else { Decision::Rest }
+            }
+        }
     }
 
     /// Signals a sleeping daemon, once; if none sleeps, one is about to decide (W6).
@@ -467,31 +484,16 @@ impl Flusher {
     /// Returns the time until which requests without a waiter are delayed; `None` without a
     /// group-commit delay.
     fn linger_until(&self, schedule: &Schedule) -> Option<Instant> {
-        let lingers = self.policy == GroupPolicy::Adaptive && !self.linger.is_zero();
+        let lingers = self.other_policy.is_none() && !self.linger.is_zero();
         schedule.last_start.filter(|_| lingers)?.checked_add(self.linger)
-    }
-
-    /// Under a fixed policy the first request of a group starts the clock.
-    fn note_first_request(&self, schedule: &mut Schedule) {
-        if self.policy != GroupPolicy::Adaptive
-            && schedule.first_request.is_none()
-            && self.situation(schedule).gathered > 0
-        {
-            schedule.first_request = Some(Instant::now());
-        }
     }
 
     /// Publishes the wake thresholds, from which on requesters must check the schedule (W5). A
     /// signalled daemon will decide for all requests, the timer daemon for those without a waiter.
     fn publish_attention(&self, schedule: &mut Schedule) {
         let situation = self.situation(schedule);
-        let from = |is_awaited: bool, is_seen_to: bool| match attention(
-            self.policy,
-            &situation,
-            is_awaited,
-        ) {
+        let from = |is_awaited: bool, is_seen_to: bool| match attention(&situation, is_awaited) {
             Some(bytes) if !is_seen_to => schedule.sealed.0.saturating_add(bytes),
-            Some(0) => 0,
             _ => u64::MAX,
         };
         let awaited = from(true, schedule.is_signalled);

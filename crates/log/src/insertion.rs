@@ -1,57 +1,35 @@
 //! Insertion of records into the ring: reserve, fill, release.
 //!
-//! A strategy determines which steps are serialized. All strategies obey these invariants:
+//! An insertion determines which steps are serialized. All obey these invariants:
 //! - I1. Records stand in the log in the order of their reservations, without a hole.
 //! - I2. [`Insertion::await_released`] returns only when every byte of the group was filled, and
 //!   what the fillers wrote is visible to the caller.
-//! - I3. Only a flusher waits for another thread's fill, except where the fill is done under the
-//!   mutex.
-//! - I4. The cursor's latch is held for a few instructions, and no other latch is taken meanwhile.
-//!
-//! | strategy | under the latch | after it |
-//! | --- | --- | --- |
-//! | [`MutexInsertion`] | reserve, fill, release | – |
-//! | [`ConsolidatedInsertion`] | reserve, fill and release, for a group | – |
-//! | [`DecoupledInsertion`] | reserve | fill, then mark as complete |
-//! | [`HybridInsertion`] | reserve, for a group | fill, then mark as complete |
-//! | [`DelegatedInsertion`] | reserve, for a group | fill, then release in order or delegate that |
-//! | [`LockFreeInsertion`] | – | reserve, fill, then mark as complete |
+//! - I3. Only a flusher waits for another thread's fill, except where one mutex is held for all
+//!   three steps.
+//! - I4. A latch around a reservation is held for a few instructions, and no other latch is taken
+//!   meanwhile.
 //!
 //! | part | contents |
 //! | --- | --- |
-//! | [`array`] | the consolidation array, where inserters form groups |
+//! | [`lock_free`] | reservation without a latch; then fill, and mark as complete |
 //! | [`links`] | links that mark complete regions |
-//! | [`releases`] | the LSN up to which all regions are complete |
 
-mod array;
-mod consolidated;
-mod decoupled;
-mod delegated;
-mod hybrid;
 mod links;
 mod lock_free;
-mod mutex;
-mod releases;
-
-use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
 
 use crate::{
-    options::{Consolidation, Strategy},
-    record::{Draft, Padding, Stamp},
-    ring::{Cursor, Ring, SealRegion},
+    record::{Draft, Padding, Stamp, sealed_end},
+    ring::{Region, Ring},
 };
-use consolidated::ConsolidatedInsertion;
-use decoupled::DecoupledInsertion;
-use delegated::DelegatedInsertion;
-use hybrid::HybridInsertion;
-use lock_free::LockFreeInsertion;
-use mutex::MutexInsertion;
+
+pub use links::Links;
+pub(crate) use lock_free::LockFreeInsertion;
 
 /// The fields of a seal.
 #[derive(Clone, Copy)]
-pub(crate) struct SealWords {
+pub struct SealWords {
     pub(crate) stamp: Stamp,
     pub(crate) durable: Lsn,
     pub(crate) flags: u8,
@@ -60,9 +38,15 @@ pub(crate) struct SealWords {
 }
 
 impl SealWords {
-    /// Fills the place of a seal.
-    fn fill(self, ring: &Ring, taken: SealRegion) -> Seal {
-        let SealRegion { region, seals_paid } = taken;
+    /// Returns the end of the seal that ends, from `end` on, the group which began at
+    /// `group_start`. `None` if that group is empty and needs no seal.
+    #[inline]
+    pub fn sealed_end(&self, group_start: Lsn, end: u64) -> Option<u64> {
+        (end != group_start.0 || self.even_empty).then(|| sealed_end(end))
+    }
+
+    /// Fills the region of a seal, for which `seals_paid` records of its group have claimed space.
+    pub fn fill(self, ring: &Ring, region: Region, seals_paid: u64) -> Seal {
         let span = region.span();
         let padding = Padding::of(span.end.0 - span.start.0);
         let draft = Draft::seal(self.stamp, self.durable, self.flags, &padding);
@@ -71,14 +55,21 @@ impl SealWords {
 }
 
 /// A seal that was inserted.
-pub(crate) struct Seal {
+pub struct Seal {
     pub(crate) span: LsnSpan,
     /// Number of records of its group that had claimed space for it.
     pub(crate) seals_paid: u64,
 }
 
-/// A strategy of log insertion.
-pub(crate) trait Insertion: Send + Sync {
+impl Seal {
+    /// Returns the position of the seal.
+    pub fn span(&self) -> LsnSpan {
+        self.span
+    }
+}
+
+/// A way of inserting records into a ring.
+pub trait Insertion: Send + Sync {
     /// Inserts a record. Returns `None` if the ring has no room: the caller must wait for
     /// durability and try again. Also returns `None` after [`close`](Insertion::close).
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan>;
@@ -97,29 +88,12 @@ pub(crate) trait Insertion: Send + Sync {
     /// Waits until the group, which a seal ended, is filled (I2).
     fn await_released(&self, group: LsnSpan);
 
-    /// Returns the records inserted so far, seals included; some strategies count only those of
+    /// Returns the records inserted so far, seals included; an insertion may count only those of
     /// released groups.
     fn records(&self) -> u64;
 
     /// Returns the number of records since the last seal that have claimed space for the next one.
     fn seals_paid(&self) -> u64;
-}
-
-/// Creates the strategy that the options name.
-pub(crate) fn strategy(
-    strategy: Strategy,
-    sizes: Consolidation,
-    ring: Arc<Ring>,
-    cursor: Cursor,
-) -> Arc<dyn Insertion> {
-    match strategy {
-        Strategy::Mutex => Arc::new(MutexInsertion::new(ring, cursor)),
-        Strategy::Consolidated => Arc::new(ConsolidatedInsertion::new(ring, cursor, sizes)),
-        Strategy::Decoupled => Arc::new(DecoupledInsertion::new(ring, cursor)),
-        Strategy::Hybrid => Arc::new(HybridInsertion::new(ring, cursor, sizes)),
-        Strategy::Delegated => Arc::new(DelegatedInsertion::new(ring, cursor, sizes)),
-        Strategy::LockFree => Arc::new(LockFreeInsertion::new(ring, cursor)),
-    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //!
 //! Invariants:
 //! - O1. A record that is inserted while the log is being closed either precedes the closing seal
-//!   and is made durable by the closing thread, or is refused: the cursor is closed in one step
-//!   (R5), and all regions that it has handed out until then lie before the end that the closing
-//!   thread flushes. After the closing seal nothing is inserted or written. A record that is
-//!   inserted while the log is being poisoned does not become durable, and its waiter gets the
+//!   and is made durable by the closing thread, or is refused: the insertion is closed in one
+//!   step (R5), and all regions that it has handed out until then lie before the end that the
+//!   closing thread flushes. After the closing seal nothing is inserted or written. A record that
+//!   is inserted while the log is being poisoned does not become durable, and its waiter gets the
 //!   error.
 //! - O2. An LSN is reported as durable only if it is at most the ring's durable LSN; a failure
 //!   that happened later does not change that.
@@ -32,7 +32,7 @@ use crate::{
     flush::{Flusher, Parts},
     health::Health,
     identity::Lineage,
-    insertion::{Insertion, strategy},
+    insertion::Insertion,
     options::LogOptions,
     reader::LogReader,
     record::{Draft, Record, SEAL_BYTES_MAX, Stamp},
@@ -139,9 +139,12 @@ impl Log {
         let claimed = Lsn(start.0 + first.span_bytes());
         let claims = Claims::new(segments.clone(), health.clone(), &options, claimed, keep_from)?;
         let claims = Arc::new(claims);
-        let (ring, cursor) = Ring::new(options.ring_bytes, start)?;
-        let ring = Arc::new(ring);
-        let insertion = strategy(options.strategy, options.consolidation, ring.clone(), cursor);
+        let ring = Arc::new(Ring::new(options.ring_bytes, start)?);
+        let insertion = options.parts.insertion(ring.clone());
+        let policy = options.parts.flush_policy();
+        // Under another policy, inserts request nothing by themselves.
+        let own_trigger_bytes = || options.flush_trigger_bytes();
+        let flush_trigger_bytes = policy.as_ref().map_or_else(own_trigger_bytes, |_| u64::MAX);
         let completion = Arc::new(CompletionQueue::default());
         let parts = Parts {
             ring: ring.clone(),
@@ -151,7 +154,7 @@ impl Log {
             health: health.clone(),
             completion: completion.clone(),
         };
-        let flusher = Arc::new(Flusher::new(parts, &options, stamp, start));
+        let flusher = Arc::new(Flusher::new(parts, policy, &options, stamp, start));
         refuse_if_broken(&flusher)?;
         let log = Log {
             ring,
@@ -165,7 +168,7 @@ impl Log {
             lineage,
             stamp,
             record_len_max: options.record_len_max(),
-            flush_trigger_bytes: options.flush_trigger_bytes(),
+            flush_trigger_bytes,
             waits: AtomicU64::new(0),
             ring_waits: AtomicU64::new(0),
             is_closing: AtomicBool::new(false),
@@ -262,7 +265,7 @@ impl Log {
     #[cold]
     fn insert_when_there_is_room(&self, draft: &Draft<'_>) -> Result<LsnSpan> {
         loop {
-            // This also covers a refusal by a closed cursor: the log was closed before (O1).
+            // This also covers a refusal by a closed insertion: the log was closed before (O1).
             self.health.check()?;
             // Relaxed: a plain counter.
             self.ring_waits.fetch_add(1, Ordering::Relaxed);
@@ -331,7 +334,7 @@ impl Log {
     }
 
     /// Like [`wait_durable`](Log::wait_durable), for callers that must not wait until a group is
-    /// complete: the limits of [`GroupPolicy::Fixed`](crate::GroupPolicy::Fixed) do not apply.
+    /// complete, whatever the policy of group commit.
     ///
     /// # Errors
     ///
@@ -561,8 +564,8 @@ impl Log {
     /// The failure that prevented the log from becoming durable.
     pub fn close(&self) -> Result<()> {
         if !self.is_closing.swap(true, Ordering::SeqCst) {
-            // In this order: a thread that is refused by the cursor finds the log closed, then or
-            // when it tries again (O1).
+            // In this order: a thread that the insertion refuses finds the log closed, then or when
+            // it tries again (O1).
             self.health.close();
             self.insertion.close();
             let end = self.end();

@@ -1,72 +1,10 @@
 //! Options of a log.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use clearway_base::{Error, RECORD_LEN_MAX, Result, SECTOR_SIZE};
 
-/// The strategy by which threads reserve space in the log buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Strategy {
-    /// One mutex around reservation and fill: the baseline.
-    Mutex,
-    /// Like `Mutex`, but a thread that finds it taken joins a group that takes it once.
-    Consolidated,
-    /// A short latch around the reservation alone; fills run in parallel.
-    Decoupled,
-    /// Groups that take a short latch once; fills run in parallel.
-    Hybrid,
-    /// Like `Hybrid`, but regions are released in log order, by the first thread able to do so.
-    Delegated,
-    /// No latch: one compare-and-swap reserves; fills run in parallel.
-    #[default]
-    LockFree,
-}
-
-impl Strategy {
-    /// All strategies.
-    pub const ALL: [Strategy; 6] = [
-        Strategy::Mutex,
-        Strategy::Consolidated,
-        Strategy::Decoupled,
-        Strategy::Hybrid,
-        Strategy::Delegated,
-        Strategy::LockFree,
-    ];
-}
-
-/// The sizes of the consolidation array, for the strategies that have one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Consolidation {
-    /// Number of places, 1 to 64, at each of which one group can form at a time.
-    pub places: usize,
-    /// Number of groups that may exist at a time, forming or filling: at least `places`, at
-    /// most 4096.
-    pub slots: usize,
-}
-
-impl Default for Consolidation {
-    fn default() -> Consolidation {
-        Consolidation { places: 2, slots: 64 }
-    }
-}
-
-/// The policy that determines when gathered records are written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum GroupPolicy {
-    /// Write at once if the device is idle and a thread waits, or after the [group-commit
-    /// delay](LogOptions::linger); while writes are in flight, the next group gathers.
-    #[default]
-    Adaptive,
-    /// Write when the first of three limits is reached.
-    Fixed {
-        /// Number of flush requests since the last group.
-        commits: u32,
-        /// Number of bytes gathered since the last group.
-        bytes: u64,
-        /// Time since the first request that the last group does not cover.
-        time: Duration,
-    },
-}
+use crate::parts::{LogParts, ProductParts};
 
 /// The options of a [`Log`](crate::Log).
 #[derive(Clone, Debug)]
@@ -78,15 +16,8 @@ pub struct LogOptions {
     /// Bytes that the live segments may occupy together, at least two segments. The 4 KiB label
     /// after each segment does not count.
     pub capacity_bytes: u64,
-    /// The strategy by which threads reserve.
-    pub strategy: Strategy,
-    /// The sizes of the consolidation array, for strategies that reserve in groups.
-    pub consolidation: Consolidation,
-    /// The policy that determines when groups are written.
-    pub group: GroupPolicy,
-    /// The group-commit delay: under [`GroupPolicy::Adaptive`], the time from the start of a group
-    /// to the start of the next one if no thread waits for it. At most a second; default 100 µs;
-    /// zero for no delay.
+    /// The group-commit delay: the time from the start of a group to the start of the next one if
+    /// no thread waits for it. At most a second; default 100 µs; zero for no delay.
     pub linger: Duration,
     /// Number of group writes that may overlap, 1 to 16.
     pub flushes_in_flight: usize,
@@ -94,6 +25,8 @@ pub struct LogOptions {
     /// waits for durability writes itself, requests without a waiter are ignored, polling does not
     /// write, and a claim that finds no room fails at once.
     pub background: bool,
+    /// The parts of the log, by default the product's; others are for experiments.
+    pub parts: Arc<dyn LogParts>,
 }
 
 impl Default for LogOptions {
@@ -102,12 +35,10 @@ impl Default for LogOptions {
             ring_bytes: 16 << 20,
             segment_bytes: 16 << 20,
             capacity_bytes: 1 << 30,
-            strategy: Strategy::default(),
-            consolidation: Consolidation::default(),
-            group: GroupPolicy::default(),
             linger: LINGER,
             flushes_in_flight: 2,
             background: true,
+            parts: Arc::new(ProductParts),
         }
     }
 }
@@ -150,11 +81,7 @@ impl LogOptions {
         if self.linger > LINGER_MAX {
             return bad("linger", format!("{:?} is longer than {LINGER_MAX:?}", self.linger));
         }
-        let Consolidation { places, slots } = self.consolidation;
-        if !(1..=64).contains(&places) || !(places..=4096).contains(&slots) {
-            return bad("consolidation", format!("{places} places and {slots} slots"));
-        }
-        Ok(())
+        self.parts.validate()
     }
 
     /// The longest record, header included, that this log takes.
@@ -164,14 +91,9 @@ impl LogOptions {
 
     /// An insert that passes a multiple of this, a power of two, requests a flush by itself, so
     /// that a load without commits keeps the device busy and does not fill the ring. The
-    /// group-commit delay does not apply to such a flush. A fixed policy is not affected.
+    /// group-commit delay does not apply to such a flush.
     pub(crate) fn flush_trigger_bytes(&self) -> u64 {
-        match self.group {
-            GroupPolicy::Adaptive => {
-                (self.ring_bytes as u64 / 8).clamp(SECTOR_SIZE as u64, 1 << 20)
-            }
-            GroupPolicy::Fixed { .. } => u64::MAX,
-        }
+        (self.ring_bytes as u64 / 8).clamp(SECTOR_SIZE as u64, 1 << 20)
     }
 }
 

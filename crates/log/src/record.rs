@@ -172,7 +172,6 @@ impl Stamp {
     }
 
     /// The stamp of an epoch without a salt.
-    #[cfg(test)]
     pub(crate) const fn unsalted(epoch: Epoch) -> Stamp {
         Stamp { epoch, salt: Salt::NONE, seed: 0 }
     }
@@ -197,7 +196,7 @@ pub(crate) fn is_self_consistent(header: &Header, lsn: Lsn, body: &[u8], crc: u3
 }
 
 /// A record ready to be inserted: everything except its LSN is known.
-pub(crate) struct Draft<'a> {
+pub struct Draft<'a> {
     /// The header without its checksum.
     words: [u64; 4],
     body_crc: u32,
@@ -246,8 +245,14 @@ impl<'a> Draft<'a> {
 
     /// Bytes the record occupies.
     #[inline]
-    pub(crate) fn span_bytes(&self) -> u64 {
+    pub fn span_bytes(&self) -> u64 {
         (self.len() as u64).next_multiple_of(RECORD_ALIGN as u64)
+    }
+
+    /// Returns 1 if the record's claim included the seal of its group, otherwise 0.
+    #[inline]
+    pub fn seals_paid(&self) -> u64 {
+        u64::from(self.pays_seal)
     }
 
     /// Header and body without the padding.

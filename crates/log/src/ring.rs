@@ -1,8 +1,8 @@
 //! The log buffer: a ring of bytes addressed by LSN.
 //!
 //! Invariants:
-//! - R1. There is one [`Cursor`] for each ring, or one word in its place. The [`Region`]s it hands
-//!   out are consecutive: no two of them overlap as LSN ranges.
+//! - R1. There is one [`Insertion`](crate::parts::Insertion) for each ring. The [`Region`]s that it
+//!   hands out are consecutive: no two of them overlap as LSN ranges.
 //! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` unless it is a seal's.
 //!   So two regions that share memory are one lap apart, and the older one was durable before the
 //!   younger one was handed out.
@@ -10,11 +10,10 @@
 //!   [`Ring::fill`], which consumes it.
 //! - R4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
 //!   and before they are durable; the durable LSN passes them only after the reader is done.
-//! - R5. A closed cursor hands out only regions of seals. Closing is one step under its latch, or
-//!   of its word, so every record is either before the end that the closer sees then, or is
-//!   refused.
+//! - R5. A closed insertion hands out only regions of seals. Closing is one step, so every record
+//!   is either before the end that the closer sees then, or is refused.
 //!
-//! Access to bytes: below `durable`, no thread; between `durable` and the cursor, the owner of the
+//! Access to bytes: below `durable`, no thread; between `durable` and the end, the owner of the
 //! region until it has released it, then the flusher of its group.
 
 mod mapping;
@@ -28,191 +27,58 @@ use clearway_sync::{
     invariant,
 };
 
-use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, SEAL_BYTES_MAX, sealed_end};
+use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, SEAL_BYTES_MAX};
 use mapping::Mapping;
 
-/// Bytes kept free after the cursor so that a group can always be sealed.
+/// Bytes kept free after the end so that a group can always be sealed.
 const SEAL_ROOM: u64 = SEAL_BYTES_MAX;
 
-/// The buffer and the two LSNs that all threads read.
-pub(crate) struct Ring {
+/// The buffer, and the LSN up to which its bytes are durable.
+pub struct Ring {
     mapping: Mapping,
     /// Everything before it is durable. Written only by flushers, in order. A read-mostly cache
     /// line.
     durable: CachePadded<AtomicU64>,
-    /// The cursor's position, for threads that do not hold its latch. Written under that latch.
-    end: CachePadded<AtomicU64>,
 }
 
 /// A range of the log that one thread may fill.
 #[must_use]
-pub(crate) struct Region {
+pub struct Region {
     start: u64,
     end: u64,
 }
 
 impl Region {
-    /// Creates the region from `start` to `end`, which the caller has reserved (R1, R3).
+    /// Creates the region from `start` to `end`, which the caller has reserved (R1, R2). The caller
+    /// does so once (R3).
     #[inline]
-    pub(crate) fn between(start: u64, end: u64) -> Region {
+    pub fn between(start: u64, end: u64) -> Region {
         Region { start, end }
-    }
-
-    /// Creates the part of a group's region at `base` that belongs to the member whose record
-    /// begins at `offset`. Members' parts do not overlap (R1), and each member takes its part once
-    /// (R3).
-    #[inline]
-    pub(crate) fn of_member(base: Lsn, offset: u64, draft: &Draft<'_>) -> Region {
-        let start = base.0 + offset;
-        Region { start, end: start + draft.span_bytes() }
     }
 
     /// Returns the region's position.
     #[inline]
-    pub(crate) fn span(&self) -> LsnSpan {
+    pub fn span(&self) -> LsnSpan {
         LsnSpan { start: Lsn(self.start), end: Lsn(self.end) }
     }
 }
 
-/// The position of the next record. Strategies keep it under their latch or mutex.
-pub(crate) struct Cursor {
-    next: u64,
-    /// Upper bound on `next`, from the durable LSN when it was last read (R2).
-    limit: u64,
-    records: u64,
-    /// Records since the last seal whose claims included a seal.
-    seals_paid: u64,
-    is_closed: bool,
-}
-
-/// The space that a group of records needs.
-pub(crate) struct GroupSize {
-    pub(crate) bytes: u64,
-    pub(crate) records: u64,
-    /// Number of its records that paid for a seal.
-    pub(crate) seals_paid: u64,
-}
-
-/// The position of a seal, and the number of seals for which the records of its group have paid.
-pub(crate) struct SealRegion {
-    pub(crate) region: Region,
-    pub(crate) seals_paid: u64,
-}
-
-impl Cursor {
-    /// Takes the next region for a record. Returns `None` if the ring has no room now, or the log
-    /// is closed.
-    #[inline]
-    pub(crate) fn take(&mut self, draft: &Draft<'_>, ring: &Ring) -> Option<Region> {
-        let start = self.next;
-        let end = start + draft.span_bytes();
-        if !self.has_room(end, ring) {
-            return None;
-        }
-        self.seals_paid += u64::from(draft.pays_seal);
-        self.advance(end, 1, ring);
-        Some(Region { start, end })
-    }
-
-    /// Takes the next region for a group of records, which its members fill in parts, and returns
-    /// its start. Returns `None` as for one record.
-    pub(crate) fn take_group(&mut self, group: &GroupSize, ring: &Ring) -> Option<Lsn> {
-        let start = self.next;
-        let end = start + group.bytes;
-        if !self.has_room(end, ring) {
-            return None;
-        }
-        self.seals_paid += group.seals_paid;
-        self.advance(end, group.records, ring);
-        Some(Lsn(start))
-    }
-
-    #[inline]
-    fn has_room(&mut self, end: u64, ring: &Ring) -> bool {
-        if end <= self.limit {
-            return true;
-        }
-        // A closed cursor's limit is 0 and stays so (R5).
-        if !self.is_closed {
-            self.limit = ring.limit();
-        }
-        end <= self.limit
-    }
-
-    /// Returns the end of the log, for a strategy that reserves without a cursor from now on (R1).
-    pub(crate) fn into_end(self) -> Lsn {
-        Lsn(self.next)
-    }
-
-    /// Closes the cursor: from now on it hands out only regions of seals (R5).
-    pub(crate) fn close(&mut self) {
-        self.is_closed = true;
-        self.limit = 0;
-    }
-
-    /// The region of a seal that ends the group which began at `group_start`. Returns `None` if
-    /// nothing was inserted since, unless `even_empty`.
-    pub(crate) fn take_seal(
-        &mut self,
-        group_start: Lsn,
-        even_empty: bool,
-        ring: &Ring,
-    ) -> Option<SealRegion> {
-        let start = self.next;
-        if start == group_start.0 && !even_empty {
-            return None;
-        }
-        let end = sealed_end(start);
-        // Holds by R2: every region before it left room for one seal, and an empty group is only
-        // forced when everything is durable.
-        invariant(end <= ring.limit() + SEAL_ROOM, "ring R2: a seal has room");
-        self.advance(end, 1, ring);
-        let seals_paid = std::mem::take(&mut self.seals_paid);
-        Some(SealRegion { region: Region { start, end }, seals_paid })
-    }
-
-    #[inline]
-    fn advance(&mut self, end: u64, records: u64, ring: &Ring) {
-        self.next = end;
-        self.records += records;
-        // Release pairs with the Acquire in `Ring::end`.
-        ring.end.store(end, Ordering::Release);
-    }
-
-    /// Records since the last seal whose claims included a seal.
-    pub(crate) fn seals_paid(&self) -> u64 {
-        self.seals_paid
-    }
-
-    /// Regions handed out so far, seals included.
-    pub(crate) fn records(&self) -> u64 {
-        self.records
-    }
-}
-
 impl Ring {
-    /// Creates a ring of `bytes` bytes and its cursor (R1). Everything before `start` counts as
-    /// durable.
-    pub(crate) fn new(bytes: usize, start: Lsn) -> Result<(Ring, Cursor)> {
+    /// Creates a ring of `bytes` bytes. Everything before `start` counts as durable.
+    pub(crate) fn new(bytes: usize, start: Lsn) -> Result<Ring> {
         debug_assert!(start.0.is_multiple_of(RECORD_ALIGN as u64), "records are aligned");
-        let ring = Ring {
-            mapping: Mapping::new(bytes)?,
-            durable: CachePadded::new(AtomicU64::new(start.0)),
-            end: CachePadded::new(AtomicU64::new(start.0)),
-        };
-        let limit = ring.limit();
-        let cursor = Cursor { next: start.0, limit, records: 0, seals_paid: 0, is_closed: false };
-        Ok((ring, cursor))
+        let durable = CachePadded::new(AtomicU64::new(start.0));
+        Ok(Ring { mapping: Mapping::new(bytes)?, durable })
     }
 
-    /// The size of the ring.
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Returns the size of the ring.
+    pub fn bytes(&self) -> u64 {
         self.mapping.bytes() as u64
     }
 
     /// Returns the durable LSN: everything before it is durable.
     #[inline]
-    pub(crate) fn durable(&self) -> Lsn {
+    pub fn durable(&self) -> Lsn {
         // Acquire pairs with the Release in `set_durable`.
         Lsn(self.durable.load(Ordering::Acquire))
     }
@@ -225,16 +91,8 @@ impl Ring {
         self.durable.store(lsn.0, Ordering::Release);
     }
 
-    /// Returns the cursor's position, before which no later record starts. A strategy without a
-    /// cursor never moves it.
-    #[inline]
-    pub(crate) fn end(&self) -> Lsn {
-        // Acquire pairs with the Release in `Cursor::advance`.
-        Lsn(self.end.load(Ordering::Acquire))
-    }
-
-    /// Returns the limit of the cursor (R2).
-    pub(crate) fn limit(&self) -> u64 {
+    /// Returns the LSN at or before which a record's region must end now (R2).
+    pub fn limit(&self) -> u64 {
         self.durable().0 + self.bytes() - SEAL_ROOM
     }
 
@@ -245,7 +103,7 @@ impl Ring {
 
     /// Writes a record into its region: padding, body, header.
     #[inline]
-    pub(crate) fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
+    pub fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
         let span = region.span();
         let fits = span.end.0 - span.start.0 == draft.span_bytes();
         if !invariant(fits, "ring R1: a record fills its region") {

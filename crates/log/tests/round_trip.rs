@@ -1,4 +1,4 @@
-//! Inserted records are read back: both strategies, many threads, ring and segments wrapping.
+//! Inserted records are read back: many threads, ring and segments wrapping.
 
 mod scenario;
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clearway_base::{Epoch, Lsn, SECTOR_SIZE, TxnId};
 use clearway_disk::{Disk, MemoryDisk, OsDisk};
-use clearway_log::{GroupPolicy, Log, LogOptions, LogReader, Record};
+use clearway_log::{Log, LogOptions, LogReader, Record};
 use scenario::*;
 
 fn memory() -> Arc<dyn Disk> {
@@ -15,51 +15,12 @@ fn memory() -> Arc<dyn Disk> {
 
 #[test]
 fn records_of_all_sizes_come_back_in_order() {
-    for strategy in ALL {
-        let disk = memory();
-        let options = LogOptions { strategy, ..options() };
-        let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-        let spans: Vec<_> =
-            (0..600).map(|i| insert(&log, i, (i as usize * 37) % 4000).unwrap()).collect();
-        assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));
-        log.close().unwrap();
-        let (numbers, tail) = read_all(&disk, Lsn::ZERO).unwrap();
-        assert_eq!(numbers, (0..600).collect::<Vec<_>>());
-        assert_eq!(tail, log.durable());
-    }
+    scenario::records_of_all_sizes_come_back_in_order(options());
 }
 
 #[test]
 fn concurrent_committers_find_all_their_records() {
-    const THREADS: u64 = 6;
-    const EACH: u64 = 400;
-    for strategy in ALL {
-        for flushes_in_flight in [1, 2, 4] {
-            let disk = memory();
-            let options = LogOptions { strategy, flushes_in_flight, ..options() };
-            let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-            std::thread::scope(|scope| {
-                for thread in 0..THREADS {
-                    let log = &log;
-                    scope.spawn(move || {
-                        for i in 0..EACH {
-                            let number = thread * EACH + i;
-                            let span = insert(log, number, (i * 13 % 700) as usize).unwrap();
-                            match i % 3 {
-                                0 => log.wait_durable(span.end).unwrap(),
-                                1 => log.request_flush(span.end),
-                                _ => {}
-                            }
-                        }
-                    });
-                }
-            });
-            log.close().unwrap();
-            let (mut numbers, _) = read_all(&disk, Lsn::ZERO).unwrap();
-            numbers.sort_unstable();
-            assert_eq!(numbers, (0..THREADS * EACH).collect::<Vec<_>>());
-        }
-    }
+    scenario::concurrent_committers_find_all_their_records(&options());
 }
 
 #[test]
@@ -107,57 +68,6 @@ fn records_stay_unwritten_until_somebody_asks() {
     assert_eq!(log.durable(), durable);
     drop(log);
     assert!(read_all(&disk, Lsn::ZERO).unwrap().0.is_empty());
-}
-
-#[test]
-fn fixed_policy_gathers_until_its_first_limit() {
-    let time = std::time::Duration::from_secs(3600);
-    let group = GroupPolicy::Fixed { commits: 8, bytes: 1 << 30, time };
-    let disk = memory();
-    let options = LogOptions { group, ..options() };
-    let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-    let before = log.stats().flushes;
-    std::thread::scope(|scope| {
-        for thread in 0..8 {
-            let log = &log;
-            scope.spawn(move || {
-                for i in 0..5 {
-                    commit(log, thread * 5 + i, 64);
-                }
-            });
-        }
-    });
-    assert_eq!(log.stats().flushes - before, 5, "eight commits in each group");
-    log.close().unwrap();
-    assert_eq!(read_all(&disk, Lsn::ZERO).unwrap().0.len(), 40);
-}
-
-#[test]
-fn fixed_policy_gives_up_gathering_when_its_time_is_over() {
-    let time = std::time::Duration::from_millis(2);
-    let group = GroupPolicy::Fixed { commits: 1000, bytes: 1 << 30, time };
-    let disk = memory();
-    let options = LogOptions { group, ..options() };
-    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-    for i in 0..5 {
-        commit(&log, i, 64);
-    }
-    log.close().unwrap();
-}
-
-#[test]
-fn fixed_policy_does_not_stop_an_insert_that_needs_room() {
-    let time = std::time::Duration::from_secs(3600);
-    let group = GroupPolicy::Fixed { commits: 1000, bytes: 1 << 30, time };
-    let disk = memory();
-    let options = LogOptions { group, ..options() };
-    let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-    for i in 0..200 {
-        insert(&log, i, 1000).unwrap();
-    }
-    assert!(log.stats().ring_waits > 0);
-    log.close().unwrap();
-    assert_eq!(read_all(&disk, Lsn::ZERO).unwrap().0.len(), 200);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 mod scenario;
 
 use std::{
-    collections::BTreeSet,
     io::ErrorKind,
     sync::{
         Arc,
@@ -14,39 +13,15 @@ use std::{
     task::{Context, Wake, Waker},
 };
 
-use clearway_base::{Epoch, Error, Lsn, TxnId};
+use clearway_base::{Error, Lsn, TxnId};
 use clearway_disk::{Disk, MemoryDisk};
-use clearway_log::{Log, LogOptions, LogReader, Record, Strategy, record_bytes};
+use clearway_log::{Log, LogOptions, Record, record_bytes};
 use clearway_sync::{schedules::check, thread};
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
-use scenario::{body, insert};
-
-const SEGMENT: u64 = 8 << 10;
-
-fn options(strategy: Strategy) -> LogOptions {
-    LogOptions {
-        ring_bytes: 4096,
-        segment_bytes: SEGMENT,
-        capacity_bytes: 32 * SEGMENT,
-        strategy,
-        ..LogOptions::default()
-    }
-}
-
-fn start(disk: &Arc<dyn Disk>, options: LogOptions) -> Arc<Log> {
-    Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap()
-}
-
-/// The numbers of the records on the disk, each of which is whole.
-fn read_all(disk: &Arc<dyn Disk>) -> BTreeSet<u64> {
-    let mut reader = LogReader::open(disk.clone(), SEGMENT, Lsn::ZERO).unwrap();
-    let mut numbers = BTreeSet::new();
-    while let Some(record) = reader.next().unwrap() {
-        assert_eq!(record.body, body(record.txn.0, record.body.len()));
-        assert!(numbers.insert(record.txn.0), "each record once");
-    }
-    numbers
-}
+use scenario::{
+    body, insert,
+    wrapping::{SEGMENT, options, read_all, start, wraps_with},
+};
 
 /// Counts its wake-ups.
 #[derive(Default)]
@@ -58,42 +33,16 @@ impl Wake for Count {
     }
 }
 
-fn wraps_with(strategy: Strategy) {
-    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let log = start(&disk, options(strategy));
-    let threads: Vec<_> = (0..3)
-        .map(|thread| {
-            let log = log.clone();
-            thread::spawn(move || {
-                for n in 0..3 {
-                    // Nine records of some 700 bytes: the ring wraps, and is full in between.
-                    let span = insert(&log, thread * 10 + n, 600 + 40 * n as usize).unwrap();
-                    if (thread + n) % 2 == 0 {
-                        log.wait_durable(span.end).unwrap();
-                        assert!(log.durable() >= span.end);
-                    }
-                }
-            })
-        })
-        .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
-    log.close().unwrap();
-    assert_eq!(read_all(&disk), (0..3).flat_map(|t| (0..3).map(move |n| t * 10 + n)).collect());
-    assert_eq!(log.stats().waiting, 0);
-}
-
 #[test]
-fn ring_wraps_under_several_writers_with_every_strategy() {
-    for strategy in Strategy::ALL {
-        check(&format!("log wrap, {strategy:?}"), 250, move || wraps_with(strategy));
-    }
+fn ring_wraps_under_several_writers() {
+    check("log wrap", 250, || wraps_with(options()));
 }
 
 #[test]
 fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
     check("completions", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let log = start(&disk, options(Strategy::default()));
+        let log = start(&disk, options());
         let threads: Vec<_> = (0..3)
             .map(|thread| {
                 let log = log.clone();
@@ -128,7 +77,7 @@ fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
 fn what_nobody_waits_for_is_written_all_the_same() {
     check("linger", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let log = start(&disk, options(Strategy::default()));
+        let log = start(&disk, options());
         let threads: Vec<_> = (0..2)
             .map(|thread| {
                 let log = log.clone();
@@ -176,7 +125,7 @@ fn a_group_overlaps_whoever_completes_it() {
     check("overlap", 1_500, || {
         let (memory, faults) = (MemoryDisk::new(), Faults::new());
         let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
-        let log = start(&disk, options(Strategy::default()));
+        let log = start(&disk, options());
         until_another_flies(&faults);
         let first = insert(&log, 1, 900).unwrap().end;
         let leader = thread::spawn({
@@ -201,7 +150,7 @@ fn a_group_overlaps_whoever_completes_it() {
 fn close_completes_or_refuses_every_commit() {
     check("close", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let log = start(&disk, options(Strategy::default()));
+        let log = start(&disk, options());
         let threads: Vec<_> = (0..2)
             .map(|thread| {
                 let log = log.clone();
@@ -231,7 +180,7 @@ fn failed_sync_is_told_to_everybody_who_waits() {
     check("failure", 1_500, || {
         let (memory, faults) = (MemoryDisk::new(), Faults::new());
         let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
-        let log = start(&disk, options(Strategy::default()));
+        let log = start(&disk, options());
         // For ever: the first to sync may be the preparer of segments, which tries again.
         faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
         let threads: Vec<_> = (0..3)
@@ -256,7 +205,7 @@ fn failed_sync_is_told_to_everybody_who_waits() {
 fn claims_that_wait_for_room_get_it() {
     check("claims", 1_000, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-        let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options(Strategy::default()) };
+        let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options() };
         let log = start(&disk, small);
         let threads: Vec<_> = (0..2)
             .map(|_| {
@@ -279,7 +228,7 @@ fn claims_that_wait_for_room_get_it() {
 /// A log without room, the last record in it, and what can be claimed once the rest is given back.
 fn full_log() -> (Arc<Log>, Lsn, u64) {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options(Strategy::default()) };
+    let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options() };
     let log = start(&disk, small);
     let mut last = Lsn::ZERO;
     let body = body(1, 1_000);

@@ -13,21 +13,13 @@ use std::{
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
 use clearway_disk::{Disk, MemoryDisk};
-use clearway_log::{GroupPolicy, Log, LogOptions, LogReader, Record};
+use clearway_log::{Log, LogOptions, Record};
 use clearway_sync::block_on;
-use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
-use scenario::*;
-
-fn faulty() -> (MemoryDisk, Faults, Arc<dyn Disk>) {
-    let memory = MemoryDisk::new();
-    let faults = Faults::new();
-    let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
-    (memory, faults, disk)
-}
-
-fn is_pending(log: &Log, lsn: Lsn) -> bool {
-    log.poll_durable(lsn, &mut Context::from_waker(Waker::noop())).is_pending()
-}
+use clearway_testkit::disk::{Lasting, Operation};
+use scenario::{
+    closing::{eventually, faulty, is_pending, stall},
+    *,
+};
 
 fn is_unknown(result: Result<(), Error>) -> bool {
     matches!(result, Err(error) if error.is_outcome_unknown())
@@ -69,19 +61,6 @@ fn a_pipeline_of_requests_is_served_without_anybody_waiting() {
         }
     }
     assert_eq!(log.stats().waits, 0);
-}
-
-/// Blocks log writes from the second on, one message each, until the sender is dropped.
-fn stall(faults: &Faults) -> mpsc::Sender<()> {
-    let (go, stalled) = mpsc::channel::<()>();
-    let stalled = Mutex::new(stalled);
-    faults.watch(move |event| {
-        if event.operation == Operation::Write && event.name.starts_with("log/") {
-            let _ = stalled.lock().unwrap().recv();
-        }
-        None
-    });
-    go
 }
 
 #[test]
@@ -346,63 +325,9 @@ fn a_failed_start_is_an_error_and_no_log() {
     assert!(matches!(started.err(), Some(Error::Io { .. })));
 }
 
-/// Waits until `is_so`, for some seconds at most.
-fn eventually(is_so: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while !is_so() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    is_so()
-}
-
 #[test]
 fn a_record_that_waits_for_room_while_the_log_closes_is_durable_or_refused() {
-    for strategy in ALL {
-        for _ in 0..10 {
-            let (memory, faults, disk) = faulty();
-            let (segment_bytes, capacity_bytes) = (1 << 20, 8 << 20);
-            let options = LogOptions { segment_bytes, capacity_bytes, strategy, ..options() };
-            let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-            log.claim(500_000).unwrap();
-            let go = stall(&faults);
-            let last = std::thread::scope(|scope| {
-                let log = &log;
-                let inserter = scope.spawn(move || {
-                    let mut last = None;
-                    let refusal = loop {
-                        let record =
-                            Record { kind: 1, txn: TxnId(1), prev: Lsn(1), body: &[&[7; 3000]] };
-                        match log.insert(&record) {
-                            Ok(span) => last = Some(span),
-                            Err(error) => break error,
-                        }
-                    };
-                    assert!(matches!(refusal, Error::Closed), "{refusal}");
-                    last.unwrap()
-                });
-                while log.stats().ring_waits == 0 {
-                    std::thread::yield_now();
-                }
-                let closer = scope.spawn(move || log.close());
-                std::thread::sleep(Duration::from_millis(2));
-                drop(go);
-                closer.join().unwrap().unwrap();
-                inserter.join().unwrap()
-            });
-            assert!(last.end <= log.durable(), "{last:?} is behind the closing seal");
-            assert_eq!(log.end(), log.durable());
-            log.wait_durable(last.end).unwrap();
-            assert!(!is_pending(&log, last.end));
-            // From now on the log writes nothing.
-            let writes = faults.count(Operation::Write, "log/");
-            assert!(log.wait_durable(Lsn(log.end().0 + 8)).is_err());
-            log.request_flush(Lsn::MAX);
-            assert_eq!(faults.count(Operation::Write, "log/"), writes);
-            let mut reader = LogReader::open(Arc::new(memory), segment_bytes, Lsn::ZERO).unwrap();
-            while reader.next().unwrap().is_some() {}
-            assert_eq!(reader.tail(), log.end());
-        }
-    }
+    closing::a_record_that_waits_for_room_is_durable_or_refused(&options());
 }
 
 /// A waker that owns the log, and reports whether dropping it succeeded.
@@ -455,28 +380,6 @@ fn a_waker_that_panics_ends_no_daemon() {
         assert!(eventually(|| log.durable() >= end));
     }
     log.health().unwrap();
-    log.close().unwrap();
-}
-
-#[test]
-fn a_time_limit_beyond_all_clocks_is_no_limit() {
-    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let group = GroupPolicy::Fixed { commits: 3, bytes: 1 << 30, time: Duration::MAX };
-    let options = LogOptions { group, ..options() };
-    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-    let ends: Vec<_> = (0..3).map(|i| insert(&log, i, 100).unwrap().end).collect();
-    assert!(ends.iter().all(|&end| is_pending(&log, end)));
-    assert!(eventually(|| log.durable() >= ends[2]));
-}
-
-#[test]
-fn without_threads_whoever_waits_writes_whatever_the_policy() {
-    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let group = GroupPolicy::Fixed { commits: 9, bytes: 1 << 30, time: Duration::from_secs(9) };
-    let options = LogOptions { group, background: false, ..options() };
-    let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-    commit(&log, 1, 100);
-    insert(&log, 2, 100).unwrap();
     log.close().unwrap();
 }
 

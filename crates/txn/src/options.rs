@@ -24,7 +24,7 @@ pub enum Creation {
 /// Options of an engine. Those of the parts below are theirs to document.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// The log: ring, segments, capacity, strategy, group policy.
+    /// The log: ring, segments, capacity, group-commit delay.
     pub log: LogOptions,
     /// The buffer pool: cache size.
     pub pool: PoolOptions,

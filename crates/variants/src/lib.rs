@@ -7,9 +7,11 @@
 //!
 //! | module | seam | variants |
 //! | --- | --- | --- |
-//! | [`log`] | `clearway_log::LogParts` | strategies of log insertion |
+//! | [`log`] | `clearway_log::parts::LogParts` | log insertion, a fixed group commit |
 //! | [`lock`] | `clearway_lock::LockParts` | deadlock methods, victims, intent locks |
 //! | [`txn`] | `clearway_txn::TxnParts` | range-lock protocols, early lock release |
+
+#![forbid(unsafe_code)]
 
 pub mod lock;
 pub mod log;

@@ -9,8 +9,9 @@
 use std::{hint::black_box, sync::Arc, sync::Barrier, thread, time::Instant};
 
 use clearway_base::{Epoch, Lsn, TxnId};
-use clearway_log::{HEADER_BYTES, Log, LogOptions, Record, Strategy, record_bytes};
+use clearway_log::{HEADER_BYTES, Log, LogOptions, Record, record_bytes};
 use clearway_sync::atomic::{AtomicBool, Ordering};
+use clearway_variants::log::{LogVariants, Strategy};
 
 use crate::{
     discard::DiscardingDisk,
@@ -145,12 +146,12 @@ pub(super) fn default_strategy() -> usize {
 }
 
 pub(super) fn options(strategy: Strategy) -> LogOptions {
-    LogOptions {
-        strategy,
+    let options = LogOptions {
         segment_bytes: SEGMENT_BYTES,
         capacity_bytes: CAPACITY_BYTES,
         ..LogOptions::default()
-    }
+    };
+    options.log_strategy(strategy)
 }
 
 fn start(options: LogOptions) -> Outcome<Arc<Log>> {

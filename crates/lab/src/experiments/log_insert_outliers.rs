@@ -8,7 +8,7 @@
 //! strategies that fill outside of the latch must continue to scale where the paper's hybrid stops.
 
 use clap::Args;
-use clearway_log::Strategy;
+use clearway_variants::log::Strategy;
 
 use super::{
     log_insert::{

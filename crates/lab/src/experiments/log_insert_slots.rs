@@ -5,7 +5,7 @@
 //! are called places here; slots are the entries that are put into them.
 
 use clap::Args;
-use clearway_log::{Consolidation, LogOptions, Strategy};
+use clearway_variants::log::{Consolidation, LogVariants, Strategy};
 
 use super::log_insert::{
     self, CONSOLIDATED, HYBRID, Load, Mix, RATE, RECORD, STRATEGIES, TOLERANCE,
@@ -51,7 +51,7 @@ impl Experiment for LogInsertSlots {
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
         let (strategy, threads) = *run.point;
         let consolidation = Consolidation { places: *run.variant, ..Consolidation::default() };
-        let options = LogOptions { consolidation, ..log_insert::options(strategy) };
+        let options = log_insert::options(strategy).log_consolidation(consolidation);
         log_insert::insert(run.lab, options, Load { threads, mix: Mix::of(RECORD) })
     }
 

@@ -7,7 +7,7 @@
 //! scales; decoupling is the reverse; and both together combine their advantages.
 
 use clap::Args;
-use clearway_log::Strategy;
+use clearway_variants::log::Strategy;
 
 use super::{
     log_insert::{

@@ -6,7 +6,8 @@ use std::{sync::Arc, thread};
 
 use clearway_base::{Epoch, Lsn, TxnId};
 use clearway_disk::MemoryDisk;
-use clearway_log::{HEADER_BYTES, Log, LogOptions, LogReader, Record, Strategy, record_bytes};
+use clearway_log::{HEADER_BYTES, Log, LogOptions, LogReader, Record, record_bytes};
+use clearway_variants::log::Strategy;
 
 use super::log_insert::{self, Mix};
 use crate::experiment::Outcome;

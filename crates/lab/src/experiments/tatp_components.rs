@@ -18,7 +18,7 @@
 use std::{cell::OnceCell, time::Duration};
 
 use clap::Args;
-use clearway::LogStrategy;
+use clearway_variants::log::{LogVariants, Strategy};
 use clearway_workloads::{Tatp, TatpScale, TatpTransaction};
 
 use super::runs::{self, Driven, EARLY, Image, KEPT, PIPELINED, Way};
@@ -48,12 +48,12 @@ pub(super) struct TatpComponents {
 }
 
 /// The variants, each named for the component that it adds.
-const VARIANTS: [(&str, (Way, LogStrategy)); 5] = [
-    ("baseline", (KEPT, LogStrategy::Mutex)),
-    ("+ early release", (EARLY, LogStrategy::Mutex)),
-    ("+ pipelining", (PIPELINED, LogStrategy::Mutex)),
-    ("+ hybrid buffer", (PIPELINED, LogStrategy::Hybrid)),
-    ("+ lock-free buffer", (PIPELINED, LogStrategy::LockFree)),
+const VARIANTS: [(&str, (Way, Strategy)); 5] = [
+    ("baseline", (KEPT, Strategy::Mutex)),
+    ("+ early release", (EARLY, Strategy::Mutex)),
+    ("+ pipelining", (PIPELINED, Strategy::Mutex)),
+    ("+ hybrid buffer", (PIPELINED, Strategy::Hybrid)),
+    ("+ lock-free buffer", (PIPELINED, Strategy::LockFree)),
 ];
 const BASELINE: usize = 0;
 const RELEASED: usize = 1;
@@ -79,7 +79,7 @@ impl Experiment for TatpComponents {
         repetitions: 7,
     };
     type Point = u32;
-    type Variant = (Way, LogStrategy);
+    type Variant = (Way, Strategy);
 
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         let in_flight = format!("{}, blocking: 1", self.in_flight);

@@ -6,7 +6,6 @@ use clearway_base::{Error, LsnSpan};
 use clearway_sync::{MutexGuard, thread};
 
 use super::{Decision, Flusher, Schedule};
-use crate::options::GroupPolicy;
 
 impl Flusher {
     /// Runs a daemon thread.
@@ -84,7 +83,7 @@ impl Flusher {
         mut schedule: MutexGuard<'a, Schedule>,
         time: Instant,
     ) -> MutexGuard<'a, Schedule> {
-        if cfg!(any(loom, shuttle)) && self.policy == GroupPolicy::Adaptive {
+        if cfg!(any(loom, shuttle)) && self.other_policy.is_none() {
             // In a model no time passes: the scheduler decides when a group-commit delay is over.
             drop(schedule);
             thread::yield_now();

@@ -1,11 +1,11 @@
-//! The policies that determine when a group is written.
+//! The policy that determines when a group is written.
 //!
-//! Adaptive: an idle device gets whatever was gathered. While writes are in flight the next group
-//! gathers; it may overlap with them (up to the limit of in-flight flushes) once it is half as
-//! large as the last group. So a stream of requests settles into a few groups of similar size, one
-//! gathering and the others in flight, whatever the rate: without the size rule, the second flush
-//! would start at the first request after the first flush, nearly empty, and all other requests
-//! would wait for a third.
+//! It is adaptive: an idle device gets whatever was gathered. While writes are in flight the next
+//! group gathers; it may overlap with them (up to the limit of in-flight flushes) once it is half
+//! as large as the last group. So a stream of requests settles into a few groups of similar size,
+//! one gathering and the others in flight, whatever the rate: without the size rule, the second
+//! flush would start at the first request after the first flush, nearly empty, and all other
+//! requests would wait for a third.
 //!
 //! This applies to requests with a waiter. A request without a waiter comes from a thread that has
 //! other work to do, which each write of a group interrupts: about 50 µs of processor time, as much
@@ -17,12 +17,10 @@
 //! Measured (2026-11-21, 2 cores, two flushes in flight, TPC-B with 64 in flight, medians of 5
 //! alternating runs, without delay): a share of 1 gave 182,000 tps, 2/3 185,000, 1/2 200,000, 1/3
 //! 175,000.
-//!
-//! Fixed: X requests, L bytes or T time after the first request, whichever comes first.
 
 use std::time::Instant;
 
-use crate::options::GroupPolicy;
+use crate::parts::Decision;
 
 /// The inputs of a decision.
 #[derive(Clone, Copy)]
@@ -40,64 +38,30 @@ pub(super) struct Situation {
     pub(super) linger_until: Option<Instant>,
     /// Flushes take much longer than the group-commit delay.
     pub(super) is_slow: bool,
-    /// The number of requests since the last group, and the time of the first.
-    pub(super) requests: u64,
-    pub(super) first_request: Option<Instant>,
-    /// A thread must not wait for a full group (space in the ring, a sync, a checkpoint): the
-    /// limits of `Fixed` do not apply.
-    pub(super) is_urgent: bool,
-}
-
-/// A decision.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Decision {
-    /// Seal a group and write it.
-    Start,
-    /// Nothing until a request comes or a flush completes.
-    Rest,
-    /// Nothing before this time, unless a request comes or a flush completes.
-    At(Instant),
 }
 
 /// Decides, given the time.
-pub(super) fn decide(policy: GroupPolicy, now: impl Fn() -> Instant, s: &Situation) -> Decision {
+pub(super) fn decide(now: impl Fn() -> Instant, s: &Situation) -> Decision {
     if s.gathered == 0 || s.in_flight >= s.in_flight_max {
         return Decision::Rest;
     }
-    match policy {
-        GroupPolicy::Adaptive if s.gathered < start_from(s, s.is_awaited) => Decision::Rest,
-        GroupPolicy::Adaptive => match s.linger_until {
-            Some(due) if !s.is_awaited && now() < due => Decision::At(due),
-            _ => Decision::Start,
-        },
-        GroupPolicy::Fixed { commits, bytes, time } => {
-            if s.is_urgent || s.requests >= u64::from(commits) || s.gathered >= bytes {
-                return Decision::Start;
-            }
-            match s.first_request {
-                Some(first) => match first.checked_add(time) {
-                    Some(due) if now() >= due => Decision::Start,
-                    Some(due) => Decision::At(due),
-                    // A time beyond the range of the clock: the other limits decide.
-                    None => Decision::Rest,
-                },
-                // The request is just being made, and its thread will check again after it has set
-                // the time.
-                None => Decision::Rest,
-            }
-        }
+    if s.gathered < start_from(s, s.is_awaited) {
+        return Decision::Rest;
+    }
+    match s.linger_until {
+        Some(due) if !s.is_awaited && now() < due => Decision::At(due),
+        _ => Decision::Start,
     }
 }
 
 /// Returns the wake threshold: the requested LSN, counted from the end of the last group, from
 /// which on a request must check the schedule, with or without a waiter (`is_awaited`). Returns
 /// `None` if no request must.
-pub(super) fn attention(policy: GroupPolicy, s: &Situation, is_awaited: bool) -> Option<u64> {
-    match policy {
-        GroupPolicy::Fixed { .. } => Some(0),
-        GroupPolicy::Adaptive if s.in_flight >= s.in_flight_max => None,
-        GroupPolicy::Adaptive => Some(start_from(s, is_awaited)).filter(|&from| from < u64::MAX),
+pub(super) fn attention(s: &Situation, is_awaited: bool) -> Option<u64> {
+    if s.in_flight >= s.in_flight_max {
+        return None;
     }
+    Some(start_from(s, is_awaited)).filter(|&from| from < u64::MAX)
 }
 
 /// Returns the number of bytes from which on a group may start.
@@ -124,22 +88,19 @@ mod tests {
             is_awaited: true,
             linger_until: None,
             is_slow: false,
-            requests: 1,
-            first_request: None,
-            is_urgent: false,
         }
     }
 
     #[test]
     fn idle_device_gets_whatever_there_is() {
-        let decide = |s| decide(GroupPolicy::Adaptive, Instant::now, &s);
+        let decide = |s| decide(Instant::now, &s);
         assert_eq!(decide(situation()), Decision::Start);
         assert_eq!(decide(Situation { gathered: 0, ..situation() }), Decision::Rest);
     }
 
     #[test]
     fn overlapping_group_waits_until_it_is_half_as_large_as_the_last() {
-        let decide = |s| decide(GroupPolicy::Adaptive, Instant::now, &s);
+        let decide = |s| decide(Instant::now, &s);
         let one = Situation { in_flight: 1, ..situation() };
         assert_eq!(decide(Situation { gathered: 511, ..one }), Decision::Rest);
         assert_eq!(decide(one), Decision::Start);
@@ -151,7 +112,7 @@ mod tests {
         let start = Instant::now();
         let due = start + Duration::from_millis(1);
         let lingers = Situation { is_awaited: false, linger_until: Some(due), ..situation() };
-        let decide_at = |now, s| decide(GroupPolicy::Adaptive, || now, &s);
+        let decide_at = |now, s| decide(|| now, &s);
         assert_eq!(decide_at(start, lingers), Decision::At(due));
         assert_eq!(decide_at(due, lingers), Decision::Start);
         assert_eq!(decide_at(start, Situation { is_awaited: true, ..lingers }), Decision::Start);
@@ -166,9 +127,9 @@ mod tests {
         for (in_flight, gathered) in (0..3).flat_map(|n| [1, 511, 512, 5000].map(|g| (n, g))) {
             for (is_awaited, is_slow) in [(true, false), (false, true), (false, false)] {
                 let s = Situation { in_flight, gathered, is_awaited, is_slow, ..situation() };
-                let starts = decide(GroupPolicy::Adaptive, Instant::now, &s) == Decision::Start;
+                let starts = decide(Instant::now, &s) == Decision::Start;
                 let looks = |is_awaited| {
-                    let from = attention(GroupPolicy::Adaptive, &s, is_awaited);
+                    let from = attention(&s, is_awaited);
                     from.is_some_and(|from| gathered >= from)
                 };
                 // A request without a waiter checks like one with a waiter if there is one.
@@ -176,29 +137,5 @@ mod tests {
                 assert_eq!(starts, looks, "{in_flight} in flight, {gathered} gathered");
             }
         }
-    }
-
-    #[test]
-    fn fixed_policy_starts_at_the_first_limit() {
-        let time = Duration::from_millis(5);
-        let policy = GroupPolicy::Fixed { commits: 3, bytes: 4096, time };
-        let first = Instant::now();
-        let s = Situation { first_request: Some(first), ..situation() };
-        let decide = |s| decide(policy, || first + Duration::from_millis(1), &s);
-        assert_eq!(decide(s), Decision::At(first + time));
-        assert_eq!(decide(Situation { requests: 3, ..s }), Decision::Start);
-        assert_eq!(decide(Situation { gathered: 4096, ..s }), Decision::Start);
-        assert_eq!(decide(Situation { is_urgent: true, ..s }), Decision::Start);
-        let late = super::decide(policy, || first + time, &s);
-        assert_eq!(late, Decision::Start);
-    }
-
-    #[test]
-    fn a_time_limit_beyond_all_clocks_is_no_limit() {
-        let policy = GroupPolicy::Fixed { commits: 3, bytes: 4096, time: Duration::MAX };
-        let s = Situation { first_request: Some(Instant::now()), ..situation() };
-        assert_eq!(super::decide(policy, Instant::now, &s), Decision::Rest);
-        let s = Situation { requests: 3, ..s };
-        assert_eq!(super::decide(policy, Instant::now, &s), Decision::Start);
     }
 }

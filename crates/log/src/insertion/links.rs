@@ -25,13 +25,13 @@ use clearway_sync::{
 use crate::record::HEADER_BYTES;
 
 /// The links of one ring.
-pub(super) struct Links {
+pub struct Links {
     slots: Box<[AtomicU64]>,
 }
 
 impl Links {
     /// Creates the links for a ring of `ring_bytes`, a power of two.
-    pub(super) fn new(ring_bytes: u64) -> Links {
+    pub fn new(ring_bytes: u64) -> Links {
         let slots = ring_bytes as usize / HEADER_BYTES;
         Links { slots: (0..slots).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -44,7 +44,7 @@ impl Links {
 
     /// Marks a record as complete (L2). Called by the thread that filled it.
     #[inline]
-    pub(super) fn mark(&self, span: LsnSpan) {
+    pub fn mark(&self, span: LsnSpan) {
         // Release pairs with the Acquire in `walk`: a thread that sees the link sees the record's
         // bytes.
         self.slot(span.start.0).store(span.end.0, Ordering::Release);
@@ -56,7 +56,7 @@ impl Links {
     /// descheduled; so this spins a little and then yields the processor.
     ///
     /// Returns the number of records.
-    pub(super) fn walk(&self, group: LsnSpan) -> u64 {
+    pub fn walk(&self, group: LsnSpan) -> u64 {
         let (mut at, mut records) = (group.start, 0);
         while at < group.end {
             let next = self.follow(at);

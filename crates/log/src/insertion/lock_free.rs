@@ -1,5 +1,5 @@
-//! Reservation by one compare-and-swap, without a latch; fills and their completion as in
-//! [`decoupled`](super::decoupled).
+//! Reservation by one compare-and-swap, without a latch. Each thread then fills its own region and
+//! marks it as complete ([`Links`]).
 //!
 //! Invariants:
 //! - N1. The log's end, whether it is closed, and how many records of the running group have paid
@@ -24,8 +24,8 @@ use clearway_sync::{
 
 use super::{Insertion, Seal, SealWords, links::Links};
 use crate::{
-    record::{Draft, RECORD_ALIGN, sealed_end},
-    ring::{Cursor, Region, Ring, SealRegion},
+    record::{Draft, RECORD_ALIGN},
+    ring::{Region, Ring},
 };
 
 /// Insertion without a latch.
@@ -71,9 +71,9 @@ impl Tail {
 }
 
 impl LockFreeInsertion {
-    /// Takes over from an unused cursor.
-    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor) -> LockFreeInsertion {
-        let tail = Tail::new(cursor.into_end().0, 0, 0);
+    /// Creates the insertion of an empty ring.
+    pub(crate) fn new(ring: Arc<Ring>) -> LockFreeInsertion {
+        let tail = Tail::new(ring.durable().0, 0, 0);
         LockFreeInsertion {
             links: Links::new(ring.bytes()),
             tail: CachePadded::new(AtomicU64::new(tail.0)),
@@ -108,7 +108,7 @@ impl LockFreeInsertion {
 
 impl Insertion for LockFreeInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
-        let (bytes, paid) = (draft.span_bytes(), u64::from(draft.pays_seal));
+        let (bytes, paid) = (draft.span_bytes(), draft.seals_paid());
         let (region, _) = self.reserve(|tail, start| {
             let end = start + bytes;
             let has_room = tail.closed() == 0 && end <= self.ring.limit();
@@ -121,11 +121,10 @@ impl Insertion for LockFreeInsertion {
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
         let (region, before) = self.reserve(|tail, start| {
-            let is_wanted = start != group_start.0 || words.even_empty;
-            is_wanted.then(|| Tail::new(sealed_end(start), 0, tail.closed()))
+            let end = words.sealed_end(group_start, start)?;
+            Some(Tail::new(end, 0, tail.closed()))
         })?;
-        let taken = SealRegion { region, seals_paid: before.seals_paid() };
-        let seal = words.fill(&self.ring, taken);
+        let seal = words.fill(&self.ring, region, before.seals_paid());
         self.links.mark(seal.span);
         Some(seal)
     }

@@ -1,16 +1,19 @@
-//! Shared parts of the log's tests: small logs, records with checkable contents, reading all back.
+//! Shared parts of the log's tests, those of its variants included: small logs, records with
+//! checkable contents, reading all back.
 #![allow(dead_code)] // Each test program uses a part.
+
+pub(crate) mod closing;
+#[cfg(shuttle)]
+pub(crate) mod wrapping;
 
 use std::sync::Arc;
 
 use clearway_base::{Epoch, Lsn, LsnSpan, Result, TxnId};
-use clearway_disk::{Disk, File, OpenMode};
-use clearway_log::{Log, LogOptions, LogReader, Record, Strategy, record_bytes};
+use clearway_disk::{Disk, File, MemoryDisk, OpenMode};
+use clearway_log::{Log, LogOptions, LogReader, Record, record_bytes};
 
 /// The segment size of all tests.
 pub(crate) const SEGMENT: u64 = 64 << 10;
-
-pub(crate) const ALL: [Strategy; 6] = Strategy::ALL;
 
 /// Small enough for a log to wrap its ring and to change segments within a test.
 pub(crate) fn options() -> LogOptions {
@@ -84,4 +87,48 @@ pub(crate) fn flip(disk: &Arc<dyn Disk>, lsn: u64) {
     let mut byte = [0];
     file.read_at(&mut byte, offset).unwrap();
     file.write_at(&[byte[0] ^ 0x10], offset).unwrap();
+}
+
+/// Inserts records of all sizes into a log with `options`, and reads them back in their order.
+pub(crate) fn records_of_all_sizes_come_back_in_order(options: LogOptions) {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+    let spans: Vec<_> =
+        (0..600).map(|i| insert(&log, i, (i as usize * 37) % 4000).unwrap()).collect();
+    assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));
+    log.close().unwrap();
+    let (numbers, tail) = read_all(&disk, Lsn::ZERO).unwrap();
+    assert_eq!(numbers, (0..600).collect::<Vec<_>>());
+    assert_eq!(tail, log.durable());
+}
+
+/// Has threads commit records to a log with `options`, and finds all of them in it.
+pub(crate) fn concurrent_committers_find_all_their_records(options: &LogOptions) {
+    const THREADS: u64 = 6;
+    const EACH: u64 = 400;
+    for flushes_in_flight in [1, 2, 4] {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let options = LogOptions { flushes_in_flight, ..options.clone() };
+        let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let log = &log;
+                scope.spawn(move || {
+                    for i in 0..EACH {
+                        let number = thread * EACH + i;
+                        let span = insert(log, number, (i * 13 % 700) as usize).unwrap();
+                        match i % 3 {
+                            0 => log.wait_durable(span.end).unwrap(),
+                            1 => log.request_flush(span.end),
+                            _ => {}
+                        }
+                    }
+                });
+            }
+        });
+        log.close().unwrap();
+        let (mut numbers, _) = read_all(&disk, Lsn::ZERO).unwrap();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..THREADS * EACH).collect::<Vec<_>>());
+    }
 }

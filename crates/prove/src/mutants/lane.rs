@@ -20,8 +20,8 @@ pub(super) enum Lane {
     /// The log's unit tests, and its tests of tails, of waits for durability, and of waits for
     /// space.
     Log,
-    /// The unit tests of the array in which the log's inserters meet: other tests hang when a slot
-    /// is reused while a member still waits in it.
+    /// The unit tests of the array in which inserters of the log's variants meet, and of releases
+    /// that they delegate: other tests hang when a slot is reused while a member still waits in it.
     Slots,
     /// The tree's tests of the locks that it requests.
     Borders,
@@ -94,7 +94,7 @@ impl Lane {
             Lane::Log => {
                 Some("-p clearway-log --lib --test waiting --test tail --test space_waits")
             }
-            Lane::Slots => Some("-p clearway-log --lib insertion::array::"),
+            Lane::Slots => Some("-p clearway-variants --lib -- log::array:: log::releases::"),
             Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
             Lane::Upkeep => Some("-p clearway-txn --test upkeep"),
             Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use clearway_lock::IntentMethod;
-use clearway_log::Strategy;
 use clearway_txn::EngineOptions;
-use clearway_variants::txn::{EarlyRelease, RangeProtocol, TxnVariant};
+use clearway_variants::{
+    log::{LogVariants, Strategy},
+    txn::{EarlyRelease, RangeProtocol, TxnVariant},
+};
 
 use crate::{
     oracles::Violation,
@@ -179,7 +181,7 @@ impl Plan {
         options.log.ring_bytes = random.pick(&[64 << 10, 64 << 10, 256 << 10]);
         options.log.segment_bytes = self.segment_bytes;
         options.log.capacity_bytes = self.capacity_bytes;
-        options.log.strategy = random.pick(&Strategy::ALL);
+        options.log = options.log.log_strategy(random.pick(&Strategy::ALL));
         options.pool.cache_bytes = 8192 * random.pick(&[64, 64, 128, 512]);
         options.pool.max_bytes = 64 << 20;
         options.pool.batch_pages = random.pick(&[1, 4, 16]);

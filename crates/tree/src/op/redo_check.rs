@@ -101,7 +101,7 @@ mod tests {
     use clearway_base::{PageId, TreeId};
 
     use super::*;
-    use crate::op::{SystemOp, perform, tests::memory::Memory};
+    use crate::op::{Change, Op, SystemOp, UserOp, perform, tests::memory::Memory};
 
     const TREE: TreeId = TreeId(4);
 

@@ -1,21 +1,22 @@
-//! Every length of record at every place of the smallest ring there is: by each strategy, and by
-//! each way to form a group without other threads.
+//! Every length of record at every place of the smallest ring there is: one record after the other,
+//! and in each way to form a group without other threads. The tests of the variants run this file,
+//! too.
 //!
 //! The flusher is the test itself. It seals nothing, so that records stand at every multiple of 8
 //! and not only behind sector boundaries, and publishes as durable what it has read back.
 
-use super::*;
-use crate::{
-    insertion::{
-        consolidated::ConsolidatedInsertion, delegated::DelegatedInsertion, hybrid::HybridInsertion,
-    },
-    record::{RECORD_ALIGN, SEAL_BYTES_MAX},
+use std::sync::Arc;
+
+use clearway_base::{Lsn, LsnSpan, TxnId};
+use clearway_log::{
+    HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, SEAL_BYTES_MAX,
+    parts::{Buffer, Draft, Insertion, LogParts, Ring},
 };
 
+const RING: usize = 4096;
 /// The longest record of this ring.
 const LONGEST: usize = RING / 2;
 const PLACES: usize = RING / RECORD_ALIGN;
-const SIZES: Consolidation = Consolidation { places: 2, slots: 4 };
 
 /// Bytes of which every record's body is a piece, different for neighbours.
 struct Bodies(Vec<u8>);
@@ -31,26 +32,22 @@ impl Bodies {
 }
 
 /// A way to insert two records, one directly after the other.
-type Pair<'a> = &'a dyn Fn(&Draft<'_>, &Draft<'_>) -> Option<[LsnSpan; 2]>;
+pub(crate) type Pair<I> = fn(&I, [&Draft<'_>; 2]) -> Option<[LsnSpan; 2]>;
 
-/// Checks a record that was filled and released, and returns its transaction.
-fn check(ring: &Ring, span: LsnSpan, bodies: &Bodies) -> u64 {
-    // SAFETY: R4. The callers have awaited the release, and publish durability afterwards.
-    let bytes = unsafe { ring.released(span) };
-    let head = bytes[..HEADER_BYTES].try_into().unwrap();
-    let (header, crc) = Header::decode(head).expect("a record stands here");
-    let (len, txn) = (header.len as usize, header.txn.0);
-    assert_eq!(header.span_bytes() as usize, bytes.len(), "at {}", span.start);
-    let body = &bytes[HEADER_BYTES..len];
-    assert!(header.verify(span.start, body, crc, 0), "checksum at {}", span.start);
-    assert!(body == bodies.of(txn, len), "{len} bytes at {}", span.start);
-    assert!(bytes[len..].iter().all(|&byte| byte == 0), "padding at {}", span.start);
+/// Checks the body of a record, and returns its transaction.
+fn check(record: &RecordView<'_>, bodies: &Bodies) -> u64 {
+    let (len, txn) = (HEADER_BYTES + record.body.len(), record.txn.0);
+    assert!(record.body == bodies.of(txn, len), "{len} bytes at {}", record.span.start);
     txn
 }
 
 /// Inserts, for each span, at each place a record of that span behind a short one. The lengths
 /// within a span alternate, so each of them meets every eighth place.
-fn at_every_place(ring: &Ring, insertion: &dyn Insertion, pair: Pair<'_>) {
+pub(crate) fn at_every_place<I: Insertion + ?Sized>(
+    insertion: impl FnOnce(Arc<Ring>) -> Arc<I>,
+    pair: Pair<I>,
+) {
+    let buffer = Buffer::new(RING, Lsn::ZERO, insertion).unwrap();
     let bodies = Bodies::new();
     let mut txn = 0;
     for span in (HEADER_BYTES..=LONGEST).step_by(RECORD_ALIGN) {
@@ -60,86 +57,59 @@ fn at_every_place(ring: &Ring, insertion: &dyn Insertion, pair: Pair<'_>) {
         for turn in 0..PLACES {
             let missing = if span == HEADER_BYTES { 0 } else { (span + turn) % RECORD_ALIGN };
             let (left, right) = (bodies.of(txn, first), bodies.of(txn + 1, span - missing));
-            let spans = with_draft(txn, &[left], &|short| {
-                let (head, tail) = right.split_at(right.len() / 3);
-                with_draft(txn + 1, &[head, tail], &|long| pair(short, long))
-            });
+            let (head, tail) = right.split_at(right.len() / 3);
+            let (left, right): ([_; 1], [_; 2]) = ([left], [head, tail]);
+            let drafts = [record(txn, &left), record(txn + 1, &right)].map(|it| buffer.draft(&it));
+            let spans = pair(buffer.insertion(), drafts.each_ref());
             let [short, long] = spans.expect("what was before is durable");
-            assert_eq!((short.end, long.end), (long.start, insertion.end()));
+            assert_eq!((short.end, long.end), (long.start, buffer.insertion().end()));
             assert_eq!((long.end.0 - long.start.0) as usize, span);
-            insertion.await_released(LsnSpan { start: short.start, end: long.end });
-            assert_eq!([check(ring, short, &bodies), check(ring, long, &bodies)], [txn, txn + 1]);
+            let mut found = Vec::new();
+            buffer.flush(LsnSpan { start: short.start, end: long.end }, |record| {
+                found.push((record.span, check(&record, &bodies)));
+            });
+            assert_eq!(found, [(short, txn), (long, txn + 1)]);
             met[long.start.0 as usize % RING / RECORD_ALIGN] = true;
-            ring.set_durable(long.end);
             txn += 2;
         }
         assert!(met.iter().all(|met| *met), "all places, {span} bytes");
     }
 }
 
-fn with_draft<T>(txn: u64, body: &[&[u8]], then: &dyn Fn(&Draft<'_>) -> T) -> T {
-    let record = Record { kind: 1, txn: TxnId(txn), prev: Lsn(txn), body };
-    then(&Draft::new(&record, EPOCH, LONGEST).expect("it is not too long"))
+fn record<'a>(txn: u64, body: &'a [&'a [u8]]) -> Record<'a> {
+    Record { kind: 1, txn: TxnId(txn), prev: Lsn(txn), body }
 }
 
-fn ring() -> (Arc<Ring>, Cursor) {
-    let (ring, cursor) = Ring::new(RING, Lsn::ZERO).unwrap();
-    (Arc::new(ring), cursor)
-}
-
-#[test]
-fn every_strategy_stores_every_length_at_every_place() {
-    for kind in Strategy::ALL {
-        let (ring, insertion) = new(kind, RING, 0);
-        at_every_place(&ring, &*insertion, &|short, long| {
-            Some([insertion.insert(short)?, insertion.insert(long)?])
-        });
-    }
-}
-
-#[test]
-fn groups_under_a_mutex_store_every_length_at_every_place() {
-    let (ring, cursor) = ring();
-    let insertion = ConsolidatedInsertion::new(ring.clone(), cursor, SIZES);
-    at_every_place(&ring, &insertion, &|short, long| insertion.insert_in_groups([short, long]));
-}
-
-#[test]
-fn groups_under_a_latch_store_every_length_at_every_place() {
-    let (ring, cursor) = ring();
-    let insertion = HybridInsertion::new(ring.clone(), cursor, SIZES);
-    at_every_place(&ring, &insertion, &|short, long| insertion.insert_in_groups([short, long]));
-}
-
-#[test]
-fn groups_with_delegated_release_store_every_length_at_every_place() {
-    let (ring, cursor) = ring();
-    let insertion = DelegatedInsertion::new(ring.clone(), cursor, SIZES);
-    at_every_place(&ring, &insertion, &|short, long| insertion.insert_in_groups([short, long]));
+/// Two records, each by itself.
+pub(crate) fn one_after_the_other(parts: &dyn LogParts) {
+    at_every_place(
+        |ring| parts.insertion(ring),
+        |insertion, [short, long]| Some([insertion.insert(short)?, insertion.insert(long)?]),
+    );
 }
 
 /// The fill limit of a ring (R2), for records of every span and several durable positions: a record
 /// that fits is accepted, one that is a unit too long is not, and the seal fits after it.
-#[test]
-fn a_ring_takes_exactly_what_fits() {
+pub(crate) fn a_ring_takes_exactly_what_fits(parts: &dyn LogParts) {
     let bodies = Bodies::new();
-    for kind in Strategy::ALL {
-        for (durable, span) in (0..4096 + 512).step_by(512).flat_map(|durable| {
-            (HEADER_BYTES..=LONGEST).step_by(RECORD_ALIGN).map(move |span| (durable, span))
-        }) {
-            let (ring, insertion) = new(kind, RING, durable);
-            let insert =
-                |txn| with_draft(txn, &[bodies.of(txn, span)], &|draft| insertion.insert(draft));
-            let taken: Vec<LsnSpan> = (0..RING as u64).map_while(insert).collect();
-            let end = taken.last().expect("an empty ring takes any record").end.0 - durable;
-            let limit = RING as u64 - SEAL_BYTES_MAX;
-            assert!(end <= limit && end + span as u64 > limit, "{kind:?}, {span}: {end}");
-            let group = seal(&*insertion, Lsn(durable), Lsn(durable)).expect("it is not empty");
-            assert!(group.end.0 - durable <= RING as u64, "{kind:?}, {span}: no room to seal");
-            insertion.await_released(group);
-            taken.iter().enumerate().for_each(|(txn, span)| {
-                assert_eq!(check(&ring, *span, &bodies), txn as u64);
-            });
-        }
+    for (durable, span) in (0..4096 + 512).step_by(512).flat_map(|durable| {
+        (HEADER_BYTES..=LONGEST).step_by(RECORD_ALIGN).map(move |span| (durable, span))
+    }) {
+        let buffer = Buffer::new(RING, Lsn(durable), |ring| parts.insertion(ring)).unwrap();
+        let insert = |txn| buffer.insert(&record(txn, &[bodies.of(txn, span)]));
+        let taken: Vec<LsnSpan> = (0..RING as u64).map_while(insert).collect();
+        let end = taken.last().expect("an empty ring takes any record").end.0 - durable;
+        let limit = RING as u64 - SEAL_BYTES_MAX;
+        assert!(end <= limit && end + span as u64 > limit, "{parts:?}, {span}: {end}");
+        let group = buffer.seal(Lsn(durable)).expect("it is not empty");
+        assert!(group.end.0 - durable <= RING as u64, "{parts:?}, {span}: no room to seal");
+        let mut found = Vec::new();
+        buffer.flush(group, |record| {
+            if record.kind < KIND_RESERVED {
+                assert_eq!(check(&record, &bodies), found.len() as u64);
+                found.push(record.span);
+            }
+        });
+        assert_eq!(found, taken);
     }
 }

@@ -22,12 +22,11 @@
 //! refuses to delegate and waits for its turn, so that no thread releases for the others for ever.
 
 use clearway_base::Lsn;
+use clearway_log::HEADER_BYTES;
 use clearway_sync::{
     Backoff, CachePadded,
     atomic::{AtomicU64, Ordering},
 };
-
-use crate::record::HEADER_BYTES;
 
 /// One region in this many is not delegated.
 const REFUSED: u64 = 32;

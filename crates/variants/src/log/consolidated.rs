@@ -11,40 +11,38 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
+use clearway_log::parts::{Draft, Insertion, Ring, Seal, SealWords};
 use clearway_sync::Mutex;
 
 use super::{
-    Consolidation, Insertion, Seal, SealWords,
+    Consolidation,
     array::{Array, Base, Member},
-};
-use crate::{
-    record::Draft,
-    ring::{Cursor, Region, Ring},
+    cursor::{Cursor, Space},
 };
 
 /// Insertion in groups, under one mutex.
-pub(crate) struct ConsolidatedInsertion {
-    ring: Arc<Ring>,
+pub(super) struct ConsolidatedInsertion {
+    space: Space,
     array: Array,
     cursor: Mutex<Cursor>,
 }
 
 impl ConsolidatedInsertion {
-    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor, sizes: Consolidation) -> Self {
+    pub(super) fn new(ring: Arc<Ring>, sizes: Consolidation) -> Self {
         let array = sizes.array(&ring);
-        ConsolidatedInsertion { ring, array, cursor: Mutex::new(cursor) }
+        let (space, cursor) = Space::new(ring);
+        ConsolidatedInsertion { space, array, cursor: Mutex::new(cursor) }
     }
 
     fn fill(&self, base: Base, member: &Member, draft: &Draft<'_>) -> LsnSpan {
-        let region = Region::of_member(base.lsn, member.offset, draft);
-        self.ring.fill(region, draft)
+        self.space.fill_member(base.lsn, member.offset, draft)
     }
 
     /// Reserves space for the whole group and keeps the mutex until all members have filled theirs.
     fn lead(&self, leader: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
         let mut cursor = self.cursor.lock();
         let group = self.array.close(&leader);
-        let base = cursor.take_group(&group.into(), &self.ring).map(|lsn| Base { lsn, ticket: 0 });
+        let base = cursor.take_group(&group.into(), &self.space).map(|lsn| Base { lsn, ticket: 0 });
         self.array.notify(&leader, base, group);
         let span = base.map(|base| self.fill(base, &leader, draft));
         if !self.array.release(&leader) {
@@ -71,21 +69,21 @@ impl Insertion for ConsolidatedInsertion {
             Some(member) => self.follow(&member, draft),
             None => {
                 let mut cursor = alone.unwrap_or_else(|| self.cursor.lock());
-                let region = cursor.take(draft, &self.ring)?;
-                Some(self.ring.fill(region, draft))
+                let region = cursor.take(draft, &self.space)?;
+                Some(self.space.fill(region, draft))
             }
         }
     }
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
         let mut cursor = self.cursor.lock();
-        let taken = cursor.take_seal(group_start, words.even_empty, &self.ring)?;
-        Some(words.fill(&self.ring, taken))
+        let taken = cursor.take_seal(group_start, words, &self.space)?;
+        Some(taken.fill(words, &self.space))
     }
 
     #[inline]
     fn end(&self) -> Lsn {
-        self.ring.end()
+        self.space.end()
     }
 
     fn close(&self) {

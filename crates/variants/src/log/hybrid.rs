@@ -10,34 +10,31 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
+use clearway_log::parts::{Draft, Insertion, Links, Ring, Seal, SealWords};
 use clearway_sync::{CachePadded, SpinLatch};
 
 use super::{
-    Consolidation, Insertion, Seal, SealWords,
+    Consolidation,
     array::{Array, Base, Member},
-    links::Links,
-};
-use crate::{
-    record::Draft,
-    ring::{Cursor, Region, Ring},
+    cursor::{Cursor, Space},
 };
 
 /// Insertion in groups, with decoupled fill.
-pub(crate) struct HybridInsertion {
-    ring: Arc<Ring>,
+pub(super) struct HybridInsertion {
+    space: Space,
     links: Links,
     array: Array,
     cursor: CachePadded<SpinLatch<Cursor>>,
 }
 
 impl HybridInsertion {
-    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor, sizes: Consolidation) -> Self {
+    pub(super) fn new(ring: Arc<Ring>, sizes: Consolidation) -> Self {
         let (links, array) = (Links::new(ring.bytes()), sizes.array(&ring));
-        HybridInsertion { ring, links, array, cursor: CachePadded::new(SpinLatch::new(cursor)) }
+        let (space, cursor) = Space::new(ring);
+        HybridInsertion { space, links, array, cursor: CachePadded::new(SpinLatch::new(cursor)) }
     }
 
-    fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
-        let span = self.ring.fill(region, draft);
+    fn mark(&self, span: LsnSpan) -> LsnSpan {
         self.links.mark(span);
         span
     }
@@ -46,7 +43,7 @@ impl HybridInsertion {
     fn take_for_all(&self, leader: &Member) -> Option<Base> {
         let mut cursor = self.cursor.lock();
         let group = self.array.close(leader);
-        let base = cursor.take_group(&group.into(), &self.ring).map(|lsn| Base { lsn, ticket: 0 });
+        let base = cursor.take_group(&group.into(), &self.space).map(|lsn| Base { lsn, ticket: 0 });
         drop(cursor);
         self.array.notify(leader, base, group);
         base
@@ -58,15 +55,15 @@ impl HybridInsertion {
         if let Some(member) = self.array.join(draft) {
             return self.insert_with_others(member, draft);
         }
-        let region = self.cursor.lock().take(draft, &self.ring)?;
-        Some(self.fill(region, draft))
+        let region = self.cursor.lock().take(draft, &self.space)?;
+        Some(self.mark(self.space.fill(region, draft)))
     }
 
     fn insert_with_others(&self, member: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
         let base =
             if member.leads() { self.take_for_all(&member) } else { self.array.wait(&member) };
-        let region = base.map(|base| Region::of_member(base.lsn, member.offset, draft));
-        let span = region.map(|region| self.fill(region, draft));
+        let fill = |base: Base| self.mark(self.space.fill_member(base.lsn, member.offset, draft));
+        let span = base.map(fill);
         if self.array.release(&member) {
             self.array.free(member);
         }
@@ -78,23 +75,23 @@ impl Insertion for HybridInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
         // Without contention there is nothing to share. The latch is free before the fill (I4).
         if let Some(mut cursor) = self.cursor.try_lock() {
-            let region = cursor.take(draft, &self.ring)?;
+            let region = cursor.take(draft, &self.space)?;
             drop(cursor);
-            return Some(self.fill(region, draft));
+            return Some(self.mark(self.space.fill(region, draft)));
         }
         self.insert_contended(draft)
     }
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
-        let taken = self.cursor.lock().take_seal(group_start, words.even_empty, &self.ring)?;
-        let seal = words.fill(&self.ring, taken);
-        self.links.mark(seal.span);
+        let taken = self.cursor.lock().take_seal(group_start, words, &self.space)?;
+        let seal = taken.fill(words, &self.space);
+        self.links.mark(seal.span());
         Some(seal)
     }
 
     #[inline]
     fn end(&self) -> Lsn {
-        self.ring.end()
+        self.space.end()
     }
 
     fn close(&self) {

@@ -7,42 +7,40 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
+use clearway_log::parts::{Draft, Insertion, Ring, Seal, SealWords};
 use clearway_sync::Mutex;
 
-use super::{Insertion, Seal, SealWords};
-use crate::{
-    record::Draft,
-    ring::{Cursor, Ring},
-};
+use super::cursor::{Cursor, Space};
 
 /// Insertion under one mutex.
-pub(crate) struct MutexInsertion {
-    ring: Arc<Ring>,
+pub(super) struct MutexInsertion {
+    space: Space,
     cursor: Mutex<Cursor>,
 }
 
 impl MutexInsertion {
-    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor) -> MutexInsertion {
-        MutexInsertion { ring, cursor: Mutex::new(cursor) }
+    pub(super) fn new(ring: Arc<Ring>) -> MutexInsertion {
+        let (space, cursor) = Space::new(ring);
+        MutexInsertion { space, cursor: Mutex::new(cursor) }
     }
 }
 
 impl Insertion for MutexInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
         let mut cursor = self.cursor.lock();
-        let region = cursor.take(draft, &self.ring)?;
-        Some(self.ring.fill(region, draft))
+        let region = cursor.take(draft, &self.space)?;
+        Some(self.space.fill(region, draft))
     }
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
         let mut cursor = self.cursor.lock();
-        let taken = cursor.take_seal(group_start, words.even_empty, &self.ring)?;
-        Some(words.fill(&self.ring, taken))
+        let taken = cursor.take_seal(group_start, words, &self.space)?;
+        Some(taken.fill(words, &self.space))
     }
 
     #[inline]
     fn end(&self) -> Lsn {
-        self.ring.end()
+        self.space.end()
     }
 
     fn close(&self) {

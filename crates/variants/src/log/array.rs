@@ -35,17 +35,14 @@
 //! the processor after a while.
 
 use clearway_base::Lsn;
+use clearway_log::parts::{Draft, Ring};
 use clearway_sync::{
     Backoff, CachePadded,
     atomic::{AtomicU64, AtomicUsize, Ordering},
     thread_number,
 };
 
-use crate::{
-    options::Consolidation,
-    record::Draft,
-    ring::{GroupSize, Ring},
-};
+use super::{Consolidation, cursor::GroupSize};
 
 /// Number of places tried before an inserter reserves alone (A5).
 const PROBES: usize = 4;
@@ -67,7 +64,11 @@ const SUM: u64 = (1 << PHASE_AT) - 1;
 
 impl Sum {
     pub(super) fn of(draft: &Draft<'_>) -> Sum {
-        Sum(draft.span_bytes() | 1 << RECORDS_AT | u64::from(draft.pays_seal) << SEALS_AT)
+        Sum::new(draft.span_bytes(), draft.seals_paid())
+    }
+
+    fn new(bytes: u64, seals_paid: u64) -> Sum {
+        Sum(bytes | 1 << RECORDS_AT | seals_paid << SEALS_AT)
     }
 
     pub(super) fn bytes(self) -> u64 {

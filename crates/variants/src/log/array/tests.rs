@@ -1,17 +1,13 @@
 //! The array by itself, its members' steps taken one by one on one thread.
 
-use clearway_base::{Epoch, TxnId};
 use clearway_sync::atomic::AtomicBool;
 
 use super::*;
-use crate::record::{HEADER_BYTES, Record, Stamp};
 
 const BYTES_MAX: u64 = 1 << 20;
 
 fn sum(bytes: usize) -> Sum {
-    let body = vec![0; bytes - HEADER_BYTES];
-    let record = Record { kind: 1, txn: TxnId(1), prev: Lsn::ZERO, body: &[&body] };
-    Sum::of(&Draft::new(&record, Stamp::unsalted(Epoch(1)), 32 << 10).unwrap())
+    Sum::new(bytes as u64, 0)
 }
 
 impl Array {
@@ -72,7 +68,7 @@ fn no_thread_joins_a_closed_group_and_its_slot_is_free_after_the_last_has_gone()
 }
 
 #[test]
-fn a_group_without_room_tells_everybody() {
+fn a_group_without_room_is_reported_to_each_member() {
     let array = Array::new(1, 2, BYTES_MAX);
     let leader = array.join_at(0, sum(48)).unwrap();
     let follower = array.join_at(0, sum(64)).unwrap();
@@ -83,7 +79,7 @@ fn a_group_without_room_tells_everybody() {
 }
 
 #[test]
-fn who_waits_is_told_where_its_own_group_stands() {
+fn a_member_that_waits_gets_its_own_groups_position() {
     let array = Array::new(1, 2, BYTES_MAX);
     // Slots are used again and again, so an earlier group's place could be mistaken for a later
     // one's.
@@ -148,7 +144,7 @@ enum Step {
     Found(usize),
     Joined(Member),
     Closed(Member, Sum),
-    Told(Member),
+    Known(Member),
 }
 
 /// Any steps of any members in any order, stale looks at places included: whenever all members are
@@ -192,15 +188,15 @@ fn step(array: &Array, member: Step, bytes: usize, end: &mut u64) -> Option<Step
         }
         Step::Joined(member) => {
             let word = array.slots[member.slot].word.load(Ordering::Relaxed);
-            let is_told = phase(word) == COPYING;
-            Some(if is_told { known(array, member, *end) } else { Step::Joined(member) })
+            let is_known = phase(word) == COPYING;
+            Some(if is_known { known(array, member, *end) } else { Step::Joined(member) })
         }
         Step::Closed(leader, group) => {
             array.notify(&leader, Some(base(*end)), group);
             *end += group.bytes();
             Some(known(array, leader, *end))
         }
-        Step::Told(member) => {
+        Step::Known(member) => {
             if array.release(&member) {
                 array.free(member);
             }
@@ -212,5 +208,5 @@ fn step(array: &Array, member: Step, bytes: usize, end: &mut u64) -> Option<Step
 fn known(array: &Array, member: Member, end: u64) -> Step {
     let base = array.wait(&member).expect("there is room").lsn.0;
     assert!(base + member.offset + member.sum.bytes() <= end, "within the group");
-    Step::Told(member)
+    Step::Known(member)
 }

@@ -11,21 +11,19 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
+use clearway_log::parts::{Draft, Insertion, Region, Ring, Seal, SealWords};
 use clearway_sync::{CachePadded, SpinLatch};
 
 use super::{
-    Consolidation, Insertion, Seal, SealWords,
+    Consolidation,
     array::{Array, Base, Member},
+    cursor::{Cursor, Space},
     releases::Releases,
-};
-use crate::{
-    record::Draft,
-    ring::{Cursor, Region, Ring},
 };
 
 /// Insertion in groups, with decoupled fill and delegated release.
-pub(crate) struct DelegatedInsertion {
-    ring: Arc<Ring>,
+pub(super) struct DelegatedInsertion {
+    space: Space,
     releases: Releases,
     array: Array,
     cursor: CachePadded<SpinLatch<Numbered>>,
@@ -48,21 +46,22 @@ impl Numbered {
 }
 
 impl DelegatedInsertion {
-    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor, sizes: Consolidation) -> Self {
-        let releases = Releases::new(ring.bytes(), ring.end());
+    pub(super) fn new(ring: Arc<Ring>, sizes: Consolidation) -> Self {
+        let releases = Releases::new(ring.bytes(), ring.durable());
         let array = sizes.array(&ring);
+        let (space, cursor) = Space::new(ring);
         let cursor = CachePadded::new(SpinLatch::new(Numbered { cursor, next: 0 }));
-        DelegatedInsertion { ring, releases, array, cursor }
+        DelegatedInsertion { space, releases, array, cursor }
     }
 
     fn insert_alone(&self, taken: &mut Numbered, draft: &Draft<'_>) -> Option<(Region, u64)> {
-        let region = taken.cursor.take(draft, &self.ring)?;
+        let region = taken.cursor.take(draft, &self.space)?;
         let number = taken.number(region.span().end, &self.releases);
         Some((region, number))
     }
 
     fn fill_alone(&self, (region, number): (Region, u64), draft: &Draft<'_>) -> LsnSpan {
-        let span = self.ring.fill(region, draft);
+        let span = self.space.fill(region, draft);
         self.releases.release(number);
         span
     }
@@ -71,7 +70,7 @@ impl DelegatedInsertion {
     fn take_for_all(&self, leader: &Member) -> Option<Base> {
         let mut taken = self.cursor.lock();
         let group = self.array.close(leader);
-        let lsn = taken.cursor.take_group(&group.into(), &self.ring);
+        let lsn = taken.cursor.take_group(&group.into(), &self.space);
         let base = lsn.map(|lsn| {
             let ticket = taken.number(Lsn(lsn.0 + group.bytes()), &self.releases);
             Base { lsn, ticket }
@@ -94,8 +93,8 @@ impl DelegatedInsertion {
     fn insert_with_others(&self, member: Member, draft: &Draft<'_>) -> Option<LsnSpan> {
         let base =
             if member.leads() { self.take_for_all(&member) } else { self.array.wait(&member) };
-        let region = base.map(|base| Region::of_member(base.lsn, member.offset, draft));
-        let span = region.map(|region| self.ring.fill(region, draft));
+        let fill = |base: Base| self.space.fill_member(base.lsn, member.offset, draft);
+        let span = base.map(fill);
         if self.array.release(&member) {
             self.array.free(member);
             // All members have filled theirs: `Array::release` says so to the last of them.
@@ -118,17 +117,17 @@ impl Insertion for DelegatedInsertion {
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
         let mut taken = self.cursor.lock();
-        let place = taken.cursor.take_seal(group_start, words.even_empty, &self.ring)?;
-        let number = taken.number(place.region.span().end, &self.releases);
+        let place = taken.cursor.take_seal(group_start, words, &self.space)?;
+        let number = taken.number(place.end(), &self.releases);
         drop(taken);
-        let seal = words.fill(&self.ring, place);
+        let seal = place.fill(words, &self.space);
         self.releases.release(number);
         Some(seal)
     }
 
     #[inline]
     fn end(&self) -> Lsn {
-        self.ring.end()
+        self.space.end()
     }
 
     fn close(&self) {

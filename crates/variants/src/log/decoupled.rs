@@ -11,47 +11,45 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
+use clearway_log::parts::{Draft, Insertion, Links, Ring, Seal, SealWords};
 use clearway_sync::{CachePadded, SpinLatch};
 
-use super::{Insertion, Seal, SealWords, links::Links};
-use crate::{
-    record::Draft,
-    ring::{Cursor, Ring},
-};
+use super::cursor::{Cursor, Space};
 
 /// Insertion with decoupled fill.
-pub(crate) struct DecoupledInsertion {
-    ring: Arc<Ring>,
+pub(super) struct DecoupledInsertion {
+    space: Space,
     links: Links,
     cursor: CachePadded<SpinLatch<Cursor>>,
 }
 
 impl DecoupledInsertion {
-    pub(crate) fn new(ring: Arc<Ring>, cursor: Cursor) -> DecoupledInsertion {
-        let links = Links::new(ring.bytes());
-        DecoupledInsertion { ring, links, cursor: CachePadded::new(SpinLatch::new(cursor)) }
+    pub(super) fn new(ring: Arc<Ring>) -> DecoupledInsertion {
+        let (space, cursor) = Space::new(ring);
+        let links = Links::new(space.bytes());
+        DecoupledInsertion { space, links, cursor: CachePadded::new(SpinLatch::new(cursor)) }
     }
 }
 
 impl Insertion for DecoupledInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
         // The guard is a temporary: the latch is free when this statement ends (I4).
-        let region = self.cursor.lock().take(draft, &self.ring)?;
-        let span = self.ring.fill(region, draft);
+        let region = self.cursor.lock().take(draft, &self.space)?;
+        let span = self.space.fill(region, draft);
         self.links.mark(span);
         Some(span)
     }
 
     fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
-        let taken = self.cursor.lock().take_seal(group_start, words.even_empty, &self.ring)?;
-        let seal = words.fill(&self.ring, taken);
-        self.links.mark(seal.span);
+        let taken = self.cursor.lock().take_seal(group_start, words, &self.space)?;
+        let seal = taken.fill(words, &self.space);
+        self.links.mark(seal.span());
         Some(seal)
     }
 
     #[inline]
     fn end(&self) -> Lsn {
-        self.ring.end()
+        self.space.end()
     }
 
     fn close(&self) {
