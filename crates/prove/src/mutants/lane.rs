@@ -13,7 +13,7 @@ pub(super) enum Lane {
     Creations,
     Flips,
     Specs,
-    /// The unit tests of the lock manager.
+    /// The unit tests of the lock manager and of its variants.
     Locks,
     /// The lock manager's tests of intent locks.
     Intents,
@@ -83,7 +83,7 @@ impl Lane {
         match self {
             Lane::Specs => Some("-p clearway-txn --test isolation"),
             // The other tests take seconds, and catch no more of the mutants.
-            Lane::Locks => Some("-p clearway-lock --lib"),
+            Lane::Locks => Some("-p clearway-lock -p clearway-variants --lib"),
             Lane::Intents => Some("-p clearway-lock --test lock intents::"),
             Lane::Borders => Some("-p clearway-tree --test locks"),
             Lane::Log => {

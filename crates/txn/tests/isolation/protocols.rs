@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use clearway_lock::{LockStats, RangeMode, RangeProtocol};
 
 use crate::{
-    load,
+    files::load,
     run::{self, Locking},
     serial,
     spec::Spec,
