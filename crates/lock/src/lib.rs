@@ -16,7 +16,6 @@
 //! | `owner` | the private lock state of a transaction |
 //! | `table` | buckets and tags; operations that never wait |
 //! | `wait`, `intents` | operations that may wait |
-//! | `intents::main_table`, `intents::inherited` | other methods for intent locks, for comparison |
 //! | `deadlock` | finding deadlocks |
 //! | `victims` | victim selection and protection from starvation |
 //! | `cycle` | diagnosis of deadlocks and lock holders |
@@ -62,7 +61,6 @@ mod wait;
 pub use cycle::{Awaited, CycleMember};
 pub use identity::{LockId, ResourceId};
 pub use intent::{AbsoluteMode, IntentMode};
-pub use intents::IntentMethod;
 pub use mode::{Part, RangeMode};
 pub use owner::LockOwner;
 pub use parts::LockParts;

@@ -54,13 +54,6 @@ pub(crate) enum Request {
         before: Option<IntentMode>,
         wanted: IntentMode,
     },
-    /// An intent lock that is stored in the lock table (see `intents::main_table`).
-    Queued {
-        /// Index of the resource's entry.
-        entry: u32,
-        before: Option<IntentMode>,
-        wanted: IntentMode,
-    },
 }
 
 /// The locks of one transaction at a time.
@@ -291,7 +284,7 @@ impl Drop for LockOwner {
         // A panic may have occurred after a grant: remove everything from the queues.
         let table = self.table.clone();
         table.release_all(self, None);
-        table.drop_inherited(self);
+        table.end_stored(self);
         table.shared.registry.give_back(self.slot);
     }
 }

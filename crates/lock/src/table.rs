@@ -24,8 +24,7 @@
 //! Measured with `benches/lock_speed.rs` under callgrind (November 2026): 143 instructions to
 //! hash, take and release a range lock with a commit, 92 to hash and request one again that is
 //! held; 142 to take and release an intent lock, 35 to request one that is held, 140 for the
-//! database's intent lock of a transaction. Inherited intent locks cost 278 and those in the lock
-//! table 423, alone; the lab's `intent_locks` counts them among sixty owners.
+//! database's intent lock of a transaction.
 
 #[cfg(all(test, loom))]
 pub(crate) mod models;
@@ -42,10 +41,9 @@ use clearway_sync::{
 use crate::{
     entries::Entries,
     identity::{LockId, ResourceId},
-    intents::{Inheritance, IntentMethod},
     mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
-    parts::{Detector, LockParts, Product, Victims},
+    parts::{Detector, IntentStore, LockParts, Product, Resources, Victims},
     queue::{Handover, Purpose, Verdict},
     registry::{LockStats, Registry},
     resource::Resource,
@@ -61,8 +59,6 @@ pub struct LockOptions {
     /// Entries for intent locks on tables, rounded up to a power of two; 128 bytes each. Tables
     /// beyond this number share entries: a false conflict at the worst. Default 1,024.
     pub intents: usize,
-    /// The method for intent locks. Methods other than the default are for comparison.
-    pub intent_locks: IntentMethod,
     /// The limit meant by [`WaitLimit::Default`]; `None` for no limit. Default 10 s.
     pub wait_limit: Option<Duration>,
     /// The number of times that a blocking waiter checks for its grant in a round of spins; it
@@ -83,7 +79,6 @@ impl Default for LockOptions {
         LockOptions {
             buckets: 1 << 17,
             intents: 1 << 10,
-            intent_locks: IntentMethod::Lightweight,
             wait_limit: Some(Duration::from_secs(10)),
             spins: 400,
             spin_rounds: SPIN_ROUNDS,
@@ -189,8 +184,8 @@ pub(crate) struct Shared {
     pub(crate) method: Option<Box<dyn Detector>>,
     /// The victim policy of the table's parts; `None` for the owner that closes the cycle.
     victims: Option<Box<dyn Victims>>,
-    /// Present if intent locks are inherited.
-    pub(crate) inheritance: Option<Box<Inheritance>>,
+    /// The store of intent locks of the table's parts; `None` for counters.
+    pub(crate) store: Option<Box<dyn IntentStore>>,
     /// Number of waiters that spin now.
     pub(crate) spinners: CachePadded<AtomicU32>,
     /// The next age (V3).
@@ -220,7 +215,7 @@ impl LockTable {
                 resources: (0..resources).map(|_| CachePadded::default()).collect(),
                 registry: Registry::new(),
                 detector: Mutex::new(()),
-                inheritance: Inheritance::of(options.intent_locks, resources),
+                store: options.parts.intents(resources as u32),
                 spinners: CachePadded::new(AtomicU32::new(0)),
                 ages: CachePadded::new(AtomicU64::new(1)),
                 shows_beginnings: method.as_ref().is_some_and(|m| m.follows_transactions())
@@ -474,7 +469,9 @@ impl LockTable {
     /// Whether no owner holds or awaits anything, which must be true when no transaction is active.
     /// Visits every bucket; for tests.
     pub fn is_quiescent(&self) -> bool {
-        self.flush_all();
+        if let Some(store) = &self.shared.store {
+            (0..self.resource_count()).for_each(|entry| store.flush(Resources::new(self), entry));
+        }
         self.shared.buckets.iter().all(|bucket| bucket.entries.lock().len() == 0)
             && self.shared.resources.iter().all(|resource| resource.locks.lock().is_idle())
     }

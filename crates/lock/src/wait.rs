@@ -64,6 +64,7 @@ use crate::{
     intent::HeldIntent,
     mode::RangeMode,
     owner::{LockOwner, Pending, Request},
+    parts::Holder,
     queue::{Purpose, Verdict},
     registry::{Counters, Slot, Target},
     table::{LockTable, Outcome, WaitLimit},
@@ -284,9 +285,11 @@ impl LockTable {
             Request::Intent { entry, wanted, .. } => {
                 let place = owner.intent_position(entry);
                 owner.note_intent(place, HeldIntent { entry, mode: wanted });
+                if let Some(store) = &self.shared.store {
+                    store.picked_up(entry, wanted);
+                }
                 self.resource(entry).tag_for(wanted)
             }
-            Request::Queued { entry, wanted, .. } => self.pick_up_queued(owner, entry, wanted),
         };
         owner.raise_tag(tag);
         self.slot(owner).end_wait();
@@ -302,9 +305,7 @@ impl LockTable {
         Counters::add(&counters.wait_us, waited.as_micros() as u64);
         match pending.request {
             Request::Range { .. } => Counters::add(&counters.waits, 1),
-            Request::Intent { .. } | Request::Queued { .. } => {
-                Counters::add(&counters.intent_waits, 1);
-            }
+            Request::Intent { .. } => Counters::add(&counters.intent_waits, 1),
         }
         owner.last_wait = Some(waited);
     }
@@ -328,6 +329,13 @@ impl LockTable {
                 mine.end_wait();
             }
             Request::Intent { entry, before, wanted } => {
+                if let Some(store) = &self.shared.store {
+                    let mut holder = Holder::new(self, owner);
+                    if !store.withdraw(&mut holder, entry, before, wanted, undo) {
+                        return Withdrawal::Granted;
+                    }
+                    return self.withdrawn(owner);
+                }
                 let mut locks = self.resource(entry).locks.lock();
                 match (mine.is_granted(), undo) {
                     (true, false) => return Withdrawal::Granted,
@@ -336,15 +344,14 @@ impl LockTable {
                 }
                 mine.end_wait();
             }
-            Request::Queued { entry, before, wanted } => {
-                if !self.withdraw_queued(owner, entry, before, wanted, undo) {
-                    return Withdrawal::Granted;
-                }
-            }
         }
-        let mine = self.slot(owner);
+        self.withdrawn(owner)
+    }
+
+    /// Ends the wait of an owner whose request was withdrawn.
+    fn withdrawn(&self, owner: &mut LockOwner) -> Withdrawal {
         // Drop the waker, which may keep a task alive.
-        mine.take_waker();
+        self.slot(owner).take_waker();
         self.end_pending(owner);
         self.shared.registry.wake(&mut owner.granted);
         Withdrawal::Done

@@ -87,7 +87,7 @@ impl Owners<'_> {
         self.table.shared.registry.slot(owner).state().is_waiting()
     }
 
-    /// Wakes an owner, if it sleeps, to check again (P4).
+    /// Wakes an owner, if it sleeps, to check again (LP4).
     pub fn wake(self, owner: u32) {
         if let Some(waker) = self.table.shared.registry.slot(owner).take_waker() {
             clearway_sync::wake(waker);

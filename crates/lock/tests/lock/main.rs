@@ -7,6 +7,7 @@
 //! The crate of the variants runs some of these files with other parts: what they take from the
 //! crate's root is what they run under.
 
+mod cycles;
 mod deadlocks;
 mod intents;
 mod methods;
@@ -20,7 +21,7 @@ mod waits;
 
 use std::{sync::Arc, time::Duration};
 
-use clearway_lock::{IntentMethod, LockOptions, LockParts, LockTable, parts::Product};
+use clearway_lock::{LockParts, LockTable, parts::Product};
 
 use rig::{Method, Step, ask, id, intend, options, owners, table};
 
@@ -40,10 +41,7 @@ fn policies() -> Vec<(Arc<dyn LockParts>, char)> {
     vec![(Arc::new(Product), 'b')]
 }
 
-const METHODS: [IntentMethod; 3] =
-    [IntentMethod::Lightweight, IntentMethod::MainTable, IntentMethod::Inherited];
-
-/// The same, with intent locks kept as chosen.
-fn table_with(intent_locks: IntentMethod) -> LockTable {
-    LockTable::new(LockOptions { intent_locks, ..options() })
+/// One table for each way to keep intent locks.
+fn intent_tables() -> Vec<LockTable> {
+    vec![table()]
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicI64, Ordering::SeqCst},
+    atomic::{AtomicI64, AtomicU64, Ordering::SeqCst},
 };
 
 use clearway_base::{Error, Lsn, Result, TreeId};
@@ -139,4 +139,37 @@ pub(crate) fn share(users: &[AtomicI64; 5], mode: IntentMode, sign: i64) {
         let met = users[other as usize].load(SeqCst) - own;
         assert!(met == 0 || mode.compatible(other), "{mode:?} met {other:?}");
     }
+}
+
+/// Transactions of the same owners one after the other: they exclude each other according to their
+/// modes, absolute requests meet the tags of all writers, and no owner waits for a lock that no
+/// transaction holds.
+pub(crate) fn intent_locks_hold(parts: &Arc<dyn LockParts>) {
+    use IntentMode::{IS, IX, S, SIX, X};
+    let parts = parts.clone();
+    check(&format!("intent locks, {parts:?}"), 1_500, move || {
+        let table = LockTable::new(LockOptions { parts: parts.clone(), ..options() });
+        let users: Arc<[AtomicI64; 5]> = Arc::default();
+        let written = Arc::new(AtomicU64::new(0));
+        let owners = (0..3).map(|_| table.owner()).collect();
+        let shared = table.clone();
+        victims(&table, owners, move |_, owner| {
+            for _ in 0..3 {
+                let mode = [IS, IX, IX, S, SIX, X][random(6) as usize];
+                shared.acquire_intent(owner, TABLE, mode, WaitLimit::Forever)?;
+                share(&users, mode, 1);
+                if mode.is_absolute() {
+                    assert!(owner.max_tag().0 >= written.load(SeqCst), "a commit was missed");
+                }
+                let mut commit = None;
+                if matches!(mode, IX | SIX | X) {
+                    commit = Some(Lsn(written.fetch_add(1, SeqCst) + 1));
+                }
+                thread::yield_now();
+                share(&users, mode, -1);
+                shared.release_all(owner, commit);
+            }
+            Ok(())
+        });
+    });
 }

@@ -1,8 +1,9 @@
 //! What a seed chooses before anything runs: options, workload, how often each step comes.
 
-use clearway_lock::{IntentMethod, RangeProtocol};
+use clearway_lock::RangeProtocol;
 use clearway_log::Strategy;
 use clearway_txn::{EarlyRelease, EngineOptions};
+use clearway_variants::lock::{IntentMethod, LockVariants};
 
 use crate::{
     oracles::Violation,
@@ -165,7 +166,7 @@ impl Plan {
         options.redo_check = self.redo_check;
         options.escalate_after = self.escalate_after;
         options.range_protocol = self.range_protocol;
-        options.lock.intent_locks = self.intent_locks;
+        options.lock = options.lock.lock_variant(self.intent_locks);
         options.early_release = match random.below(10) {
             0 => EarlyRelease::Shared,
             1 => EarlyRelease::None,

@@ -15,25 +15,14 @@ mod serial;
 mod session;
 mod spec;
 
-use clearway_lock::IntentMethod;
-
-use files::{folder, load};
+use files::{load, names};
 use run::Locking;
 
-/// Runs one file, or writes it. Intent locks may be kept in any way: nobody can tell.
+/// Runs one file, or writes it.
 fn check(name: &str) {
     let writing = std::env::var_os("CLEARWAY_SPEC_WRITE").is_some();
-    if !writing {
-        check_with(name, IntentMethod::MainTable, writing);
-        check_with(name, IntentMethod::Inherited, writing);
-    }
-    check_with(name, IntentMethod::Lightweight, writing);
-}
-
-fn check_with(name: &str, method: IntentMethod, writing: bool) {
     let (path, text, spec) = load(name);
-    let mut locking = Locking::default();
-    locking.table.intent_locks = method;
+    let locking = Locking::default();
     let mut outcomes = Vec::new();
     for permutation in &spec.permutations {
         let expected = (!writing).then_some(&permutation.expected[..]);
@@ -50,7 +39,7 @@ fn check_with(name: &str, method: IntentMethod, writing: bool) {
     }
     for (permutation, outcome) in spec.permutations.iter().zip(outcomes) {
         let line = permutation.line;
-        assert_eq!(outcome, permutation.expected, "{}:{line}, {method:?}", path.display());
+        assert_eq!(outcome, permutation.expected, "{}:{line}", path.display());
     }
 }
 
@@ -77,14 +66,9 @@ macro_rules! specs {
 
         #[test]
         fn every_file_is_run() {
-            let mut files: Vec<_> = std::fs::read_dir(folder())
-                .unwrap()
-                .map(|entry| entry.unwrap().path().file_stem().unwrap().to_owned())
-                .collect();
-            files.sort();
             let mut run = vec![$(stringify!($name),)* $(stringify!($other),)*];
             run.sort_unstable();
-            assert_eq!(files, run);
+            assert_eq!(names(), run);
         }
     };
 }

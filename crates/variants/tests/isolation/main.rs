@@ -15,9 +15,11 @@ mod spec;
 
 use std::time::Duration;
 
-use clearway_variants::lock::{DeadlockMethod, Digests, LockVariant, LockVariants, VictimPolicy};
+use clearway_variants::lock::{
+    DeadlockMethod, Digests, IntentMethod, LockVariant, LockVariants, VictimPolicy,
+};
 
-use files::load;
+use files::{load, names};
 use run::Locking;
 
 /// Under other methods others may die, and what follows differs. But everybody comes to an end,
@@ -33,7 +35,7 @@ fn check_method(deadlocks: DeadlockMethod, victims: VictimPolicy) {
         for permutation in &spec.permutations {
             let mut locking = Locking::default();
             let refresh = Duration::from_millis(1);
-            let variant = LockVariant { deadlocks, victims, refresh };
+            let variant = LockVariant { deadlocks, victims, refresh, ..LockVariant::default() };
             locking.table = locking.table.lock_variant(variant);
             let run::Ran { events, stats, .. } =
                 run::permutation(&spec, permutation, None, &locking);
@@ -61,4 +63,29 @@ fn deadlocks_under_other_methods() {
     check_method(DeadlockMethod::Timeout(Duration::from_millis(3)), Closer);
     check_method(DeadlockMethod::WoundWait, Closer);
     check_method(DeadlockMethod::WaitDie, Closer);
+}
+
+/// Intent locks may be kept in any way: the outcomes are the same.
+fn check_intents(method: IntentMethod) {
+    for name in names() {
+        let (path, _, spec) = load(&name);
+        let mut locking = Locking::default();
+        locking.table = locking.table.lock_variant(method);
+        for permutation in &spec.permutations {
+            let expected = &permutation.expected;
+            let ran = run::permutation(&spec, permutation, Some(expected), &locking);
+            let line = permutation.line;
+            assert_eq!(&ran.events, expected, "{}:{line}, {method:?}", path.display());
+        }
+    }
+}
+
+#[test]
+fn intent_locks_in_the_lock_table_have_the_same_outcomes() {
+    check_intents(IntentMethod::MainTable);
+}
+
+#[test]
+fn inherited_intent_locks_have_the_same_outcomes() {
+    check_intents(IntentMethod::Inherited);
 }

@@ -1,10 +1,17 @@
 //! The lock manager's tests under each variant of its parts, the product's included, and the tests
 //! of single variants.
 
+#[path = "../../../lock/tests/lock/cycles.rs"]
+mod cycles;
 #[path = "../../../lock/tests/lock/deadlocks.rs"]
 mod deadlocks;
+mod inherited;
+#[path = "../../../lock/tests/lock/intents.rs"]
+mod intents;
 #[path = "../../../lock/tests/lock/methods.rs"]
 mod methods;
+#[path = "../../../lock/tests/lock/model.rs"]
+mod model;
 mod others;
 #[path = "../../../lock/tests/lock/rig.rs"]
 mod rig;
@@ -13,8 +20,10 @@ mod victims;
 
 use std::{sync::Arc, time::Duration};
 
-use clearway_lock::LockParts;
-use clearway_variants::lock::{DeadlockMethod, Digests, LockVariant, VictimPolicy};
+use clearway_lock::{LockParts, LockTable};
+use clearway_variants::lock::{
+    DeadlockMethod, Digests, IntentMethod, LockVariant, LockVariants, VictimPolicy,
+};
 
 use rig::{Method, Step, ask, id, intend, options, owners, table};
 
@@ -29,8 +38,9 @@ fn methods_with_policies(refresh: Duration) -> Vec<Method> {
 }
 
 fn methods_under(refresh: Duration, victims: VictimPolicy) -> Vec<Method> {
-    let method =
-        |deadlocks| -> Arc<dyn LockParts> { Arc::new(LockVariant { deadlocks, victims, refresh }) };
+    let method = |deadlocks| -> Arc<dyn LockParts> {
+        Arc::new(LockVariant { deadlocks, victims, refresh, ..LockVariant::default() })
+    };
     let mut methods = vec![rig::exact(method(DeadlockMethod::Search))];
     let plain = Digests { confirm: false, ..Digests::default() };
     for shape in [Digests::default(), Digests::bloom(), plain] {
@@ -70,4 +80,10 @@ fn policies() -> Vec<(Arc<dyn LockParts>, char)> {
     let dies = |policy| if policy == VictimPolicy::KillLong { 'a' } else { 'b' };
     let parts = |policy| -> Arc<dyn LockParts> { Arc::new(LockVariant::from(policy)) };
     VictimPolicy::ALL.into_iter().map(|policy| (parts(policy), dies(policy))).collect()
+}
+
+/// One table for each way to keep intent locks.
+fn intent_tables() -> Vec<LockTable> {
+    let table = |method| LockTable::new(options().lock_variant(method));
+    IntentMethod::ALL.map(table).into()
 }

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use clearway_lock::{IntentMode, LockParts, RangeMode, WaitLimit};
 use clearway_sync::schedules::{check, random};
-use clearway_variants::lock::{DeadlockMethod, Digests, LockVariant, VictimPolicy};
+use clearway_variants::lock::{DeadlockMethod, Digests, IntentMethod, LockVariant, VictimPolicy};
 
 use rig::{MODES, TABLE, holders, lock, victims};
 
@@ -79,5 +79,13 @@ fn named_victims_die_once() {
         for policy in VictimPolicy::ALL {
             rig::named_victims_die_once(&parts(method, policy));
         }
+    }
+}
+
+#[test]
+fn intent_locks_hold_however_they_are_kept() {
+    for method in IntentMethod::ALL {
+        let parts: Arc<dyn LockParts> = Arc::new(LockVariant::from(method));
+        rig::intent_locks_hold(&parts);
     }
 }
