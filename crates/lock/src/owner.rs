@@ -194,14 +194,15 @@ impl LockOwner {
     pub(crate) fn begin_turn(&mut self) {
         self.standing = Standing::default();
         if self.table.shared.shows_beginnings {
-            self.take_age();
-            self.note_release();
+            self.begin_known();
         }
     }
 
-    /// Notifies the detector that all locks are released.
+    /// Begins the next transaction where its begin must be known: gives it an age, and notifies the
+    /// detector that all locks of the one before are released.
     #[cold]
-    fn note_release(&self) {
+    fn begin_known(&mut self) {
+        self.take_age();
         if let Some(method) = &self.table.shared.method {
             method.released(self.slot);
         }
