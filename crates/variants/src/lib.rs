@@ -11,6 +11,8 @@
 //! | [`lock`] | `clearway_lock::LockParts` | deadlock methods, victims, intent locks |
 //! | [`txn`] | `clearway_txn::TxnParts` | range-lock protocols, early lock release |
 
+#![forbid(unsafe_code)]
+
 pub mod lock;
 pub mod log;
 pub mod txn;

@@ -217,15 +217,15 @@ fn histories(budget: Budget, seed: u64) -> Vec<Work> {
 }
 
 fn loom(_: Budget, _: u64) -> Vec<Work> {
-    let packages = "-p clearway-sync -p clearway-pool -p clearway-log -p clearway-lock \
-                    -p clearway-variants -p clearway";
+    let packages = "-p clearway-sync -p clearway-pool -p clearway-log -p clearway-lock -p clearway \
+                    -p clearway-variants";
     let work = Work::cargo(&format!("test --quiet {packages} --lib models::"));
     vec![work.with("RUSTFLAGS", "--cfg loom").with("CARGO_TARGET_DIR", "target/loom")]
 }
 
 fn shuttle(budget: Budget, seed: u64) -> Vec<Work> {
-    let packages = "-p clearway-lock -p clearway-log -p clearway-variants -p clearway-txn \
-                    -p clearway";
+    let packages = "-p clearway-lock -p clearway-log -p clearway-txn -p clearway \
+                    -p clearway-variants";
     let work = Work::cargo(&format!("test --quiet {packages} --test scheduled"));
     // A factor on the roughly 44,000 schedules that CI runs.
     let factor = match budget {
