@@ -10,8 +10,8 @@ use std::{env, hint::black_box, thread, time::Instant};
 
 use clearway_base::{Lsn, TreeId};
 use clearway_lock::{
-    IntentMethod, IntentMode, LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode,
-    ResourceId, WaitLimit,
+    IntentMode, LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, ResourceId,
+    WaitLimit,
 };
 
 /// Transactions of a case; divide callgrind's count by it.
@@ -84,18 +84,16 @@ fn nothing(table: &LockTable, owner: &mut LockOwner, round: u64) {
     table.release_all(owner, Some(Lsn(round)));
 }
 
-type Case = (&'static str, IntentMethod, fn(&LockTable, &mut LockOwner, u64));
+type Case = (&'static str, fn(&LockTable, &mut LockOwner, u64));
 
-const CASES: [Case; 9] = [
-    ("nothing", IntentMethod::Lightweight, nothing),
-    ("hash", IntentMethod::Lightweight, hash),
-    ("four", IntentMethod::Lightweight, four),
-    ("held", IntentMethod::Lightweight, held),
-    ("intents", IntentMethod::Lightweight, intents),
-    ("intents-held", IntentMethod::Lightweight, intents_held),
-    ("intents-below", IntentMethod::Lightweight, intents_below),
-    ("intents-inherited", IntentMethod::Inherited, intents),
-    ("intents-main-table", IntentMethod::MainTable, intents),
+const CASES: [Case; 7] = [
+    ("nothing", nothing),
+    ("hash", hash),
+    ("four", four),
+    ("held", held),
+    ("intents", intents),
+    ("intents-held", intents_held),
+    ("intents-below", intents_below),
 ];
 
 /// `threads` threads increment under one exclusive lock; nanoseconds for each increment.
@@ -159,11 +157,11 @@ fn main() {
     {
         println!("{bytes:.0} bytes of memory for each of a million locks held, the table included");
     }
-    for (name, intent_locks, case) in CASES {
+    for (name, case) in CASES {
         if chosen.as_ref().is_some_and(|chosen| chosen != name) {
             continue;
         }
-        let table = LockTable::new(LockOptions { intent_locks, ..LockOptions::default() });
+        let table = LockTable::new(LockOptions::default());
         let mut owner = table.owner();
         let begin = Instant::now();
         (0..ROUNDS).for_each(|round| case(&table, &mut owner, round));

@@ -1,13 +1,6 @@
-//! Intent locks: the owner's side, and the choice among three methods to store them.
-//!
-//! | method | an intent lock is | a transaction's end | absolute locks |
-//! | --- | --- | --- | --- |
-//! | `Lightweight` | a count (`resource`) | lowers it | wait in a list |
-//! | `MainTable` | an entry in a bucket's queue | removes it | wait in the queue |
-//! | `Inherited` | the same | passes it on to the next | flush what was left |
-//!
-//! The methods are those of [`IntentMethod`]. All three use the same grant rules (L2, L3), tags and
-//! wait-for graph.
+//! Intent locks: the owner's side. A lock is a count in its resource's entry (`resource`); absolute
+//! requests wait in a list. A store of the table's parts ([`crate::parts::IntentStore`]) may keep
+//! them elsewhere.
 //!
 //! Invariants:
 //! - L6. The private table is checked first: a mode that is already covered needs no access to
@@ -30,9 +23,6 @@
 //! with one of them for any resource while the other holds a resource absolutely: no detector would
 //! find that the thread waits for itself.
 
-mod inherited;
-mod main_table;
-
 use std::task::{Context, Poll};
 
 use clearway_base::{Error, Lsn, Result};
@@ -41,25 +31,10 @@ use crate::{
     identity::ResourceId,
     intent::{HeldIntent, IntentMode},
     owner::{LockOwner, Request},
+    parts::{Holder, Resources},
     registry::Target,
     table::{LockTable, Outcome, WaitLimit},
 };
-
-pub(crate) use inherited::Inheritance;
-
-/// The method by which intent locks are stored; see the module.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum IntentMethod {
-    /// Counters apart from the lock table: "Efficient Locking Techniques", section 3.2.
-    #[default]
-    Lightweight,
-    /// Requests in the lock table's queues like all others.
-    MainTable,
-    /// Like `MainTable`, but an owner's next transaction inherits the intents of the one before:
-    /// Johnson, Pandis, Ailamaki, "Improving OLTP Scalability using Speculative Lock Inheritance"
-    /// (VLDB 2009).
-    Inherited,
-}
 
 impl LockTable {
     /// Takes an intent lock, waiting up to `limit`. It is held until
@@ -113,8 +88,7 @@ impl LockTable {
         }
         debug_assert!(matches!(
             owner.pending.map(|pending| pending.request),
-            Some(Request::Intent { entry, .. } | Request::Queued { entry, .. })
-                if entry == self.entry_of(resource)
+            Some(Request::Intent { entry, .. }) if entry == self.entry_of(resource)
         ));
         self.poll_pending(owner, cx)
     }
@@ -137,8 +111,8 @@ impl LockTable {
         if before == Some(wanted) {
             return true; // L6
         }
-        if self.shared.options.intent_locks != IntentMethod::Lightweight {
-            return self.start_queued(owner, entry, wanted, queue);
+        if self.shared.store.is_some() {
+            return self.start_stored(owner, entry, wanted, queue);
         }
         let resource = self.resource(entry);
         let mut locks = resource.locks.lock();
@@ -162,8 +136,8 @@ impl LockTable {
     /// Releases all intent locks of an owner, the newest first.
     #[inline]
     pub(crate) fn release_intents(&self, owner: &mut LockOwner, commit: Option<Lsn>) {
-        if self.shared.options.intent_locks != IntentMethod::Lightweight {
-            return self.release_queued(owner, commit);
+        if self.shared.store.is_some() {
+            return self.release_stored(owner, commit);
         }
         while let Some(held) = owner.intents.pop() {
             self.lower_count(owner, held, None, commit);
@@ -187,6 +161,37 @@ impl LockTable {
         locks.lower(held.mode, to, self.granting(&mut owner.granted));
     }
 
+    /// Requests a lock of the store, like [`start_intent`](Self::start_intent).
+    #[inline(never)]
+    fn start_stored(
+        &self,
+        owner: &mut LockOwner,
+        entry: u32,
+        wanted: IntentMode,
+        queue: bool,
+    ) -> bool {
+        let Some(store) = &self.shared.store else { return false };
+        store.start(&mut Holder::new(self, owner), entry, wanted, queue)
+    }
+
+    /// Releases all intent locks of an owner that are in the store, the newest first.
+    #[inline(never)]
+    fn release_stored(&self, owner: &mut LockOwner, commit: Option<Lsn>) {
+        let Some(store) = &self.shared.store else { return };
+        store.end(&mut Holder::new(self, owner));
+        while let Some(HeldIntent { entry, mode }) = owner.intents.pop() {
+            store.lower(&mut Holder::new(self, owner), entry, mode, None, commit);
+        }
+    }
+
+    /// Ends an owner in the store: it has no next transaction.
+    pub(crate) fn end_stored(&self, owner: &mut LockOwner) {
+        if let Some(store) = &self.shared.store {
+            store.end(&mut Holder::new(self, owner));
+            self.shared.registry.wake(&mut owner.granted);
+        }
+    }
+
     /// Releases IS and S, and the S part of SIX.
     pub(crate) fn release_shared_intents(&self, owner: &mut LockOwner) {
         let mut intents = std::mem::take(&mut owner.intents);
@@ -196,10 +201,11 @@ impl LockTable {
                 IntentMode::SIX => Some(IntentMode::IX),
                 IntentMode::IX | IntentMode::X => return true,
             };
-            if self.shared.options.intent_locks == IntentMethod::Lightweight {
-                self.lower_count(owner, *held, to, None);
-            } else {
-                self.lower_queued(owner, *held, to, None);
+            match &self.shared.store {
+                None => self.lower_count(owner, *held, to, None),
+                Some(store) => {
+                    store.lower(&mut Holder::new(self, owner), held.entry, held.mode, to, None);
+                }
             }
             held.mode = to.unwrap_or(held.mode);
             to.is_some()
@@ -210,7 +216,9 @@ impl LockTable {
     /// The tags that a new holder of `mode` on `resource` meets now.
     pub fn intent_tag(&self, resource: ResourceId, mode: IntentMode) -> Lsn {
         let entry = self.entry_of(resource);
-        self.flush_entry(entry);
+        if let Some(store) = &self.shared.store {
+            store.flush(Resources::new(self), entry);
+        }
         let resource = self.resource(entry);
         let _latched = resource.locks.lock();
         resource.tag_for(mode)

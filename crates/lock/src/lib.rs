@@ -16,10 +16,10 @@
 //! | `owner` | the private lock state of a transaction |
 //! | `table` | buckets and tags; operations that never wait |
 //! | `wait`, `intents` | operations that may wait |
-//! | `intents::main_table`, `intents::inherited` | other methods for intent locks, for comparison |
-//! | `deadlock` | finding or preventing deadlocks: five methods |
+//! | `deadlock` | finding deadlocks |
 //! | `victims` | victim selection and protection from starvation |
 //! | `cycle` | diagnosis of deadlocks and lock holders |
+//! | [`parts`] | the interface for variants of the above |
 //!
 //! ```
 //! use clearway_base::{Lsn, TreeId};
@@ -49,6 +49,7 @@ mod intent;
 mod intents;
 mod mode;
 mod owner;
+pub mod parts;
 mod queue;
 mod registry;
 mod resource;
@@ -57,13 +58,11 @@ mod victims;
 mod wait;
 
 pub use cycle::{Awaited, CycleMember};
-pub use deadlock::{DeadlockMethod, digest::Digests};
 pub use identity::{LockId, ResourceId};
 pub use intent::{AbsoluteMode, IntentMode};
-pub use intents::IntentMethod;
 pub use mode::{Part, RangeMode};
 pub use owner::LockOwner;
+pub use parts::LockParts;
 pub use registry::LockStats;
 pub use table::{LockOptions, LockTable, Outcome, WaitLimit};
-pub use victims::{Standing, VictimPolicy};
-pub use wait::WaitPolicy;
+pub use victims::Standing;

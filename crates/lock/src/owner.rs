@@ -25,7 +25,7 @@ use clearway_sync::atomic::Ordering;
 
 use crate::{
     cycle::CycleMember,
-    deadlock::{Graph, digest::Digest},
+    deadlock::Graph,
     identity::LockId,
     intent::{HeldIntent, IntentMode},
     mode::RangeMode,
@@ -49,13 +49,6 @@ pub(crate) enum Request {
         before: RangeMode,
     },
     Intent {
-        /// Index of the resource's entry.
-        entry: u32,
-        before: Option<IntentMode>,
-        wanted: IntentMode,
-    },
-    /// An intent lock that is stored in the lock table (see `intents::main_table`).
-    Queued {
         /// Index of the resource's entry.
         entry: u32,
         before: Option<IntentMode>,
@@ -88,7 +81,6 @@ pub struct LockOwner {
     pub(crate) granted: Vec<u32>,
     /// The working memory of detectors; empty until the first wait.
     pub(crate) graph: Graph,
-    pub(crate) digest: Digest,
     /// The length of the last wait, until it is taken.
     pub(crate) last_wait: Option<Duration>,
     /// The cycle of which this owner was the victim, until it is taken.
@@ -122,7 +114,6 @@ impl LockOwner {
             pipeline: 0,
             granted: Vec::new(),
             graph: Graph::default(),
-            digest: Digest::default(),
             last_wait: None,
             cycle: Vec::new(),
         };
@@ -177,13 +168,14 @@ impl LockOwner {
         let age = if standing.age == 0 { self.standing.age } else { standing.age };
         self.standing = Standing { age, ..standing };
         self.slot_of_mine().shown.show_age(age);
-        // The wound applied to this age and to the attempt that died of it.
-        self.slot_of_mine().clear_wound();
+        if let Some(method) = &self.table.shared.method {
+            method.resumed(self.slot);
+        }
     }
 
     /// Sets the number of transactions completed by the pipeline that this one belongs to, for
-    /// [`VictimPolicy::KillShort`](crate::VictimPolicy::KillShort) and its opposite. The value
-    /// stays until it is set again.
+    /// victim policies that rank by it ([`Victims`](crate::parts::Victims)). The value stays until
+    /// it is set again.
     pub fn set_pipeline(&mut self, completed: u64) {
         self.pipeline = completed;
     }
@@ -200,9 +192,19 @@ impl LockOwner {
     /// Begins the next transaction after all locks are released.
     #[inline]
     pub(crate) fn begin_turn(&mut self) {
-        self.begin_age();
+        self.standing = Standing::default();
         if self.table.shared.shows_beginnings {
-            self.slot_of_mine().shown.end_turn();
+            self.begin_known();
+        }
+    }
+
+    /// Begins the next transaction where its begin must be known: gives it an age, and notifies the
+    /// detector that all locks of the one before are released.
+    #[cold]
+    fn begin_known(&mut self) {
+        self.take_age();
+        if let Some(method) = &self.table.shared.method {
+            method.released(self.slot);
         }
     }
 
@@ -283,7 +285,7 @@ impl Drop for LockOwner {
         // A panic may have occurred after a grant: remove everything from the queues.
         let table = self.table.clone();
         table.release_all(self, None);
-        table.drop_inherited(self);
+        table.end_stored(self);
         table.shared.registry.give_back(self.slot);
     }
 }

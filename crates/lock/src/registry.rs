@@ -11,8 +11,8 @@
 //! - R3. While an owner waits, it neither acquires nor releases anything else.
 //! - R4. Before it publishes a wait, the owner publishes the intent locks it holds in `intents`.
 //! - R5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
-//! - R6. A waiting owner publishes its priority, and its empty digest, before its wait. A wait is
-//!   marked as blocking (`attended`) only once its thread blocks in it.
+//! - R6. A waiting owner publishes its priority before its wait. A wait is marked as blocking
+//!   (`attended`) only once its thread blocks in it.
 //! - R7. `rests` is written only by the slot's owner, and is only a hint: an owner that never
 //!   reports that it rests counts as one with a transaction.
 //!
@@ -36,7 +36,7 @@ use clearway_sync::{
     invariant, wake,
 };
 
-use crate::{deadlock::digest::Published, identity::LockId, intent::HeldIntent, victims::Shown};
+use crate::{identity::LockId, intent::HeldIntent, victims::Shown};
 
 /// Slots are made 256 at a time; 256 chunks are 65,536 slots, one of which is never used (R5).
 #[cfg(not(any(loom, shuttle)))]
@@ -86,12 +86,9 @@ pub(crate) struct Slot {
     /// The state of the wait in which another owner has marked this one as a cycle's victim; 0 for
     /// none.
     victim_wait: AtomicU64,
-    /// The age of the wounded transaction, which must die when it waits; 0 for none.
-    wound: AtomicU64,
     /// Whether the owner has reported that no transaction runs in this slot (R7).
     rests: AtomicBool,
     pub(crate) shown: Shown,
-    pub(crate) digest: Published,
     pub(crate) counters: Counters,
 }
 
@@ -109,7 +106,6 @@ pub(crate) struct Counters {
     pub(crate) false_alarms: AtomicU64,
     pub(crate) false_deaths: AtomicU64,
     pub(crate) named: AtomicU64,
-    pub(crate) looks: AtomicU64,
 }
 
 impl Counters {
@@ -129,7 +125,6 @@ impl Slot {
         // Relaxed: ordered by the store to `state`, which detectors load first.
         self.target.store(id, Ordering::Relaxed);
         self.attended.store(false, Ordering::Relaxed); // R6
-        self.digest.reset();
         // Relaxed: only the owner changes an idle slot.
         let state = self.state.load(Ordering::Relaxed);
         invariant(state & PHASE == IDLE, "lock wait R2: an owner waits for one lock at a time");
@@ -184,8 +179,8 @@ impl Slot {
         }
     }
 
-    /// Marks the wait as blocking: the owner's thread will repeat its deadlock check as its method
-    /// requires.
+    /// Marks the wait as blocking: the owner's thread will repeat its deadlock check as the
+    /// detector requires.
     pub(crate) fn attend(&self) {
         // Relaxed: a detector that sees it late walks through this waiter, which is also correct.
         self.attended.store(true, Ordering::Relaxed);
@@ -221,22 +216,6 @@ impl Slot {
     /// Clears the victim mark. Called by the owner, under the detector's mutex.
     pub(crate) fn unmark_victim(&self) {
         self.victim_wait.store(0, Ordering::SeqCst);
-    }
-
-    /// Wounds the transaction of this age: it dies when it waits.
-    pub(crate) fn wound(&self, age: u64) {
-        self.wound.store(age, Ordering::SeqCst);
-    }
-
-    /// Clears the wound.
-    pub(crate) fn clear_wound(&self) {
-        self.wound.store(0, Ordering::SeqCst);
-    }
-
-    /// Whether the owner's transaction is wounded. For the owner itself.
-    pub(crate) fn is_wounded(&self) -> bool {
-        let age = self.shown.age();
-        age != 0 && self.wound.load(Ordering::SeqCst) == age
     }
 
     /// Stores the waker for the grant, and *then* checks for the grant. Returns true if the lock is
@@ -377,12 +356,10 @@ pub struct LockStats {
     /// Suspected cycles that the detector's second check refuted; no waiter was rolled back.
     pub false_alarms: u64,
     /// Those of `deadlocks` that were in no cycle when they died, by the checker that walks the
-    /// exact graph. Always zero for methods that confirm.
+    /// exact graph. Always zero for the search.
     pub false_deaths: u64,
     /// Cycles whose victim was not the owner that found them.
     pub named: u64,
-    /// Deadlock checks of waiters that spread digests.
-    pub looks: u64,
 }
 
 impl LockStats {
@@ -405,7 +382,6 @@ impl LockStats {
             stats.false_alarms += read(&counters.false_alarms);
             stats.false_deaths += read(&counters.false_deaths);
             stats.named += read(&counters.named);
-            stats.looks += read(&counters.looks);
         }
         stats
     }

@@ -24,8 +24,7 @@
 //! Measured with `benches/lock_speed.rs` under callgrind (November 2026): 143 instructions to
 //! hash, take and release a range lock with a commit, 92 to hash and request one again that is
 //! held; 142 to take and release an intent lock, 35 to request one that is held, 140 for the
-//! database's intent lock of a transaction. Inherited intent locks cost 278 and those in the lock
-//! table 423, alone; the lab's `intent_locks` counts them among sixty owners.
+//! database's intent lock of a transaction.
 
 #[cfg(all(test, loom))]
 pub(crate) mod models;
@@ -40,17 +39,16 @@ use clearway_sync::{
 };
 
 use crate::{
-    deadlock::DeadlockMethod,
     entries::Entries,
     identity::{LockId, ResourceId},
-    intents::{Inheritance, IntentMethod},
     mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
+    parts::{Detector, IntentStore, LockParts, Product, Resources, Victims},
     queue::{Handover, Purpose, Verdict},
     registry::{LockStats, Registry},
     resource::Resource,
-    victims::VictimPolicy,
-    wait::WaitPolicy,
+    victims::Rank,
+    wait::SPIN_ROUNDS,
 };
 
 /// Options of a lock table.
@@ -61,23 +59,19 @@ pub struct LockOptions {
     /// Entries for intent locks on tables, rounded up to a power of two; 128 bytes each. Tables
     /// beyond this number share entries: a false conflict at the worst. Default 1,024.
     pub intents: usize,
-    /// The method for intent locks. Methods other than the default are for comparison.
-    pub intent_locks: IntentMethod,
     /// The limit meant by [`WaitLimit::Default`]; `None` for no limit. Default 10 s.
     pub wait_limit: Option<Duration>,
-    /// The wait policy of blocking waiters. Default [`WaitPolicy::Hybrid`].
-    pub waiting: WaitPolicy,
-    /// With [`WaitPolicy::Hybrid`], the number of times that a blocking waiter checks for its grant
-    /// before it checks for a deadlock, and a few times as often before it goes to sleep. Default
-    /// 400, a few microseconds: about what it costs to put a thread to sleep and to wake it.
+    /// The number of times that a blocking waiter checks for its grant in a round of spins; it
+    /// checks for a deadlock after the first round. Default 400, a few microseconds: about what it
+    /// costs to put a thread to sleep and to wake it.
     pub spins: u32,
-    /// The time that a waiter sleeps before it repeats its deadlock check, with methods that need
-    /// it. Default 10 ms.
-    pub refresh: Duration,
-    /// The method by which deadlocks are found or prevented. Default [`DeadlockMethod::Search`].
-    pub deadlocks: DeadlockMethod,
-    /// The policy that chooses the victim of a deadlock. Default [`VictimPolicy::Closer`].
-    pub victims: VictimPolicy,
+    /// Upper bound on the rounds that a blocking waiter spins before it goes to sleep, as long as a
+    /// processor is free. Default 8. With 0 it sleeps at once. With [`u32::MAX`] it never sleeps,
+    /// and spins whether or not a processor is free: for machines with more processors than
+    /// threads.
+    pub spin_rounds: u32,
+    /// The parts of the table that can be exchanged; for comparison. Default [`Product`].
+    pub parts: Arc<dyn LockParts>,
 }
 
 impl Default for LockOptions {
@@ -85,13 +79,10 @@ impl Default for LockOptions {
         LockOptions {
             buckets: 1 << 17,
             intents: 1 << 10,
-            intent_locks: IntentMethod::Lightweight,
             wait_limit: Some(Duration::from_secs(10)),
-            waiting: WaitPolicy::default(),
             spins: 400,
-            refresh: Duration::from_millis(10),
-            deadlocks: DeadlockMethod::default(),
-            victims: VictimPolicy::default(),
+            spin_rounds: SPIN_ROUNDS,
+            parts: Arc::new(Product),
         }
     }
 }
@@ -189,8 +180,12 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// Held while a waiter confirms that it is in a cycle and withdraws: one victim at a time.
     pub(crate) detector: Mutex<()>,
-    /// Present if intent locks are inherited.
-    pub(crate) inheritance: Option<Box<Inheritance>>,
+    /// The detector of the table's parts; `None` for the search.
+    pub(crate) method: Option<Box<dyn Detector>>,
+    /// The victim policy of the table's parts; `None` for the owner that closes the cycle.
+    victims: Option<Box<dyn Victims>>,
+    /// The store of intent locks of the table's parts; `None` for counters.
+    pub(crate) store: Option<Box<dyn IntentStore>>,
     /// Number of waiters that spin now.
     pub(crate) spinners: CachePadded<AtomicU32>,
     /// The next age (V3).
@@ -200,23 +195,33 @@ pub(crate) struct Shared {
     pub(crate) options: LockOptions,
 }
 
+impl Shared {
+    /// Returns the rank of an owner in the choice of a victim; `closes` is set if it closed the
+    /// cycle.
+    pub(crate) fn rank(&self, slot: u32, closes: bool) -> Rank {
+        self.registry.slot(slot).shown.rank(self.victims.as_deref(), closes)
+    }
+}
+
 impl LockTable {
     /// Creates a table without locks.
     pub fn new(options: LockOptions) -> LockTable {
         let buckets = options.buckets.next_power_of_two();
         let resources = 1 + options.intents.next_power_of_two();
+        let (method, victims) = (options.parts.detector(), options.parts.victims());
         LockTable {
             shared: Arc::new(Shared {
                 buckets: (0..buckets).map(|_| Bucket::new()).collect(),
                 resources: (0..resources).map(|_| CachePadded::default()).collect(),
                 registry: Registry::new(),
                 detector: Mutex::new(()),
-                inheritance: Inheritance::of(options.intent_locks, resources),
+                store: options.parts.intents(resources as u32),
                 spinners: CachePadded::new(AtomicU32::new(0)),
                 ages: CachePadded::new(AtomicU64::new(1)),
-                shows_beginnings: options.deadlocks.judges_by_age()
-                    || options.deadlocks.has_digests()
-                    || options.victims == VictimPolicy::KillYoung,
+                shows_beginnings: method.as_ref().is_some_and(|m| m.follows_transactions())
+                    || victims.as_ref().is_some_and(|v| v.ranks_by_age()),
+                method,
+                victims,
                 options,
             }),
         }
@@ -464,7 +469,9 @@ impl LockTable {
     /// Whether no owner holds or awaits anything, which must be true when no transaction is active.
     /// Visits every bucket; for tests.
     pub fn is_quiescent(&self) -> bool {
-        self.flush_all();
+        if let Some(store) = &self.shared.store {
+            (0..self.resource_count()).for_each(|entry| store.flush(Resources::new(self), entry));
+        }
         self.shared.buckets.iter().all(|bucket| bucket.entries.lock().len() == 0)
             && self.shared.resources.iter().all(|resource| resource.locks.lock().is_idle())
     }
@@ -485,11 +492,13 @@ impl Handover for Granting<'_> {
     }
 
     fn notifies_others(&self) -> bool {
-        self.table.shared.options.deadlocks.has_digests()
+        self.table.shared.method.as_ref().is_some_and(|method| method.follows_queues())
     }
 
     fn notify(&mut self, slot: u32) {
-        self.table.shared.registry.slot(slot).digest.mark();
+        if let Some(method) = &self.table.shared.method {
+            method.sources_changed(slot);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - V1. Of any set of waiting owners exactly one has the lowest rank, and every detector that
 //!   ranks them finds the same one: the inputs of a rank do not change while its owner waits. (Only
-//!   `Closer` depends on the asking owner, which holds the detector's mutex.)
+//!   the product's policy depends on the asking owner, which holds the detector's mutex.)
 //! - V2. An owner that has been a victim before ranks above all that have not; among those that
 //!   have, the older ranks above the younger, by the age of the *first* attempt.
 //! - V3. Ages are unique, and a transaction keeps its age through all attempts.
@@ -16,29 +16,17 @@
 //! each of these makes progress with each such death. The number of retries alone would not suffice
 //! as the rank: two victims could alternate for ever, each with the higher number for a while.
 //!
-//! `WoundWait` and `WaitDie` know ages only, which keep the same promise. With `Timeout` each owner
-//! dies on its own; a former victim gets twice the time at each attempt.
+//! Of owners that have never been victims, the one that closes the cycle ranks lowest: no other
+//! owner has to be woken for it. A policy of the table's parts ([`crate::parts::Victims`]) ranks
+//! them otherwise.
 //!
-//! Source of the policies: "Efficient Locking Techniques for Databases on Modern Hardware", section
-//! 4.3. Differences: the paper compares pipelines alone; here that is the rank of owners that were
-//! never victims.
+//! Source: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.3.
+//! Differences: the paper compares pipelines, which need no rank here, since locks are released
+//! before the flush; former victims have priority.
 
 use clearway_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The policy that chooses the victim of a cycle, as long as none of its owners has been a victim
-/// before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum VictimPolicy {
-    /// The owner that closes the cycle: no other owner has to be woken for it.
-    #[default]
-    Closer,
-    /// The one whose pipeline has completed the fewest transactions.
-    KillShort,
-    /// The one whose pipeline has completed the most: for comparison.
-    KillLong,
-    /// The transaction that began last.
-    KillYoung,
-}
+use crate::parts::Victims;
 
 /// The priority that a transaction keeps when it has to start over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,7 +56,6 @@ pub(crate) struct Shown {
     age: AtomicU64,
     pipeline: AtomicU64,
     retries: AtomicU32,
-    turn: AtomicU32,
 }
 
 // Relaxed everywhere: the wait is published by a SeqCst store that follows, and read by a load that
@@ -85,33 +72,20 @@ impl Shown {
         self.age.store(age, Ordering::Relaxed);
     }
 
-    /// Ends the lock epoch: the owner has released all its locks, and no owner waits for it any
-    /// more.
-    pub(crate) fn end_turn(&self) {
-        self.turn.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Returns the number of the owner's lock epoch ("turn"): from one release of all its locks to
-    /// the next.
-    pub(crate) fn turn(&self) -> u32 {
-        self.turn.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn age(&self) -> u64 {
         self.age.load(Ordering::Relaxed)
     }
 
-    /// Returns the rank of this owner; `closes` is set if it closed the cycle.
-    pub(crate) fn rank(&self, policy: VictimPolicy, closes: bool) -> Rank {
+    /// Returns the rank of this owner under a policy of the table's parts, or the product's;
+    /// `closes` is set if it closed the cycle.
+    pub(crate) fn rank(&self, policy: Option<&dyn Victims>, closes: bool) -> Rank {
         let seniority = !self.age();
         let pipeline = self.pipeline.load(Ordering::Relaxed);
         let was_victim = self.retries.load(Ordering::Relaxed) > 0;
         let by_policy = match policy {
             _ if was_victim => 0,
-            VictimPolicy::Closer => u64::from(!closes),
-            VictimPolicy::KillShort => pipeline,
-            VictimPolicy::KillLong => !pipeline,
-            VictimPolicy::KillYoung => 0,
+            None => u64::from(!closes),
+            Some(policy) => policy.rank(pipeline),
         };
         Rank { was_victim, by_policy, seniority }
     }
@@ -129,9 +103,25 @@ pub(crate) struct Rank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use VictimPolicy::{Closer, KillLong, KillShort, KillYoung};
 
-    fn rank(age: u64, retries: u32, pipeline: u64, policy: VictimPolicy, closes: bool) -> Rank {
+    /// The owner with the shortest pipeline dies.
+    struct ByPipeline;
+
+    impl Victims for ByPipeline {
+        fn rank(&self, completed: u64) -> u64 {
+            completed
+        }
+    }
+
+    const POLICIES: [Option<&dyn Victims>; 2] = [None, Some(&ByPipeline)];
+
+    fn rank(
+        age: u64,
+        retries: u32,
+        pipeline: u64,
+        policy: Option<&dyn Victims>,
+        closes: bool,
+    ) -> Rank {
         let shown = Shown::default();
         shown.show(Standing { retries, age }, pipeline);
         shown.rank(policy, closes)
@@ -146,25 +136,23 @@ mod tests {
             assert_ne!(old, young);
             if old < young { "old" } else { "young" }
         };
-        assert_eq!((dies(Closer, true), dies(Closer, false)), ("old", "young"));
-        assert_eq!(dies(KillShort, false), "old");
-        assert_eq!(dies(KillLong, true), "young");
-        assert_eq!(dies(KillYoung, true), "young");
+        assert_eq!((dies(None, true), dies(None, false)), ("old", "young"));
+        assert_eq!(dies(Some(&ByPipeline), false), "old");
     }
 
     #[test]
     fn former_victims_outrank_all_policies_and_then_age_decides() {
-        for policy in [Closer, KillShort, KillLong, KillYoung] {
+        for (which, policy) in POLICIES.into_iter().enumerate() {
             for closes in [false, true] {
                 for (fresh, former) in [((1, 9), (7, 1)), ((7, 1), (1, 9))] {
                     let fresh = rank(fresh.0, 0, fresh.1, policy, !closes);
                     let former = rank(former.0, 1, former.1, policy, closes);
-                    assert!(fresh < former, "{policy:?}");
+                    assert!(fresh < former, "{which}");
                 }
                 // More retries alone do not help (V2).
                 let older = rank(1, 1, 9, policy, closes);
                 let younger = rank(2, 8, 1, policy, !closes);
-                assert!(younger < older, "{policy:?}");
+                assert!(younger < older, "{which}");
             }
         }
     }

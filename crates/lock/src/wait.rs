@@ -10,8 +10,8 @@
 //!   waiters that only it blocked are granted in the same latch hold.
 //! - W4. A grant that comes before the withdrawal wins: a waiter at its time limit, or about to
 //!   die, that was granted in the meantime has its lock and no error.
-//! - W5. Every waiter checks for a deadlock after it has published its wait, and again as its
-//!   method requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
+//! - W5. Every waiter checks for a deadlock after it has published its wait, and again as the
+//!   detector requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
 //!   afterwards, so that no notification is lost.
 //!
 //! ```text
@@ -30,15 +30,15 @@
 //! A polled request takes the same path without the spin, and sleeps by returning `Pending`.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2, figure
-//! 5: spinning, sleeping between looks, sleeping with backoff, and a hybrid of the first and the
-//! last, which is the default. The hybrid spins only while there are no more running transactions
-//! than processors, and fewer waiters spin than there are other processors; the duration, and the
-//! definition of running transactions, are in `spin`. A waiter that may not spin, or has spun in
-//! vain, sleeps.
+//! 5: a hybrid of spinning and sleeping. A waiter spins only while there are no more running
+//! transactions than processors, and fewer waiters spin than there are other processors; the
+//! duration, and the definition of running transactions, are in `spin`. A waiter that may not spin,
+//! or has spun in vain, sleeps. [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds) has
+//! the paper's two other policies as its extremes.
 //!
-//! Differences: the paper's sleepers wake up every 10 ms to refresh their digests. Here a grant is
-//! handed over, so a waiter sleeps until it has the lock, gives up, or is a deadlock's victim; it
-//! wakes up in between only for methods that refresh.
+//! Differences: the paper's sleepers wake up every 10 ms to check again. Here a grant is handed
+//! over, so a waiter sleeps until it has the lock, gives up, or is a deadlock's victim; it wakes up
+//! in between only for detectors that require it.
 //!
 //! Tried and dropped: to spin whenever fewer waiters spin than there are other processors, however
 //! many owners there are. With more threads than processors, a spinning thread takes the processor
@@ -57,41 +57,21 @@ use std::{
 };
 
 use clearway_base::{Error, Result};
-use clearway_sync::{ThreadWaker, spin_loop, thread};
+use clearway_sync::{ThreadWaker, thread};
 
 use crate::{
     identity::LockId,
     intent::HeldIntent,
     mode::RangeMode,
     owner::{LockOwner, Pending, Request},
+    parts::Holder,
     queue::{Purpose, Verdict},
     registry::{Counters, Slot, Target},
     table::{LockTable, Outcome, WaitLimit},
 };
 
+pub(crate) use spin::SPIN_ROUNDS;
 use spin::Spun;
-
-/// The wait policy of blocking waiters. It does not apply to polled waiters.
-///
-/// Under every policy a waiter notices at once that its lock was handed over to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum WaitPolicy {
-    /// Never sleep. For machines with more processors than threads.
-    Spin,
-    /// Sleep between deadlock checks, and accept digests of others even if they are marked.
-    Sleep,
-    /// Sleep between deadlock checks, and ignore marked digests.
-    SleepBackoff,
-    /// Spin for a while if a processor is free, then continue as `SleepBackoff`.
-    #[default]
-    Hybrid,
-}
-
-/// Number of spins between two deadlock checks of a waiter that never sleeps: a few microseconds.
-#[cfg(not(any(loom, shuttle)))]
-const SPINS_A_LOOK: u32 = 256;
-#[cfg(any(loom, shuttle))]
-const SPINS_A_LOOK: u32 = 1;
 
 /// The result of a withdrawal.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -190,6 +170,9 @@ impl LockTable {
     /// Publishes a wait and the data that detectors need. The latch of `target` is held (W1).
     pub(crate) fn publish_wait(&self, owner: &mut LockOwner, target: Target) {
         owner.show_standing();
+        if let Some(method) = &self.shared.method {
+            method.begin_wait(owner.slot);
+        }
         let slot = self.slot(owner);
         slot.publish_intents(&owner.intents);
         slot.publish_wait(target);
@@ -214,38 +197,12 @@ impl LockTable {
         };
         self.slot(owner).attend();
         let deadline = Deadline::new(owner, limit);
-        match self.shared.options.waiting {
-            WaitPolicy::Spin => self.spin_on(owner, deadline)?,
-            WaitPolicy::Hybrid => match self.spin_a_while(owner, deadline)? {
-                Spun::Granted => {}
-                Spun::InVain { looked } => self.sleep(owner, deadline, looked)?,
-            },
-            WaitPolicy::Sleep | WaitPolicy::SleepBackoff => self.sleep(owner, deadline, false)?,
+        match self.spin_a_while(owner, deadline)? {
+            Spun::Granted => {}
+            Spun::InVain { looked } => self.sleep(owner, deadline, looked)?,
         }
         self.pick_up(owner);
         Ok(())
-    }
-
-    /// Spins until granted or, at the limit, withdraws.
-    fn spin_on(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
-        let mut first = true;
-        loop {
-            let slot = self.slot(owner);
-            let granted = (0..SPINS_A_LOOK).any(|_| {
-                spin_loop();
-                slot.is_granted()
-            });
-            if granted {
-                return Ok(());
-            }
-            if self.look(owner, first) {
-                return Err(Error::Deadlock { txn: owner.txn, cycle: None });
-            }
-            if deadline.is_over() {
-                return self.give_up(owner, deadline);
-            }
-            first = false;
-        }
     }
 
     /// Sleeps until granted (W2) or, at the limit, withdraws. A waiter that has already checked
@@ -328,9 +285,11 @@ impl LockTable {
             Request::Intent { entry, wanted, .. } => {
                 let place = owner.intent_position(entry);
                 owner.note_intent(place, HeldIntent { entry, mode: wanted });
+                if let Some(store) = &self.shared.store {
+                    store.picked_up(entry, wanted);
+                }
                 self.resource(entry).tag_for(wanted)
             }
-            Request::Queued { entry, wanted, .. } => self.pick_up_queued(owner, entry, wanted),
         };
         owner.raise_tag(tag);
         self.slot(owner).end_wait();
@@ -346,9 +305,7 @@ impl LockTable {
         Counters::add(&counters.wait_us, waited.as_micros() as u64);
         match pending.request {
             Request::Range { .. } => Counters::add(&counters.waits, 1),
-            Request::Intent { .. } | Request::Queued { .. } => {
-                Counters::add(&counters.intent_waits, 1);
-            }
+            Request::Intent { .. } => Counters::add(&counters.intent_waits, 1),
         }
         owner.last_wait = Some(waited);
     }
@@ -372,6 +329,13 @@ impl LockTable {
                 mine.end_wait();
             }
             Request::Intent { entry, before, wanted } => {
+                if let Some(store) = &self.shared.store {
+                    let mut holder = Holder::new(self, owner);
+                    if !store.withdraw(&mut holder, entry, before, wanted, undo) {
+                        return Withdrawal::Granted;
+                    }
+                    return self.withdrawn(owner);
+                }
                 let mut locks = self.resource(entry).locks.lock();
                 match (mine.is_granted(), undo) {
                     (true, false) => return Withdrawal::Granted,
@@ -380,15 +344,14 @@ impl LockTable {
                 }
                 mine.end_wait();
             }
-            Request::Queued { entry, before, wanted } => {
-                if !self.withdraw_queued(owner, entry, before, wanted, undo) {
-                    return Withdrawal::Granted;
-                }
-            }
         }
-        let mine = self.slot(owner);
+        self.withdrawn(owner)
+    }
+
+    /// Ends the wait of an owner whose request was withdrawn.
+    fn withdrawn(&self, owner: &mut LockOwner) -> Withdrawal {
         // Drop the waker, which may keep a task alive.
-        mine.take_waker();
+        self.slot(owner).take_waker();
         self.end_pending(owner);
         self.shared.registry.wake(&mut owner.granted);
         Withdrawal::Done

@@ -146,7 +146,7 @@ impl Transaction {
     }
 
     /// Says how many transactions the pipeline that this one belongs to has completed; see
-    /// [`VictimPolicy`](clearway_lock::VictimPolicy).
+    /// [`Victims`](clearway_lock::parts::Victims).
     pub fn set_pipeline(&mut self, completed: u64) {
         if let Some(slot) = &mut self.slot {
             slot.owner.set_pipeline(completed);

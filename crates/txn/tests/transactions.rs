@@ -6,11 +6,11 @@ use std::{ops::Bound, sync::Arc, time::Duration};
 
 use clearway_base::{Error, KeySample, LockName};
 use clearway_disk::MemoryDisk;
-use clearway_lock::{DeadlockMethod, LockId, LockOptions, WaitLimit};
+use clearway_lock::{LockId, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Lost, Table, Transaction};
 
-use rig::{check, commit, contents, get, open_with, options, put, start};
+use rig::{check, commit, contents, get, loser, open_with, options, put, start};
 
 #[test]
 fn committed_changes_are_seen_by_the_next() {
@@ -261,24 +261,6 @@ fn a_lock_that_was_only_read_is_told_without_its_name() {
     assert_eq!(told, LockName { table: "(of an earlier attempt)".into(), key: None });
 }
 
-/// A transaction that has lost a deadlock for "a" and "b", and has been rolled back.
-fn loser(engine: &Arc<Engine>, table: &Table) -> Lost {
-    let barrier = std::sync::Barrier::new(2);
-    let run = |first: &'static [u8], second: &'static [u8]| {
-        let mut txn = engine.begin();
-        txn.update(table, first, b"1").unwrap();
-        barrier.wait();
-        let lost = txn.update(table, second, b"1").is_err().then(|| txn.take_lost());
-        drop(txn);
-        lost
-    };
-    std::thread::scope(|scope| {
-        let one = scope.spawn(|| run(b"a", b"b"));
-        let two = scope.spawn(|| run(b"b", b"a"));
-        one.join().unwrap().or(two.join().unwrap()).expect("one of them lost")
-    })
-}
-
 #[test]
 fn a_victim_that_begins_again_has_the_locks_that_it_needed() {
     for retries_lock_first in [true, false] {
@@ -329,31 +311,6 @@ fn a_victim_does_not_wait_long_for_what_it_needed() {
     commit(&engine, again);
     commit(&engine, holder);
     assert_eq!(told(), before + 1, "what was waited for in vain is no statement's wait");
-}
-
-#[test]
-fn a_victim_can_lose_while_it_begins_again() {
-    let lock = LockOptions {
-        deadlocks: DeadlockMethod::Timeout(Duration::from_millis(5)),
-        ..options().lock
-    };
-    let engine = open_with(MemoryDisk::new(), EngineOptions { lock, ..options() });
-    let table = engine.create_table("t").unwrap();
-    put(&engine, &table, "a", "0");
-    put(&engine, &table, "b", "0");
-    let lost = loser(&engine, &table);
-    let mut other = engine.begin();
-    other.update(&table, b"b", b"1").unwrap();
-    let mut again = engine.begin();
-    assert!(matches!(again.resume(&lost), Err(Error::Deadlock { .. })));
-    assert!(!again.is_active());
-    let lost = again.take_lost();
-    commit(&engine, other);
-    let mut again = engine.begin();
-    again.resume(&lost).unwrap();
-    let mut other = engine.begin();
-    other.set_wait_limit(WaitLimit::NoWait);
-    assert!(matches!(other.get(&table, b"b"), Err(Error::WouldBlock { .. })), "asked for in vain");
 }
 
 #[test]

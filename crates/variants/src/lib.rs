@@ -9,7 +9,7 @@
 //! | --- | --- | --- |
 //! | [`log`] | `clearway_log::parts::LogParts` | log insertion, a fixed group commit |
 //! | [`lock`] | `clearway_lock::LockParts` | deadlock methods, victims, intent locks |
-//! | [`txn`] | `clearway_txn::TxnParts` | range-lock protocols, early lock release |
+//! | [`txn`] | `clearway_txn::parts::TxnParts` | range-lock protocols, early lock release |
 
 #![forbid(unsafe_code)]
 

@@ -2,5 +2,7 @@
 //! reports with the schedule.
 #![cfg(shuttle)]
 
+#[path = "scheduled/lock.rs"]
+mod lock;
 #[path = "scheduled/log.rs"]
 mod log;

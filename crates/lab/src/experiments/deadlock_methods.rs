@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::Options as DatabaseOptions;
-use clearway_lock::{DeadlockMethod, Digests};
+use clearway_variants::lock::{DeadlockMethod, Digests, LockVariants};
 
 use super::few_rows::{self, FewRows, PER_TRANSACTION};
 use crate::experiment::{
@@ -30,8 +30,13 @@ const METHODS: [(&str, DeadlockMethod); 7] = [
     ("wait-die", DeadlockMethod::WaitDie),
     ("time-out, 10 ms", DeadlockMethod::Timeout(Duration::from_millis(10))),
 ];
-const EXACT: Digests =
-    Digests { exact_owners: 512, bloom_bits: 512, fingerprint_bits: 3, confirm: true };
+const EXACT: Digests = Digests {
+    exact_owners: 512,
+    bloom_bits: 512,
+    fingerprint_bits: 3,
+    confirm: true,
+    accepts_marked: false,
+};
 const BLOOM: Digests = Digests { exact_owners: 0, confirm: false, ..EXACT };
 
 impl Experiment for DeadlockMethods {
@@ -57,7 +62,7 @@ impl Experiment for DeadlockMethods {
 
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
         let workload = FewRows { rows: TELLERS, threads: *run.point, canonical: true };
-        let options = DatabaseOptions::in_memory().locks(|locks| locks.deadlocks = *run.variant);
+        let options = DatabaseOptions::in_memory().lock_variant(*run.variant);
         workload.measure(options, run.lab.time)
     }
 

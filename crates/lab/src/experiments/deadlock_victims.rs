@@ -11,12 +11,13 @@ use std::time::Duration;
 use clap::Args;
 use clearway_base::{Error, Lsn, TreeId, TxnId};
 use clearway_lock::{
-    LockId, LockOptions, LockOwner, LockTable, Outcome as Asked, RangeMode, VictimPolicy, WaitLimit,
+    LockId, LockOptions, LockOwner, LockTable, Outcome as Asked, RangeMode, WaitLimit,
 };
 use clearway_sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
+use clearway_variants::lock::{LockVariants, VictimPolicy};
 use clearway_workloads::Rng;
 
 use crate::experiment::{
@@ -78,7 +79,7 @@ impl Experiment for DeadlockVictims {
 }
 
 fn measure(victims: VictimPolicy, retries_first: bool, time: Duration) -> Sample {
-    let table = LockTable::new(LockOptions { victims, ..LockOptions::default() });
+    let table = LockTable::new(LockOptions::default().lock_variant(victims));
     let (ends, done) = (AtomicBool::new(false), AtomicU64::new(0));
     let flushes = AtomicU64::new(0);
     thread::scope(|scope| {

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use clap::Args;
 use clearway::{Database, Options as DatabaseOptions, Pending, Table};
-use clearway_lock::{DeadlockMethod, Digests, WaitPolicy};
+use clearway_lock::LockOptions;
+use clearway_variants::lock::{DeadlockMethod, Digests, LockVariants};
 
 use super::clients::{self, Client};
 use crate::experiment::{
@@ -29,15 +30,19 @@ pub(super) struct DeadlockWait {
     levels: Vec<u64>,
 }
 
-/// Returns the methods and policies; the first four are the paper's.
-fn variants() -> [(&'static str, (DeadlockMethod, WaitPolicy)); 5] {
-    let plain = DeadlockMethod::Dreadlocks(Digests { confirm: false, ..Digests::bloom() });
+/// Returns the methods, and the rounds of spins before a waiter sleeps; the first four are the
+/// paper's.
+fn variants() -> [(&'static str, (DeadlockMethod, u32)); 5] {
+    let plain = Digests { confirm: false, ..Digests::bloom() };
+    let accepting = DeadlockMethod::Dreadlocks(Digests { accepts_marked: true, ..plain });
+    let plain = DeadlockMethod::Dreadlocks(plain);
+    let hybrid = LockOptions::default().spin_rounds;
     [
-        ("spin", (plain, WaitPolicy::Spin)),
-        ("sleep", (plain, WaitPolicy::Sleep)),
-        ("sleep, backoff", (plain, WaitPolicy::SleepBackoff)),
-        ("hybrid", (plain, WaitPolicy::Hybrid)),
-        ("search, hybrid", (DeadlockMethod::Search, WaitPolicy::Hybrid)),
+        ("spin", (plain, u32::MAX)),
+        ("sleep", (accepting, 0)),
+        ("sleep, backoff", (plain, 0)),
+        ("hybrid", (plain, hybrid)),
+        ("search, hybrid", (DeadlockMethod::Search, hybrid)),
     ]
 }
 const HYBRID: usize = 3;
@@ -60,7 +65,7 @@ impl Experiment for DeadlockWait {
         repetitions: 18,
     };
     type Point = u64;
-    type Variant = (DeadlockMethod, WaitPolicy);
+    type Variant = (DeadlockMethod, u32);
 
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         found.setting("digests", "Bloom filters, without confirmation, as in the paper");
@@ -75,7 +80,8 @@ impl Experiment for DeadlockWait {
 
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
         let options = DatabaseOptions::in_memory().cache_size(64 << 20).log_capacity(256 << 20);
-        let options = options.locks(|locks| (locks.deadlocks, locks.waiting) = *run.variant);
+        let (method, spin_rounds) = *run.variant;
+        let options = options.locks(|locks| locks.spin_rounds = spin_rounds).lock_variant(method);
         measure(options, *run.point, run.lab.time)
     }
 

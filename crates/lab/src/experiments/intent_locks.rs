@@ -22,11 +22,11 @@ use std::{thread, time::Instant};
 use clap::Args;
 use clearway_base::Lsn;
 use clearway_lock::{
-    IntentMethod,
     IntentMode::{self, IS, IX, X},
     LockOptions, LockOwner, LockTable, ResourceId, WaitLimit,
 };
 use clearway_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use clearway_variants::lock::{IntentMethod, LockVariants};
 
 use crate::{
     callgrind::Case,
@@ -162,7 +162,7 @@ impl Experiment for IntentLocks {
 }
 
 fn table(intent_locks: IntentMethod) -> LockTable {
-    LockTable::new(LockOptions { intent_locks, ..LockOptions::default() })
+    LockTable::new(LockOptions::default().lock_variant(intent_locks))
 }
 
 /// A small generator of random numbers.

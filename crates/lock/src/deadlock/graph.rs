@@ -22,13 +22,13 @@
 //!   blocked, therefore the one before it, and so on to the first.
 //! - G3. `walk` continues through waiters that are not *attended*: polled waiters, which check for
 //!   deadlocks only when they are polled. Attended waiters, whose threads block, repeat their
-//!   checks, so a method that refreshes need not walk through them.
+//!   checks, so a detector that repeats its checks need not walk through them.
 //! - G4. `find_cycle` skips owners that are marked as victims: a marked owner searches for itself,
 //!   under the detector's mutex, and finds every cycle that leads through it. A cycle that is found
 //!   is therefore one that no other owner is about to break.
 //!
-//! All methods share this graph: it is the whole of `Search`, the dependencies of `Dreadlocks`, the
-//! edges that `WoundWait` and `WaitDie` judge, and the checker that detects false victims.
+//! All detectors share this graph: it is what the search searches, the edges that other detectors
+//! judge, and the checker that detects false victims.
 
 use crate::{
     registry::{Target, WaitState},
@@ -111,7 +111,7 @@ impl Graph {
 
     /// Passes to `edge` each edge (waiter, blocker) of `me` and of the unattended waiters that it
     /// waits for, directly or through others of them (G3).
-    pub(super) fn walk(&mut self, table: &LockTable, me: u32, mut edge: impl FnMut(u32, u32)) {
+    pub(crate) fn walk(&mut self, table: &LockTable, me: u32, mut edge: impl FnMut(u32, u32)) {
         self.begin(me);
         let mut at = 0;
         while at < self.nodes.len() {

@@ -1,4 +1,4 @@
-//! The method that searches: a waiter searches for a path from itself back to itself.
+//! The search: a waiter searches for a path from itself back to itself.
 //!
 //! Invariants:
 //! - D1. **Complete.** Of the owners of every cycle, at least one finds it.
@@ -67,7 +67,7 @@ enum Finding {
     Dies,
 }
 
-pub(super) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
+pub(crate) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
     (first || table.slot(owner).is_marked_victim()) && dies(table, owner, false)
 }
 
@@ -76,7 +76,7 @@ pub(super) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> boo
 /// false alarm.
 ///
 /// The owner waits, or was granted in the meantime.
-pub(super) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> bool {
+pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> bool {
     let counters = &table.slot(owner).counters;
     Counters::add(&counters.searches, 1);
     let mut graph = std::mem::take(&mut owner.graph);
@@ -131,8 +131,8 @@ fn withdraw(table: &LockTable, owner: &mut LockOwner) -> Finding {
 
 /// Chooses the victim of the cycle that was found, and marks it in its slot if it is not `me`.
 fn choose(table: &LockTable, graph: &Graph, me: u32) -> u32 {
-    let (registry, policy) = (&table.shared.registry, table.shared.options.victims);
-    let rank = |slot| registry.slot(slot).shown.rank(policy, slot == me);
+    let registry = &table.shared.registry;
+    let rank = |slot| table.shared.rank(slot, slot == me);
     let worst = graph.members().min_by_key(|&(slot, _)| (rank(slot), slot));
     let (victim, state) = worst.expect("a cycle has members");
     if victim != me {

@@ -1,9 +1,9 @@
-//! Spinning before sleeping, the hybrid of the wait policies: its conditions and its duration.
+//! Spinning before sleeping: its conditions and its duration.
 //!
 //! Invariants:
 //! - S1. No waiter spins while there are more running transactions than processors, or while other
 //!   waiters spin on all other processors. This is checked before each round of spins, so a waiter
-//!   spins at most one round too long.
+//!   spins at most one round too long. (A table that never sleeps is exempt.)
 //! - S2. A waiter that spins checks for a deadlock after its first round, like one that sleeps.
 //!
 //! A transaction stands for an active thread. One that sleeps in a wait counts as well: the thread
@@ -25,11 +25,20 @@ use clearway_sync::{atomic::Ordering, spin_loop, thread};
 use super::Deadline;
 use crate::{owner::LockOwner, table::LockTable};
 
-/// Rounds of [`LockOptions::spins`](crate::LockOptions::spins) that a waiter spins at the most.
+/// The default of [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds).
 #[cfg(not(any(loom, shuttle)))]
-const ROUNDS: u32 = 8;
+pub(crate) const SPIN_ROUNDS: u32 = 8;
 #[cfg(any(loom, shuttle))]
-const ROUNDS: u32 = 2;
+pub(crate) const SPIN_ROUNDS: u32 = 2;
+
+/// The number of rounds that stands for spinning without end.
+const FOR_EVER: u32 = u32::MAX;
+
+/// Number of spins between two deadlock checks of a waiter that never sleeps: a few microseconds.
+#[cfg(not(any(loom, shuttle)))]
+const SPINS_A_LOOK: u32 = 256;
+#[cfg(any(loom, shuttle))]
+const SPINS_A_LOOK: u32 = 1;
 
 /// The result of spinning.
 pub(super) enum Spun {
@@ -41,10 +50,15 @@ pub(super) enum Spun {
 }
 
 impl LockTable {
-    /// Spins while a processor can be spared, for some wake-ups' time at the most.
+    /// Spins while a processor can be spared, for some wake-ups' time at the most, or without end
+    /// if the table's options say so.
     pub(super) fn spin_a_while(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<Spun> {
+        let rounds = self.shared.options.spin_rounds;
+        if rounds == FOR_EVER {
+            return self.spin_on(owner, deadline).map(|()| Spun::Granted);
+        }
         let mut looked = false;
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             match self.spin_if_room(owner) {
                 Some(true) => return Ok(Spun::Granted),
                 Some(false) if !deadline.is_over() => {}
@@ -56,6 +70,29 @@ impl LockTable {
             looked = true;
         }
         Ok(Spun::InVain { looked })
+    }
+
+    /// Spins until granted or, at the limit, withdraws; checks for a deadlock again and again.
+    #[cold]
+    fn spin_on(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<()> {
+        let mut first = true;
+        loop {
+            let slot = self.slot(owner);
+            let granted = (0..SPINS_A_LOOK).any(|_| {
+                spin_loop();
+                slot.is_granted()
+            });
+            if granted {
+                return Ok(());
+            }
+            if self.look(owner, first) {
+                return Err(Error::Deadlock { txn: owner.txn, cycle: None });
+            }
+            if deadline.is_over() {
+                return self.give_up(owner, deadline);
+            }
+            first = false;
+        }
     }
 
     /// One round of spins, if there is room for it (S1): whether the lock was granted.

@@ -4,11 +4,22 @@
 use std::{thread, time::Duration};
 
 use clearway_base::{Error, TxnId};
-use clearway_lock::{IntentMode, RangeMode, WaitLimit};
+use clearway_lock::{IntentMode, LockOptions, LockTable, RangeMode, WaitLimit};
 
-use crate::{Step, ask, id, intend, owners, table, under_each_exact_method};
+use crate::{Step, ask, id, intend, methods, options, owners, table};
 
 use RangeMode as M;
+
+/// Runs a scenario under each method that finds exactly the deadlocks there are, when all waiters
+/// are polled. The scenario makes its tables itself.
+fn under_each_exact_method(scenario: impl Fn(&dyn Fn() -> LockTable)) {
+    for method in methods(Duration::from_millis(10)) {
+        if method.is_exact_when_polled {
+            let options = LockOptions { parts: method.parts, ..options() };
+            scenario(&|| LockTable::new(options.clone()));
+        }
+    }
+}
 
 #[test]
 fn two_owners_in_opposite_order_deadlock() {

@@ -4,18 +4,17 @@ use std::time::Duration;
 
 use clearway_base::{Error, Lsn};
 use clearway_lock::{
-    IntentMethod,
     IntentMode::{self, IS, IX, S, SIX, X},
-    LockOptions, LockOwner, LockTable, ResourceId, WaitLimit,
+    LockOwner, LockTable, ResourceId, WaitLimit,
 };
 
-use crate::{METHODS, Step, intend, owners, table_with};
+use crate::{Step, intend, intent_tables, owners};
 
 const MODES: [IntentMode; 5] = [IS, IX, S, SIX, X];
 
 #[test]
 fn each_pair_of_modes_is_granted_exactly_if_compatible() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         for first in MODES {
             for second in MODES {
                 let [mut a, mut b] = owners(&table);
@@ -32,7 +31,7 @@ fn each_pair_of_modes_is_granted_exactly_if_compatible() {
 
 #[test]
 fn upgrade_does_not_conflict_with_itself() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         for first in MODES {
             for second in MODES {
                 let [mut a, mut b] = owners(&table);
@@ -51,7 +50,7 @@ fn upgrade_does_not_conflict_with_itself() {
 
 #[test]
 fn waiter_that_gives_up_takes_its_count_with_it() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         for absolute in [S, SIX, X] {
             let [mut a, mut b, mut c] = owners(&table);
             assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
@@ -70,7 +69,7 @@ fn waiter_that_gives_up_takes_its_count_with_it() {
 
 #[test]
 fn upgrade_that_gives_up_keeps_what_it_had() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
         assert_eq!(intend(&table, &mut b, 1, IS), Step::Granted);
@@ -84,7 +83,7 @@ fn upgrade_that_gives_up_keeps_what_it_had() {
 
 #[test]
 fn grant_that_nobody_picked_up_is_given_back() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b, mut c] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
         assert_eq!(intend(&table, &mut b, 1, X), Step::Waits);
@@ -99,7 +98,7 @@ fn grant_that_nobody_picked_up_is_given_back() {
 
 #[test]
 fn intents_do_not_starve_an_absolute_locker_nor_it_them() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut absolute, mut b, mut c] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
         assert_eq!(intend(&table, &mut absolute, 1, S), Step::Waits);
@@ -118,7 +117,7 @@ fn intents_do_not_starve_an_absolute_locker_nor_it_them() {
 
 #[test]
 fn no_wait_is_refused_and_leaves_nothing() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, S), Step::Granted);
         let end = table.acquire_intent(&mut b, ResourceId(1), IX, WaitLimit::NoWait);
@@ -130,7 +129,7 @@ fn no_wait_is_refused_and_leaves_nothing() {
 #[test]
 fn resources_that_share_an_entry_are_one_resource() {
     // Four entries: resources 1 and 5 share one. Their owner does not block itself.
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
         assert_eq!(intend(&table, &mut a, 5, X), Step::Granted);
@@ -141,7 +140,7 @@ fn resources_that_share_an_entry_are_one_resource() {
 
 #[test]
 fn absolute_readers_meet_the_tag_of_part_writers() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
         table.release_all(&mut a, Some(Lsn(40)));
@@ -163,7 +162,7 @@ fn absolute_readers_meet_the_tag_of_part_writers() {
 
 #[test]
 fn everybody_meets_the_tag_of_an_absolute_writer() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b, mut c] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
         assert_eq!(intend(&table, &mut b, 1, IS), Step::Waits);
@@ -177,7 +176,7 @@ fn everybody_meets_the_tag_of_an_absolute_writer() {
 
 #[test]
 fn rollback_and_shared_release_leave_no_tag() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, SIX), Step::Granted);
         table.release_shared(&mut a);
@@ -189,14 +188,14 @@ fn rollback_and_shared_release_leave_no_tag() {
 }
 
 /// A transaction that takes one intent lock and commits at `commit`.
-fn pass(table: &LockTable, owner: &mut LockOwner, mode: IntentMode, commit: u64) {
+pub(crate) fn pass(table: &LockTable, owner: &mut LockOwner, mode: IntentMode, commit: u64) {
     assert_eq!(intend(table, owner, 1, mode), Step::Granted);
     table.release_all(owner, Some(Lsn(commit)));
 }
 
 #[test]
 fn absolute_request_flushes_what_others_have_left() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b, mut c] = owners(&table);
         for absolute in [S, SIX, X] {
             pass(&table, &mut a, IX, 10);
@@ -213,7 +212,7 @@ fn absolute_request_flushes_what_others_have_left() {
 
 #[test]
 fn nothing_is_left_while_somebody_waits_for_all_of_it() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b, mut c] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, IS), Step::Granted);
         assert_eq!(intend(&table, &mut b, 1, IX), Step::Granted);
@@ -234,52 +233,8 @@ fn nothing_is_left_while_somebody_waits_for_all_of_it() {
 }
 
 #[test]
-fn inherited_lock_is_left_again_by_who_has_used_it() {
-    let table = table_with(IntentMethod::Inherited);
-    let [mut a, mut b] = owners(&table);
-    // It is claimed, and passed on again …
-    pass(&table, &mut a, IX, 10);
-    pass(&table, &mut a, IX, 11);
-    // … but not by a transaction that has not used it, so the tag is where it belongs.
-    assert_eq!(intend(&table, &mut a, 2, IS), Step::Granted);
-    table.release_all(&mut a, None);
-    assert_eq!(intend(&table, &mut b, 1, S), Step::Granted);
-    assert_eq!(b.max_tag(), Lsn(11));
-}
-
-#[test]
-fn inherited_ix_is_no_more_than_what_is_asked_for() {
-    let table = table_with(IntentMethod::Inherited);
-    for wanted in [IS, S] {
-        let [mut a, mut b] = owners(&table);
-        pass(&table, &mut a, IX, 10);
-        assert_eq!(intend(&table, &mut a, 1, wanted), Step::Granted);
-        assert_eq!(intend(&table, &mut b, 1, S), Step::Granted, "{wanted:?} is held, and no IX");
-        assert_eq!(b.max_tag(), Lsn(10));
-        assert_eq!(intend(&table, &mut a, 1, IX), Step::Waits, "an upgrade");
-    }
-}
-
-#[test]
-fn more_intents_than_a_will_has_cells_are_released() {
-    let options = LockOptions { intent_locks: IntentMethod::Inherited, ..LockOptions::default() };
-    let table = LockTable::new(options);
-    let [mut a, mut b] = owners(&table);
-    for round in 1..4 {
-        for resource in 0..20 {
-            assert_eq!(intend(&table, &mut a, resource, IX), Step::Granted);
-        }
-        table.release_all(&mut a, Some(Lsn(round)));
-    }
-    for resource in 0..20 {
-        assert_eq!(intend(&table, &mut b, resource, X), Step::Granted);
-        assert_eq!(table.intent_tag(ResourceId(resource), S), Lsn(3));
-    }
-}
-
-#[test]
 fn upgrade_of_an_inherited_lock_is_a_conversion() {
-    for table in METHODS.map(table_with) {
+    for table in intent_tables() {
         let [mut a, mut b] = owners(&table);
         pass(&table, &mut a, IX, 1);
         for wanted in [IS, IX, SIX, X] {

@@ -1,4 +1,4 @@
-//! All methods and wait policies with threads that block: no wait lasts for ever.
+//! All methods, with threads that spin or sleep: no wait lasts for ever.
 
 use std::{
     sync::{
@@ -11,50 +11,26 @@ use std::{
 };
 
 use clearway_base::Error;
-use clearway_lock::{
-    DeadlockMethod, Digests, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit,
-    WaitPolicy,
-};
+use clearway_lock::{LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
 
-use crate::{exact_methods, id, options, owners};
+use crate::{Method, id, methods, options, owners};
 
 use RangeMode as M;
 
-const POLICIES: [WaitPolicy; 4] =
-    [WaitPolicy::Spin, WaitPolicy::Sleep, WaitPolicy::SleepBackoff, WaitPolicy::Hybrid];
-
-pub(crate) fn all_methods() -> Vec<DeadlockMethod> {
-    let mut methods = exact_methods().to_vec();
-    methods.push(DeadlockMethod::Timeout(Duration::from_millis(4)));
-    methods.extend([DeadlockMethod::WoundWait, DeadlockMethod::WaitDie]);
-    methods
+/// Rounds of spins: without end, none, and as many as the options have by default.
+fn spin_rounds() -> [u32; 3] {
+    [u32::MAX, 0, LockOptions::default().spin_rounds]
 }
 
-fn is_exact(method: DeadlockMethod) -> bool {
-    match method {
-        DeadlockMethod::Search => true,
-        DeadlockMethod::Dreadlocks(digests) => digests.confirm,
-        _ => false,
-    }
-}
+const REFRESH: Duration = Duration::from_millis(2);
 
-/// Digests without confirmation show the same cycle to each of its members, and time may run out
-/// for all members alike. By the other methods at least one survives, if only the oldest.
-fn may_kill_all(method: DeadlockMethod) -> bool {
-    match method {
-        DeadlockMethod::Timeout(_) => true,
-        DeadlockMethod::Dreadlocks(digests) => !digests.confirm,
-        _ => false,
-    }
-}
-
-fn under_all(scenario: impl Fn(&LockTable, DeadlockMethod)) {
-    for deadlocks in all_methods() {
-        for waiting in POLICIES {
-            let refresh = Duration::from_millis(2);
-            let table = LockTable::new(LockOptions { deadlocks, waiting, refresh, ..options() });
-            scenario(&table, deadlocks);
-            assert!(table.is_quiescent(), "{deadlocks:?} {waiting:?}");
+fn under_all(scenario: impl Fn(&LockTable, &Method)) {
+    for method in methods(REFRESH) {
+        for spin_rounds in spin_rounds() {
+            let parts = method.parts.clone();
+            let table = LockTable::new(LockOptions { parts, spin_rounds, ..options() });
+            scenario(&table, &method);
+            assert!(table.is_quiescent(), "{method:?}, {spin_rounds} rounds");
         }
     }
 }
@@ -95,9 +71,9 @@ fn rings_are_broken_and_by_exact_methods_with_one_death() {
                 (owner, (n + 1) % length, M::XN)
             });
             let died = clash(table, ring.collect());
-            let most = if may_kill_all(method) { length } else { length - 1 };
+            let most = if method.may_kill_all { length } else { length - 1 };
             assert!((1..=most.into()).contains(&died), "{method:?}: {died} died of {length}");
-            if is_exact(method) {
+            if method.is_exact {
                 assert_eq!((died, table.stats().false_deaths), (1, 0), "{method:?}");
             }
         });
@@ -113,7 +89,7 @@ fn conversions_of_one_key_are_broken() {
             (owner, 1, M::XN)
         });
         let died = clash(table, shared.collect());
-        let most = if may_kill_all(method) { 3 } else { 2 };
+        let most = if method.may_kill_all { 3 } else { 2 };
         assert!((1..=most).contains(&died), "{method:?}: {died}");
     });
 }
@@ -137,7 +113,7 @@ fn waiting_without_a_cycle_kills_nobody_by_exact_methods() {
             clash.join().unwrap()
         });
         let stats = table.stats();
-        assert!(died == 0 || !is_exact(method), "{method:?}");
+        assert!(died == 0 || !method.is_exact, "{method:?}");
         assert!(stats.false_deaths == died, "the checker knows: {stats:?}");
     });
 }
@@ -182,12 +158,11 @@ impl Wake for Bell {
 
 #[test]
 fn polled_and_blocking_waiters_find_their_cycle_without_a_poll_for_nothing() {
-    // p → q → b → p: p and q are polled, b blocks and comes first, second or last. `Timeout` is
-    // left out: it can only look at the clock when it is polled.
+    // p → q → b → p: p and q are polled, b blocks and comes first, second or last.
     for place in 0..3 {
-        for deadlocks in all_methods() {
-            let refresh = Duration::from_millis(2);
-            let table = LockTable::new(LockOptions { deadlocks, refresh, ..options() });
+        for method in methods(REFRESH).into_iter().filter(|method| !method.needs_polls) {
+            let parts = method.parts.clone();
+            let table = LockTable::new(LockOptions { parts, ..options() });
             let task = |holds, wants| {
                 let mut owner = table.owner();
                 take(&table, &mut owner, holds, M::XN);
@@ -195,9 +170,6 @@ fn polled_and_blocking_waiters_find_their_cycle_without_a_poll_for_nothing() {
             };
             let (mut p, mut q, [mut b]) = (task(1, 2), task(2, 3), owners(&table));
             take(&table, &mut b, 3, M::XN);
-            if matches!(deadlocks, DeadlockMethod::Timeout(_)) {
-                continue;
-            }
             thread::scope(|scope| {
                 let mut block = Some(|| {
                     let end = table.acquire(&mut b, id(1), M::XN, WaitLimit::Forever);
@@ -219,13 +191,13 @@ fn polled_and_blocking_waiters_find_their_cycle_without_a_poll_for_nothing() {
                 let blocking = blocking.expect("it had its place");
                 let begun = Instant::now();
                 while !(blocking.is_finished() && p.ended && q.ended) {
-                    assert!(begun.elapsed() < Duration::from_secs(20), "{deadlocks:?} {place}");
+                    assert!(begun.elapsed() < Duration::from_secs(20), "{method:?} {place}");
                     thread::sleep(Duration::from_millis(1));
                     p.poll_if_woken();
                     q.poll_if_woken();
                 }
             });
-            assert!(table.stats().deadlocks >= 1, "{deadlocks:?}");
+            assert!(table.stats().deadlocks >= 1, "{method:?}");
             assert!(table.is_quiescent());
         }
     }
@@ -234,16 +206,11 @@ fn polled_and_blocking_waiters_find_their_cycle_without_a_poll_for_nothing() {
 /// Not a promise about time, but about the kind of wait: handing over must not wait for a refresh.
 #[test]
 fn sleepers_are_woken_at_the_hand_over_whatever_the_refresh() {
-    for method in [DeadlockMethod::Search, DeadlockMethod::Dreadlocks(Digests::default())] {
-        for waiting in POLICIES {
-            let (refresh, spins) = (Duration::from_secs(30), 0);
-            let table = LockTable::new(LockOptions {
-                deadlocks: method,
-                waiting,
-                refresh,
-                spins,
-                ..options()
-            });
+    let refresh = Duration::from_secs(30);
+    for method in methods(refresh).into_iter().filter(|method| method.is_exact) {
+        for spin_rounds in spin_rounds() {
+            let (parts, spins) = (method.parts.clone(), 0);
+            let table = LockTable::new(LockOptions { parts, spin_rounds, spins, ..options() });
             let begun = Instant::now();
             thread::scope(|scope| {
                 for n in 0..3 {
@@ -258,20 +225,18 @@ fn sleepers_are_woken_at_the_hand_over_whatever_the_refresh() {
                     });
                 }
             });
-            assert!(begun.elapsed() < refresh, "{method:?} {waiting:?}");
+            assert!(begun.elapsed() < refresh, "{method:?}, {spin_rounds} rounds");
         }
     }
 }
 
 #[test]
 fn total_order_kills_nobody_by_exact_methods() {
-    for deadlocks in exact_methods() {
-        for waiting in POLICIES {
-            if matches!(deadlocks, DeadlockMethod::Dreadlocks(d) if !d.confirm) {
-                continue;
-            }
-            let refresh = Duration::from_millis(1);
-            let table = LockTable::new(LockOptions { deadlocks, waiting, refresh, ..options() });
+    let refresh = Duration::from_millis(1);
+    for method in methods(refresh).into_iter().filter(|method| method.is_exact) {
+        for spin_rounds in spin_rounds() {
+            let parts = method.parts.clone();
+            let table = LockTable::new(LockOptions { parts, spin_rounds, ..options() });
             thread::scope(|scope| {
                 for n in 0..4u32 {
                     let table = &table;

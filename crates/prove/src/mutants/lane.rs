@@ -13,9 +13,9 @@ pub(super) enum Lane {
     Creations,
     Flips,
     Specs,
-    /// The unit tests of the lock manager.
+    /// The unit tests of the lock manager and of its variants.
     Locks,
-    /// The lock manager's tests of intent locks.
+    /// The tests of intent locks, those of the variants included.
     Intents,
     /// The log's unit tests, and its tests of tails, of waits for durability, and of waits for
     /// space.
@@ -86,10 +86,10 @@ impl Lane {
     /// Returns cargo's arguments that select the tests, if the lane is tests of a crate.
     fn tests(self) -> Option<&'static str> {
         match self {
-            Lane::Specs => Some("-p clearway-txn --test isolation"),
+            Lane::Specs => Some("-p clearway-txn -p clearway-variants --test isolation"),
             // The other tests take seconds, and catch no more of the mutants.
-            Lane::Locks => Some("-p clearway-lock --lib"),
-            Lane::Intents => Some("-p clearway-lock --test lock intents::"),
+            Lane::Locks => Some("-p clearway-lock -p clearway-variants --lib"),
+            Lane::Intents => Some("-p clearway-lock -p clearway-variants --test lock intents::"),
             Lane::Borders => Some("-p clearway-tree --test locks"),
             Lane::Log => {
                 Some("-p clearway-log --lib --test waiting --test tail --test space_waits")

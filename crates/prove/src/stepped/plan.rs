@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use clearway_lock::IntentMethod;
 use clearway_txn::EngineOptions;
 use clearway_variants::{
+    lock::{IntentMethod, LockVariants},
     log::{LogVariants, Strategy},
     txn::{EarlyRelease, RangeProtocol, TxnVariant},
 };
@@ -171,7 +171,7 @@ impl Plan {
         options.node_bytes = self.node_bytes;
         options.redo_check = self.redo_check;
         options.escalate_after = self.escalate_after;
-        options.lock.intent_locks = self.intent_locks;
+        options.lock = options.lock.lock_variant(self.intent_locks);
         let early_release = match random.below(10) {
             0 => EarlyRelease::Shared,
             1 => EarlyRelease::None,

@@ -15,7 +15,7 @@ use clearway_lock::{LockStats, RangeMode};
 use clearway_variants::txn::RangeProtocol;
 
 use crate::{
-    load,
+    files::load,
     run::{self, Locking},
     serial,
     spec::Spec,

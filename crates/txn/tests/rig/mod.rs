@@ -1,7 +1,12 @@
 //! What the tests of this crate share: small engines on memory disks, and a way to look at them.
 #![allow(dead_code)] // Each test program uses a part of it.
 
-use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    sync::{Arc, Barrier},
+    thread,
+};
 
 use clearway_base::Result;
 use clearway_disk::{Disk, MemoryDisk};
@@ -9,7 +14,7 @@ use clearway_lock::LockOptions;
 use clearway_log::LogOptions;
 use clearway_pool::PoolOptions;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, EngineOptions, Table, Transaction};
+use clearway_txn::{Engine, EngineOptions, Lost, Table, Transaction};
 
 pub(crate) type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -120,4 +125,22 @@ impl Rng {
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
+}
+
+/// A transaction that has lost a deadlock for "a" and "b", and has been rolled back.
+pub(crate) fn loser(engine: &Arc<Engine>, table: &Table) -> Lost {
+    let barrier = Barrier::new(2);
+    let run = |first: &'static [u8], second: &'static [u8]| {
+        let mut txn = engine.begin();
+        txn.update(table, first, b"1").unwrap();
+        barrier.wait();
+        let lost = txn.update(table, second, b"1").is_err().then(|| txn.take_lost());
+        drop(txn);
+        lost
+    };
+    thread::scope(|scope| {
+        let one = scope.spawn(|| run(b"a", b"b"));
+        let two = scope.spawn(|| run(b"b", b"a"));
+        one.join().unwrap().or(two.join().unwrap()).expect("one of them lost")
+    })
 }

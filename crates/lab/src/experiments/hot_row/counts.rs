@@ -7,7 +7,7 @@
 use std::{thread, time::Duration};
 
 use clearway::Options as DatabaseOptions;
-use clearway_lock::DeadlockMethod;
+use clearway_variants::lock::{DeadlockMethod, LockVariants};
 use clearway_workloads::{ClearwayStore, Store, Workload};
 
 use super::row::HotRow;
@@ -48,10 +48,7 @@ const AN_HOUR: Duration = Duration::from_secs(3_600);
 
 fn open(deadlocks: DeadlockMethod) -> Outcome<(ClearwayStore, HotRow)> {
     let options = DatabaseOptions::in_memory().cache_size(32 << 20).log_capacity(64 << 20);
-    let options = options.locks(|locks| {
-        locks.deadlocks = deadlocks;
-        locks.wait_limit = None;
-    });
+    let options = options.locks(|locks| locks.wait_limit = None).lock_variant(deadlocks);
     let store = ClearwayStore::new(options.open("lab")?);
     let row = HotRow::load(&store)?;
     Ok((store, row))

@@ -49,22 +49,17 @@
 #[cfg(all(test, loom))]
 mod models;
 
-use std::sync::OnceLock;
-
 use clearway_base::Lsn;
+use clearway_lock::{
+    IntentMode,
+    parts::{Holder, Queue, Resources},
+};
 use clearway_sync::{
     CachePadded,
     atomic::{AtomicU32, AtomicU64, Ordering, fence},
 };
 
-use super::{IntentMethod, main_table::name_of};
-use crate::{
-    entries::{Entries, Entry},
-    intent::{HeldIntent, IntentMode},
-    mode::RangeMode,
-    owner::LockOwner,
-    table::LockTable,
-};
+use super::{by_slot::BySlot, main_table::name_of};
 
 /// Cells of a will; the resource's number determines its cell, so the database and seven tables of
 /// about the same age have one each. A lock that finds its cell in use is released.
@@ -72,20 +67,13 @@ use crate::{
 const CELLS: usize = 8;
 #[cfg(any(loom, shuttle))]
 const CELLS: usize = 2;
-/// Wills are allocated for this many slots at a time.
-const CHUNK_WILLS: usize = if cfg!(any(loom, shuttle)) { 4 } else { 256 };
-/// Number of chunks: enough for the 65,536 slots of the registry.
-const CHUNKS: usize = 256;
 
 /// The shared state of inheritance.
-pub(crate) struct Inheritance {
+pub(super) struct Inheritance {
     /// For each resource's entry: absolute requests that ask or wait now (I2).
     absolutes: Box<[CachePadded<AtomicU32>]>,
-    /// By slot.
-    wills: Box<[OnceLock<Chunk>]>,
+    wills: BySlot<Will>,
 }
-
-type Chunk = Box<[CachePadded<Will>]>;
 
 /// The locks that one owner has passed on to its next transaction.
 #[derive(Default)]
@@ -107,14 +95,17 @@ const STATE: u64 = 3;
 const IS_IX: u64 = 4;
 const ENTRY_SHIFT: u32 = 8;
 
-fn pack(held: HeldIntent, state: u64) -> u64 {
-    let mode = if held.mode == IntentMode::IX { IS_IX } else { 0 };
-    u64::from(held.entry) << ENTRY_SHIFT | mode | state
+fn pack(entry: u32, mode: IntentMode, state: u64) -> u64 {
+    let mode = if mode == IntentMode::IX { IS_IX } else { 0 };
+    u64::from(entry) << ENTRY_SHIFT | mode | state
 }
 
-fn unpack(word: u64) -> HeldIntent {
-    let mode = if word & IS_IX != 0 { IntentMode::IX } else { IntentMode::IS };
-    HeldIntent { entry: (word >> ENTRY_SHIFT) as u32, mode }
+fn entry_of(word: u64) -> u32 {
+    (word >> ENTRY_SHIFT) as u32
+}
+
+fn mode_of(word: u64) -> IntentMode {
+    if word & IS_IX != 0 { IntentMode::IX } else { IntentMode::IS }
 }
 
 impl Cell {
@@ -142,26 +133,17 @@ impl Will {
         let cell = self.cell(entry);
         // Relaxed: for the owner its own; for others `take` decides.
         let word = cell.word.load(Ordering::Relaxed);
-        (word & STATE != 0 && unpack(word).entry == entry).then_some((cell, word))
+        (word & STATE != 0 && entry_of(word) == entry).then_some((cell, word))
     }
 }
 
 impl Inheritance {
-    /// Returns the inheritance state that a table with this many resource entries needs for its
-    /// method.
-    pub(crate) fn of(method: IntentMethod, resources: usize) -> Option<Box<Inheritance>> {
-        (method == IntentMethod::Inherited).then(|| {
-            Box::new(Inheritance {
-                absolutes: (0..resources).map(|_| CachePadded::default()).collect(),
-                wills: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
-            })
-        })
-    }
-
-    fn will(&self, slot: u32) -> &Will {
-        let chunk = self.wills[slot as usize / CHUNK_WILLS]
-            .get_or_init(|| (0..CHUNK_WILLS).map(|_| CachePadded::default()).collect());
-        &chunk[slot as usize % CHUNK_WILLS]
+    /// Returns the inheritance state of a table with this many resource entries.
+    pub(super) fn new(resources: u32) -> Inheritance {
+        Inheritance {
+            absolutes: (0..resources).map(|_| CachePadded::default()).collect(),
+            wills: BySlot::new(),
+        }
     }
 
     /// Whether an owner requests or awaits the resource absolutely.
@@ -169,193 +151,162 @@ impl Inheritance {
         // Relaxed: ordered by the fence before it, where that matters (I2).
         self.absolutes[entry as usize].load(Ordering::Relaxed) != 0
     }
-}
-
-impl LockTable {
-    fn inheritance(&self) -> Option<&Inheritance> {
-        self.shared.inheritance.as_deref()
-    }
 
     /// Takes over and records the lock that the previous transaction has passed on, if it covers
     /// what is wanted now; an inherited IX is lowered to an IS. If it does not cover it, the
     /// request is a newcomer's: an inherited lock gives it no right to pass others.
-    pub(super) fn claim_inherited(
-        &self,
-        owner: &mut LockOwner,
-        entry: u32,
-        wanted: IntentMode,
-    ) -> bool {
-        let found = self.inheritance().and_then(|all| all.will(owner.slot).find(entry));
-        let Some((cell, word)) = found else { return false };
-        let left = unpack(word);
-        let held = HeldIntent { entry, mode: wanted };
-        if !left.mode.covers(wanted) || !cell.take(word, pack(held, USED)) {
+    pub(super) fn claim(&self, holder: &mut Holder<'_>, entry: u32, wanted: IntentMode) -> bool {
+        let Some((cell, word)) = self.wills.get(holder.number()).find(entry) else { return false };
+        let left = mode_of(word);
+        if !left.covers(wanted) || !cell.take(word, pack(entry, wanted, USED)) {
             return false;
         }
-        if left.mode != wanted {
-            let mut entries = self.bucket(name_of(entry)).entries.lock();
+        if left != wanted {
+            let resources = holder.resources();
+            let mut queue = resources.queue(name_of(entry));
             // IS blocks fewer requests, and those that it does not block will not read the tag here
             // (I4).
-            self.hand_on(entry, cell);
-            let to = Some(wanted);
-            self.lower_entry(&mut entries, owner.slot, entry, to, &mut owner.granted);
+            hand_on(resources, entry, cell);
+            queue.lower(holder.number(), Some(wanted), holder.granted());
         }
-        owner.note_intent(None, held);
-        owner.raise_tag(self.resource(entry).tag_for(wanted)); // I6
+        holder.note(entry, wanted); // I6
         true
     }
 
     /// Passes an intent lock on to the owner's next transaction. Returns false if the caller has to
     /// release it; tags of earlier transactions in the will are transferred then.
-    pub(super) fn pass_on(&self, owner: &LockOwner, held: HeldIntent, commit: Option<Lsn>) -> bool {
-        let Some(inheritance) = self.inheritance() else { return false };
-        let will = inheritance.will(owner.slot);
-        if held.mode.is_absolute() || inheritance.is_wanted(held.entry) {
-            self.forget_cell(will, held.entry);
+    pub(super) fn pass_on(
+        &self,
+        holder: &Holder<'_>,
+        entry: u32,
+        mode: IntentMode,
+        commit: Option<Lsn>,
+    ) -> bool {
+        let (will, resources) = (self.wills.get(holder.number()), holder.resources());
+        if mode.is_absolute() || self.is_wanted(entry) {
+            forget_cell(resources, will, entry);
             return false;
         }
-        let cell = will.cell(held.entry);
+        let cell = will.cell(entry);
         // Relaxed: the owner's own, unless it is `left`, for another resource: then it stays.
-        if cell.word.load(Ordering::Relaxed) != 0 && will.find(held.entry).is_none() {
+        if cell.word.load(Ordering::Relaxed) != 0 && will.find(entry).is_none() {
             return false;
         }
-        if let Some(commit) = commit.filter(|_| held.mode == IntentMode::IX) {
+        if let Some(commit) = commit.filter(|_| mode == IntentMode::IX) {
             // Relaxed: published by the store of the word (I4).
             cell.tag.store(cell.tag().0.max(commit.0), Ordering::Relaxed);
         }
-        let left = pack(held, LEFT);
+        let left = pack(entry, mode, LEFT);
         // Release pairs with the Acquire in `take`.
         cell.word.store(left, Ordering::Release);
         // I2: with the one in `begin_absolute`.
         fence(Ordering::SeqCst);
-        if inheritance.is_wanted(held.entry) && cell.take(left, pack(held, USED)) {
-            self.forget_cell(will, held.entry);
+        if self.is_wanted(entry) && cell.take(left, pack(entry, mode, USED)) {
+            forget_cell(resources, will, entry);
             return false;
         }
         true // Left, or flushed already by who wants it.
     }
 
-    /// Frees the cell when the owner releases a lock that it may have inherited.
-    fn forget_cell(&self, will: &Will, entry: u32) {
-        if let Some((cell, _)) = will.find(entry) {
-            // Relaxed: only its owner changes a cell that is not `left`.
-            cell.word.store(0, Ordering::Relaxed);
-            self.hand_on(entry, cell);
-        }
-    }
-
-    /// Transfers the cell's tag to the resource (I4).
-    fn hand_on(&self, entry: u32, cell: &Cell) {
-        self.resource(entry).raise_tags(IntentMode::IX, cell.tag());
-    }
-
     /// Releases what this transaction inherited and has not used (I5).
-    pub(super) fn give_up_unused(&self, owner: &mut LockOwner) {
-        let Some(inheritance) = self.inheritance() else { return };
-        let will = inheritance.will(owner.slot);
-        for cell in &will.cells {
+    pub(super) fn give_up_unused(&self, holder: &mut Holder<'_>) {
+        let (owner, resources) = (holder.number(), holder.resources());
+        for cell in &self.wills.get(owner).cells {
             let word = cell.word.load(Ordering::Relaxed);
             if cell.take(word, 0) {
-                self.remove_left(owner.slot, unpack(word).entry, cell, &mut owner.granted);
+                // I1: this owner has made the cell free.
+                let entry = entry_of(word);
+                let mut queue = resources.queue(name_of(entry));
+                hand_on(resources, entry, cell);
+                queue.lower(owner, None, holder.granted());
             }
-        }
-    }
-
-    /// Removes the entry of a lock whose cell the caller has made free (I1).
-    fn remove_left(&self, slot: u32, entry: u32, cell: &Cell, granted: &mut Vec<u32>) {
-        let mut entries = self.bucket(name_of(entry)).entries.lock();
-        self.hand_on(entry, cell);
-        self.lower_entry(&mut entries, slot, entry, None, granted);
-    }
-
-    /// Drops all inherited locks of an owner that ends and has no next transaction.
-    pub(crate) fn drop_inherited(&self, owner: &mut LockOwner) {
-        if self.inheritance().is_some() {
-            self.give_up_unused(owner);
-            self.shared.registry.wake(&mut owner.granted);
         }
     }
 
     /// Begins an absolute request that is about to check for blocking locks (I2). It has to meet
     /// the tags of its owner's earlier transactions like those of others (I4).
-    pub(super) fn begin_absolute(&self, owner: &LockOwner, entry: u32, mode: IntentMode) {
-        if let Some(inheritance) = self.inheritance().filter(|_| mode.is_absolute()) {
-            if let Some((cell, _)) = inheritance.will(owner.slot).find(entry) {
-                self.hand_on(entry, cell);
-            }
-            // Relaxed: the fence orders it; with the one in `pass_on`.
-            inheritance.absolutes[entry as usize].fetch_add(1, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
+    pub(super) fn begin_absolute(&self, holder: &Holder<'_>, entry: u32, mode: IntentMode) {
+        if !mode.is_absolute() {
+            return;
         }
+        if let Some((cell, _)) = self.wills.get(holder.number()).find(entry) {
+            hand_on(holder.resources(), entry, cell);
+        }
+        // Relaxed: the fence orders it; with the one in `pass_on`.
+        self.absolutes[entry as usize].fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
     }
 
     /// Ends an absolute request, which was granted, refused or withdrawn.
     pub(super) fn end_absolute(&self, entry: u32, mode: IntentMode) {
-        if let Some(inheritance) = self.inheritance().filter(|_| mode.is_absolute()) {
+        if mode.is_absolute() {
             // Relaxed: an owner that passes on a lock a little later than possible does no harm.
-            inheritance.absolutes[entry as usize].fetch_sub(1, Ordering::Relaxed);
+            self.absolutes[entry as usize].fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// Removes locks that other owners have passed on and that block `wanted` (I2), and those that
-    /// the owner itself has passed on and not claimed. The queue is latched.
+    /// the owner itself has passed on and not claimed. The queue is the resource's.
     pub(super) fn flush_conflicting(
         &self,
-        entries: &mut Entries,
-        owner: &mut LockOwner,
+        queue: &mut Queue<'_>,
+        holder: &mut Holder<'_>,
         entry: u32,
         wanted: IntentMode,
     ) {
-        let Some(inheritance) = self.inheritance() else { return };
-        if let Some((cell, word)) = inheritance.will(owner.slot).find(entry)
+        let resources = holder.resources();
+        if let Some((cell, word)) = self.wills.get(holder.number()).find(entry)
             && cell.take(word, 0)
         {
-            self.hand_on(entry, cell);
-            self.lower_entry(entries, owner.slot, entry, None, &mut owner.granted);
+            hand_on(resources, entry, cell);
+            queue.lower(holder.number(), None, holder.granted());
         }
         if wanted.is_absolute() {
-            let mode = RangeMode::of_intent(wanted);
-            let in_the_way = |other: &Entry| !other.granted.compatible(mode);
-            self.flush(entries, entry, in_the_way, &mut owner.granted);
+            self.flush(queue, resources, entry, Some(wanted), holder.granted());
         }
     }
 
+    /// Removes the locks that were passed on and conflict with `wanted`; with `None`, all of them.
     fn flush(
         &self,
-        entries: &mut Entries,
+        queue: &mut Queue<'_>,
+        resources: Resources<'_>,
         entry: u32,
-        is_meant: impl Fn(&Entry) -> bool,
+        wanted: Option<IntentMode>,
         granted: &mut Vec<u32>,
     ) {
-        let Some(inheritance) = self.inheritance() else { return };
         // One at a time, since each removal moves the others, and nothing is allocated here (B4).
         loop {
-            let meant = entries.holders(name_of(entry)).filter(|other| is_meant(other));
-            let taken = meant.map(|other| other.owner).find_map(|slot| {
-                let (cell, word) = inheritance.will(slot).find(entry)?;
-                cell.take(word, 0).then_some((slot, cell))
+            let taken = queue.holders(wanted).find_map(|owner| {
+                let (cell, word) = self.wills.get(owner).find(entry)?;
+                cell.take(word, 0).then_some((owner, cell))
             });
-            let Some((slot, cell)) = taken else { break };
-            self.hand_on(entry, cell);
-            self.lower_entry(entries, slot, entry, None, granted);
+            let Some((owner, cell)) = taken else { break };
+            hand_on(resources, entry, cell);
+            queue.lower(owner, None, granted);
         }
     }
 
     /// Removes all locks that were passed on for a resource.
-    pub(super) fn flush_entry(&self, entry: u32) {
-        if self.inheritance().is_some() {
-            let mut granted = Vec::new();
-            let mut entries = self.bucket(name_of(entry)).entries.lock();
-            self.flush(&mut entries, entry, |_| true, &mut granted);
-            drop(entries);
-            self.shared.registry.wake(&mut granted);
-        }
+    pub(super) fn flush_entry(&self, resources: Resources<'_>, entry: u32) {
+        let mut granted = Vec::new();
+        let mut queue = resources.queue(name_of(entry));
+        self.flush(&mut queue, resources, entry, None, &mut granted);
+        drop(queue);
+        resources.wake(&mut granted);
     }
+}
 
-    /// Removes all locks that were passed on.
-    pub(crate) fn flush_all(&self) {
-        if self.inheritance().is_some() {
-            (0..self.resource_count()).for_each(|entry| self.flush_entry(entry));
-        }
+/// Frees the cell when the owner releases a lock that it may have inherited.
+fn forget_cell(resources: Resources<'_>, will: &Will, entry: u32) {
+    if let Some((cell, _)) = will.find(entry) {
+        // Relaxed: only its owner changes a cell that is not `left`.
+        cell.word.store(0, Ordering::Relaxed);
+        hand_on(resources, entry, cell);
     }
+}
+
+/// Transfers the cell's tag to the resource (I4).
+fn hand_on(resources: Resources<'_>, entry: u32, cell: &Cell) {
+    resources.raise_tags(entry, IntentMode::IX, cell.tag());
 }

@@ -9,23 +9,24 @@
 //! - `absolute_reader_meets_the_tag_that_was_left`: a flush that does not hand the tag on (I4); the
 //!   tag stored after the word; the word stored, or taken, with `Relaxed`.
 
+use clearway_base::Lsn;
+use clearway_lock::{IntentMode, LockOptions, LockOwner, LockTable, ResourceId, WaitLimit};
 use clearway_sync::{check, thread};
 
-use super::*;
-use crate::{LockOptions, ResourceId, WaitLimit};
+use crate::lock::{IntentMethod, LockVariants};
 
 const TABLE: ResourceId = ResourceId(0);
 const COMMIT: Lsn = Lsn(33);
 
 fn table() -> LockTable {
-    LockTable::new(LockOptions {
+    let options = LockOptions {
         buckets: 1,
         intents: 1,
-        intent_locks: IntentMethod::Inherited,
         wait_limit: None,
         spins: 0,
         ..LockOptions::default()
-    })
+    };
+    LockTable::new(options.lock_variant(IntentMethod::Inherited))
 }
 
 fn intend(table: &LockTable, owner: &mut LockOwner, mode: IntentMode) {

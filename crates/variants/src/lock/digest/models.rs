@@ -9,8 +9,13 @@ use clearway_sync::{check, thread};
 
 use super::*;
 
-const SHAPE: Digests =
-    Digests { exact_owners: 128, bloom_bits: 64, fingerprint_bits: 1, confirm: true };
+const SHAPE: Digests = Digests {
+    exact_owners: 128,
+    bloom_bits: 64,
+    fingerprint_bits: 1,
+    confirm: true,
+    accepts_marked: false,
+};
 
 /// A queue with one holder, and the digest of its waiter.
 #[derive(Default)]
@@ -38,7 +43,7 @@ impl Wait {
     fn contains(&self, me: u32) -> bool {
         let mut sum = Digest::default();
         sum.clear(SHAPE);
-        self.digest.gather(SHAPE, Member { slot: me, turn: 0 }, true, &mut sum)
+        self.digest.gather(SHAPE, Member { slot: me, turn: 0 }, &mut sum)
     }
 }
 

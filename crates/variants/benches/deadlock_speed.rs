@@ -1,9 +1,9 @@
-//! What deadlocks and waits cost: how long it takes from the moment a cycle closes until its victim
+//! The costs of deadlocks and waits: the time from the moment a cycle closes until its victim
 //! knows, how long a hot lock takes from one thread to another, and what share of the work with
 //! many waiters on one row is looking for deadlocks.
 //!
 //! ```text
-//! cargo bench -p clearway-lock --bench deadlock_speed
+//! cargo bench -p clearway-variants --bench deadlock_speed
 //! valgrind --tool=callgrind deadlock_speed row       # then: callgrind_annotate, share of `look`
 //! ```
 
@@ -18,10 +18,8 @@ use std::{
 };
 
 use clearway_base::{Lsn, TreeId};
-use clearway_lock::{
-    DeadlockMethod, Digests, LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode,
-    VictimPolicy, WaitLimit, WaitPolicy,
-};
+use clearway_lock::{LockId, LockOptions, LockOwner, LockTable, Outcome, RangeMode, WaitLimit};
+use clearway_variants::lock::{DeadlockMethod, Digests, LockVariant, LockVariants, VictimPolicy};
 
 fn id(n: u64) -> LockId {
     LockId::of(TreeId(1), &n.to_be_bytes())
@@ -43,7 +41,8 @@ fn median(mut times: Vec<f64>) -> f64 {
 /// Median time, in microseconds, from the request that closes a cycle of two to the victim's
 /// error: the closer's, or the sleeping other's.
 fn time_to_die(deadlocks: DeadlockMethod, victims: VictimPolicy) -> f64 {
-    let table = LockTable::new(LockOptions { deadlocks, victims, ..LockOptions::default() });
+    let variant = LockVariant { deadlocks, victims, ..LockVariant::default() };
+    let table = LockTable::new(LockOptions::default().lock_variant(variant));
     let mut times = Vec::new();
     for _ in 0..200 {
         let (mut a, mut b) = (table.owner(), table.owner());
@@ -65,18 +64,18 @@ fn time_to_die(deadlocks: DeadlockMethod, victims: VictimPolicy) -> f64 {
             let died = wait(&table, &mut b, 1).is_err().then(Instant::now);
             table.release_all(&mut b, None);
             let other = other.join().expect("no panic");
-            other.or(died).expect("somebody died") - closed
+            other.or(died).expect("one of them died") - closed
         });
         times.push(closed.as_secs_f64() * 1e6);
     }
     median(times)
 }
 
-/// Nanoseconds for each hand-over of one lock between two threads: whoever has it lets go when the
+/// Nanoseconds for each hand-over of one lock between two threads: the holder lets go when the
 /// other waits, and asks for it again.
-fn hand_over(waiting: WaitPolicy) -> f64 {
+fn hand_over(spin_rounds: u32) -> f64 {
     const ROUNDS: u32 = 10_000;
-    let table = LockTable::new(LockOptions { waiting, ..LockOptions::default() });
+    let table = LockTable::new(LockOptions { spin_rounds, ..LockOptions::default() });
     let done = AtomicU32::new(0);
     let begun = Instant::now();
     thread::scope(|scope| {
@@ -123,7 +122,7 @@ fn wake_up() -> f64 {
     begun.elapsed().as_nanos() as f64 / f64::from(2 * ROUNDS)
 }
 
-/// The least of some measurements: what the machine does when nobody disturbs it.
+/// The least of some measurements: what the machine does undisturbed.
 fn least(measure: impl Fn() -> f64) -> f64 {
     (0..7).map(|_| measure()).fold(f64::INFINITY, f64::min)
 }
@@ -131,7 +130,7 @@ fn least(measure: impl Fn() -> f64) -> f64 {
 /// `waiters` threads that hold a row of their own each and wait for one and the same.
 fn one_row(deadlocks: DeadlockMethod, waiters: u64) -> f64 {
     const ROUNDS: u64 = 20;
-    let table = LockTable::new(LockOptions { deadlocks, ..LockOptions::default() });
+    let table = LockTable::new(LockOptions::default().lock_variant(deadlocks));
     let begun = Instant::now();
     thread::scope(|scope| {
         for n in 0..waiters {
@@ -169,8 +168,9 @@ fn main() {
         }
     }
     println!("wake-up of a thread, without a lock: {:.0} ns at best", least(wake_up));
-    for waiting in [WaitPolicy::Spin, WaitPolicy::Hybrid, WaitPolicy::SleepBackoff] {
-        println!("hand-over, {waiting:?}: {:.0} ns at best", least(|| hand_over(waiting)));
+    let hybrid = LockOptions::default().spin_rounds;
+    for (name, rounds) in [("spinning", u32::MAX), ("hybrid", hybrid), ("sleeping", 0)] {
+        println!("hand-over, {name}: {:.0} ns at best", least(|| hand_over(rounds)));
     }
     for (name, method) in [("search", DeadlockMethod::Search), ("digests", digests)] {
         println!("one row, 1024 waiters, {name}: {:.1} µs", one_row(method, 1024));

@@ -55,11 +55,20 @@ pub struct Digests {
     /// Whether an owner that finds itself searches the exact graph before a victim is chosen.
     /// Default true; without it digests alone decide, as in the paper, and may be wrong.
     pub confirm: bool,
+    /// Whether digests that are marked as out of date are accepted like fresh ones. Default false;
+    /// with it, sleepers cause the false alarms that the paper shows.
+    pub accepts_marked: bool,
 }
 
 impl Default for Digests {
     fn default() -> Digests {
-        Digests { exact_owners: 512, bloom_bits: 512, fingerprint_bits: 3, confirm: true }
+        Digests {
+            exact_owners: 512,
+            bloom_bits: 512,
+            fingerprint_bits: 3,
+            confirm: true,
+            accepts_marked: false,
+        }
     }
 }
 
@@ -104,14 +113,14 @@ impl Digests {
 
 /// An owner as represented in digests.
 #[derive(Clone, Copy)]
-pub(crate) struct Member {
-    pub(crate) slot: u32,
-    pub(crate) turn: u32,
+pub(super) struct Member {
+    pub(super) slot: u32,
+    pub(super) turn: u32,
 }
 
 /// A digest being gathered; the memory is kept from one to the next.
 #[derive(Default)]
-pub(crate) struct Digest {
+pub(super) struct Digest {
     words: Vec<u64>,
     /// The turn of each exact owner whose bit is set.
     turns: Vec<u32>,
@@ -119,13 +128,13 @@ pub(crate) struct Digest {
 
 impl Digest {
     /// Empties it.
-    pub(crate) fn clear(&mut self, shape: Digests) {
+    pub(super) fn clear(&mut self, shape: Digests) {
         self.words.clear();
         self.words.resize(shape.exact_words() + shape.bloom_words(), 0);
         self.turns.resize(shape.exact_words() * 64, 0);
     }
 
-    pub(crate) fn insert(&mut self, shape: Digests, member: Member) {
+    pub(super) fn insert(&mut self, shape: Digests, member: Member) {
         shape.fingerprint(member.slot, |at, bit| {
             if shape.is_exact(member.slot) {
                 let turn = &mut self.turns[member.slot as usize];
@@ -150,7 +159,7 @@ impl Digest {
 
     /// Whether both have the same bits.
     #[cfg(test)]
-    pub(crate) fn is_like(&self, other: &Digest) -> bool {
+    pub(super) fn is_like(&self, other: &Digest) -> bool {
         self.words == other.words
     }
 
@@ -188,18 +197,18 @@ const EPOCH: u64 = 4;
 
 /// The published dependencies of a waiter.
 #[derive(Default)]
-pub(crate) struct Published {
+pub(super) struct Published {
     word: AtomicU64,
     digest: SpinLatch<Digest>,
 }
 
 /// The word as it was before a digest was gathered (X2).
 #[derive(Clone, Copy)]
-pub(crate) struct Noted(u64);
+pub(super) struct Noted(u64);
 
 impl Published {
     /// Begins a wait without a digest. Called by the owner before it publishes the wait.
-    pub(crate) fn reset(&self) {
+    pub(super) fn reset(&self) {
         // Relaxed: published with the wait.
         let word = self.word.load(Ordering::Relaxed);
         self.word.store((word & !(EPOCH - 1)) + EPOCH, Ordering::Relaxed);
@@ -207,7 +216,7 @@ impl Published {
 
     /// Marks the digest as out of date because its sources have changed. Called under the latch of
     /// the queue.
-    pub(crate) fn mark(&self) {
+    pub(super) fn mark(&self) {
         // AcqRel: the marking thread's next read of a digest comes after it; a gatherer that sees
         // the mark in `publish` sees the queue as the marker left it, by the queue's latch.
         let mark = |word: u64| Some((word + EPOCH) | OUT_OF_DATE);
@@ -216,14 +225,14 @@ impl Published {
     }
 
     /// Reads the word; must be called before gathering (X2).
-    pub(crate) fn note(&self) -> Noted {
+    pub(super) fn note(&self) -> Noted {
         // Acquire pairs with the Release in `mark`: the gathering sees at least what was marked.
         Noted(self.word.load(Ordering::Acquire))
     }
 
     /// Publishes a digest that was gathered since `noted`; returns false if it is already out of
     /// date.
-    pub(crate) fn publish(&self, noted: Noted, digest: &Digest) -> bool {
+    pub(super) fn publish(&self, noted: Noted, digest: &Digest) -> bool {
         let mut published = self.digest.lock();
         published.replace(digest);
         let fresh = ((noted.0 & !(EPOCH - 1)) + EPOCH) | PUBLISHED;
@@ -232,18 +241,12 @@ impl Published {
     }
 
     /// Adds this digest to `sum` and returns whether it contains `me`. Does nothing if there is no
-    /// digest, or, with `backoff`, if it is out of date.
-    pub(crate) fn gather(
-        &self,
-        shape: Digests,
-        me: Member,
-        backoff: bool,
-        sum: &mut Digest,
-    ) -> bool {
+    /// digest, or if it is out of date and the shape does not accept such a one.
+    pub(super) fn gather(&self, shape: Digests, me: Member, sum: &mut Digest) -> bool {
         let digest = self.digest.lock();
         // Acquire pairs with the exchange in `publish` and with `mark`.
         let word = self.word.load(Ordering::Acquire);
-        if word & PUBLISHED == 0 || (backoff && word & OUT_OF_DATE != 0) {
+        if word & PUBLISHED == 0 || (!shape.accepts_marked && word & OUT_OF_DATE != 0) {
             return false;
         }
         sum.union(&digest);
@@ -255,11 +258,12 @@ impl Published {
 mod tests {
     use super::*;
 
-    const SHAPES: [Digests; 3] = [
-        Digests { exact_owners: 512, bloom_bits: 512, fingerprint_bits: 3, confirm: true },
-        Digests { exact_owners: 0, bloom_bits: 512, fingerprint_bits: 3, confirm: true },
-        Digests { exact_owners: 64, bloom_bits: 100, fingerprint_bits: 1, confirm: false },
-    ];
+    const fn shape(exact_owners: u32, bloom_bits: u32, fingerprint_bits: u32) -> Digests {
+        let (confirm, accepts_marked) = (true, false);
+        Digests { exact_owners, bloom_bits, fingerprint_bits, confirm, accepts_marked }
+    }
+
+    const SHAPES: [Digests; 3] = [shape(512, 512, 3), shape(0, 512, 3), shape(64, 100, 1)];
 
     fn member(slot: u32) -> Member {
         Member { slot, turn: 1 }
@@ -284,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn first_owners_are_told_apart_exactly() {
+    fn first_owners_are_distinguished_exactly() {
         let shape = Digests::default();
         let even = digest_of(shape, (0..512).filter(|n| n % 2 == 0));
         for owner in 0..512 {
@@ -331,11 +335,14 @@ mod tests {
         let published = Published::default();
         let digest = digest_of(shape, [7]);
         let mut sum = digest_of(shape, []);
-        let contains = |sum: &mut Digest, backoff| published.gather(shape, member(7), backoff, sum);
+        let contains = |sum: &mut Digest, backoff: bool| {
+            let shape = Digests { accepts_marked: !backoff, ..shape };
+            published.gather(shape, member(7), sum)
+        };
         assert!(!contains(&mut sum, false), "nothing is published");
         assert!(published.publish(published.note(), &digest));
         assert!(contains(&mut sum, true));
-        // Marked: ignored with `backoff` until a fresh digest is published.
+        // Marked: ignored until a fresh digest is published, unless marked ones are accepted.
         published.mark();
         assert!(!contains(&mut sum, true) && contains(&mut sum, false));
         let noted = published.note();

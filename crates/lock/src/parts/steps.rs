@@ -1,0 +1,18 @@
+//! A blocking wait step by step on one thread, for tests of detectors.
+
+use crate::{identity::LockId, mode::RangeMode, owner::LockOwner, table::LockTable};
+
+/// Requests a lock like a thread that is about to block, without a deadlock check. Returns true if
+/// it is granted.
+pub fn begin_wait(table: &LockTable, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> bool {
+    let granted = table.start(owner, id, mode);
+    if !granted {
+        table.slot(owner).attend();
+    }
+    granted
+}
+
+/// Repeats a waiter's deadlock check. Returns true if it dies.
+pub fn check(table: &LockTable, owner: &mut LockOwner) -> bool {
+    table.look(owner, false)
+}
