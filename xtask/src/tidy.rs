@@ -5,6 +5,7 @@
 //! | [`sizes`] | length of lines, files and functions |
 //! | [`layers`] | dependencies allowed between crates |
 //! | [`boundaries`] | crates that may name `std::fs`, atomics and `unsafe`; safety arguments |
+//! | [`product`] | planted bugs, names of variants, features inside of functions |
 //! | [`words`] | names, unfinished work, module heads, the glossary |
 //! | [`language`] | words that have a better one, doc comments that open with a clause |
 //! | [`ratchet`] | the number of findings of [`language`] that each crate may still have |
@@ -18,6 +19,7 @@ mod boundaries;
 mod files;
 mod language;
 mod layers;
+mod product;
 mod ratchet;
 mod scan;
 mod sizes;
@@ -70,6 +72,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
     for source in &sources {
         violations.extend(sizes::check_file(source));
         violations.extend(boundaries::check(source));
+        violations.extend(product::check(source));
         violations.extend(words::check_source(source));
     }
     violations.extend(sizes::check_functions(&sources));

@@ -20,16 +20,12 @@ const PRINTING: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
 const PRINTING_CRATES: &[&str] = &["sync"];
 /// Crates that may have `unsafe` code.
 const UNSAFE_CRATES: &[&str] = &["sync", "disk", "log", "pool"];
-/// Crates that users of the engine compile: no planted bug is in their sources.
-const PRODUCT: &[&str] =
-    &["base", "sync", "disk", "pool", "log", "lock", "tree", "txn", "clearway"];
 /// Upper bound on the lines between a safety argument and its `unsafe`.
 const SAFETY_LINES: usize = 3;
 
 pub(crate) fn check(source: &Source) -> Vec<Violation> {
     let mut found = check_unsafe(source);
     found.extend(check_printing(source));
-    found.extend(check_mutants(source));
     let Some(name) = source.crate_name().filter(|name| !PROGRAMS.contains(name)) else {
         return found;
     };
@@ -57,16 +53,6 @@ fn check_path(source: &Source, modules: &[&str], message: &str) -> Vec<Violation
     let named = modules.iter().flat_map(|module| words(&source.code, module));
     let report = |at| violation(&source.path, source.line_of(at), message);
     imported.chain(named).filter(|&at| !source.is_test(at)).map(report).collect()
-}
-
-/// Reports the switch of a planted bug: it belongs in a patch file.
-fn check_mutants(source: &Source) -> Vec<Violation> {
-    if !source.crate_name().is_some_and(|name| PRODUCT.contains(&name)) {
-        return Vec::new();
-    }
-    let message = format!("a planted bug is a patch file in {}", crate::mutants::FOLDER);
-    let report = |at| violation(&source.path, source.line_of(at), &*message);
-    words(&source.code, "mutant").map(report).collect()
 }
 
 fn check_printing(source: &Source) -> Vec<Violation> {

@@ -48,6 +48,13 @@ pub(crate) struct Function<'a> {
     line_count: usize,
 }
 
+impl Function<'_> {
+    /// Returns true if a line of the file, counted from 1, is in the function.
+    pub(crate) fn contains(&self, line: usize) -> bool {
+        (self.line..self.line + self.line_count).contains(&line)
+    }
+}
+
 /// The functions of a file, nested ones too.
 pub(crate) fn functions(source: &Source) -> Vec<Function<'_>> {
     let code = &source.code;
