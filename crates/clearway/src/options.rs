@@ -4,11 +4,14 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, MemoryDisk, OsDisk};
-use clearway_lock::{LockOptions, WaitLimit};
+use clearway_lock::WaitLimit;
 use clearway_sync::Process;
 use clearway_txn::{Creation, EngineOptions};
 
 use crate::Database;
+
+#[cfg(feature = "experiments")]
+mod experiments;
 
 /// Number of attempts of a conflicting transaction before its error is returned.
 const ATTEMPTS_DEFAULT: u32 = 100;
@@ -60,8 +63,8 @@ pub enum CommitMode {
     /// the last ones, each with everything that came after it, so the database remains consistent.
     ///
     /// The loss window covers the commits since the start of the flush before last: the time of two
-    /// flushes and twice the [group-commit delay](Options::linger), less than a millisecond on a
-    /// good disk. It is never larger than the log buffer, 16 MiB. [`Database::sync`] ends it.
+    /// flushes and twice the group-commit delay of 100 µs, less than a millisecond on a good disk.
+    /// It is never larger than the log buffer, 16 MiB. [`Database::sync`] ends it.
     Lazy,
 }
 
@@ -185,17 +188,6 @@ impl Options {
         self
     }
 
-    /// For experts: sets the group-commit delay, the time from the start of a flush to the start of
-    /// the next one if no thread waits for it. At most a second; default 100 µs. A longer delay
-    /// makes fewer, larger flushes while threads are busy. Waiting for a
-    /// [`Pending`](crate::Pending), with a thread or as a future, ends the delay for all commits.
-    /// Polling a `Pending`, waiting for the [`Ticket`](crate::Ticket) of a pipeline whose agents
-    /// have more to run, and commits of [`CommitMode::Lazy`] do not cut the delay short.
-    pub fn linger(mut self, linger: Duration) -> Options {
-        self.engine.log.linger = linger;
-        self
-    }
-
     /// Sets how long an operation waits for a lock before it fails with
     /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`: no limit; deadlocks are
     /// detected, not resolved by waiting. The error names the key, its table, and the transaction
@@ -219,15 +211,6 @@ impl Options {
         self
     }
 
-    /// Sets whether a transaction that was a deadlock's victim begins its next attempt by taking
-    /// the locks it needed before, in an order that is the same for all transactions. Default:
-    /// true. Where deadlocks are frequent this multiplies throughput (`clearway-lab
-    /// deadlock_retries`); elsewhere it has no effect.
-    pub fn retries_lock_first(mut self, lock_first: bool) -> Options {
-        self.engine.retries_lock_first = lock_first;
-        self
-    }
-
     /// Sets whether opening may create the database. Default [`Creation::IfMissing`].
     pub fn create(mut self, policy: Creation) -> Options {
         self.engine.create = policy;
@@ -246,45 +229,6 @@ impl Options {
     /// what recovery after a crash must read.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
-        self
-    }
-
-    /// For tests of the engine itself: logs images of the changed pages after each change, and
-    /// recovery compares them with the result of redo. A difference is reported as
-    /// [`Error::CorruptPage`](crate::Error::CorruptPage), and the database is not opened. This is
-    /// slow: the log becomes many times as long. Images take at most half of the log's capacity;
-    /// further ones are left out. Recovery compares all images it finds, whether or not the option
-    /// is set. Default off.
-    pub fn redo_check(mut self, on: bool) -> Options {
-        self.engine.redo_check = on;
-        self
-    }
-
-    /// For experiments: sets how the lock manager waits and handles deadlocks.
-    #[doc(hidden)]
-    pub fn locks(mut self, change: impl FnOnce(&mut LockOptions)) -> Options {
-        change(&mut self.engine.lock);
-        self
-    }
-
-    /// For tests: changes any other option of the engine.
-    #[doc(hidden)]
-    pub fn engine(mut self, change: impl FnOnce(&mut EngineOptions)) -> Options {
-        change(&mut self.engine);
-        self
-    }
-
-    /// Sets the usable bytes of a page, so that tests get deep trees from few keys.
-    #[doc(hidden)]
-    pub fn node_bytes(mut self, bytes: usize) -> Options {
-        self.engine.node_bytes = bytes;
-        self
-    }
-
-    /// Sets whether checkpoints and space reclamation run automatically; off only in tests.
-    #[doc(hidden)]
-    pub fn background(mut self, on: bool) -> Options {
-        self.engine.background = on;
         self
     }
 

@@ -1,0 +1,67 @@
+//! Options for experiments with the engine and for tests of it. The feature `experiments` adds
+//! them; without it the engine is the same.
+
+use std::time::Duration;
+
+use clearway_lock::LockOptions;
+use clearway_txn::EngineOptions;
+
+use super::Options;
+
+impl Options {
+    /// For experts: sets the group-commit delay, the time from the start of a flush to the start of
+    /// the next one if no thread waits for it. At most a second; default 100 µs. A longer delay
+    /// makes fewer, larger flushes while threads are busy. Waiting for a
+    /// [`Pending`](crate::Pending), with a thread or as a future, ends the delay for all commits.
+    /// Polling a `Pending`, waiting for the [`Ticket`](crate::Ticket) of a pipeline whose agents
+    /// have more to run, and commits of [`CommitMode::Lazy`](crate::CommitMode::Lazy) do
+    /// not cut the delay short.
+    pub fn linger(mut self, linger: Duration) -> Options {
+        self.engine.log.linger = linger;
+        self
+    }
+
+    /// Sets whether a transaction that was a deadlock's victim begins its next attempt by taking
+    /// the locks it needed before, in an order that is the same for all transactions. Default:
+    /// true. Where deadlocks are frequent this multiplies throughput (`clearway-lab
+    /// deadlock_retries`); elsewhere it has no effect.
+    pub fn retries_lock_first(mut self, lock_first: bool) -> Options {
+        self.engine.retries_lock_first = lock_first;
+        self
+    }
+
+    /// For tests of the engine itself: logs images of the changed pages after each change, and
+    /// recovery compares them with the result of redo. A difference is reported as
+    /// [`Error::CorruptPage`](crate::Error::CorruptPage), and the database is not opened. This is
+    /// slow: the log becomes many times as long. Images take at most half of the log's capacity;
+    /// further ones are left out. Recovery compares all images it finds, whether or not the option
+    /// is set. Default off.
+    pub fn redo_check(mut self, on: bool) -> Options {
+        self.engine.redo_check = on;
+        self
+    }
+
+    /// For experiments: sets how the lock manager waits and handles deadlocks.
+    pub fn locks(mut self, change: impl FnOnce(&mut LockOptions)) -> Options {
+        change(&mut self.engine.lock);
+        self
+    }
+
+    /// For tests: changes any other option of the engine.
+    pub fn engine(mut self, change: impl FnOnce(&mut EngineOptions)) -> Options {
+        change(&mut self.engine);
+        self
+    }
+
+    /// Sets the usable bytes of a page, so that tests get deep trees from few keys.
+    pub fn node_bytes(mut self, bytes: usize) -> Options {
+        self.engine.node_bytes = bytes;
+        self
+    }
+
+    /// Sets whether checkpoints and space reclamation run automatically; off only in tests.
+    pub fn background(mut self, on: bool) -> Options {
+        self.engine.background = on;
+        self
+    }
+}
