@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn the_documented_options_are_read() {
         let line = "clearway bench tpcb --dir d --branches 2 --clients 8 --threads 2 --seconds 0.5 \
-                    --skew zipf=0.9 --commit blocking --early-release shared --log-delay 1ms \
+                    --skew zipf=0.9 --commit blocking --log-delay 1ms \
                     --cache 64MiB --seed 7 --json";
         let Command::Bench(bench) = Args::parse_from(line.split(' ')).command else {
             panic!("not bench")
