@@ -7,6 +7,7 @@
 //! | [`boundaries`] | crates that may name `std::fs`, atomics and `unsafe`; safety arguments |
 //! | [`product`] | planted bugs, names of variants, features inside of functions |
 //! | [`words`] | names, unfinished work, module heads, the glossary |
+//! | [`labels`] | labels of invariants: unique, and those that are cited exist |
 //! | [`language`] | words that have a better one, doc comments that open with a clause |
 //! | [`ratchet`] | the number of findings of [`language`] that each crate may still have |
 //! | [`files`] | files that no module names; links between documents |
@@ -17,6 +18,7 @@
 
 mod boundaries;
 mod files;
+mod labels;
 mod language;
 mod layers;
 mod product;
@@ -88,6 +90,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
             violations.extend(words::check_glossary(text));
         }
     }
+    violations.extend(labels::check(&texts));
     let faults = mutants::check(root)?;
     violations.extend(faults.iter().map(|fault| violation(&fault.path, 1, &*fault.message)));
     let allowed = read_allowed(root)?;

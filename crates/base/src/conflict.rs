@@ -2,9 +2,10 @@
 //! locked, which transactions hold or await it, and what keeps the log from being recycled.
 //!
 //! Invariants:
-//! - K1. A sample has a fixed size, because it is taken under a latch, where nothing is allocated.
-//! - K2. The sample of any key prints as one line of printable ASCII, except for the `…` that marks
-//!   a cut key.
+//! - CONFLICT-1. A sample has a fixed size, because it is taken under a latch, where nothing is
+//!   allocated.
+//! - CONFLICT-2. The sample of any key prints as one line of printable ASCII, except for the `…`
+//!   that marks a cut key.
 //!
 //! A name serves diagnosis and is not a query result: the key may be one that another transaction
 //! has inserted and not committed, or a page boundary at which there is no record.

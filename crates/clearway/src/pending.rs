@@ -1,9 +1,10 @@
 //! A result that is withheld until it is durable.
 //!
 //! Invariants:
-//! - H1. Neither a value nor an error is delivered before the log is durable up to `ack`: an error,
-//!   too, may reveal what was read ("the key is there").
-//! - H2. Under [`CommitMode::Lazy`](crate::CommitMode) `ack` is zero, and nothing is withheld.
+//! - PENDING-1. Neither a value nor an error is delivered before the log is durable up to `ack`: an
+//!   error, too, may reveal what was read ("the key is there").
+//! - PENDING-2. Under [`CommitMode::Lazy`](crate::CommitMode) `ack` is zero, and nothing is
+//!   withheld.
 
 use std::{
     future::Future,

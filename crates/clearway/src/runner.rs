@@ -6,9 +6,9 @@
 //! the LSN of what it has read, for which every later result waits (see
 //! `crates/txn/src/slot/again.rs`).
 //!
-//! Invariant: R1. A value or an error that leaves `run` depends only on durable data, or it is in a
-//! [`Pending`] that waits until the data are durable. The exceptions are errors of an engine that
-//! has stopped: they reveal nothing of what was read.
+//! Invariant: RUNNER-1. A value or an error that leaves `run` depends only on durable data, or it
+//! is in a [`Pending`] that waits until the data are durable. The exceptions are errors of an
+//! engine that has stopped: they reveal nothing of what was read.
 
 use std::{
     any::Any,
@@ -105,7 +105,7 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
     }
     let lost = tx.inner.take_lost();
     match tx.undo(Count::Retry) {
-        // The next attempt waits for what this one has read (A5 of `slot/again.rs`).
+        // The next attempt waits for what this one has read (RETRY-5).
         Ok(_) => Attempt::Lost(lost),
         // A failed rollback stops the engine, so report that error to the caller.
         Err(failure) => Attempt::Failed(failure),

@@ -1,10 +1,11 @@
 //! Counters by type of transaction, kept per thread and summed when read.
 //!
 //! Invariants:
-//! - T1. Once the engine has numbered a type, the type keeps its number as long as the database is
-//!   open; number 0 is shared by transactions without a type and by those past the `KINDS_MAX`th.
-//! - T2. A thread always uses the same shard; two threads share one only if there are more threads
-//!   than shards. No word of a shard is written by every transaction of the database.
+//! - STATISTICS-1. Once the engine has numbered a type, the type keeps its number as long as the
+//!   database is open; number 0 is shared by transactions without a type and by those past the
+//!   `KINDS_MAX`th.
+//! - STATISTICS-2. A thread always uses the same shard; two threads share one only if there are
+//!   more threads than shards. No word of a shard is written by every transaction of the database.
 //!
 //! A shard also holds the handle of the log that each [`Pending`](crate::Pending) needs: every
 //! commit of every thread would write the cache line of the log's own reference count, whereas a
@@ -86,7 +87,7 @@ pub(crate) struct Shard {
     mode: CommitMode,
     timings: Arc<Timings>,
     countdown: CachePadded<Countdown>,
-    /// By type number (T1).
+    /// By type number (STATISTICS-1).
     counters: CachePadded<[Counters; KINDS_MAX]>,
 }
 
@@ -182,7 +183,7 @@ impl Statistics {
         Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
     }
 
-    /// Returns the calling thread's shard (T2).
+    /// Returns the calling thread's shard (STATISTICS-2).
     #[inline]
     pub(crate) fn shard(&self) -> Arc<Shard> {
         Arc::clone(&self.shards[thread_number() % SHARDS])

@@ -1,10 +1,11 @@
 //! The times for which transactions hold locks and wait for the log, by type.
 //!
 //! Invariants:
-//! - G1. For a transaction that is not timed, the only cost is a decrement in its thread's shard.
-//!   One that is timed reads the clock twice, a third time with its result, and locks one mutex.
-//! - G2. The choice of timed transactions depends neither on what they do nor on other databases:
-//!   it is each `every`th of a [`Countdown`].
+//! - TIMINGS-1. For a transaction that is not timed, the only cost is a decrement in its thread's
+//!   shard. One that is timed reads the clock twice, a third time with its result, and locks one
+//!   mutex.
+//! - TIMINGS-2. The choice of timed transactions depends neither on what they do nor on other
+//!   databases: it is each `every`th of a [`Countdown`].
 
 use std::time::Instant;
 
@@ -62,7 +63,7 @@ impl Countdown {
         Countdown { every, left: AtomicU32::new(0) }
     }
 
-    /// Returns the time if the transaction that begins now is timed (G2).
+    /// Returns the time if the transaction that begins now is timed (TIMINGS-2).
     #[inline]
     pub(crate) fn begin(&self) -> Began {
         // Relaxed, and not atomic as a whole: if two threads share it, one transaction more or

@@ -1,8 +1,8 @@
 //! Heap memory aligned for direct I/O.
 //!
 //! Invariants:
-//! - B1. `start` points to at least `len` initialised bytes, allocated with `layout(len)` and
-//!   owned by this buffer alone until it is dropped.
+//! - ALIGNED-1. `start` points to at least `len` initialised bytes, allocated with `layout(len)`
+//!   and owned by this buffer alone until it is dropped.
 
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error},
@@ -22,10 +22,10 @@ pub struct AlignedBuf {
     len: usize,
 }
 
-// SAFETY: by B1 the bytes belong to this buffer alone, as in a `Box<[u8]>`.
+// SAFETY: by ALIGNED-1 the bytes belong to this buffer alone, as in a `Box<[u8]>`.
 unsafe impl Send for AlignedBuf {}
 
-// SAFETY: by B1, and a shared reference gives only shared access to the bytes.
+// SAFETY: by ALIGNED-1, and a shared reference gives only shared access to the bytes.
 unsafe impl Sync for AlignedBuf {}
 
 impl AlignedBuf {
@@ -54,7 +54,7 @@ impl AlignedBuf {
 
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
-        // SAFETY: B1, and no code can use the buffer after `drop`.
+        // SAFETY: ALIGNED-1, and no code can use the buffer after `drop`.
         unsafe { dealloc(self.start.as_ptr(), Self::layout(self.len)) }
     }
 }
@@ -64,7 +64,7 @@ impl Deref for AlignedBuf {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: B1.
+        // SAFETY: ALIGNED-1.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -72,7 +72,7 @@ impl Deref for AlignedBuf {
 impl DerefMut for AlignedBuf {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: B1, and the buffer is borrowed mutably.
+        // SAFETY: ALIGNED-1, and the buffer is borrowed mutably.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

@@ -15,18 +15,18 @@
 //!
 //! Guarantees of every disk:
 //!
-//! - D1. The disk itself completes interrupted and short operations; a caller never sees them. Only
-//!   a system call that signals interrupt 1,000 times in a row is an error.
-//! - D2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of that
-//!   write, or written before the sync was called) and the length they need survive a crash.
-//! - D3. After one of them has failed, nothing is known about those bytes. The disk does not retry
-//!   by itself: a second sync after a failed write-back would report success although the bytes are
-//!   lost.
-//! - D4. A name is durable only after `sync_dir` on its directory.
-//! - D5. An operation that fails for lack of space returns
+//! - DISK-1. The disk itself completes interrupted and short operations; a caller never sees them.
+//!   Only a system call that signals interrupt 1,000 times in a row is an error.
+//! - DISK-2. After `sync_data`, `sync_all` or `write_durable_at` has returned `Ok`, the bytes (of
+//!   that write, or written before the sync was called) and the length they need survive a crash.
+//! - DISK-3. After one of them has failed, nothing is known about those bytes. The disk does not
+//!   retry by itself: a second sync after a failed write-back would report success although the
+//!   bytes are lost.
+//! - DISK-4. A name is durable only after `sync_dir` on its directory.
+//! - DISK-5. An operation that fails for lack of space returns
 //!   [`Error::DiskFull`](clearway_base::Error) and has changed neither the contents nor, for
 //!   `allocate` where the file system can reserve, the length.
-//! - D6. Bytes that were never written, below the length, read as zeros.
+//! - DISK-6. Bytes that were never written, below the length, read as zeros.
 
 mod aligned_buf;
 mod disk;

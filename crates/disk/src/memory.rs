@@ -7,13 +7,14 @@
 //! was synced).
 //!
 //! Invariants:
-//! - M1. Outside the latch of a file, its live and durable bytes differ only within `unsynced` and
-//!   in length.
-//! - M2. `used` is the sum of the live lengths of all files that still have a name or a handle.
+//! - MEMORY-DISK-1. Outside the latch of a file, its live and durable bytes differ only within
+//!   `unsynced` and in length.
+//! - MEMORY-DISK-2. `used` is the sum of the live lengths of all files that still have a name or a
+//!   handle.
 //!
 //! Latch order: `names` before `bytes` of a file; no thread holds the `bytes` of two files.
 //!
-//! Names are durable at once, which is more than D4 guarantees. `SimDisk` of the crate
+//! Names are durable at once, which is more than DISK-4 guarantees. `SimDisk` of the crate
 //! `clearway-testkit` also loses names, and tears and reorders writes.
 
 use std::{
@@ -71,7 +72,8 @@ struct Contents {
 struct Bytes {
     live: Vec<u8>,
     durable: Vec<u8>,
-    /// The ranges written since the last sync (M1). They may overlap and reach past the end.
+    /// The ranges written since the last sync (MEMORY-DISK-1). They may overlap and reach past the
+    /// end.
     unsynced: Vec<Range<usize>>,
 }
 
@@ -152,7 +154,7 @@ impl MemoryDisk {
     /// Returns new contents on this disk, all of them durable.
     fn contents(&self, live: Vec<u8>) -> Arc<Contents> {
         let Shared { space, keeps_durable, .. } = &*self.0;
-        space.used.fetch_add(live.len() as u64, Ordering::Relaxed); // M2
+        space.used.fetch_add(live.len() as u64, Ordering::Relaxed); // MEMORY-DISK-2
         let durable = if *keeps_durable { live.clone() } else { Vec::new() };
         Arc::new(Contents {
             bytes: RwLock::new(Bytes { live, durable, unsynced: Vec::new() }),
@@ -325,14 +327,14 @@ impl MemoryFile {
     }
 
     /// Lengthens or cuts the live bytes, within the capacity. Bytes that are cut off count as
-    /// changed (M1), because the file may grow back with zeros there.
+    /// changed (MEMORY-DISK-1), because the file may grow back with zeros there.
     fn resize(&self, bytes: &mut Bytes, len: usize) -> Result<()> {
         let old_len = bytes.live.len();
         let space = &self.contents.space;
         if len <= old_len {
             bytes.live.truncate(len);
             bytes.changed(len..old_len, &self.contents);
-            space.used.fetch_sub((old_len - len) as u64, Ordering::Relaxed); // M2
+            space.used.fetch_sub((old_len - len) as u64, Ordering::Relaxed); // MEMORY-DISK-2
             return Ok(());
         }
         let (more, capacity) = ((len - old_len) as u64, space.capacity.load(Ordering::Relaxed));
@@ -448,7 +450,7 @@ impl File for MemoryFile {
 impl Drop for Contents {
     fn drop(&mut self) {
         let len = self.bytes.get_mut().live.len() as u64;
-        self.space.used.fetch_sub(len, Ordering::Relaxed); // M2
+        self.space.used.fetch_sub(len, Ordering::Relaxed); // MEMORY-DISK-2
     }
 }
 

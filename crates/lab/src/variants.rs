@@ -1,11 +1,12 @@
 //! Compares the measurements of variants on a machine that also runs other programs.
 //!
 //! Invariants:
-//! - V1. In each repetition every variant of every point runs once. The variants of one point run
-//!   directly after one another, so that a drift of the machine affects all of them alike.
-//! - V2. No variant always runs first: the order rotates by one with each repetition.
-//! - V3. A ratio is taken between two runs of the *same* repetition. Its median, minimum and
-//!   maximum are over repetitions; ratios of medians are never shown.
+//! - LAB-VARIANTS-1. In each repetition every variant of every point runs once. The variants of one
+//!   point run directly after one another, so that a drift of the machine affects all of them
+//!   alike.
+//! - LAB-VARIANTS-2. No variant always runs first: the order rotates by one with each repetition.
+//! - LAB-VARIANTS-3. A ratio is taken between two runs of the *same* repetition. Its median,
+//!   minimum and maximum are over repetitions; ratios of medians are never shown.
 
 use crate::experiment::{Grid, Outcome};
 
@@ -121,8 +122,8 @@ impl Samples {
         (0..self.points.len()).flat_map(|point| self.values(point, variant, measure)).sum()
     }
 
-    /// Returns the spread of the ratios of a variant to another at the same points (V3). Several
-    /// points serve a claim about all of them together.
+    /// Returns the spread of the ratios of a variant to another at the same points
+    /// (LAB-VARIANTS-3). Several points serve a claim about all of them together.
     pub(crate) fn ratio(
         &self,
         points: &[usize],
@@ -150,7 +151,7 @@ impl Samples {
     }
 
     /// Returns the spread of the ratios of a variant at one point to the same variant at another
-    /// (V3), in the grid's own measure.
+    /// (LAB-VARIANTS-3), in the grid's own measure.
     pub(crate) fn between(&self, variant: usize, point: usize, baseline: usize) -> Spread {
         let above = self.values(point, variant, self.measure);
         let below = self.values(baseline, variant, self.measure);
@@ -164,7 +165,8 @@ fn ratio(above: f64, below: f64) -> f64 {
     if above == below { 1.0 } else { above / below }
 }
 
-/// Returns the numbers below `count`, beginning with another one in each repetition (V2).
+/// Returns the numbers below `count`, beginning with another one in each repetition
+/// (LAB-VARIANTS-2).
 fn order(count: usize, repetition: u32) -> impl Iterator<Item = usize> {
     (0..count).map(move |n| (n + repetition as usize) % count)
 }

@@ -2,13 +2,13 @@
 //! waiter that gave up.
 //!
 //! Invariants:
-//! - C1. A cycle is recorded after it is certain and before its victim withdraws: its members wait,
-//!   so the facts read of them one after the other were all true at one moment (unless a member
-//!   gives up at a time limit; see G2 of `deadlock/graph.rs`). A victim chosen by a rule, such as
-//!   its age, has a cycle to report only if the checker found one.
-//! - C2. Owners are identified by their slot's number, which the user of the table maps to a
+//! - CYCLE-1. A cycle is recorded after it is certain and before its victim withdraws: its members
+//!   wait, so the facts read of them one after the other were all true at one moment (unless a
+//!   member gives up at a time limit; see GRAPH-2). A victim chosen by a
+//!   rule, such as its age, has a cycle to report only if the checker found one.
+//! - CYCLE-2. Owners are identified by their slot's number, which the user of the table maps to a
 //!   transaction. Keys are identified by their hash.
-//! - C3. No function here is called before an owner has waited or was refused.
+//! - CYCLE-3. No function here is called before an owner has waited or was refused.
 //!
 //! This is the whole interface between detection and diagnosis: a method that knows the members of
 //! its cycle, in order, calls [`LockTable::describe`].
@@ -62,7 +62,7 @@ impl LockTable {
     }
 
     /// Records a cycle of owners, each of which waits for the next, and the last for the first
-    /// (C1).
+    /// (CYCLE-1).
     #[cold]
     pub(crate) fn describe(&self, owners: &[u32]) -> Vec<CycleMember> {
         let target = |owner: u32| {
@@ -129,7 +129,7 @@ impl LockTable {
         for (place, entry) in found.iter_mut().zip(blocking) {
             *place = Some((entry.owner, entry.granted.name()));
         }
-        drop(entries); // Nothing is allocated under it (B4).
+        drop(entries); // Nothing is allocated under it (BUCKET-4).
         found.into_iter().flatten().collect()
     }
 }

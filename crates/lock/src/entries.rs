@@ -2,15 +2,16 @@
 //! any others in a separate allocation.
 //!
 //! Invariants:
-//! - E1. At most one entry for each (identity, owner).
-//! - E2. For each identity, holders (who have something, and may convert) stand before newcomers
-//!   (who have nothing yet), and newcomers stand in order of arrival. So a search for holders stops
-//!   at the first newcomer, however long the queue behind a hot row is.
-//! - E3. `first[..min(len, 2)]` are the foremost entries; the overflow is empty unless `len > 2`.
-//! - E4. `waiting` counts the entries whose `wanted` differs from `granted`. It fits 16 bits: an
-//!   owner waits for one lock at a time, and the registry has at most 65,535 owners.
-//! - E5. In every entry `wanted` covers `granted` and `granted` covers `kept`.
-//! - E6. Of every waiting entry, `wanted` covers `floor` and `ceiling` covers `wanted`.
+//! - ENTRIES-1. At most one entry for each (identity, owner).
+//! - ENTRIES-2. For each identity, holders (who have something, and may convert) stand before
+//!   newcomers (who have nothing yet), and newcomers stand in order of arrival. So a search for
+//!   holders stops at the first newcomer, however long the queue behind a hot row is.
+//! - ENTRIES-3. `first[..min(len, 2)]` are the foremost entries; the overflow is empty unless
+//!   `len > 2`.
+//! - ENTRIES-4. `waiting` counts the entries whose `wanted` differs from `granted`. It fits 16
+//!   bits: an owner waits for one lock at a time, and the registry has at most 65,535 owners.
+//! - ENTRIES-5. In every entry `wanted` covers `granted` and `granted` covers `kept`.
+//! - ENTRIES-6. Of every waiting entry, `wanted` covers `floor` and `ceiling` covers `wanted`.
 //!
 //! ```text
 //!   first[0]   first[1] │ overflow …
@@ -117,31 +118,31 @@ impl Entries {
         self.waiting
     }
 
-    /// Returns a lower bound on what every waiter here wants (E6), which may be too low but never
-    /// too high.
+    /// Returns a lower bound on what every waiter here wants (ENTRIES-6), which may be too low but
+    /// never too high.
     #[inline]
     pub(crate) fn floor(&self) -> RangeMode {
         self.floor
     }
 
-    /// Returns an upper bound on what every waiter here wants (E6), which may be too high but never
-    /// too low.
+    /// Returns an upper bound on what every waiter here wants (ENTRIES-6), which may be too high
+    /// but never too low.
     #[inline]
     pub(crate) fn ceiling(&self) -> RangeMode {
         self.ceiling
     }
 
-    /// Counts a waiter (E4) and widens the bounds (E6).
+    /// Counts a waiter (ENTRIES-4) and widens the bounds (ENTRIES-6).
     fn note_waiter(&mut self, wanted: RangeMode) {
         self.waiting += 1;
         self.floor = self.floor.infimum(wanted);
         self.ceiling = self.ceiling.supremum(wanted);
     }
 
-    /// Counts one waiter less (E4). The bounds are not narrowed, since that would require a scan of
-    /// all others; once no entry waits they are reset.
+    /// Counts one waiter less (ENTRIES-4). The bounds are not narrowed, since that would require a
+    /// scan of all others; once no entry waits they are reset.
     fn forget_waiter(&mut self) {
-        if !invariant(self.waiting != 0, "lock entry E4: every waiter is counted") {
+        if !invariant(self.waiting != 0, "ENTRIES-4: every waiter is counted") {
             return;
         }
         self.waiting -= 1;
@@ -192,11 +193,11 @@ impl Entries {
         match &self.overflow {
             _ if at < INLINE => &self.first[at],
             Some(overflow) => &overflow.entries[at - INLINE],
-            None => unreachable!("an entry beyond the first is in the overflow (E3)"),
+            None => unreachable!("an entry beyond the first is in the overflow (ENTRIES-3)"),
         }
     }
 
-    /// The place of a holder's entry (E1); near the front (E2).
+    /// The place of a holder's entry (ENTRIES-1); near the front (ENTRIES-2).
     #[inline]
     pub(crate) fn position(&self, id: LockId, owner: u32) -> Option<usize> {
         let is_it = |entry: &Entry| entry.id == id && entry.owner == owner;
@@ -209,8 +210,8 @@ impl Entries {
     }
 
     /// Returns the mode that an owner holds of an identity. The search stops at the first newcomer
-    /// (E2), since an owner that is about to wait calls this with the whole queue of a hot row
-    /// before it.
+    /// (ENTRIES-2), since an owner that is about to wait calls this with the whole queue of a hot
+    /// row before it.
     #[inline]
     pub(crate) fn held_by(&self, id: LockId, owner: u32) -> RangeMode {
         let mut held = RangeMode::NN;
@@ -233,11 +234,11 @@ impl Entries {
         match &mut self.overflow {
             _ if at < INLINE => &mut self.first[at],
             Some(overflow) => &mut overflow.entries[at - INLINE],
-            None => unreachable!("an entry beyond the first is in the overflow (E3)"),
+            None => unreachable!("an entry beyond the first is in the overflow (ENTRIES-3)"),
         }
     }
 
-    /// Changes one entry in place and maintains E4 to E6.
+    /// Changes one entry in place and maintains ENTRIES-4 to ENTRIES-6.
     #[inline]
     pub(crate) fn update<R>(&mut self, at: usize, change: impl FnOnce(&mut Entry) -> R) -> R {
         let entry = self.get_mut(at);
@@ -269,11 +270,11 @@ impl Entries {
         }
     }
 
-    /// Puts an entry before the one at `at`; the caller ensures E2.
+    /// Puts an entry before the one at `at`; the caller ensures ENTRIES-2.
     #[cold]
     pub(crate) fn insert(&mut self, at: usize, entry: Entry) {
         // In the cache line each entry moves the next one back; the last one moves to the overflow
-        // (E3).
+        // (ENTRIES-3).
         let mut carried = entry;
         for place in at..INLINE.min(self.len()) {
             std::mem::swap(&mut self.first[place], &mut carried);
@@ -295,7 +296,7 @@ impl Entries {
         self.overflow.get_or_insert_with(|| Box::new(Overflow { entries: VecDeque::new() }))
     }
 
-    /// Removes an entry; those after it move up (E3).
+    /// Removes an entry; those after it move up (ENTRIES-3).
     #[inline]
     pub(crate) fn remove(&mut self, at: usize) -> Entry {
         let entry = *self.get(at);
@@ -323,7 +324,7 @@ impl Entries {
             if at == 0 {
                 self.first[0] = self.first[1];
             }
-            // The oldest of the overflow moves up into the cache line (E3).
+            // The oldest of the overflow moves up into the cache line (ENTRIES-3).
             if let Some(next) = overflow.entries.pop_front() {
                 self.first[INLINE - 1] = next;
             }

@@ -1,10 +1,10 @@
 //! The identity of a lock: a 64-bit hash of tree and key.
 //!
 //! Invariants:
-//! - H1. Equal (tree, key) pairs have equal identities within a process. Unequal pairs may share
-//!   one: the consequence is at most a false conflict and a tag that is too high.
-//! - H2. Every bit of an identity depends on every bit of tree and key, so the low bits choose
-//!   a bucket.
+//! - LOCK-ID-1. Equal (tree, key) pairs have equal identities within a process. Unequal pairs may
+//!   share one: the consequence is at most a false conflict and a tag that is too high.
+//! - LOCK-ID-2. Every bit of an identity depends on every bit of tree and key, so the low bits
+//!   choose a bucket.
 //!
 //! Algorithm: fold multiplication (64 × 64 → 128 bits, halves xored), the core of wyhash. A key of
 //! up to 16 bytes costs two multiplications. Identities are never stored, so the function may

@@ -1,9 +1,10 @@
 //! Intent lock modes: the modes in which a transaction locks a whole table or database.
 //!
 //! Invariants:
-//! - T1. The code is "Efficient Locking for Databases", table 4 (Gray's granularity of locks).
-//! - T2. IS and IX are *intents*: compatible with each other and with themselves, so a conflict
-//!   always involves an *absolute* mode (S, SIX or X).
+//! - INTENT-MODE-1. The code is "Efficient Locking for Databases", table 4 (Gray's granularity of
+//!   locks).
+//! - INTENT-MODE-2. IS and IX are *intents*: compatible with each other and with themselves, so a
+//!   conflict always involves an *absolute* mode (S, SIX or X).
 
 use crate::mode::RangeMode;
 
@@ -92,7 +93,7 @@ impl IntentMode {
         ["IS", "IX", "S", "SIX", "X"][self as usize]
     }
 
-    /// The modes that another owner must not hold beside this one (T1).
+    /// The modes that another owner must not hold beside this one (INTENT-MODE-1).
     #[inline]
     pub(crate) const fn conflicts(self) -> ModeSet {
         const TABLE: [ModeSet; 5] = [

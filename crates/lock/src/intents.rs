@@ -3,10 +3,10 @@
 //! them elsewhere.
 //!
 //! Invariants:
-//! - L6. The private table is checked first: a mode that is already covered needs no access to
-//!   shared memory.
-//! - L7. An owner is counted in a resource's entry for exactly the mode in its private table, or
-//!   for a lock that it was granted and has not picked up.
+//! - INTENTS-1. The private table is checked first: a mode that is already covered needs no access
+//!   to shared memory.
+//! - INTENTS-2. An owner is counted in a resource's entry for exactly the mode in its private
+//!   table, or for a lock that it was granted and has not picked up.
 //!
 //! | tag | raised at commit by holders of | met by holders of |
 //! | --- | --- | --- |
@@ -104,12 +104,12 @@ impl LockTable {
     ) -> bool {
         debug_assert!(owner.pending.is_none(), "an owner waits for one lock at a time");
         let entry = self.entry_of(resource);
-        // L6: the private table first.
+        // INTENTS-1: the private table first.
         let place = owner.intent_position(entry);
         let before = place.map(|at| owner.intents[at].mode);
         let wanted = before.map_or(mode, |before| before.supremum(mode));
         if before == Some(wanted) {
-            return true; // L6
+            return true; // INTENTS-1
         }
         if self.shared.store.is_some() {
             return self.start_stored(owner, entry, wanted, queue);
@@ -125,7 +125,7 @@ impl LockTable {
             return true;
         }
         if queue {
-            // In the same latch hold as the request (W1).
+            // In the same latch hold as the request (LOCK-WAIT-1).
             self.publish_wait(owner, Target::Intent(entry));
             drop(locks);
             self.note_pending(owner, Request::Intent { entry, before, wanted });
@@ -156,7 +156,7 @@ impl LockTable {
         let resource = self.resource(held.entry);
         let mut locks = resource.locks.lock();
         if let Some(commit) = commit {
-            resource.raise_tags(held.mode, commit); // L5: before the count falls.
+            resource.raise_tags(held.mode, commit); // RESOURCE-5: before the count falls.
         }
         locks.lower(held.mode, to, self.granting(&mut owner.granted));
     }

@@ -1,10 +1,11 @@
 //! Key-range lock modes: a lock covers a key and the gap after it.
 //!
 //! Invariants:
-//! - M1. A mode is two independent parts, key and gap, and every operation works part by part.
-//! - M2. A part is coded in two bits so that the supremum is `|`, the infimum `&` and "conflicts"
-//!   two
-//!   `&`s: bit 0 "anything at all", bit 1 "exclusive". `N = 00`, `S = 01`, `X = 11`.
+//! - RANGE-MODE-1. A mode is two independent parts, key and gap, and every operation works part by
+//!   part.
+//! - RANGE-MODE-2. A part is coded in two bits so that the supremum is `|`, the infimum `&` and
+//!   "conflicts" two `&`s: bit 0 "anything at all", bit 1 "exclusive". `N = 00`, `S = 01`,
+//!   `X = 11`.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 2.2, table 2 (after Graefe's orthogonal
 //! key-range modes). A lock on key `A` covers `A` and the open interval up to the next key
@@ -37,7 +38,7 @@ pub enum Part {
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct RangeMode(u8);
 
-/// Bit 0 of both parts, "anything at all" (M2).
+/// Bit 0 of both parts, "anything at all" (RANGE-MODE-2).
 const ANY: u8 = 0b0101;
 
 impl RangeMode {
@@ -116,7 +117,8 @@ impl RangeMode {
     /// Whether two owners may hold these modes on one key at the same time.
     #[inline]
     pub const fn compatible(self, other: RangeMode) -> bool {
-        // In each part: one is exclusive where the other is anything at all (M1, M2).
+        // In each part: one is exclusive where the other is anything at all (RANGE-MODE-1,
+        // RANGE-MODE-2).
         let (a, b) = (self.0, other.0);
         ((a >> 1) & b | (b >> 1) & a) & ANY == 0
     }
@@ -163,7 +165,7 @@ impl RangeMode {
     /// Its name: the letters of key part and gap part.
     pub const fn name(self) -> &'static str {
         const NAMES: [[&str; 3]; 3] = [["NN", "NS", "NX"], ["SN", "SS", "SX"], ["XN", "XS", "XX"]];
-        // N = 00, S = 01, X = 11 (M2): halved upwards, 0, 1, 2.
+        // N = 00, S = 01, X = 11 (RANGE-MODE-2): halved upwards, 0, 1, 2.
         NAMES[(self.key() as usize).div_ceil(2)][(self.gap() as usize).div_ceil(2)]
     }
 }

@@ -2,15 +2,15 @@
 //! memory.
 //!
 //! Invariants:
-//! - O1. `held` names each identity on which this owner has a granted entry exactly once.
-//! - O2. `intents` names each resource on which this owner is counted exactly once.
-//! - O3. `last` names a lock that this owner has, in a mode that the protocol confirmed. A repeated
-//!   request is granted without reading the tag. No tag is missed: no other owner changes what the
-//!   lock protects while it is held, and a tag that is moved to its bucket from elsewhere, as the
-//!   gap it protects grows over a removed boundary, is durable by then
+//! - OWNER-1. `held` names each identity on which this owner has a granted entry exactly once.
+//! - OWNER-2. `intents` names each resource on which this owner is counted exactly once.
+//! - OWNER-3. `last` names a lock that this owner has, in a mode that the protocol confirmed. A
+//!   repeated request is granted without reading the tag. No tag is missed: no other owner changes
+//!   what the lock protects while it is held, and a tag that is moved to its bucket from elsewhere,
+//!   as the gap it protects grows over a removed boundary, is durable by then
 //!   ([`LockTable::inherit_tag`]).
-//! - O4. `pending` is set exactly while a request of this owner waits in a queue, or was granted
-//!   and not picked up yet.
+//! - OWNER-4. `pending` is set exactly while a request of this owner waits in a queue, or was
+//!   granted and not picked up yet.
 //!
 //! Only the owner's thread accesses these fields; the state of a waiting owner that others must see
 //! is in its slot (see `registry`).
@@ -64,11 +64,12 @@ pub struct LockOwner {
     pub(crate) slot: u32,
     pub(crate) txn: TxnId,
     pub(crate) max_tag: Lsn,
-    /// The lock taken last: a row that was read for update is written next (O3).
+    /// The lock taken last: a row that was read for update is written next (OWNER-3).
     pub(crate) last: (LockId, RangeMode),
-    /// The held locks in order of acquisition, unless some were released in between (O1).
+    /// The held locks in order of acquisition, unless some were released in between (OWNER-1).
     pub(crate) held: Vec<LockId>,
-    /// The private table of intent locks (O2). There are few, so it is searched from the front.
+    /// The private table of intent locks (OWNER-2). There are few, so it is searched from the
+    /// front.
     pub(crate) intents: Vec<HeldIntent>,
     pub(crate) pending: Option<Pending>,
     /// Whether a deadlock check was made for the pending request (polled waits only).
@@ -95,7 +96,7 @@ const INTENTS_AT_FIRST: usize = 8;
 /// A list of held locks that grew beyond this many entries (32 KiB) is shrunk when it is empty.
 pub(crate) const HELD_KEPT: usize = 4096;
 
-/// No lock: the value of `last` that satisfies no request (O3).
+/// No lock: the value of `last` that satisfies no request (OWNER-3).
 pub(crate) const NO_LOCK: (LockId, RangeMode) = (LockId(0), RangeMode::NN);
 
 impl LockOwner {
@@ -162,7 +163,8 @@ impl LockOwner {
     }
 
     /// Makes the transaction that begins now another attempt of an earlier one: a victim of
-    /// deadlocks has priority in later ones (V2). Must be called after [`set_txn`](Self::set_txn).
+    /// deadlocks has priority in later ones (VICTIM-2). Must be called after
+    /// [`set_txn`](Self::set_txn).
     pub fn resume(&mut self, standing: Standing) {
         // An age that was not needed yet is assigned later.
         let age = if standing.age == 0 { self.standing.age } else { standing.age };
@@ -216,7 +218,8 @@ impl LockOwner {
         self.slot_of_mine().shown.show_age(self.standing.age);
     }
 
-    /// Publishes the priority of a waiting owner for detectors, before the wait is published (R6).
+    /// Publishes the priority of a waiting owner for detectors, before the wait is published
+    /// (LOCK-REGISTRY-6).
     pub(crate) fn show_standing(&mut self) {
         if self.standing.age == 0 {
             self.take_age();
@@ -270,7 +273,7 @@ impl LockOwner {
         self.intents.iter().position(|held| held.entry == entry)
     }
 
-    /// Records an intent lock, replacing a weaker one on the same resource (O2).
+    /// Records an intent lock, replacing a weaker one on the same resource (OWNER-2).
     #[inline]
     pub(crate) fn note_intent(&mut self, place: Option<usize>, held: HeldIntent) {
         match place {

@@ -3,7 +3,7 @@
 //!
 //! [`LockOptions::parts`](crate::LockOptions::parts) names an object that makes the parts of a
 //! table. It is asked once, when the table is created. Where it makes none, the table uses its own
-//! part, whose code is called directly; the product's [`Product`] makes none at all.
+//! part, whose code is called directly; the product's [`ProductLockParts`] makes none at all.
 //!
 //! | part | trait | the product's |
 //! | --- | --- | --- |
@@ -12,27 +12,29 @@
 //! | intent locks | [`IntentStore`] | counters (`resource.rs`) |
 //!
 //! An implementation must keep these invariants:
-//! - LP1. A detector ends a wait only by [`Check::search`] or [`Check::die`], and reports what they
-//!   return. So D5, D6 and W4 hold under every detector: the waiter withdraws its own request,
-//!   holds something, and was not granted.
-//! - LP2. Every cycle of waits is broken, if each of its blocking members repeats its check as
-//!   [`Detector::next_check`] requires. A cycle of polled members alone is broken by the check of
-//!   the last of them: they check again only when they are polled ([`Check::edges`]).
-//! - LP3. `begin_wait` and `sources_changed` run under the latch of a queue: they take no latch but
-//!   their own, wake no owner, and allocate nothing (B4).
-//! - LP4. A detector that wakes an owner records the reason first (D8): the owner stores its waker
-//!   and checks afterwards.
-//! - LP5. The rank that [`Victims`] gives depends only on its arguments (V1). It orders owners that
-//!   have never been victims; the others rank above them, by age, under every policy (V2).
-//! - LP6. Owners are named by the numbers of their slots ([`LockOwner::number`]), which are below
-//!   65,536 and used again. What a detector keeps for a number may belong to an owner that is gone.
-//! - LP7. An owner has an entry in the queue of [`IntentStore::name`] for exactly the mode in its
-//!   private table (O2, L7), or one that waits, or was granted and is not picked up; or one that
-//!   no transaction holds and that [`IntentStore::flush`] removes.
-//! - LP8. A store raises the tags of a resource before a lock that may have written it is released,
-//!   and its requests meet them after the grant (L5, B2, B3).
-//! - LP9. No two resources have one name, and no range lock has the name of a resource, but for a
-//!   collision of 64 bits.
+//! - LOCK-PARTS-1. A detector ends a wait only by [`Check::search`] or [`Check::die`], and reports
+//!   what they return. So DEADLOCK-1, DEADLOCK-2 and LOCK-WAIT-4 hold under every detector: the
+//!   waiter withdraws its own request, holds something, and was not granted.
+//! - LOCK-PARTS-2. Every cycle of waits is broken, if each of its blocking members repeats its
+//!   check as [`Detector::next_check`] requires. A cycle of polled members alone is broken by the
+//!   check of the last of them: they check again only when they are polled ([`Check::edges`]).
+//! - LOCK-PARTS-3. `begin_wait` and `sources_changed` run under the latch of a queue: they take no
+//!   latch but their own, wake no owner, and allocate nothing (BUCKET-4).
+//! - LOCK-PARTS-4. A detector that wakes an owner records the reason first (DEADLOCK-4): the owner
+//!   stores its waker and checks afterwards.
+//! - LOCK-PARTS-5. The rank that [`Victims`] gives depends only on its arguments (VICTIM-1). It
+//!   orders owners that have never been victims; the others rank above them, by age, under every
+//!   policy (VICTIM-2).
+//! - LOCK-PARTS-6. Owners are named by the numbers of their slots ([`LockOwner::number`]), which
+//!   are below 65,536 and used again. What a detector keeps for a number may belong to an owner
+//!   that is gone.
+//! - LOCK-PARTS-7. An owner has an entry in the queue of [`IntentStore::name`] for exactly the mode
+//!   in its private table (OWNER-2, INTENTS-2), or one that waits, or was granted and is not picked
+//!   up; or one that no transaction holds and that [`IntentStore::flush`] removes.
+//! - LOCK-PARTS-8. A store raises the tags of a resource before a lock that may have written it is
+//!   released, and its requests meet them after the grant (RESOURCE-5, BUCKET-2, BUCKET-3).
+//! - LOCK-PARTS-9. No two resources have one name, and no range lock has the name of a resource,
+//!   but for a collision of 64 bits.
 //!
 //! [`LockOwner::number`]: crate::LockOwner::number
 
@@ -70,14 +72,14 @@ pub trait LockParts: fmt::Debug + Send + Sync {
 
 /// The product's parts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Product;
+pub struct ProductLockParts;
 
-impl LockParts for Product {}
+impl LockParts for ProductLockParts {}
 
 /// A method by which deadlocks are found or prevented.
 pub trait Detector: Send + Sync {
-    /// Runs a deadlock check of a waiter, and returns true if the waiter died (LP1). `first` is set
-    /// at the first check of a wait.
+    /// Runs a deadlock check of a waiter, and returns true if the waiter died (LOCK-PARTS-1).
+    /// `first` is set at the first check of a wait.
     fn check(&self, check: &mut Check<'_>, first: bool) -> bool;
 
     /// Returns how long a waiter may sleep before its next check; `None` means until it is woken.
@@ -95,11 +97,12 @@ pub trait Detector: Send + Sync {
     }
 
     /// Notes that a wait of this owner is about to be published. Called by the owner, under the
-    /// latch of the queue (LP3).
+    /// latch of the queue (LOCK-PARTS-3).
     fn begin_wait(&self, _owner: u32) {}
 
     /// Notes that the queue in which an owner continues to wait has changed, so the owners that it
-    /// waits for may be others. Called by the thread that changed the queue, under its latch (LP3).
+    /// waits for may be others. Called by the thread that changed the queue, under its latch
+    /// (LOCK-PARTS-3).
     fn sources_changed(&self, _waiter: u32) {}
 
     /// Notes that an owner has released all its locks, so no owner waits for it any more. Called by
@@ -115,7 +118,7 @@ pub trait Detector: Send + Sync {
 /// before.
 pub trait Victims: Send + Sync {
     /// Returns the rank of an owner whose pipeline has completed this many transactions. The owner
-    /// of the lowest rank dies; of owners of equal rank, the youngest (LP5).
+    /// of the lowest rank dies; of owners of equal rank, the youngest (LOCK-PARTS-5).
     fn rank(&self, completed: u64) -> u64;
 
     /// Whether transactions take their ages when they begin, not when they first wait.
@@ -127,7 +130,7 @@ pub trait Victims: Send + Sync {
 /// A store of intent locks in the lock table's queues. Resources are named by their entries, which
 /// are numbered from 0.
 pub trait IntentStore: Send + Sync {
-    /// Returns the identity under which a resource's locks are in the lock table (LP9).
+    /// Returns the identity under which a resource's locks are in the lock table (LOCK-PARTS-9).
     fn name(&self, entry: u32) -> LockId;
 
     /// Requests `wanted`, which the owner does not have. Returns true if it is granted, and in the
@@ -163,6 +166,6 @@ pub trait IntentStore: Send + Sync {
     /// ends and has no next transaction.
     fn end(&self, _holder: &mut Holder<'_>) {}
 
-    /// Removes the entries of a resource that no transaction holds (LP7).
+    /// Removes the entries of a resource that no transaction holds (LOCK-PARTS-7).
     fn flush(&self, _resources: Resources<'_>, _entry: u32) {}
 }

@@ -2,27 +2,27 @@
 //! and which is granted next.
 //!
 //! Invariants:
-//! - Q1. The granted modes of different owners on one identity are pairwise compatible.
-//! - Q2. A *conversion* (an owner that holds something and wants more) waits exactly for the owners
-//!   whose granted mode conflicts with what it wants. It waits for no other waiter, so no two
-//!   owners wait for each other because of queue order alone.
-//! - Q3. A *newcomer* (an owner that holds nothing here) waits exactly for owners whose granted
-//!   mode conflicts with what it wants, for conversions that want a conflicting mode, and for
-//!   newcomers ahead of it that want a conflicting mode. A compatible newcomer passes. Conversions
-//!   are granted in the order of their requests, and before newcomers.
-//! - Q4. No request waits that Q2 and Q3 would grant: every change that can make a waiter grantable
-//!   is followed by `grant_waiters` in the same latch hold.
+//! - LOCK-QUEUE-1. The granted modes of different owners on one identity are pairwise compatible.
+//! - LOCK-QUEUE-2. A *conversion* (an owner that holds something and wants more) waits exactly for
+//!   the owners whose granted mode conflicts with what it wants. It waits for no other waiter, so
+//!   no two owners wait for each other because of queue order alone.
+//! - LOCK-QUEUE-3. A *newcomer* (an owner that holds nothing here) waits exactly for owners whose
+//!   granted mode conflicts with what it wants, for conversions that want a conflicting mode, and
+//!   for newcomers ahead of it that want a conflicting mode. A compatible newcomer passes.
+//!   Conversions are granted in the order of their requests, and before newcomers.
+//! - LOCK-QUEUE-4. No request waits that LOCK-QUEUE-2 and LOCK-QUEUE-3 would grant: every change
+//!   that can make a waiter grantable is followed by `grant_waiters` in the same latch hold.
 //!
 //! Examples, with the requests of one identity in order (`has`, or `has→wants`):
 //!
 //! | queue | request | result | reason |
 //! | --- | --- | --- | --- |
 //! | SN | SN | granted | compatible with all |
-//! | SN, –→XN | SN | waits | a newcomer ahead wants the key (Q3) |
+//! | SN, –→XN | SN | waits | a newcomer ahead wants the key (LOCK-QUEUE-3) |
 //! | SN, –→XN | NX | granted | no owner has or wants the gap: it passes |
-//! | SN, SN→XN | SN | waits | a conversion wants the key (Q3) |
-//! | SS, –→XX | the holder of SS: XX | granted | conversions wait for no waiter (Q2) |
-//! | SN, SN→XN | the other holder: XN | waits | both wait for each other: a deadlock (Q2) |
+//! | SN, SN→XN | SN | waits | a conversion wants the key (LOCK-QUEUE-3) |
+//! | SS, –→XX | the holder of SS: XX | granted | conversions wait for no waiter (LOCK-QUEUE-2) |
+//! | SN, SN→XN | the other holder: XN | waits | each waits for the other: deadlock (LOCK-QUEUE-2) |
 //!
 //! No owner starves: an owner that passes a waiting newcomer is compatible with what it wants, and
 //! a holder converts at most four times.
@@ -87,7 +87,7 @@ impl<F: FnMut(u32)> Handover for F {
 }
 
 impl Entries {
-    /// Requests `mode` under Q2 and Q3.
+    /// Requests `mode` under LOCK-QUEUE-2 and LOCK-QUEUE-3.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -103,7 +103,7 @@ impl Entries {
         let mut newcomers = None;
         self.survey(id, |at, entry| {
             if !entry.is_holder() {
-                newcomers = Some(at); // E2: no holder stands behind it.
+                newcomers = Some(at); // ENTRIES-2: no holder stands behind it.
             } else if entry.owner == owner {
                 mine = Some(at);
             } else {
@@ -115,7 +115,7 @@ impl Entries {
         match mine {
             None => {
                 let entry = Entry { id, owner, granted: mode, wanted: mode, kept };
-                // First among the holders (E2), so before all waiters.
+                // First among the holders (ENTRIES-2), so before all waiters.
                 match newcomers {
                     None if asked.compatible(mode) => self.push(entry),
                     Some(at) if asked.compatible(mode) && self.admits(id, owner, mode) => {
@@ -144,7 +144,7 @@ impl Entries {
                     return Verdict::Held;
                 }
                 if purpose == Purpose::Wait {
-                    // After the conversions that were requested earlier (E2).
+                    // After the conversions that were requested earlier (ENTRIES-2).
                     let entry = Entry { wanted, ..self.remove(at) };
                     match newcomers {
                         Some(first) => self.insert(first - 1, entry),
@@ -168,7 +168,8 @@ impl Entries {
     }
 
     /// Lowers what the owner of the entry at `at` has to `mode`, withdraws its waiting request, and
-    /// removes the entry if nothing is left. Then grants waiters that have become grantable (Q4).
+    /// removes the entry if nothing is left. Then grants waiters that have become grantable
+    /// (LOCK-QUEUE-4).
     // Always: a call costs a release of every lock 20 instructions.
     #[inline(always)]
     pub(crate) fn lower(&mut self, at: usize, mode: RangeMode, handover: impl Handover) {
@@ -196,8 +197,9 @@ impl Entries {
         }
     }
 
-    /// Grants every waiter that Q2 and Q3 let through: conversions first, then newcomers in order.
-    /// Stops at the first point after which no request can be granted (E6): on a hot row, at once.
+    /// Grants every waiter that LOCK-QUEUE-2 and LOCK-QUEUE-3 let through: conversions first, then
+    /// newcomers in order. Stops at the first point after which no request can be granted
+    /// (ENTRIES-6): on a hot row, at once.
     fn grant_waiters(&mut self, id: LockId, mut granted: impl FnMut(u32)) {
         // The modes of the holders, by count, because a conversion must leave out its own share.
         let mut census = Census::default();
@@ -211,7 +213,7 @@ impl Entries {
                     break;
                 }
                 if entry.is_waiting() {
-                    // Q2: the modes of the others, without its own share.
+                    // LOCK-QUEUE-2: the modes of the others, without its own share.
                     census.discount(entry.granted);
                     let grant = census.supremum().compatible(entry.wanted);
                     census.count(if grant { entry.wanted } else { entry.granted });
@@ -224,8 +226,8 @@ impl Entries {
             }
             next += 1;
         }
-        // Q3: `asked` is the supremum of what all holders have and convert to. `next` is the first
-        // newcomer.
+        // LOCK-QUEUE-3: `asked` is the supremum of what all holders have and convert to. `next` is
+        // the first newcomer.
         let mut end_of_holders = next;
         while next < self.len() && self.waiting() != 0 && asked.compatible(self.floor()) {
             let entry = *self.get(next);
@@ -235,7 +237,7 @@ impl Entries {
                     if next == end_of_holders {
                         self.update(next, |entry| *entry = now);
                     } else {
-                        // It passes newcomers that continue to wait (E2).
+                        // It passes newcomers that continue to wait (ENTRIES-2).
                         self.remove(next);
                         self.insert(end_of_holders, now);
                     }
@@ -263,26 +265,25 @@ impl Entries {
             return false;
         }
         if waiter.is_holder() {
-            // Q2.
+            // LOCK-QUEUE-2.
             let others = self.holders(id).filter(|entry| entry.owner != owner);
             let blocking = others.filter(|entry| !entry.granted.compatible(waiter.wanted));
             out.extend(blocking.map(|entry| entry.owner));
             return true;
         }
-        // Q3, and transitively: `needed` gathers what the waiter and the newcomers it waits for
-        // want.
-        // Backwards, since a newcomer waits only for those ahead of it.
+        // LOCK-QUEUE-3, and transitively: `needed` gathers what the waiter and the newcomers it
+        // waits for want. Backwards, since a newcomer waits only for those ahead of it.
         let mut needed = waiter.wanted;
         for ahead in (0..at).rev().map(|at| self.get(at)) {
             if needed.covers(self.ceiling()) {
-                break; // It cannot grow (E6): on a hot row, at once.
+                break; // It cannot grow (ENTRIES-6): on a hot row, at once.
             }
             let is_newcomer = ahead.id == id && !ahead.is_holder();
             if is_newcomer && !ahead.wanted.compatible(needed) {
                 needed = needed.supremum(ahead.wanted);
             }
         }
-        // `wanted` covers `granted` (E5), so this is both "has" and "converts to".
+        // `wanted` covers `granted` (ENTRIES-5), so this is both "has" and "converts to".
         let blocking = self.holders(id).filter(|entry| !entry.wanted.compatible(needed));
         out.extend(blocking.map(|entry| entry.owner));
         true

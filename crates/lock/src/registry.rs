@@ -1,20 +1,21 @@
 //! The slots of lock owners: the state of a waiting transaction that other threads must see.
 //!
 //! Invariants:
-//! - R1. A slot belongs to at most one [`LockOwner`](crate::LockOwner) at a time. Slots are never
-//!   freed, and their wait numbers never restart, so a stale slot number leads to a needless
-//!   wake-up or a failed validation and never to a wrong grant.
-//! - R2. `state` changes from idle to waiting by the slot's owner, under the latch of what it waits
-//!   for (a bucket or a resource) and *after* its request is in the queue; from waiting to granted
-//!   by the granting thread, under the same latch; and from either to idle by the owner (from
-//!   waiting only under that latch, with the request removed).
-//! - R3. While an owner waits, it neither acquires nor releases anything else.
-//! - R4. Before it publishes a wait, the owner publishes the intent locks it holds in `intents`.
-//! - R5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
-//! - R6. A waiting owner publishes its priority before its wait. A wait is marked as blocking
-//!   (`attended`) only once its thread blocks in it.
-//! - R7. `rests` is written only by the slot's owner, and is only a hint: an owner that never
-//!   reports that it rests counts as one with a transaction.
+//! - LOCK-REGISTRY-1. A slot belongs to at most one [`LockOwner`](crate::LockOwner) at a time.
+//!   Slots are never freed, and their wait numbers never restart, so a stale slot number leads to a
+//!   needless wake-up or a failed validation and never to a wrong grant.
+//! - LOCK-REGISTRY-2. `state` changes from idle to waiting by the slot's owner, under the latch of
+//!   what it waits for (a bucket or a resource) and *after* its request is in the queue; from
+//!   waiting to granted by the granting thread, under the same latch; and from either to idle by
+//!   the owner (from waiting only under that latch, with the request removed).
+//! - LOCK-REGISTRY-3. While an owner waits, it neither acquires nor releases anything else.
+//! - LOCK-REGISTRY-4. Before it publishes a wait, the owner publishes the intent locks it holds in
+//!   `intents`.
+//! - LOCK-REGISTRY-5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
+//! - LOCK-REGISTRY-6. A waiting owner publishes its priority before its wait. A wait is marked as
+//!   blocking (`attended`) only once its thread blocks in it.
+//! - LOCK-REGISTRY-7. `rests` is written only by the slot's owner, and is only a hint: an owner
+//!   that never reports that it rests counts as one with a transaction.
 //!
 //! ```text
 //!            publish_wait                 grant
@@ -38,7 +39,8 @@ use clearway_sync::{
 
 use crate::{identity::LockId, intent::HeldIntent, victims::Shown};
 
-/// Slots are made 256 at a time; 256 chunks are 65,536 slots, one of which is never used (R5).
+/// Slots are made 256 at a time; 256 chunks are 65,536 slots, one of which is never used
+/// (LOCK-REGISTRY-5).
 #[cfg(not(any(loom, shuttle)))]
 const CHUNK_SLOTS: usize = 256;
 #[cfg(any(loom, shuttle))]
@@ -77,16 +79,17 @@ impl WaitState {
 #[derive(Default)]
 pub(crate) struct Slot {
     state: AtomicU64,
-    /// The lock identity or resource waited for; written before `state` (R2).
+    /// The lock identity or resource waited for; written before `state` (LOCK-REGISTRY-2).
     target: AtomicU64,
     waker: SpinLatch<Option<Waker>>,
     intents: SpinLatch<Vec<HeldIntent>>,
-    /// Whether a thread blocks in the wait and repeats its deadlock check by itself (R6).
+    /// Whether a thread blocks in the wait and repeats its deadlock check by itself
+    /// (LOCK-REGISTRY-6).
     attended: AtomicBool,
     /// The state of the wait in which another owner has marked this one as a cycle's victim; 0 for
     /// none.
     victim_wait: AtomicU64,
-    /// Whether the owner has reported that no transaction runs in this slot (R7).
+    /// Whether the owner has reported that no transaction runs in this slot (LOCK-REGISTRY-7).
     rests: AtomicBool,
     pub(crate) shown: Shown,
     pub(crate) counters: Counters,
@@ -116,7 +119,8 @@ impl Counters {
 }
 
 impl Slot {
-    /// Publishes a wait. The caller holds the latch of `target` and has queued its request (R2).
+    /// Publishes a wait. The caller holds the latch of `target` and has queued its request
+    /// (LOCK-REGISTRY-2).
     pub(crate) fn publish_wait(&self, target: Target) {
         let (phase, id) = match target {
             Target::Range(id) => (ON_RANGE, id.0),
@@ -124,21 +128,21 @@ impl Slot {
         };
         // Relaxed: ordered by the store to `state`, which detectors load first.
         self.target.store(id, Ordering::Relaxed);
-        self.attended.store(false, Ordering::Relaxed); // R6
+        self.attended.store(false, Ordering::Relaxed); // LOCK-REGISTRY-6
         // Relaxed: only the owner changes an idle slot.
         let state = self.state.load(Ordering::Relaxed);
-        invariant(state & PHASE == IDLE, "lock wait R2: an owner waits for one lock at a time");
+        invariant(state & PHASE == IDLE, "LOCK-REGISTRY-2: an owner waits for one lock at a time");
         let number = (state & !PHASE) + PHASE + 1;
         self.state.store(number | phase, Ordering::SeqCst);
     }
 
-    /// Grants the owner what it waits for. The caller holds the target's latch (R2).
+    /// Grants the owner what it waits for. The caller holds the target's latch (LOCK-REGISTRY-2).
     pub(crate) fn grant(&self) {
         // Relaxed load: no other thread changes a waiting slot while the caller holds the latch.
         let state = self.state.load(Ordering::Relaxed);
         invariant(
             WaitState(state).is_waiting(),
-            "lock wait R2: an owner that is granted a lock waits for it",
+            "LOCK-REGISTRY-2: an owner that is granted a lock waits for it",
         );
         // Release pairs with the Acquire in `is_granted`.
         self.state.store(state | GRANTED, Ordering::Release);
@@ -152,11 +156,11 @@ impl Slot {
     }
 
     /// Returns the slot to idle. Called by the owner, once granted, or under the target's latch
-    /// (R2).
+    /// (LOCK-REGISTRY-2).
     pub(crate) fn end_wait(&self) {
         // Relaxed: an idle slot carries no information; detectors skip it.
         let state = self.state.load(Ordering::Relaxed);
-        invariant(state & PHASE != IDLE, "lock wait R2: a wait ends once");
+        invariant(state & PHASE != IDLE, "LOCK-REGISTRY-2: a wait ends once");
         self.state.store(state & !PHASE | IDLE, Ordering::Relaxed);
     }
 
@@ -193,7 +197,7 @@ impl Slot {
         self.state().is_waiting() && self.attended.load(Ordering::Relaxed)
     }
 
-    /// Records whether the owner is between two transactions (R7).
+    /// Records whether the owner is between two transactions (LOCK-REGISTRY-7).
     #[inline]
     pub(crate) fn rest(&self, rests: bool) {
         // Relaxed, as is the load: a hint.
@@ -240,14 +244,15 @@ impl Slot {
         self.waker.lock().take()
     }
 
-    /// Publishes the intent locks the owner holds (R4).
+    /// Publishes the intent locks the owner holds (LOCK-REGISTRY-4).
     pub(crate) fn publish_intents(&self, held: &[HeldIntent]) {
         let mut intents = self.intents.lock();
         intents.clear();
         intents.extend_from_slice(held);
     }
 
-    /// The intent lock that a *waiting* owner holds on the resource with this entry (R4).
+    /// The intent lock that a *waiting* owner holds on the resource with this entry
+    /// (LOCK-REGISTRY-4).
     pub(crate) fn intent_on(&self, entry: u32) -> Option<HeldIntent> {
         self.intents.lock().iter().find(|held| held.entry == entry).copied()
     }
@@ -272,7 +277,7 @@ impl Registry {
         }
     }
 
-    /// Allocates a slot (R1).
+    /// Allocates a slot (LOCK-REGISTRY-1).
     pub(crate) fn claim(&self) -> u32 {
         let mut free = self.free.lock();
         if let Some(slot) = free.pop() {
@@ -281,17 +286,20 @@ impl Registry {
         }
         // Relaxed load: changes only under the mutex.
         let slot = self.count.load(Ordering::Relaxed);
-        assert!(slot < OWNERS_MAX, "more than {OWNERS_MAX} lock owners at a time (R5)");
+        assert!(
+            slot < OWNERS_MAX,
+            "more than {OWNERS_MAX} lock owners at a time (LOCK-REGISTRY-5)"
+        );
         self.chunks[slot as usize / CHUNK_SLOTS]
             .get_or_init(|| (0..CHUNK_SLOTS).map(|_| CachePadded::default()).collect());
         self.count.store(slot + 1, Ordering::SeqCst);
         slot
     }
 
-    /// Frees a slot (R1).
+    /// Frees a slot (LOCK-REGISTRY-1).
     pub(crate) fn give_back(&self, slot: u32) {
         let is_idle = self.slot(slot).state.load(Ordering::Relaxed) & PHASE == IDLE;
-        invariant(is_idle, "lock wait R1: an owner that goes waits for nothing");
+        invariant(is_idle, "LOCK-REGISTRY-1: an owner that goes waits for nothing");
         self.slot(slot).rest(true);
         self.free.lock().push(slot);
     }
@@ -316,7 +324,7 @@ impl Registry {
     #[inline]
     pub(crate) fn slot(&self, slot: u32) -> &Slot {
         let chunk = self.chunks[slot as usize / CHUNK_SLOTS].get();
-        &chunk.expect("slots in use exist (R1)")[slot as usize % CHUNK_SLOTS]
+        &chunk.expect("slots in use exist (LOCK-REGISTRY-1)")[slot as usize % CHUNK_SLOTS]
     }
 
     /// Wakes the owners of these slots and empties the list. The caller holds no latch.
@@ -419,7 +427,7 @@ mod tests {
         let earlier = Waker::from(Arc::new(GrantWhenReplaced(slot.clone())));
         assert!(!slot.is_granted_or_wakes(&earlier));
         drop(earlier);
-        assert!(slot.is_granted_or_wakes(Waker::noop()), "a lost wake-up (W2)");
+        assert!(slot.is_granted_or_wakes(Waker::noop()), "a lost wake-up (LOCK-WAIT-2)");
     }
 
     /// A waker whose replacement comes back to the slot.

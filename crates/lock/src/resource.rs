@@ -1,16 +1,16 @@
 //! Lightweight intent locks: the shared side, one entry of counters for each resource.
 //!
 //! Invariants:
-//! - L1. `granted[m]` is the number of owners whose private table has mode `m` on this resource,
-//!   plus the owners that were granted it and have not woken up yet.
-//! - L2. Modes counted for different owners are pairwise compatible.
-//! - L3. An owner that already holds a mode (an upgrade) waits only for other owners' counts: its
-//!   own never blocks it. An owner that holds none waits for the counts, for upgrades that
-//!   conflict, and for requests ahead that conflict. So a stream of intents cannot starve a waiting
-//!   absolute locker, and a stream of absolute lockers cannot starve an intent.
-//! - L4. An owner that stops waiting removes its request, and the waiters it blocked are granted in
-//!   the same latch hold.
-//! - L5. Tags never decrease, and are raised before the count falls (same latch hold).
+//! - RESOURCE-1. `granted[m]` is the number of owners whose private table has mode `m` on this
+//!   resource, plus the owners that were granted it and have not woken up yet.
+//! - RESOURCE-2. Modes counted for different owners are pairwise compatible.
+//! - RESOURCE-3. An owner that already holds a mode (an upgrade) waits only for other owners'
+//!   counts: its own never blocks it. An owner that holds none waits for the counts, for upgrades
+//!   that conflict, and for requests ahead that conflict. So a stream of intents cannot starve a
+//!   waiting absolute locker, and a stream of absolute lockers cannot starve an intent.
+//! - RESOURCE-4. An owner that stops waiting removes its request, and the waiters it blocked are
+//!   granted in the same latch hold.
+//! - RESOURCE-5. Tags never decrease, and are raised before the count falls (same latch hold).
 //!
 //! The counters and the waiting list belong to the holder of the spin latch; the tags are written
 //! under it and may be read without.
@@ -52,8 +52,8 @@ impl Resource {
     /// Returns the tag that a new holder of `mode` meets: the descendant tag concerns only readers
     /// of the whole resource.
     pub(crate) fn tag_for(&self, mode: IntentMode) -> Lsn {
-        // Relaxed: the caller was granted its lock after the tags rose (L5), under the latch or by
-        // a grant, whose Acquire orders these loads.
+        // Relaxed: the caller was granted its lock after the tags rose (RESOURCE-5), under the
+        // latch or by a grant, whose Acquire orders these loads.
         let own = self.self_tag.load(Ordering::Relaxed);
         if mode.is_absolute() {
             Lsn(own.max(self.descendant_tag.load(Ordering::Relaxed)))
@@ -65,7 +65,7 @@ impl Resource {
     /// Raises the tags for an owner that commits at `commit` and held `mode`. Called under the
     /// latch.
     pub(crate) fn raise_tags(&self, mode: IntentMode, commit: Lsn) {
-        // Relaxed: published by the latch or by a grant that follows (L5).
+        // Relaxed: published by the latch or by a grant that follows (RESOURCE-5).
         if mode == IntentMode::X {
             self.self_tag.fetch_max(commit.0, Ordering::Relaxed);
         }
@@ -117,7 +117,8 @@ impl IntentLocks {
         }
     }
 
-    /// Requests `wanted` in place of `held` (L3). If denied, the request waits if `queue` is set.
+    /// Requests `wanted` in place of `held` (RESOURCE-3). If denied, the request waits if `queue`
+    /// is set.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -151,10 +152,10 @@ impl IntentLocks {
         }
     }
 
-    /// Withdraws a waiting request (L4).
+    /// Withdraws a waiting request (RESOURCE-4).
     pub(crate) fn withdraw(&mut self, owner: u32, handover: impl Handover) {
         let is_there = self.waiters.iter().any(|waiter| waiter.owner == owner);
-        invariant(is_there, "intent lock L4: only what waits is withdrawn");
+        invariant(is_there, "RESOURCE-4: only what waits is withdrawn");
         self.waiters.retain(|waiter| waiter.owner != owner);
         self.pass_on(handover);
     }
@@ -168,7 +169,7 @@ impl IntentLocks {
         }
     }
 
-    /// Grants every waiter that L3 permits: upgrades first, then the others in order.
+    /// Grants every waiter that RESOURCE-3 permits: upgrades first, then the others in order.
     fn grant_waiters(&mut self, mut granted: impl FnMut(u32)) {
         let mut waiters = std::mem::take(&mut self.waiters);
         let mut asked = ModeSet::default();

@@ -1,14 +1,14 @@
 //! The lock table: buckets that are never freed, each with the requests that hash to it and a tag.
 //!
 //! Invariants:
-//! - B1. A bucket is one cache line. It holds every entry of every identity that hashes to it, and
-//!   one tag for all of them: a tag is at least the commit LSN of the last writer of everything
-//!   that hashes here.
-//! - B2. A tag never decreases, and is raised *before* the lock becomes grantable: in the same
-//!   latch hold, ahead of the release.
-//! - B3. An owner that is granted a lock or passes a check reads the tag afterwards.
-//! - B4. No latch of a bucket is held while another is taken, while a waker runs, or across an
-//!   allocation for which another thread waits.
+//! - BUCKET-1. A bucket is one cache line. It holds every entry of every identity that hashes to
+//!   it, and one tag for all of them: a tag is at least the commit LSN of the last writer of
+//!   everything that hashes here.
+//! - BUCKET-2. A tag never decreases, and is raised *before* the lock becomes grantable: in the
+//!   same latch hold, ahead of the release.
+//! - BUCKET-3. An owner that is granted a lock or passes a check reads the tag afterwards.
+//! - BUCKET-4. No latch of a bucket is held while another is taken, while a waker runs, or across
+//!   an allocation for which another thread waits.
 //!
 //! Latch order: a bucket's or resource's latch, then an owner's slot (`registry`); nothing after
 //! that. The detector's mutex comes before all of them.
@@ -43,7 +43,7 @@ use crate::{
     identity::{LockId, ResourceId},
     mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
-    parts::{Detector, IntentStore, LockParts, Product, Resources, Victims},
+    parts::{Detector, IntentStore, LockParts, ProductLockParts, Resources, Victims},
     queue::{Handover, Purpose, Verdict},
     registry::{LockStats, Registry},
     resource::Resource,
@@ -70,7 +70,7 @@ pub struct LockOptions {
     /// and spins whether or not a processor is free: for machines with more processors than
     /// threads.
     pub spin_rounds: u32,
-    /// The parts of the table that can be exchanged; for comparison. Default [`Product`].
+    /// The parts of the table that can be exchanged; for comparison. Default [`ProductLockParts`].
     pub parts: Arc<dyn LockParts>,
 }
 
@@ -82,7 +82,7 @@ impl Default for LockOptions {
             wait_limit: Some(Duration::from_secs(10)),
             spins: 400,
             spin_rounds: SPIN_ROUNDS,
-            parts: Arc::new(Product),
+            parts: Arc::new(ProductLockParts),
         }
     }
 }
@@ -109,7 +109,7 @@ pub enum WaitLimit {
     Default,
 }
 
-/// One cache line (B1): 8 bytes latch, 48 entries, 8 tag.
+/// One cache line (BUCKET-1): 8 bytes latch, 48 entries, 8 tag.
 #[repr(align(64))]
 pub(crate) struct Bucket {
     pub(crate) entries: SpinLatch<Entries>,
@@ -124,25 +124,25 @@ impl Bucket {
         Bucket { entries: SpinLatch::new(Entries::new()), tag: AtomicU64::new(0) }
     }
 
-    /// Returns the tag, for an owner that was granted a lock here (B3).
+    /// Returns the tag, for an owner that was granted a lock here (BUCKET-3).
     #[inline]
     pub(crate) fn tag(&self) -> Lsn {
         // Relaxed: the caller holds the latch, or was granted its lock after the tag rose, which
-        // the Acquire of `Slot::is_granted` saw (B2).
+        // the Acquire of `Slot::is_granted` saw (BUCKET-2).
         Lsn(self.tag.load(Ordering::Relaxed))
     }
 
     /// Raises the tag. The caller holds the latch, so no other thread writes it.
     #[inline]
     fn raise_tag(&self, lsn: Lsn) {
-        // Relaxed: published by the latch's release, or by a grant that follows (B2).
+        // Relaxed: published by the latch's release, or by a grant that follows (BUCKET-2).
         if self.tag.load(Ordering::Relaxed) < lsn.0 {
             self.tag.store(lsn.0, Ordering::Relaxed);
         }
     }
 
     /// Lowers an owner's lock to the exclusive parts of it that `keep` has, and returns them. The
-    /// tag first, then the grants, all in one latch hold (B2).
+    /// tag first, then the grants, all in one latch hold (BUCKET-2).
     #[inline]
     fn release(
         &self,
@@ -154,7 +154,7 @@ impl Bucket {
     ) -> RangeMode {
         let mut entries = self.entries.lock();
         let Some(at) = entries.position(id, owner) else {
-            invariant(false, "lock owner O1: a held lock has an entry");
+            invariant(false, "OWNER-1: a held lock has an entry");
             return RangeMode::NN;
         };
         let mode = entries.get(at).granted;
@@ -188,7 +188,7 @@ pub(crate) struct Shared {
     pub(crate) store: Option<Box<dyn IntentStore>>,
     /// Number of waiters that spin now.
     pub(crate) spinners: CachePadded<AtomicU32>,
-    /// The next age (V3).
+    /// The next age (VICTIM-3).
     pub(crate) ages: CachePadded<AtomicU64>,
     /// Whether each transaction publishes its begin and takes an age then, not when it first waits.
     pub(crate) shows_beginnings: bool,
@@ -272,7 +272,8 @@ impl LockTable {
     #[inline]
     pub fn try_acquire(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
         if owner.last.0 == id && owner.last.1.covers(mode) {
-            return Outcome::Granted; // O3. A lock already held needs no second look at the tag.
+            // OWNER-3. A lock already held needs no second look at the tag.
+            return Outcome::Granted;
         }
         let outcome = self.request(owner, id, mode, Purpose::Keep);
         if outcome == Outcome::Granted {
@@ -297,7 +298,7 @@ impl LockTable {
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
         let verdict = entries.request(id, owner.slot, mode, purpose);
-        // After the grant, and in the same latch hold (B3).
+        // After the grant, and in the same latch hold (BUCKET-3).
         let tag = bucket.tag();
         drop(entries);
         match verdict {
@@ -421,7 +422,7 @@ impl LockTable {
     ///
     /// Refused (`false`, and nothing is changed) if an owner other than `owner` holds or awaits
     /// `to` and the tag is not durable. A holder may rely on its lock without reading the tag again
-    /// (O3), so it would never meet this one; even a tag of `to` that is already as high is no
+    /// (OWNER-3), so it would never meet this one; even a tag of `to` that is already as high is no
     /// proof that it did, since that may have been raised after the grant. `owner` itself meets it
     /// here.
     pub fn inherit_tag(
@@ -437,7 +438,7 @@ impl LockTable {
         if tag > durable && !entries.of(to).all(|entry| entry.owner == owner.slot) {
             return false;
         }
-        // In the same latch hold: later owners read it after their grant (B3).
+        // In the same latch hold: later owners read it after their grant (BUCKET-3).
         bucket.raise_tag(tag);
         drop(entries);
         owner.raise_tag(tag);
@@ -486,7 +487,7 @@ pub(crate) struct Granting<'a> {
 impl Handover for Granting<'_> {
     #[inline]
     fn grant(&mut self, slot: u32) {
-        // The tag is already raised (B2, L5): the granted owner reads it next.
+        // The tag is already raised (BUCKET-2, RESOURCE-5): the granted owner reads it next.
         self.table.shared.registry.slot(slot).grant();
         self.granted.push(slot);
     }
@@ -551,7 +552,11 @@ mod tests {
         assert_eq!(table.try_acquire(&mut holder, id, RangeMode::XN), Outcome::Granted);
         assert!(table.poll_acquire(&mut waiter, id, RangeMode::SN, &mut cx).is_pending());
         table.release_all(&mut holder, None);
-        assert_eq!(witness.saw.load(Ordering::SeqCst), 2, "woken once, and granted before (W2)");
+        assert_eq!(
+            witness.saw.load(Ordering::SeqCst),
+            2,
+            "woken once, and granted before (LOCK-WAIT-2)"
+        );
         assert!(table.poll_acquire(&mut waiter, id, RangeMode::SN, &mut cx).is_ready());
     }
 }

@@ -1,20 +1,21 @@
 //! Victim selection, and the guarantee that a retried victim eventually succeeds.
 //!
 //! Invariants:
-//! - V1. Of any set of waiting owners exactly one has the lowest rank, and every detector that
-//!   ranks them finds the same one: the inputs of a rank do not change while its owner waits. (Only
-//!   the product's policy depends on the asking owner, which holds the detector's mutex.)
-//! - V2. An owner that has been a victim before ranks above all that have not; among those that
-//!   have, the older ranks above the younger, by the age of the *first* attempt.
-//! - V3. Ages are unique, and a transaction keeps its age through all attempts.
+//! - VICTIM-1. Of any set of waiting owners exactly one has the lowest rank, and every detector
+//!   that ranks them finds the same one: the inputs of a rank do not change while its owner waits.
+//!   (Only the product's policy depends on the asking owner, which holds the detector's mutex.)
+//! - VICTIM-2. An owner that has been a victim before ranks above all that have not; among those
+//!   that have, the older ranks above the younger, by the age of the *first* attempt.
+//! - VICTIM-3. Ages are unique, and a transaction keeps its age through all attempts.
 //!
 //! # Why no transaction starves
-//! By V2 and V3 the oldest of all former victims is never chosen again: it finishes, since each
-//! cycle it is in ends with a lock for it, and it needs finitely many locks. Then the next one is
-//! the oldest. A transaction dies once without having been a victim, and afterwards only in cycles
-//! with older former victims, of which there are at most as many as concurrent transactions, and
-//! each of these makes progress with each such death. The number of retries alone would not suffice
-//! as the rank: two victims could alternate for ever, each with the higher number for a while.
+//! By VICTIM-2 and VICTIM-3 the oldest of all former victims is never chosen again: it finishes,
+//! since each cycle it is in ends with a lock for it, and it needs finitely many locks. Then the
+//! next one is the oldest. A transaction dies once without having been a victim, and afterwards
+//! only in cycles with older former victims, of which there are at most as many as concurrent
+//! transactions, and each of these makes progress with each such death. The number of retries alone
+//! would not suffice as the rank: two victims could alternate for ever, each with the higher number
+//! for a while.
 //!
 //! Of owners that have never been victims, the one that closes the cycle ranks lowest: no other
 //! owner has to be woken for it. A policy of the table's parts ([`crate::parts::Victims`]) ranks
@@ -91,7 +92,7 @@ impl Shown {
     }
 }
 
-/// A rank, compared field by field. The lowest rank of a cycle dies (V1, V2).
+/// A rank, compared field by field. The lowest rank of a cycle dies (VICTIM-1, VICTIM-2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Rank {
     was_victim: bool,
@@ -149,7 +150,7 @@ mod tests {
                     let former = rank(former.0, 1, former.1, policy, closes);
                     assert!(fresh < former, "{which}");
                 }
-                // More retries alone do not help (V2).
+                // More retries alone do not help (VICTIM-2).
                 let older = rank(1, 1, 9, policy, closes);
                 let younger = rank(2, 8, 1, policy, !closes);
                 assert!(younger < older, "{which}");

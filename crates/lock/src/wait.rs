@@ -1,22 +1,22 @@
 //! Waiting: one path for threads that block and for tasks that are polled.
 //!
 //! Invariants:
-//! - W1. A request that must wait is queued, then published in the owner's slot, in one hold of its
-//!   target's latch.
-//! - W2. A waiter stores its waker first and checks for its grant afterwards; the granting thread
-//!   grants first and takes the waker afterwards. So no wake-up is lost, and nothing depends on
-//!   time-outs.
-//! - W3. An owner that stops waiting without a grant removes its request from the queue, and
-//!   waiters that only it blocked are granted in the same latch hold.
-//! - W4. A grant that comes before the withdrawal wins: a waiter at its time limit, or about to
-//!   die, that was granted in the meantime has its lock and no error.
-//! - W5. Every waiter checks for a deadlock after it has published its wait, and again as the
-//!   detector requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
+//! - LOCK-WAIT-1. A request that must wait is queued, then published in the owner's slot, in one
+//!   hold of its target's latch.
+//! - LOCK-WAIT-2. A waiter stores its waker first and checks for its grant afterwards; the granting
+//!   thread grants first and takes the waker afterwards. So no wake-up is lost, and nothing depends
+//!   on time-outs.
+//! - LOCK-WAIT-3. An owner that stops waiting without a grant removes its request from the queue,
+//!   and waiters that only it blocked are granted in the same latch hold.
+//! - LOCK-WAIT-4. A grant that comes before the withdrawal wins: a waiter at its time limit, or
+//!   about to die, that was granted in the meantime has its lock and no error.
+//! - LOCK-WAIT-5. Every waiter checks for a deadlock after it has published its wait, and again as
+//!   the detector requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
 //!   afterwards, so that no notification is lost.
 //!
 //! ```text
 //!   acquire ─▶ start ──granted──────────────────────────────▶ lock held
-//!                │ queued, announced (W1)                       ▲
+//!                │ queued, announced (LOCK-WAIT-1)                       ▲
 //!                ▼                                              │ pick_up
 //!              spin, look ────────granted──────────────────────▶┤
 //!                ▼                                              │
@@ -78,7 +78,7 @@ use spin::Spun;
 pub(crate) enum Withdrawal {
     /// The request still waited and was removed.
     Done,
-    /// The request had been granted (W4) and stays granted.
+    /// The request had been granted (LOCK-WAIT-4) and stays granted.
     Granted,
 }
 
@@ -142,7 +142,7 @@ impl LockTable {
         }
     }
 
-    /// Requests a lock. Returns true if it is granted; otherwise the request waits (W1).
+    /// Requests a lock. Returns true if it is granted; otherwise the request waits (LOCK-WAIT-1).
     pub(crate) fn start(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> bool {
         debug_assert!(owner.pending.is_none(), "an owner waits for one lock at a time");
         if mode.is_none() {
@@ -167,7 +167,8 @@ impl LockTable {
         true
     }
 
-    /// Publishes a wait and the data that detectors need. The latch of `target` is held (W1).
+    /// Publishes a wait and the data that detectors need. The latch of `target` is held
+    /// (LOCK-WAIT-1).
     pub(crate) fn publish_wait(&self, owner: &mut LockOwner, target: Target) {
         owner.show_standing();
         if let Some(method) = &self.shared.method {
@@ -205,8 +206,8 @@ impl LockTable {
         Ok(())
     }
 
-    /// Sleeps until granted (W2) or, at the limit, withdraws. A waiter that has already checked
-    /// need not search again, but may have been notified since.
+    /// Sleeps until granted (LOCK-WAIT-2) or, at the limit, withdraws. A waiter that has already
+    /// checked need not search again, but may have been notified since.
     fn sleep(&self, owner: &mut LockOwner, deadline: Deadline, looked: bool) -> Result<()> {
         let waker: Waker = ThreadWaker::current();
         let mut first = !looked;
@@ -215,7 +216,7 @@ impl LockTable {
             if self.slot(owner).is_granted_or_wakes(&waker) {
                 return Ok(());
             }
-            // After the waker is there (W5).
+            // After the waker is there (LOCK-WAIT-5).
             if self.look(owner, first) {
                 return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
@@ -248,7 +249,7 @@ impl LockTable {
         Err(Error::LockTimeout { waited_us, conflict: None })
     }
 
-    /// Polls the pending request, and checks for a deadlock if it was not granted (W5).
+    /// Polls the pending request, and checks for a deadlock if it was not granted (LOCK-WAIT-5).
     pub(crate) fn poll_pending(
         &self,
         owner: &mut LockOwner,
@@ -273,7 +274,7 @@ impl LockTable {
     /// Picks up the granted lock.
     fn pick_up(&self, owner: &mut LockOwner) {
         let Some(pending) = owner.pending else { return };
-        // The grant was seen with Acquire, so the tag read below is not older than it (B3).
+        // The grant was seen with Acquire, so the tag read below is not older than it (BUCKET-3).
         debug_assert!(self.slot(owner).is_granted());
         let tag = match pending.request {
             Request::Range { id, before } => {
@@ -310,8 +311,8 @@ impl LockTable {
         owner.last_wait = Some(waited);
     }
 
-    /// Removes the pending request from its queue (W3), unless it was granted (W4). With `undo`, a
-    /// grant that was not picked up is released as well.
+    /// Removes the pending request from its queue (LOCK-WAIT-3), unless it was granted
+    /// (LOCK-WAIT-4). With `undo`, a grant that was not picked up is released as well.
     pub(crate) fn withdraw(&self, owner: &mut LockOwner, undo: bool) -> Withdrawal {
         let Some(pending) = owner.pending else { return Withdrawal::Granted };
         let mine = self.slot(owner);

@@ -6,7 +6,8 @@
 //! routine. The result is the same (a test compares them).
 //!
 //! Invariants:
-//! - S1. The functions with a target feature run only after a check that the processor has SSE 4.2.
+//! - LOG-CHECKSUM-1. The functions with a target feature run only after a check that the processor
+//!   has SSE 4.2.
 
 use clearway_base::crc32c_append;
 
@@ -20,7 +21,7 @@ const LONG: usize = 512;
 pub(crate) fn append_parts(crc: u32, parts: &[&[u8]]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("sse4.2") {
-        // SAFETY: S1.
+        // SAFETY: LOG-CHECKSUM-1.
         return unsafe { append_parts_short(crc, parts) };
     }
     parts.iter().fold(crc, |crc, part| crc32c_append(crc, part))
@@ -43,7 +44,7 @@ fn append_parts_short(mut crc: u32, parts: &[&[u8]]) -> u32 {
 pub(crate) fn append_words(crc: u32, words: [u64; 5]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("sse4.2") {
-        // SAFETY: S1.
+        // SAFETY: LOG-CHECKSUM-1.
         return unsafe { append_words_short(crc, words) };
     }
     words.iter().fold(crc, |crc, word| crc32c_append(crc, &word.to_le_bytes()))

@@ -10,25 +10,25 @@
 //! ```
 //!
 //! Invariants:
-//! - K1. `claimed` is an LSN: the end of the log once every outstanding claim is used up. It is at
-//!   least the end of the log, if callers insert only what they have claimed.
-//! - K2. A claim is granted only if `claimed ≤ limit` afterwards; `limit` is `headroom` below the
-//!   end of the prepared segments, those beyond the capacity left out. While the capacity is lifted
-//!   it is the end of all of them.
-//! - K3. A group whose records claimed a seal ([`Log::insert_with_seal`]) pays its seal from these
-//!   claims, and what it did not need (a group has one seal, however many have paid) goes back. So
-//!   no flush takes space that others have claimed, however old a claim is.
-//! - K4. A group for which no record paid (the ring was full, a page is cleaned whose change is not
-//!   committed) pays its seal from the reserve (`headroom`): it raises `claimed` without a check,
-//!   and claims are then refused until the reserve is full again. The preparer refills it in the
-//!   background. While it cannot, no insert requests a flush by itself (`is_tight`), so such groups
-//!   are few and large, or one for a batch of pages.
-//! - K5. Live segments occupy at most `capacity`, except for one that a flusher had to add because
-//!   unpaid seals used up the reserve, for what rollbacks and the checkpoints that make room add
-//!   ([`Log::claim_beyond`]), and for what recovery adds ([`Log::lift_capacity`]). After a crash
-//!   the log may be completely full, and an opening needs some space: for its epoch, its reserve,
-//!   and the checkpoint that makes room again. If the disk is full as well, the reserve must
-//!   suffice.
+//! - LOG-SPACE-1. `claimed` is an LSN: the end of the log once every outstanding claim is used up.
+//!   It is at least the end of the log, if callers insert only what they have claimed.
+//! - LOG-SPACE-2. A claim is granted only if `claimed ≤ limit` afterwards; `limit` is `headroom`
+//!   below the end of the prepared segments, those beyond the capacity left out. While the capacity
+//!   is lifted it is the end of all of them.
+//! - LOG-SPACE-3. A group whose records claimed a seal ([`Log::insert_with_seal`]) pays its seal
+//!   from these claims, and what it did not need (a group has one seal, however many have paid)
+//!   goes back. So no flush takes space that others have claimed, however old a claim is.
+//! - LOG-SPACE-4. A group for which no record paid (the ring was full, a page is cleaned whose
+//!   change is not committed) pays its seal from the reserve (`headroom`): it raises `claimed`
+//!   without a check, and claims are then refused until the reserve is full again. The preparer
+//!   refills it in the background. While it cannot, no insert requests a flush by itself
+//!   (`is_tight`), so such groups are few and large, or one for a batch of pages.
+//! - LOG-SPACE-5. Live segments occupy at most `capacity`, except for one that a flusher had to add
+//!   because unpaid seals used up the reserve, for what rollbacks and the checkpoints that make
+//!   room add ([`Log::claim_beyond`]), and for what recovery adds ([`Log::lift_capacity`]). After a
+//!   crash the log may be completely full, and an opening needs some space: for its epoch, its
+//!   reserve, and the checkpoint that makes room again. If the disk is full as well, the reserve
+//!   must suffice.
 //!
 //! Latch order: `growth` → the segments' latches; the waiting room → the segments' state. `claim`
 //! without growth is a single compare-exchange.
@@ -65,7 +65,7 @@ pub(crate) struct Claims {
     segments: Arc<Segments>,
     health: Arc<Health>,
     capacity_bytes: u64,
-    /// Whether segments may go beyond the capacity for now (K5).
+    /// Whether segments may go beyond the capacity for now (LOG-SPACE-5).
     is_lifted: AtomicBool,
     reserve_bytes: u64,
     /// Whether there are background threads, which may make room.
@@ -131,7 +131,7 @@ impl Claims {
         };
         match claims.extend_to(end.0 + claims.reserve_bytes) {
             Ok(()) => {}
-            // The reserve covers unpaid seals (K4).
+            // The reserve covers unpaid seals (LOG-SPACE-4).
             Err(Error::DiskFull { .. }) if claims.segments.end() >= end => {}
             Err(error) => return Err(error),
         }
@@ -139,7 +139,7 @@ impl Claims {
         Ok(claims)
     }
 
-    /// The limit follows the segments (K2).
+    /// The limit follows the segments (LOG-SPACE-2).
     fn raise_limit(&self) {
         self.limit.fetch_max(self.prepared(), Ordering::SeqCst);
     }
@@ -177,7 +177,8 @@ impl Claims {
         if self.claim_or_grow(bytes)? { Ok(()) } else { Err(self.full(bytes)) }
     }
 
-    /// Like [`claim`](Claims::claim), but exceeds the capacity instead of waiting or failing (K5).
+    /// Like [`claim`](Claims::claim), but exceeds the capacity instead of waiting or failing
+    /// (LOG-SPACE-5).
     pub(crate) fn claim_beyond(&self, bytes: u64) -> Result<()> {
         if self.claim_or_grow(bytes)? {
             return Ok(());
@@ -186,7 +187,7 @@ impl Claims {
         let extended = {
             let _growing = self.growth.lock();
             let extended = self.extend_to(claimed + self.reserve_bytes);
-            // A truncation may have moved the capacity's end meanwhile (K2).
+            // A truncation may have moved the capacity's end meanwhile (LOG-SPACE-2).
             self.raise_limit();
             extended
         };
@@ -262,7 +263,7 @@ impl Claims {
         !self.is_lifted() && bytes.saturating_add(self.reserve_bytes) > self.capacity_bytes
     }
 
-    /// Adds a segment unless that would break K5 or another claiming thread has added one
+    /// Adds a segment unless that would break LOG-SPACE-5 or another claiming thread has added one
     /// meanwhile.
     fn grow_for(&self, bytes: u64) -> Result<Growth> {
         self.grow_if(|| !self.fits(bytes))
@@ -276,8 +277,8 @@ impl Claims {
         self.stopping_if_broken(grown)
     }
 
-    /// Stops the log if it is unknown which segment names are durable (G4). The caller holds no
-    /// latch.
+    /// Stops the log if it is unknown which segment names are durable (SEGMENTS-4). The caller
+    /// holds no latch.
     fn stopping_if_broken<T>(&self, result: Result<T>) -> Result<T> {
         if result.is_err()
             && let Some(cause) = self.segments.broken()
@@ -303,7 +304,7 @@ impl Claims {
         Ok(Growth::Grown)
     }
 
-    /// Whether another segment is permitted (K5).
+    /// Whether another segment is permitted (LOG-SPACE-5).
     fn may_grow(&self) -> bool {
         let end = self.segments.end().0 + self.segments.segment_bytes();
         end - self.segments.start().0 <= self.capacity_bytes || self.is_lifted()
@@ -317,7 +318,7 @@ impl Claims {
     pub(crate) fn lift_capacity(&self, is_lifted: bool) {
         self.is_lifted.store(is_lifted, Ordering::SeqCst);
         if !is_lifted {
-            // Claims beyond the capacity count like unpaid seals (K4).
+            // Claims beyond the capacity count like unpaid seals (LOG-SPACE-4).
             self.limit.store(self.prepared(), Ordering::SeqCst);
         }
         // Raise it again if segments were added meanwhile.
@@ -332,7 +333,8 @@ impl Claims {
         self.tell_waiters();
     }
 
-    /// Accounts for a seal of `bytes` for which `seals_paid` records have paid (K3, K4).
+    /// Accounts for a seal of `bytes` for which `seals_paid` records have paid (LOG-SPACE-3,
+    /// LOG-SPACE-4).
     pub(crate) fn pay_seal(&self, bytes: u64, seals_paid: u64) {
         let paid = seals_paid * SEAL_BYTES_MAX;
         if paid >= bytes {
@@ -353,7 +355,7 @@ impl Claims {
         self.keep_from.fetch_max(keep_from.0, Ordering::SeqCst);
         invariant(keep_from <= self.claimed(), "log space: log is truncated after it was written");
         let truncated = self.segments.truncate(keep_from);
-        // Segments beyond the capacity may be within it now (K2).
+        // Segments beyond the capacity may be within it now (LOG-SPACE-2).
         self.raise_limit();
         // Only if something was truncated: otherwise the preparer would keep requesting checkpoints
         // in a loop.
@@ -396,7 +398,8 @@ impl Claims {
         *self.space_waker.lock() = Some(Arc::new(waker));
     }
 
-    /// Sets the callback that stops the log when it is unknown which file names are durable (G4).
+    /// Sets the callback that stops the log when it is unknown which file names are durable
+    /// (SEGMENTS-4).
     pub(crate) fn set_stop(&self, stop: impl Fn(Error) + Send + Sync + 'static) {
         let is_first = self.stop.set(Box::new(stop)).is_ok();
         debug_assert!(is_first, "a log is started once");
@@ -427,7 +430,7 @@ impl Claims {
         }
     }
 
-    /// Whether unpaid seals have begun to use the reserve (K4).
+    /// Whether unpaid seals have begun to use the reserve (LOG-SPACE-4).
     pub(crate) fn is_tight(&self) -> bool {
         !self.fits(0)
     }

@@ -3,11 +3,12 @@
 //! Only actual waiters are in the queue: a thread that finds its LSN durable never touches it.
 //!
 //! Invariants:
-//! - C1. No lost wake-up: a waiter checks the durable LSN (and the health) *inside* the queue's
-//!   mutex before it registers; a flusher publishes the durable LSN (or poisons) *before* it takes
-//!   the mutex to collect. So either the waiter sees the new state or the flusher sees the waiter.
-//! - C2. Wakers are called after the mutex is released: they may take any latch of their own. A
-//!   waker that panics affects no other waiter (`clearway_sync::wake`).
+//! - COMPLETION-1. No lost wake-up: a waiter checks the durable LSN (and the health) *inside* the
+//!   queue's mutex before it registers; a flusher publishes the durable LSN (or poisons) *before*
+//!   it takes the mutex to collect. So either the waiter sees the new state or the flusher sees the
+//!   waiter.
+//! - COMPLETION-2. Wakers are called after the mutex is released: they may take any latch of their
+//!   own. A waker that panics affects no other waiter (`clearway_sync::wake`).
 //!
 //! Entries are keyed by LSN and the waker's identity, so a future that is polled again and again
 //! has one entry. A dropped future's entry stays until its LSN is durable; its wake-up has no
@@ -39,8 +40,8 @@ fn key(lsn: Lsn, waker: &Waker) -> Key {
 }
 
 impl CompletionQueue {
-    /// Registers `waker` for `lsn` unless `is_over` says that there is nothing to wait for (C1).
-    /// Returns whether it registered.
+    /// Registers `waker` for `lsn` unless `is_over` says that there is nothing to wait for
+    /// (COMPLETION-1). Returns whether it registered.
     pub(crate) fn register(&self, lsn: Lsn, waker: &Waker, is_over: impl Fn() -> bool) -> bool {
         let mut waiters = self.waiters.lock();
         if is_over() {
@@ -51,7 +52,7 @@ impl CompletionQueue {
     }
 
     /// Removes and returns all waiters whose LSN is at most `durable`, which was published before.
-    /// The caller wakes them after it has released its latches (C2).
+    /// The caller wakes them after it has released its latches (COMPLETION-2).
     #[must_use]
     pub(crate) fn take_up_to(&self, durable: Lsn) -> Vec<Waker> {
         let mut waiters = self.waiters.lock();

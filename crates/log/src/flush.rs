@@ -15,26 +15,27 @@
 //! ```
 //!
 //! Invariants:
-//! - W1. Groups are consecutive, and only `begin` makes them, under the schedule's mutex.
-//! - W2. The durable LSN moves only in `complete`, under that mutex, to the end of a group before
-//!   which every flush has completed, and never once the log is poisoned.
-//! - W3. A group is written once. A failed write or sync is never tried again.
-//! - W4. At most `in_flight_max` flushes are in flight at a time.
-//! - W5. No lost request. A requester raises `requested` (and `awaited`, if the group-commit delay
-//!   must not apply), then reads the wake threshold of its kind (`Attention`); a flusher writes
-//!   both thresholds, then reads both requests (in `decide`). All accesses are SeqCst, so if the
-//!   requester read a threshold that let it skip the schedule, the flusher that wrote a lower one
-//!   sees the request. A requester that waits reads `requested` again after it has raised
+//! - FLUSH-1. Groups are consecutive, and only `begin` makes them, under the schedule's mutex.
+//! - FLUSH-2. The durable LSN moves only in `complete`, under that mutex, to the end of a group
+//!   before which every flush has completed, and never once the log is poisoned.
+//! - FLUSH-3. A group is written once. A failed write or sync is never tried again.
+//! - FLUSH-4. At most `in_flight_max` flushes are in flight at a time.
+//! - FLUSH-5. No lost request. A requester raises `requested` (and `awaited`, if the group-commit
+//!   delay must not apply), then reads the wake threshold of its kind (`Attention`); a flusher
+//!   writes both thresholds, then reads both requests (in `decide`). All accesses are SeqCst, so if
+//!   the requester read a threshold that let it skip the schedule, the flusher that wrote a lower
+//!   one sees the request. A requester that waits reads `requested` again after it has raised
 //!   `awaited`: a request without a waiter either sees that or is seen by it. A requester that does
 //!   not skip the schedule decides and signals under the mutex, under which daemons decide and go
 //!   to sleep. Under a [`FlushPolicy`] of another crate no requester skips it.
-//! - W6. A thread that changes the schedule so that a group may start either starts it or signals a
-//!   sleeping daemon, if there is one; a daemon that is awake decides again before it sleeps. For a
-//!   group that may start only later, one daemon, the *timer daemon*, will be awake by then.
-//! - W7. A daemon ends only when it is stopped. A daemon that panics stops the log, and a waker's
-//!   panic ends no daemon.
-//! - W8. After the closing seal nothing is written: the insertion is closed, so no record can join
-//!   a group.
+//! - FLUSH-6. A thread that changes the schedule so that a group may start either starts it or
+//!   signals a sleeping daemon, if there is one; a daemon that is awake decides again before it
+//!   sleeps. For a group that may start only later, one daemon, the *timer daemon*, will be awake
+//!   by then.
+//! - FLUSH-7. A daemon ends only when it is stopped. A daemon that panics stops the log, and a
+//!   waker's panic ends no daemon.
+//! - FLUSH-8. After the closing seal nothing is written: the insertion is closed, so no record can
+//!   join a group.
 //!
 //! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the claims' waiting room.
 //! No I/O under `schedule`.
@@ -104,7 +105,7 @@ pub(crate) struct Flusher {
     changed: Condvar,
 }
 
-/// The wake thresholds: requests below these LSNs need not check the schedule (W5).
+/// The wake thresholds: requests below these LSNs need not check the schedule (FLUSH-5).
 struct Attention {
     /// The threshold of requests with a waiter.
     awaited: AtomicU64,
@@ -129,7 +130,7 @@ struct Schedule {
     /// A sleeping daemon was signalled and has not woken yet.
     is_signalled: bool,
     /// One of the sleeping daemons, the timer daemon, will wake when a delayed group may start
-    /// (W6).
+    /// (FLUSH-6).
     has_timer: bool,
     stopping: bool,
     figures: FlushFigures,
@@ -144,12 +145,12 @@ struct InFlight {
 impl Stop for Flusher {
     fn stop(&self, broken: Broken) {
         // Without the mutex: the caller may hold it. A flush that completes concurrently counts as
-        // completed before (W2).
+        // completed before (FLUSH-2).
         self.parts.health.poison(Error::broken_invariant(broken.what, broken.place));
     }
 
     fn wake_waiters(&self) {
-        // No completion is half done after this (W2).
+        // No completion is half done after this (FLUSH-2).
         drop(self.schedule.lock());
         self.tell_failure();
     }
@@ -263,7 +264,7 @@ impl Flusher {
     }
 
     /// Wakes a daemon if a group can start, or if it can start later and there is no timer daemon
-    /// (W6).
+    /// (FLUSH-6).
     #[cold]
     fn nudge(&self) {
         let mut schedule = self.schedule.lock();
@@ -311,7 +312,7 @@ impl Flusher {
         }
     }
 
-    /// Seals the gathered records as a group (W1). The caller flushes it.
+    /// Seals the gathered records as a group (FLUSH-1). The caller flushes it.
     fn begin(&self, schedule: &mut Schedule, flags: u8) -> Option<LsnSpan> {
         let words = SealWords {
             stamp: self.stamp,
@@ -324,7 +325,7 @@ impl Flusher {
         self.parts.claims.pay_seal(seal_bytes, seal.seals_paid);
         let group = LsnSpan { start: schedule.sealed, end: seal.span.end };
         let follows = group.start <= seal.span.start && seal.span.start < group.end;
-        invariant(follows, "flush W1: a group ends with its seal");
+        invariant(follows, "FLUSH-1: a group ends with its seal");
         let has_place = schedule.in_flight.len() < self.in_flight_max.max(1);
         invariant(has_place, "flush: no more groups are in flight than may be");
         schedule.sealed = group.end;
@@ -348,8 +349,9 @@ impl Flusher {
     fn flush(&self, group: LsnSpan, leaves: bool) {
         let mut guard = CompletionGuard { flusher: self, group, result: None };
         self.parts.insertion.await_released(group);
-        // SAFETY: R4. `await_released` has returned; and the durable LSN cannot pass the start of
-        // this group before its flush completes (W2), which is after the last use of the bytes.
+        // SAFETY: RING-4. `await_released` has returned; and the durable LSN cannot pass the start
+        // of this group before its flush completes (FLUSH-2), which is after the last use of the
+        // bytes.
         let bytes = unsafe { self.parts.ring.released(group) };
         failpoint::pass(Failpoint::GroupSealed);
         let written = self.parts.segments.write_durable(group, bytes);
@@ -369,14 +371,14 @@ impl Flusher {
         ready.into_iter().for_each(wake);
     }
 
-    /// Completes an in-flight flush (W2).
+    /// Completes an in-flight flush (FLUSH-2).
     fn complete(&self, group: LsnSpan, result: Result<()>) {
         let mut schedule = self.schedule.lock();
         if let Err(cause) = result {
             self.parts.health.poison(cause);
         }
         let flush = schedule.in_flight.iter_mut().find(|flush| flush.end == group.end);
-        invariant(flush.is_some(), "flush W2: a flush that completes was in flight");
+        invariant(flush.is_some(), "FLUSH-2: a flush that completes was in flight");
         if let Some(flush) = flush {
             flush.is_complete = true;
             schedule.last_flush = flush.started.elapsed();
@@ -385,7 +387,7 @@ impl Flusher {
         while schedule.in_flight.front().is_some_and(|flush| flush.is_complete) {
             durable = schedule.in_flight.pop_front().map(|flush| flush.end);
         }
-        // Holds by H1: no later flush may complete past a failed one.
+        // Holds by HEALTH-1: no later flush may complete past a failed one.
         if let Some(lsn) = durable
             && !self.parts.health.is_poisoned()
         {
@@ -397,7 +399,7 @@ impl Flusher {
     /// Stops the log: nothing becomes durable any more, and all waiters are notified.
     pub(crate) fn poison(&self, cause: Error) {
         {
-            // Under the mutex, so that no completion is half done (W2).
+            // Under the mutex, so that no completion is half done (FLUSH-2).
             let _schedule = self.schedule.lock();
             self.parts.health.poison(cause);
         }
@@ -415,7 +417,7 @@ impl Flusher {
     }
 
     /// Writes the closing seal, in a group of its own. The insertion is closed and everything
-    /// before its end is durable, so no flush is in flight, and none begins (W8).
+    /// before its end is durable, so no flush is in flight, and none begins (FLUSH-8).
     pub(crate) fn write_closing(&self) {
         self.write_alone(FLAG_CLOSED);
     }
@@ -426,7 +428,7 @@ impl Flusher {
             return;
         }
         let is_quiet = schedule.in_flight.is_empty();
-        if !invariant(is_quiet, "flush W8: nothing is in flight at the log's start and end") {
+        if !invariant(is_quiet, "FLUSH-8: nothing is in flight at the log's start and end") {
             return;
         }
         if let Some(group) = self.begin(&mut schedule, flags) {
@@ -472,7 +474,7 @@ impl Flusher {
         }
     }
 
-    /// Signals a sleeping daemon, once; if none sleeps, one is about to decide (W6).
+    /// Signals a sleeping daemon, once; if none sleeps, one is about to decide (FLUSH-6).
     fn signal(&self, schedule: &mut Schedule) {
         if schedule.daemons_asleep > 0 && !schedule.is_signalled {
             schedule.is_signalled = true;
@@ -488,7 +490,7 @@ impl Flusher {
         schedule.last_start.filter(|_| lingers)?.checked_add(self.linger)
     }
 
-    /// Publishes the wake thresholds, from which on requesters must check the schedule (W5). A
+    /// Publishes the wake thresholds, from which on requesters must check the schedule (FLUSH-5). A
     /// signalled daemon will decide for all requests, the timer daemon for those without a waiter.
     fn publish_attention(&self, schedule: &mut Schedule) {
         let situation = self.situation(schedule);

@@ -1,8 +1,8 @@
 //! The health of the log: open, closed, or stopped by a failure.
 //!
 //! Invariants:
-//! - H1. The first failure is kept; no transition leaves `POISONED`.
-//! - H2. `state` is `POISONED` only after `cause` is set.
+//! - HEALTH-1. The first failure is kept; no transition leaves `POISONED`.
+//! - HEALTH-2. `state` is `POISONED` only after `cause` is set.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,23 +21,23 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// Stops the log because of `cause`. Returns whether it was the first failure (H1).
+    /// Stops the log because of `cause`. Returns whether it was the first failure (HEALTH-1).
     pub(crate) fn poison(&self, cause: Error) -> bool {
         let first = self.cause.set(Arc::new(cause)).is_ok();
-        // Release pairs with the Acquire in `state` (H2).
+        // Release pairs with the Acquire in `state` (HEALTH-2).
         self.state.store(POISONED, Ordering::Release);
         first
     }
 
     /// Refuses further records.
     pub(crate) fn close(&self) {
-        // Release for uniformity; nothing is published. A failure is not overwritten (H1).
+        // Release for uniformity; nothing is published. A failure is not overwritten (HEALTH-1).
         let _ = self.state.compare_exchange(OPEN, CLOSED, Ordering::Release, Ordering::Relaxed);
     }
 
     #[inline]
     fn state(&self) -> u8 {
-        // Acquire pairs with the Release in `poison` (H2).
+        // Acquire pairs with the Release in `poison` (HEALTH-2).
         self.state.load(Ordering::Acquire)
     }
 

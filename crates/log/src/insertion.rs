@@ -1,13 +1,13 @@
 //! Insertion of records into the ring: reserve, fill, release.
 //!
 //! An insertion determines which steps are serialized. All obey these invariants:
-//! - I1. Records stand in the log in the order of their reservations, without a hole.
-//! - I2. [`Insertion::await_released`] returns only when every byte of the group was filled, and
-//!   what the fillers wrote is visible to the caller.
-//! - I3. Only a flusher waits for another thread's fill, except where one mutex is held for all
-//!   three steps.
-//! - I4. A latch around a reservation is held for a few instructions, and no other latch is taken
-//!   meanwhile.
+//! - INSERTION-1. Records stand in the log in the order of their reservations, without a hole.
+//! - INSERTION-2. [`Insertion::await_released`] returns only when every byte of the group was
+//!   filled, and what the fillers wrote is visible to the caller.
+//! - INSERTION-3. Only a flusher waits for another thread's fill, except where one mutex is held
+//!   for all three steps.
+//! - INSERTION-4. A latch around a reservation is held for a few instructions, and no other latch
+//!   is taken meanwhile.
 //!
 //! | part | contents |
 //! | --- | --- |
@@ -85,7 +85,7 @@ pub trait Insertion: Send + Sync {
     /// Closes the ring: no record is inserted once this has returned.
     fn close(&self);
 
-    /// Waits until the group, which a seal ended, is filled (I2).
+    /// Waits until the group, which a seal ended, is filled (INSERTION-2).
     fn await_released(&self, group: LsnSpan);
 
     /// Returns the records inserted so far, seals included; an insertion may count only those of

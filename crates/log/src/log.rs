@@ -1,15 +1,15 @@
 //! The public interface of the log.
 //!
 //! Invariants:
-//! - O1. A record that is inserted while the log is being closed either precedes the closing seal
-//!   and is made durable by the closing thread, or is refused: the insertion is closed in one
-//!   step (R5), and all regions that it has handed out until then lie before the end that the
+//! - LOG-1. A record that is inserted while the log is being closed either precedes the closing
+//!   seal and is made durable by the closing thread, or is refused: the insertion is closed in one
+//!   step (RING-5), and all regions that it has handed out until then lie before the end that the
 //!   closing thread flushes. After the closing seal nothing is inserted or written. A record that
 //!   is inserted while the log is being poisoned does not become durable, and its waiter gets the
 //!   error.
-//! - O2. An LSN is reported as durable only if it is at most the ring's durable LSN; a failure
+//! - LOG-2. An LSN is reported as durable only if it is at most the ring's durable LSN; a failure
 //!   that happened later does not change that.
-//! - O3. The threads hold references to the parts, not to the log, so that dropping the log ends
+//! - LOG-3. The threads hold references to the parts, not to the log, so that dropping the log ends
 //!   them.
 
 use std::{
@@ -265,7 +265,7 @@ impl Log {
     #[cold]
     fn insert_when_there_is_room(&self, draft: &Draft<'_>) -> Result<LsnSpan> {
         loop {
-            // This also covers a refusal by a closed insertion: the log was closed before (O1).
+            // This also covers a refusal by a closed insertion: the log was closed before (LOG-1).
             self.health.check()?;
             // Relaxed: a plain counter.
             self.ring_waits.fetch_add(1, Ordering::Relaxed);
@@ -311,7 +311,7 @@ impl Log {
     }
 
     /// Returns the outcome for `lsn`: durable, unknown because of a failure, or `None` while
-    /// pending (O2).
+    /// pending (LOG-2).
     fn outcome(&self, lsn: Lsn) -> Option<Result<()>> {
         // Check the failure first: after it the durable LSN does not move.
         let cause = self.health.cause();
@@ -565,7 +565,7 @@ impl Log {
     pub fn close(&self) -> Result<()> {
         if !self.is_closing.swap(true, Ordering::SeqCst) {
             // In this order: a thread that the insertion refuses finds the log closed, then or when
-            // it tries again (O1).
+            // it tries again (LOG-1).
             self.health.close();
             self.insertion.close();
             let end = self.end();
@@ -587,7 +587,7 @@ impl Log {
         let threads = std::mem::take(&mut *self.threads.lock());
         let own = thread::current().id();
         // A waker may have dropped the last handle of the log on one of the log's own threads,
-        // which then ends on its own: it holds the parts, not the log (O3).
+        // which then ends on its own: it holds the parts, not the log (LOG-3).
         for thread in threads.into_iter().filter(|thread| thread.thread().id() != own) {
             // A thread that panicked has poisoned the log; there is no caller to report it to here.
             let _ = thread.join();

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use clearway_base::{Error, RECORD_LEN_MAX, Result, SECTOR_SIZE};
 
-use crate::parts::{LogParts, ProductParts};
+use crate::parts::{LogParts, ProductLogParts};
 
 /// The options of a [`Log`](crate::Log).
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Default for LogOptions {
             linger: LINGER,
             flushes_in_flight: 2,
             background: true,
-            parts: Arc::new(ProductParts),
+            parts: Arc::new(ProductLogParts),
         }
     }
 }

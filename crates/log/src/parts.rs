@@ -9,14 +9,15 @@
 //! ring, and the order of the log, depend on an implementation that keeps it.
 //! - LOG-PARTS-1. The regions that an [`Insertion`] creates follow one another without a gap, from
 //!   the ring's durable LSN at its creation. Each is created once and filled once, by the thread
-//!   that has reserved it (ring R1, R3).
+//!   that has reserved it (RING-1, RING-3).
 //! - LOG-PARTS-2. A region of a record ends at or before the [`limit`](Ring::limit) of the ring,
-//!   read after all regions before it were reserved or earlier (ring R2). A region of a seal ends
-//!   where [`SealWords::sealed_end`] says, and has room by that.
+//!   read after all regions before it were reserved or earlier (RING-2). A region of a seal
+//!   ends where [`SealWords::sealed_end`] says, and has room by that.
 //! - LOG-PARTS-3. After [`close`](Insertion::close) no region of a record is created that was not
-//!   created before it (ring R5).
+//!   created before it (RING-5).
 //! - LOG-PARTS-4. [`await_released`](Insertion::await_released) returns after each region of the
-//!   group was filled, and what was written there happens before its return (I2 of `insertion`).
+//!   group was filled, and what was written there happens before its return (INSERTION-2 of
+//!   `insertion`).
 //! - LOG-PARTS-5. An earlier reservation happens before a later one: what a thread did before it
 //!   inserted a record is visible to each thread that has inserted a later one.
 //! - LOG-PARTS-6. The records that paid for a seal since the last one are counted with the next
@@ -62,9 +63,9 @@ pub trait LogParts: Any + Debug + Send + Sync {
 
 /// The product's parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ProductParts;
+pub struct ProductLogParts;
 
-impl LogParts for ProductParts {}
+impl LogParts for ProductLogParts {}
 
 /// A policy that determines when a group starts.
 ///

@@ -1,16 +1,16 @@
 //! Reading the log back: forwards for recovery, at one LSN for undo.
 //!
 //! Invariants:
-//! - E1. `next` returns records in LSN order without a hole, each with a good checksum, and never
-//!   one that a later opening of the database has cut off.
-//! - E2. The epoch rises only at an epoch's first record, which stands at a sector boundary and
-//!   states that its predecessor ended exactly at the current position. A record of a lower epoch
-//!   was left behind by an earlier crash, and ends the log like any bad record.
-//! - E3. A bad record marks the tail, unless there is proof that the record was durable (`tail.rs`)
-//!   or its segment is missing; then it is [`Error::Corrupt`].
-//! - E4. A record of an epoch that the lineage does not know is bad. At the tail it also shows that
-//!   an opening unknown to the superblock began an epoch there, and then the log is foreign
-//!   (`identity`).
+//! - READER-1. `next` returns records in LSN order without a hole, each with a good checksum, and
+//!   never one that a later opening of the database has cut off.
+//! - READER-2. The epoch rises only at an epoch's first record, which stands at a sector boundary
+//!   and states that its predecessor ended exactly at the current position. A record of a lower
+//!   epoch was left behind by an earlier crash, and ends the log like any bad record.
+//! - READER-3. A bad record marks the tail, unless there is proof that the record was durable
+//!   (`tail.rs`) or its segment is missing; then it is [`Error::Corrupt`].
+//! - READER-4. A record of an epoch that the lineage does not know is bad. At the tail it also
+//!   shows that an opening unknown to the superblock began an epoch there, and then the log is
+//!   foreign (`identity`).
 //!
 //! ```text
 //!   good record ──▶ return it                         own kind ──▶ skip it
@@ -105,7 +105,7 @@ impl LogReader {
         Ok(Some(view(&mut self.window, start, header)?))
     }
 
-    /// Returns the header of the record at `lsn` if it is good and belongs here (E2).
+    /// Returns the header of the record at `lsn` if it is good and belongs here (READER-2).
     fn accept(&mut self, lsn: Lsn) -> Result<Option<Header>> {
         let Found::Record(header) = examine(&mut self.window, lsn)? else { return Ok(None) };
         match self.epoch {
@@ -132,7 +132,8 @@ impl LogReader {
         ))
     }
 
-    /// Handles a bad record at the current position: continues in the next epoch, or stops (E3).
+    /// Handles a bad record at the current position: continues in the next epoch, or stops
+    /// (READER-3).
     fn pass_bad_record(&mut self) -> Result<()> {
         let bad = self.at;
         let boundary = Lsn(bad.0.next_multiple_of(SECTOR_SIZE as u64));

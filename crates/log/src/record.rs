@@ -9,11 +9,11 @@
 //! up to a multiple of 8; the padding is zero and is not part of the checksum.
 //!
 //! Invariants:
-//! - F1. The checksum begins with the epoch's salt (ID-3) and covers the body, every header field
-//!   except itself, and the record's LSN, so that bytes of a recycled segment, whose LSN was
+//! - RECORD-1. The checksum begins with the epoch's salt (ID-3) and covers the body, every header
+//!   field except itself, and the record's LSN, so that bytes of a recycled segment, whose LSN was
 //!   different, never pass, nor do those of another database's log.
-//! - F2. Every record starts at a multiple of [`RECORD_ALIGN`] and is at least [`HEADER_BYTES`]
-//!   long.
+//! - RECORD-2. Every record starts at a multiple of [`RECORD_ALIGN`] and is at least
+//!   [`HEADER_BYTES`] long.
 //!
 //! The checksum runs over the body first and the header last. So the long part is computed before
 //! the record has a position in the log, and only five words remain once the LSN is known.
@@ -143,7 +143,7 @@ impl Header {
     }
 
     /// Whether `claimed` is the checksum of this header at `lsn` before `body`, begun with `seed`
-    /// (F1).
+    /// (RECORD-1).
     pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], claimed: u32, seed: u32) -> bool {
         record_checksum(checksum::append_parts(seed, &[body]), &self.words(), lsn) == claimed
     }

@@ -1,17 +1,17 @@
 //! The log buffer: a ring of bytes addressed by LSN.
 //!
 //! Invariants:
-//! - R1. There is one [`Insertion`](crate::parts::Insertion) for each ring. The [`Region`]s that it
-//!   hands out are consecutive: no two of them overlap as LSN ranges.
-//! - R2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` unless it is a seal's.
-//!   So two regions that share memory are one lap apart, and the older one was durable before the
-//!   younger one was handed out.
-//! - R3. A region is written by the thread that owns the `Region` value, once, in
+//! - RING-1. There is one [`Insertion`](crate::parts::Insertion) for each ring. The [`Region`]s
+//!   that it hands out are consecutive: no two of them overlap as LSN ranges.
+//! - RING-2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` unless it is a
+//!   seal's. So two regions that share memory are one lap apart, and the older one was durable
+//!   before the younger one was handed out.
+//! - RING-3. A region is written by the thread that owns the `Region` value, once, in
 //!   [`Ring::fill`], which consumes it.
-//! - R4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
+//! - RING-4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
 //!   and before they are durable; the durable LSN passes them only after the reader is done.
-//! - R5. A closed insertion hands out only regions of seals. Closing is one step, so every record
-//!   is either before the end that the closer sees then, or is refused.
+//! - RING-5. A closed insertion hands out only regions of seals. Closing is one step, so every
+//!   record is either before the end that the closer sees then, or is refused.
 //!
 //! Access to bytes: below `durable`, no thread; between `durable` and the end, the owner of the
 //! region until it has released it, then the flusher of its group.
@@ -49,8 +49,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// Creates the region from `start` to `end`, which the caller has reserved (R1, R2). The caller
-    /// does so once (R3).
+    /// Creates the region from `start` to `end`, which the caller has reserved (RING-1, RING-2).
+    /// The caller does so once (RING-3).
     #[inline]
     pub fn between(start: u64, end: u64) -> Region {
         Region { start, end }
@@ -83,7 +83,7 @@ impl Ring {
         Lsn(self.durable.load(Ordering::Acquire))
     }
 
-    /// Publishes a higher durable LSN, which frees the bytes before it (R4).
+    /// Publishes a higher durable LSN, which frees the bytes before it (RING-4).
     pub(crate) fn set_durable(&self, lsn: Lsn) {
         invariant(lsn >= self.durable(), "ring: the durable LSN never falls");
         // Release pairs with the Acquire in `durable` and `limit`: the flusher has read the bytes
@@ -91,7 +91,7 @@ impl Ring {
         self.durable.store(lsn.0, Ordering::Release);
     }
 
-    /// Returns the LSN at or before which a record's region must end now (R2).
+    /// Returns the LSN at or before which a record's region must end now (RING-2).
     pub fn limit(&self) -> u64 {
         self.durable().0 + self.bytes() - SEAL_ROOM
     }
@@ -106,17 +106,18 @@ impl Ring {
     pub fn fill(&self, region: Region, draft: &Draft<'_>) -> LsnSpan {
         let span = region.span();
         let fits = span.end.0 - span.start.0 == draft.span_bytes();
-        if !invariant(fits, "ring R1: a record fills its region") {
+        if !invariant(fits, "RING-1: a record fills its region") {
             return span; // Not into another one's bytes.
         }
         self.mapping.witness(region.start, region.end, Trace::write);
         let header = draft.header_at(span.start);
         let first = self.mapping.address(region.start);
-        // SAFETY: the region's `span_bytes` are mapped in one piece (M1, M2, R2: a region is
-        // shorter than the ring) and this thread alone may write them (R1, R2, R3). The pieces
-        // written are `HEADER_BYTES` and the body, which together are `len ≤ span_bytes`, and the
-        // last word, which lies in `span_bytes ≥ 32`; it is written first, so it stays only where
-        // the padding is. The sources are not in the ring: only a flusher has a reference into it.
+        // SAFETY: the region's `span_bytes` are mapped in one piece (MAPPING-1, MAPPING-2, RING-2:
+        // a region is shorter than the ring) and this thread alone may write them (RING-1, RING-2,
+        // RING-3). The pieces written are `HEADER_BYTES` and the body, which together are
+        // `len ≤ span_bytes`, and the last word, which lies in `span_bytes ≥ 32`; it is written
+        // first, so it stays only where the padding is. The sources are not in the ring: only a
+        // flusher has a reference into it.
         unsafe {
             if !draft.len().is_multiple_of(RECORD_ALIGN) {
                 let last = first.add(draft.span_bytes() as usize - RECORD_ALIGN);
@@ -137,12 +138,13 @@ impl Ring {
     /// # Safety
     ///
     /// Every region in `group` has been filled and released to the calling thread, and the durable
-    /// LSN does not pass `group.start` while the slice lives (R4).
+    /// LSN does not pass `group.start` while the slice lives (RING-4).
     pub(crate) unsafe fn released(&self, group: LsnSpan) -> &[u8] {
         let len = (group.end.0 - group.start.0) as usize;
         assert!(len <= self.mapping.bytes(), "a group fits the ring");
         self.mapping.witness(group.start.0, group.end.0, Trace::read);
-        // SAFETY: M1 and M2 make the range one piece; by R4 no thread writes to it meanwhile.
+        // SAFETY: MAPPING-1 and MAPPING-2 make the range one piece; by RING-4 no thread writes to
+        // it meanwhile.
         unsafe { std::slice::from_raw_parts(self.mapping.address(group.start.0), len) }
     }
 }

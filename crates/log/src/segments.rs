@@ -7,18 +7,20 @@
 //! in the segment.)
 //!
 //! Invariants:
-//! - G1. A file has a segment's name only when it has its full length, its blocks are written
-//!   (zeros, or an earlier segment's bytes) and all of it, the name included, is durable. So a
-//!   group write changes no metadata and never finds the disk full, and a short segment is damage.
-//! - G2. The live segments are consecutive: `first .. first + files.len()`.
-//! - G3. Only segments wholly below `keep_from` lose their name. They become spares
+//! - SEGMENTS-1. A file has a segment's name only when it has its full length, its blocks are
+//!   written (zeros, or an earlier segment's bytes) and all of it, the name included, is durable.
+//!   So a group write changes no metadata and never finds the disk full, and a short segment is
+//!   damage.
+//! - SEGMENTS-2. The live segments are consecutive: `first .. first + files.len()`.
+//! - SEGMENTS-3. Only segments wholly below `keep_from` lose their name. They become spares
 //!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed. At start
 //!   no file loses its name before everything that is needed was found.
-//! - G4. A failed sync of the directory is never tried again, unless the disk was full: the thread
-//!   that meets it stops the log (`broken`). Every other failure leaves the files as they were.
-//! - G5. A label is durable before its file gets a segment's name. The label of a segment that has
-//!   one is written again only while no needed byte is in the segment: by an opening that will
-//!   begin its epoch at or before the segment's first byte.
+//! - SEGMENTS-4. A failed sync of the directory is never tried again, unless the disk was full: the
+//!   thread that meets it stops the log (`broken`). Every other failure leaves the files as they
+//!   were.
+//! - SEGMENTS-5. A label is durable before its file gets a segment's name. The label of a segment
+//!   that has one is written again only while no needed byte is in the segment: by an opening that
+//!   will begin its epoch at or before the segment's first byte.
 //!
 //! Latch order: `directory` (held across directory operations and I/O; taken by the preparer, by
 //! claimers that found no room, and by truncation; never by an insert) → `state` (short). A flusher
@@ -59,13 +61,13 @@ pub(crate) struct Segments {
     /// Held by a thread that adds or removes files.
     directory: Mutex<Spares>,
     state: Mutex<Live>,
-    /// The failure after which it is unknown which names are durable (G4).
+    /// The failure after which it is unknown which names are durable (SEGMENTS-4).
     broken: OnceLock<Error>,
     created: AtomicU64,
     recycled: AtomicU64,
 }
 
-/// Files without a segment's name, ready to get one (G3).
+/// Files without a segment's name, ready to get one (SEGMENTS-3).
 #[derive(Default)]
 struct Spares {
     files: Vec<(String, Arc<dyn File>)>,
@@ -73,7 +75,7 @@ struct Spares {
     next: u64,
 }
 
-/// The live segments (G2).
+/// The live segments (SEGMENTS-2).
 struct Live {
     first: u64,
     files: VecDeque<Arc<dyn File>>,
@@ -163,12 +165,12 @@ impl Segments {
         }
     }
 
-    /// The failure that must stop the log (G4).
+    /// The failure that must stop the log (SEGMENTS-4).
     pub(crate) fn broken(&self) -> Option<&Error> {
         self.broken.get()
     }
 
-    /// Makes the directory's names durable (G4).
+    /// Makes the directory's names durable (SEGMENTS-4).
     fn sync_names(&self) -> Result<()> {
         if let Some(cause) = self.broken.get() {
             return Err(cause.clone());
@@ -180,7 +182,7 @@ impl Segments {
         })
     }
 
-    /// Frees the segments wholly below `keep_from` (G3). Returns whether there were any.
+    /// Frees the segments wholly below `keep_from` (SEGMENTS-3). Returns whether there were any.
     pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<bool> {
         let mut spares = self.directory.lock();
         let keep = keep_from.0 / self.segment_bytes;

@@ -119,7 +119,7 @@ fn until_another_flies(faults: &Faults) {
 }
 
 /// Neither of the two requests after the in-flight flush makes a group that may overlap with it;
-/// both together do, and the second one starts it (W5).
+/// both together do, and the second one starts it (FLUSH-5).
 #[test]
 fn a_group_overlaps_whoever_completes_it() {
     check("overlap", 1_500, || {

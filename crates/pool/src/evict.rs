@@ -146,12 +146,14 @@ impl Pool {
         if !frame.latch.try_exclusive() {
             return Visit::Passed;
         }
-        // Check again: the first checks were made without the latch; these are final (S1, F4).
+        // Check again: the first checks were made without the latch; these are final (POOL-SLOTS-1,
+        // FRAME-4).
         if self.slots.page(slot) != Some(page) || !frame.is_evictable() {
             frame.latch.release_unchanged();
             return Visit::Passed;
         }
-        // From here an optimistic reader may see zeros; it will not validate (R3, L5).
+        // From here an optimistic reader may see zeros; it will not validate (REGION-3,
+        // PAGE-LATCH-5).
         self.slots.vacate(slot as u32);
         self.space.give_back(page);
         frame.latch.release_absent();

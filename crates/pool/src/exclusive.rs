@@ -10,16 +10,17 @@
 //! 5. let go.
 //!
 //! If step 3 fails, there is no record and must be no change: the page is unchanged, except that it
-//! is marked dirty. A page that [`Pool::format`] has emptied by then gets its contents back (X3).
+//! is marked dirty. A page that [`Pool::format`] has emptied by then gets its contents back
+//! (EXCLUSIVE-3).
 //!
 //! Invariants:
-//! - X1. Step 2 comes before step 3. A fuzzy checkpoint that reads the log's end and then asks for
-//!   [`Pool::redo_start`](crate::Pool::redo_start) would otherwise miss a page whose record is
-//!   before that end and which is not marked yet.
-//! - X2. No cleaner copies a page between 2 and 4: it needs the shared latch. So a copy's page LSN
-//!   covers every change in the copy, which is what the WAL rule waits for.
-//! - X3. No thread sees zeros for which there is no record: a formatted page keeps its former
-//!   contents, in memory and on disk, until step 4.
+//! - EXCLUSIVE-1. Step 2 comes before step 3. A fuzzy checkpoint that reads the log's end and then
+//!   asks for [`Pool::redo_start`](crate::Pool::redo_start) would otherwise miss a page whose
+//!   record is before that end and which is not marked yet.
+//! - EXCLUSIVE-2. No cleaner copies a page between 2 and 4: it needs the shared latch. So a copy's
+//!   page LSN covers every change in the copy, which is what the WAL rule waits for.
+//! - EXCLUSIVE-3. No thread sees zeros for which there is no record: a formatted page keeps its
+//!   former contents, in memory and on disk, until step 4.
 
 use std::{
     fmt,
@@ -38,7 +39,7 @@ pub struct ExclusivePage<'a> {
     frame: &'a Frame,
     bytes: PageBytes,
     page: PageId,
-    /// The page before `format`, kept until a change is finished (X3).
+    /// The page before `format`, kept until a change is finished (EXCLUSIVE-3).
     before: Option<Box<Before>>,
 }
 
@@ -62,8 +63,8 @@ impl<'a> ExclusivePage<'a> {
         ExclusivePage { pool, frame, bytes, page, before: None }
     }
 
-    /// Fills the page with zeros. Its contents are kept (X3) if it was resident; a page that was
-    /// not resident is all zeros already (R3).
+    /// Fills the page with zeros. Its contents are kept (EXCLUSIVE-3) if it was resident; a page
+    /// that was not resident is all zeros already (REGION-3).
     pub(crate) fn emptied(mut self, was_resident: bool) -> ExclusivePage<'a> {
         let before = if was_resident {
             let before = Before::Resident { bytes: (*self).into(), dirty: self.frame.is_dirty() };
@@ -76,7 +77,7 @@ impl<'a> ExclusivePage<'a> {
         self
     }
 
-    /// Undoes `format` (X3) and releases the latch.
+    /// Undoes `format` (EXCLUSIVE-3) and releases the latch.
     #[cold]
     fn take_back(&mut self, before: Before) {
         match before {
@@ -112,7 +113,7 @@ impl<'a> ExclusivePage<'a> {
         header::page_lsn(self)
     }
 
-    /// Begins a change. Must be called before its record is inserted into the log (X1).
+    /// Begins a change. Must be called before its record is inserted into the log (EXCLUSIVE-1).
     #[inline]
     pub fn begin_change(&mut self) {
         if !self.frame.is_dirty() {
@@ -124,7 +125,7 @@ impl<'a> ExclusivePage<'a> {
     /// Completes a change: the page LSN becomes `end`, the end of the change's record.
     #[inline]
     pub fn finish_change(&mut self, end: Lsn) {
-        debug_assert!(self.frame.is_dirty(), "X1: begin_change comes first");
+        debug_assert!(self.frame.is_dirty(), "EXCLUSIVE-1: begin_change comes first");
         invariant(end > self.page_lsn(), "page change: a page's LSN grows with each change");
         header::set_page_lsn(self, end);
         if self.before.is_some() {
@@ -143,7 +144,8 @@ impl Deref for ExclusivePage<'_> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: this guard holds the latch exclusively, and is borrowed for as long (P3).
+        // SAFETY: this guard holds the latch exclusively, and is borrowed for as long
+        // (PAGE-BYTES-3).
         unsafe { self.bytes.slice() }
     }
 }
@@ -152,7 +154,7 @@ impl DerefMut for ExclusivePage<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: this guard holds the latch exclusively, and is mutably borrowed for as long
-        // (P3).
+        // (PAGE-BYTES-3).
         unsafe { self.bytes.slice_mut() }
     }
 }

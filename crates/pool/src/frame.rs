@@ -14,12 +14,12 @@
 //! | `slot`       | the exclusive holder of the page while it is being brought in        |
 //!
 //! Invariants:
-//! - F1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is `1 + recLSN`, and
-//!   every change that is not in the durable copy has a record that starts at recLSN or later.
-//! - F2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages that are being
-//!   written count as dirty.
-//! - F3. At most one cleaner has `writing`, so two copies of a page never race to the disk.
-//! - F4. A page with a pin, with `rec_lsn` or with `writing` is not evicted.
+//! - FRAME-1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is `1 + recLSN`,
+//!   and every change that is not in the durable copy has a record that starts at recLSN or later.
+//! - FRAME-2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages that are
+//!   being written count as dirty.
+//! - FRAME-3. At most one cleaner has `writing`, so two copies of a page never race to the disk.
+//! - FRAME-4. A page with a pin, with `rec_lsn` or with `writing` is not evicted.
 
 use clearway_base::Lsn;
 use clearway_sync::{
@@ -97,7 +97,7 @@ impl Frame {
     /// exclusive holder.
     #[inline]
     pub(crate) fn mark_changed(&self) {
-        // Relaxed: read and cleared under the shared latch, which orders it (L4).
+        // Relaxed: read and cleared under the shared latch, which orders it (PAGE-LATCH-4).
         if self.changed.load(Ordering::Relaxed) == 0 {
             self.changed.store(1, Ordering::Relaxed);
         }
@@ -109,7 +109,7 @@ impl Frame {
     /// checkpointer that takes the log's end first and the recLSNs second either sees this store
     /// or took an end that is not after the start of the record.
     pub(crate) fn mark_dirty(&self, rec_lsn: Lsn) {
-        invariant(!self.is_dirty(), "frame F1: a dirty page keeps its older recLSN");
+        invariant(!self.is_dirty(), "FRAME-1: a dirty page keeps its older recLSN");
         self.rec_lsn.store(rec_lsn.0.saturating_add(1), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
@@ -123,7 +123,7 @@ impl Frame {
     }
 
     /// Begins a cleaner's copy: the page belongs to its batch until [`Frame::finish_write`].
-    /// Returns false if another cleaner has it (F3). The caller holds a shared latch.
+    /// Returns false if another cleaner has it (FRAME-3). The caller holds a shared latch.
     pub(crate) fn begin_write(&self) -> bool {
         // Acquire pairs with the Release in `finish_write`: the former batch has completed.
         let (yes, no) = (Ordering::Acquire, Ordering::Relaxed);
@@ -136,17 +136,17 @@ impl Frame {
 
     /// Ends a cleaner's copy that failed: the page stays dirty with its recLSN.
     pub(crate) fn cancel_write(&self) {
-        invariant(self.is_writing(), "frame F3: only a batch's page leaves the batch");
+        invariant(self.is_writing(), "FRAME-3: only a batch's page leaves the batch");
         self.writing.store(0, Ordering::Release);
     }
 
     /// Ends a cleaner's copy that is durable in place. `copied_at` was the log's end during the
     /// copy. If the latch can be taken shared and the page was not changed since, the page becomes
     /// clean. If it was changed, or another thread holds it exclusively and may be changing it, its
-    /// recLSN becomes `copied_at`: every later change has a later record (F1, F2).
+    /// recLSN becomes `copied_at`: every later change has a later record (FRAME-1, FRAME-2).
     pub(crate) fn finish_write(&self, copied_at: Lsn) {
-        invariant(self.is_writing(), "frame F3: only a batch's page is finished");
-        invariant(self.is_dirty(), "frame F2: pages in flight to the disk count as dirty");
+        invariant(self.is_writing(), "FRAME-3: only a batch's page is finished");
+        invariant(self.is_dirty(), "FRAME-2: pages in flight to the disk count as dirty");
         let latched = self.latch.try_shared();
         if latched && self.changed.load(Ordering::Relaxed) == 0 {
             self.rec_lsn.store(0, Ordering::Relaxed);
@@ -165,7 +165,7 @@ impl Frame {
         self.writing.load(Ordering::Acquire) != 0
     }
 
-    /// Whether F4 permits the page's eviction. Final only under the exclusive latch.
+    /// Whether FRAME-4 permits the page's eviction. Final only under the exclusive latch.
     pub(crate) fn is_evictable(&self) -> bool {
         !self.is_pinned() && !self.is_dirty() && !self.is_writing()
     }
@@ -187,7 +187,7 @@ impl Frame {
     pub(crate) fn unpin(&self) {
         // Release: reads through the pin come before the eviction that it prevented.
         let before = self.pins.fetch_sub(1, Ordering::Release);
-        invariant(before != 0, "frame F4: a pin is given back once");
+        invariant(before != 0, "FRAME-4: a pin is given back once");
     }
 
     /// The slot of the clock that this resident page occupies.

@@ -1,10 +1,10 @@
 //! Storage of frames: by page id, in zeroed memory that is allocated when it is first touched.
 //!
 //! Invariant:
-//! - A2. Zeroed memory is a valid [`Frame`]: all its fields are atomic integers.
+//! - FRAMES-1. Zeroed memory is a valid [`Frame`]: all its fields are atomic integers.
 //!
 //! The atomics of a model checker are larger and are not plain integers, so zeroed memory is not a
-//! valid frame (A2 fails). Under a model each frame is created at its first use.
+//! valid frame (FRAMES-1 fails). Under a model each frame is created at its first use.
 
 use clearway_base::Result;
 
@@ -29,8 +29,8 @@ impl Frames {
     /// `index` is less than the count.
     #[inline]
     pub(crate) unsafe fn at(&self, index: usize) -> &Frame {
-        // SAFETY: in range by the caller's word, aligned by R2, valid by A2, mapped as long as
-        // `self` (R1); all fields are atomic, so sharing it is sound.
+        // SAFETY: in range by the caller's word, aligned by REGION-2, valid by FRAMES-1, mapped as
+        // long as `self` (REGION-1); all fields are atomic, so sharing it is sound.
         unsafe { &*self.0.base().as_ptr().cast::<Frame>().add(index) }
     }
 }

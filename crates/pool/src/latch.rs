@@ -17,19 +17,20 @@
 //! |                |                           | `downgrade`, `release_absent`           |
 //!
 //! Invariants:
-//! - L1. At most one thread holds the exclusive bit, and while it is set there are no sharers.
-//! - L2. The version is incremented at each release of the exclusive bit except by
+//! - PAGE-LATCH-1. At most one thread holds the exclusive bit, and while it is set there are no
+//!   sharers.
+//! - PAGE-LATCH-2. The version is incremented at each release of the exclusive bit except by
 //!   `release_unchanged`, and never decreases: it survives eviction and reload. At 10⁷ releases a
 //!   second, 48 bits last for ten months, and a reader is misled only if it sleeps over exactly one
 //!   full wrap-around.
-//! - L3. Residency changes only under the exclusive bit.
-//! - L4. What a holder wrote is seen by the next holder: every release is `Release` and every
-//!   acquisition `Acquire` on the same word.
-//! - L5. A reader that saw any byte written under the exclusive bit fails its validation: the
-//!   writer's `Release` fence after the acquisition pairs with the reader's `Acquire` fence in
+//! - PAGE-LATCH-3. Residency changes only under the exclusive bit.
+//! - PAGE-LATCH-4. What a holder wrote is seen by the next holder: every release is `Release` and
+//!   every acquisition `Acquire` on the same word.
+//! - PAGE-LATCH-5. A reader that saw any byte written under the exclusive bit fails its validation:
+//!   the writer's `Release` fence after the acquisition pairs with the reader's `Acquire` fence in
 //!   `is_unchanged`, so the reader's second look sees the exclusive bit or a later version.
-//! - L6. No thread sleeps for ever: a thread is in the parking queue only while `waits` is set
-//!   (both are changed under the queue's own mutex), and a thread that releases a latch with
+//! - PAGE-LATCH-6. No thread sleeps for ever: a thread is in the parking queue only while `waits`
+//!   is set (both are changed under the queue's own mutex), and a thread that releases a latch with
 //!   `waits` set wakes the queue's head: all readers up to and including the first writer. A woken
 //!   writer either gets the latch, and its release wakes the next, or calls `wake_next`.
 //!
@@ -106,13 +107,13 @@ impl Latch {
     #[inline]
     pub(crate) fn see(&self) -> Option<Seen> {
         // Acquire pairs with the Release of `release_exclusive`: the reader sees the bytes of the
-        // version that it has seen (L4).
+        // version that it has seen (PAGE-LATCH-4).
         let word = self.0.load(Ordering::Acquire);
         is_readable(word).then_some(Seen(word))
     }
 
     /// Whether nothing was written since `seen`. If so, everything read after `see` and before this
-    /// call is of one version (L5).
+    /// call is of one version (PAGE-LATCH-5).
     #[inline]
     pub(crate) fn is_unchanged(&self, seen: Seen) -> bool {
         // Pairs with the Release fence of `acquired_exclusive`: data loads stay before the load.
@@ -143,7 +144,7 @@ impl Latch {
     pub(crate) fn try_shared(&self) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
         while is_readable(word) && word & SHARED_MASK != SHARED_MASK {
-            // Acquire pairs with the Release of the last writer's release (L4).
+            // Acquire pairs with the Release of the last writer's release (PAGE-LATCH-4).
             let next = word + SHARED_ONE;
             match self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -180,9 +181,10 @@ impl Latch {
     #[inline]
     fn swap_to_exclusive(&self, word: u64) -> Result<(), u64> {
         let next = word | EXCLUSIVE;
-        // Acquire pairs with the Release of the former holders' releases (L4).
+        // Acquire pairs with the Release of the former holders' releases (PAGE-LATCH-4).
         self.0.compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed)?;
-        // Pairs with the Acquire fence of `is_unchanged` (L5): data stores stay after the bit.
+        // Pairs with the Acquire fence of `is_unchanged` (PAGE-LATCH-5): data stores stay after the
+        // bit.
         fence(Ordering::Release);
         Ok(())
     }
@@ -240,7 +242,7 @@ impl Latch {
                 return Found::Latched;
             }
             // A woken writer that returns `Absent` continues with `try_exclusive_absent`, and the
-            // thread that wins there wakes the others with its release (L6).
+            // thread that wins there wakes the others with its release (PAGE-LATCH-6).
             if is_absent(self.0.load(Ordering::Relaxed)) {
                 return Found::Absent;
             }
@@ -299,23 +301,23 @@ impl Latch {
                 }
                 self.release_unchanged();
             }
-            // This thread may have been the writer that was woken (L6).
+            // This thread may have been the writer that was woken (PAGE-LATCH-6).
             Found::Absent => self.wake_next(),
         }
         false
     }
 
-    /// Marks the page resident. The caller holds the exclusive bit and keeps it (L3).
+    /// Marks the page resident. The caller holds the exclusive bit and keeps it (PAGE-LATCH-3).
     pub(crate) fn set_resident(&self) {
         // Relaxed: published by the release that follows.
         let before = self.0.fetch_or(RESIDENT, Ordering::Relaxed);
-        invariant(before & (EXCLUSIVE | RESIDENT) == EXCLUSIVE, "page latch L3: brought in twice");
+        invariant(before & (EXCLUSIVE | RESIDENT) == EXCLUSIVE, "PAGE-LATCH-3: brought in twice");
     }
 
     /// Releases the latch and increments the version.
     #[inline]
     pub(crate) fn release_exclusive(&self) {
-        // Release pairs with the Acquire of the next acquisition or `see` (L4).
+        // Release pairs with the Acquire of the next acquisition or `see` (PAGE-LATCH-4).
         let before = self.0.fetch_add(RELEASE, Ordering::Release);
         if before & (EXCLUSIVE | SHARED_MASK | WAITS) != EXCLUSIVE {
             self.after_exclusive(before);
@@ -337,7 +339,7 @@ impl Latch {
             }
         }
         let is_alone = word & (EXCLUSIVE | SHARED_MASK) == EXCLUSIVE;
-        invariant(is_alone, "page latch L1: an absent page's latch has one holder");
+        invariant(is_alone, "PAGE-LATCH-1: an absent page's latch has one holder");
         if word & WAITS != 0 {
             self.wake();
         }
@@ -365,9 +367,9 @@ impl Latch {
     /// Leaves the sharers.
     #[inline]
     pub(crate) fn release_shared(&self) {
-        // Release: the next writer must not overwrite what this sharer still reads (L4).
+        // Release: the next writer must not overwrite what this sharer still reads (PAGE-LATCH-4).
         let before = self.0.fetch_sub(SHARED_ONE, Ordering::Release);
-        invariant(before & SHARED_MASK != 0, "page latch L1: as many leave as have joined");
+        invariant(before & SHARED_MASK != 0, "PAGE-LATCH-1: as many leave as have joined");
         if before & (WAITS | SHARED_MASK) == WAITS | SHARED_ONE {
             self.wake();
         }
@@ -377,13 +379,13 @@ impl Latch {
     #[cold]
     fn after_exclusive(&self, before: u64) {
         let is_alone = before & (EXCLUSIVE | SHARED_MASK) == EXCLUSIVE;
-        invariant(is_alone, "page latch L1: an exclusive latch is released by its only holder");
+        invariant(is_alone, "PAGE-LATCH-1: an exclusive latch is released by its only holder");
         if before & WAITS != 0 {
             self.wake();
         }
     }
 
-    /// Passes on a wake-up that this thread does not need (L6).
+    /// Passes on a wake-up that this thread does not need (PAGE-LATCH-6).
     fn wake_next(&self) {
         if self.0.load(Ordering::Relaxed) & WAITS != 0 {
             self.wake();
@@ -403,14 +405,14 @@ impl Latch {
     /// ```
     ///
     /// In either order, the sleeper's second check finds the latch free or `waits` cleared, or the
-    /// releasing thread finds the sleeper in the queue (L6).
+    /// releasing thread finds the sleeper in the queue (PAGE-LATCH-6).
     fn sleep(&self, wanted: ParkToken, waits: &AtomicU64) {
         let blocking = if wanted == WAITS_TO_WRITE { EXCLUSIVE | SHARED_MASK } else { EXCLUSIVE };
         let word = self.0.load(Ordering::Relaxed);
         if word & blocking == 0 {
             return;
         }
-        // Relaxed: the bit orders nothing; releases and this word's own order do (L6).
+        // Relaxed: the bit orders nothing; releases and this word's own order do (PAGE-LATCH-6).
         let (yes, no) = (Ordering::Relaxed, Ordering::Relaxed);
         let is_waiting =
             word & WAITS != 0 || self.0.compare_exchange(word, word | WAITS, yes, no).is_ok();
@@ -427,7 +429,7 @@ impl Latch {
         unsafe { parking::park(self.key(), still_blocked, || (), |_, _| (), wanted, None) };
     }
 
-    /// Wakes readers up to and including the first writer in the queue (L6).
+    /// Wakes readers up to and including the first writer in the queue (PAGE-LATCH-6).
     #[cold]
     fn wake(&self) {
         let mut writer_woken = false;

@@ -23,7 +23,7 @@ impl Pool {
     /// Like [`Pool::bring_in`], with zeros instead of the contents on disk.
     #[cold]
     pub(crate) fn bring_in_empty(&self, page: PageId, frame: &Frame) -> Result<bool> {
-        // Absent pages read as zeros (R3).
+        // Absent pages read as zeros (REGION-3).
         self.bring(page, frame, |_| Ok(()))
     }
 
@@ -39,11 +39,12 @@ impl Pool {
         }
         self.counters.misses.fetch_add(1, Ordering::Relaxed);
         let filled = self.take_slot().and_then(|slot| {
-            // Set the slot first: the clock skips latched pages, so no thread takes it away (S1).
+            // Set the slot first: the clock skips latched pages, so no thread takes it away
+            // (POOL-SLOTS-1).
             frame.set_slot(slot);
             self.slots.occupy(slot, page);
             fill(self).inspect_err(|_| {
-                // Bytes left by the failed read would break R3 for the next reader.
+                // Bytes left by the failed read would break REGION-3 for the next reader.
                 self.space.give_back(page);
                 self.slots.vacate(slot);
                 self.slots.give_back(slot);
@@ -51,7 +52,10 @@ impl Pool {
         });
         match filled {
             Ok(()) => {
-                debug_assert!(frame.is_evictable(), "an absent page is clean and unpinned (F4)");
+                debug_assert!(
+                    frame.is_evictable(),
+                    "an absent page is clean and unpinned (FRAME-4)"
+                );
                 frame.latch.set_resident();
                 Ok(true)
             }
@@ -65,7 +69,8 @@ impl Pool {
 
     fn read_in(&self, page: PageId) -> Result<()> {
         self.counters.reads.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller holds the page exclusively and has no other slice of it (P3).
+        // SAFETY: the caller holds the page exclusively and has no other slice of it
+        // (PAGE-BYTES-3).
         let bytes = unsafe { self.space.bytes(page).slice_mut() };
         self.data.read(page, bytes)?;
         // Verify before any other thread can see the page: it is still absent.

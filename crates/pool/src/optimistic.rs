@@ -1,9 +1,9 @@
 //! Reading without a latch.
 //!
 //! Invariant:
-//! - O1. Everything read through an [`OptimisticPage`] between its creation and a successful
-//!   [`validate`](OptimisticPage::validate) or upgrade is of one version of the page (L5). Before
-//!   that it may be any mix of versions, or zeros.
+//! - OPTIMISTIC-1. Everything read through an [`OptimisticPage`] between its creation and a
+//!   successful [`validate`](OptimisticPage::validate) or upgrade is of one version of the page
+//!   (PAGE-LATCH-5). Before that it may be any mix of versions, or zeros.
 
 use std::cmp::Ordering;
 
@@ -92,7 +92,7 @@ impl<'a> OptimisticPage<'a> {
         Lsn(self.bytes.read_u64(LSN_AT))
     }
 
-    /// Checks that everything that was read is of one version (O1).
+    /// Checks that everything that was read is of one version (OPTIMISTIC-1).
     ///
     /// # Errors
     /// [`Restart`] if the page was changed or evicted, or is latched exclusively.
@@ -101,8 +101,8 @@ impl<'a> OptimisticPage<'a> {
         if self.frame.latch.is_unchanged(self.seen) { Ok(()) } else { Err(Restart) }
     }
 
-    /// Latches the page for writing if it still has the version that was read (O1). Waits for
-    /// threads that have it latched for reading.
+    /// Latches the page for writing if it still has the version that was read (OPTIMISTIC-1). Waits
+    /// for threads that have it latched for reading.
     ///
     /// # Errors
     /// [`Restart`] if it has changed.

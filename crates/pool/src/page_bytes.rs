@@ -1,13 +1,14 @@
 //! A pointer to the bytes of one page, and the only ways to access them.
 //!
 //! Invariants:
-//! - P1. The pointer is aligned to 4096 (so to every word), and `PAGE_SIZE` bytes behind it stay
-//!   mapped for the life of the pool (R1). Each holder's lifetime is bounded by that of its pool.
-//! - P2. Without a latch the bytes are read only by the relaxed atomic loads of this file, at
-//!   aligned addresses inside the page. Values read this way are unreliable until they are
+//! - PAGE-BYTES-1. The pointer is aligned to 4096 (so to every word), and `PAGE_SIZE` bytes behind
+//!   it stay mapped for the life of the pool (REGION-1). Each holder's lifetime is bounded by that
+//!   of its pool.
+//! - PAGE-BYTES-2. Without a latch the bytes are read only by the relaxed atomic loads of this
+//!   file, at aligned addresses inside the page. Values read this way are unreliable until they are
 //!   validated.
-//! - P3. A `&[u8]` exists only under the shared or the exclusive latch, a `&mut [u8]` only under
-//!   the exclusive latch and while its guard is mutably borrowed.
+//! - PAGE-BYTES-3. A `&[u8]` exists only under the shared or the exclusive latch, a `&mut [u8]`
+//!   only under the exclusive latch and while its guard is mutably borrowed.
 //!
 //! The safety argument of the optimistic path. A writer stores through an ordinary `&mut [u8]`
 //! while readers may load the same words. The loads are atomic, relaxed and word by word: they
@@ -15,10 +16,11 @@
 //! of them agree, and no Rust reference to the bytes is ever made on this path, so nothing is
 //! assumed about them. A racing reader can only get a wrong number. Every number is checked against
 //! the page's size before it is used as a position (here), every loop controlled by one is bounded
-//! (the caller's duty), and nothing is returned before validation (L5). The writer's stores are
-//! plain, which the language still defines as a race; this is the known gap of every sequence lock
-//! in Rust and C++ (Boehm, MSPC 2012): compilers do not exploit it, because the stores stay between
-//! the latch's compare-and-swap with its `Release` fence and the releasing store.
+//! (the caller's duty), and nothing is returned before validation (PAGE-LATCH-5). The writer's
+//! stores are plain, which the language still defines as a race; this is the known gap of every
+//! sequence lock in Rust and C++ (Boehm, MSPC 2012): compilers do not exploit it, because the
+//! stores stay between the latch's compare-and-swap with its `Release` fence and the releasing
+//! store.
 //!
 //! The words are little endian on disk; loads convert, so a big-endian machine reads the same.
 
@@ -39,7 +41,7 @@ pub(crate) struct PageBytes(NonNull<u8>);
 
 impl PageBytes {
     /// # Safety
-    /// P1 holds for `start`.
+    /// PAGE-BYTES-1 holds for `start`.
     #[inline]
     pub(crate) unsafe fn new(start: NonNull<u8>) -> PageBytes {
         PageBytes(start)
@@ -60,7 +62,8 @@ impl PageBytes {
     #[inline]
     unsafe fn at<T>(self, at: usize) -> *mut T {
         debug_assert!(at + size_of::<T>() <= PAGE_SIZE);
-        // SAFETY: inside the page as the caller guarantees, and the page is one mapping (P1).
+        // SAFETY: inside the page as the caller guarantees, and the page is one mapping
+        // (PAGE-BYTES-1).
         unsafe { self.0.as_ptr().add(at).cast::<T>() }
     }
 
@@ -70,8 +73,8 @@ impl PageBytes {
     /// `index < PAGE_SIZE / 8`.
     #[inline]
     unsafe fn word(self, index: usize) -> u64 {
-        // SAFETY: in bounds as the caller guarantees, aligned because the page is (P1), and read
-        // atomically (P2).
+        // SAFETY: in bounds as the caller guarantees, aligned because the page is (PAGE-BYTES-1),
+        // and read atomically (PAGE-BYTES-2).
         u64::from_le(unsafe { AtomicU64::from_ptr(self.at(index * 8)).load(Ordering::Relaxed) })
     }
 
@@ -98,7 +101,7 @@ impl PageBytes {
         if at >= PAGE_SIZE {
             return 0;
         }
-        // SAFETY: in bounds, checked above; a byte is always aligned (P2).
+        // SAFETY: in bounds, checked above; a byte is always aligned (PAGE-BYTES-2).
         unsafe { AtomicU8::from_ptr(self.at(at)).load(Ordering::Relaxed) }
     }
 
@@ -110,7 +113,7 @@ impl PageBytes {
         if !at.is_multiple_of(2) {
             return u16::from_le_bytes([self.read_u8(at), self.read_u8(at + 1)]);
         }
-        // SAFETY: in bounds and aligned, checked above (P2).
+        // SAFETY: in bounds and aligned, checked above (PAGE-BYTES-2).
         u16::from_le(unsafe { AtomicU16::from_ptr(self.at(at)).load(Ordering::Relaxed) })
     }
 
@@ -123,7 +126,7 @@ impl PageBytes {
             let (low, high) = (self.read_u16(at), self.read_u16(at + 2));
             return u32::from(low) | u32::from(high) << 16;
         }
-        // SAFETY: in bounds and aligned, checked above (P2).
+        // SAFETY: in bounds and aligned, checked above (PAGE-BYTES-2).
         u32::from_le(unsafe { AtomicU32::from_ptr(self.at(at)).load(Ordering::Relaxed) })
     }
 
@@ -181,11 +184,12 @@ impl PageBytes {
     /// The bytes as a slice.
     ///
     /// # Safety
-    /// For as long as `'a` the caller holds the page's latch, shared or exclusive (P3), and the
-    /// pool lives.
+    /// For as long as `'a` the caller holds the page's latch, shared or exclusive (PAGE-BYTES-3),
+    /// and the pool lives.
     #[inline]
     pub(crate) unsafe fn slice<'a>(self) -> &'a [u8] {
-        // SAFETY: mapped and of this length (P1); no writer exists during `'a` (P3, L1).
+        // SAFETY: mapped and of this length (PAGE-BYTES-1); no writer exists during `'a`
+        // (PAGE-BYTES-3, PAGE-LATCH-1).
         unsafe { slice::from_raw_parts(self.0.as_ptr(), PAGE_SIZE) }
     }
 
@@ -193,11 +197,12 @@ impl PageBytes {
     ///
     /// # Safety
     /// For as long as `'a` the caller holds the page's latch exclusively and makes no other slice
-    /// of it (P3), and the pool lives.
+    /// of it (PAGE-BYTES-3), and the pool lives.
     #[inline]
     pub(crate) unsafe fn slice_mut<'a>(self) -> &'a mut [u8] {
-        // SAFETY: mapped and of this length (P1); the only latch holder (P3, L1). Optimistic
-        // readers have no references, see the argument at the head of this file.
+        // SAFETY: mapped and of this length (PAGE-BYTES-1); the only latch holder (PAGE-BYTES-3,
+        // PAGE-LATCH-1). Optimistic readers have no references, see the argument at the head of
+        // this file.
         unsafe { slice::from_raw_parts_mut(self.0.as_ptr(), PAGE_SIZE) }
     }
 }
@@ -220,7 +225,8 @@ mod tests {
     }
 
     fn bytes(page: &mut Page) -> PageBytes {
-        // SAFETY: the box is aligned, of page size, and outlives the use in each test (P1).
+        // SAFETY: the box is aligned, of page size, and outlives the use in each test
+        // (PAGE-BYTES-1).
         unsafe { PageBytes::new(NonNull::from(&mut page.0).cast()) }
     }
 

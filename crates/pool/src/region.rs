@@ -5,12 +5,12 @@
 //! cost nothing but page-table entries, and they read as zero.
 //!
 //! Invariants:
-//! - R1. The mapping `base .. base + len` exists, readable and writable, from [`Region::new`] to
-//!   the drop of the region, at one address. No other code maps or unmaps inside it.
-//! - R2. `base` is aligned to 4096, hence to every type that is placed in a region.
-//! - R3. Memory that was never written, or was given back by [`Region::give_back`], reads as zero.
-//!   It never faults (except in a forked child, which must not touch it), so a reader that lost a
-//!   race against eviction reads zeros at worst.
+//! - REGION-1. The mapping `base .. base + len` exists, readable and writable, from [`Region::new`]
+//!   to the drop of the region, at one address. No other code maps or unmaps inside it.
+//! - REGION-2. `base` is aligned to 4096, hence to every type that is placed in a region.
+//! - REGION-3. Memory that was never written, or was given back by [`Region::give_back`], reads as
+//!   zero. It never faults (except in a forked child, which must not touch it), so a reader that
+//!   lost a race against eviction reads zeros at worst.
 //!
 //! The design follows Leis, Alhomssi, Ziegler, Loeck, Dietrich, "Virtual-Memory Assisted Buffer
 //! Management" (SIGMOD 2023), without its kernel module. Ours differs: the dirty state and the
@@ -28,7 +28,7 @@ pub(crate) struct Region {
     len: usize,
 }
 
-// SAFETY: a region is an address range that stays valid for its whole life (R1); the users of
+// SAFETY: a region is an address range that stays valid for its whole life (REGION-1); the users of
 // `base` define how its bytes are accessed, each under its own invariants.
 unsafe impl Send for Region {}
 // SAFETY: as for `Send`; the methods below do not access the bytes, except `give_back`, whose
@@ -46,8 +46,8 @@ impl Region {
             .map_err(|errno| map_error(len, errno))?;
         let base = NonNull::new(base.cast::<u8>()).expect("mmap never answers null");
         if small_pages {
-            // SAFETY: the range was mapped just now (R1). The advice changes no content. Kernels
-            // without transparent huge pages refuse it, which does no harm.
+            // SAFETY: the range was mapped just now (REGION-1). The advice changes no content.
+            // Kernels without transparent huge pages refuse it, which does no harm.
             let _ = unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxNoHugepage) };
         }
         // A forked child may not use the pool. Without the advice it would get a copy of all page
@@ -66,18 +66,18 @@ impl Region {
     }
 
     /// Returns the memory of `len` bytes at `at` to the system; they read as zero from now on
-    /// (R3). The caller is the only writer of the range; readers may race and see old bytes or
-    /// zeros.
+    /// (REGION-3). The caller is the only writer of the range; readers may race and see old bytes
+    /// or zeros.
     pub(crate) fn give_back(&self, at: usize, len: usize) {
         assert!(at.is_multiple_of(4096) && at + len <= self.len, "a range of whole system pages");
-        // SAFETY: the range is inside the mapping (R1, checked above) and page-aligned.
+        // SAFETY: the range is inside the mapping (REGION-1, checked above) and page-aligned.
         let answer = unsafe {
             let start = self.base.as_ptr().add(at).cast::<c_void>();
             madvise(start, len, Advice::LinuxDontNeed)
         };
         if answer.is_err() {
-            // The kernel does not take back locked memory (`mlockall`), but R3 must hold. SAFETY:
-            // in range as above, and the caller is the only writer.
+            // The kernel does not take back locked memory (`mlockall`), but REGION-3 must hold.
+            // SAFETY: in range as above, and the caller is the only writer.
             unsafe { self.base.as_ptr().add(at).write_bytes(0, len) };
         }
     }
@@ -85,8 +85,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: R1: the mapping is ours and of this length; the owner is being dropped, so no
-        // pointer into it is used any more.
+        // SAFETY: REGION-1: the mapping is ours and of this length; the owner is being dropped, so
+        // no pointer into it is used any more.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         let region = Region::new(1 << 30, true).unwrap();
         let at = 512 << 20;
         let byte = region.base().as_ptr().wrapping_add(at);
-        // SAFETY: inside the mapping (R1), and no other thread has the region.
+        // SAFETY: inside the mapping (REGION-1), and no other thread has the region.
         unsafe {
             assert_eq!(byte.read(), 0);
             byte.write(7);

@@ -44,7 +44,7 @@ impl<'a> SharedPage<'a> {
 
     /// Converts the latch into a pin.
     pub fn pin(self) -> Pin<'a> {
-        // Pin before releasing the latch: no evictor can be past its check (F4).
+        // Pin before releasing the latch: no evictor can be past its check (FRAME-4).
         self.frame.pin();
         Pin { frame: self.frame, page: self.page }
     }
@@ -55,7 +55,7 @@ impl Deref for SharedPage<'_> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: this guard holds the shared latch for as long as it is borrowed (P3).
+        // SAFETY: this guard holds the shared latch for as long as it is borrowed (PAGE-BYTES-3).
         unsafe { self.bytes.slice() }
     }
 }

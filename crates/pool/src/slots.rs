@@ -5,11 +5,12 @@
 //! everything else is latched or pinned.
 //!
 //! Invariants:
-//! - S1. A page is resident, or on its way in, only if it occupies exactly one slot; the slot's
-//!   index stands in its frame. Both change only under the page's exclusive latch. So a thread that
-//!   holds page `p` exclusively and reads `p` in slot `i` knows that `i` is `p`'s slot.
-//! - S2. A slot is free (in `free`), or owned by one thread that reads a page in, or occupied.
-//! - S3. Occupied and owned slots number at most `capacity + reserve`.
+//! - POOL-SLOTS-1. A page is resident, or on its way in, only if it occupies exactly one slot; the
+//!   slot's index stands in its frame. Both change only under the page's exclusive latch. So a
+//!   thread that holds page `p` exclusively and reads `p` in slot `i` knows that `i` is `p`'s slot.
+//! - POOL-SLOTS-2. A slot is free (in `free`), or owned by one thread that reads a page in, or
+//!   occupied.
+//! - POOL-SLOTS-3. Occupied and owned slots number at most `capacity + reserve`.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -80,12 +81,12 @@ impl Slots {
     /// Gives a slot back that no page occupies.
     pub(crate) fn give_back(&self, slot: u32) {
         let mut free = self.free.lock();
-        debug_assert!(self.page(slot as usize).is_none(), "S2");
+        debug_assert!(self.page(slot as usize).is_none(), "POOL-SLOTS-2");
         free.push(slot);
         self.taken.store(self.pages.len() - free.len(), Ordering::Relaxed);
     }
 
-    /// The page in a slot. Final only under that page's exclusive latch (S1).
+    /// The page in a slot. Final only under that page's exclusive latch (POOL-SLOTS-1).
     pub(crate) fn page(&self, slot: usize) -> Option<PageId> {
         // Relaxed: a candidate, checked again under its latch, or ordered by a fence in the
         // checkpointer's walk.

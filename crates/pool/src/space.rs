@@ -1,8 +1,8 @@
 //! The pool's two regions together: page id → bytes and page id → frame, by arithmetic alone.
 //!
 //! Invariants:
-//! - A1. For every id below `page_limit`, `PAGE_SIZE` bytes in `pages` and one frame in `frames`
-//!   belong to it, at `id × size`.
+//! - POOL-SPACE-1. For every id below `page_limit`, `PAGE_SIZE` bytes in `pages` and one frame in
+//!   `frames` belong to it, at `id × size`.
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 
@@ -54,10 +54,10 @@ impl Space {
             return Err(self.beyond(page));
         }
         let index = page.0 as usize;
-        // SAFETY: in range (A1).
+        // SAFETY: in range (POOL-SPACE-1).
         let frame = unsafe { self.frames.at(index) };
-        // SAFETY: in range (A1) and mapped (R1); the address is a multiple of PAGE_SIZE away from
-        // a base that is a multiple of 4096 (P1).
+        // SAFETY: in range (POOL-SPACE-1) and mapped (REGION-1); the address is a multiple of
+        // PAGE_SIZE away from a base that is a multiple of 4096 (PAGE-BYTES-1).
         let bytes = unsafe { PageBytes::new(self.pages.base().add(index * PAGE_SIZE)) };
         Ok((frame, bytes))
     }

@@ -253,6 +253,6 @@ mod tests {
         counts += &read;
         assert_eq!((counts.get("cases"), counts.get("unknown")), (6, 0));
         assert_eq!(Counts::parse("counts: cases"), None);
-        assert_eq!(Counts::parse("O1: counts: a=1"), None);
+        assert_eq!(Counts::parse("ORACLE-1: counts: a=1"), None);
     }
 }

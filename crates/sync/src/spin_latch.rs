@@ -1,9 +1,9 @@
 //! A latch for a few dozen instructions: spins briefly, then yields the processor.
 //!
 //! Invariants:
-//! - S1. At most one guard exists for a latch at any time.
-//! - S2. What a guard's holder wrote is seen by the next holder (`Release` in `drop` pairs with
-//!   `Acquire` in `lock` and `try_lock`).
+//! - SPIN-LATCH-1. At most one guard exists for a latch at any time.
+//! - SPIN-LATCH-2. What a guard's holder wrote is seen by the next holder (`Release` in `drop`
+//!   pairs with `Acquire` in `lock` and `try_lock`).
 //!
 //! A thread that holds a guard must not block, do I/O or take a lock.
 
@@ -29,7 +29,7 @@ pub struct SpinLatch<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached only through a guard, and S1 makes guards exclusive.
+// SAFETY: the value is reached only through a guard, and SPIN-LATCH-1 makes guards exclusive.
 unsafe impl<T: Send> Sync for SpinLatch<T> {}
 
 impl<T> SpinLatch<T> {
@@ -72,10 +72,10 @@ impl<T> SpinLatch<T> {
     /// Takes the latch if it is free now.
     #[inline]
     pub fn try_lock(&self) -> Option<SpinLatchGuard<'_, T>> {
-        // Acquire pairs with the Release in `SpinLatchGuard::drop` (S2).
+        // Acquire pairs with the Release in `SpinLatchGuard::drop` (SPIN-LATCH-2).
         let taken = self.held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
         // Lazily: a guard that is created and dropped without the latch would release another
-        // thread's (S1).
+        // thread's (SPIN-LATCH-1).
         taken.is_ok().then(|| {
             self.trace.write();
             SpinLatchGuard { latch: self, value: PhantomData }
@@ -110,7 +110,7 @@ impl<T> Deref for SpinLatchGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: S1, this guard is the only one.
+        // SAFETY: SPIN-LATCH-1, this guard is the only one.
         unsafe { &*self.latch.value.get() }
     }
 }
@@ -118,7 +118,7 @@ impl<T> Deref for SpinLatchGuard<'_, T> {
 impl<T> DerefMut for SpinLatchGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: S1, this guard is the only one, and it is borrowed mutably.
+        // SAFETY: SPIN-LATCH-1, this guard is the only one, and it is borrowed mutably.
         unsafe { &mut *self.latch.value.get() }
     }
 }
@@ -127,7 +127,7 @@ impl<T> Drop for SpinLatchGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.latch.trace.write();
-        // Release pairs with the Acquire in `try_lock` (S2).
+        // Release pairs with the Acquire in `try_lock` (SPIN-LATCH-2).
         self.latch.held.store(false, Ordering::Release);
     }
 }

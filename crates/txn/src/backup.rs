@@ -11,16 +11,16 @@
 //! What comes out is what a crash at E would have left, and opens like that.
 //!
 //! Invariants:
-//! - B1. A page is copied after the superblock that is copied: whatever the copy lacks is in the
-//!   log from that superblock's redo LSN on.
-//! - B2. The log is copied after the last page, up to an E that was durable then: by the WAL rule
-//!   no copied page has seen a record beyond E.
-//! - B3. No log byte beyond E is copied, though the segment has some: they would be a group behind
-//!   a hole.
-//! - B4. The copy's superblock says that it is one until all else is durable: an interrupted backup
-//!   is refused, and no creation takes it for a beginning of its own.
-//! - B5. The database stays open, and its directory ours, until all is copied: what a closed one
-//!   holds may be another opening's.
+//! - BACKUP-1. A page is copied after the superblock that is copied: whatever the copy lacks is in
+//!   the log from that superblock's redo LSN on.
+//! - BACKUP-2. The log is copied after the last page, up to an E that was durable then: by the WAL
+//!   rule no copied page has seen a record beyond E.
+//! - BACKUP-3. No log byte beyond E is copied, though the segment has some: they would be a group
+//!   behind a hole.
+//! - BACKUP-4. The copy's superblock says that it is one until all else is durable: an interrupted
+//!   backup is refused, and no creation takes it for a beginning of its own.
+//! - BACKUP-5. The database stays open, and its directory ours, until all is copied: what a closed
+//!   one holds may be another opening's.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     copy_pages(core, &*data)?;
     core.log.force(core.log.end())?;
     copy_log(core, to, hold.from, core.log.durable())?;
-    core.check_open()?; // B5
+    core.check_open()?; // BACKUP-5
     finish(to, &*data, block)
 }
 
@@ -71,7 +71,7 @@ fn not_empty(to: &dyn Disk) -> Error {
     Error::io("back up to", to.path(), source)
 }
 
-/// B4: before anything else is there.
+/// BACKUP-4: before anything else is there.
 fn begin(to: &dyn Disk, block: &Superblock) -> Result<Arc<dyn File>> {
     let data = to.open(DATA_FILE, OpenMode::CreateNew)?;
     data.allocate(0, u64::from(FIRST_PAGE) * PAGE_SIZE as u64)?;
@@ -80,7 +80,7 @@ fn begin(to: &dyn Disk, block: &Superblock) -> Result<Arc<dyn File>> {
     Ok(data)
 }
 
-/// B1. Pages are read from the disk and not from the pool, so that a backup evicts nothing.
+/// BACKUP-1. Pages are read from the disk and not from the pool, so that a backup evicts nothing.
 fn copy_pages(core: &Core, data: &dyn File) -> Result<()> {
     let from = core.disk.open(DATA_FILE, OpenMode::Existing)?;
     let pages = core.pool.page_count();
@@ -88,7 +88,7 @@ fn copy_pages(core: &Core, data: &dyn File) -> Result<()> {
     let mut batch = AlignedBuf::new(BATCH_PAGES * PAGE_SIZE);
     let mut first = FIRST_PAGE;
     while first < pages {
-        core.check_open()?; // B5
+        core.check_open()?; // BACKUP-5
         let count = BATCH_PAGES.min((pages - first) as usize);
         let bytes = &mut batch[..count * PAGE_SIZE];
         let offset = u64::from(first) * PAGE_SIZE as u64;
@@ -125,7 +125,7 @@ fn is_whole(id: PageId, page: &[u8]) -> bool {
     (stored == computed && page[4..8] == id.0.to_le_bytes()) || page.iter().all(|&byte| byte == 0)
 }
 
-/// Copies the segments that hold the log from `from` to `end` (B3).
+/// Copies the segments that hold the log from `from` to `end` (BACKUP-3).
 fn copy_log(core: &Core, to: &dyn Disk, from: Lsn, end: Lsn) -> Result<()> {
     to.create_dir("log")?;
     let segment_bytes = core.superblock.get().segment_bytes;
@@ -162,8 +162,8 @@ fn copy_label(source: &dyn File, target: &dyn File, segment_bytes: u64) -> Resul
     target.write_at(&label, segment_bytes)
 }
 
-/// Makes the copy durable and then, by its superblock, a database (B4). The block goes where the
-/// first one stands: torn, it is no database either.
+/// Makes the copy durable and then, by its superblock, a database (BACKUP-4). The block goes where
+/// the first one stands: torn, it is no database either.
 fn finish(to: &dyn Disk, data: &dyn File, block: Superblock) -> Result<()> {
     data.sync_all()?;
     to.sync_dir("")?;

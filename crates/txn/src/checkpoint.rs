@@ -6,19 +6,20 @@
 //! ```
 //!
 //! Invariants:
-//! - K1. Whatever was logged before `B` and is owed to a running transaction is in the list: the
-//!   list is made after `B` was inserted (R3 of `registry.rs`).
-//! - K2. Whatever was logged before `B` and is not on disk is at or after the redo LSN: a page is
-//!   dirty, with its recovery LSN, before the record of its change is inserted, and the pool is
-//!   asked after `B`.
-//! - K3. The superblock names a checkpoint only when all its records are durable.
-//! - K4. No log byte at or after min(redo LSN, first LSN of running transactions, backups' holds)
-//!   is given back, and none before the superblock that says so is durable.
-//! - K5. One checkpoint at a time.
-//! - K6. Neither the redo LSN nor keep-from goes backwards: what is before them was given back. A
-//!   page (a transaction) may name an LSN that was the log's end before it was put down, and an
-//!   earlier checkpoint may have begun in between; but what it stands for was logged after that
-//!   checkpoint had looked, and so at or after what that checkpoint named (K1, K2).
+//! - CHECKPOINT-1. Whatever was logged before `B` and is owed to a running transaction is in the
+//!   list: the list is made after `B` was inserted (TXN-TABLE-3).
+//! - CHECKPOINT-2. Whatever was logged before `B` and is not on disk is at or after the redo LSN: a
+//!   page is dirty, with its recovery LSN, before the record of its change is inserted, and the
+//!   pool is asked after `B`.
+//! - CHECKPOINT-3. The superblock names a checkpoint only when all its records are durable.
+//! - CHECKPOINT-4. No log byte at or after min(redo LSN, first LSN of running transactions,
+//!   backups' holds) is given back, and none before the superblock that says so is durable.
+//! - CHECKPOINT-5. One checkpoint at a time.
+//! - CHECKPOINT-6. Neither the redo LSN nor keep-from goes backwards: what is before them was given
+//!   back. A page (a transaction) may name an LSN that was the log's end before it was put down,
+//!   and an earlier checkpoint may have begun in between; but what it stands for was logged after
+//!   that checkpoint had looked, and so at or after what that checkpoint named (CHECKPOINT-1,
+//!   CHECKPOINT-2).
 //!
 //! A commit that lies between `B` and the list is in the log after `B`, so analysis sees it, and
 //! must not be talked out of it by the list: see `recovery`.
@@ -126,7 +127,8 @@ impl Drop for Hold<'_> {
 
 /// Holds the log from where recovery would start now.
 pub(crate) fn hold_log(core: &Core) -> Hold<'_> {
-    // Under the mutex no checkpoint runs, so the superblock's keep-from is not truncated yet (K4).
+    // Under the mutex no checkpoint runs, so the superblock's keep-from is not truncated yet
+    // (CHECKPOINT-4).
     let mut state = core.checkpoints.state.lock();
     let from = core.superblock.get().keep_from;
     let number = state.next_hold;
@@ -244,7 +246,7 @@ impl Paid<'_> {
     }
 
     /// If neither the reserve nor the log has so much, the checkpoint goes beyond the log's
-    /// capacity, provided that it makes up for it (C3).
+    /// capacity, provided that it makes up for it (TXN-SPACE-3).
     fn pay(&self, bytes: u64) -> Result<()> {
         let Core { reserve, log, .. } = self.core;
         match reserve.take_all(bytes, log) {

@@ -1,19 +1,19 @@
 //! Log space: what a transaction has reserved, and the engine's own reserve.
 //!
 //! Invariants:
-//! - C1. Every byte a transaction inserts is paid out of bytes it claimed from the log before it
-//!   took a latch, and so is the seal of the group that its commit record will stand in. Claims
-//!   come in chunks, so that the log's counter is rarely touched. (Images for the redo check are
-//!   nobody's: what the log cannot spare at the moment is not written.)
-//! - C2. `held ≥ owed + frees + END` between operations: paid for are the rollback of everything
-//!   logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES` records and
-//!   `END`; and the record that ends the transaction either way. A rollback therefore never runs
-//!   out of log. What is rolled back takes back exactly what it was owed.
-//! - C3. What C2 cannot foresee, page splits and freed pages that an undo needs, comes out of the
-//!   engine's reserve, as do checkpoints, the only remedy when the log is full. When the reserve is
-//!   gone, and none pays for any number of splits, undos go beyond the log's capacity, and so do
-//!   checkpoints that will give back a segment. If the disk is full as well, undos make do with
-//!   what C2 has kept.
+//! - TXN-SPACE-1. Every byte a transaction inserts is paid out of bytes it claimed from the log
+//!   before it took a latch, and so is the seal of the group that its commit record will stand in.
+//!   Claims come in chunks, so that the log's counter is rarely touched. (Images for the redo check
+//!   are nobody's: what the log cannot spare at the moment is not written.)
+//! - TXN-SPACE-2. `held ≥ owed + frees + END` between operations: paid for are the rollback of
+//!   everything logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES`
+//!   records and `END`; and the record that ends the transaction either way. A rollback therefore
+//!   never runs out of log. What is rolled back takes back exactly what it was owed.
+//! - TXN-SPACE-3. What TXN-SPACE-2 cannot foresee, page splits and freed pages that an undo needs,
+//!   comes out of the engine's reserve, as do checkpoints, the only remedy when the log is full.
+//!   When the reserve is gone, and none pays for any number of splits, undos go beyond the log's
+//!   capacity, and so do checkpoints that will give back a segment. If the disk is full as well,
+//!   undos make do with what TXN-SPACE-2 has kept.
 
 use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, SEAL_BYTES_MAX, record_bytes};
@@ -48,11 +48,12 @@ pub(crate) struct Claim {
     /// Claimed and not yet spent. Below zero only within an operation that used more than it
     /// reserved; the debt is paid at the next chance.
     held: i64,
-    /// What the rollback of everything logged so far, and the end, will take (C2).
+    /// What the rollback of everything logged so far, and the end, will take (TXN-SPACE-2).
     owed: u64,
-    /// What the deferred frees add to a commit (C2).
+    /// What the deferred frees add to a commit (TXN-SPACE-2).
     frees: u64,
-    /// Some of it may lie beyond the log's capacity (C3), and is not kept for the next transaction.
+    /// Some of it may lie beyond the log's capacity (TXN-SPACE-3), and is not kept for the next
+    /// transaction.
     has_gone_beyond: bool,
 }
 
@@ -90,7 +91,8 @@ impl Claim {
     /// Makes room for an undo and its restructuring. Waits only if log and disk are full and not
     /// even the compensations are paid for.
     pub(crate) fn reserve_undo(&mut self, core: &Core, index: u32, bytes: u64) -> Result<()> {
-        // What is owed covers the compensation itself; only what comes on top may be missing (C3).
+        // What is owed covers the compensation itself; only what comes on top may be missing
+        // (TXN-SPACE-3).
         let wanted = self.wanted(bytes);
         if self.held < wanted {
             self.held += core.reserve.take((wanted - self.held) as u64) as i64;
@@ -122,7 +124,7 @@ impl Claim {
     }
 
     /// Whether it pays for the undo of changes with bodies of these lengths, by what is there
-    /// rather than by its own count (C2).
+    /// rather than by its own count (TXN-SPACE-2).
     pub(crate) fn covers(&self, mut bodies: impl Iterator<Item = usize>) -> bool {
         let mut left = self.held;
         bodies.all(|len| {
@@ -211,8 +213,8 @@ impl Claim {
     }
 }
 
-/// Log space that belongs to the engine (C3). Its mutex is taken only by rollbacks that ran out
-/// of their own claim, and by checkpoints.
+/// Log space that belongs to the engine (TXN-SPACE-3). Its mutex is taken only by rollbacks that
+/// ran out of their own claim, and by checkpoints.
 pub(crate) struct Reserve {
     held: Mutex<u64>,
     target: u64,

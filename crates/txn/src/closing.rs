@@ -7,16 +7,17 @@
 //! ```
 //!
 //! Invariants:
-//! - Z1. Closing changes nothing of what has happened: a transaction that has not committed stays
-//!   owed what it was owed (R6 of `registry.rs`), so the closing checkpoint lists it and the next
-//!   opening undoes it. A commit record is in the log before the closing seal, or refused.
-//! - Z2. The directory is locked until closing is done, no slot runs, and no [`Visit`] is under
-//!   way; then nobody writes to it or reads from it any more. Whoever makes one of the three true
-//!   looks at the others afterwards, under the directory's mutex: so the last one sees all of
-//!   them. No slot and no visit begins once the engine is closed (R7). The thread that has closed
-//!   the engine can wait for that moment, for a while ([`Core::wait_for_users`]).
-//! - Z3. Nothing of a closed engine holds its core: slots that end are dropped, and what could not
-//!   be tidied up is left to recovery.
+//! - CLOSING-1. Closing changes nothing of what has happened: a transaction that has not committed
+//!   stays owed what it was owed (TXN-TABLE-6), so the closing checkpoint lists it
+//!   and the next opening undoes it. A commit record is in the log before the closing seal, or
+//!   refused.
+//! - CLOSING-2. The directory is locked until closing is done, no slot runs, and no [`Visit`] is
+//!   under way; then nobody writes to it or reads from it any more. Whoever makes one of the three
+//!   true looks at the others afterwards, under the directory's mutex: so the last one sees all of
+//!   them. No slot and no visit begins once the engine is closed (TXN-TABLE-7). The thread that has
+//!   closed the engine can wait for that moment, for a while ([`Core::wait_for_users`]).
+//! - CLOSING-3. Nothing of a closed engine holds its core: slots that end are dropped, and what
+//!   could not be tidied up is left to recovery.
 //!
 //! Latch order: the engine's outcome → a checkpoint's mutex and what comes after it. The
 //! directory's mutex is held for a look at the registry, and nothing is latched under it.
@@ -36,7 +37,7 @@ use crate::{
     finish, upkeep,
 };
 
-/// The directory's lock, and who keeps it (Z2).
+/// The directory's lock, and who keeps it (CLOSING-2).
 #[derive(Default)]
 pub(crate) struct Directory {
     state: Mutex<State>,
@@ -84,8 +85,8 @@ impl Core {
         Ok(Visit { core: self })
     }
 
-    /// Lets go of the directory if nobody needs it any more (Z2). Called after every end that comes
-    /// when the engine is closed.
+    /// Lets go of the directory if nobody needs it any more (CLOSING-2). Called after every end
+    /// that comes when the engine is closed.
     #[cold]
     pub(crate) fn leave_directory(&self) {
         let mut state = self.directory.state.lock();
@@ -193,8 +194,8 @@ impl Drop for Opening {
         if let Some(background) = self.background.take() {
             background.stop(core);
         }
-        // The slots hold the core (Z3). The log is stopped and not closed: what the opening left
-        // undone is the next one's, as after a crash.
+        // The slots hold the core (CLOSING-3). The log is stopped and not closed: what the opening
+        // left undone is the next one's, as after a crash.
         core.registry.close();
         core.log.poison(Error::Closed);
         finish::settle_stranded(core);

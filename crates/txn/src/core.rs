@@ -105,7 +105,7 @@ impl Core {
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         // Relaxed: nothing is read because of it; who comes a moment too early is refused by what
-        // comes later, its commit at the latest (F4).
+        // comes later, its commit at the latest (FINISH-4).
         self.closed.load(Ordering::Relaxed)
     }
 

@@ -463,7 +463,7 @@ pub(crate) fn recover(
     })?;
     let core = opening.core.clone();
     if block.log_empty {
-        // Before anything is changed (U4).
+        // Before anything is changed (SUPERBLOCK-4).
         checkpoint::take(&core, Cleaning::Nothing)?;
     }
     let losers = recovery::adopt(&core, &pass.owed)?;
@@ -489,7 +489,7 @@ pub(crate) fn recover(
     Ok((opening, recovery))
 }
 
-/// Makes the epoch of this opening durable, before it writes any log (U3, ID-1).
+/// Makes the epoch of this opening durable, before it writes any log (SUPERBLOCK-3, ID-1).
 fn raise_epoch(disk: &dyn Disk, file: &SuperblockFile, pass: &Pass) -> Result<Superblock> {
     let salt = superblock::draw_salt(disk)?;
     file.update(|block| {

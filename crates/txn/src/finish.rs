@@ -7,21 +7,21 @@
 //! ```
 //!
 //! Invariants:
-//! - F1. Locks are released after the commit record stands in the log buffer, so commit records are
-//!   in the order in which their effects become visible; and nothing that could still fail comes
-//!   between the record and the release.
-//! - F2. The result may leave when the log is durable up to `ack` = max(end of the commit record,
-//!   every tag met). A reader logs nothing; its `ack` is the highest tag it met.
-//! - F3. An end by rollback leaves no tag: after the undo the visible value is the predecessor's,
-//!   and so is the tag.
-//! - F4. Once the log has failed no commit succeeds, a reader's included: it may have read what a
-//!   stopped transaction left behind.
-//! - F5. What a transaction deferred is done after its commit; until its END record recovery would
-//!   do it.
-//! - F6. What a rolled back transaction has read may be told to anybody only when the log is
+//! - FINISH-1. Locks are released after the commit record stands in the log buffer, so commit
+//!   records are in the order in which their effects become visible; and nothing that could still
+//!   fail comes between the record and the release.
+//! - FINISH-2. The result may leave when the log is durable up to `ack` = max(end of the commit
+//!   record, every tag met). A reader logs nothing; its `ack` is the highest tag it met.
+//! - FINISH-3. An end by rollback leaves no tag: after the undo the visible value is the
+//!   predecessor's, and so is the tag.
+//! - FINISH-4. Once the log has failed no commit succeeds, a reader's included: it may have read
+//!   what a stopped transaction left behind.
+//! - FINISH-5. What a transaction deferred is done after its commit; until its END record recovery
+//!   would do it.
+//! - FINISH-6. What a rolled back transaction has read may be told to anybody only when the log is
 //!   durable up to the highest tag it met, as for a reader: "the key is there" is a result too.
-//! - F7. The leaves that a transaction reports to upkeep are in its queue before the transaction
-//!   counts as ended, so that a closing engine which counts no transaction misses none.
+//! - FINISH-7. The leaves that a transaction reports to upkeep are in its queue before the
+//!   transaction counts as ended, so that a closing engine which counts no transaction misses none.
 //!
 //! Algorithm: "Early lock release", section 3 (partial strictness); tags after "Efficient Locking
 //! for Databases", section 5.3.
@@ -48,7 +48,7 @@ pub struct Committed {
 /// Commits. See [`Transaction::commit`](crate::Transaction::commit).
 #[inline]
 pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
-    // F4: after the last read.
+    // FINISH-4: after the last read.
     if let Err(error) = slot.core.check_open() {
         abandon(slot);
         return Err(error);
@@ -102,8 +102,8 @@ fn tidy_up(slot: Box<Slot>) {
     if slot.frees.is_empty() { slot.retire() } else { free_deferred(slot) }
 }
 
-/// Does what the transaction deferred (F5). If that fails now, the slot waits for another try with
-/// the next checkpoint; until then it keeps the log from its commit record on.
+/// Does what the transaction deferred (FINISH-5). If that fails now, the slot waits for another try
+/// with the next checkpoint; until then it keeps the log from its commit record on.
 #[cold]
 fn free_deferred(mut slot: Box<Slot>) {
     match slot.free_deferred() {
@@ -127,14 +127,15 @@ pub(crate) fn retry_stranded(core: &Arc<Core>) {
     stranded.into_iter().flatten().for_each(free_deferred);
 }
 
-/// Tries for the last time; what fails now, and whatever fails later, is recovery's to do (F5).
+/// Tries for the last time; what fails now, and whatever fails later, is recovery's to do
+/// (FINISH-5).
 pub(crate) fn settle_stranded(core: &Arc<Core>) {
     let stranded = core.stranded.lock().take();
     stranded.into_iter().flatten().for_each(free_deferred);
 }
 
 /// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Answers the highest tag
-/// that the transaction met (F6).
+/// that the transaction met (FINISH-6).
 pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
     if slot.wrote {
         if let Err(error) = slot.core.check_open() {
@@ -184,14 +185,15 @@ fn undo_all(slot: &mut Slot) -> Result<()> {
 }
 
 /// Ends a transaction of an engine that has stopped or closes: its locks go, its changes stay for
-/// recovery to undo. Nobody who sees them is acknowledged any more (F4).
+/// recovery to undo. Nobody who sees them is acknowledged any more (FINISH-4).
 #[cold]
 pub(crate) fn abandon(slot: Box<Slot>) {
     if slot.wrote { leave_to_recovery(slot) } else { leave(slot) }
 }
 
 /// Lets go of a slot whose transaction is recovery's to end. It stays registered with what it is
-/// owed (R6), so that a checkpoint which is still to come lists it; the slot is not used again.
+/// owed (TXN-TABLE-6), so that a checkpoint which is still to come lists it; the slot is not used
+/// again.
 #[cold]
 fn leave_to_recovery(mut slot: Box<Slot>) {
     slot.report_leaves();

@@ -10,10 +10,10 @@
 //!   earlier.
 //!
 //! Invariants:
-//! - LOG-SPACE-1. Nothing here waits for a checkpoint: claims read atomics and latches of a few
+//! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: claims read atomics and latches of a few
 //!   instructions, never the checkpoints' mutex.
-//! - LOG-SPACE-2. A transaction's age costs the transaction nothing: the checkpointer notes where
-//!   the log ends, twenty times a second, and an age is read off these notes.
+//! - TXN-LOG-SPACE-2. A transaction's age costs the transaction nothing: the checkpointer notes
+//!   where the log ends, twenty times a second, and an age is read off these notes.
 
 use std::{
     sync::Arc,

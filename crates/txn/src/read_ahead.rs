@@ -6,10 +6,10 @@
 //! in the time of one.
 //!
 //! Invariants:
-//! - A1. Nothing is decided here: pages are only read, records are handed on in log order. A page
-//!   that cannot be read is left to redo, which reports it.
-//! - A2. A batch reads at most a share of the cache ahead, so that it does not push out what it
-//!   has just brought in.
+//! - READ-AHEAD-1. Nothing is decided here: pages are only read, records are handed on in log
+//!   order. A page that cannot be read is left to redo, which reports it.
+//! - READ-AHEAD-2. A batch reads at most a share of the cache ahead, so that it does not push out
+//!   what it has just brought in.
 
 use std::collections::HashSet;
 
@@ -52,8 +52,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// An empty batch for a pool of the options' size (A2: a quarter of it). Without background
-    /// threads nothing is read ahead.
+    /// An empty batch for a pool of the options' size (READ-AHEAD-2: a quarter of it). Without
+    /// background threads nothing is read ahead.
     pub(crate) fn new(options: &EngineOptions) -> Batch {
         Batch {
             entries: Vec::new(),
@@ -97,7 +97,7 @@ impl Batch {
         self.entries.first().map(|entry| entry.span.start)
     }
 
-    /// Brings the pages of the batch into memory (A1).
+    /// Brings the pages of the batch into memory (READ-AHEAD-1).
     pub(crate) fn load_pages(&self, pool: &Pool) {
         let is_absent = |page: &PageId| page.0 < pool.page_count() && !pool.try_resident(*page);
         let mut absent: Vec<PageId> = self.pages.iter().copied().filter(is_absent).collect();
@@ -113,7 +113,8 @@ impl Batch {
                 }
             };
             for _ in 0..readers {
-                // Where the system gives no more threads, fewer do; with none, redo reads (A1).
+                // Where the system gives no more threads, fewer do; with none, redo reads
+                // (READ-AHEAD-1).
                 if thread::spawn_scoped(reader_builder(), scope, read).is_err() {
                     break;
                 }

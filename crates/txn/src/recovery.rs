@@ -6,18 +6,18 @@
 //! ```
 //!
 //! Invariants:
-//! - V1. *Redo repeats history*: every change of the log is on its page afterwards, losers' and
-//!   compensations included. Page LSNs make it idempotent.
-//!   Where the log has images of pages (`EngineOptions::redo_check`), redo is compared with them.
-//! - V2. Whatever the pass reads is made durable first, so a page that redo changed may be written
-//!   at once without breaking the WAL rule.
-//! - V3. After the pass `owed` holds exactly the unfinished transactions: the checkpoint's list,
-//!   corrected by every record from `B` on. Records know better than the list: what stands between
-//!   `B` and the list is newer than what the list was made from, or already in it.
-//! - V4. Undo logs compensations under the loser's own id, and END when it is done. A crash in the
-//!   middle leaves a shorter undo chain and never a change undone twice.
+//! - RECOVERY-1. *Redo repeats history*: every change of the log is on its page afterwards, losers'
+//!   and compensations included. Page LSNs make it idempotent. Where the log has images of pages
+//!   (`EngineOptions::redo_check`), redo is compared with them.
+//! - RECOVERY-2. Whatever the pass reads is made durable first, so a page that redo changed may be
+//!   written at once without breaking the WAL rule.
+//! - RECOVERY-3. After the pass `owed` holds exactly the unfinished transactions: the checkpoint's
+//!   list, corrected by every record from `B` on. Records know better than the list: what stands
+//!   between `B` and the list is newer than what the list was made from, or already in it.
+//! - RECOVERY-4. Undo logs compensations under the loser's own id, and END when it is done. A crash
+//!   in the middle leaves a shorter undo chain and never a change undone twice.
 //!
-//! - V5. Before anything is replayed or written, the log was found to be the one that the
+//! - RECOVERY-5. Before anything is replayed or written, the log was found to be the one that the
 //!   superblock knows (`clearway_log::trace`). The epochs that the pass then finds in it, ascending
 //!   and beginning with that of keep-from, are those that the log's next first record continues.
 //!
@@ -62,9 +62,9 @@ pub(crate) struct Pass {
     pub(crate) records: u64,
     /// Images that redo was checked by.
     pub(crate) images: u64,
-    /// Unfinished transactions (V3).
+    /// Unfinished transactions (RECOVERY-3).
     pub(crate) owed: Vec<ActiveEntry>,
-    /// The epochs in it that may be needed, ascending (V5); none in version 1.
+    /// The epochs in it that may be needed, ascending (RECOVERY-5); none in version 1.
     pub(crate) epochs: Vec<EpochMark>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Undone {
     pub(crate) frees: u64,
 }
 
-/// Whose log it is that the pass will read (V5).
+/// Whose log it is that the pass will read (RECOVERY-5).
 ///
 /// # Errors
 /// [`Error::ForeignLog`], damage, and what the disk says.
@@ -165,8 +165,8 @@ fn check_reaches(pool: &Pool, tail: Lsn) -> Result<()> {
     Ok(())
 }
 
-/// Makes what is about to be read durable (V2): a killed process can leave log bytes that only the
-/// operating system's memory has.
+/// Makes what is about to be read durable (RECOVERY-2): a killed process can leave log bytes that
+/// only the operating system's memory has.
 fn sync_log(disk: &dyn Disk) -> Result<()> {
     for name in disk.list("log")? {
         disk.open(&format!("log/{name}"), OpenMode::Existing)?.sync_data()?;
@@ -235,7 +235,7 @@ impl Analysis {
         }
     }
 
-    /// The checkpoint's list, corrected by what the log has said since its begin (V3).
+    /// The checkpoint's list, corrected by what the log has said since its begin (RECOVERY-3).
     fn list(&mut self, body: &[u8]) {
         for listed in record::decode_active(body, self.begin).unwrap_or_default() {
             if self.ended.contains(&listed.txn) {

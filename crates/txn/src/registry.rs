@@ -6,18 +6,19 @@
 //! the running [`Transaction`](crate::Transaction), so that its memory serves the next one.
 //!
 //! Invariants:
-//! - R1. A `Public` is written only by the thread that runs the transaction in its slot.
-//! - R2. `first` is at or before the transaction's first record: it is set, from the log's end,
-//!   before that record is inserted.
-//! - R3. Around each insert that changes what recovery owes the transaction, `word` is *busy*; a
-//!   reader waits until it is not. So whoever reads it after inserting a record at `B` learns of
-//!   every such insert before `B`.
-//! - R4. `word` is zero whenever nothing would be owed to the transaction.
-//! - R5. Ids are never used twice in an epoch: slot and a sequence per slot.
-//! - R6. What is owed when the engine stops or closes stays owed: the slot is *left*, neither
-//!   finished nor used again, and does not count as active.
-//! - R7. Once `close` has returned no transaction starts, and every one that has started is seen
-//!   by `active`: `id` is set under the latch of a free list, where `closed` is looked at, too.
+//! - TXN-TABLE-1. A `Public` is written only by the thread that runs the transaction in its slot.
+//! - TXN-TABLE-2. `first` is at or before the transaction's first record: it is set, from the log's
+//!   end, before that record is inserted.
+//! - TXN-TABLE-3. Around each insert that changes what recovery owes the transaction, `word` is
+//!   *busy*; a reader waits until it is not. So whoever reads it after inserting a record at `B`
+//!   learns of every such insert before `B`.
+//! - TXN-TABLE-4. `word` is zero whenever nothing would be owed to the transaction.
+//! - TXN-TABLE-5. Ids are never used twice in an epoch: slot and a sequence per slot.
+//! - TXN-TABLE-6. What is owed when the engine stops or closes stays owed: the slot is *left*,
+//!   neither finished nor used again, and does not count as active.
+//! - TXN-TABLE-7. Once `close` has returned no transaction starts, and every one that has started
+//!   is seen by `active`: `id` is set under the latch of a free list, where `closed` is looked at,
+//!   too.
 //!
 //! Life of `word`:
 //!
@@ -29,8 +30,8 @@
 //!                                     └────────► commit LSN|FREES ──┘
 //! ```
 //!
-//! Ordering: R3 rests on the log's reservation, one modification order in which an earlier insert
-//! happens before a later one; the busy store precedes the insert in program order.
+//! Ordering: TXN-TABLE-3 rests on the log's reservation, one modification order in which an earlier
+//! insert happens before a later one; the busy store precedes the insert in program order.
 //!
 //! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
 //! list steals from the others before the registry grows, so programs that begin and end
@@ -80,11 +81,11 @@ pub(crate) struct Public {
     id: AtomicU64,
     /// What recovery would owe it: LSN << 2 | flags. See the module's diagram.
     word: AtomicU64,
-    /// R2; 0 while it has logged nothing.
+    /// TXN-TABLE-2; 0 while it has logged nothing.
     first: AtomicU64,
     /// Of the frees it owes, how many have begun.
     begun: AtomicU64,
-    /// Nobody runs here any more; what is owed is the next opening's (R6).
+    /// Nobody runs here any more; what is owed is the next opening's (TXN-TABLE-6).
     left: AtomicBool,
     /// The lock table's number of its owner, plus 1, in the upper half, and the type of the running
     /// transaction in the lower. (With `left` in one word: all of this is one cache line.)
@@ -94,7 +95,7 @@ pub(crate) struct Public {
     pub(crate) rollbacks: Counter,
 }
 
-/// A counter with one writer (R1): a plain load and store, no read-modify-write.
+/// A counter with one writer (TXN-TABLE-1): a plain load and store, no read-modify-write.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -127,17 +128,17 @@ impl Public {
         self.id.store(id.0, Ordering::Release);
     }
 
-    /// Notes where the transaction's first record cannot be before (R2).
+    /// Notes where the transaction's first record cannot be before (TXN-TABLE-2).
     #[inline]
     pub(crate) fn register(&self, first: Lsn) {
         self.first.store(first.0, Ordering::Release);
     }
 
-    /// Before an insert that changes what is owed (R3).
+    /// Before an insert that changes what is owed (TXN-TABLE-3).
     #[inline]
     pub(crate) fn busy(&self) {
-        let word = self.word.load(Ordering::Relaxed); // own store (R1)
-        invariant(word & BUSY == 0, "transaction table R3: one record is inserted at a time");
+        let word = self.word.load(Ordering::Relaxed); // own store (TXN-TABLE-1)
+        invariant(word & BUSY == 0, "TXN-TABLE-3: one record is inserted at a time");
         self.word.store(word | BUSY, Ordering::Release);
     }
 
@@ -149,7 +150,7 @@ impl Public {
 
     /// The transaction has committed; its frees are owed, but for those that have begun.
     pub(crate) fn owes_frees(&self, commit: Lsn, begun: u64) {
-        // Relaxed: own store (R1).
+        // Relaxed: own store (TXN-TABLE-1).
         let is_running = self.id.load(Ordering::Relaxed) != 0;
         invariant(is_running, "transaction table: a running transaction defers deallocations");
         self.begun.store(begun, Ordering::Release);
@@ -164,10 +165,10 @@ impl Public {
         self.first.store(0, Ordering::Release);
     }
 
-    /// Nobody runs here any more, and what is owed stays owed (R6).
+    /// Nobody runs here any more, and what is owed stays owed (TXN-TABLE-6).
     pub(crate) fn leave_to_recovery(&self) {
-        let first = !self.left.load(Ordering::Relaxed); // own store (R1)
-        invariant(first, "transaction table R6: a transaction is left to recovery once");
+        let first = !self.left.load(Ordering::Relaxed); // own store (TXN-TABLE-1)
+        invariant(first, "TXN-TABLE-6: a transaction is left to recovery once");
         // Release pairs with the Acquire in `is_active`: the slot's last record comes before.
         self.left.store(true, Ordering::Release);
     }
@@ -176,7 +177,7 @@ impl Public {
         self.id.load(Ordering::Relaxed) != 0 && !self.left.load(Ordering::Acquire)
     }
 
-    /// What is owed to the transaction in this slot, if anything is (R3, R4).
+    /// What is owed to the transaction in this slot, if anything is (TXN-TABLE-3, TXN-TABLE-4).
     fn snapshot(&self) -> Option<ActiveEntry> {
         let backoff = Backoff::new();
         loop {
@@ -201,7 +202,7 @@ impl Public {
         }
     }
 
-    /// R2, or none.
+    /// TXN-TABLE-2, or none.
     pub(crate) fn first(&self) -> Option<Lsn> {
         let first = self.first.load(Ordering::Acquire);
         (first != 0).then_some(Lsn(first))
@@ -211,7 +212,7 @@ impl Public {
 /// The oldest running transaction that has written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Oldest {
-    /// At or before its first record (R2).
+    /// At or before its first record (TXN-TABLE-2).
     pub(crate) first: Lsn,
     /// Its slot.
     pub(crate) index: u32,
@@ -253,7 +254,7 @@ impl Registry {
     }
 
     /// A slot that some transaction used before, this thread's last one if possible, with the next
-    /// one begun in it (R7). There is none once the registry is closed.
+    /// one begun in it (TXN-TABLE-7). There is none once the registry is closed.
     #[inline]
     pub(crate) fn reuse(&self, begin: impl Fn(&mut Slot)) -> Option<Box<Slot>> {
         let pop = |list: &mut Vec<Box<Slot>>| {
@@ -278,7 +279,7 @@ impl Registry {
         slots_max: u32,
         id: impl FnOnce(u32) -> TxnId,
     ) -> Result<(u32, TxnId)> {
-        let _latched = self.free[partition()].lock(); // R7
+        let _latched = self.free[partition()].lock(); // TXN-TABLE-7
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::Closed);
         }
@@ -319,8 +320,8 @@ impl Registry {
         None
     }
 
-    /// Drops the free slots, now and from now on; no transaction starts any more (R7). Slots hold
-    /// the engine alive.
+    /// Drops the free slots, now and from now on; no transaction starts any more (TXN-TABLE-7).
+    /// Slots hold the engine alive.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for list in &self.free {
@@ -384,7 +385,7 @@ impl Registry {
     }
 }
 
-/// The id of the `sequence`-th transaction of a slot (R5).
+/// The id of the `sequence`-th transaction of a slot (TXN-TABLE-5).
 #[inline]
 pub(crate) fn txn_id(epoch: Epoch, sequence: u32, index: u32) -> TxnId {
     let epoch = u64::from(epoch.0) << (SEQUENCE_BITS + SLOT_BITS);

@@ -5,20 +5,21 @@
 //! user (ghost reclaim, the catalogue, recovery's losers), which differs only in what it logs.
 //!
 //! Invariants:
-//! - T1. `undo` is L1 of `undo.rs`, and the public record owes exactly its head (R3, R4).
-//! - T2. No log space is claimed and no lock is awaited under a latch: `reserve` and `wait` are the
-//!   only calls that block, and the tree makes them with no latch held. (Images for the redo check
-//!   take what is free, or are left out.)
-//! - T3. Exactly one compensation is logged for each undone change; logging it takes the change
+//! - TXN-1. `undo` is UNDO-1, and the public record owes exactly its head
+//!   (TXN-TABLE-3, TXN-TABLE-4).
+//! - TXN-2. No log space is claimed and no lock is awaited under a latch: `reserve` and `wait` are
+//!   the only calls that block, and the tree makes them with no latch held. (Images for the redo
+//!   check take what is free, or are left out.)
+//! - TXN-3. Exactly one compensation is logged for each undone change; logging it takes the change
 //!   off the undo list.
-//! - T4. A slot holds a reference to the engine's core, in the free list too, so that a begin and
-//!   an end touch no shared reference count. Closing the engine empties the lists.
-//! - T6. While an operation on a table runs, or an undo in it, `cover` is what the transaction has
-//!   on every key there by absolute locks. It takes no range locks that this covers, and meets no
-//!   tags on them: it met the self and descendant tags of the absolute lock, which no commit can
+//! - TXN-4. A slot holds a reference to the engine's core, in the free list too, so that a begin
+//!   and an end touch no shared reference count. Closing the engine empties the lists.
+//! - TXN-6. While an operation on a table runs, or an undo in it, `cover` is what the transaction
+//!   has on every key there by absolute locks. It takes no range locks that this covers, and meets
+//!   no tags on them: it met the self and descendant tags of the absolute lock, which no commit can
 //!   raise while it is held.
-//! - T5. `tables` knows only tables of the slot's own opening: an id alone would also fit a table
-//!   of another database, so the opening is compared before the id is looked up.
+//! - TXN-5. `tables` knows only tables of the slot's own opening: an id alone would also fit a
+//!   table of another database, so the opening is compared before the id is looked up.
 
 mod again;
 mod context;
@@ -66,11 +67,11 @@ struct Anchor(Arc<Core>);
 pub(crate) struct Slot {
     pub(crate) core: Arc<Core>,
     /// Keeps the core alive while the slot itself moves to the free list. The slot's own, so that
-    /// its count is on nobody else's cache line (T4).
+    /// its count is on nobody else's cache line (TXN-4).
     anchor: Arc<Anchor>,
     index: u32,
     sequence: u32,
-    /// The core's, at hand for each use of a table (T5).
+    /// The core's, at hand for each use of a table (TXN-5).
     pub(crate) opening: u64,
     pub(crate) id: TxnId,
     /// The transaction's type.
@@ -94,7 +95,7 @@ pub(crate) struct Slot {
     tables: Vec<TableUse>,
     /// The intent lock the running transaction holds on the database.
     database: Option<IntentMode>,
-    /// See T6.
+    /// See TXN-6.
     cover: RangeMode,
     /// Savepoints that can be rolled back to: serial number and undo position, both ascending.
     pub(crate) savepoints: Vec<(u64, usize)>,
@@ -327,7 +328,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Locks the whole database (T6).
+    /// Locks the whole database (TXN-6).
     pub(crate) fn lock_database(&mut self, mode: IntentMode) -> Result<()> {
         self.core.check_open()?;
         self.enter_database(mode)?;
@@ -338,7 +339,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Reports to upkeep what the tree asked to report (F7).
+    /// Reports to upkeep what the tree asked to report (FINISH-7).
     #[inline]
     pub(crate) fn report_leaves(&mut self) {
         if !self.reported.is_empty() {
@@ -375,7 +376,7 @@ impl Slot {
         // First, for what they were promised is not owed any more.
         self.frees.forget_from(keep);
         self.claim.owe_frees(self.frees.log_bytes());
-        debug_assert!(self.can_pay_undo(), "C2");
+        debug_assert!(self.can_pay_undo(), "TXN-SPACE-2");
         let mut body = std::mem::take(&mut self.body);
         self.undoing = true;
         let mut result = Ok(());
@@ -385,7 +386,7 @@ impl Slot {
             result = self.undo_one(&body);
             failpoint::pass(Failpoint::ChangeUndone);
             let is_one_less = result.is_err() || self.undo.len() == before - 1;
-            if !invariant(is_one_less, "rollback T3: each step undoes the newest change") {
+            if !invariant(is_one_less, "TXN-3: each step undoes the newest change") {
                 break; // It would be undone again, for ever.
             }
         }
@@ -399,7 +400,7 @@ impl Slot {
         let core = self.core.clone();
         let tree = core.tree_of(body)?;
         let used = self.tables.iter().find(|used| used.tree == tree.id());
-        self.cover = used.map_or(RangeMode::NN, |used| used.cover); // T6
+        self.cover = used.map_or(RangeMode::NN, |used| used.cover); // TXN-6
         tree.undo(self, body)
     }
 
@@ -410,7 +411,7 @@ impl Slot {
 
     /// Undoes the change that recovery read from the log, and nothing else.
     pub(crate) fn undo_from_log(&mut self, lsn: Lsn, prev: Lsn, body: &[u8]) -> Result<()> {
-        // Two entries, so that the list gives the right undo-next (L1).
+        // Two entries, so that the list gives the right undo-next (UNDO-1).
         self.undo.clear();
         if prev != Lsn::ZERO {
             self.undo.push(prev, &[]);
@@ -461,8 +462,8 @@ impl Slot {
         Ok(span)
     }
 
-    /// Inserts a record that changes what is owed, between the two marks of R3. `owes` is what is
-    /// owed once the record stands.
+    /// Inserts a record that changes what is owed, between the two marks of TXN-TABLE-3. `owes` is
+    /// what is owed once the record stands.
     #[inline]
     fn log_change(
         &mut self,

@@ -27,13 +27,15 @@
 //! bytes from 72 on are zeros: it has no identity (`clearway_log`'s `identity` says what that is).
 //!
 //! Invariants:
-//! - U1. The copy with the highest sequence whose checksum holds is the truth.
-//! - U2. A write goes to the copy that is *not* the truth, and is durable before it counts. A
-//!   change is complete when both copies have it; only then may what the old one names be given up.
-//! - U3. Of two openings the later has the higher epoch, durable before its first log write, with
-//!   its salt and the place where it will begin (ID-1). The salt is drawn at random and never 0.
-//! - U4. While the log is said to be empty, no page was changed since the superblock said so first,
-//!   and whatever stands in the log at keep-from or behind is not part of it.
+//! - SUPERBLOCK-1. The copy with the highest sequence whose checksum holds is the truth.
+//! - SUPERBLOCK-2. A write goes to the copy that is *not* the truth, and is durable before it
+//!   counts. A change is complete when both copies have it; only then may what the old one names be
+//!   given up.
+//! - SUPERBLOCK-3. Of two openings the later has the higher epoch, durable before its first log
+//!   write, with its salt and the place where it will begin (ID-1). The salt is drawn at random and
+//!   never 0.
+//! - SUPERBLOCK-4. While the log is said to be empty, no page was changed since the superblock said
+//!   so first, and whatever stands in the log at keep-from or behind is not part of it.
 
 use std::sync::Arc;
 
@@ -89,7 +91,7 @@ pub(crate) struct Superblock {
     /// The database was closed with no upkeep pending. Programs that know nothing of this bit
     /// clear it, and an opening does: then the next one has the whole database looked at.
     pub(crate) upkeep_done: bool,
-    /// The log begins at keep-from, and nothing of it is there yet (U4).
+    /// The log begins at keep-from, and nothing of it is there yet (SUPERBLOCK-4).
     pub(crate) log_empty: bool,
     /// What the log is known by.
     pub(crate) identity: Identity,
@@ -420,7 +422,7 @@ impl SuperblockFile {
         self.current.lock().clone()
     }
 
-    /// Changes the contents; they are durable, twice, when this returns (U2).
+    /// Changes the contents; they are durable, twice, when this returns (SUPERBLOCK-2).
     pub(crate) fn update(&self, change: impl FnOnce(&mut Superblock)) -> Result<Superblock> {
         let mut current = self.current.lock();
         let mut next = current.clone();

@@ -28,20 +28,21 @@
 //! ```
 //!
 //! Invariants:
-//! - D1. A table is known by its name only while its entry is live *and durable*.
-//! - D2. Whoever holds `ddl` waits for no transactional lock of another: a transaction may create
-//!   and drop in the middle, and so may wait for `ddl` while others wait for its locks. So the
-//!   absolute lock comes before `ddl`, and before the mark: a drop that cannot have it has changed
-//!   nothing. (The catalogue is under no intent lock, and its keys are locked under `ddl` only.)
-//! - D3. An entry marked `dropping` is among the `unfinished` until it is deleted. Its name can be
-//!   neither opened nor created, but the next drop or creation of the name takes the drop up where
-//!   it stopped, and so does every opening. One that fails again is `DropUnfinished`, and harms
-//!   nothing but its name and its pages.
-//! - D4. Tree ids are unique among the entries, and among all tables of one opening. The id of a
-//!   dropped table may come again after an opening, when it was the highest. That does no harm.
-//!   *Locks, hints, handles* end with the opening. *Redo* repeats history page by page, in the
-//!   order of the log, and asks page LSNs and not ids. *Undo* by id concerns losers only, and the
-//!   old table has none: its mark stands behind the end of every user (absolute lock), and the
+//! - TABLES-1. A table is known by its name only while its entry is live *and durable*.
+//! - TABLES-2. Whoever holds `ddl` waits for no transactional lock of another: a transaction may
+//!   create and drop in the middle, and so may wait for `ddl` while others wait for its locks. So
+//!   the absolute lock comes before `ddl`, and before the mark: a drop that cannot have it has
+//!   changed nothing. (The catalogue is under no intent lock, and its keys are locked under `ddl`
+//!   only.)
+//! - TABLES-3. An entry marked `dropping` is among the `unfinished` until it is deleted. Its name
+//!   can be neither opened nor created, but the next drop or creation of the name takes the drop up
+//!   where it stopped, and so does every opening. One that fails again is `DropUnfinished`, and
+//!   harms nothing but its name and its pages.
+//! - TABLES-4. Tree ids are unique among the entries, and among all tables of one opening. The id
+//!   of a dropped table may come again after an opening, when it was the highest. That does no
+//!   harm. *Locks, hints, handles* end with the opening. *Redo* repeats history page by page, in
+//!   the order of the log, and asks page LSNs and not ids. *Undo* by id concerns losers only, and
+//!   the old table has none: its mark stands behind the end of every user (absolute lock), and the
 //!   new entry behind the mark. *Deferred frees* of its last users are completed by the opening,
 //!   before there can be a new table, or keep the database from opening.
 //!
@@ -86,9 +87,9 @@ pub(crate) struct Tables {
 
 #[derive(Default)]
 struct Maps {
-    /// D1.
+    /// TABLES-1.
     by_name: BTreeMap<String, Table>,
-    /// D3.
+    /// TABLES-3.
     unfinished: BTreeMap<String, Table>,
     /// Also holds the catalogue, tables that are being created, and the unfinished.
     by_id: HashMap<u32, Table>,
@@ -146,7 +147,7 @@ impl Tables {
         self.maps.write().by_name.insert(table.name().into(), table.clone());
     }
 
-    /// The table's drop has begun (D3).
+    /// The table's drop has begun (TABLES-3).
     fn hide(&self, table: &Table) {
         let mut maps = self.maps.write();
         maps.by_name.remove(table.name());
@@ -252,7 +253,7 @@ pub(crate) fn drop(core: &Arc<Core>, name: &str) -> Result<()> {
 fn drop_for(core: &Arc<Core>, holder: &mut Slot, name: &str) -> Result<()> {
     let unknown = || Error::UnknownTable { name: name.into() };
     let table = core.tables.by_name(name).ok_or_else(unknown);
-    // D2: before `ddl`.
+    // TABLES-2: before `ddl`.
     let entered = table.and_then(|table| holder.enter(&table, IntentMode::X).map(|_| table));
     let _ddl = core.tables.ddl.lock();
     let table = match entered {
@@ -297,7 +298,7 @@ fn finish_drop(core: &Arc<Core>, slot: &mut Slot, table: &Table) -> Result<()> {
     }
 }
 
-/// Takes up the drop of `name` if one is unfinished (D3), and answers whether. Under `ddl`.
+/// Takes up the drop of `name` if one is unfinished (TABLES-3), and answers whether. Under `ddl`.
 fn complete_drop(core: &Arc<Core>, name: &str) -> Result<bool> {
     let table = core.tables.maps.read().unfinished.get(name).cloned();
     let Some(table) = table else { return Ok(false) };

@@ -4,9 +4,9 @@
 //! recovery reads the log, because memory is gone.
 //!
 //! Invariants:
-//! - L1. The entries are exactly the transaction's changes that have not been undone, in the order
-//!   in which they were logged. So an entry's undo-next is the entry before it.
-//! - L2. Bodies lie one after another in one arena; an entry's body ends where the next begins.
+//! - UNDO-1. The entries are exactly the transaction's changes that have not been undone, in the
+//!   order in which they were logged. So an entry's undo-next is the entry before it.
+//! - UNDO-2. Bodies lie one after another in one arena; an entry's body ends where the next begins.
 
 use clearway_base::Lsn;
 
@@ -40,7 +40,7 @@ impl UndoList {
         self.entries.last().map_or(Lsn::ZERO, |entry| entry.lsn)
     }
 
-    /// The change to undo after the newest one (L1).
+    /// The change to undo after the newest one (UNDO-1).
     #[inline]
     pub(crate) fn next(&self) -> Lsn {
         let len = self.entries.len();
@@ -50,7 +50,7 @@ impl UndoList {
     /// Remembers a change.
     #[inline]
     pub(crate) fn push(&mut self, lsn: Lsn, body: &[u8]) {
-        debug_assert!(lsn > self.head(), "L1: changes stand in the order of their records");
+        debug_assert!(lsn > self.head(), "UNDO-1: changes stand in the order of their records");
         self.entries.push(Entry { lsn, at: self.arena.len() });
         self.arena.extend_from_slice(body);
     }

@@ -10,8 +10,9 @@
 //! is beyond `L`.
 //!
 //! Invariants:
-//! - UP-1. The superblock changes its version in one write (U2), when the old log is needed for
-//!   nothing any more: its closing checkpoint has nothing to redo and lists no transaction.
+//! - UP-1. The superblock changes its version in one write (SUPERBLOCK-2), when the old log is
+//!   needed for nothing any more: its closing checkpoint has nothing to redo and lists no
+//!   transaction.
 //! - UP-2. Until then the database is one of version 1 in every way, and a crash leaves it to be
 //!   recovered, by this program or an older one. From then on it is one of version 2, and older
 //!   programs refuse it as newer.
@@ -19,8 +20,8 @@
 //!   are of version 2: the opening raised the epoch before.
 //!
 //! So a crash at any point, in a recovery of a recovery too, leaves one of three states that every
-//! opening knows: version 1; version 2 with an empty log, whatever the files there hold (U4);
-//! version 2.
+//! opening knows: version 1; version 2 with an empty log, whatever the files there hold
+//! (SUPERBLOCK-4); version 2.
 
 use std::sync::Arc;
 

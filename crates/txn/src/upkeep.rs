@@ -121,7 +121,7 @@ impl Core {
     /// Whether the engine closes and leaves no upkeep behind (UPKEEP-3).
     pub(crate) fn upkeep_is_done(&self) -> bool {
         // Acquire pairs with the store in `refuse_work`. The transactions are counted before the
-        // queue: each reports its leaves before it counts as ended (F7).
+        // queue: each reports its leaves before it counts as ended (FINISH-7).
         self.closed.load(Ordering::Acquire)
             && self.registry.active() == 0
             && self.upkeep.pending() == (0, 0)

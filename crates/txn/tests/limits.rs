@@ -103,7 +103,7 @@ fn long_transaction_that_fills_the_log_can_roll_back() {
     assert!(long.is_active());
     long.rollback().unwrap();
     assert_eq!(contents(&engine, &table), before);
-    assert_eq!(engine.stats().log.beyond_bytes, 0, "its room was kept (C2)");
+    assert_eq!(engine.stats().log.beyond_bytes, 0, "its room was kept (TXN-SPACE-2)");
     // And the service goes on.
     for n in 0..500 {
         put(&engine, &table, &format!("{n}"), "after");

@@ -32,10 +32,10 @@
 //! | `MainTable` | an entry in a bucket's queue | removes it | wait in the queue |
 //! | `Inherited` | the same | passes it on to the next | flush what was left |
 //!
-//! `Lightweight` is the product's. All three have the same grant rules (L2, L3), tags and wait-for
-//! graph. Measured with `benches/intent_speed.rs` under callgrind (November 2026), alone: 142
-//! instructions to take and release a lightweight one, 278 an inherited one, 423 one in the lock
-//! table; the lab's `intent_locks` counts them among sixty owners.
+//! `Lightweight` is the product's. All three have the same grant rules (RESOURCE-2, RESOURCE-3),
+//! tags and wait-for graph. Measured with `benches/intent_speed.rs` under callgrind (November
+//! 2026), alone: 142 instructions to take and release a lightweight one, 278 an inherited one, 423
+//! one in the lock table; the lab's `intent_locks` counts them among sixty owners.
 
 mod by_slot;
 mod digest;

@@ -39,7 +39,7 @@ use std::{any::Any, sync::Arc};
 use clearway_base::{Error, Result};
 use clearway_log::{
     LogOptions,
-    parts::{FlushPolicy, Insertion, LogParts, ProductParts, Ring},
+    parts::{FlushPolicy, Insertion, LogParts, ProductLogParts, Ring},
 };
 
 use consolidated::ConsolidatedInsertion;
@@ -165,13 +165,13 @@ impl LogParts for ChosenParts {
             Strategy::Decoupled => Arc::new(DecoupledInsertion::new(ring)),
             Strategy::Hybrid => Arc::new(HybridInsertion::new(ring, sizes)),
             Strategy::Delegated => Arc::new(DelegatedInsertion::new(ring, sizes)),
-            Strategy::LockFree => ProductParts.insertion(ring),
+            Strategy::LockFree => ProductLogParts.insertion(ring),
         }
     }
 
     fn flush_policy(&self) -> Option<Box<dyn FlushPolicy>> {
         match self.group_policy {
-            GroupPolicy::Adaptive => ProductParts.flush_policy(),
+            GroupPolicy::Adaptive => ProductLogParts.flush_policy(),
             GroupPolicy::Fixed { commits, bytes, time } => {
                 Some(Box::new(FixedPolicy::new(commits, bytes, time)))
             }

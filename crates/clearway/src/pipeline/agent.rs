@@ -68,7 +68,7 @@ impl Agent {
         Agent { shared, number, waiting: VecDeque::new() }
     }
 
-    /// Works until the inbox is closed and the results of all its jobs are delivered (P2).
+    /// Works until the inbox is closed and the results of all its jobs are delivered (PIPELINE-2).
     pub(super) fn run(mut self) {
         CURRENT.with(|current| current.set((address(&self.shared), self.number)));
         loop {
@@ -95,7 +95,7 @@ impl Agent {
         self.waiting.push_back(job);
     }
 
-    /// Delivers the results that are ready, in the order of the runs (P5).
+    /// Delivers the results that are ready, in the order of the runs (PIPELINE-5).
     fn deliver_ready(&mut self) {
         let mut delivered = 0;
         while self.waiting.front().is_some_and(|job| job.is_ready()) {
@@ -111,8 +111,8 @@ impl Agent {
         }
     }
 
-    /// Returns the next transaction to run: from the agent's own inbox, or from another's (P3).
-    /// Takes only one at a time, since no other agent could take the rest.
+    /// Returns the next transaction to run: from the agent's own inbox, or from another's
+    /// (PIPELINE-3). Takes only one at a time, since no other agent could take the rest.
     fn next(&mut self) -> Option<Box<dyn Job>> {
         self.shared.inboxes[self.number].pop().or_else(|| {
             let stolen = self.others().find_map(super::Jobs::pop)?;
@@ -127,12 +127,12 @@ impl Agent {
         (1..inboxes.len()).map(move |step| &*inboxes[(number + step) % inboxes.len()])
     }
 
-    /// Sleeps until there is a job or a result (P4). Returns true if all work is done.
+    /// Sleeps until there is a job or a result (PIPELINE-4). Returns true if all work is done.
     fn rest(&self) -> bool {
         let shared = &*self.shared;
         let inbox = &shared.inboxes[self.number];
         let waker = ThreadWaker::current();
-        // Relaxed: the inboxes' mutexes order it (A4).
+        // Relaxed: the inboxes' mutexes order it (INBOX-4).
         shared.asleep.fetch_add(1, Ordering::Relaxed);
         let rest = inbox.sleep(&waker);
         let is_over = rest == Rest::Closed && self.waiting.is_empty();

@@ -1,15 +1,16 @@
 //! The inbox of an agent, and the agent's sleep.
 //!
 //! Invariants:
-//! - A1. No lost wake-up: an agent stores its waker under the same mutex hold in which it found the
-//!   inbox empty; a submitter adds a job under that mutex and takes the waker out. So either the
-//!   agent sees the job or the submitter sees the waker.
-//! - A2. Nothing is accepted after the close, and an agent that sees the close finds all jobs that
-//!   were accepted.
-//! - A3. Wakers are called after the mutex is free.
-//! - A4. No job is left to a busy agent while another agent sleeps: an agent stores its waker, then
-//!   checks the other inboxes, and then sleeps; a submitter adds its job and then, if the job's own
-//!   agent has stored no waker, looks for another waker. The inboxes' mutexes order the two.
+//! - INBOX-1. No lost wake-up: an agent stores its waker under the same mutex hold in which it
+//!   found the inbox empty; a submitter adds a job under that mutex and takes the waker out. So
+//!   either the agent sees the job or the submitter sees the waker.
+//! - INBOX-2. Nothing is accepted after the close, and an agent that sees the close finds all jobs
+//!   that were accepted.
+//! - INBOX-3. Wakers are called after the mutex is free.
+//! - INBOX-4. No job is left to a busy agent while another agent sleeps: an agent stores its waker,
+//!   then checks the other inboxes, and then sleeps; a submitter adds its job and then, if the
+//!   job's own agent has stored no waker, looks for another waker. The inboxes' mutexes order the
+//!   two.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -75,7 +76,7 @@ impl<J> Inbox<J> {
         self.state.lock().jobs.is_empty()
     }
 
-    /// Stores the agent's waker if there is no job (A1).
+    /// Stores the agent's waker if there is no job (INBOX-1).
     pub(super) fn sleep(&self, waker: &Waker) -> Rest {
         let mut state = self.state.lock();
         match () {
@@ -98,7 +99,7 @@ impl<J> Inbox<J> {
         rouse(self.state.lock())
     }
 
-    /// Refuses jobs from now on (A2).
+    /// Refuses jobs from now on (INBOX-2).
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
@@ -106,7 +107,7 @@ impl<J> Inbox<J> {
     }
 }
 
-/// Takes the waker out and calls it (A3).
+/// Takes the waker out and calls it (INBOX-3).
 fn rouse<J>(mut state: clearway_sync::MutexGuard<'_, State<J>>) -> bool {
     let sleeper = state.sleeper.take();
     drop(state);

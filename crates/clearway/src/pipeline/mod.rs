@@ -11,16 +11,16 @@
 //! pipelining).
 //!
 //! Invariants:
-//! - P1. A result is delivered only when its [`Pending`] permits it; no path bypasses the
+//! - PIPELINE-1. A result is delivered only when its [`Pending`] permits it; no path bypasses the
 //!   `Pending`.
-//! - P2. An accepted transaction is run, and its result delivered, exactly once: also when the
-//!   pipeline is closed, when the closure or its callback panics, and when the log fails.
-//! - P3. No queue is shared by all clients: an inbox, and the results that wait, belong to one
-//!   agent. An idle agent takes jobs from other inboxes, so that a lock wait of one agent does not
-//!   delay the jobs in its inbox.
-//! - P4. An agent sleeps only when it has nothing to run and no result to deliver, and is woken
-//!   when it has (`inbox.rs`, A1 and A4; the log's completion queue, C1).
-//! - P5. An agent's results are delivered in the order in which it ran the transactions.
+//! - PIPELINE-2. An accepted transaction is run, and its result delivered, exactly once: also when
+//!   the pipeline is closed, when the closure or its callback panics, and when the log fails.
+//! - PIPELINE-3. No queue is shared by all clients: an inbox, and the results that wait, belong to
+//!   one agent. An idle agent takes jobs from other inboxes, so that a lock wait of one agent does
+//!   not delay the jobs in its inbox.
+//! - PIPELINE-4. An agent sleeps only when it has nothing to run and no result to deliver, and is
+//!   woken when it has (INBOX-1 and INBOX-4; the log's completion queue, COMPLETION-1).
+//! - PIPELINE-5. An agent's results are delivered in the order in which it ran the transactions.
 
 mod agent;
 mod inbox;
@@ -288,7 +288,7 @@ impl std::fmt::Debug for Pipeline {
 impl Shared {
     /// Wakes a sleeping agent, if there is one.
     fn wake_one(&self) {
-        // Relaxed: ordered by the inboxes' mutexes (A4).
+        // Relaxed: ordered by the inboxes' mutexes (INBOX-4).
         if self.asleep.load(Ordering::Relaxed) > 0 {
             let _ = self.inboxes.iter().any(|inbox| inbox.wake());
         }

@@ -6,10 +6,10 @@
 //! direct read first writes back dirty ones.
 //!
 //! Invariants:
-//! - O1. Every sync goes through the buffered descriptor. A write-back error is reported once to
-//!   each descriptor, so syncs through two of them could each hide what the other reported.
-//! - O2. `direct_unit` only ever changes 512 → 4096 → 0 (off). It is a hint: a stale value costs
-//!   one refused call.
+//! - OS-FILE-1. Every sync goes through the buffered descriptor. A write-back error is reported
+//!   once to each descriptor, so syncs through two of them could each hide what the other reported.
+//! - OS-FILE-2. `direct_unit` only ever changes 512 → 4096 → 0 (off). It is a hint: a stale value
+//!   costs one refused call.
 
 use std::{
     io,
@@ -38,7 +38,7 @@ const ZEROS_LEN: usize = 1 << 20;
 pub(super) struct OsFile {
     buffered: OwnedFd,
     direct: Option<OwnedFd>,
-    /// Alignment that direct I/O needs here, 0 if it does not work (O2).
+    /// Alignment that direct I/O needs here, 0 if it does not work (OS-FILE-2).
     direct_unit: AtomicUsize,
     /// True once the kernel has refused a write that syncs itself (`RWF_DSYNC`).
     no_durable_writes: AtomicBool,
@@ -63,7 +63,7 @@ impl OsFile {
     }
 
     /// Returns the unit to which this call is aligned for direct I/O; `None` if it is not, or if
-    /// there is no direct I/O here. Relaxed: O2.
+    /// there is no direct I/O here. Relaxed: OS-FILE-2.
     fn direct_for(&self, bytes: &[u8], offset: u64) -> Option<usize> {
         let unit = self.direct_unit.load(Relaxed);
         let all = bytes.as_ptr() as usize | bytes.len() | offset as usize;
@@ -74,8 +74,8 @@ impl OsFile {
     /// call that was aligned to `unit`.
     fn direct_refused(&self, unit: usize) {
         let stricter = if unit == UNIT_MIN { UNIT_MAX } else { 0 };
-        // Relaxed, no partner: O2. If another thread has made the same change first, this call
-        // changes nothing.
+        // Relaxed, no partner: OS-FILE-2. If another thread has made the same change first, this
+        // call changes nothing.
         let _ = self.direct_unit.compare_exchange(unit, stricter, Relaxed, Relaxed);
     }
 
@@ -178,7 +178,8 @@ impl File for OsFile {
     }
 
     fn sync_data(&self) -> Result<()> {
-        // O1. An interrupted sync has reported nothing, so repeating it hides no error (D3).
+        // OS-FILE-1. An interrupted sync has reported nothing, so repeating it hides no error
+        // (DISK-3).
         repeating(|| rustix::fs::fdatasync(&self.buffered)).map_err(|e| self.error("sync", e))
     }
 
@@ -203,8 +204,9 @@ impl File for OsFile {
         // Past `i64::MAX` the kernel would report an invalid argument.
         let end = offset.checked_add(len).filter(|&end| i64::try_from(end).is_ok());
         let end = end.ok_or_else(|| self.error("grow", Errno::FBIG))?;
-        // Reserve first and lengthen afterwards, so that a full disk leaves the length alone (D5).
-        // The second call finds the space reserved; unlike `set_len` it can never shorten.
+        // Reserve first and lengthen afterwards, so that a full disk leaves the length alone
+        // (DISK-5). The second call finds the space reserved; unlike `set_len` it can never
+        // shorten.
         for flags in [FallocateFlags::KEEP_SIZE, FallocateFlags::empty()] {
             match repeating(|| rustix::fs::fallocate(&self.buffered, flags, offset, len)) {
                 Ok(()) => {}

@@ -11,21 +11,21 @@
 //! private tables.
 //!
 //! Invariants:
-//! - G1. `find_cycle` visits each waiting owner once, even if it meets cycles that do not lead back
-//!   to its start.
-//! - G2. When `is_certain` returns true, there was a moment at which every edge of the cycle
+//! - GRAPH-1. `find_cycle` visits each waiting owner once, even if it meets cycles that do not lead
+//!   back to its start.
+//! - GRAPH-2. When `is_certain` returns true, there was a moment at which every edge of the cycle
 //!   existed, unless an owner gave up at its time limit meanwhile. It walks the path again: each
 //!   owner on it is still in the same wait, by number, as when the search met it, and each edge
 //!   still exists. Let `i → j` be seen again at `t(i)`, before `j` is looked at again at `t(j)`.
 //!   `j` was in the same wait from the search until `t(j)`, so it moved neither at `t(i)` nor
 //!   since. The last edge leads to the searcher, who does not move either, so the last owner stays
 //!   blocked, therefore the one before it, and so on to the first.
-//! - G3. `walk` continues through waiters that are not *attended*: polled waiters, which check for
-//!   deadlocks only when they are polled. Attended waiters, whose threads block, repeat their
+//! - GRAPH-3. `walk` continues through waiters that are not *attended*: polled waiters, which check
+//!   for deadlocks only when they are polled. Attended waiters, whose threads block, repeat their
 //!   checks, so a detector that repeats its checks need not walk through them.
-//! - G4. `find_cycle` skips owners that are marked as victims: a marked owner searches for itself,
-//!   under the detector's mutex, and finds every cycle that leads through it. A cycle that is found
-//!   is therefore one that no other owner is about to break.
+//! - GRAPH-4. `find_cycle` skips owners that are marked as victims: a marked owner searches for
+//!   itself, under the detector's mutex, and finds every cycle that leads through it. A cycle that
+//!   is found is therefore one that no other owner is about to break.
 //!
 //! All detectors share this graph: it is what the search searches, the edges that other detectors
 //! judge, and the checker that detects false victims.
@@ -52,7 +52,7 @@ pub(crate) struct Graph {
     nodes: Vec<Node>,
     /// Indices of `nodes`: the cycle from the searcher to the owner that waits for it.
     path: Vec<usize>,
-    /// One bit for each slot that is in `nodes` (G1).
+    /// One bit for each slot that is in `nodes` (GRAPH-1).
     visited: Vec<u64>,
     blockers: Vec<u32>,
     /// Owners that the searcher has marked as victims and must still wake.
@@ -70,7 +70,7 @@ impl LockTable {
                 let blocking = self.resource(entry).locks.lock().blockers(slot, out);
                 let Some(modes) = blocking else { return false };
                 // Only a waiting owner can be part of a cycle, and only waiting owners have
-                // published (R4).
+                // published (LOCK-REGISTRY-4).
                 out.extend((0..registry.len()).filter(|&other| {
                     let holder = registry.slot(other);
                     other != slot
@@ -85,7 +85,7 @@ impl LockTable {
 
 impl Graph {
     /// Whether `me` waits for itself; if so, `path` is the cycle. Cycles through owners that are
-    /// marked as victims are ignored, since these owners break them (G4).
+    /// marked as victims are ignored, since these owners break them (GRAPH-4).
     pub(super) fn find_cycle(&mut self, table: &LockTable, me: u32) -> bool {
         self.begin(me);
         let mut at = 0;
@@ -101,7 +101,7 @@ impl Graph {
                 // holder.
                 let shown = table.shared.registry.slot(blocker);
                 if shown.state().is_waiting() && !shown.is_marked_victim() {
-                    self.visit(blocker, at); // G4
+                    self.visit(blocker, at); // GRAPH-4
                 }
             }
             at += 1;
@@ -110,7 +110,7 @@ impl Graph {
     }
 
     /// Passes to `edge` each edge (waiter, blocker) of `me` and of the unattended waiters that it
-    /// waits for, directly or through others of them (G3).
+    /// waits for, directly or through others of them (GRAPH-3).
     pub(crate) fn walk(&mut self, table: &LockTable, me: u32, mut edge: impl FnMut(u32, u32)) {
         self.begin(me);
         let mut at = 0;
@@ -129,7 +129,7 @@ impl Graph {
     }
 
     /// Walks the cycle again and checks that the waits are the same and every edge still exists
-    /// (G2).
+    /// (GRAPH-2).
     pub(super) fn is_certain(&mut self, table: &LockTable, me: u32) -> bool {
         let registry = &table.shared.registry;
         (0..self.path.len()).all(|step| {

@@ -6,14 +6,15 @@
 //! and is repeated as often as that requires.
 //!
 //! Invariants:
-//! - D5. No owner removes another owner's request from a queue. A detector chooses the owner that
-//!   runs it as the victim, or sets a mark for another owner and wakes it; the marked owner
-//!   confirms by itself, and yields to a grant under the latch of its own queue (W4).
-//! - D6. An owner that holds nothing never dies: no owner can wait for it.
-//! - D7. A mark identifies the wait (`victim_wait`) or the transaction for which it is set, so it
-//!   does not affect a later one.
-//! - D8. A mark is set before its owner is woken, and checked after the owner has stored its waker:
-//!   no mark is missed.
+//! - DEADLOCK-1. No owner removes another owner's request from a queue. A detector chooses the
+//!   owner that runs it as the victim, or sets a mark for another owner and wakes it; the marked
+//!   owner confirms by itself, and yields to a grant under the latch of its own queue
+//!   (LOCK-WAIT-4).
+//! - DEADLOCK-2. An owner that holds nothing never dies: no owner can wait for it.
+//! - DEADLOCK-3. A mark identifies the wait (`victim_wait`) or the transaction for which it is set,
+//!   so it does not affect a later one.
+//! - DEADLOCK-4. A mark is set before its owner is woken, and checked after the owner has stored
+//!   its waker: no mark is missed.
 //!
 //! # Polled waiters
 //! A *polled* waiter checks when it is polled, which happens only for a reason. Therefore checks
@@ -41,7 +42,7 @@ impl LockTable {
     #[cold]
     pub(crate) fn look(&self, owner: &mut LockOwner, first: bool) -> bool {
         if owner.held.is_empty() && owner.intents.is_empty() {
-            return false; // D6
+            return false; // DEADLOCK-2
         }
         match &self.shared.method {
             None => search::look(self, owner, first),
@@ -53,13 +54,13 @@ impl LockTable {
     pub(crate) fn next_look(&self, owner: &mut LockOwner) -> Option<Duration> {
         let method = self.shared.method.as_ref()?;
         if owner.held.is_empty() && owner.intents.is_empty() {
-            return None; // D6
+            return None; // DEADLOCK-2
         }
         method.next_check(&Check::new(self, owner))
     }
 
-    /// Makes an owner die by a detector's rule, unless it was granted (W4). The checker walks the
-    /// exact graph first, to count false victims.
+    /// Makes an owner die by a detector's rule, unless it was granted (LOCK-WAIT-4). The checker
+    /// walks the exact graph first, to count false victims.
     pub(crate) fn die_by_rule(&self, owner: &mut LockOwner) -> bool {
         let mut graph = std::mem::take(&mut owner.graph);
         let is_true = graph.find_cycle(self, owner.slot) && graph.is_certain(self, owner.slot);

@@ -1,14 +1,15 @@
 //! The search: a waiter searches for a path from itself back to itself.
 //!
 //! Invariants:
-//! - D1. **Complete.** Of the owners of every cycle, at least one finds it.
-//! - D2. **Exact.** An owner dies only if at one moment every edge of a cycle through it existed.
-//! - D3. **One victim.** Each cycle has one victim: a finder confirms, and withdraws or marks
+//! - SEARCH-1. **Complete.** Of the owners of every cycle, at least one finds it.
+//! - SEARCH-2. **Exact.** An owner dies only if at one moment every edge of a cycle through it
+//!   existed.
+//! - SEARCH-3. **One victim.** Each cycle has one victim: a finder confirms, and withdraws or marks
 //!   another victim, under `detector`. Other finders of the same cycle search again and find it
 //!   broken, or its victim marked.
-//! - D4. **Bounded.** A search visits each waiting owner once (G1).
+//! - SEARCH-4. **Bounded.** A search visits each waiting owner once (GRAPH-1).
 //!
-//! # Why no cycle is missed (D1)
+//! # Why no cycle is missed (SEARCH-1)
 //! An owner queues its request, publishes its wait by a `SeqCst` store within the same latch hold,
 //! and searches afterwards, loading the others' states by `SeqCst` loads. Let `w` be the last of a
 //! cycle's owners in the total order of these stores.
@@ -18,7 +19,8 @@
 //! 2. An edge `i → j` comes into being only by an act of `i` (it queues), of `j` (it queues, or is
 //!    granted something by its own request), or by a grant to `j` of what it waited for, where the
 //!    edge was there before by what `j` wanted. All these acts precede the later one of the two
-//!    owners' stores: waiting owners do nothing (R3). Hence no edge is younger than `w`'s store.
+//!    owners' stores: waiting owners do nothing (LOCK-REGISTRY-3). Hence no edge is younger than
+//!    `w`'s store.
 //! 3. `w` enters the queue of `i` after its own store. Were the act of `j` that made the edge to
 //!    come only after that, then `w`'s store would happen before `j`'s, by the latch: against the
 //!    choice of `w`. So the edge exists when `w` searches, and stays: no owner in the cycle moves.
@@ -28,21 +30,22 @@
 //!
 //! At that moment no request is behind `w` in the queue it has just joined, so an owner that waits
 //! for `w` waits for what it *holds* or converts. Therefore an owner that holds nothing need not
-//! search (D6), and edges need to name holders only.
+//! search (DEADLOCK-2), and edges need to name holders only.
 //!
-//! # Why no owner dies without a deadlock (D2)
+//! # Why no owner dies without a deadlock (SEARCH-2)
 //! The search reads edges one after another, so it may find a cycle whose edges never existed at
-//! the same time. It therefore walks the path again (G2). The withdrawal itself yields to a grant
-//! (W4). A victim that was marked by another owner searches for itself before it dies.
+//! the same time. It therefore walks the path again (GRAPH-2). The withdrawal itself yields to a
+//! grant (LOCK-WAIT-4). A victim that was marked by another owner searches for itself before it
+//! dies.
 //!
-//! # Why marking victims is enough (D1)
+//! # Why marking victims is enough (SEARCH-1)
 //! A request can close several cycles. If the requester dies, all of them break; each other victim
-//! that it marks breaks only its own cycle. So it continues to search, skipping marked owners (G4),
-//! until no cycle is left. A marked owner is woken (D8) and searches under `detector`. No owner in
-//! a cycle moves, so it finds one and dies; if it finds none, the cycle was broken by a time limit,
-//! or is left to another marked owner, and it clears its mark under the same mutex. Of several
-//! marked owners of one cycle, the last one to search finds the cycle if it still exists: none of
-//! the others is marked any more.
+//! that it marks breaks only its own cycle. So it continues to search, skipping marked owners
+//! (GRAPH-4), until no cycle is left. A marked owner is woken (DEADLOCK-4) and searches under
+//! `detector`. No owner in a cycle moves, so it finds one and dies; if it finds none, the cycle was
+//! broken by a time limit, or is left to another marked owner, and it clears its mark under the
+//! same mutex. Of several marked owners of one cycle, the last one to search finds the cycle if it
+//! still exists: none of the others is marked any more.
 //!
 //! Algorithm: the requirements of "Efficient Locking Techniques for Databases on Modern Hardware",
 //! section 4.2 (conversions, queue order, all holders), met by a search of the wait-for graph at
@@ -72,8 +75,8 @@ pub(crate) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> boo
 }
 
 /// Searches for a cycle; if there is one and this owner is its victim, or was marked, withdraws the
-/// request and returns true (D3). If the owner is already `alarmed`, finding no cycle counts as a
-/// false alarm.
+/// request and returns true (SEARCH-3). If the owner is already `alarmed`, finding no cycle counts
+/// as a false alarm.
 ///
 /// The owner waits, or was granted in the meantime.
 pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> bool {
@@ -83,7 +86,7 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
     let suspects = table.slot(owner).is_marked_victim() || graph.find_cycle(table, owner.slot);
     let finding = if suspects { confirm(table, &mut graph, owner) } else { Finding::Lives };
     for slot in graph.named.drain(..) {
-        // D8: the mark is set. No latch is held, since a waker runs arbitrary code.
+        // DEADLOCK-4: the mark is set. No latch is held, since a waker runs arbitrary code.
         let waker = table.shared.registry.slot(slot).take_waker();
         waker.into_iter().for_each(wake);
     }
@@ -94,12 +97,12 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
     matches!(finding, Finding::Dies)
 }
 
-/// Confirms cycles and chooses a victim for each. Only one thread does so at a time (D3).
+/// Confirms cycles and chooses a victim for each. Only one thread does so at a time (SEARCH-3).
 fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Finding {
     let _one_victim_at_a_time = table.shared.detector.lock();
     let is_named = table.slot(owner).is_marked_victim();
     // The cycle that was found may be gone, and another one may exist. Each repetition means that
-    // an owner moved between a search and its confirmation, or was marked (G4).
+    // an owner moved between a search and its confirmation, or was marked (GRAPH-4).
     while graph.find_cycle(table, owner.slot) {
         if !graph.is_certain(table, owner.slot) {
             Counters::add(&table.slot(owner).counters.false_alarms, 1);

@@ -42,15 +42,16 @@ impl<'a> Check<'a> {
     }
 
     /// Passes to `edge` each edge (waiter, blocker) of the wait-for graph that begins at this
-    /// waiter, or at a polled waiter that it waits for, directly or through other polled ones (G3).
+    /// waiter, or at a polled waiter that it waits for, directly or through other polled ones
+    /// (GRAPH-3).
     pub fn edges(&mut self, edge: impl FnMut(u32, u32)) {
         let mut graph = std::mem::take(&mut self.owner.graph);
         graph.walk(self.table, self.owner.slot, edge);
         self.owner.graph = graph;
     }
 
-    /// Whether another owner has marked the waiter as the victim of a cycle (D3). Such a waiter
-    /// must call [`search`](Check::search).
+    /// Whether another owner has marked the waiter as the victim of a cycle (SEARCH-3). Such a
+    /// waiter must call [`search`](Check::search).
     pub fn is_marked(&self) -> bool {
         self.table.slot(self.owner).is_marked_victim()
     }
@@ -68,8 +69,8 @@ impl<'a> Check<'a> {
         search::dies(self.table, self.owner, alarmed)
     }
 
-    /// Makes the waiter die, unless it was granted (W4). Returns whether it died. A death without a
-    /// cycle counts as a false one.
+    /// Makes the waiter die, unless it was granted (LOCK-WAIT-4). Returns whether it died. A death
+    /// without a cycle counts as a false one.
     pub fn die(&mut self) -> bool {
         self.table.die_by_rule(self.owner)
     }
@@ -87,7 +88,7 @@ impl Owners<'_> {
         self.table.shared.registry.slot(owner).state().is_waiting()
     }
 
-    /// Wakes an owner, if it sleeps, to check again (LP4).
+    /// Wakes an owner, if it sleeps, to check again (LOCK-PARTS-4).
     pub fn wake(self, owner: u32) {
         if let Some(waker) = self.table.shared.registry.slot(owner).take_waker() {
             clearway_sync::wake(waker);

@@ -34,7 +34,7 @@ pub struct Holder<'a> {
 }
 
 /// The queue of a lock identity, latched until it is dropped. While it exists, no other queue may
-/// be latched, and no owner woken (B4).
+/// be latched, and no owner woken (BUCKET-4).
 pub struct Queue<'a> {
     table: &'a LockTable,
     id: LockId,
@@ -52,13 +52,13 @@ impl<'a> Resources<'a> {
     }
 
     /// Returns the tag that a new holder of `mode` on a resource meets. Must be called after the
-    /// grant (B3).
+    /// grant (BUCKET-3).
     pub fn tag_for(self, entry: u32, mode: IntentMode) -> Lsn {
         self.table.resource(entry).tag_for(mode)
     }
 
     /// Raises the tags of a resource for an owner that held `mode` and commits at `commit`. Must be
-    /// called before the lock is released (L5).
+    /// called before the lock is released (RESOURCE-5).
     pub fn raise_tags(self, entry: u32, mode: IntentMode, commit: Lsn) {
         self.table.resource(entry).raise_tags(mode, commit);
     }
@@ -90,7 +90,7 @@ impl<'a> Holder<'a> {
     }
 
     /// Records a granted lock in the private table, in place of a weaker one on the resource, and
-    /// meets the tag of its resource (O2, B3).
+    /// meets the tag of its resource (OWNER-2, BUCKET-3).
     pub fn note(&mut self, entry: u32, mode: IntentMode) {
         let place = self.owner.intent_position(entry);
         self.owner.note_intent(place, HeldIntent { entry, mode });
@@ -107,8 +107,8 @@ impl<'a> Holder<'a> {
         self.table.shared.registry.wake(&mut self.owner.granted);
     }
 
-    /// Publishes the owner's wait for a request that was queued in this latch hold (W1), and
-    /// unlatches the queue.
+    /// Publishes the owner's wait for a request that was queued in this latch hold (LOCK-WAIT-1),
+    /// and unlatches the queue.
     pub fn wait(&mut self, queue: Queue<'_>, entry: u32, wanted: IntentMode) {
         let before = self.mode_on(entry);
         self.table.publish_wait(self.owner, Target::Range(queue.id));
@@ -117,7 +117,7 @@ impl<'a> Holder<'a> {
     }
 
     /// Withdraws the owner's waiting request: lowers its entry to `before`. Returns false, and
-    /// changes nothing, if it was granted in the meantime and `undo` is not set (W4).
+    /// changes nothing, if it was granted in the meantime and `undo` is not set (LOCK-WAIT-4).
     pub fn withdraw(
         &mut self,
         queue: &mut Queue<'_>,

@@ -2,11 +2,11 @@
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `absolute_locker_meets_the_writers_tag`: tags that are not raised (L5).
+//! - `absolute_locker_meets_the_writers_tag`: tags that are not raised (RESOURCE-5).
 //! - `upgrade_passes_its_own_count_and_waits_for_the_other`: an owner's own count left in
-//!   `others` (L3); tags that are not raised.
+//!   `others` (RESOURCE-3); tags that are not raised.
 //! - `waiter_that_gives_up_leaves_no_request`: a withdrawal that leaves the waiter in the list
-//!   (L4).
+//!   (RESOURCE-4).
 
 use clearway_base::{Error, Lsn};
 use clearway_sync::{check, thread};
@@ -34,7 +34,7 @@ fn absolute_locker_meets_the_writers_tag() {
             })
         };
         intend(&table, &mut reader, IntentMode::S);
-        assert_eq!(reader.max_tag(), COMMIT, "L5");
+        assert_eq!(reader.max_tag(), COMMIT, "RESOURCE-5");
         drop((releaser.join().unwrap(), reader));
         assert!(table.is_quiescent());
     });

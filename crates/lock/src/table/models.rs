@@ -3,9 +3,9 @@
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `who_is_granted_reads_the_commits_tag`: the tag raised after the latch hold; `Relaxed` in
-//!   `Slot::grant` (B2).
+//!   `Slot::grant` (BUCKET-2).
 //! - `who_tries_after_the_release_reads_the_tag`: the tag raised after the latch hold.
-//! - `owners_do_not_share_a_slot`: `give_back` before the locks are released (R1).
+//! - `owners_do_not_share_a_slot`: `give_back` before the locks are released (LOCK-REGISTRY-1).
 
 use clearway_sync::{check, thread};
 
@@ -39,7 +39,7 @@ fn who_is_granted_reads_the_commits_tag() {
             })
         };
         table.acquire(&mut reader, KEY, RangeMode::SN, WaitLimit::Forever).unwrap();
-        assert_eq!(reader.max_tag(), COMMIT, "B3");
+        assert_eq!(reader.max_tag(), COMMIT, "BUCKET-3");
         drop(releaser.join().unwrap());
         drop(reader);
         assert!(table.is_quiescent());
@@ -60,10 +60,10 @@ fn who_tries_after_the_release_reads_the_tag() {
             })
         };
         if table.check(&mut reader, KEY, RangeMode::SN) == Outcome::Granted {
-            assert_eq!(reader.max_tag(), COMMIT, "B3");
+            assert_eq!(reader.max_tag(), COMMIT, "BUCKET-3");
         }
         if table.try_acquire(&mut reader, KEY, RangeMode::NS) == Outcome::Granted {
-            assert_eq!(reader.max_tag(), COMMIT, "B3");
+            assert_eq!(reader.max_tag(), COMMIT, "BUCKET-3");
         }
         drop(releaser.join().unwrap());
     });

@@ -2,15 +2,16 @@
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `sleeper_wakes_at_the_hand_over`: the grant checked before the waker is stored (W2); a release
-//!   that grants no waiter.
+//! - `sleeper_wakes_at_the_hand_over`: the grant checked before the waker is stored (LOCK-WAIT-2);
+//!   a release that grants no waiter.
 //! - `spinner_sees_the_hand_over_or_sleeps_until_it`: the same.
 //! - `cancelled_request_is_gone_or_given_back`: a withdrawal that keeps a lock that was granted and
 //!   not picked up.
-//! - `queue_goes_on_after_a_withdrawal`: a release that grants no waiter (W3).
+//! - `queue_goes_on_after_a_withdrawal`: a release that grants no waiter (LOCK-WAIT-3).
 //!
-//! `grant_before_the_time_limit_wins` does not notice a withdrawal that overlooks a grant (W4): it
-//! reports a time-out and gives the lock back in one latch hold, which is untrue and harms nobody.
+//! `grant_before_the_time_limit_wins` does not notice a withdrawal that overlooks a grant
+//! (LOCK-WAIT-4): it reports a time-out and gives the lock back in one latch hold, which is untrue
+//! and harms nobody.
 
 use std::task::{Context, Waker};
 

@@ -1,21 +1,21 @@
 //! Spinning before sleeping: its conditions and its duration.
 //!
 //! Invariants:
-//! - S1. No waiter spins while there are more running transactions than processors, or while other
-//!   waiters spin on all other processors. This is checked before each round of spins, so a waiter
-//!   spins at most one round too long. (A table that never sleeps is exempt.)
-//! - S2. A waiter that spins checks for a deadlock after its first round, like one that sleeps.
+//! - SPIN-1. No waiter spins while there are more running transactions than processors, or while
+//!   other waiters spin on all other processors. This is checked before each round of spins, so a
+//!   waiter spins at most one round too long. (A table that never sleeps is exempt.)
+//! - SPIN-2. A waiter that spins checks for a deadlock after its first round, like one that sleeps.
 //!
 //! A transaction stands for an active thread. One that sleeps in a wait counts as well: the thread
 //! that grants its lock makes it active, and a spinner must have stopped by then. Owners that rest
 //! between two transactions do not count.
 //!
 //! # Duration
-//! Under S1 a spinner takes processor time only from other programs, whereas a sleeper costs time
-//! twice: its own, and that of the next waiter, since the lock is handed over and no thread uses it
-//! while its new holder wakes up. If waiters stopped spinning after one such time, the next waiter
-//! would stop as well, and the one after it: they would alternate in sleeping for ever. So a waiter
-//! spins for several times as long as it takes to wake a thread.
+//! Under SPIN-1 a spinner takes processor time only from other programs, whereas a sleeper costs
+//! time twice: its own, and that of the next waiter, since the lock is handed over and no thread
+//! uses it while its new holder wakes up. If waiters stopped spinning after one such time, the next
+//! waiter would stop as well, and the one after it: they would alternate in sleeping for ever. So a
+//! waiter spins for several times as long as it takes to wake a thread.
 
 use std::sync::OnceLock;
 
@@ -95,7 +95,7 @@ impl LockTable {
         }
     }
 
-    /// One round of spins, if there is room for it (S1): whether the lock was granted.
+    /// One round of spins, if there is room for it (SPIN-1): whether the lock was granted.
     fn spin_if_room(&self, owner: &LockOwner) -> Option<bool> {
         let spinners = &self.shared.spinners;
         let processors = processors();

@@ -21,7 +21,7 @@ mod waits;
 
 use std::{sync::Arc, time::Duration};
 
-use clearway_lock::{LockParts, LockTable, parts::Product};
+use clearway_lock::{LockParts, LockTable, parts::ProductLockParts};
 
 use rig::{Method, Step, ask, id, intend, options, owners, table};
 
@@ -38,7 +38,7 @@ fn methods_with_policies(refresh: Duration) -> Vec<Method> {
 /// The victim policies, and who dies of two owners of which the first is the older and has the
 /// longer pipeline, and the second closes the cycle.
 fn policies() -> Vec<(Arc<dyn LockParts>, char)> {
-    vec![(Arc::new(Product), 'b')]
+    vec![(Arc::new(ProductLockParts), 'b')]
 }
 
 /// One table for each way to keep intent locks.

@@ -9,7 +9,7 @@ use std::{
 use clearway_base::{Error, Result, TreeId};
 use clearway_lock::{
     IntentMode, LockId, LockOptions, LockOwner, LockParts, LockTable, RangeMode, ResourceId,
-    parts::Product,
+    parts::ProductLockParts,
 };
 
 /// A small table, so that unrelated locks share buckets all the time.
@@ -81,7 +81,7 @@ pub(crate) struct Method {
 
 /// The product's method.
 pub(crate) fn product() -> Method {
-    exact(Arc::new(Product))
+    exact(Arc::new(ProductLockParts))
 }
 
 /// A method as exact as the product's.

@@ -12,7 +12,7 @@ use std::sync::{
 
 use clearway_base::{Error, Lsn};
 use clearway_lock::{
-    IntentMode, LockOptions, LockParts, LockTable, RangeMode, WaitLimit, parts::Product,
+    IntentMode, LockOptions, LockParts, LockTable, RangeMode, WaitLimit, parts::ProductLockParts,
 };
 use clearway_sync::{
     schedules::{check, random},
@@ -203,12 +203,12 @@ fn readers_meet_the_tag_of_what_they_read() {
 
 #[test]
 fn named_victims_die_once() {
-    let product: Arc<dyn LockParts> = Arc::new(Product);
+    let product: Arc<dyn LockParts> = Arc::new(ProductLockParts);
     rig::named_victims_die_once(&product);
 }
 
 #[test]
 fn intent_locks_hold() {
-    let product: Arc<dyn LockParts> = Arc::new(Product);
+    let product: Arc<dyn LockParts> = Arc::new(ProductLockParts);
     rig::intent_locks_hold(&product);
 }

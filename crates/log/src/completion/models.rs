@@ -3,7 +3,7 @@
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `waiter_wakes_and_finds_it_durable`: the queue taken before the durable LSN is published; no
-//!   check of it inside the mutex (C1).
+//!   check of it inside the mutex (COMPLETION-1).
 //! - `each_waker_is_called_at_most_once`: wakers cloned out of the queue in place of removed.
 
 use std::{sync::Arc, task::Wake};

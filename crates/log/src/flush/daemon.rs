@@ -19,7 +19,7 @@ impl Flusher {
         });
     }
 
-    /// Runs a thread of the log. If it panics, the log stops (W7).
+    /// Runs a thread of the log. If it panics, the log stops (FLUSH-7).
     pub(crate) fn watched(&self, run: impl FnOnce()) {
         let _watch = Watch { flusher: self };
         run();
@@ -102,7 +102,7 @@ impl Flusher {
     }
 }
 
-/// Stops the log if its thread panics (W7).
+/// Stops the log if its thread panics (FLUSH-7).
 struct Watch<'a> {
     flusher: &'a Flusher,
 }

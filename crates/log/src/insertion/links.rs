@@ -1,12 +1,12 @@
 //! Completion marks of regions: a link from the start of each complete region to its end.
 //!
 //! Invariants:
-//! - L1. A slot serves 32 consecutive bytes of the ring. Records are at least 32 bytes long, so at
-//!   most one record starts in them in any lap.
-//! - L2. A slot holds the end of the last complete record that started in its bytes, or 0.
-//! - L3. A link is valid for a record that starts at `at` iff it is greater than `at`: a link that
-//!   an earlier lap left in the slot ended before its memory became durable and was reused, so it
-//!   is at most `at`.
+//! - LINKS-1. A slot serves 32 consecutive bytes of the ring. Records are at least 32 bytes long,
+//!   so at most one record starts in them in any lap.
+//! - LINKS-2. A slot holds the end of the last complete record that started in its bytes, or 0.
+//! - LINKS-3. A link is valid for a record that starts at `at` iff it is greater than `at`: a link
+//!   that an earlier lap left in the slot ended before its memory became durable and was reused, so
+//!   it is at most `at`.
 //!
 //! No thread clears a slot and no two threads write one at a time, so a release costs one store and
 //! no thread ever waits for its predecessor. This takes the place of the "wait my turn" loop in
@@ -42,7 +42,7 @@ impl Links {
         &self.slots[(at as usize / HEADER_BYTES) & (self.slots.len() - 1)]
     }
 
-    /// Marks a record as complete (L2). Called by the thread that filled it.
+    /// Marks a record as complete (LINKS-2). Called by the thread that filled it.
     #[inline]
     pub fn mark(&self, span: LsnSpan) {
         // Release pairs with the Acquire in `walk`: a thread that sees the link sees the record's
@@ -60,7 +60,7 @@ impl Links {
         let (mut at, mut records) = (group.start, 0);
         while at < group.end {
             let next = self.follow(at);
-            if !invariant(next > at, "links L3: a link leads forwards") {
+            if !invariant(next > at, "LINKS-3: a link leads forwards") {
                 break; // It would lead here again, for ever.
             }
             at = next;
@@ -81,7 +81,7 @@ impl Links {
         }
     }
 
-    /// Returns the end of the record at `at`, if it is complete (L3).
+    /// Returns the end of the record at `at`, if it is complete (LINKS-3).
     #[inline]
     fn end_of(&self, at: Lsn) -> Option<Lsn> {
         // Acquire pairs with the Release in `mark`.

@@ -2,12 +2,13 @@
 //! marks it as complete ([`Links`]).
 //!
 //! Invariants:
-//! - N1. The log's end, whether it is closed, and how many records of the running group have paid
-//!   for its seal are one word: a seal knows exactly which records precede it, and no record comes
-//!   after the end that a closing thread sees.
-//! - N2. A word names the end up to a multiple of 8 TiB. The ring is smaller, so together with the
-//!   durable LSN, which is never further away, it names one LSN. (A thread that was stopped between
-//!   the two reads while 8 TiB were written would be wrong; no thread is stopped for so long.)
+//! - LOCK-FREE-1. The log's end, whether it is closed, and how many records of the running group
+//!   have paid for its seal are one word: a seal knows exactly which records precede it, and no
+//!   record comes after the end that a closing thread sees.
+//! - LOCK-FREE-2. A word names the end up to a multiple of 8 TiB. The ring is smaller, so together
+//!   with the durable LSN, which is never further away, it names one LSN. (A thread that was
+//!   stopped between the two reads while 8 TiB were written would be wrong; no thread is stopped
+//!   for so long.)
 //!
 //! Algorithm: the log of MySQL 8 reserves with one atomic addition and finds the gap-free prefix by
 //! links between records. Differences: compare-and-swap in place of addition, since a record that
@@ -32,13 +33,14 @@ use crate::{
 pub(crate) struct LockFreeInsertion {
     ring: Arc<Ring>,
     links: Links,
-    /// N1.
+    /// LOCK-FREE-1.
     tail: CachePadded<AtomicU64>,
     /// The number of records whose group was written.
     records: AtomicU64,
 }
 
-/// The word of N1: bits 0..40 the end in units of 8 bytes (N2), 40..63 the seals paid, 63 closed.
+/// The word of LOCK-FREE-1: bits 0..40 the end in units of 8 bytes (LOCK-FREE-2), 40..63 the seals
+/// paid, 63 closed.
 #[derive(Clone, Copy)]
 struct Tail(u64);
 
@@ -55,7 +57,7 @@ impl Tail {
         Tail((end / UNIT) & END | seals_paid.min(PAID_MAX) << PAID_AT | closed)
     }
 
-    /// Returns the end, which is at or after `durable` (N2).
+    /// Returns the end, which is at or after `durable` (LOCK-FREE-2).
     fn end(self, durable: Lsn) -> u64 {
         let base = durable.0 / UNIT;
         (base + ((self.0 & END).wrapping_sub(base) & END)) * UNIT
@@ -85,15 +87,15 @@ impl LockFreeInsertion {
     /// Moves the end. `next` computes the new tail from the tail and its end, or returns `None`.
     #[inline]
     fn reserve(&self, next: impl Fn(Tail, u64) -> Option<Tail>) -> Option<(Region, Tail)> {
-        // Read before the tail, so that no tail seen here ends before it (N2).
+        // Read before the tail, so that no tail seen here ends before it (LOCK-FREE-2).
         let durable = self.ring.durable();
         let mut seen = self.tail.load(Ordering::Relaxed);
         loop {
             let start = Tail(seen).end(durable);
             let tail = next(Tail(seen), start)?;
             // AcqRel: an earlier reservation happens before a later one, as under a latch, on which
-            // the transaction table relies (R3 of `txn/registry.rs`); Release pairs with the
-            // Acquire in `end` too. Links and the durable LSN order the fills; `next` reads the
+            // the transaction table relies (TXN-TABLE-3); Release pairs with
+            // the Acquire in `end` too. Links and the durable LSN order the fills; `next` reads the
             // latter for the room, with Acquire.
             match self.tail.compare_exchange_weak(seen, tail.0, Ordering::AcqRel, Ordering::Relaxed)
             {
@@ -131,7 +133,7 @@ impl Insertion for LockFreeInsertion {
 
     #[inline]
     fn end(&self) -> Lsn {
-        // In this order (N2). Acquire pairs with the Release in `reserve`.
+        // In this order (LOCK-FREE-2). Acquire pairs with the Release in `reserve`.
         let durable = self.ring.durable();
         Lsn(Tail(self.tail.load(Ordering::Acquire)).end(durable))
     }

@@ -3,39 +3,39 @@
 mod each;
 mod every_place;
 
-use crate::parts::ProductParts;
+use crate::parts::ProductLogParts;
 
 #[test]
 fn groups_are_stored_whole_wherever_their_records_stand() {
-    each::groups_are_stored_whole_wherever_their_records_stand(&ProductParts);
+    each::groups_are_stored_whole_wherever_their_records_stand(&ProductLogParts);
 }
 
 #[test]
 fn a_full_ring_refuses_and_still_takes_the_seal() {
-    each::a_full_ring_refuses_and_still_takes_the_seal(&ProductParts);
+    each::a_full_ring_refuses_and_still_takes_the_seal(&ProductLogParts);
 }
 
 #[test]
 fn groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed() {
-    each::groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed(&ProductParts);
+    each::groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed(&ProductLogParts);
 }
 
 #[test]
 fn the_end_is_where_the_next_record_starts() {
-    each::the_end_is_where_the_next_record_starts(&ProductParts);
+    each::the_end_is_where_the_next_record_starts(&ProductLogParts);
 }
 
 #[test]
 fn concurrent_inserters_leave_no_hole_and_lose_no_record() {
-    each::concurrent_inserters_leave_no_hole_and_lose_no_record(&ProductParts);
+    each::concurrent_inserters_leave_no_hole_and_lose_no_record(&ProductLogParts);
 }
 
 #[test]
 fn every_length_is_stored_at_every_place() {
-    every_place::one_after_the_other(&ProductParts);
+    every_place::one_after_the_other(&ProductLogParts);
 }
 
 #[test]
 fn a_ring_takes_exactly_what_fits() {
-    every_place::a_ring_takes_exactly_what_fits(&ProductParts);
+    every_place::a_ring_takes_exactly_what_fits(&ProductLogParts);
 }

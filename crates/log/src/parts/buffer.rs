@@ -69,7 +69,7 @@ impl<I: Insertion + ?Sized> Buffer<I> {
     pub fn flush(&self, group: LsnSpan, mut each: impl FnMut(RecordView<'_>)) {
         assert_eq!(group.start, self.durable(), "groups are flushed in their order");
         self.insertion.await_released(group);
-        // SAFETY: R4. `await_released` has returned; the durable LSN, which only this function
+        // SAFETY: RING-4. `await_released` has returned; the durable LSN, which only this function
         // raises, passes the group after the last use of the bytes.
         let mut bytes = unsafe { self.ring.released(group) };
         let mut at = group.start;

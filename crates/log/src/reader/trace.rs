@@ -216,7 +216,7 @@ fn check_labels(
 }
 
 /// Refuses a log that continues at `bad` in an epoch outside its lineage, after reading in `epoch`
-/// (E4). If nothing was read yet, any record of such an epoch in the rest of the segment is
+/// (READER-4). If nothing was read yet, any record of such an epoch in the rest of the segment is
 /// evidence.
 pub(super) fn check_stranger(window: &mut Window, bad: Lsn, epoch: Option<Epoch>) -> Result<()> {
     let Some(oldest) = window.lineage().marks().first().map(|mark| mark.epoch) else {

@@ -10,11 +10,12 @@
 //! device as one slice.
 //!
 //! Invariants:
-//! - M1. `base .. base + 2 × bytes` stays mapped, readable and writable, from `new` to `drop`.
-//! - M2. Address `base + i` and `base + bytes + i` are the same memory, for `i < bytes`.
-//! - M3. `base` is page aligned and `bytes` is a power of two and a multiple of the page.
-//! - M4. A forked child has neither mapping: an access there is a fault, not a write into the log
-//!   of the parent.
+//! - MAPPING-1. `base .. base + 2 × bytes` stays mapped, readable and writable, from `new` to
+//!   `drop`.
+//! - MAPPING-2. Address `base + i` and `base + bytes + i` are the same memory, for `i < bytes`.
+//! - MAPPING-3. `base` is page aligned and `bytes` is a power of two and a multiple of the page.
+//! - MAPPING-4. A forked child has neither mapping: an access there is a fault, not a write into
+//!   the log of the parent.
 
 use std::{
     io,
@@ -39,8 +40,8 @@ pub(super) struct Mapping {
 /// The bytes that one trace covers: the shortest record.
 const TRACED_BYTES: usize = 32;
 
-// SAFETY: the mapping is plain memory that belongs to this value alone (M1); the ring controls
-// access to its parts.
+// SAFETY: the mapping is plain memory that belongs to this value alone (MAPPING-1); the ring
+// controls access to its parts.
 unsafe impl Send for Mapping {}
 
 // SAFETY: as for `Send`; a shared reference gives out addresses only.
@@ -75,13 +76,14 @@ impl Mapping {
             }
         }
         // A forked child would share the ring with its parent, and could write into its log. It has
-        // no use for it (`clearway_sync::Process`), so it does not get it (M4).
-        // SAFETY: M1; the advice changes nothing in this process.
+        // no use for it (`clearway_sync::Process`), so it does not get it (MAPPING-4).
+        // SAFETY: MAPPING-1; the advice changes nothing in this process.
         unsafe { madvise(base.as_ptr().cast(), 2 * bytes, Advice::LinuxDontFork)? };
         Ok(mapping)
     }
 
-    /// The address of position `at` of an endless log, valid for `bytes` bytes (M1, M2).
+    /// The address of position `at` of an endless log, valid for `bytes` bytes (MAPPING-1,
+    /// MAPPING-2).
     #[inline]
     pub(super) fn address(&self, at: u64) -> *mut u8 {
         let offset = at as usize & (self.bytes - 1);
@@ -111,8 +113,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: M1, and no reference to the value exists any more. A failure leaks memory and
-        // harms nothing else.
+        // SAFETY: MAPPING-1, and no reference to the value exists any more. A failure leaks memory
+        // and harms nothing else.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), 2 * self.bytes) };
     }
 }
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn both_mappings_show_the_same_memory() {
         let mapping = Mapping::new(4096).unwrap();
-        // SAFETY: M1; the test is alone with the mapping.
+        // SAFETY: MAPPING-1; the test is alone with the mapping.
         unsafe {
             mapping.address(4090).copy_from_nonoverlapping(b"0123456789".as_ptr(), 10);
             let tail = std::slice::from_raw_parts(mapping.address(0), 4);

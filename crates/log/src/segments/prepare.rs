@@ -1,8 +1,8 @@
 //! Creates segments: takes over existing ones at start, and makes new ones and spares.
 //!
 //! A new segment is prepared under a spare's name: allocated, filled with zeros, synced, labelled
-//! (G5). Then it is renamed and the directory is synced (G1). A crash in between leaves a spare of
-//! unknown contents, which the next start removes.
+//! (SEGMENTS-5). Then it is renamed and the directory is synced (SEGMENTS-1). A crash in between
+//! leaves a spare of unknown contents, which the next start removes.
 
 use std::{
     collections::VecDeque,
@@ -31,7 +31,7 @@ const FILL_BYTES: usize = 1 << 20;
 impl Segments {
     /// Takes over the segments on `disk`: those from `keep_from` to `tail` must exist. Segments
     /// prepared beyond the tail are kept; older ones become spares. On an error, no file was
-    /// changed (G3).
+    /// changed (SEGMENTS-3).
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         options: &LogOptions,
@@ -119,7 +119,7 @@ impl Segments {
                     return Err(error);
                 }
             };
-        // Only now may groups be written to it (G1).
+        // Only now may groups be written to it (SEGMENTS-1).
         let mut live = self.state.lock();
         live.files.push_back(file);
         live.labels.push_back(label);
@@ -130,7 +130,8 @@ impl Segments {
         Ok(())
     }
 
-    /// Gives a spare a segment's name. After a failure it has its old name, or the log stops (G4).
+    /// Gives a spare a segment's name. After a failure it has its old name, or the log stops
+    /// (SEGMENTS-4).
     fn name_durably(&self, spare: &str, name: &str) -> Result<()> {
         self.disk.rename(spare, name)?;
         failpoint::pass(Failpoint::SegmentNamed);
@@ -258,8 +259,9 @@ fn remove_foreign(disk: &dyn Disk, segment_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Checks a segment's length. A segment has its full length from the start (G1); one of another
-/// length is damaged, or has another format or segment size and does not belong to this log.
+/// Checks a segment's length. A segment has its full length from the start (SEGMENTS-1); one of
+/// another length is damaged, or has another format or segment size and does not belong to this
+/// log.
 pub(crate) fn check_len(file: &dyn File, lineage: &Lineage, segment_bytes: u64) -> Result<()> {
     let (len, wanted) = (file.len()?, lineage.file_bytes(segment_bytes));
     if len == wanted {

@@ -1,5 +1,5 @@
 //! One batch: copied, checksummed, double-written, written in place, marked clean. See the module
-//! above for C1–C4.
+//! above for CLEANER-1–CLEANER-4.
 //!
 //! | step         | holds                     | waits for | after a crash here        |
 //! | ------------ | ------------------------- | --------- | ------------------------- |
@@ -10,7 +10,7 @@
 //! | mark clean   | one shared latch, tried   | nothing   | redo finds nothing to do  |
 //!
 //! The batch's mutex is held over all steps. Its holder takes no other batch, so holders wait for
-//! each other only for the sync of the data file, which one thread does at a time (C5).
+//! each other only for the sync of the data file, which one thread does at a time (CLEANER-5).
 
 use clearway_base::{
     Error, Lsn, PAGE_SIZE, PageId, Result,
@@ -60,7 +60,7 @@ impl Batch {
 }
 
 /// An in-flight batch. In any case, a panic included, its pages leave the batch: clean, dirty with
-/// a later recLSN, or as dirty as before (C2).
+/// a later recLSN, or as dirty as before (CLEANER-2).
 struct InFlight<'b> {
     pool: &'b Pool,
     batch: &'b mut Batch,
@@ -91,7 +91,7 @@ impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             // After a panic at any step, the contents of the disk are unknown, and the area may
-            // have the only intact copies of some pages (C4).
+            // have the only intact copies of some pages (CLEANER-4).
             let _ = self.pool.fail(panicked("cleaning pages"));
             self.cancel();
         }
@@ -107,7 +107,7 @@ impl Pool {
         pages: &mut Vec<PageId>,
         limit: Lsn,
     ) -> Result<usize> {
-        // C4: checked for each batch, so a failure elsewhere stops this one as well.
+        // CLEANER-4: checked for each batch, so a failure elsewhere stops this one as well.
         self.check_writable()?;
         // In file order, so that adjacent pages are written together.
         pages.sort_unstable();
@@ -145,7 +145,7 @@ impl Pool {
     /// page LSN.
     fn copy_into(&self, batch: &mut Batch, page: PageId, limit: Lsn) -> Option<Lsn> {
         let frame = self.space.frame(page);
-        // C3: a page that is latched exclusively is being changed; it is written later.
+        // CLEANER-3: a page that is latched exclusively is being changed; it is written later.
         if frame.rec_lsn().is_none_or(|rec_lsn| rec_lsn >= limit) || !frame.latch.try_shared() {
             return None;
         }
@@ -158,11 +158,11 @@ impl Pool {
         };
         let index = batch.entries.len();
         let copy = batch.copy_mut(index);
-        // SAFETY: the shared latch is held until after the copy (P3).
+        // SAFETY: the shared latch is held until after the copy (PAGE-BYTES-3).
         copy.copy_from_slice(unsafe { self.space.bytes(page).slice() });
         if header::page_lsn(copy) <= rec_lsn {
-            // C6: a record that changed the page since would begin at recLSN or later, and end
-            // after it.
+            // CLEANER-6: a record that changed the page since would begin at recLSN or later, and
+            // end after it.
             frame.mark_clean();
             frame.cancel_write();
             frame.latch.release_shared();
@@ -184,18 +184,18 @@ impl Pool {
         // Redo may have recreated pages that the file lost with its last extension.
         let last = batch.entries.last().expect("a batch has pages").page;
         self.ensure_len(last)?;
-        // C1: before the first byte is written anywhere.
+        // CLEANER-1: before the first byte is written anywhere.
         if self.wal.durable() < page_lsn_max {
             self.wal.make_durable(page_lsn_max)?;
             let is_logged = self.wal.durable() >= page_lsn_max;
-            invariant(is_logged, "batch C1: the log of a page is durable before the page");
+            invariant(is_logged, "CLEANER-1: the log of a page is durable before the page");
             self.check_writable()?;
         }
         let double_write = &self.cleaning.double_write;
         let entries = batch.entries.iter().map(|entry| (entry.page, entry.checksum));
         let image = &mut batch.image[..image_bytes(batch.entries.len())];
-        // W1: the copy is durable in the double-write file before the first byte is written in
-        // place.
+        // DOUBLE-WRITE-1: the copy is durable in the double-write file before the first byte is
+        // written in place.
         let safe = double_write.write(batch.area, entries, image);
         failpoint::pass(Failpoint::CopiesSafe);
         match safe.and_then(|()| self.write_in_place(batch)) {
@@ -204,7 +204,8 @@ impl Pool {
                 double_write.finish(batch.area);
                 Ok(())
             }
-            // C4. The area stays in flight: it may have the only intact copies of some pages.
+            // CLEANER-4. The area stays in flight: it may have the only intact copies of some
+            // pages.
             Err(cause) => self.fail(cause),
         }
     }
@@ -239,8 +240,8 @@ impl Pool {
 
     /// Makes what this thread has written in place durable.
     fn sync_in_place(&self) -> Result<()> {
-        // C5. A sync reports a failed write once, to the first caller, even if the write belonged
-        // to another batch; the next sync would report success.
+        // CLEANER-5. A sync reports a failed write once, to the first caller, even if the write
+        // belonged to another batch; the next sync would report success.
         let _one_at_a_time = self.cleaning.syncing.lock();
         self.health()?;
         self.data.file().sync_data().or_else(|cause| self.fail(cause))

@@ -19,7 +19,7 @@ impl Pool {
     ///
     /// A fuzzy checkpoint takes the log's end *first* and then calls this. Redo from the smaller of
     /// the two misses nothing: a page made dirty after it was examined here has a record that
-    /// starts after that end (X1; the fence pairs with the one in `Frame::mark_dirty`).
+    /// starts after that end (EXCLUSIVE-1; the fence pairs with the one in `Frame::mark_dirty`).
     pub fn redo_start(&self) -> Option<Lsn> {
         fence(Ordering::SeqCst);
         self.slots.all().filter_map(|page| self.space.frame(page).rec_lsn()).min()

@@ -23,30 +23,32 @@
 //! the highest page LSN of this batch and all before it.
 //!
 //! Invariants:
-//! - W1. A page is written in place only while its copy is durable here, and the copy is
-//!   overwritten only after the page is durable in place.
-//! - W2. Repair uses no batch below the highest floor: such a batch has completed, and its copies
-//!   may be older than the pages in place.
-//! - W3. The last complete header of an area stays until a later one of the area is complete: a
-//!   crash can only tear the other place. Floors never decrease, so the highest floor found is at
-//!   least that of every batch whose writing in place was ever begun. The same goes for page LSNs:
-//!   a log that ends before the highest one found has lost its end, for it was durable up to there
-//!   once.
-//! - W4. After an opening, everything in place is durable, whatever the previous process or the
-//!   system left undone: the copies that the first batch overwrites under W1 are no longer needed.
+//! - DOUBLE-WRITE-1. A page is written in place only while its copy is durable here, and the copy
+//!   is overwritten only after the page is durable in place.
+//! - DOUBLE-WRITE-2. Repair uses no batch below the highest floor: such a batch has completed, and
+//!   its copies may be older than the pages in place.
+//! - DOUBLE-WRITE-3. The last complete header of an area stays until a later one of the area is
+//!   complete: a crash can only tear the other place. Floors never decrease, so the highest floor
+//!   found is at least that of every batch whose writing in place was ever begun. The same goes for
+//!   page LSNs: a log that ends before the highest one found has lost its end, for it was durable
+//!   up to there once.
+//! - DOUBLE-WRITE-4. After an opening, everything in place is durable, whatever the previous
+//!   process or the system left undone: the copies that the first batch overwrites under
+//!   DOUBLE-WRITE-1 are no longer needed.
 //!
-//! By W3, the newest of all copies of a page that repair may use is at least as new as the page in
-//! place: the header of the batch that wrote the page, or a later one, has a floor above every
-//! batch that had completed before.
+//! By DOUBLE-WRITE-3, the newest of all copies of a page that repair may use is at least as new as
+//! the page in place: the header of the batch that wrote the page, or a later one, has a floor
+//! above every batch that had completed before.
 //!
-//! About W4. A killed process leaves writes that are only in the system's cache; a sync makes them
-//! durable. After a *failed* sync the system may even consider pages written that are not on the
-//! disk, and no later sync would write them. Only pages of batches that had not completed can be
-//! among them (C4, C5), so these are written in place again before the sync. That must obey W1,
-//! too, and it is unknown whether a batch that was read here is durable: its write may have failed
-//! although the system shows it. But if a page in place is damaged or equals its copy, writing the
-//! batch in place had begun (C6), so the batch is durable. A page in place that is intact and
-//! differs from its copy was not reached, and is left unchanged.
+//! About DOUBLE-WRITE-4. A killed process leaves writes that are only in the system's cache; a sync
+//! makes them durable. After a *failed* sync the system may even consider pages written that are
+//! not on the disk, and no later sync would write them. Only pages of batches that had not
+//! completed can be among them (CLEANER-4, CLEANER-5), so these are written in place again before
+//! the sync. That must obey DOUBLE-WRITE-1, too, and it is unknown whether a batch that was read
+//! here is durable: its write may have failed although the system shows it. But if a page in place
+//! is damaged or equals its copy, writing the batch in place had begun (CLEANER-6), so the batch is
+//! durable. A page in place that is intact and differs from its copy was not reached, and is left
+//! unchanged.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -92,13 +94,13 @@ struct Sequences {
     page_lsn_max: Lsn,
     /// For each area the batch that is not durable in place yet.
     in_flight: Vec<Option<u64>>,
-    /// For each area, the place for its next batch (W3).
+    /// For each area, the place for its next batch (DOUBLE-WRITE-3).
     turn: Vec<u64>,
 }
 
 impl DoubleWrite {
-    /// Opens the file, repairs torn pages of `data` and makes its contents durable (W4), and
-    /// reserves the areas. Returns the file and the number of pages repaired.
+    /// Opens the file, repairs torn pages of `data` and makes its contents durable
+    /// (DOUBLE-WRITE-4), and reserves the areas. Returns the file and the number of pages repaired.
     pub(crate) fn open(
         disk: &dyn Disk,
         data: &DataFile,
@@ -162,7 +164,7 @@ impl DoubleWrite {
     }
 
     /// Ends the batch in this area: it is durable in place, or nothing of it was written in place
-    /// (W1).
+    /// (DOUBLE-WRITE-1).
     pub(crate) fn finish(&self, area: usize) {
         let finished = self.sequences.lock().in_flight[area].take();
         invariant(finished.is_some(), "double write: a batch is finished once");
@@ -218,7 +220,7 @@ fn read_headers(file: &dyn File) -> Result<Vec<Header>> {
     let mut headers = Vec::new();
     for place in 0..PLACES_MAX {
         // A place whose header is torn was being overwritten: nothing of the new batch was written
-        // in place yet, and the old one had completed (W1).
+        // in place yet, and the old one had completed (DOUBLE-WRITE-1).
         if file.read_at(&mut block, place * PLACE_BYTES)? == HEADER_BYTES {
             headers.extend(read_header(place, &block));
         }
@@ -228,7 +230,8 @@ fn read_headers(file: &dyn File) -> Result<Vec<Header>> {
 
 /// Repairs the pages of batches that may not have completed: a page that is damaged in place and
 /// has a copy is restored, a page that equals its copy is written again, and everything is made
-/// durable (W4). Returns the number of pages repaired. The repair may be interrupted and run again.
+/// durable (DOUBLE-WRITE-4). Returns the number of pages repaired. The repair may be interrupted
+/// and run again.
 fn repair(headers: &[Header], file: &dyn File, data: &DataFile) -> Result<u64> {
     let floor = headers.iter().map(|header| header.floor).max().unwrap_or(0);
     let mut open: Vec<&Header> = headers.iter().filter(|h| h.sequence >= floor).collect();
@@ -365,7 +368,10 @@ mod tests {
             let mut page = vec![0; PAGE_SIZE];
             data.read(PageId(5), &mut page).unwrap();
             let is_old = page[100] == 3;
-            assert!(!is_old, "W2: an older version of itself came back ({repaired} repaired)");
+            assert!(
+                !is_old,
+                "DOUBLE-WRITE-2: an older version of itself came back ({repaired} repaired)"
+            );
         }
     }
 

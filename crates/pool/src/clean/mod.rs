@@ -14,19 +14,23 @@
 //! mutex, and runs all steps of its batch alone.
 //!
 //! Invariants:
-//! - C1. **WAL.** Neither file sees a byte of a page before the log is durable up to the LSN in the
-//!   copy. The copy is made under the latch, so its LSN covers all its changes (X2).
-//! - C2. A page is in one batch at a time (F3), and stays dirty until the batch is durable in place
-//!   (F2): so in-flight pages count for `redo_start` without further bookkeeping.
-//! - C3. No step waits for a page's latch; a latched page is skipped and cleaned later.
-//! - C4. The first failed write or sync of data stops all writing for good. A second sync after a
-//!   failed one would report a false success; and an area whose batch was not written in place must
-//!   not be overwritten (W1). Pages stay dirty, the log keeps their records, reopening recovers. A
-//!   failed log stops it too, and so does a panic on the way.
-//! - C5. Syncs of the data file are serialized, and a failure is known before the next one begins.
-//! - C6. A page whose change was begun but has no record is not written: the page on disk is
+//! - CLEANER-1. **WAL.** Neither file sees a byte of a page before the log is durable up to the LSN
+//!   in the copy. The copy is made under the latch, so its LSN covers all its changes
+//!   (EXCLUSIVE-2).
+//! - CLEANER-2. A page is in one batch at a time (FRAME-3), and stays dirty until the batch is
+//!   durable in place (FRAME-2): so in-flight pages count for `redo_start` without further
+//!   bookkeeping.
+//! - CLEANER-3. No step waits for a page's latch; a latched page is skipped and cleaned later.
+//! - CLEANER-4. The first failed write or sync of data stops all writing for good. A second sync
+//!   after a failed one would report a false success; and an area whose batch was not written in
+//!   place must not be overwritten (DOUBLE-WRITE-1). Pages stay dirty, the log keeps their records,
+//!   reopening recovers. A failed log stops it too, and so does a panic on the way.
+//! - CLEANER-5. Syncs of the data file are serialized, and a failure is known before the next one
+//!   begins.
+//! - CLEANER-6. A page whose change was begun but has no record is not written: the page on disk is
 //!   identical, or has no contents for which there is a record. So a copy differs from the page in
-//!   place until it is written there, from which repair infers how far a batch got (W4).
+//!   place until it is written there, from which repair infers how far a batch got
+//!   (DOUBLE-WRITE-4).
 
 mod batch;
 mod checkpoint;
@@ -50,7 +54,7 @@ pub(crate) struct Cleaning {
     double_write: DoubleWrite,
     batches: Vec<Mutex<Batch>>,
     batch_pages: usize,
-    /// Held over each sync of the data file (C5).
+    /// Held over each sync of the data file (CLEANER-5).
     syncing: Mutex<()>,
     /// Threads that write a batch in place.
     writers: usize,

@@ -3,12 +3,12 @@
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `validated_read_is_of_one_version`: no fence in `is_unchanged`; no fence in
-//!   `swap_to_exclusive` (L5); `Relaxed` in `see` (L4).
+//!   `swap_to_exclusive` (PAGE-LATCH-5); `Relaxed` in `see` (PAGE-LATCH-4).
 //! - `version_survives_eviction_and_reload`: a version that `release_absent` does not raise;
-//!   one that starts from 0 at reload (L2).
+//!   one that starts from 0 at reload (PAGE-LATCH-2).
 //! - `writers_and_readers_exclude_each_other`: `Relaxed` in `release_shared`; `Relaxed` in
-//!   `release_exclusive` (L4).
-//! - `every_sleeper_wakes`: no second check in `sleep` (L6).
+//!   `release_exclusive` (PAGE-LATCH-4).
+//! - `every_sleeper_wakes`: no second check in `sleep` (PAGE-LATCH-6).
 //! - `upgrade_is_refused_after_a_change`: an upgrade that does not compare versions after its
 //!   wait.
 
@@ -55,7 +55,7 @@ impl Page {
         let seen = self.latch.see()?;
         let [left, right] = self.words();
         self.latch.is_unchanged(seen).then(|| {
-            assert_eq!(left, right, "a validated read is of one version (L5)");
+            assert_eq!(left, right, "a validated read is of one version (PAGE-LATCH-5)");
             left
         })
     }
@@ -73,7 +73,7 @@ fn validated_read_is_of_one_version() {
                 page.latch.release_exclusive();
             })
         };
-        // A later read does not return older bytes: the version orders them (L4).
+        // A later read does not return older bytes: the version orders them (PAGE-LATCH-4).
         let first = page.read().unwrap_or(0);
         assert!(page.read().is_none_or(|second| second >= first));
         writer.join().unwrap();

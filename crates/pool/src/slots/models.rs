@@ -2,7 +2,8 @@
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `slot_has_one_owner_and_the_capacity_holds`: no second check of `taken` under the mutex (S3).
+//! - `slot_has_one_owner_and_the_capacity_holds`: no second check of `taken` under the mutex
+//!   (POOL-SLOTS-3).
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ fn slot_has_one_owner_and_the_capacity_holds() {
             let owned = owned.clone();
             thread::spawn(move || {
                 let Some(slot) = owned.0.take(false) else { return };
-                assert_eq!(slot, 1, "S3");
+                assert_eq!(slot, 1, "POOL-SLOTS-3");
                 owned.1[slot as usize].write();
                 owned.0.occupy(slot, PageId(7));
                 owned.0.vacate(slot);

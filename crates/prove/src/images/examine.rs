@@ -94,7 +94,7 @@ impl Expected<'_> {
     pub(super) fn examine(&self, disk: SimDisk) -> Verdict {
         let Some(engine) = self.recover(&disk)? else { return Ok(()) };
         let found = self.judge(&engine)?;
-        // O5: a second recovery, with the engine of the first one not closed in order.
+        // ORACLE-5: a second recovery, with the engine of the first one not closed in order.
         disk.cut_power();
         drop(engine);
         let disk = disk.crash(CrashImage::Random(disk.operations()));

@@ -166,7 +166,7 @@ impl ScenarioRunner {
     }
 
     /// Runs a transaction that reads some keys. Its result is acknowledged as soon as that is
-    /// permitted (O3).
+    /// permitted (ORACLE-3).
     pub(super) fn read(&mut self, table: &str, keys: &[Vec<u8>]) -> StepResult {
         let mut work = self.begin();
         let mut depends_on = 0;

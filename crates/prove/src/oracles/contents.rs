@@ -40,7 +40,7 @@ pub fn read_table(engine: &Arc<Engine>, name: &str) -> Result<Rows> {
     Ok(rows)
 }
 
-/// O5: checks that two recoveries of the same disk give the same contents.
+/// ORACLE-5: checks that two recoveries of the same disk give the same contents.
 ///
 /// # Errors
 /// If the contents differ.

@@ -2,9 +2,10 @@
 //! a crash.
 //!
 //! Invariants:
-//! - Y1. `commits` is in the order of the commit records; `state` is the state after all of them.
-//! - Y2. `commits[i].digest` is the digest of the state after `base_count + i + 1` commits; undoing
-//!   its `before` gives the state after one commit less.
+//! - HISTORY-1. `commits` is in the order of the commit records; `state` is the state after all of
+//!   them.
+//! - HISTORY-2. `commits[i].digest` is the digest of the state after `base_count + i + 1` commits;
+//!   undoing its `before` gives the state after one commit less.
 //!
 //! Commits are numbered from 1 over the whole run. The numbers of commits that a crash undid are
 //! used again for later ones.
@@ -99,7 +100,7 @@ impl History {
     /// Records that a commit whose record ends at `lsn` has returned. Returns the number of this
     /// commit.
     pub fn commit(&mut self, lsn: Lsn, changes: impl IntoIterator<Item = Change>) -> usize {
-        debug_assert!(self.commits.last().is_none_or(|last| last.lsn <= lsn), "Y1");
+        debug_assert!(self.commits.last().is_none_or(|last| last.lsn <= lsn), "HISTORY-1");
         let writer = self.base_count + self.commits.len() + 1;
         let before = changes.into_iter().map(|change| apply(&mut self.state, change, writer));
         let before = before.collect();
@@ -133,9 +134,9 @@ impl History {
         Some(&self.commits[count.checked_sub(self.base_count + 1)?])
     }
 
-    /// O3: checks a transaction that only read. It depends on the first `depends_on` commits, and
-    /// may be acknowledged once the log is durable up to `ack`. The log is already durable up to
-    /// `durable`.
+    /// ORACLE-3: checks a transaction that only read. It depends on the first `depends_on` commits,
+    /// and may be acknowledged once the log is durable up to `ack`. The log is already durable up
+    /// to `durable`.
     ///
     /// # Errors
     /// If the result could be acknowledged before the commits on which it depends are durable.
@@ -149,8 +150,8 @@ impl History {
         Err(Violation::new(Oracle::ReadOnly, detail))
     }
 
-    /// O1 and O2: returns the number of commits after which the state equals `found`; the largest
-    /// one if there are several.
+    /// ORACLE-1 and ORACLE-2: returns the number of commits after which the state equals `found`;
+    /// the largest one if there are several.
     ///
     /// # Errors
     /// If no number within the bounds gives that state.

@@ -3,14 +3,14 @@
 //!
 //! | oracle | property | checked by |
 //! | --- | --- | --- |
-//! | O1 | no acknowledged commit is lost | [`History::judge`] |
-//! | O2 | the state is that after the first M commits | [`History::judge`] |
-//! | O3 | no acknowledged result depends on a lost commit | [`History::check_reader`] |
-//! | O4 | no damage; good shape once upkeep is idle | [`check_structure`], [`check_upkeep`] |
-//! | O5 | recovering again changes nothing | [`check_same`] |
-//! | O6 | nothing is held while no transaction runs | [`check_quiet`] |
-//! | O7 | write-ahead logging | [`WriteAhead`] |
-//! | O8 | all work ends once the faults stop | [`Oracle::Liveness`], by the lane |
+//! | ORACLE-1 | no acknowledged commit is lost | [`History::judge`] |
+//! | ORACLE-2 | the state is that after the first M commits | [`History::judge`] |
+//! | ORACLE-3 | no acknowledged result depends on a lost commit | [`History::check_reader`] |
+//! | ORACLE-4 | no damage; good shape once upkeep is idle | [`check_structure`], [`check_upkeep`] |
+//! | ORACLE-5 | recovering again changes nothing | [`check_same`] |
+//! | ORACLE-6 | nothing is held while no transaction runs | [`check_quiet`] |
+//! | ORACLE-7 | write-ahead logging | [`WriteAhead`] |
+//! | ORACLE-8 | all work ends once the faults stop | [`Oracle::Liveness`], by the lane |
 //!
 //! A lane uses them as follows:
 //!
@@ -49,23 +49,24 @@ use clearway_base::Error;
 /// The oracle that found a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Oracle {
-    /// O1. An acknowledged commit is lost.
+    /// ORACLE-1. An acknowledged commit is lost.
     Durability,
-    /// O2. No prefix of the commits gives the state.
+    /// ORACLE-2. No prefix of the commits gives the state.
     Prefix,
-    /// O2, while running. No serial order explains a read, or a lock did not protect a key.
+    /// ORACLE-2, while running. No serial order explains a read, or a lock did not protect a key.
     Serializable,
-    /// O3. A result was acknowledged although a commit on which it depends could still be lost.
+    /// ORACLE-3. A result was acknowledged although a commit on which it depends could still be
+    /// lost.
     ReadOnly,
-    /// O4. A page, tree or map is damaged.
+    /// ORACLE-4. A page, tree or map is damaged.
     Structure,
-    /// O5. Recovering again gave different contents.
+    /// ORACLE-5. Recovering again gave different contents.
     Idempotent,
-    /// O6. Something is held although no transaction runs.
+    /// ORACLE-6. Something is held although no transaction runs.
     Quiet,
-    /// O7. A page was written before its log, or log was removed too early.
+    /// ORACLE-7. A page was written before its log, or log was removed too early.
     WriteAhead,
-    /// O8. Work does not end.
+    /// ORACLE-8. Work does not end.
     Liveness,
     /// An operation returned an error that it must not return, or succeeded where it must fail.
     Answer,

@@ -1,4 +1,4 @@
-//! O6: nothing is held while no transaction runs.
+//! ORACLE-6: nothing is held while no transaction runs.
 
 use std::sync::Arc;
 

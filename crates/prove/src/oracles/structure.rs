@@ -1,5 +1,5 @@
-//! O4: runs the engine's own check of pages, trees and maps, and checks that upkeep ends and leaves
-//! the trees in good shape.
+//! ORACLE-4: runs the engine's own check of pages, trees and maps, and checks that upkeep ends and
+//! leaves the trees in good shape.
 
 use std::sync::Arc;
 

@@ -1,11 +1,13 @@
-//! O7: write-ahead logging. Observes the operations of the engine on its disk.
+//! ORACLE-7: write-ahead logging. Observes the operations of the engine on its disk.
 //!
 //! Checked for each operation, *before* it is executed:
-//! - P1. A page is written in place only if the log is durable up to its page LSN.
-//! - P2. A log sector is written once in an opening, and never below the acknowledged LSN.
-//! - P3. A segment loses its name only if it is completely below the retention LSN of the durable
-//!   superblock (or was never written).
-//! - P4. No result is acknowledged beyond the durable LSN; the lane reports its acknowledgements.
+//! - WRITE-AHEAD-1. A page is written in place only if the log is durable up to its page LSN.
+//! - WRITE-AHEAD-2. A log sector is written once in an opening, and never below the acknowledged
+//!   LSN.
+//! - WRITE-AHEAD-3. A segment loses its name only if it is completely below the retention LSN of
+//!   the durable superblock (or was never written).
+//! - WRITE-AHEAD-4. No result is acknowledged beyond the durable LSN; the lane reports its
+//!   acknowledgements.
 //!
 //! The observer sees only files, offsets and bytes. The durable LSN is the end of the gapless run
 //! of durable log writes of this opening. Log that recovery found counts as durable: recovery has
@@ -60,7 +62,7 @@ impl WriteAhead {
         self.durable
     }
 
-    /// P4: checks a result with this `ack`, which is about to be acknowledged.
+    /// WRITE-AHEAD-4: checks a result with this `ack`, which is about to be acknowledged.
     ///
     /// # Errors
     /// If the result could still be lost.
@@ -77,7 +79,7 @@ impl WriteAhead {
     /// Checks a write of `bytes` at `offset` of `name`, which is about to be executed.
     ///
     /// # Errors
-    /// A violation of P1 or P2.
+    /// A violation of WRITE-AHEAD-1 or WRITE-AHEAD-2.
     pub fn write(&mut self, name: &str, offset: u64, bytes: &[u8]) -> Verdict {
         if let Some(segment) = self.segment(name) {
             // The label of the segment follows its log bytes.
@@ -105,7 +107,7 @@ impl WriteAhead {
     /// Checks a file that is about to lose its name, by a removal or a rename.
     ///
     /// # Errors
-    /// A violation of P3.
+    /// A violation of WRITE-AHEAD-3.
     pub fn unname(&mut self, name: &str) -> Verdict {
         let Some(Lsn(start)) = self.segment(name) else { return Ok(()) };
         let end = Lsn(start + self.segment_bytes);

@@ -50,7 +50,7 @@ impl World {
         self.watch.verdict()
     }
 
-    /// O8: runs all transactions to their end.
+    /// ORACLE-8: runs all transactions to their end.
     fn finish_all(&mut self) -> Verdict {
         for _ in 0..STEPS_MAX {
             let running = |at: &usize| self.sessions[*at].is_some();

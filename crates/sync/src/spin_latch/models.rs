@@ -3,8 +3,9 @@
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `holders_exclude_each_other`: `Relaxed` in place of `Release` in `drop`; `Relaxed` in
-//!   place of `Acquire` in `try_lock` (S2).
-//! - `refused_try_frees_nothing`: a guard that is created before the check of `taken` (S1).
+//!   place of `Acquire` in `try_lock` (SPIN-LATCH-2).
+//! - `refused_try_frees_nothing`: a guard that is created before the check of `taken`
+//!   (SPIN-LATCH-1).
 
 use std::sync::Arc;
 

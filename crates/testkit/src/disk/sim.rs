@@ -23,12 +23,13 @@
 //! ```
 //!
 //! Invariants:
-//! - R1. Everything that happens follows from the seed, the plan and the sequence of calls; equal
-//!   runs have equal [`trace_digest`](SimDisk::trace_digest)s.
-//! - R2. A disk made by [`fork`](SimDisk::fork) or [`crash`](SimDisk::crash) shares no change with
-//!   its original; both share bytes until one of them changes them.
-//! - R3. The guarantees of every disk (D1–D6) hold, and no stronger ones where that can be avoided:
-//!   a data sync makes no names durable, and a durable write makes no other write durable.
+//! - SIM-1. Everything that happens follows from the seed, the plan and the sequence of calls;
+//!   equal runs have equal [`trace_digest`](SimDisk::trace_digest)s.
+//! - SIM-2. A disk made by [`fork`](SimDisk::fork) or [`crash`](SimDisk::crash) shares no change
+//!   with its original; both share bytes until one of them changes them.
+//! - SIM-3. The guarantees of every disk (DISK-1–DISK-6) hold, and no stronger ones where that can
+//!   be avoided: a data sync makes no names durable, and a durable write makes no other write
+//!   durable.
 //!
 //! Latch order: a disk has one latch, and no thread that holds it calls another disk. An observer
 //! runs under the latch and must not call the disk.

@@ -1,15 +1,16 @@
 //! Who waited for locks, where, for how long, and who died of it.
 //!
 //! Invariants:
-//! - N1. Nothing here is touched by a transaction that has not waited for a lock.
-//! - N2. *What is awaited* is announced before the wait begins, and stays until the transaction has
-//!   ended or waits again: whoever finds a cycle can name what its members wait for.
-//! - N3. *What was waited for* is counted when the transaction has ended and its locks are free,
-//!   or each [`PASSED_MAX`] waits: counting makes nobody wait longer for a hot row.
-//! - N4. Bounded: at most as many announcements as transactions that have waited and run; in each
-//!   shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted under neither)
-//!   and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside the announcements
-//!   of about 100 bytes.
+//! - CONTENTION-1. Nothing here is touched by a transaction that has not waited for a lock.
+//! - CONTENTION-2. *What is awaited* is announced before the wait begins, and stays until the
+//!   transaction has ended or waits again: whoever finds a cycle can name what its members wait
+//!   for.
+//! - CONTENTION-3. *What was waited for* is counted when the transaction has ended and its locks
+//!   are free, or each [`PASSED_MAX`] waits: counting makes nobody wait longer for a hot row.
+//! - CONTENTION-4. Bounded: at most as many announcements as transactions that have waited and run;
+//!   in each shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted under
+//!   neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside the
+//!   announcements of about 100 bytes.
 //!
 //! Latch order: these mutexes are leaves; no page latch, lock table latch or lock of ours is held
 //! when one is taken.
@@ -178,7 +179,7 @@ impl Contention {
         &self.board[owner as usize % SHARDS]
     }
 
-    /// The owner is about to wait (N2).
+    /// The owner is about to wait (CONTENTION-2).
     pub(crate) fn announce(&self, owner: u32, wanted: Wanted) {
         self.board_of(owner).lock().insert(owner, wanted);
     }
@@ -193,7 +194,7 @@ impl Contention {
         self.board_of(owner).lock().get(&owner).copied()
     }
 
-    /// Counts waits of a transaction of type `kind` (N3).
+    /// Counts waits of a transaction of type `kind` (CONTENTION-3).
     pub(crate) fn count(&self, kind: Kind, waits: &mut Vec<PassedWait>) {
         let mut shard = self.shards[thread_number() % SHARDS].lock();
         for wait in waits.drain(..) {

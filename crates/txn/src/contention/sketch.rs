@@ -1,10 +1,11 @@
 //! The hottest keys, in fixed room: those that were waited for most often, with bounds.
 //!
 //! Invariants, for a sketch of capacity k that was offered n waits in all:
-//! - S1. The counts of its entries add up to n.
-//! - S2. For an entry, the true count of its key is at most `waits` and at least `waits - over`.
-//! - S3. A key without an entry was offered at most `floor()` times, which is at most n / k. So
-//!   whatever has more than n / k of the waits has an entry.
+//! - SKETCH-1. The counts of its entries add up to n.
+//! - SKETCH-2. For an entry, the true count of its key is at most `waits` and at least
+//!   `waits - over`.
+//! - SKETCH-3. A key without an entry was offered at most `floor()` times, which is at most n / k.
+//!   So whatever has more than n / k of the waits has an entry.
 //!
 //! Algorithm: Metwally, Agrawal, El Abbadi: "Efficient Computation of Frequent and Top-k Elements
 //! in Data Streams" (ICDT 2005), the Space-Saving algorithm: a key that has no entry takes over
@@ -66,7 +67,7 @@ impl Sketch {
         }
     }
 
-    /// How often a key without an entry can have been offered (S3).
+    /// How often a key without an entry can have been offered (SKETCH-3).
     fn floor(&self) -> u64 {
         if self.entries.len() < self.capacity {
             return 0;
@@ -142,14 +143,21 @@ mod tests {
         for (sketch, truth) in sketches.iter().zip(&truth) {
             let offered: u64 = truth.values().sum();
             assert!(sketch.entries.len() <= capacity);
-            assert_eq!(sketch.entries.iter().map(|entry| entry.waits).sum::<u64>(), offered, "S1");
-            assert!(sketch.floor() <= offered / capacity as u64, "S3");
+            assert_eq!(
+                sketch.entries.iter().map(|entry| entry.waits).sum::<u64>(),
+                offered,
+                "SKETCH-1"
+            );
+            assert!(sketch.floor() <= offered / capacity as u64, "SKETCH-3");
             for (&key, &count) in truth {
                 match sketch.entries.iter().find(|entry| entry.id.0 == key) {
                     Some(entry) => {
-                        assert!(count <= entry.waits && entry.waits - entry.over <= count, "S2");
+                        assert!(
+                            count <= entry.waits && entry.waits - entry.over <= count,
+                            "SKETCH-2"
+                        );
                     }
-                    None => assert!(count <= sketch.floor(), "S3"),
+                    None => assert!(count <= sketch.floor(), "SKETCH-3"),
                 }
             }
         }

@@ -7,17 +7,18 @@
 //! of one transaction.
 //!
 //! Invariants:
-//! - A1. The canonical order is that of lock identities, the same for all transactions.
-//! - A2. These locks are in addition: what a statement needs it asks for as always. So nothing
+//! - RETRY-1. The canonical order is that of lock identities, the same for all transactions.
+//! - RETRY-2. These locks are in addition: what a statement needs it asks for as always. So nothing
 //!   depends on them. One that is not granted soon is left out, and all behind it: this time the
 //!   statements might do without, as those that skip what is locked do.
-//! - A3. Large transactions take nothing along: they would shut out everybody while they queue up.
-//! - A4. What is waited for here is announced like every wait, under the key's name if the lost
-//!   attempt wrote the key or waited for it. The lock table keeps identities only, so of what was
-//!   just read at once no name is known.
-//! - A5. The next attempt counts the highest tag that the lost one met among its own: the closure
-//!   may remember what an earlier attempt has read. So neither a value nor an error of a later
-//!   attempt is returned before that is durable.
+//! - RETRY-3. Large transactions take nothing along: they would shut out everybody while they queue
+//!   up.
+//! - RETRY-4. What is waited for here is announced like every wait, under the key's name if the
+//!   lost attempt wrote the key or waited for it. The lock table keeps identities only, so of what
+//!   was just read at once no name is known.
+//! - RETRY-5. The next attempt counts the highest tag that the lost one met among its own: the
+//!   closure may remember what an earlier attempt has read. So neither a value nor an error of a
+//!   later attempt is returned before that is durable.
 //!
 //! Source: the remedy of "Efficient Locking Techniques for Databases on Modern Hardware", section
 //! 4, for victims that lose again and again is left open there; measured by `clearway-lab
@@ -32,22 +33,22 @@ use clearway_tree::key_of_body;
 use super::Slot;
 use crate::contention::{Wanted, WantedMode};
 
-/// More locks than these are not taken along (A3).
+/// More locks than these are not taken along (RETRY-3).
 const LOCKS_MAX: usize = 64;
 
-/// Changes among which names of locks are looked for (A4), the newest.
+/// Changes among which names of locks are looked for (RETRY-4), the newest.
 const CHANGES_MAX: usize = 256;
 
-/// How long a lock is waited for (A2): far longer than a short transaction takes.
+/// How long a lock is waited for (RETRY-2): far longer than a short transaction takes.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What a transaction that lost a conflict takes along into its next attempt.
 #[derive(Debug, Default)]
 pub struct Lost {
     pub(crate) standing: Standing,
-    /// The highest tag that the lost attempt, and those before it, met (A5).
+    /// The highest tag that the lost attempt, and those before it, met (RETRY-5).
     pub(crate) seen: Lsn,
-    /// In canonical order (A1), each identity once.
+    /// In canonical order (RETRY-1), each identity once.
     locks: Vec<Needed>,
 }
 
@@ -89,10 +90,10 @@ impl Slot {
         Lost { standing: self.owner.standing(), seen: self.owner.max_tag(), locks }
     }
 
-    /// Names the locks whose keys this transaction wrote or waited for (A4).
+    /// Names the locks whose keys this transaction wrote or waited for (RETRY-4).
     fn name(&self, locks: &mut [Needed]) {
         let mut note = |id: LockId, name: KeyName| {
-            // They are sorted (A1).
+            // They are sorted (RETRY-1).
             if let Ok(at) = locks.binary_search_by_key(&id, |needed| needed.id) {
                 locks[at].name = Some(name);
             }
@@ -126,13 +127,14 @@ impl Slot {
                     self.refused = Some((needed.id, needed.mode));
                     return Err(error);
                 }
-                Err(_) => break, // A2
+                Err(_) => break, // RETRY-2
             }
         }
         Ok(())
     }
 
-    /// Takes one of the locks; a wait for it is announced (A4), and not counted as a statement's.
+    /// Takes one of the locks; a wait for it is announced (RETRY-4), and not counted as a
+    /// statement's.
     fn lock_again(&mut self, needed: &Needed, limit: WaitLimit) -> Result<()> {
         let &Needed { id, mode, name } = needed;
         let core = self.core.clone();

@@ -1,4 +1,4 @@
-//! What the tree asks of a slot (T2: nothing here waits but `wait` and `reserve`).
+//! What the tree asks of a slot (TXN-2: nothing here waits but `wait` and `reserve`).
 
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
 use clearway_lock::{LockId, Outcome, RangeMode};
@@ -13,7 +13,7 @@ impl Context for Slot {
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         let mode = self.taken(mode);
         if self.is_covered(mode) {
-            return Outcome::Granted; // T6
+            return Outcome::Granted; // TXN-6
         }
         self.core.locks.try_acquire(&mut self.owner, id, mode)
     }
@@ -32,7 +32,7 @@ impl Context for Slot {
             Some(modes) => (modes.probed)(mode),
         };
         if self.is_covered(mode) {
-            return Outcome::Granted; // T6
+            return Outcome::Granted; // TXN-6
         }
         self.core.locks.check(&mut self.owner, id, mode)
     }
@@ -50,7 +50,7 @@ impl Context for Slot {
     }
 
     fn ghost_is_free(&self, ghost: LockId) -> bool {
-        // Under an absolute X a ghost of this very transaction is not locked by itself (T6).
+        // Under an absolute X a ghost of this very transaction is not locked by itself (TXN-6).
         let is_covered = self.cover.covers(RangeMode::XX);
         let is_free = !self.recovering && !is_covered && self.core.locks.is_idle(ghost);
         if !is_free {
@@ -110,7 +110,7 @@ impl Context for Slot {
     }
 
     fn log_compensation(&mut self, body: &[u8]) -> Result<LsnSpan> {
-        assert!(self.undoing, "a compensation outside of an undo (T3)");
+        assert!(self.undoing, "a compensation outside of an undo (TXN-3)");
         let next = self.undo.next();
         let span = self.log_change(record::COMPENSATION, next, body, |_| next)?;
         let undone = self.undo.pop();
@@ -147,8 +147,8 @@ impl Context for Slot {
 }
 
 impl Slot {
-    /// Whether the lock on the whole table stands for `mode` on a key (T6). Who has none asks even
-    /// for nothing, for the sake of the tag.
+    /// Whether the lock on the whole table stands for `mode` on a key (TXN-6). Who has none asks
+    /// even for nothing, for the sake of the tag.
     #[inline]
     fn is_covered(&self, mode: RangeMode) -> bool {
         !self.cover.is_none() && self.cover.covers(mode)

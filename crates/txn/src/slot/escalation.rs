@@ -2,14 +2,16 @@
 //! [`EngineOptions::escalate_after`](crate::EngineOptions::escalate_after) says otherwise.
 //!
 //! Invariants:
-//! - X1. A transaction asks for the absolute lock without waiting, between two operations. If it is
-//!   denied, it goes on with range locks as if nothing had been asked, and asks again when it has
-//!   taken as many more: so what is asked in vain costs little however large the transaction is.
-//! - X2. The locks on keys that it took before stay: if nothing was denied there are no more of
-//!   them than the limit, and they cost at the end what giving them back now would cost. Nor does
-//!   a list of lock identities say which of them belong to the table. What is written under them
-//!   has their tags at the commit, beside those of the table's lock.
-//! - X3. Nobody else notices but by having to wait: isolation is the same (T6 of `slot`).
+//! - ESCALATION-1. A transaction asks for the absolute lock without waiting, between two
+//!   operations. If it is denied, it goes on with range locks as if nothing had been asked, and
+//!   asks again when it has taken as many more: so what is asked in vain costs little however large
+//!   the transaction is.
+//! - ESCALATION-2. The locks on keys that it took before stay: if nothing was denied there are no
+//!   more of them than the limit, and they cost at the end what giving them back now would cost.
+//!   Nor does a list of lock identities say which of them belong to the table. What is written
+//!   under them has their tags at the commit, beside those of the table's lock.
+//! - ESCALATION-3. Nobody else notices but by having to wait: isolation is the same (TXN-6 of
+//!   `slot`).
 //!
 //! | has | asks for | has then no more locks for |
 //! | --- | --- | --- |
@@ -51,7 +53,7 @@ impl Slot {
         let used = &mut self.tables[at];
         used.locks += taken;
         if used.locks > limit && used.tree != TreeId::CATALOGUE {
-            used.locks = 0; // X1: as many more before the next time.
+            used.locks = 0; // ESCALATION-1: as many more before the next time.
             self.escalate(at);
         }
     }

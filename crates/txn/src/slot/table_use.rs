@@ -9,7 +9,7 @@ pub(super) struct TableUse {
     pub(super) tree: TreeId,
     /// The intent lock the running transaction holds.
     pub(super) intent: Option<IntentMode>,
-    /// What it has on every key by absolute locks, on the table or on the database (T6).
+    /// What it has on every key by absolute locks, on the table or on the database (TXN-6).
     pub(super) cover: RangeMode,
     /// How many range locks it has taken here; counted only where locks escalate.
     pub(super) locks: usize,

@@ -64,7 +64,7 @@ impl Slot {
         result.map_err(|error| core.explain(error, &mut self.owner, &wanted, mode))
     }
 
-    /// Counts the transaction's waits; its locks are released (N3).
+    /// Counts the transaction's waits; its locks are released (CONTENTION-3).
     #[cold]
     pub(super) fn end_waits(&mut self) {
         self.has_announced = false;

@@ -1,15 +1,16 @@
 //! The upkeep queue: leaves that wait for a visit, and tables that wait for a walk.
 //!
 //! Invariants
-//! - Q1. *Nothing is forgotten.* A leaf that was pushed stays here, or is in the hands of a thread
-//!   that visits it, until a visit has finished it. If the leaves take more than [`BYTES_MAX`], a
-//!   mark on their whole table takes the place of the new ones: a walk over all of its leaves.
-//! - Q2. *Bounded.* A leaf stands here once: its name is its low fence, so all who report it report
-//!   the same key. A table is marked once.
-//! - Q3. *Leaves first.* A walk has its turn when no leaf is due, and after [`VISITS_IN_TURN`]
-//!   visits at the latest.
-//! - Q4. *Gated.* No work is given out before [`UpkeepQueue::start`]: while recovery undoes losers,
-//!   which hold no locks, their ghosts look free.
+//! - UPKEEP-QUEUE-1. *Nothing is forgotten.* A leaf that was pushed stays here, or is in the hands
+//!   of a thread that visits it, until a visit has finished it. If the leaves take more than
+//!   [`BYTES_MAX`], a mark on their whole table takes the place of the new ones: a walk over all of
+//!   its leaves.
+//! - UPKEEP-QUEUE-2. *Bounded.* A leaf stands here once: its name is its low fence, so all who
+//!   report it report the same key. A table is marked once.
+//! - UPKEEP-QUEUE-3. *Leaves first.* A walk has its turn when no leaf is due, and after
+//!   [`VISITS_IN_TURN`] visits at the latest.
+//! - UPKEEP-QUEUE-4. *Gated.* No work is given out before [`UpkeepQueue::start`]: while recovery
+//!   undoes losers, which hold no locks, their ghosts look free.
 //!
 //! Latch order: the mutex is held for a few instructions, and nothing is latched under it.
 
@@ -42,7 +43,7 @@ const BACKOFF: Duration = Duration::from_millis(200);
 const BACKOFF_DOUBLINGS: u32 = 5;
 /// Between two stretches of a walk, so that it leaves the disk and the processor to others.
 const WALK_PAUSE: Duration = Duration::from_millis(2);
-/// See Q3.
+/// See UPKEEP-QUEUE-3.
 const VISITS_IN_TURN: u32 = 64;
 
 /// What a transaction says of a leaf.
@@ -90,7 +91,7 @@ struct State {
     visiting: usize,
     /// Visits made so far, those of walks included.
     visits: u64,
-    /// Visits since the last stretch of a walk (Q3).
+    /// Visits since the last stretch of a walk (UPKEEP-QUEUE-3).
     visits_in_turn: u32,
     started: bool,
     stopping: bool,
@@ -116,7 +117,7 @@ struct Walk {
 }
 
 impl UpkeepQueue {
-    /// From here on work is given out (Q4).
+    /// From here on work is given out (UPKEEP-QUEUE-4).
     pub(crate) fn start(&self) {
         self.state.lock().started = true;
         self.changed.notify_all();
@@ -300,7 +301,7 @@ impl State {
         walk.again |= walk.under_way || !walk.position.is_empty();
     }
 
-    /// Marks a table, and forgets its leaves: the walk takes their place (Q1).
+    /// Marks a table, and forgets its leaves: the walk takes their place (UPKEEP-QUEUE-1).
     fn replace_leaves(&mut self, tree: TreeId, due: Instant) {
         let mut leaves = self.leaves.split_off(&(tree, Vec::new()));
         let next = TreeId(tree.0.saturating_add(1));

@@ -1,10 +1,10 @@
 //! State that a variant keeps for each lock owner, by the number of the owner's slot.
 //!
 //! Invariants:
-//! - BS1. An entry is never moved or freed before the whole, so a reference to it stays valid while
-//!   its owner, and another one after it, uses the slot.
-//! - BS2. `get` allocates; `peek` does not, so it may be called under a latch. Entries that no
-//!   owner has asked for with `get` are in their first state.
+//! - BY-SLOT-1. An entry is never moved or freed before the whole, so a reference to it stays valid
+//!   while its owner, and another one after it, uses the slot.
+//! - BY-SLOT-2. `get` allocates; `peek` does not, so it may be called under a latch. Entries that
+//!   no owner has asked for with `get` are in their first state.
 
 use std::sync::OnceLock;
 
@@ -34,7 +34,7 @@ impl<T: Default> BySlot<T> {
         &chunk[slot as usize % CHUNK]
     }
 
-    /// Returns the entry of a slot, if it was allocated (BS2).
+    /// Returns the entry of a slot, if it was allocated (BY-SLOT-2).
     pub(super) fn peek(&self, slot: u32) -> Option<&T> {
         Some(&self.chunks[slot as usize / CHUNK].get()?[slot as usize % CHUNK])
     }

@@ -1,14 +1,14 @@
 //! Digests: sets of owners, small enough to be copied from waiter to waiter.
 //!
 //! Invariants:
-//! - X1. A digest reports every owner that it contains: no false negatives. For owners with exact
-//!   bits there are no false positives either, and each is contained with the number of its lock
-//!   epoch (*turn*), which changes when the owner releases all its locks; the other owners share a
-//!   Bloom filter.
-//! - X2. A published digest is *fresh* only if it was gathered since the last mark: the word is
-//!   read before the gathering begins, and one exchange publishes the digest and clears the flag,
-//!   which fails if another thread has marked it in between.
-//! - X3. The bits are protected by their latch, so a reader sees one complete digest.
+//! - DIGEST-1. A digest reports every owner that it contains: no false negatives. For owners with
+//!   exact bits there are no false positives either, and each is contained with the number of its
+//!   lock epoch (*turn*), which changes when the owner releases all its locks; the other owners
+//!   share a Bloom filter.
+//! - DIGEST-2. A published digest is *fresh* only if it was gathered since the last mark: the word
+//!   is read before the gathering begins, and one exchange publishes the digest and clears the
+//!   flag, which fails if another thread has marked it in between.
+//! - DIGEST-3. The bits are protected by their latch, so a reader sees one complete digest.
 //!
 //! ```text
 //!   word:  epoch ······························ │ published │ out of date
@@ -146,7 +146,7 @@ impl Digest {
         });
     }
 
-    /// Whether it may contain an owner in its present turn (X1).
+    /// Whether it may contain an owner in its present turn (DIGEST-1).
     fn contains(&self, shape: Digests, member: Member) -> bool {
         let mut contained = true;
         shape.fingerprint(member.slot, |at, bit| {
@@ -202,7 +202,7 @@ pub(super) struct Published {
     digest: SpinLatch<Digest>,
 }
 
-/// The word as it was before a digest was gathered (X2).
+/// The word as it was before a digest was gathered (DIGEST-2).
 #[derive(Clone, Copy)]
 pub(super) struct Noted(u64);
 
@@ -224,7 +224,7 @@ impl Published {
         debug_assert!(marked.is_ok());
     }
 
-    /// Reads the word; must be called before gathering (X2).
+    /// Reads the word; must be called before gathering (DIGEST-2).
     pub(super) fn note(&self) -> Noted {
         // Acquire pairs with the Release in `mark`: the gathering sees at least what was marked.
         Noted(self.word.load(Ordering::Acquire))
@@ -236,7 +236,7 @@ impl Published {
         let mut published = self.digest.lock();
         published.replace(digest);
         let fresh = ((noted.0 & !(EPOCH - 1)) + EPOCH) | PUBLISHED;
-        // AcqRel: readers that see the word see the bits, by the latch as well (X3).
+        // AcqRel: readers that see the word see the bits, by the latch as well (DIGEST-3).
         self.word.compare_exchange(noted.0, fresh, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
@@ -348,7 +348,7 @@ mod tests {
         let noted = published.note();
         assert!(!contains(&mut sum, true), "still the old one");
         published.mark();
-        assert!(!published.publish(noted, &digest), "X2");
+        assert!(!published.publish(noted, &digest), "DIGEST-2");
         assert!(!contains(&mut sum, true));
         assert!(published.publish(published.note(), &digest));
         assert!(contains(&mut sum, true));

@@ -15,12 +15,13 @@
 //! through the release.
 //!
 //! Invariants:
-//! - D9. With `confirm`, a digest only raises a suspicion: a waiter that finds itself searches the
-//!   exact graph, and everything else is as in `search`: no owner dies without a deadlock, and each
-//!   deadlock has one victim. A suspicion that is refuted counts as a false alarm.
-//! - D10. Without `confirm`, the waiter dies at once if it ranks below the owner in whose digest it
-//!   found itself: of every cycle at least the lowest finds itself so, and never the highest.
-//!   Several may die for one cycle.
+//! - DREADLOCKS-1. With `confirm`, a digest only raises a suspicion: a waiter that finds itself
+//!   searches the exact graph, and everything else is as in `search`: no owner dies without a
+//!   deadlock, and each deadlock has one victim. A suspicion that is refuted counts as a false
+//!   alarm.
+//! - DREADLOCKS-2. Without `confirm`, the waiter dies at once if it ranks below the owner in whose
+//!   digest it found itself: of every cycle at least the lowest finds itself so, and never the
+//!   highest. Several may die for one cycle.
 //!
 //! Marks reach the waiters of the changed queue. A waiter that has gathered from one of *them* is
 //! not marked, but its digest includes the turns of owners with exact bits, and turns that are over
@@ -142,7 +143,7 @@ impl Detector for Dreadlocks {
     }
 
     fn begin_wait(&self, owner: u32) {
-        // An owner without a slot has published nothing (BS2).
+        // An owner without a slot has published nothing (BY-SLOT-2).
         if let Some(slot) = self.slots.peek(owner) {
             slot.published.reset();
         }

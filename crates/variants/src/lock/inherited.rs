@@ -17,25 +17,26 @@
 //! ```
 //!
 //! Invariants:
-//! - I1. A cell that is `left` or `used` names an entry that its owner has in the queue. The thread
-//!   that changes it from `left` to free removes the entry from the queue, and no other thread
-//!   does.
-//! - I2. No owner waits for a lock that is `left`. An absolute request is counted in `absolutes`
-//!   before it checks the wills of blocking owners, and as long as it waits; an owner that passes a
-//!   lock on checks the count afterwards and, if it is not zero, takes the lock back to release it.
-//!   Between the store and the load of each stands a `SeqCst` fence: one of the two sees the other.
-//! - I3. Only IS and IX are passed on, so they block only absolute requests.
-//! - I4. A cell's tag is at least the commit LSN of every transaction that has left or used the
-//!   lock since it was taken from the queue. It is written only by the owner, while the cell is
-//!   `used` or free, and never decreases, so a flushing thread may read it afterwards. It is
-//!   transferred to the resource's descendant tag before the entry is removed (N2). Too high a tag,
-//!   of a cell that was used for another resource before, makes an absolute reader wait for the log
-//!   and does no other harm.
-//! - I5. The next transaction releases at its end what it has not used: a lock is passed on for one
-//!   transaction, not for ever.
-//! - I6. A claimed lock has been held all the time, so no owner held the resource absolutely and
-//!   its self tag has not been raised since; it is read nevertheless, since the claiming
-//!   transaction has not met it.
+//! - INHERITED-1. A cell that is `left` or `used` names an entry that its owner has in the queue.
+//!   The thread that changes it from `left` to free removes the entry from the queue, and no other
+//!   thread does.
+//! - INHERITED-2. No owner waits for a lock that is `left`. An absolute request is counted in
+//!   `absolutes` before it checks the wills of blocking owners, and as long as it waits; an owner
+//!   that passes a lock on checks the count afterwards and, if it is not zero, takes the lock back
+//!   to release it. Between the store and the load of each stands a `SeqCst` fence: one of the two
+//!   sees the other.
+//! - INHERITED-3. Only IS and IX are passed on, so they block only absolute requests.
+//! - INHERITED-4. A cell's tag is at least the commit LSN of every transaction that has left or
+//!   used the lock since it was taken from the queue. It is written only by the owner, while the
+//!   cell is `used` or free, and never decreases, so a flushing thread may read it afterwards. It
+//!   is transferred to the resource's descendant tag before the entry is removed (MAIN-TABLE-2).
+//!   Too high a tag, of a cell that was used for another resource before, makes an absolute reader
+//!   wait for the log and does no other harm.
+//! - INHERITED-5. The next transaction releases at its end what it has not used: a lock is passed
+//!   on for one transaction, not for ever.
+//! - INHERITED-6. A claimed lock has been held all the time, so no owner held the resource
+//!   absolutely and its self tag has not been raised since; it is read nevertheless, since the
+//!   claiming transaction has not met it.
 //!
 //! Source: Johnson, Pandis, Ailamaki, "Improving OLTP Scalability using Speculative Lock
 //! Inheritance" (VLDB 2009), as "Efficient Locking Techniques for Databases on Modern Hardware",
@@ -70,7 +71,7 @@ const CELLS: usize = 2;
 
 /// The shared state of inheritance.
 pub(super) struct Inheritance {
-    /// For each resource's entry: absolute requests that ask or wait now (I2).
+    /// For each resource's entry: absolute requests that ask or wait now (INHERITED-2).
     absolutes: Box<[CachePadded<AtomicU32>]>,
     wills: BySlot<Will>,
 }
@@ -85,7 +86,7 @@ struct Will {
 struct Cell {
     /// 0 if free; else the resource's entry, the mode, and the state.
     word: AtomicU64,
-    /// I4.
+    /// INHERITED-4.
     tag: AtomicU64,
 }
 
@@ -111,13 +112,13 @@ fn mode_of(word: u64) -> IntentMode {
 impl Cell {
     /// Takes a lock that is `left`: for the next transaction, or for a thread that removes it.
     fn take(&self, word: u64, to: u64) -> bool {
-        // Acquire pairs with the Release in `pass_on`: the tag is seen (I4).
+        // Acquire pairs with the Release in `pass_on`: the tag is seen (INHERITED-4).
         word & STATE == LEFT
             && self.word.compare_exchange(word, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     fn tag(&self) -> Lsn {
-        // Relaxed: the owner's own, or read after `take` (I4).
+        // Relaxed: the owner's own, or read after `take` (INHERITED-4).
         Lsn(self.tag.load(Ordering::Relaxed))
     }
 }
@@ -148,7 +149,7 @@ impl Inheritance {
 
     /// Whether an owner requests or awaits the resource absolutely.
     fn is_wanted(&self, entry: u32) -> bool {
-        // Relaxed: ordered by the fence before it, where that matters (I2).
+        // Relaxed: ordered by the fence before it, where that matters (INHERITED-2).
         self.absolutes[entry as usize].load(Ordering::Relaxed) != 0
     }
 
@@ -165,11 +166,11 @@ impl Inheritance {
             let resources = holder.resources();
             let mut queue = resources.queue(name_of(entry));
             // IS blocks fewer requests, and those that it does not block will not read the tag here
-            // (I4).
+            // (INHERITED-4).
             hand_on(resources, entry, cell);
             queue.lower(holder.number(), Some(wanted), holder.granted());
         }
-        holder.note(entry, wanted); // I6
+        holder.note(entry, wanted); // INHERITED-6
         true
     }
 
@@ -193,13 +194,13 @@ impl Inheritance {
             return false;
         }
         if let Some(commit) = commit.filter(|_| mode == IntentMode::IX) {
-            // Relaxed: published by the store of the word (I4).
+            // Relaxed: published by the store of the word (INHERITED-4).
             cell.tag.store(cell.tag().0.max(commit.0), Ordering::Relaxed);
         }
         let left = pack(entry, mode, LEFT);
         // Release pairs with the Acquire in `take`.
         cell.word.store(left, Ordering::Release);
-        // I2: with the one in `begin_absolute`.
+        // INHERITED-2: with the one in `begin_absolute`.
         fence(Ordering::SeqCst);
         if self.is_wanted(entry) && cell.take(left, pack(entry, mode, USED)) {
             forget_cell(resources, will, entry);
@@ -208,13 +209,13 @@ impl Inheritance {
         true // Left, or flushed already by who wants it.
     }
 
-    /// Releases what this transaction inherited and has not used (I5).
+    /// Releases what this transaction inherited and has not used (INHERITED-5).
     pub(super) fn give_up_unused(&self, holder: &mut Holder<'_>) {
         let (owner, resources) = (holder.number(), holder.resources());
         for cell in &self.wills.get(owner).cells {
             let word = cell.word.load(Ordering::Relaxed);
             if cell.take(word, 0) {
-                // I1: this owner has made the cell free.
+                // INHERITED-1: this owner has made the cell free.
                 let entry = entry_of(word);
                 let mut queue = resources.queue(name_of(entry));
                 hand_on(resources, entry, cell);
@@ -223,8 +224,8 @@ impl Inheritance {
         }
     }
 
-    /// Begins an absolute request that is about to check for blocking locks (I2). It has to meet
-    /// the tags of its owner's earlier transactions like those of others (I4).
+    /// Begins an absolute request that is about to check for blocking locks (INHERITED-2). It has
+    /// to meet the tags of its owner's earlier transactions like those of others (INHERITED-4).
     pub(super) fn begin_absolute(&self, holder: &Holder<'_>, entry: u32, mode: IntentMode) {
         if !mode.is_absolute() {
             return;
@@ -245,8 +246,8 @@ impl Inheritance {
         }
     }
 
-    /// Removes locks that other owners have passed on and that block `wanted` (I2), and those that
-    /// the owner itself has passed on and not claimed. The queue is the resource's.
+    /// Removes locks that other owners have passed on and that block `wanted` (INHERITED-2), and
+    /// those that the owner itself has passed on and not claimed. The queue is the resource's.
     pub(super) fn flush_conflicting(
         &self,
         queue: &mut Queue<'_>,
@@ -275,7 +276,8 @@ impl Inheritance {
         wanted: Option<IntentMode>,
         granted: &mut Vec<u32>,
     ) {
-        // One at a time, since each removal moves the others, and nothing is allocated here (B4).
+        // One at a time, since each removal moves the others, and nothing is allocated here
+        // (BUCKET-4).
         loop {
             let taken = queue.holders(wanted).find_map(|owner| {
                 let (cell, word) = self.wills.get(owner).find(entry)?;
@@ -306,7 +308,7 @@ fn forget_cell(resources: Resources<'_>, will: &Will, entry: u32) {
     }
 }
 
-/// Transfers the cell's tag to the resource (I4).
+/// Transfers the cell's tag to the resource (INHERITED-4).
 fn hand_on(resources: Resources<'_>, entry: u32, cell: &Cell) {
     resources.raise_tags(entry, IntentMode::IX, cell.tag());
 }

@@ -5,14 +5,14 @@
 //! conversions, order, hand-over and the edges of the wait-for graph are the queue's, unchanged.
 //!
 //! Invariants:
-//! - N1. An owner has an entry in the resource's queue for exactly the mode in its private table
-//!   (O2), or one that waits, or was granted and is not picked up; or it left the entry to its next
-//!   transaction (`inherited`).
-//! - N2. The tags are those of the resource's entry and not of the bucket, so that only absolute
-//!   requests meet the tags of writers of parts. They rise before the queue's latch is taken to
-//!   release, and are read after the grant (L5, B2, B3).
-//! - N3. No range lock has the identity of a resource, but for a collision of 64 bits: those of
-//!   resources are hashed under a tree number that no tree has.
+//! - MAIN-TABLE-1. An owner has an entry in the resource's queue for exactly the mode in its
+//!   private table (OWNER-2), or one that waits, or was granted and is not picked up; or it left
+//!   the entry to its next transaction (`inherited`).
+//! - MAIN-TABLE-2. The tags are those of the resource's entry and not of the bucket, so that only
+//!   absolute requests meet the tags of writers of parts. They rise before the queue's latch is
+//!   taken to release, and are read after the grant (RESOURCE-5, BUCKET-2, BUCKET-3).
+//! - MAIN-TABLE-3. No range lock has the identity of a resource, but for a collision of 64 bits:
+//!   those of resources are hashed under a tree number that no tree has.
 //!
 //! Source: "Efficient Locking Techniques for Databases on Modern Hardware", section 3.1: "each
 //! transaction must create a lock request for intent locks in the lock table and then remove it
@@ -33,7 +33,7 @@ pub(super) struct MainTable {
     inheritance: Option<Inheritance>,
 }
 
-/// The name of a resource in the lock table (N3).
+/// The name of a resource in the lock table (MAIN-TABLE-3).
 pub(super) fn name_of(entry: u32) -> LockId {
     LockId::of(TreeId(u32::MAX), &entry.to_le_bytes())
 }
@@ -120,7 +120,8 @@ impl IntentStore for MainTable {
             return;
         }
         if let Some(commit) = commit {
-            holder.resources().raise_tags(entry, mode, commit); // N2: before the lock is free.
+            // MAIN-TABLE-2: before the lock is free.
+            holder.resources().raise_tags(entry, mode, commit);
         }
         let mut queue = holder.resources().queue(name_of(entry));
         queue.lower(holder.number(), to, holder.granted());

@@ -2,9 +2,10 @@
 //!
 //! An owner that holds something and has waited for the limit dies. This ends every deadlock after
 //! a while, but also many waits that were only long. Several members of a cycle may die, since each
-//! decides by itself; a former victim has twice the time in each further attempt (V2), so that it
-//! is not the next to die. The limit of [`WaitLimit`](clearway_lock::WaitLimit) is different: it
-//! ends waits that the caller does not want, with another error, and need not be longer.
+//! decides by itself; a former victim has twice the time in each further attempt (VICTIM-2), so
+//! that it is not the next to die. The limit of [`WaitLimit`](clearway_lock::WaitLimit) is
+//! different: it ends waits that the caller does not want, with another error, and need not be
+//! longer.
 //!
 //! Nothing wakes a polled waiter at the limit; it dies when it is polled after it.
 

@@ -2,14 +2,14 @@
 //! dies.
 //!
 //! The remaining waits are of older transactions for younger ones, which form no cycle. The oldest
-//! transaction never dies, and a victim keeps its age (V3).
+//! transaction never dies, and a victim keeps its age (VICTIM-3).
 //!
 //! As in `wound_wait`, edges may arise after a check, so waiters check again, and judge the edges
-//! of polled waiters on the path (G3), which they notify with a wound.
+//! of polled waiters on the path (GRAPH-3), which they notify with a wound.
 //!
 //! Source: Rosenkrantz, Stearns and Lewis, "System Level Concurrency Control for Distributed
 //! Database Systems" (TODS 1978). Difference: a wait before the first lock kills no transaction
-//! (D6).
+//! (DEADLOCK-2).
 
 use std::time::Duration;
 

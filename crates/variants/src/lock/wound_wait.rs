@@ -4,16 +4,16 @@
 //! A wounded transaction dies when it has to wait, or wakes up and dies if it waits already; one
 //! that never waits again finishes unharmed. The remaining waits are of younger transactions for
 //! older ones, which form no cycle. The oldest transaction is never wounded, and a victim keeps its
-//! age (V3).
+//! age (VICTIM-3).
 //!
 //! An edge may arise after its waiter has checked (the lock is granted to another owner, or an
-//! owner converts), so waiters check again, also for polled waiters (G3): every edge of a standing
-//! cycle is judged, by its waiter or by another waiter of the cycle.
+//! owner converts), so waiters check again, also for polled waiters (GRAPH-3): every edge of a
+//! standing cycle is judged, by its waiter or by another waiter of the cycle.
 //!
 //! Source: Rosenkrantz, Stearns and Lewis, "System Level Concurrency Control for Distributed
 //! Database Systems" (TODS 1978). Differences: a running transaction notices a wound at its next
 //! wait, not at once, which spares transactions that finish without one; a wait before the first
-//! lock wounds no transaction (D6).
+//! lock wounds no transaction (DEADLOCK-2).
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Wounds: marks on transactions that must die when they wait.
 //!
 //! A wound names the transaction by its age, so it does not affect a later one of the same owner
-//! (D7 of the lock table); the attempt that died of it clears it for the next one, which has the
-//! same age.
+//! (DEADLOCK-3); the attempt that died of it clears it for the next one, which
+//! has the same age.
 
 use clearway_lock::parts::{Check, Owners};
 use clearway_sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ impl Wounds {
     /// Wounds the transaction that runs with an owner now: it dies when it waits.
     pub(super) fn wound(&self, owners: Owners<'_>, owner: u32) {
         // SeqCst, like the load: the owner stores its waker and then checks, the wounding thread
-        // wounds and then takes the waker (D8).
+        // wounds and then takes the waker (DEADLOCK-4).
         self.ages.get(owner).store(owners.age(owner), Ordering::SeqCst);
         owners.wake(owner);
     }

@@ -9,20 +9,20 @@
 //! ```
 //!
 //! Invariants:
-//! - A1. A slot's word holds its phase and, while it is OPEN, the sum of what its members have
+//! - ARRAY-1. A slot's word holds its phase and, while it is OPEN, the sum of what its members have
 //!   joined with; while it is COPYING, of what they have not released yet.
-//! - A2. Members' places do not overlap: each begins at the end of the members that joined before
-//!   it. The thread that joins a slot of 0 bytes is its leader, so a slot that is OPEN has at most
-//!   one.
-//! - A3. Only the leader closes a slot, once, and it does so while it has the cursor. No thread
-//!   joins after that, since the swap changes the phase that joining requires.
-//! - A4. A slot becomes FREE after its last member has released it, so no thread that waits in it
-//!   can mistake another group for its own.
-//! - A5. A thread waits only for a slot of which it is a member: an inserter that finds none to
-//!   join reserves alone.
-//! - A6. A group is at most `bytes_max` long, or has one member.
-//! - A7. An OPEN slot is in one place, whose index it stores; a FREE slot is in none. So when no
-//!   thread inserts, each place has its own OPEN slot, and all others are FREE.
+//! - ARRAY-2. Members' places do not overlap: each begins at the end of the members that joined
+//!   before it. The thread that joins a slot of 0 bytes is its leader, so a slot that is OPEN has
+//!   at most one.
+//! - ARRAY-3. Only the leader closes a slot, once, and it does so while it has the cursor. No
+//!   thread joins after that, since the swap changes the phase that joining requires.
+//! - ARRAY-4. A slot becomes FREE after its last member has released it, so no thread that waits in
+//!   it can mistake another group for its own.
+//! - ARRAY-5. A thread waits only for a slot of which it is a member: an inserter that finds none
+//!   to join reserves alone.
+//! - ARRAY-6. A group is at most `bytes_max` long, or has one member.
+//! - ARRAY-7. An OPEN slot is in one place, whose index it stores; a FREE slot is in none. So when
+//!   no thread inserts, each place has its own OPEN slot, and all others are FREE.
 //!
 //! A slot may have been recycled after a thread found it in a place, and be in another place when
 //! it is joined. This is harmless: a member depends on the slot, never on the place where it was
@@ -44,11 +44,11 @@ use clearway_sync::{
 
 use super::{Consolidation, cursor::GroupSize};
 
-/// Number of places tried before an inserter reserves alone (A5).
+/// Number of places tried before an inserter reserves alone (ARRAY-5).
 const PROBES: usize = 4;
 
-/// A group takes at most this share of the ring (A6): a group that waited for half of the ring to
-/// become durable would block others that fit.
+/// A group takes at most this share of the ring (ARRAY-6): a group that waited for half of the ring
+/// to become durable would block others that fit.
 const GROUP_SHARE: u64 = 8;
 
 /// The sum of what members need, packed: bytes (bits 0..32), records (32..46), seals paid (46..60).
@@ -114,13 +114,13 @@ const NO_ROOM: u64 = u64::MAX;
 /// The slot of one group.
 #[derive(Default)]
 struct Slot {
-    /// A1.
+    /// ARRAY-1.
     word: AtomicU64,
     /// The group's position, and the leader's data for the last member; valid while the slot is
     /// COPYING.
     base: AtomicU64,
     ticket: AtomicU64,
-    /// A7; written before the slot is OPEN.
+    /// ARRAY-7; written before the slot is OPEN.
     place: AtomicUsize,
 }
 
@@ -143,7 +143,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// A2.
+    /// ARRAY-2.
     pub(super) fn leads(&self) -> bool {
         self.offset == 0
     }
@@ -202,10 +202,10 @@ impl Array {
         }
     }
 
-    /// Closes the group that `leader` leads (A3), and puts another slot in its place. Returns what
-    /// all its members need. The caller has the cursor.
+    /// Closes the group that `leader` leads (ARRAY-3), and puts another slot in its place. Returns
+    /// what all its members need. The caller has the cursor.
     pub(super) fn close(&self, leader: &Member) -> Sum {
-        debug_assert!(leader.leads(), "A3");
+        debug_assert!(leader.leads(), "ARRAY-3");
         self.replace(leader.slot);
         Sum(self.slots[leader.slot].word.swap(PENDING, Ordering::Relaxed) & SUM)
     }
@@ -248,7 +248,7 @@ impl Array {
     pub(super) fn wait(&self, member: &Member) -> Option<Base> {
         let slot = &self.slots[member.slot];
         let backoff = Backoff::new();
-        // A4: the slot stays this group's until this member has released it.
+        // ARRAY-4: the slot stays this group's until this member has released it.
         while phase(slot.word.load(Ordering::Acquire)) != COPYING {
             backoff.snooze();
         }
@@ -275,9 +275,9 @@ impl Array {
         }
     }
 
-    /// Recycles a slot after all its members are done (A4). It becomes FREE, unless there was no
-    /// other slot for its place (A7): then it is still in its place, since only its leader could
-    /// replace it.
+    /// Recycles a slot after all its members are done (ARRAY-4). It becomes FREE, unless there was
+    /// no other slot for its place (ARRAY-7): then it is still in its place, since only its leader
+    /// could replace it.
     pub(super) fn free(&self, member: Member) {
         let slot = &self.slots[member.slot];
         // Relaxed, both: the leader, who may have replaced it, has released the slot before.

@@ -33,7 +33,7 @@ impl DecoupledInsertion {
 
 impl Insertion for DecoupledInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
-        // The guard is a temporary: the latch is free when this statement ends (I4).
+        // The guard is a temporary: the latch is free when this statement ends (INSERTION-4).
         let region = self.cursor.lock().take(draft, &self.space)?;
         let span = self.space.fill(region, draft);
         self.links.mark(span);

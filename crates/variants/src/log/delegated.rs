@@ -106,7 +106,8 @@ impl DelegatedInsertion {
 
 impl Insertion for DelegatedInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
-        // Without contention there is nothing to share. The latch is free before the fill (I4).
+        // Without contention there is nothing to share. The latch is free before the fill
+        // (INSERTION-4).
         if let Some(mut taken) = self.cursor.try_lock() {
             let place = self.insert_alone(&mut taken, draft)?;
             drop(taken);

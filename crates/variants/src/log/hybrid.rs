@@ -73,7 +73,8 @@ impl HybridInsertion {
 
 impl Insertion for HybridInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
-        // Without contention there is nothing to share. The latch is free before the fill (I4).
+        // Without contention there is nothing to share. The latch is free before the fill
+        // (INSERTION-4).
         if let Some(mut cursor) = self.cursor.try_lock() {
             let region = cursor.take(draft, &self.space)?;
             drop(cursor);

@@ -48,7 +48,7 @@ impl Insertion for MutexInsertion {
     }
 
     /// Nothing to wait for: the thread that sealed the group held the mutex after each fill in it
-    /// (I2).
+    /// (INSERTION-2).
     fn await_released(&self, _group: LsnSpan) {}
 
     fn records(&self) -> u64 {

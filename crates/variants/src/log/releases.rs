@@ -7,14 +7,14 @@
 //! ```
 //!
 //! Invariants:
-//! - D1. Regions are numbered in the order of the log, and `released` passes the end of region `n`
-//!   only after that of `n - 1`.
-//! - D2. Exactly one thread releases the region of each number: its own thread, if it gets the turn
-//!   before it delegates; otherwise the thread that has the turn when the number is reached. Both
-//!   are one compare-and-swap of the node's state, which only one of them wins.
-//! - D3. A state includes its number, so a value left in a node by an earlier lap is neither a turn
-//!   nor a delegation of this lap. A node is used again when the region it was for has long been
-//!   durable.
+//! - RELEASES-1. Regions are numbered in the order of the log, and `released` passes the end of
+//!   region `n` only after that of `n - 1`.
+//! - RELEASES-2. Exactly one thread releases the region of each number: its own thread, if it gets
+//!   the turn before it delegates; otherwise the thread that has the turn when the number is
+//!   reached. Both are one compare-and-swap of the node's state, which only one of them wins.
+//! - RELEASES-3. A state includes its number, so a value left in a node by an earlier lap is
+//!   neither a turn nor a delegation of this lap. A node is used again when the region it was for
+//!   has long been durable.
 //!
 //! Algorithm 4 of "Aether: A Scalable Approach to Logging" (appendix A.1, A.3). Differences: the
 //! queue is an array of nodes with numbers that the cursor's latch gives out, so that a node is
@@ -31,7 +31,7 @@ use clearway_sync::{
 /// One region in this many is not delegated.
 const REFUSED: u64 = 32;
 
-/// States of a node, in the low bits; its number above them (D3).
+/// States of a node, in the low bits; its number above them (RELEASES-3).
 const TURN: u64 = 1;
 const DELEGATED: u64 = 2;
 
@@ -99,7 +99,8 @@ impl Releases {
         }
     }
 
-    /// Delegates the release to the predecessor. Returns false if it is this thread's turn (D2).
+    /// Delegates the release to the predecessor. Returns false if it is this thread's turn
+    /// (RELEASES-2).
     fn delegate(&self, mine: &AtomicU64, number: u64) -> bool {
         self.leave(mine, number, DELEGATED, TURN)
     }
@@ -124,7 +125,8 @@ impl Releases {
         false
     }
 
-    /// Releases this region and the delegated ones after it (D1), and gives the turn to the next.
+    /// Releases this region and the delegated ones after it (RELEASES-1), and gives the turn to the
+    /// next.
     fn release_from(&self, mut number: u64) {
         loop {
             let end = self.node(number).end.load(Ordering::Relaxed);

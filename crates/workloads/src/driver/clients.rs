@@ -2,9 +2,9 @@
 //! served.
 //!
 //! Invariants:
-//! - C1. Each client is free, or thinks, or has a [`Turn`] that was handed out.
-//! - C2. A turn is handed out when its client's pause is over, and not before.
-//! - C3. While no client thinks, the clock is not read.
+//! - CLIENTS-1. Each client is free, or thinks, or has a [`Turn`] that was handed out.
+//! - CLIENTS-2. A turn is handed out when its client's pause is over, and not before.
+//! - CLIENTS-3. While no client thinks, the clock is not read.
 
 use std::{
     cmp::Ordering,

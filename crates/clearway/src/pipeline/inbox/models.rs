@@ -2,9 +2,10 @@
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `an_agent_sees_every_job_and_the_close`: the waker is stored after the mutex is released (A1).
+//! - `an_agent_sees_every_job_and_the_close`: the waker is stored after the mutex is released
+//!   (INBOX-1).
 //! - `a_job_for_a_busy_agent_is_taken_by_one_that_sleeps`: the other inbox is checked before the
-//!   waker is stored (A4).
+//!   waker is stored (INBOX-4).
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ fn an_agent_sees_every_job_and_the_close() {
     });
 }
 
-/// The first inbox's agent never runs; the second one's takes the job (A4).
+/// The first inbox's agent never runs; the second one's takes the job (INBOX-4).
 #[test]
 fn a_job_for_a_busy_agent_is_taken_by_one_that_sleeps() {
     check(3, || {

@@ -31,7 +31,7 @@ fn search_that_meets_a_foreign_cycle_ends_and_survives() {
     let mut cx = Context::from_waker(Waker::noop());
     assert!(table.poll_acquire(me, KEYS[0], RangeMode::XN, &mut cx).is_pending());
     assert_eq!((table.stats().searches, table.stats().deadlocks), (1, 0));
-    assert_eq!(me.graph.met(), 3, "each owner is visited once (D4)");
+    assert_eq!(me.graph.met(), 3, "each owner is visited once (SEARCH-4)");
     assert!(dies(&table, &mut owners[0], false));
 }
 
@@ -57,7 +57,7 @@ fn finder_waits_for_another_to_confirm_and_then_looks_again() {
         while table.stats().searches == 0 {
             thread::yield_now();
         }
-        // Time for it to die at once, if it does not wait for this thread (D3).
+        // Time for it to die at once, if it does not wait for this thread (SEARCH-3).
         thread::sleep(Duration::from_millis(20));
         // b, the first finder, withdraws.
         assert!(table.withdraw(b, false) == Withdrawal::Done);

@@ -88,8 +88,8 @@ pub(crate) fn one_after_the_other(parts: &dyn LogParts) {
     );
 }
 
-/// The fill limit of a ring (R2), for records of every span and several durable positions: a record
-/// that fits is accepted, one that is a unit too long is not, and the seal fits after it.
+/// The fill limit of a ring (RING-2), for records of every span and several durable positions: a
+/// record that fits is accepted, one that is a unit too long is not, and the seal fits after it.
 pub(crate) fn a_ring_takes_exactly_what_fits(parts: &dyn LogParts) {
     let bodies = Bodies::new();
     for (durable, span) in (0..4096 + 512).step_by(512).flat_map(|durable| {

@@ -84,7 +84,7 @@ pub(crate) fn room_is_handed_back_after_the_flush(parts: &dyn LogParts) {
     assert_eq!(found, [9, 9, 9], "the fourth had no room before");
     if let Some(span) = inserter.join().unwrap() {
         let room = RING as u64 - SEAL_BYTES_MAX;
-        assert!(span.start >= durable && span.end.0 - durable.0 <= room, "R2");
+        assert!(span.start >= durable && span.end.0 - durable.0 <= room, "RING-2");
     }
 }
 
@@ -114,6 +114,6 @@ pub(crate) fn nothing_comes_behind_a_close(parts: &dyn LogParts) {
     log.buffer.insertion().close();
     let end = log.buffer.insertion().end();
     let span = inserter.join().unwrap();
-    assert!(span.is_none_or(|span| span.end <= end), "R5");
+    assert!(span.is_none_or(|span| span.end <= end), "RING-5");
     assert_eq!(log.insert(2, 64), None);
 }

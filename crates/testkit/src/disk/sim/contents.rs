@@ -2,14 +2,14 @@
 //! between the two.
 //!
 //! Invariants:
-//! - C1. The live bytes are the durable ones with all unsynced changes applied in order, until a
-//!   failed sync drops unsynced writes or a write is lost.
-//! - C2. No unsynced change may undo what is durable: a durable write removes its range from every
-//!   earlier unsynced write, and makes every earlier unsynced cut below its end durable.
-//! - C3. After a data sync no write is unsynced, nor is a cut before the last write. Growth without
-//!   bytes in it stays unsynced until `sync_all`, because it is not needed to read the written
-//!   bytes.
-//! - C4. Where a sector was overwritten, `old` holds what it held before.
+//! - SIM-CONTENTS-1. The live bytes are the durable ones with all unsynced changes applied in
+//!   order, until a failed sync drops unsynced writes or a write is lost.
+//! - SIM-CONTENTS-2. No unsynced change may undo what is durable: a durable write removes its range
+//!   from every earlier unsynced write, and makes every earlier unsynced cut below its end durable.
+//! - SIM-CONTENTS-3. After a data sync no write is unsynced, nor is a cut before the last write.
+//!   Growth without bytes in it stays unsynced until `sync_all`, because it is not needed to read
+//!   the written bytes.
+//! - SIM-CONTENTS-4. Where a sector was overwritten, `old` holds what it held before.
 
 use std::{ops::Range, sync::Arc};
 
@@ -110,7 +110,7 @@ impl Contents {
         let end = offset + bytes.len() as u64;
         let size = SECTOR_SIZE as u64;
         let (first, last) = (offset / size * size, end.div_ceil(size) * size);
-        self.old.put_from(&self.live, first..last); // C4
+        self.old.put_from(&self.live, first..last); // SIM-CONTENTS-4
         self.live.put(bytes, offset);
         self.live.grow(end);
     }
@@ -133,13 +133,13 @@ impl Contents {
     }
 
     pub(super) fn cut(&mut self, len: u64, sequence: u64) {
-        self.old.put_from(&self.live, len..self.live.len); // C4
+        self.old.put_from(&self.live, len..self.live.len); // SIM-CONTENTS-4
         self.live.cut(len);
         self.unsynced.push(Unsynced { sequence, change: Change::Cut(len) });
     }
 
     /// Makes the first `limit` unsynced changes durable. Changes of the length become durable only
-    /// as far as they are needed to read the bytes (C3), unless `all` is set.
+    /// as far as they are needed to read the bytes (SIM-CONTENTS-3), unless `all` is set.
     pub(super) fn sync(&mut self, all: bool, limit: usize) {
         let unsynced = std::mem::take(&mut self.unsynced);
         let writes = unsynced.iter().take(limit).rposition(|one| one.is_write());
@@ -194,7 +194,7 @@ impl Contents {
         }
     }
 
-    /// Removes a range from the writes among the first `count` unsynced changes (C2).
+    /// Removes a range from the writes among the first `count` unsynced changes (SIM-CONTENTS-2).
     fn forget(&mut self, range: Range<u64>, count: usize) {
         let overlaps = |one: &Unsynced| match &one.change {
             Change::Write(write) => write.offset < range.end && range.start < write.end(),

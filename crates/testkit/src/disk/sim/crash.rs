@@ -5,16 +5,16 @@
 //! image, on its seed and on the change's number, and on nothing else.
 //!
 //! Invariants:
-//! - K1. What is durable is never lost, and no byte outside of an unsynced write changes. Garbage
-//!   replaces only bytes of the torn write itself.
-//! - K2. [`MetadataMode::PosixMinimal`]: each change of a name or length is kept or dropped
-//!   independently of the others. A file may be longer than its bytes, and bytes may be lost
-//!   because the length is lost.
-//! - K3. [`MetadataMode::Ext4Ordered`]: the changes of names and lengths that are kept are a prefix
-//!   of all of them. A write at the end of a file lengthens it exactly as far as its bytes are
-//!   kept.
-//! - K4. Writes may take effect out of order, but never across a cut that is kept: a file system
-//!   waits for the writes before a cut, and begins later writes after it.
+//! - SIM-CRASH-1. What is durable is never lost, and no byte outside of an unsynced write changes.
+//!   Garbage replaces only bytes of the torn write itself.
+//! - SIM-CRASH-2. [`MetadataMode::PosixMinimal`]: each change of a name or length is kept or
+//!   dropped independently of the others. A file may be longer than its bytes, and bytes may be
+//!   lost because the length is lost.
+//! - SIM-CRASH-3. [`MetadataMode::Ext4Ordered`]: the changes of names and lengths that are kept are
+//!   a prefix of all of them. A write at the end of a file lengthens it exactly as far as its bytes
+//!   are kept.
+//! - SIM-CRASH-4. Writes may take effect out of order, but never across a cut that is kept: a file
+//!   system waits for the writes before a cut, and begins later writes after it.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -117,7 +117,7 @@ struct Decisions {
     /// The sequence numbers of all unsynced changes, in order.
     sequences: Vec<u64>,
     last_write: u64,
-    /// K3: changes of names and lengths up to this sequence number are kept.
+    /// SIM-CRASH-3: changes of names and lengths up to this sequence number are kept.
     metadata_limit: u64,
 }
 
@@ -195,8 +195,8 @@ impl Decisions {
 
     fn keeps_metadata(&self, sequence: u64) -> bool {
         match self.mode {
-            MetadataMode::PosixMinimal => self.keeps_alone(sequence), // K2
-            MetadataMode::Ext4Ordered => sequence <= self.metadata_limit, // K3
+            MetadataMode::PosixMinimal => self.keeps_alone(sequence), // SIM-CRASH-2
+            MetadataMode::Ext4Ordered => sequence <= self.metadata_limit, // SIM-CRASH-3
         }
     }
 
@@ -235,7 +235,7 @@ impl Decisions {
         }
     }
 
-    /// The rank of write number `index` in the order of the writes between two cuts (K4).
+    /// The rank of write number `index` in the order of the writes between two cuts (SIM-CRASH-4).
     fn rank(&self, sequence: u64, index: usize) -> u64 {
         let mut draws = self.draws(About::Order, sequence);
         match self.image {
@@ -289,7 +289,7 @@ impl Decisions {
         if write.grows && self.mode == MetadataMode::Ext4Ordered {
             let kept_end = self.ordered_end(sequence, write, outcome);
             write.put(image, 0..kept_end);
-            image.grow(kept_end); // K3
+            image.grow(kept_end); // SIM-CRASH-3
             return;
         }
         match outcome {
@@ -298,7 +298,7 @@ impl Decisions {
             ChangeOutcome::Torn => self.put_torn(image, sequence, write),
         }
         if write.grows && self.keeps_alone(sequence) {
-            image.grow(write.end()); // K2
+            image.grow(write.end()); // SIM-CRASH-2
         }
     }
 
@@ -330,7 +330,7 @@ impl Decisions {
                 SectorOutcome::New => write.put(image, sector),
                 SectorOutcome::Garbage => {
                     let within = sector.start.max(write.offset)..sector.end.min(write.end());
-                    self.put_garbage(image, within); // K1
+                    self.put_garbage(image, within); // SIM-CRASH-1
                 }
             }
         }

@@ -1,9 +1,10 @@
 //! The bytes of one file at one instant, shared between copies until one of them changes.
 //!
 //! Invariants:
-//! - I1. A missing chunk stands for zeros, so allocating space takes no memory.
-//! - I2. Bytes at or past `len` are zeros, except while a crash image is computed.
-//! - I3. A copy shares every chunk with its original; a writer copies the chunk that it changes.
+//! - SIM-IMAGE-1. A missing chunk stands for zeros, so allocating space takes no memory.
+//! - SIM-IMAGE-2. Bytes at or past `len` are zeros, except while a crash image is computed.
+//! - SIM-IMAGE-3. A copy shares every chunk with its original; a writer copies the chunk that it
+//!   changes.
 
 use std::{ops::Range, sync::Arc};
 
@@ -46,7 +47,7 @@ impl Image {
         self.chunks.get(index)?.as_deref()
     }
 
-    /// The chunks that are not all zeros (I1), by number.
+    /// The chunks that are not all zeros (SIM-IMAGE-1), by number.
     pub(super) fn stored(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let chunks = self.chunks.iter().enumerate();
         chunks.filter_map(|(index, chunk)| {
@@ -87,7 +88,7 @@ impl Image {
     pub(super) fn put_zeros(&mut self, len: usize, offset: u64) {
         for (index, within, _) in pieces(offset, len) {
             if index >= self.chunks.len() {
-                return; // I1
+                return; // SIM-IMAGE-1
             }
             if self.chunk(index).is_some() {
                 self.chunk_mut(index)[within].fill(0);
@@ -97,7 +98,8 @@ impl Image {
 
     /// Copies a range of `from`.
     pub(super) fn put_from(&mut self, from: &Image, range: Range<u64>) {
-        let stored = self.chunks.len().max(from.chunks.len()) as u64 * CHUNK_BYTES as u64; // I1
+        // SIM-IMAGE-1.
+        let stored = self.chunks.len().max(from.chunks.len()) as u64 * CHUNK_BYTES as u64;
         let (offset, end) = (range.start, range.end.min(stored));
         let len = end.saturating_sub(offset) as usize;
         for (index, within, _) in pieces(offset, len) {

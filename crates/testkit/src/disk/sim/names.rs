@@ -1,11 +1,11 @@
 //! The files to which names refer, now and after a crash.
 //!
 //! Invariants:
-//! - N1. The live names are the durable ones with all unsynced changes applied in order.
-//! - N2. An unsynced change identifies its file, not only the name, so any subset of the unsynced
-//!   changes can be applied without the others.
-//! - N3. After `sync_dir`, no change in that directory is unsynced. A rename from another directory
-//!   leaves the removal of the old name unsynced until that directory is synced.
+//! - SIM-NAMES-1. The live names are the durable ones with all unsynced changes applied in order.
+//! - SIM-NAMES-2. An unsynced change identifies its file, not only the name, so any subset of the
+//!   unsynced changes can be applied without the others.
+//! - SIM-NAMES-3. After `sync_dir`, no change in that directory is unsynced. A rename from another
+//!   directory leaves the removal of the old name unsynced until that directory is synced.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -65,7 +65,8 @@ impl Names {
 
     fn unlink(&mut self, name: &str, id: FileId) {
         if self.files.get(name) == Some(&id) {
-            self.files.remove(name); // N2: the change is not about another file of this name
+            // SIM-NAMES-2: the change is not about another file of this name.
+            self.files.remove(name);
         }
     }
 
@@ -85,7 +86,7 @@ impl Names {
 
 impl NameChange {
     /// Splits this change into the part that a sync of `dir` makes durable and the part that it
-    /// leaves unsynced (N3).
+    /// leaves unsynced (SIM-NAMES-3).
     fn split(self, dir: &str) -> (Option<NameChange>, Option<NameChange>) {
         let within = match &self {
             NameChange::Link { name, .. }
@@ -137,6 +138,6 @@ impl Directories {
     /// Makes every unsynced change durable.
     pub(super) fn commit_all(&mut self) {
         self.unsynced.clear();
-        self.durable = self.live.clone(); // N1
+        self.durable = self.live.clone(); // SIM-NAMES-1
     }
 }

@@ -1,10 +1,10 @@
 //! The state of a simulated disk, under its one latch, and the steps common to all operations.
 //!
 //! Invariants:
-//! - S1. Operations take effect one after the other, in the order of their numbers; the observer
-//!   sees them in that order, each after it has taken effect.
-//! - S2. `used` is the sum of the live lengths of all files that have a name or a handle.
-//! - S3. Once the power is off, nothing changes any more.
+//! - SIM-STATE-1. Operations take effect one after the other, in the order of their numbers; the
+//!   observer sees them in that order, each after it has taken effect.
+//! - SIM-STATE-2. `used` is the sum of the live lengths of all files that have a name or a handle.
+//! - SIM-STATE-3. Once the power is off, nothing changes any more.
 
 use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
@@ -106,7 +106,7 @@ impl State {
             Effect::Succeed => apply(self, Extent::Whole),
             Effect::CutPower => {
                 let _ = apply(self, Extent::Part(draws));
-                self.powered = false; // S3
+                self.powered = false; // SIM-STATE-3
                 Err(power_cut(operation.verb(), name))
             }
             Effect::Fail(kind) => {
@@ -166,13 +166,13 @@ impl State {
         let limit = self.options.space_bytes.unwrap_or(u64::MAX);
         let used = self.used.checked_add(more).filter(|&used| used <= limit || more == 0);
         match used {
-            Some(used) if len <= FILE_BYTES_MAX => self.used = used, // S2
+            Some(used) if len <= FILE_BYTES_MAX => self.used = used, // SIM-STATE-2
             _ => return Err(Error::DiskFull { path: path(name) }),
         }
         Ok(())
     }
 
-    /// Frees the space of a file if it has neither a name nor a handle (S2).
+    /// Frees the space of a file if it has neither a name nor a handle (SIM-STATE-2).
     pub(super) fn release(&mut self, id: FileId) {
         let named = self.names.live.files.values().any(|&named| named == id);
         if self.files[id].handles == 0 && !named {
@@ -305,7 +305,7 @@ impl State {
         }
         let sequence = self.next_sequence();
         self.files[id].cut(len, sequence);
-        self.used -= old_len - len; // S2
+        self.used -= old_len - len; // SIM-STATE-2
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! A model of publication against marks.
 //!
 //! Deliberate errors that were seen to fail: a publication that stores the word without a check for
-//! marks in between (X2); the flag cleared before gathering.
+//! marks in between (DIGEST-2); the flag cleared before gathering.
 
 use std::sync::Arc;
 
@@ -59,9 +59,9 @@ fn releaser_does_not_find_itself_in_a_fresh_digest() {
         };
         // The holder releases and begins its next transaction.
         wait.release(2);
-        assert!(!wait.contains(1), "X2");
+        assert!(!wait.contains(1), "DIGEST-2");
         waiter.join().unwrap();
-        assert!(!wait.contains(1), "X2");
+        assert!(!wait.contains(1), "DIGEST-2");
         // At the latest, the next check makes it fresh.
         assert!(wait.refresh() && wait.contains(2));
     });

@@ -3,11 +3,12 @@
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `left_lock_is_flushed_or_taken_back`: either of the two fences of I2 left out; no second look
-//!   at `absolutes` after a lock was left.
-//! - `lock_is_claimed_or_flushed_and_not_both`: a claim that stores instead of comparing (I1).
-//! - `absolute_reader_meets_the_tag_that_was_left`: a flush that does not hand the tag on (I4); the
-//!   tag stored after the word; the word stored, or taken, with `Relaxed`.
+//! - `left_lock_is_flushed_or_taken_back`: either of the two fences of INHERITED-2 left out; no
+//!   second look at `absolutes` after a lock was left.
+//! - `lock_is_claimed_or_flushed_and_not_both`: a claim that stores instead of comparing
+//!   (INHERITED-1).
+//! - `absolute_reader_meets_the_tag_that_was_left`: a flush that does not hand the tag on
+//!   (INHERITED-4); the tag stored after the word; the word stored, or taken, with `Relaxed`.
 
 use clearway_base::Lsn;
 use clearway_lock::{IntentMode, LockOptions, LockOwner, LockTable, ResourceId, WaitLimit};
@@ -71,7 +72,7 @@ fn lock_is_claimed_or_flushed_and_not_both() {
         let limit = WaitLimit::NoWait;
         let flushed = table.acquire_intent(&mut second, TABLE, IntentMode::X, limit).is_ok();
         let (first, claimed) = claimer.join().unwrap();
-        assert!(!(claimed && flushed), "I1");
+        assert!(!(claimed && flushed), "INHERITED-1");
         drop((first, second));
         assert!(table.is_quiescent());
     });
@@ -95,7 +96,7 @@ fn absolute_reader_meets_the_tag_that_was_left() {
             })
         };
         intend(&table, &mut reader, IntentMode::S);
-        assert_eq!(reader.max_tag(), COMMIT, "I4");
+        assert_eq!(reader.max_tag(), COMMIT, "INHERITED-4");
         drop((leaver.join().unwrap(), reader));
         assert!(table.is_quiescent());
     });

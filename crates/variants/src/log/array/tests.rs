@@ -11,7 +11,7 @@ fn sum(bytes: usize) -> Sum {
 }
 
 impl Array {
-    /// Whether the array has no members and no slot is lost (A7).
+    /// Whether the array has no members and no slot is lost (ARRAY-7).
     fn is_at_rest(&self) -> bool {
         let standing: Vec<usize> =
             self.places.iter().map(|slot| slot.load(Ordering::Relaxed)).collect();
@@ -41,11 +41,11 @@ fn members_stand_behind_each_other_and_the_group_is_as_long_as_all_of_them() {
         sizes.iter().map(|size| array.join_at(0, sum(*size)).expect("it is open")).collect();
     let mut end = 0;
     for (member, size) in members.iter().zip(sizes) {
-        assert_eq!((member.offset, member.leads()), (end, end == 0), "A2");
+        assert_eq!((member.offset, member.leads()), (end, end == 0), "ARRAY-2");
         end += size as u64;
     }
     let group = GroupSize::from(array.close(&members[0]));
-    assert_eq!((group.bytes, group.records, group.seals_paid), (end, 5, 0), "A1");
+    assert_eq!((group.bytes, group.records, group.seals_paid), (end, 5, 0), "ARRAY-1");
 }
 
 #[test]
@@ -55,13 +55,13 @@ fn no_thread_joins_a_closed_group_and_its_slot_is_free_after_the_last_has_gone()
     let follower = array.join_at(0, sum(64)).unwrap();
     let slot = leader.slot;
     let group = array.close(&leader);
-    assert!(array.join_slot(slot, sum(32)).is_none(), "A3");
+    assert!(array.join_slot(slot, sum(32)).is_none(), "ARRAY-3");
     array.notify(&leader, Some(base(4096)), group);
-    assert!(array.join_slot(slot, sum(32)).is_none(), "A3");
-    assert!(!array.release(&leader), "A4: the follower is there");
+    assert!(array.join_slot(slot, sum(32)).is_none(), "ARRAY-3");
+    assert!(!array.release(&leader), "ARRAY-4: the follower is there");
     let known = array.wait(&follower).expect("there was room");
     assert_eq!((known.lsn, known.ticket), (Lsn(4096), 4097));
-    assert!(array.release(&follower), "A4: the last");
+    assert!(array.release(&follower), "ARRAY-4: the last");
     assert!(!array.is_at_rest());
     array.free(follower);
     assert!(array.is_at_rest());
@@ -109,7 +109,7 @@ fn a_member_that_waits_gets_its_own_groups_position() {
 fn a_group_that_is_full_takes_no_more() {
     let array = Array::new(1, 1, 100);
     assert!(array.join_at(0, sum(4096)).expect("one may be longer").leads());
-    assert!(array.join_at(0, sum(32)).is_none(), "A6");
+    assert!(array.join_at(0, sum(32)).is_none(), "ARRAY-6");
 }
 
 /// A thread reads a place, sleeps, and joins the slot that it saw, which has served a group since
@@ -135,7 +135,7 @@ fn a_slot_that_has_gone_round_is_not_taken_for_what_it_was() {
     array.notify(&late, Some(base(0)), group);
     assert!(array.release(&late));
     array.free(late);
-    assert!(array.is_at_rest(), "A7");
+    assert!(array.is_at_rest(), "ARRAY-7");
 }
 
 /// The progress of a member of the run below.

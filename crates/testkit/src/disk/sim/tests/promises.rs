@@ -1,4 +1,4 @@
-//! Tests that the disk gives the guarantees D1 to D6, and no stronger ones.
+//! Tests that the disk gives the guarantees DISK-1 to DISK-6, and no stronger ones.
 
 use super::*;
 
