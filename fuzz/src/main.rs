@@ -95,6 +95,12 @@ fn main() -> ExitCode {
     let mut found = 0;
     for target in &chosen {
         found += u64::from(!fuzz(target, &arguments));
+        if clearway_sync::broken().is_some() {
+            clearway_console::say!(
+                "no other target is run: every engine of this process has stopped"
+            );
+            break;
+        }
     }
     clearway_console::say!("{}", targets::drawn());
     clearway_console::say!("fuzz: {} targets, {found} with findings", chosen.len());

@@ -12,9 +12,9 @@
 //!   and the next opening undoes it. A commit record is in the log before the closing seal, or
 //!   refused.
 //! - CLOSING-2. The directory is locked until closing is done, no slot runs, and no [`Visit`] is
-//!   under way; then nobody writes to it or reads from it any more. Whoever makes one of the three
-//!   true looks at the others afterwards, under the directory's mutex: so the last one sees all of
-//!   them. No slot and no visit begins once the engine is closed (TXN-TABLE-7). The thread that has
+//!   under way; then no thread writes to it or reads from it any more. Each of the three events
+//!   rechecks the other two under the directory's mutex, so whichever happens last releases the
+//!   lock. No slot and no visit begins once the engine is closed (TXN-TABLE-7). The thread that has
 //!   closed the engine can wait for that moment, for a while ([`Core::wait_for_users`]).
 //! - CLOSING-3. Nothing of a closed engine holds its core: slots that end are dropped, and what
 //!   could not be tidied up is left to recovery.

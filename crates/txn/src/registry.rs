@@ -10,8 +10,8 @@
 //! - TXN-TABLE-2. `first` is at or before the transaction's first record: it is set, from the log's
 //!   end, before that record is inserted.
 //! - TXN-TABLE-3. Around each insert that changes what recovery owes the transaction, `word` is
-//!   *busy*; a reader waits until it is not. So whoever reads it after inserting a record at `B`
-//!   learns of every such insert before `B`.
+//!   *busy*; a reader waits until it is not. So a checkpoint that reads it after inserting a record
+//!   at `B` learns of every such insert before `B`.
 //! - TXN-TABLE-4. `word` is zero whenever nothing would be owed to the transaction.
 //! - TXN-TABLE-5. Ids are never used twice in an epoch: slot and a sequence per slot.
 //! - TXN-TABLE-6. What is owed when the engine stops or closes stays owed: the slot is *left*,

@@ -29,7 +29,7 @@
 //!
 //! Invariants:
 //! - TABLES-1. A table is known by its name only while its entry is live *and durable*.
-//! - TABLES-2. Whoever holds `ddl` waits for no transactional lock of another: a transaction may
+//! - TABLES-2. The holder of `ddl` waits for no lock of another transaction: a transaction may
 //!   create and drop in the middle, and so may wait for `ddl` while others wait for its locks. So
 //!   the absolute lock comes before `ddl`, and before the mark: a drop that cannot have it has
 //!   changed nothing. (The catalogue is under no intent lock, and its keys are locked under `ddl`
@@ -298,7 +298,8 @@ fn finish_drop(core: &Arc<Core>, slot: &mut Slot, table: &Table) -> Result<()> {
     }
 }
 
-/// Takes up the drop of `name` if one is unfinished (TABLES-3), and answers whether. Under `ddl`.
+/// Finishes the drop of `name` if one is unfinished (TABLES-3), and returns whether it was. The
+/// caller holds `ddl`.
 fn complete_drop(core: &Arc<Core>, name: &str) -> Result<bool> {
     let table = core.tables.maps.read().unfinished.get(name).cloned();
     let Some(table) = table else { return Ok(false) };

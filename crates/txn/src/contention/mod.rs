@@ -3,8 +3,8 @@
 //! Invariants:
 //! - CONTENTION-1. Nothing here is touched by a transaction that has not waited for a lock.
 //! - CONTENTION-2. *What is awaited* is announced before the wait begins, and stays until the
-//!   transaction has ended or waits again: whoever finds a cycle can name what its members wait
-//!   for.
+//!   transaction has ended or waits again: the detector that finds a cycle can name what its
+//!   members wait for.
 //! - CONTENTION-3. *What was waited for* is counted when the transaction has ended and its locks
 //!   are free, or each [`PASSED_MAX`] waits: counting makes nobody wait longer for a hot row.
 //! - CONTENTION-4. Bounded: at most as many announcements as transactions that have waited and run;
