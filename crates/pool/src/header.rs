@@ -71,6 +71,19 @@ pub(crate) fn verify(id: PageId, page: &[u8]) -> Result<()> {
     Err(Error::CorruptPage { page: id, detail })
 }
 
+/// Checks that the log, durable up to `durable`, contains the last change of `page`.
+///
+/// # Errors
+/// [`Error::CorruptPage`] with both positions.
+pub(crate) fn check_page_lsn(id: PageId, page: &[u8], durable: Lsn) -> Result<()> {
+    let page_lsn = page_lsn(page);
+    if page_lsn <= durable {
+        return Ok(());
+    }
+    let detail = format!("its page LSN is {page_lsn}, and the log ends at {durable}");
+    Err(Error::CorruptPage { page: id, detail })
+}
+
 /// Whether every byte is zero.
 pub(crate) fn is_zero(page: &[u8]) -> bool {
     // In chunks, so that the compiler compares whole vectors.
@@ -105,6 +118,16 @@ mod tests {
             page[at] ^= 0x10;
             assert!(verify(PageId(5), &page).is_err(), "byte {at}");
         }
+    }
+
+    #[test]
+    fn page_lsn_beyond_the_log_is_damage() {
+        let mut page = sealed(5);
+        set_page_lsn(&mut page, Lsn(100));
+        check_page_lsn(PageId(5), &page, Lsn(100)).unwrap();
+        let error = check_page_lsn(PageId(5), &page, Lsn(99)).unwrap_err();
+        let detail = "its page LSN is 100, and the log ends at 99";
+        assert!(error.to_string().contains(detail), "{error}");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! makes room (`evict`), and no other resource of the pool.
 //!
 //! A page that cannot be read, or whose bytes are damaged, stays absent: the caller gets the error,
-//! and the next caller tries again.
+//! and the next caller tries again. Bytes with a valid checksum are damaged too if their page LSN
+//! is beyond the durable log: the write-ahead rule (CLEANER-1) never writes such a page.
 
 use clearway_base::{PageId, Result};
 use clearway_sync::atomic::Ordering;
@@ -74,6 +75,7 @@ impl Pool {
         let bytes = unsafe { self.space.bytes(page).slice_mut() };
         self.data.read(page, bytes)?;
         // Verify before any other thread can see the page: it is still absent.
-        header::verify(page, bytes)
+        header::verify(page, bytes)?;
+        header::check_page_lsn(page, bytes, self.wal.durable())
     }
 }

@@ -26,6 +26,7 @@ use crate::{
     data_file::DataFile,
     exclusive::ExclusivePage,
     frame::Frame,
+    header,
     latch::{Found, Seen},
     optimistic::OptimisticPage,
     shared::SharedPage,
@@ -248,6 +249,18 @@ impl Pool {
     /// was durable up to there. A log that ends earlier is damaged.
     pub fn page_lsn_max(&self) -> Lsn {
         self.cleaning.page_lsn_max()
+    }
+
+    /// Checks that no resident page has a page LSN beyond `end`, the end of the log that redo has
+    /// found. Pages that are read in once the log runs are checked then.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPage`] with the first page that has.
+    pub fn check_page_lsns(&self, end: Lsn) -> Result<()> {
+        for page in self.slots.all() {
+            header::check_page_lsn(page, &self.shared(page)?, end)?;
+        }
+        Ok(())
     }
 
     /// Checks that the pool can still write. After the first failed write or sync of data it never

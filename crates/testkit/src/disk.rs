@@ -5,13 +5,17 @@
 //! | [`DelayedDisk`] | any disk with slower log flushes, for experiments |
 //! | [`FaultyDisk`] | any disk, with failures, stalls and observation planned by a test |
 //! | [`SimDisk`] | power failures and faults of every kind, drawn from one seed |
+//!
+//! [`forge_page`] changes a page of any of them in a way that its checksum does not reveal.
 
 mod delayed;
 mod faulty;
+mod page;
 mod sim;
 
 pub use delayed::DelayedDisk;
 pub use faulty::{Event, Faults, FaultyDisk, Lasting, Operation};
+pub use page::{forge_page, seal_page};
 pub use sim::{
     CrashImage, Fault, MetadataMode, PowerCut, ReadFault, ReadWhen, SimDisk, SimEvent,
     SimOperation, SimOptions,

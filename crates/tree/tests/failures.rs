@@ -2,10 +2,12 @@
 
 mod double;
 
-use clearway_base::{Error, PageId};
+use std::{sync::mpsc::channel, thread, time::Duration};
+
+use clearway_base::{Error, PAGE_SIZE, PageId};
 use clearway_disk::{Disk, OpenMode};
-use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
-use clearway_tree::{LeafHint, ReadIntent};
+use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation, forge_page};
+use clearway_tree::{LeafHint, ReadIntent, Tree};
 use double::Database;
 
 const SPLIT: u8 = 36;
@@ -14,7 +16,7 @@ fn key(n: u64) -> Vec<u8> {
     n.to_be_bytes().to_vec()
 }
 
-fn fill(db: &Database, tree: &clearway_tree::Tree, keys: std::ops::Range<u64>) {
+fn fill(db: &Database, tree: &Tree, keys: std::ops::Range<u64>) {
     let mut txn = db.begin();
     for n in keys {
         txn.insert(tree, &key(n), &[n as u8; 20]).unwrap();
@@ -131,10 +133,71 @@ fn damaged_page_that_only_a_stale_hint_leads_to_is_not_needed() {
     for page in (3..db.pool.page_count()).map(PageId).filter(|page| !pages.contains(page)) {
         data.write_at(&[0xEE; 64], u64::from(page.0) * 8192 + 100).unwrap();
     }
-    let again = Database::on(std::sync::Arc::default(), disk);
+    let again = Database::on(db.log.clone(), disk);
     let tree = again.open(&tree, 512);
     let found = tree.get(&mut again.begin(), &mut hint, &key(1), ReadIntent::Read, &mut out);
     assert!(!found.unwrap());
+}
+
+/// Descents latch a page and the page it points to, so a damaged pointer must not make one wait for
+/// itself, and `destroy` goes from page to page, so none must lead it round in a circle.
+#[test]
+fn pointer_to_its_own_page_or_upwards_is_damage() {
+    let db = Database::new();
+    let tree = db.tree(7, 512);
+    fill(&db, &tree, 0..400);
+    db.pool.close().unwrap();
+    let pages = tree.verify().unwrap().pages;
+    let (sent, ended) = channel();
+    let (log, disk, root) = (db.log.clone(), db.disk.clone(), tree.root());
+    thread::spawn(move || {
+        let mut damaged = 0;
+        for (&page, target) in pages.iter().flat_map(|page| [(page, *page), (page, root)]) {
+            let image = disk.fork();
+            let pointers = pointers_in(&image, page, &pages);
+            for at in [24].into_iter().chain(pointers) {
+                let image = image.fork();
+                image.remove("doublewrite").unwrap(); // Or opening repairs the page.
+                forge_page(&image, page.0, |bytes| {
+                    bytes[at..at + 4].copy_from_slice(&target.0.to_le_bytes());
+                })
+                .unwrap();
+                use_all(&Database::on(log.clone(), image), &tree);
+                damaged += 1;
+            }
+        }
+        sent.send(damaged).unwrap();
+    });
+    let damaged = ended.recv_timeout(Duration::from_secs(120));
+    assert!(damaged.unwrap() > 200, "{damaged:?}");
+}
+
+/// The offsets in a page at which the ids of other pages are.
+fn pointers_in(disk: &dyn Disk, page: PageId, pages: &[PageId]) -> Vec<usize> {
+    let mut bytes = [0; PAGE_SIZE];
+    let data = disk.open("data", OpenMode::Existing).unwrap();
+    data.read_at(&mut bytes, u64::from(page.0) * PAGE_SIZE as u64).unwrap();
+    let is_id = |at: &usize| {
+        let word = u32::from_le_bytes(bytes[*at..at + 4].try_into().unwrap());
+        pages.contains(&PageId(word))
+    };
+    (28..PAGE_SIZE - 4).filter(is_id).collect()
+}
+
+/// Reads, writes, maintains, verifies and destroys a tree in a damaged database.
+fn use_all(db: &Database, tree: &Tree) {
+    let (tree, mut hint, mut out) = (db.open(tree, 512), LeafHint::default(), Vec::new());
+    for n in (0..400).step_by(9) {
+        let mut txn = db.begin();
+        txn.leaves_upkeep = true;
+        let _ = tree.get(&mut txn, &mut hint, &key(n), ReadIntent::Read, &mut out);
+        let _ = txn.insert(&tree, &key(n), &[3; 30]);
+        let _ = txn.delete(&tree, &key(n));
+        txn.commit(&tree);
+        let _ = tree.maintain(&mut db.begin(), &key(n));
+    }
+    let _ = tree.verify();
+    let _ = tree.destroy(&mut db.begin());
 }
 
 /// A chain that is read while its value is replaced by itself, in the same pages, seems damaged for
@@ -151,7 +214,7 @@ fn verify_looks_at_a_damaged_chain_again() {
     for (lasting, fails) in [(Lasting::Once, false), (Lasting::Forever, true)] {
         let faults = Faults::new();
         let disk = FaultyDisk::new(db.disk.fork(), faults.clone());
-        let again = Database::through(std::sync::Arc::default(), &disk, db.disk.fork());
+        let again = Database::through(db.log.clone(), &disk, db.disk.fork());
         let tree = again.open(&tree, 8192);
         // The root, and its map page; then the first page of the chain cannot be read.
         for page in [PageId(2), tree.root()] {

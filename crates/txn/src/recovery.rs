@@ -154,15 +154,15 @@ pub(crate) fn forward(
     Ok(Pass { tail, records, images, owed, epochs })
 }
 
-/// A log that ends at `tail` has all that pages have seen. Nothing else speaks for the last groups
-/// of a log that was not closed in order.
+/// Checks that a log that ends at `tail` contains every change that a page has. Nothing else proves
+/// that the last groups of a log that was not closed in order existed.
 fn check_reaches(pool: &Pool, tail: Lsn) -> Result<()> {
     let needed = pool.page_lsn_max();
     if tail < needed {
         let detail = format!("it ends at {tail}, and pages have seen it up to {needed}");
         return Err(Error::corrupt("log", detail));
     }
-    Ok(())
+    pool.check_page_lsns(tail)
 }
 
 /// Makes what is about to be read durable (RECOVERY-2): a killed process can leave log bytes that

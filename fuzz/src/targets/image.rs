@@ -9,9 +9,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use clearway_base::{Lsn, PAGE_SIZE, crc32c, crc32c_append};
+use clearway_base::{Lsn, PAGE_SIZE};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::LogOptions;
+use clearway_testkit::disk::seal_page;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Table};
 
@@ -119,13 +120,18 @@ fn take(input: &[u8]) -> Result<(), String> {
         // Half of the damage hits the head of a page, which holds most of its structure.
         let place = if wound[1] & 1 == 0 { number(4) % 200 } else { number(4) % PAGE_SIZE };
         match wound[1] >> 1 & 3 {
+            // A page LSN: before, at or beyond the end of the log.
+            0 if wound[1] & 0x30 == 0x30 => {
+                let lsn = [number(6) as u64, u64::MAX, 0][number(4) % 3];
+                bytes[8..16].copy_from_slice(&lsn.to_le_bytes());
+            }
             0 => bytes[place] ^= 1 << (wound[6] & 7),
             1 => bytes[place] = wound[7],
             2 => bytes[place..].iter_mut().take(4).for_each(|byte| *byte = wound[7]),
             _ => bytes[place..].iter_mut().take(2).for_each(|byte| *byte = 0),
         }
         if name == "data" && wound[1] & 8 == 0 {
-            seal(page as u32, &mut bytes);
+            seal_page(page as u32, &mut bytes);
         }
         file.write_at(&bytes, at).map_err(|error| error.to_string())?;
     }
@@ -133,13 +139,6 @@ fn take(input: &[u8]) -> Result<(), String> {
         Ok(engine) => look_at(&engine),
         Err(_) => Ok(()),
     }
-}
-
-/// Recomputes a page's checksum and page id (`docs/page-format.md`).
-fn seal(page: u32, bytes: &mut [u8]) {
-    bytes[4..8].copy_from_slice(&page.to_le_bytes());
-    let checksum = crc32c_append(crc32c(&page.to_le_bytes()), &bytes[4..]);
-    bytes[..4].copy_from_slice(&checksum.to_le_bytes());
 }
 
 /// Uses an open database in every way. Errors are allowed; returns a description of what must not
@@ -153,6 +152,10 @@ pub(crate) fn look_at(engine: &Arc<Engine>) -> Result<(), String> {
     }
     let _ = engine.maintain();
     let _ = engine.checkpoint();
+    let _ = engine.verify();
+    for name in engine.tables() {
+        let _ = engine.drop_table(&name);
+    }
     let _ = engine.verify();
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! One corruption: the bytes that are changed, and their place.
 
+use std::ops::Range;
+
 use clearway_base::{PAGE_SIZE, PageId, Result, SECTOR_SIZE};
 use clearway_disk::{Disk, File, OpenMode};
-use clearway_testkit::disk::SimDisk;
+use clearway_testkit::disk::{SimDisk, seal_page};
 
 use super::seals::{Seal, log_bytes};
 use crate::random::Random;
@@ -13,6 +15,8 @@ const PAGE: u64 = PAGE_SIZE as u64;
 const FIRST_PAGE: u64 = 2;
 /// The offset of the kind in a page. The kind is 0 if the page was never written.
 const KIND_AT: usize = 16;
+/// The place of the page LSN in a page.
+const PAGE_LSN: Range<usize> = 8..16;
 /// The number of bytes before the end of the log that count as near it.
 const TAIL: u64 = 2048;
 
@@ -36,6 +40,10 @@ impl Corruption {
         let handle = disk.open(&file, OpenMode::Existing)?;
         if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(3) {
             return Corruption::misdirect(disk, &*handle, random);
+        }
+        if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(8) {
+            let end = seals.last().map_or(0, |seal| seal.end);
+            return Corruption::forge_page_lsn(disk, (offset / PAGE) as u32, end, random);
         }
         Corruption::make_at(disk, file, offset, random)
     }
@@ -96,6 +104,25 @@ impl Corruption {
         let after = same_kind.nth(nth).map_or_else(|| before.clone(), |(_, bytes)| bytes);
         disk.overwrite("data", page * PAGE, &after)?;
         let offset = page * PAGE;
+        Ok(Corruption { file: "data".into(), offset, before, after, is_label: false })
+    }
+
+    /// Gives a page an LSN beyond `end`, the end of the log, and a valid checksum, as a copy of a
+    /// later state of the data file has.
+    fn forge_page_lsn(
+        disk: &SimDisk,
+        page: u32,
+        end: u64,
+        random: &mut Random,
+    ) -> Result<Corruption> {
+        let offset = u64::from(page) * PAGE;
+        let mut before = vec![0; PAGE_SIZE];
+        disk.open("data", OpenMode::Existing)?.read_at(&mut before, offset)?;
+        let beyond = random.pick(&[1, 512, 1 << 20, u64::MAX - end]);
+        let mut after = before.clone();
+        after[PAGE_LSN].copy_from_slice(&(end + beyond).to_le_bytes());
+        seal_page(page, &mut after);
+        disk.overwrite("data", offset, &after)?;
         Ok(Corruption { file: "data".into(), offset, before, after, is_label: false })
     }
 

@@ -1,7 +1,10 @@
 //! Corrupts a database, and judges how the engine handles it.
 
-use clearway_base::{Error, Lsn};
+use std::sync::Arc;
+
+use clearway_base::{Error, Lsn, Result};
 use clearway_testkit::disk::SimDisk;
+use clearway_txn::Engine;
 
 use super::{
     corruption::Corruption,
@@ -12,7 +15,7 @@ use super::{
 };
 use crate::{
     oracles::{
-        Bounds, Oracle, State, Verdict, Violation, check_quiet, check_same, check_structure,
+        Bounds, Oracle, Row, State, Verdict, Violation, check_quiet, check_same, check_structure,
         read_state,
     },
     random::Random,
@@ -20,6 +23,9 @@ use crate::{
 
 /// One case in this many is the log of another copy instead of a corruption.
 const EXCHANGES: u64 = 16;
+
+/// The rows that one transaction writes, few enough for any log.
+const ROWS_PER_TRANSACTION: usize = 8;
 
 /// The allowed results of a corruption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,6 +126,12 @@ fn judge(
         None => false,
         Some(detail) => judge_torn(original, &found, torn_at(corruptions, seals), detail)?,
     };
+    if let Err(error) = rewrite(&engine, &found) {
+        check_typed("writing", &error)?;
+        drop(engine);
+        check_later(original, disk, Some(&found))?;
+        return Ok(Outcome::Detected);
+    }
     let detected = match engine.verify() {
         Ok(_) => {
             check_structure(&engine)?;
@@ -138,6 +150,24 @@ fn judge(
         (_, true) => Outcome::Detected,
         _ => Outcome::Same,
     })
+}
+
+/// Writes all rows again, so that damage that only writers meet is met.
+fn rewrite(engine: &Arc<Engine>, contents: &State) -> Result<()> {
+    for name in contents.tables() {
+        let table = engine.open_table(name)?;
+        let rows: Vec<(&Vec<u8>, &Row)> = contents.rows(name).into_iter().flatten().collect();
+        for rows in rows.chunks(ROWS_PER_TRANSACTION) {
+            let mut txn = engine.begin();
+            for (key, row) in rows {
+                if let Some(value) = &row.value {
+                    txn.put(&table, key, value)?;
+                }
+            }
+            txn.commit()?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks that opening the database once more gives the same contents, or an error that reports the

@@ -92,9 +92,10 @@ impl Database {
         Database { space: SpaceMap::open(pool.clone()), pool, locks, log, disk }
     }
 
-    /// What redo of the records from `from` on makes of a disk.
+    /// What redo of the records from `from` on makes of a disk, with a copy of the log.
     pub fn recovered_on(&self, disk: MemoryDisk, from: usize) -> Result<Database> {
-        let again = Database::on(Arc::default(), disk);
+        let records = self.log.records.lock().unwrap().clone();
+        let again = Database::on(Arc::new(MemoryLog { records: Mutex::new(records) }), disk);
         for (body, span) in self.log.records.lock().unwrap()[from..].iter() {
             if !body.is_empty() {
                 redo(&again.pool, body, *span)?;
