@@ -149,15 +149,18 @@ impl Tree {
     /// # Errors
     /// What the pool and the log return.
     pub fn destroy<C: Context>(&self, ctx: &mut C) -> Result<()> {
-        let gone = !self.space.is_allocated(self.root)? || {
-            let root = self.pool.shared(self.root)?;
-            let node = Node::new(&*root);
-            !(node.is_leaf() || node.is_branch()) || node.tree() != self.id
-        };
-        if gone {
+        if !self.space.is_allocated(self.root)? {
             return Ok(());
         }
-        self.empty_node(ctx, self.root)?;
+        let level = {
+            let root = self.pool.shared(self.root)?;
+            let level = Node::new(&*root).level();
+            if !self.is_node_at(&root, level) {
+                return Ok(());
+            }
+            level
+        };
+        self.empty_node(ctx, self.root, level)?;
         ctx.reserve(SMALL_RESERVE)?;
         let mut map = self.space.map_for(self.root)?;
         let op = SystemOp::FreePages { tree: self.id, pages: vec![self.root] };
@@ -171,8 +174,9 @@ impl Tree {
 
     /// Frees everything below a node: children, overflow chains, and the chain of its foster
     /// children, from the last one on, so that what is freed leads nowhere. Recursive by level
-    /// only: a chain may be long.
-    fn empty_node<C: Context>(&self, ctx: &mut C, page: PageId) -> Result<()> {
+    /// only: a chain may be long. A damaged pointer ends it, since every page must be a node of the
+    /// tree on the level that its pointer says.
+    fn empty_node<C: Context>(&self, ctx: &mut C, page: PageId, level: u8) -> Result<()> {
         let mut chain = vec![page];
         let (mut low, mut last) = (Vec::new(), page);
         while let Some(next) = Node::new(&*self.pool.shared(last)?).foster() {
@@ -186,22 +190,26 @@ impl Tree {
             chain.push(next);
             last = next;
         }
-        chain.into_iter().rev().try_for_each(|page| self.empty_one(ctx, page))
+        chain.into_iter().rev().try_for_each(|page| self.empty_one(ctx, page, level))
     }
 
     /// Frees everything below a node whose foster child, if it has one, is empty.
-    fn empty_one<C: Context>(&self, ctx: &mut C, page: PageId) -> Result<()> {
+    fn empty_one<C: Context>(&self, ctx: &mut C, page: PageId, level: u8) -> Result<()> {
         let (mut below, foster) = {
-            let page = self.pool.shared(page)?;
-            let node = Node::new(&*page);
+            let latched = self.pool.shared(page)?;
+            let node = Node::new(&*latched);
+            if !self.is_node_at(&latched, level) {
+                let detail = format!("{:?}, not a node on level {level}", node.kind());
+                return Err(self.misplaced(page, detail));
+            }
             let count = if node.is_branch() { node.count() } else { 0 };
             ((0..count).map(|slot| node.child(slot)).collect::<Vec<_>>(), node.foster())
         };
-        if below.is_empty() {
+        if level == 0 {
             self.cut_chains(ctx, page)?;
         }
         for &child in &below {
-            self.empty_node(ctx, child)?;
+            self.empty_node(ctx, child, level - 1)?;
         }
         let mut drop_foster = foster;
         while !below.is_empty() || drop_foster.is_some() {

@@ -68,6 +68,7 @@ impl Tree {
         loop {
             let Some(hop) = self.hop(&branch, level, key) else { return Ok(None) };
             let (Hop::Foster(next) | Hop::Child(next)) = hop;
+            self.check_not_itself(at.id(), next)?;
             drop(branch);
             let below = self.pool.pin(next)?;
             branch = self.pool.shared(at.id())?;
@@ -111,6 +112,7 @@ impl Tree {
                 Some(Place::Foster(next)) => next,
                 _ => return Ok(None),
             };
+            self.check_not_itself(at.id(), next)?;
             drop(leaf);
             let below = self.pool.pin(next)?;
             leaf = L::latch(&self.pool, at.id())?;
@@ -138,6 +140,14 @@ impl Tree {
             Place::Foster(next) => Some(Hop::Foster(next)),
             Place::Below | Place::Above => None,
         }
+    }
+
+    /// Checks that the pointer of a latched page leads to another page: the walk latches both.
+    fn check_not_itself(&self, page: PageId, next: PageId) -> Result<()> {
+        if page == next {
+            return Err(self.misplaced(page, "it points to itself".into()));
+        }
+        Ok(())
     }
 
     /// Checks that the foster child starts where its predecessor ends, and above where that starts.
