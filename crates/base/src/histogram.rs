@@ -1,44 +1,51 @@
-//! A log-linear histogram: 32 buckets to each power of two, so a percentile is off by at most 3 %.
-//! One array, no allocation after creation, cheap enough for every commit.
+//! Log-linear histograms: a fixed number of buckets to each power of two. One array, no allocation
+//! after creation, cheap enough for every commit.
 
-/// Sub-buckets of one power of two, and the bits that number them.
-const SUB_BITS: u32 = 5;
-const SUBS: u64 = 1 << SUB_BITS;
-/// Values below `SUBS` have a bucket each; each of the 59 powers above has `SUBS`.
-const BUCKETS: usize = ((64 - SUB_BITS as usize) + 1) * SUBS as usize;
+/// A histogram whose percentiles are off by at most 3 %: 32 buckets to each power of two, 15 KiB.
+pub type Histogram = LogHistogram<5>;
 
-/// Counts of values, for percentiles. Values may have any unit; times are recorded in nanoseconds.
+/// A histogram whose percentiles are off by at most a factor of two: one bucket to each power of
+/// two, 520 bytes.
+pub type CoarseHistogram = LogHistogram<0>;
+
+/// Counts of values, for percentiles, in 2^`SUB_BITS` buckets to each power of two. Values may have
+/// any unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Histogram {
+pub struct LogHistogram<const SUB_BITS: u32> {
     counts: Box<[u64]>,
     total: u64,
     sum: u128,
     max: u64,
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram::new()
+impl<const SUB_BITS: u32> Default for LogHistogram<SUB_BITS> {
+    fn default() -> LogHistogram<SUB_BITS> {
+        LogHistogram::new()
     }
 }
 
-impl Histogram {
-    /// An empty histogram.
-    pub fn new() -> Histogram {
-        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0, sum: 0, max: 0 }
+impl<const SUB_BITS: u32> LogHistogram<SUB_BITS> {
+    /// The number of buckets of one power of two.
+    const SUBS: u64 = 1 << SUB_BITS;
+    /// Values below `SUBS` have a bucket each; each power of two above has `SUBS` buckets.
+    const BUCKETS: usize = ((64 - SUB_BITS as usize) + 1) << SUB_BITS;
+
+    /// Creates an empty histogram.
+    pub fn new() -> LogHistogram<SUB_BITS> {
+        LogHistogram { counts: vec![0; Self::BUCKETS].into(), total: 0, sum: 0, max: 0 }
     }
 
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.counts[bucket(value)] += 1;
+        self.counts[Self::bucket(value)] += 1;
         self.total += 1;
         self.sum += u128::from(value);
         self.max = self.max.max(value);
     }
 
     /// Adds all counts of `other`.
-    pub fn merge(&mut self, other: &Histogram) {
+    pub fn merge(&mut self, other: &LogHistogram<SUB_BITS>) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
@@ -55,7 +62,7 @@ impl Histogram {
         for (index, count) in self.counts.iter().enumerate() {
             seen += count;
             if seen >= wanted {
-                return upper(index).min(self.max);
+                return Self::upper(index).min(self.max);
             }
         }
         self.max
@@ -75,8 +82,8 @@ impl Histogram {
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
         let squares = |(index, &count): (usize, &u64)| {
-            let lower = if index == 0 { 0 } else { upper(index - 1) + 1 };
-            let middle = lower as f64 + (upper(index) - lower) as f64 / 2.0;
+            let lower = if index == 0 { 0 } else { Self::upper(index - 1) + 1 };
+            let middle = lower as f64 + (Self::upper(index) - lower) as f64 / 2.0;
             count as f64 * (middle - mean).powi(2)
         };
         let sum: f64 = self.counts.iter().enumerate().filter(|(_, c)| **c > 0).map(squares).sum();
@@ -87,27 +94,27 @@ impl Histogram {
     pub fn mean(&self) -> f64 {
         if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
     }
-}
 
-/// The bucket of a value: its leading one's position, then the next `SUB_BITS` bits.
-#[inline]
-fn bucket(value: u64) -> usize {
-    if value < SUBS {
-        return value as usize;
+    /// Returns the bucket of a value: its leading one's position, then the next `SUB_BITS` bits.
+    #[inline]
+    fn bucket(value: u64) -> usize {
+        if value < Self::SUBS {
+            return value as usize;
+        }
+        let power = 63 - value.leading_zeros();
+        let sub = (value >> (power - SUB_BITS)) - Self::SUBS;
+        ((u64::from(power - SUB_BITS) + 1) * Self::SUBS + sub) as usize
     }
-    let power = 63 - value.leading_zeros();
-    let sub = (value >> (power - SUB_BITS)) - SUBS;
-    ((u64::from(power - SUB_BITS) + 1) * SUBS + sub) as usize
-}
 
-/// The largest value of a bucket.
-fn upper(index: usize) -> u64 {
-    let (row, sub) = (index as u64 / SUBS, index as u64 % SUBS);
-    if row == 0 {
-        return sub;
+    /// Returns the largest value of a bucket.
+    fn upper(index: usize) -> u64 {
+        let (row, sub) = (index as u64 / Self::SUBS, index as u64 % Self::SUBS);
+        if row == 0 {
+            return sub;
+        }
+        let shift = (row - 1) as u32;
+        ((Self::SUBS + sub) << shift) + ((1u64 << shift) - 1)
     }
-    let shift = (row - 1) as u32;
-    ((SUBS + sub) << shift) + ((1u64 << shift) - 1)
 }
 
 #[cfg(test)]
@@ -116,13 +123,20 @@ mod tests {
 
     #[test]
     fn every_value_falls_into_its_own_bucket() {
+        check_buckets::<5>();
+        check_buckets::<0>();
+    }
+
+    fn check_buckets<const SUB_BITS: u32>() {
         let mut values: Vec<u64> = (0..64).flat_map(|p| [1u64 << p, (1u64 << p) - 1]).collect();
         values.extend([u64::MAX, 33, 1_000_003]);
         for value in values {
-            let index = bucket(value);
+            let index = LogHistogram::<SUB_BITS>::bucket(value);
+            let upper = LogHistogram::<SUB_BITS>::upper;
             assert!(value <= upper(index), "{value}");
             assert!(index == 0 || value > upper(index - 1), "{value}");
-            assert!(upper(index) - value <= value / 32 + 1, "{value}");
+            assert!(upper(index) - value <= (value >> SUB_BITS).saturating_add(1), "{value}");
+            LogHistogram::<SUB_BITS>::new().record(value);
         }
     }
 

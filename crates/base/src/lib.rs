@@ -17,7 +17,7 @@ pub use conflict::{
     LogKeeper, TxnName,
 };
 pub use error::{Error, Result};
-pub use histogram::Histogram;
+pub use histogram::{CoarseHistogram, Histogram, LogHistogram};
 pub use ids::{DatabaseId, Epoch, Lsn, LsnSpan, PageId, Salt, TreeId, TxnId};
 pub use limits::{
     KEY_LEN_MAX, PAGE_SIZE, RECORD_LEN_MAX, SECTOR_SIZE, TABLE_NAME_LEN_MAX, VALUE_LEN_MAX,

@@ -15,11 +15,7 @@ use std::{cell::Cell, sync::Arc};
 
 use clearway_base::{Error, Result};
 use clearway_log::Log;
-use clearway_sync::{
-    CachePadded, Process,
-    atomic::{AtomicU64, Ordering},
-    thread_number,
-};
+use clearway_sync::{CachePadded, Counter, Process, Sharded};
 use clearway_txn::{EngineStats, KINDS_MAX, Kind, Kinds, LockWaits};
 
 use crate::{
@@ -77,7 +73,7 @@ pub(crate) enum Count {
 
 /// One type's counters in one shard.
 #[derive(Default)]
-struct Counters([AtomicU64; 4]);
+struct Counters([Counter; 4]);
 
 /// One thread's counters, and its handle of the log.
 pub(crate) struct Shard {
@@ -126,8 +122,7 @@ impl Shard {
 
     #[inline]
     pub(crate) fn count(&self, kind: Kind, what: Count) {
-        // Relaxed: a statistic; read by `types` without any order to other memory.
-        self.counters[kind.index()].0[what as usize].fetch_add(1, Ordering::Relaxed);
+        self.counters[kind.index()].0[what as usize].add(1);
     }
 }
 
@@ -143,7 +138,7 @@ impl Drop for Shard {
 /// All counters of a database.
 pub(crate) struct Statistics {
     database: u64,
-    shards: Box<[Arc<Shard>]>,
+    shards: Sharded<Arc<Shard>, SHARDS>,
     kinds: Arc<Kinds>,
 }
 
@@ -173,20 +168,20 @@ impl Statistics {
         time_one_in: u32,
     ) -> Statistics {
         let timings = Arc::new(Timings::new());
-        let shard = |_| {
+        let shard = || {
             let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
             let timings = Arc::clone(&timings);
             let countdown = CachePadded::new(Countdown::new(time_one_in));
             let (log, process) = (Arc::clone(log), Process::current());
             Arc::new(Shard { log, process, mode, timings, countdown, counters })
         };
-        Statistics { database, shards: (0..SHARDS).map(shard).collect(), kinds: Arc::clone(kinds) }
+        Statistics { database, shards: Sharded::new(shard), kinds: Arc::clone(kinds) }
     }
 
     /// Returns the calling thread's shard (STATISTICS-2).
     #[inline]
     pub(crate) fn shard(&self) -> Arc<Shard> {
-        Arc::clone(&self.shards[thread_number() % SHARDS])
+        Arc::clone(self.shards.mine())
     }
 
     /// Returns the type `name`.
@@ -207,17 +202,14 @@ impl Statistics {
 
     /// Returns the times of each type, by name.
     pub(crate) fn timings(&self) -> Vec<TypeTimings> {
-        self.shards.first().map_or_else(Vec::new, |shard| shard.timings.types(&self.kinds))
+        self.shards.mine().timings.types(&self.kinds)
     }
 
     /// Returns the sums over all shards, by name; types without any event are left out.
     pub(crate) fn types(&self) -> Vec<TypeStats> {
         let names = self.kinds.names();
         let sum = |number: usize, what: Count| -> u64 {
-            let counter = |shard: &Arc<Shard>| {
-                shard.counters[number].0[what as usize].load(Ordering::Relaxed)
-            };
-            self.shards.iter().map(counter).sum()
+            self.shards.iter().map(|shard| shard.counters[number].0[what as usize].get()).sum()
         };
         let mut types: Vec<_> = names
             .into_iter()

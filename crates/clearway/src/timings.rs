@@ -11,9 +11,8 @@ use std::time::Instant;
 
 use clearway_base::Histogram;
 use clearway_sync::{
-    CachePadded, Mutex,
+    Mutex, Sharded,
     atomic::{AtomicU32, Ordering},
-    thread_number,
 };
 use clearway_txn::{KINDS_MAX, Kind, Kinds};
 
@@ -92,13 +91,12 @@ type Shard = Vec<Option<Box<Times>>>;
 
 /// The times of all types.
 pub(crate) struct Timings {
-    shards: [CachePadded<Mutex<Shard>>; SHARDS],
+    shards: Sharded<Mutex<Shard>, SHARDS>,
 }
 
 impl Timings {
     pub(crate) fn new() -> Timings {
-        let shard = |_| CachePadded::new(Mutex::new(vec![None; KINDS_MAX]));
-        Timings { shards: std::array::from_fn(shard) }
+        Timings { shards: Sharded::new(|| Mutex::new(vec![None; KINDS_MAX])) }
     }
 
     /// Records that a transaction of type `kind` has released its locks.
@@ -114,7 +112,7 @@ impl Timings {
         let nanos = |from: Instant, to: Instant| to.duration_since(from).as_nanos() as u64;
         let now = Instant::now();
         let values = [nanos(began, released), nanos(released, now), nanos(began, now)];
-        let mut shard = self.shards[thread_number() % SHARDS].lock();
+        let mut shard = self.shards.mine().lock();
         let times = shard[kind.index()].get_or_insert_with(Box::default);
         times.iter_mut().zip(values).for_each(|(histogram, value)| histogram.record(value));
     }
@@ -127,7 +125,7 @@ impl Timings {
             .enumerate()
             .map(|(number, name)| {
                 let mut sum = Times::default();
-                for shard in &self.shards {
+                for shard in self.shards.iter() {
                     if let Some(times) = &shard.lock()[number] {
                         sum.iter_mut().zip(&**times).for_each(|(sum, part)| sum.merge(part));
                     }

@@ -23,11 +23,16 @@ fn until_waiting(db: &Database, count: u64) {
 }
 
 fn of_table(waits: &LockWaits, name: &str) -> WaitCounts {
-    waits.tables.iter().find(|table| table.name == name).map(|t| t.counts).unwrap_or_default()
+    waits
+        .tables
+        .iter()
+        .find(|table| table.name == name)
+        .map(|t| t.counts.clone())
+        .unwrap_or_default()
 }
 
 fn of_type(waits: &LockWaits, name: &str) -> WaitCounts {
-    waits.types.iter().find(|kind| kind.name == name).map(|t| t.counts).unwrap_or_default()
+    waits.types.iter().find(|kind| kind.name == name).map(|t| t.counts.clone()).unwrap_or_default()
 }
 
 #[test]

@@ -32,7 +32,7 @@
 use std::{sync::OnceLock, task::Waker, time::Duration};
 
 use clearway_sync::{
-    CachePadded, Mutex, SpinLatch,
+    CachePadded, Counter, Mutex, SpinLatch,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     invariant, wake,
 };
@@ -98,24 +98,17 @@ pub(crate) struct Slot {
 /// The counters of a slot's owner; written only when it has to wait, and summed on request.
 #[derive(Default)]
 pub(crate) struct Counters {
-    pub(crate) waits: AtomicU64,
-    pub(crate) intent_waits: AtomicU64,
-    pub(crate) wait_us: AtomicU64,
-    pub(crate) parks: AtomicU64,
-    pub(crate) spurious_wakeups: AtomicU64,
-    pub(crate) timeouts: AtomicU64,
-    pub(crate) searches: AtomicU64,
-    pub(crate) deadlocks: AtomicU64,
-    pub(crate) false_alarms: AtomicU64,
-    pub(crate) false_deaths: AtomicU64,
-    pub(crate) named: AtomicU64,
-}
-
-impl Counters {
-    /// Adds to a counter. Relaxed: a statistic, not ordered with other memory.
-    pub(crate) fn add(counter: &AtomicU64, n: u64) {
-        counter.fetch_add(n, Ordering::Relaxed);
-    }
+    pub(crate) waits: Counter,
+    pub(crate) intent_waits: Counter,
+    pub(crate) wait_us: Counter,
+    pub(crate) parks: Counter,
+    pub(crate) spurious_wakeups: Counter,
+    pub(crate) timeouts: Counter,
+    pub(crate) searches: Counter,
+    pub(crate) deadlocks: Counter,
+    pub(crate) false_alarms: Counter,
+    pub(crate) false_deaths: Counter,
+    pub(crate) named: Counter,
 }
 
 impl Slot {
@@ -377,19 +370,17 @@ impl LockStats {
         for slot in 0..registry.len() {
             let counters = &registry.slot(slot).counters;
             stats.waiting += u64::from(registry.slot(slot).state().is_waiting());
-            // Relaxed: a snapshot for statistics.
-            let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-            stats.waits += read(&counters.waits);
-            stats.intent_waits += read(&counters.intent_waits);
-            stats.wait_us += read(&counters.wait_us);
-            stats.parks += read(&counters.parks);
-            stats.spurious_wakeups += read(&counters.spurious_wakeups);
-            stats.timeouts += read(&counters.timeouts);
-            stats.searches += read(&counters.searches);
-            stats.deadlocks += read(&counters.deadlocks);
-            stats.false_alarms += read(&counters.false_alarms);
-            stats.false_deaths += read(&counters.false_deaths);
-            stats.named += read(&counters.named);
+            stats.waits += counters.waits.get();
+            stats.intent_waits += counters.intent_waits.get();
+            stats.wait_us += counters.wait_us.get();
+            stats.parks += counters.parks.get();
+            stats.spurious_wakeups += counters.spurious_wakeups.get();
+            stats.timeouts += counters.timeouts.get();
+            stats.searches += counters.searches.get();
+            stats.deadlocks += counters.deadlocks.get();
+            stats.false_alarms += counters.false_alarms.get();
+            stats.false_deaths += counters.false_deaths.get();
+            stats.named += counters.named.get();
         }
         stats
     }

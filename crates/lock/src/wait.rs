@@ -66,7 +66,7 @@ use crate::{
     owner::{LockOwner, Pending, Request},
     parts::Holder,
     queue::{Purpose, Verdict},
-    registry::{Counters, Slot, Target},
+    registry::{Slot, Target},
     table::{LockTable, Outcome, WaitLimit},
 };
 
@@ -233,9 +233,9 @@ impl LockTable {
                 Some(time) => thread::park_timeout(time),
                 None => thread::park(),
             }
-            Counters::add(&slot.counters.parks, 1);
+            slot.counters.parks.add(1);
             if next_look.is_none() && !slot.is_granted() {
-                Counters::add(&slot.counters.spurious_wakeups, 1);
+                slot.counters.spurious_wakeups.add(1);
             }
         }
     }
@@ -244,7 +244,7 @@ impl LockTable {
         if self.withdraw(owner, false) == Withdrawal::Granted {
             return Ok(());
         }
-        Counters::add(&self.slot(owner).counters.timeouts, 1);
+        self.slot(owner).counters.timeouts.add(1);
         let waited_us = deadline.limit.unwrap_or_default().as_micros() as u64;
         Err(Error::LockTimeout { waited_us, conflict: None })
     }
@@ -303,10 +303,10 @@ impl LockTable {
         let Some(pending) = owner.pending.take() else { return };
         let counters = &self.slot(owner).counters;
         let waited = pending.since.elapsed();
-        Counters::add(&counters.wait_us, waited.as_micros() as u64);
+        counters.wait_us.add(waited.as_micros() as u64);
         match pending.request {
-            Request::Range { .. } => Counters::add(&counters.waits, 1),
-            Request::Intent { .. } => Counters::add(&counters.intent_waits, 1),
+            Request::Range { .. } => counters.waits.add(1),
+            Request::Intent { .. } => counters.intent_waits.add(1),
         }
         owner.last_wait = Some(waited);
     }

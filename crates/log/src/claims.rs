@@ -45,7 +45,7 @@ use std::sync::{Arc, OnceLock};
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_sync::{
-    CachePadded, Condvar, Mutex,
+    CachePadded, Condvar, Counter, Mutex,
     atomic::{AtomicBool, AtomicU64, Ordering},
     invariant,
 };
@@ -71,7 +71,7 @@ pub(crate) struct Claims {
     /// Whether there are background threads, which may make room.
     is_patient: bool,
     /// The bytes claimed beyond the capacity since the start.
-    beyond_bytes: AtomicU64,
+    beyond_bytes: Counter,
     claimed: CachePadded<AtomicU64>,
     limit: CachePadded<AtomicU64>,
     keep_from: AtomicU64,
@@ -117,7 +117,7 @@ impl Claims {
             // 1 MiB pays for 2,000 seals written while the preparer is busy with one segment.
             reserve_bytes: (options.segment_bytes / 4).min(1 << 20),
             is_patient: options.background,
-            beyond_bytes: AtomicU64::new(0),
+            beyond_bytes: Counter::default(),
             claimed: CachePadded::new(AtomicU64::new(end.0)),
             limit: CachePadded::new(AtomicU64::new(0)),
             keep_from: AtomicU64::new(keep_from.0),
@@ -193,8 +193,7 @@ impl Claims {
         };
         self.tell_waiters();
         self.stopping_if_broken(extended).inspect_err(|_| self.unclaim(bytes))?;
-        // Relaxed: a plain counter.
-        self.beyond_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.beyond_bytes.add(bytes);
         Ok(())
     }
 
@@ -374,8 +373,7 @@ impl Claims {
 
     /// Returns the bytes claimed beyond the capacity since the start.
     pub(crate) fn beyond_bytes(&self) -> u64 {
-        // Relaxed: a plain counter.
-        self.beyond_bytes.load(Ordering::Relaxed)
+        self.beyond_bytes.get()
     }
 
     /// Returns the LSN where the log would end once every outstanding claim is used up.

@@ -20,8 +20,8 @@ use std::{
 use clearway_base::{Epoch, Error, Lsn, LsnSpan, Result, SECTOR_SIZE, Salt};
 use clearway_disk::Disk;
 use clearway_sync::{
-    Broken, Mutex, ThreadWaker,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    Broken, Counter, Mutex, ThreadWaker,
+    atomic::{AtomicBool, Ordering},
     broken, stop_if_broken,
     thread::{self, JoinHandle},
 };
@@ -55,8 +55,8 @@ pub struct Log {
     stamp: Stamp,
     record_len_max: usize,
     flush_trigger_bytes: u64,
-    waits: AtomicU64,
-    ring_waits: AtomicU64,
+    waits: Counter,
+    ring_waits: Counter,
     is_closing: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -169,8 +169,8 @@ impl Log {
             stamp,
             record_len_max: options.record_len_max(),
             flush_trigger_bytes,
-            waits: AtomicU64::new(0),
-            ring_waits: AtomicU64::new(0),
+            waits: Counter::default(),
+            ring_waits: Counter::default(),
             is_closing: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
         };
@@ -267,8 +267,7 @@ impl Log {
         loop {
             // This also covers a refusal by a closed insertion: the log was closed before (LOG-1).
             self.health.check()?;
-            // Relaxed: a plain counter.
-            self.ring_waits.fetch_add(1, Ordering::Relaxed);
+            self.ring_waits.add(1);
             let room_at = self.ring.durable_for_room(self.end(), draft.span_bytes());
             // If this fails, the log has failed, and the next iteration reports it.
             let _ = self.force(room_at);
@@ -354,8 +353,7 @@ impl Log {
         if let Some(outcome) = self.outcome(lsn) {
             return outcome;
         }
-        // Relaxed: a plain counter.
-        self.waits.fetch_add(1, Ordering::Relaxed);
+        self.waits.add(1);
         let waker = ThreadWaker::current();
         loop {
             if self.completion.register(lsn, &waker, || self.outcome(lsn).is_some()) {
@@ -390,8 +388,7 @@ impl Log {
     fn poll_registered(&self, lsn: Lsn, waker: &Waker) -> Poll<Result<()>> {
         loop {
             if self.completion.register(lsn, waker, || self.outcome(lsn).is_some()) {
-                // Relaxed: a plain counter.
-                self.waits.fetch_add(1, Ordering::Relaxed);
+                self.waits.add(1);
                 self.flusher.await_soon(lsn);
                 return Poll::Pending;
             }
@@ -545,9 +542,8 @@ impl Log {
             flushes: flushes.flushes,
             flushed_bytes: flushes.bytes,
             seal_bytes: flushes.seal_bytes,
-            // Relaxed: plain counters.
-            waits: self.waits.load(Ordering::Relaxed),
-            ring_waits: self.ring_waits.load(Ordering::Relaxed),
+            waits: self.waits.get(),
+            ring_waits: self.ring_waits.get(),
             waiting: self.completion.len() as u64,
             beyond_bytes: self.claims.beyond_bytes(),
             segments: segments.live,

@@ -39,10 +39,7 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_disk::{Disk, File};
-use clearway_sync::{
-    Mutex,
-    atomic::{AtomicU64, Ordering},
-};
+use clearway_sync::{Counter, Mutex};
 
 use crate::identity::{Label, Lineage};
 pub use layout::is_log_file;
@@ -63,8 +60,8 @@ pub(crate) struct Segments {
     state: Mutex<Live>,
     /// The failure after which it is unknown which names are durable (SEGMENTS-4).
     broken: OnceLock<Error>,
-    created: AtomicU64,
-    recycled: AtomicU64,
+    created: Counter,
+    recycled: Counter,
 }
 
 /// Files without a segment's name, ready to get one (SEGMENTS-3).
@@ -125,9 +122,8 @@ impl Segments {
     pub(crate) fn counts(&self) -> SegmentCounts {
         SegmentCounts {
             live: self.state.lock().files.len() as u64,
-            // Relaxed: plain counters.
-            created: self.created.load(Ordering::Relaxed),
-            recycled: self.recycled.load(Ordering::Relaxed),
+            created: self.created.get(),
+            recycled: self.recycled.get(),
         }
     }
 

@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use clearway_base::{Error, PageId, Result};
-use clearway_sync::{atomic::Ordering, thread};
+use clearway_sync::thread;
 
 use crate::{Pool, frame::Frame};
 
@@ -157,7 +157,7 @@ impl Pool {
         self.slots.vacate(slot as u32);
         self.space.give_back(page);
         frame.latch.release_absent();
-        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+        self.counters.evictions.add(1);
         Visit::Evicted
     }
 
@@ -167,7 +167,7 @@ impl Pool {
         self.space.give_back(page);
         frame.latch.release_absent();
         self.slots.give_back(slot);
-        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+        self.counters.evictions.add(1);
     }
 }
 

@@ -43,7 +43,7 @@
 //! Programming Language Memory Models?" (MSPC 2012).
 
 use clearway_sync::{
-    Backoff,
+    Backoff, Counter,
     atomic::{AtomicU64, Ordering, fence},
     invariant,
     parking::{self, FilterOp, ParkToken},
@@ -203,7 +203,7 @@ impl Latch {
     }
 
     /// Joins the sharers, waiting as long as it takes.
-    pub(crate) fn shared(&self, waits: &AtomicU64) -> Found {
+    pub(crate) fn shared(&self, waits: &Counter) -> Found {
         let backoff = Backoff::new();
         loop {
             let word = self.0.load(Ordering::Relaxed);
@@ -235,7 +235,7 @@ impl Latch {
     }
 
     /// Takes the latch, waiting as long as it takes.
-    pub(crate) fn exclusive(&self, waits: &AtomicU64) -> Found {
+    pub(crate) fn exclusive(&self, waits: &Counter) -> Found {
         let backoff = Backoff::new();
         loop {
             if self.try_exclusive() {
@@ -257,7 +257,7 @@ impl Latch {
 
     /// Waits until the page is readable or absent and free.
     #[cold]
-    pub(crate) fn wait_to_see(&self, waits: &AtomicU64) -> Result<Seen, Found> {
+    pub(crate) fn wait_to_see(&self, waits: &Counter) -> Result<Seen, Found> {
         let backoff = Backoff::new();
         loop {
             if let Some(seen) = self.see() {
@@ -277,7 +277,7 @@ impl Latch {
 
     /// Takes the latch if nothing changed since `seen`, waiting for sharers to leave.
     #[inline]
-    pub(crate) fn upgrade_to_exclusive(&self, seen: Seen, waits: &AtomicU64) -> bool {
+    pub(crate) fn upgrade_to_exclusive(&self, seen: Seen, waits: &Counter) -> bool {
         let mut word = self.0.load(Ordering::Relaxed);
         while seen.matches(word) {
             if word & SHARED_MASK != 0 {
@@ -292,7 +292,7 @@ impl Latch {
     }
 
     #[cold]
-    fn upgrade_after_sharers(&self, seen: Seen, waits: &AtomicU64) -> bool {
+    fn upgrade_after_sharers(&self, seen: Seen, waits: &Counter) -> bool {
         match self.exclusive(waits) {
             Found::Latched => {
                 let word = self.0.load(Ordering::Relaxed) & !EXCLUSIVE;
@@ -406,7 +406,7 @@ impl Latch {
     ///
     /// In either order, the sleeper's second check finds the latch free or `waits` cleared, or the
     /// releasing thread finds the sleeper in the queue (PAGE-LATCH-6).
-    fn sleep(&self, wanted: ParkToken, waits: &AtomicU64) {
+    fn sleep(&self, wanted: ParkToken, waits: &Counter) {
         let blocking = if wanted == WAITS_TO_WRITE { EXCLUSIVE | SHARED_MASK } else { EXCLUSIVE };
         let word = self.0.load(Ordering::Relaxed);
         if word & blocking == 0 {
@@ -419,7 +419,7 @@ impl Latch {
         if !is_waiting {
             return;
         }
-        waits.fetch_add(1, Ordering::Relaxed);
+        waits.add(1);
         let still_blocked = || {
             let word = self.0.load(Ordering::Relaxed);
             word & WAITS != 0 && word & blocking != 0

@@ -9,7 +9,6 @@
 //! is beyond the durable log: the write-ahead rule (CLEANER-1) never writes such a page.
 
 use clearway_base::{PageId, Result};
-use clearway_sync::atomic::Ordering;
 
 use crate::{Pool, frame::Frame, header};
 
@@ -38,7 +37,7 @@ impl Pool {
         if !frame.latch.try_exclusive_absent() {
             return Ok(false);
         }
-        self.counters.misses.fetch_add(1, Ordering::Relaxed);
+        self.counters.misses.add(1);
         let filled = self.take_slot().and_then(|slot| {
             // Set the slot first: the clock skips latched pages, so no thread takes it away
             // (POOL-SLOTS-1).
@@ -69,7 +68,7 @@ impl Pool {
     }
 
     fn read_in(&self, page: PageId) -> Result<()> {
-        self.counters.reads.fetch_add(1, Ordering::Relaxed);
+        self.counters.reads.add(1);
         // SAFETY: the caller holds the page exclusively and has no other slice of it
         // (PAGE-BYTES-3).
         let bytes = unsafe { self.space.bytes(page).slice_mut() };

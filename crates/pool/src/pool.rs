@@ -18,7 +18,10 @@ use std::sync::{Arc, OnceLock};
 
 use clearway_base::{Error, Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::Disk;
-use clearway_sync::atomic::{AtomicU64, Ordering};
+use clearway_sync::{
+    Counter,
+    atomic::{AtomicU64, Ordering},
+};
 
 use crate::{
     Pin, PoolOptions, PoolStats, Wal,
@@ -37,14 +40,14 @@ use crate::{
 /// Counters of [`PoolStats`], each incremented on slow paths only.
 #[derive(Default)]
 pub(crate) struct Counters {
-    pub(crate) misses: AtomicU64,
-    pub(crate) reads: AtomicU64,
-    pub(crate) evictions: AtomicU64,
-    pub(crate) pages_written: AtomicU64,
-    pub(crate) batches: AtomicU64,
-    pub(crate) foreground_batches: AtomicU64,
-    pub(crate) latch_waits: AtomicU64,
-    pub(crate) pages_repaired: AtomicU64,
+    pub(crate) misses: Counter,
+    pub(crate) reads: Counter,
+    pub(crate) evictions: Counter,
+    pub(crate) pages_written: Counter,
+    pub(crate) batches: Counter,
+    pub(crate) foreground_batches: Counter,
+    pub(crate) latch_waits: Counter,
+    pub(crate) pages_repaired: Counter,
 }
 
 /// Pages in memory, each at an address of its own.
@@ -290,18 +293,17 @@ impl Pool {
 
     /// Counters, and a walk over the resident pages.
     pub fn stats(&self) -> PoolStats {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let dirty = self.slots.all().filter(|page| self.space.frame(*page).is_dirty());
         let counters = &self.counters;
         PoolStats {
-            misses: read(&counters.misses),
-            reads: read(&counters.reads),
-            evictions: read(&counters.evictions),
-            pages_written: read(&counters.pages_written),
-            batches: read(&counters.batches),
-            foreground_batches: read(&counters.foreground_batches),
-            latch_waits: read(&counters.latch_waits),
-            pages_repaired: read(&counters.pages_repaired),
+            misses: counters.misses.get(),
+            reads: counters.reads.get(),
+            evictions: counters.evictions.get(),
+            pages_written: counters.pages_written.get(),
+            batches: counters.batches.get(),
+            foreground_batches: counters.foreground_batches.get(),
+            latch_waits: counters.latch_waits.get(),
+            pages_repaired: counters.pages_repaired.get(),
             resident_pages: self.slots.taken() as u64,
             dirty_pages: dirty.count() as u64,
         }

@@ -11,6 +11,7 @@
 //! to run the models). This crate has short, physical *latches*; transactional *locks* are in the
 //! `lock` crate.
 
+mod counter;
 mod invariant;
 #[cfg(any(loom, shuttle))]
 mod model;
@@ -31,6 +32,7 @@ pub use real::{
     Backoff, Condvar, Mutex, MutexGuard, RwLock, atomic, parking, spin_loop, thread, thread_number,
 };
 
+pub use counter::{Counter, Sharded};
 pub use crossbeam_utils::CachePadded;
 pub use invariant::{Broken, Stop, broken, invariant, stop_if_broken};
 pub use prefetch::{prefetch, prefetch_to_write};

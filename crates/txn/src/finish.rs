@@ -57,7 +57,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
     if !slot.wrote {
         let ack = slot.owner.max_tag();
         slot.public().finish();
-        slot.public().read_only_commits.bump();
+        slot.public().read_only_commits.add_as_only_writer(1);
         release(&mut slot, None);
         slot.retire();
         return Ok(Committed { ack, wrote: false });
@@ -70,7 +70,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
         }
     };
     failpoint::pass(Failpoint::CommitLogged);
-    slot.public().commits.bump();
+    slot.public().commits.add_as_only_writer(1);
     let ack = span.end.max(slot.owner.max_tag());
     let outcome = release_committed(&mut slot, ack, span.end);
     failpoint::pass(Failpoint::CommitReleased);
@@ -151,7 +151,7 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
     }
     slot.report_leaves();
     slot.public().finish();
-    slot.public().rollbacks.bump();
+    slot.public().rollbacks.add_as_only_writer(1);
     let seen = slot.owner.max_tag();
     release(&mut slot, None);
     slot.frees.clear();

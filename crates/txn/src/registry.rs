@@ -41,7 +41,7 @@ use std::sync::OnceLock;
 
 use clearway_base::{Epoch, Error, Lsn, Result, TxnId};
 use clearway_sync::{
-    Backoff, CachePadded, SpinLatch,
+    Backoff, CachePadded, Counter, SpinLatch,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     invariant, thread_number,
 };
@@ -93,22 +93,6 @@ pub(crate) struct Public {
     pub(crate) commits: Counter,
     pub(crate) read_only_commits: Counter,
     pub(crate) rollbacks: Counter,
-}
-
-/// A counter with one writer (TXN-TABLE-1): a plain load and store, no read-modify-write.
-#[derive(Default)]
-pub(crate) struct Counter(AtomicU64);
-
-impl Counter {
-    #[inline]
-    pub(crate) fn bump(&self) {
-        // Relaxed: a statistic, partner of nothing.
-        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 impl Public {

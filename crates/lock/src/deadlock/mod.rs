@@ -32,9 +32,7 @@ pub(crate) use graph::Graph;
 
 use std::time::Duration;
 
-use crate::{
-    owner::LockOwner, parts::Check, registry::Counters, table::LockTable, wait::Withdrawal,
-};
+use crate::{owner::LockOwner, parts::Check, table::LockTable, wait::Withdrawal};
 
 impl LockTable {
     /// Runs a waiter's deadlock check. Returns true if it dies, in which case its request is
@@ -71,8 +69,8 @@ impl LockTable {
         if died {
             owner.cycle = cycle;
         }
-        Counters::add(&counters.deadlocks, u64::from(died));
-        Counters::add(&counters.false_deaths, u64::from(died && !is_true));
+        counters.deadlocks.add(u64::from(died));
+        counters.false_deaths.add(u64::from(died && !is_true));
         died
     }
 }

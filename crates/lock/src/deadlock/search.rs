@@ -58,10 +58,7 @@ mod tests;
 
 use clearway_sync::wake;
 
-use crate::{
-    deadlock::graph::Graph, owner::LockOwner, registry::Counters, table::LockTable,
-    wait::Withdrawal,
-};
+use crate::{deadlock::graph::Graph, owner::LockOwner, table::LockTable, wait::Withdrawal};
 
 /// The result of a search.
 enum Finding {
@@ -81,7 +78,7 @@ pub(crate) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> boo
 /// The owner waits, or was granted in the meantime.
 pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> bool {
     let counters = &table.slot(owner).counters;
-    Counters::add(&counters.searches, 1);
+    counters.searches.add(1);
     let mut graph = std::mem::take(&mut owner.graph);
     let suspects = table.slot(owner).is_marked_victim() || graph.find_cycle(table, owner.slot);
     let finding = if suspects { confirm(table, &mut graph, owner) } else { Finding::Lives };
@@ -92,7 +89,7 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
     }
     owner.graph = graph;
     if alarmed && !suspects {
-        Counters::add(&table.slot(owner).counters.false_alarms, 1);
+        table.slot(owner).counters.false_alarms.add(1);
     }
     matches!(finding, Finding::Dies)
 }
@@ -105,7 +102,7 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
     // an owner moved between a search and its confirmation, or was marked (GRAPH-4).
     while graph.find_cycle(table, owner.slot) {
         if !graph.is_certain(table, owner.slot) {
-            Counters::add(&table.slot(owner).counters.false_alarms, 1);
+            table.slot(owner).counters.false_alarms.add(1);
             continue;
         }
         let victim = if is_named { owner.slot } else { choose(table, graph, owner.slot) };
@@ -117,7 +114,7 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
             }
             return finding;
         }
-        Counters::add(&table.slot(owner).counters.named, 1);
+        table.slot(owner).counters.named.add(1);
         graph.named.push(victim);
     }
     table.slot(owner).unmark_victim();
@@ -128,7 +125,7 @@ fn withdraw(table: &LockTable, owner: &mut LockOwner) -> Finding {
     if table.withdraw(owner, false) != Withdrawal::Done {
         return Finding::Lives;
     }
-    Counters::add(&table.slot(owner).counters.deadlocks, 1);
+    table.slot(owner).counters.deadlocks.add(1);
     Finding::Dies
 }
 

@@ -15,7 +15,7 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
-use clearway_sync::{Mutex, atomic::AtomicU64, atomic::Ordering};
+use clearway_sync::{Counter, Mutex};
 
 use super::{
     LOG_DIR, Live, Segments, Spares, index_of_name, layout::spare_name, list_segments, segment_name,
@@ -54,8 +54,8 @@ impl Segments {
             directory: Mutex::new(Spares::default()),
             state: Mutex::new(Live { first, files, labels }),
             broken: OnceLock::new(),
-            created: AtomicU64::new(0),
-            recycled: AtomicU64::new(0),
+            created: Counter::default(),
+            recycled: Counter::default(),
             disk,
         };
         segments.clear(old, outdated)?;
@@ -125,8 +125,7 @@ impl Segments {
         live.labels.push_back(label);
         drop(live);
         let counter = if is_recycled { &self.recycled } else { &self.created };
-        // Relaxed: a plain counter.
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.add(1);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use clearway_base::{
     failpoint::{self, Failpoint},
 };
 use clearway_disk::AlignedBuf;
-use clearway_sync::{atomic::Ordering, invariant, thread};
+use clearway_sync::{invariant, thread};
 
 use super::{double_write::HEADER_BYTES, image_bytes};
 use crate::{Pool, data_file, header};
@@ -130,8 +130,8 @@ impl Pool {
         }
         self.write_out(in_flight.batch, page_lsn_max).inspect_err(|_| in_flight.cancel())?;
         let written = in_flight.complete();
-        self.counters.batches.fetch_add(1, Ordering::Relaxed);
-        self.counters.pages_written.fetch_add(written as u64, Ordering::Relaxed);
+        self.counters.batches.add(1);
+        self.counters.pages_written.add(written as u64);
         Ok(written)
     }
 

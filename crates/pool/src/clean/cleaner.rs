@@ -181,7 +181,7 @@ impl Pool {
         let mut batch = self.cleaning.batch();
         let written = self.write_batch(&mut batch, pages, Lsn::MAX)?;
         if written > 0 {
-            self.counters.foreground_batches.fetch_add(1, Ordering::Relaxed);
+            self.counters.foreground_batches.add(1);
         }
         Ok(written)
     }

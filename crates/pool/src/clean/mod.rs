@@ -39,10 +39,7 @@ mod double_write;
 
 use clearway_base::{Lsn, PAGE_SIZE, Result};
 use clearway_disk::Disk;
-use clearway_sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
-};
+use clearway_sync::{Counter, Mutex, MutexGuard, atomic::AtomicUsize};
 
 use crate::{PoolOptions, data_file::DataFile};
 use batch::Batch;
@@ -69,13 +66,13 @@ impl Cleaning {
         disk: &dyn Disk,
         data: &DataFile,
         options: &PoolOptions,
-        pages_repaired: &AtomicU64,
+        pages_repaired: &Counter,
     ) -> Result<Cleaning> {
         // No batch needs more than the whole cache.
         let batch_pages = options.batch_pages.min(options.capacity_pages());
         let areas = options.batches_in_flight;
         let (double_write, repaired) = DoubleWrite::open(disk, data, areas, batch_pages)?;
-        pages_repaired.store(repaired, Ordering::Relaxed);
+        pages_repaired.add(repaired);
         Ok(Cleaning {
             double_write,
             batches: (0..areas).map(|area| Mutex::new(Batch::new(area, batch_pages))).collect(),

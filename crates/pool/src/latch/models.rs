@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use clearway_sync::{Trace, atomic::AtomicU64, check, thread};
+use clearway_sync::{Counter, Trace, atomic::AtomicU64, check, thread};
 
 use super::*;
 
@@ -23,7 +23,7 @@ struct Page {
     latch: Latch,
     words: [AtomicU64; 2],
     trace: Trace,
-    waits: AtomicU64,
+    waits: Counter,
 }
 
 impl Page {
@@ -32,7 +32,7 @@ impl Page {
             latch: Latch::new(),
             words: [AtomicU64::new(0), AtomicU64::new(0)],
             trace: Trace::new(),
-            waits: AtomicU64::new(0),
+            waits: Counter::default(),
         };
         assert!(page.latch.try_exclusive_absent());
         page.latch.set_resident();

@@ -17,8 +17,8 @@ fn resident() -> Latch {
     latch
 }
 
-fn no_waits() -> AtomicU64 {
-    AtomicU64::new(0)
+fn no_waits() -> Counter {
+    Counter::default()
 }
 
 #[test]

@@ -1,14 +1,9 @@
-//! How often and how long somebody waited, in fixed room.
-//!
-//! Invariant: a quantile is never below the true one, and less than twice as large (or 1 µs): each
-//! place of the histogram counts the waits of twice the length of the place before.
+//! Counts and lengths of lock waits.
 
-/// Places of the histogram: place `n` counts waits below 2ⁿ µs and not below half of that; the last
-/// is for everything from 18 minutes (2³⁰ µs) on.
-const PLACES: usize = 32;
+use clearway_base::CoarseHistogram;
 
 /// Lock waits: how many, and how long.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitCounts {
     /// Waits that ended, one way or another.
@@ -21,7 +16,7 @@ pub struct WaitCounts {
     pub wait_us: u64,
     /// The longest, in microseconds.
     pub wait_us_max: u64,
-    histogram: [u32; PLACES],
+    lengths_us: CoarseHistogram,
 }
 
 /// How a wait ended.
@@ -40,9 +35,7 @@ impl WaitCounts {
         self.deadlocks += u64::from(end == WaitEnd::Deadlock);
         self.wait_us += us;
         self.wait_us_max = self.wait_us_max.max(us);
-        let place = (u64::BITS - us.leading_zeros()) as usize;
-        let place = &mut self.histogram[place.min(PLACES - 1)];
-        *place = place.saturating_add(1);
+        self.lengths_us.record(us);
     }
 
     /// Adds what another has counted.
@@ -52,25 +45,13 @@ impl WaitCounts {
         self.deadlocks += other.deadlocks;
         self.wait_us += other.wait_us;
         self.wait_us_max = self.wait_us_max.max(other.wait_us_max);
-        for (mine, theirs) in self.histogram.iter_mut().zip(other.histogram) {
-            *mine = mine.saturating_add(theirs);
-        }
+        self.lengths_us.merge(&other.lengths_us);
     }
 
     /// An upper bound of the length that a part `q` (0 to 1) of all waits stays below, in
     /// microseconds: at most twice the true one. 0 if there were none.
     pub fn quantile_us(&self, q: f64) -> u64 {
-        let all: u64 = self.histogram.iter().map(|&n| u64::from(n)).sum();
-        let rank = ((all as f64 * q).ceil() as u64).clamp(1, all.max(1));
-        let mut seen = 0;
-        for (place, &count) in self.histogram.iter().enumerate() {
-            seen += u64::from(count);
-            if seen >= rank {
-                let above = if place == PLACES - 1 { u64::MAX } else { (1 << place) - 1 };
-                return above.min(self.wait_us_max);
-            }
-        }
-        0
+        self.lengths_us.quantile(q)
     }
 }
 
@@ -89,7 +70,8 @@ mod tests {
                 (random >> 32) >> (random % 33)
             })
             .collect();
-        let (mut whole, mut parts) = (WaitCounts::default(), [WaitCounts::default(); 2]);
+        let (mut whole, mut parts) =
+            (WaitCounts::default(), [WaitCounts::default(), WaitCounts::default()]);
         for (at, &us) in lengths.iter().enumerate() {
             whole.count(us, WaitEnd::Granted);
             parts[at % 2].count(us, WaitEnd::Granted);
@@ -97,8 +79,8 @@ mod tests {
         lengths.sort_unstable();
         for q in [0.01, 0.5, 0.9, 0.99, 1.0] {
             let rank = ((lengths.len() as f64 * q).ceil() as usize).max(1);
-            let (truth, told) = (lengths[rank - 1], whole.quantile_us(q));
-            assert!(truth <= told && (told <= 2 * truth + 1 || truth >= 1 << 30), "{q}: {truth}");
+            let (truth, bound) = (lengths[rank - 1], whole.quantile_us(q));
+            assert!(truth <= bound && bound <= 2 * truth + 1, "{q}: {truth}, {bound}");
         }
         assert_eq!(whole.wait_us_max, *lengths.last().unwrap());
         assert_eq!(whole.wait_us, lengths.iter().sum::<u64>());

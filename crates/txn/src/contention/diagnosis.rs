@@ -123,7 +123,7 @@ impl Core {
     pub(crate) fn lock_waits(&self) -> LockWaits {
         let (mut tables, mut types) = (HashMap::new(), HashMap::new());
         let mut sketches = Vec::new();
-        for shard in &self.contention.shards {
+        for shard in self.contention.shards.iter() {
             let shard = shard.lock();
             for (&(tree, kind), counts) in &shard.pairs {
                 tables.entry(tree).or_insert_with(WaitCounts::default).add(counts);

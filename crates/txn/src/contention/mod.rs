@@ -33,7 +33,7 @@ use std::{
 
 use clearway_base::{DeadlockCycle, KeyName, KeySample, TreeId};
 use clearway_lock::LockId;
-use clearway_sync::{CachePadded, Mutex, thread_number};
+use clearway_sync::{CachePadded, Mutex, Sharded};
 
 pub use counts::WaitCounts;
 pub(crate) use counts::WaitEnd;
@@ -159,7 +159,7 @@ struct Shard {
 /// See the module.
 pub(crate) struct Contention {
     board: [CachePadded<Mutex<HashMap<u32, Wanted>>>; SHARDS],
-    shards: [CachePadded<Mutex<Shard>>; SHARDS],
+    shards: Sharded<Mutex<Shard>, SHARDS>,
     deadlocks: Mutex<VecDeque<DeadlockReport>>,
 }
 
@@ -168,7 +168,7 @@ impl Default for Contention {
         let shard = || Shard { pairs: HashMap::new(), keys: Sketch::new(HOT_KEYS) };
         Contention {
             board: std::array::from_fn(|_| CachePadded::new(Mutex::new(HashMap::new()))),
-            shards: std::array::from_fn(|_| CachePadded::new(Mutex::new(shard()))),
+            shards: Sharded::new(|| Mutex::new(shard())),
             deadlocks: Mutex::new(VecDeque::new()),
         }
     }
@@ -196,7 +196,7 @@ impl Contention {
 
     /// Counts waits of a transaction of type `kind` (CONTENTION-3).
     pub(crate) fn count(&self, kind: Kind, waits: &mut Vec<PassedWait>) {
-        let mut shard = self.shards[thread_number() % SHARDS].lock();
+        let mut shard = self.shards.mine().lock();
         for wait in waits.drain(..) {
             let us = wait.took.as_micros() as u64;
             let mut pair = (wait.wanted.tree(), kind);
@@ -234,10 +234,10 @@ mod tests {
         for tree in 0..1_000 {
             contention.count(Kind::NONE, &mut vec![wait(tree + 2, u64::from(tree)); 2]);
         }
-        let shard = contention.shards[thread_number() % SHARDS].lock();
+        let shard = contention.shards.mine().lock();
         assert_eq!(shard.pairs.len(), PAIRS_MAX + 1);
         assert_eq!(shard.pairs.values().map(|counts| counts.waits).sum::<u64>(), 2_000);
-        let others = shard.pairs[&(TreeId(0), Kind::NONE)];
+        let others = &shard.pairs[&(TreeId(0), Kind::NONE)];
         assert_eq!(others.waits, 2 * (1_000 - PAIRS_MAX as u64));
     }
 
