@@ -20,7 +20,7 @@ pub type EntryRef<'a> = (&'a [u8], &'a [u8]);
 /// The keys passed, and the gaps between them, stay locked until the transaction ends: a second
 /// scan of the transaction sees the same entries.
 pub struct Cursor {
-    inner: clearway_txn::Cursor,
+    inner: clearway_txn::TableCursor,
 }
 
 impl Cursor {
@@ -116,10 +116,10 @@ impl Cursor {
 /// ```
 pub struct Scan<'tx> {
     tx: &'tx mut Transaction,
-    state: State,
+    state: ScanState,
 }
 
-enum State {
+enum ScanState {
     Open(Cursor),
     Failed(Error),
     Done,
@@ -127,7 +127,7 @@ enum State {
 
 impl<'tx> Scan<'tx> {
     pub(crate) fn new(tx: &'tx mut Transaction, cursor: Result<Cursor>) -> Scan<'tx> {
-        Scan { tx, state: cursor.map_or_else(State::Failed, State::Open) }
+        Scan { tx, state: cursor.map_or_else(ScanState::Failed, ScanState::Open) }
     }
 
     /// From here on, passes over entries that another transaction has locked instead of waiting for
@@ -167,7 +167,7 @@ impl<'tx> Scan<'tx> {
     /// # Ok::<(), clearway::Error>(())
     /// ```
     pub fn skip_locked(mut self) -> Scan<'tx> {
-        if let State::Open(cursor) = &mut self.state {
+        if let ScanState::Open(cursor) = &mut self.state {
             cursor.inner.skip_locked();
         }
         self
@@ -198,7 +198,7 @@ impl<'tx> Scan<'tx> {
     pub fn next_ref(&mut self) -> Result<Option<EntryRef<'_>>> {
         let found = self.step(Cursor::advance, |found| *found)?;
         Ok(match &self.state {
-            State::Open(cursor) if found == Some(true) => Some(cursor.inner.entry()),
+            ScanState::Open(cursor) if found == Some(true) => Some(cursor.inner.entry()),
             _ => None,
         })
     }
@@ -262,16 +262,16 @@ impl<'tx> Scan<'tx> {
         goes_on: impl FnOnce(&T) -> bool,
     ) -> Result<Option<T>> {
         // Do not move the cursor: it is large, and an entry may be borrowed from it.
-        if let State::Open(cursor) = &mut self.state {
+        if let ScanState::Open(cursor) = &mut self.state {
             let found = step(cursor, self.tx);
             if !found.as_ref().is_ok_and(goes_on) {
-                self.state = State::Done;
+                self.state = ScanState::Done;
             }
             return found.map(Some);
         }
-        match std::mem::replace(&mut self.state, State::Done) {
-            State::Failed(error) => Err(error),
-            State::Open(_) | State::Done => Ok(None),
+        match std::mem::replace(&mut self.state, ScanState::Done) {
+            ScanState::Failed(error) => Err(error),
+            ScanState::Open(_) | ScanState::Done => Ok(None),
         }
     }
 }

@@ -73,7 +73,7 @@ pub(crate) enum Count {
 
 /// One type's counters in one shard.
 #[derive(Default)]
-struct Counters([Counter; 4]);
+struct TypeCounters([Counter; 4]);
 
 /// One thread's counters, and its handle of the log.
 pub(crate) struct Shard {
@@ -84,7 +84,7 @@ pub(crate) struct Shard {
     timings: Arc<Timings>,
     countdown: CachePadded<Countdown>,
     /// By type number (STATISTICS-1).
-    counters: CachePadded<[Counters; KINDS_MAX]>,
+    counters: CachePadded<[TypeCounters; KINDS_MAX]>,
 }
 
 impl Shard {
@@ -169,7 +169,7 @@ impl Statistics {
     ) -> Statistics {
         let timings = Arc::new(Timings::new());
         let shard = || {
-            let counters = CachePadded::new(std::array::from_fn(|_| Counters::default()));
+            let counters = CachePadded::new(std::array::from_fn(|_| TypeCounters::default()));
             let timings = Arc::clone(&timings);
             let countdown = CachePadded::new(Countdown::new(time_one_in));
             let (log, process) = (Arc::clone(log), Process::current());

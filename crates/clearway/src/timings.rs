@@ -87,11 +87,11 @@ impl Countdown {
 type Times = [Histogram; 3];
 
 /// The times of all types, by number; `None` for types that were not timed yet.
-type Shard = Vec<Option<Box<Times>>>;
+type TimesShard = Vec<Option<Box<Times>>>;
 
 /// The times of all types.
 pub(crate) struct Timings {
-    shards: Sharded<Mutex<Shard>, SHARDS>,
+    shards: Sharded<Mutex<TimesShard>, SHARDS>,
 }
 
 impl Timings {

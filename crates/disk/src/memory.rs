@@ -36,9 +36,9 @@ use crate::{Disk, File, OpenMode, name};
 
 /// A database directory in memory. Clones share the contents.
 #[derive(Clone)]
-pub struct MemoryDisk(Arc<Shared>);
+pub struct MemoryDisk(Arc<MemoryDirectory>);
 
-struct Shared {
+struct MemoryDirectory {
     names: Mutex<Names>,
     space: Arc<Space>,
     locked: AtomicBool,
@@ -63,13 +63,13 @@ struct Space {
 
 /// The bytes of one file, which its name and its handles share.
 struct Contents {
-    bytes: RwLock<Bytes>,
+    bytes: RwLock<FileBytes>,
     space: Arc<Space>,
     keeps_durable: bool,
 }
 
 #[derive(Default)]
-struct Bytes {
+struct FileBytes {
     live: Vec<u8>,
     durable: Vec<u8>,
     /// The ranges written since the last sync (MEMORY-DISK-1). They may overlap and reach past the
@@ -96,7 +96,7 @@ impl MemoryDisk {
         static DISKS: plain::AtomicU64 = plain::AtomicU64::new(1);
         let used = AtomicU64::new(0);
         let space = Arc::new(Space { used, capacity: AtomicU64::new(capacity) });
-        MemoryDisk(Arc::new(Shared {
+        MemoryDisk(Arc::new(MemoryDirectory {
             names: Mutex::new(names),
             space,
             locked: AtomicBool::new(false),
@@ -136,7 +136,7 @@ impl MemoryDisk {
         self.copy_with(|bytes| bytes.durable.clone())
     }
 
-    fn copy_with(&self, image: impl Fn(&Bytes) -> Vec<u8>) -> MemoryDisk {
+    fn copy_with(&self, image: impl Fn(&FileBytes) -> Vec<u8>) -> MemoryDisk {
         let names = self.0.names.lock();
         let copy = Self::build(Names::default(), u64::MAX, self.0.keeps_durable);
         {
@@ -153,11 +153,11 @@ impl MemoryDisk {
 
     /// Returns new contents on this disk, all of them durable.
     fn contents(&self, live: Vec<u8>) -> Arc<Contents> {
-        let Shared { space, keeps_durable, .. } = &*self.0;
+        let MemoryDirectory { space, keeps_durable, .. } = &*self.0;
         space.used.fetch_add(live.len() as u64, Ordering::Relaxed); // MEMORY-DISK-2
         let durable = if *keeps_durable { live.clone() } else { Vec::new() };
         Arc::new(Contents {
-            bytes: RwLock::new(Bytes { live, durable, unsynced: Vec::new() }),
+            bytes: RwLock::new(FileBytes { live, durable, unsynced: Vec::new() }),
             space: space.clone(),
             keeps_durable: *keeps_durable,
         })
@@ -264,19 +264,19 @@ impl Disk for MemoryDisk {
     }
 
     fn lock(&self) -> Result<Box<dyn Send + Sync>> {
-        // Acquire pairs with the Release in `DirGuard::drop`: the next owner sees everything that
-        // the last one did.
+        // Acquire pairs with the Release in `MemoryDirGuard::drop`: the next owner sees everything
+        // that the last one did.
         if self.0.locked.swap(true, Ordering::Acquire) {
             return Err(Error::AlreadyOpen {
                 path: self.path(),
                 process: Some(std::process::id()),
             });
         }
-        Ok(Box::new(DirGuard(self.0.clone())))
+        Ok(Box::new(MemoryDirGuard(self.0.clone())))
     }
 
     fn random(&self) -> Result<u64> {
-        let Shared { number, drawn, .. } = &*self.0;
+        let MemoryDirectory { number, drawn, .. } = &*self.0;
         Ok(draw(*number, drawn.fetch_add(1, Ordering::Relaxed))) // only uniqueness matters
     }
 
@@ -299,9 +299,9 @@ fn draw(disk: u64, nth: u64) -> u64 {
 }
 
 /// Holds the lock of the directory until it is dropped.
-struct DirGuard(Arc<Shared>);
+struct MemoryDirGuard(Arc<MemoryDirectory>);
 
-impl Drop for DirGuard {
+impl Drop for MemoryDirGuard {
     fn drop(&mut self) {
         // Release pairs with the Acquire in `MemoryDisk::lock`.
         self.0.locked.store(false, Ordering::Release);
@@ -328,7 +328,7 @@ impl MemoryFile {
 
     /// Lengthens or cuts the live bytes, within the capacity. Bytes that are cut off count as
     /// changed (MEMORY-DISK-1), because the file may grow back with zeros there.
-    fn resize(&self, bytes: &mut Bytes, len: usize) -> Result<()> {
+    fn resize(&self, bytes: &mut FileBytes, len: usize) -> Result<()> {
         let old_len = bytes.live.len();
         let space = &self.contents.space;
         if len <= old_len {
@@ -350,7 +350,7 @@ impl MemoryFile {
         Ok(())
     }
 
-    fn write(&self, bytes: &mut Bytes, buf: &[u8], offset: u64) -> Result<Range<usize>> {
+    fn write(&self, bytes: &mut FileBytes, buf: &[u8], offset: u64) -> Result<Range<usize>> {
         let range = self.range(offset, buf.len())?;
         if range.end > bytes.live.len() && !buf.is_empty() {
             self.resize(bytes, range.end)?;
@@ -362,7 +362,7 @@ impl MemoryFile {
     }
 }
 
-impl Bytes {
+impl FileBytes {
     /// Records that a range is not durable.
     fn changed(&mut self, range: Range<usize>, contents: &Contents) {
         if !contents.keeps_durable || range.is_empty() {

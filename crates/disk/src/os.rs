@@ -229,7 +229,7 @@ impl Disk for OsDisk {
             }
             Err(errno) => return Err(self.error("lock", LOCK_FILE, errno)),
         }
-        let guard = DirGuard { lock: fd };
+        let guard = OsDirGuard { lock: fd };
         guard.write_pid();
         Ok(Box::new(guard))
     }
@@ -249,11 +249,11 @@ impl Disk for OsDisk {
 }
 
 /// Holds the directory's lock; closing the descriptor releases it.
-struct DirGuard {
+struct OsDirGuard {
     lock: OwnedFd,
 }
 
-impl DirGuard {
+impl OsDirGuard {
     /// Writes the process id into the lock file, for diagnosis. Nothing else depends on it, so a
     /// full disk must not keep the database from being opened.
     fn write_pid(&self) {
@@ -263,7 +263,7 @@ impl DirGuard {
     }
 }
 
-impl Drop for DirGuard {
+impl Drop for OsDirGuard {
     fn drop(&mut self) {
         // The file stays: if it were removed, two openers could lock two different files.
         let _ = rustix::fs::ftruncate(&self.lock, 0);

@@ -31,7 +31,7 @@ use clearway_sync::thread;
 use crate::{
     checkpoint::{self, Cleaning},
     core::Core,
-    superblock::{self, DATA_FILE, Found, Superblock},
+    superblock::{self, DATA_FILE, FoundDatabase, Superblock},
 };
 
 /// Pages copied at a time: 1 MiB.
@@ -45,7 +45,7 @@ const ATTEMPTS: u32 = 200;
 pub(crate) fn copy(core: &Core, to: &dyn Disk) -> Result<()> {
     match superblock::find(to)? {
         // Old log behind the copy's own would be taken for its continuation.
-        Found::Nothing if to.list("log")?.is_empty() => {}
+        FoundDatabase::Nothing if to.list("log")?.is_empty() => {}
         _ => return Err(not_empty(to)),
     }
     let _locked = to.lock()?;

@@ -45,7 +45,7 @@ use crate::{
 
 /// What checkpoints remember from one to the next.
 pub(crate) struct Checkpoints {
-    state: Mutex<State>,
+    state: Mutex<CheckpointState>,
     /// Where the oldest of the holds begins, `u64::MAX` if there is none: written under the mutex,
     /// and read without it, because a checkpoint has that for as long as it takes.
     oldest_hold: AtomicU64,
@@ -55,7 +55,7 @@ pub(crate) struct Checkpoints {
 }
 
 #[derive(Default)]
-struct State {
+struct CheckpointState {
     /// Log that running backups still need, by a number of their own.
     holds: Vec<(u64, Lsn)>,
     next_hold: u64,
@@ -98,7 +98,7 @@ impl Checkpoints {
     }
 
     /// Says which hold is the oldest; to be called after each change of the holds.
-    fn publish_holds(&self, state: &State) {
+    fn publish_holds(&self, state: &CheckpointState) {
         let oldest = state.holds.iter().map(|(_, from)| from.0).min();
         self.oldest_hold.store(oldest.unwrap_or(u64::MAX), Ordering::Relaxed);
     }

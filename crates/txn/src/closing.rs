@@ -40,13 +40,13 @@ use crate::{
 /// The directory's lock, and who keeps it (CLOSING-2).
 #[derive(Default)]
 pub(crate) struct Directory {
-    state: Mutex<State>,
+    state: Mutex<ClosingState>,
     /// The lock was let go.
     is_free: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ClosingState {
     lock: Option<Box<dyn Send + Sync>>,
     visits: u32,
     /// Closing is over.

@@ -34,7 +34,9 @@ use crate::{
     registry::Registry,
     report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
     slot::Slot,
-    superblock::{self, FORMAT_VERSION, Found, Identity, Superblock, SuperblockFile, VERSION_1},
+    superblock::{
+        self, FORMAT_VERSION, FoundDatabase, Identity, Superblock, SuperblockFile, VERSION_1,
+    },
     table::Table,
     tables::{self, Tables},
     transaction::Transaction,
@@ -74,22 +76,28 @@ impl Engine {
         // Once without the lock: a directory of other things is refused without a trace, and so is
         // an empty one in which nothing may be created. (Where the lock's file is already, somebody
         // may be creating just now.)
-        let is_empty = matches!(superblock::find(&*disk)?, Found::Nothing);
+        let is_empty = matches!(superblock::find(&*disk)?, FoundDatabase::Nothing);
         if is_empty && options.create == Creation::Never && !disk.exists(LOCK_FILE)? {
             return Err(empty(&*disk));
         }
         let directory = disk.lock()?;
         let (mut opening, mut recovery) = match superblock::find(&*disk)? {
-            Found::Database(_) if options.create == Creation::New => return Err(taken(&*disk)),
-            Found::Database(block) if block.version == VERSION_1 => upgrade(disk, options, block)?,
-            Found::Database(block) => recover(disk, options, block)?,
-            Found::Nothing if options.create == Creation::Never => return Err(empty(&*disk)),
-            Found::Unfinished { .. } if options.create == Creation::Never => {
+            FoundDatabase::Database(_) if options.create == Creation::New => {
+                return Err(taken(&*disk));
+            }
+            FoundDatabase::Database(block) if block.version == VERSION_1 => {
+                upgrade(disk, options, block)?
+            }
+            FoundDatabase::Database(block) => recover(disk, options, block)?,
+            FoundDatabase::Nothing if options.create == Creation::Never => {
+                return Err(empty(&*disk));
+            }
+            FoundDatabase::Unfinished { .. } if options.create == Creation::Never => {
                 let (path, detail) = (disk.path(), "its creation was interrupted".into());
                 return Err(Error::NotADatabase { path, detail });
             }
-            Found::Nothing => create(disk, options, 1)?,
-            Found::Unfinished { sequence } => create(disk, options, sequence + 1)?,
+            FoundDatabase::Nothing => create(disk, options, 1)?,
+            FoundDatabase::Unfinished { sequence } => create(disk, options, sequence + 1)?,
         };
         opening.start_background()?;
         recovery.took = begun.elapsed();

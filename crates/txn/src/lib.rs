@@ -82,4 +82,4 @@ pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
 pub use slot::Lost;
 pub use table::Table;
-pub use transaction::{Cursor, Savepoint, Transaction};
+pub use transaction::{Savepoint, TableCursor, Transaction};

@@ -30,8 +30,8 @@ const READERS: usize = 8;
 /// Fewer pages than this are not worth a thread.
 const PAGES_PER_READER_MIN: usize = 16;
 
-/// A record of the batch; its body stands in `Batch::bodies`.
-struct Entry {
+/// A record of the batch; its body stands in `RecordBatch::bodies`.
+struct BatchedRecord {
     span: LsnSpan,
     kind: u8,
     txn: TxnId,
@@ -41,8 +41,8 @@ struct Entry {
 }
 
 /// Records taken from the log and not applied yet.
-pub(crate) struct Batch {
-    entries: Vec<Entry>,
+pub(crate) struct RecordBatch {
+    entries: Vec<BatchedRecord>,
     bodies: Vec<u8>,
     /// Log bytes that the records take.
     bytes: u64,
@@ -51,11 +51,11 @@ pub(crate) struct Batch {
     readers_max: usize,
 }
 
-impl Batch {
+impl RecordBatch {
     /// An empty batch for a pool of the options' size (READ-AHEAD-2: a quarter of it). Without
     /// background threads nothing is read ahead.
-    pub(crate) fn new(options: &EngineOptions) -> Batch {
-        Batch {
+    pub(crate) fn new(options: &EngineOptions) -> RecordBatch {
+        RecordBatch {
             entries: Vec::new(),
             bodies: Vec::new(),
             bytes: 0,
@@ -75,7 +75,7 @@ impl Batch {
             let Some(record) = reader.next()? else { break };
             self.bytes += record.span.end.0 - record.span.start.0;
             self.bodies.extend_from_slice(record.body);
-            self.entries.push(Entry {
+            self.entries.push(BatchedRecord {
                 span: record.span,
                 kind: record.kind,
                 txn: record.txn,
@@ -161,7 +161,7 @@ mod tests {
         core::WalGate,
         engine::Engine,
         recovery,
-        superblock::{self, Found, Superblock},
+        superblock::{self, FoundDatabase, Superblock},
     };
 
     thread_local! {
@@ -210,13 +210,13 @@ mod tests {
     #[test]
     fn pages_of_a_batch_are_in_memory_before_it_is_applied() {
         let image: Arc<dyn Disk> = Arc::new(crashed_image());
-        let Found::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
+        let FoundDatabase::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
         let mut options = EngineOptions::default();
         options.pool.background_cleaner = false;
         let gate = Arc::new(WalGate::default());
         let pool = Pool::open(&*image, gate, options.pool.clone()).unwrap();
         let mut reader = reader_of(&image, &block);
-        let mut batch = Batch::new(&options);
+        let mut batch = RecordBatch::new(&options);
         let mut pages = 0;
         while batch.fill(&mut reader).unwrap() {
             batch.load_pages(&pool);
@@ -230,11 +230,11 @@ mod tests {
     #[test]
     fn a_batch_reads_no_more_ahead_than_a_quarter_of_the_cache() {
         let image: Arc<dyn Disk> = Arc::new(crashed_image());
-        let Found::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
+        let FoundDatabase::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
         let mut reader = reader_of(&image, &block);
         let mut options = EngineOptions::default();
         options.pool.cache_bytes = 64 * PAGE_SIZE as u64;
-        let mut batch = Batch::new(&options);
+        let mut batch = RecordBatch::new(&options);
         let mut batches = 0;
         while batch.fill(&mut reader).unwrap() {
             // One record may bring a few pages at once.

@@ -48,7 +48,7 @@ use crate::{
     core::Core,
     finish,
     frees::DeferredFrees,
-    read_ahead::Batch,
+    read_ahead::RecordBatch,
     record::{self, ActiveEntry, Need},
     slot::Slot,
     superblock::{Superblock, VERSION_1},
@@ -115,7 +115,7 @@ pub(crate) fn forward(
     let (segment_bytes, from) = (block.segment_bytes, block.redo);
     let mut reader = LogReader::open_as(disk.clone(), segment_bytes, lineage.clone(), from)?;
     let mut analysis = Analysis::new(block.checkpoint);
-    let mut batch = Batch::new(options);
+    let mut batch = RecordBatch::new(options);
     let (mut records, mut images) = (0, 0);
     pool.set_redo_position(Some(block.redo));
     while batch.fill(&mut reader)? {
@@ -359,7 +359,7 @@ mod tests {
     use crate::{
         core::WalGate,
         engine::Engine,
-        superblock::{self, Found},
+        superblock::{self, FoundDatabase},
     };
 
     /// Between the pass and the start of the log the cleaner may copy pages, and undo changes them
@@ -375,7 +375,7 @@ mod tests {
         let ack = txn.commit().unwrap().ack;
         engine.log().wait_durable(ack).unwrap();
         let image: Arc<dyn Disk> = Arc::new(disk.fork());
-        let Found::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
+        let FoundDatabase::Database(block) = superblock::find(&*image).unwrap() else { panic!() };
         let traced = identify(&image, &block).unwrap();
         let pool = Pool::open(&*image, Arc::new(WalGate::default()), options.pool.clone()).unwrap();
         let pass = forward(&image, &pool, &options, &block, traced).unwrap();

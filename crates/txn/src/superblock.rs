@@ -203,24 +203,24 @@ impl Superblock {
         page
     }
 
-    fn decode(bytes: &[u8]) -> Slot {
+    fn decode(bytes: &[u8]) -> SlotContents {
         if bytes.iter().all(|&byte| byte == 0) {
-            return Slot::Blank;
+            return SlotContents::Blank;
         }
         if &bytes[..8] != MAGIC {
-            return Slot::Foreign;
+            return SlotContents::Foreign;
         }
         if word(bytes, CHECKSUM_AT) != crc32c(&bytes[..CHECKSUM_AT]) {
-            return Slot::Damaged;
+            return SlotContents::Damaged;
         }
         if word(bytes, 8) > FORMAT_VERSION {
-            return Slot::Newer(word(bytes, 8));
+            return SlotContents::Newer(word(bytes, 8));
         }
         if word(bytes, 12) != PAGE_SIZE as u32 {
-            return Slot::PageSize(word(bytes, 12));
+            return SlotContents::PageSize(word(bytes, 12));
         }
         let version = word(bytes, 8);
-        Slot::Valid(Superblock {
+        SlotContents::Valid(Superblock {
             version,
             node_bytes: word(bytes, 16),
             epoch: Epoch(word(bytes, 20)),
@@ -281,7 +281,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// What one of the two places holds.
-enum Slot {
+enum SlotContents {
     Blank,
     Foreign,
     Damaged,
@@ -291,7 +291,7 @@ enum Slot {
 }
 
 /// What a directory holds, judged by its superblock.
-pub(crate) enum Found {
+pub(crate) enum FoundDatabase {
     /// No database, and nothing that a new one would overwrite.
     Nothing,
     /// A creation that did not finish, with the sequence of its superblock, or 0 if it has none.
@@ -305,7 +305,7 @@ pub(crate) enum Found {
 /// # Errors
 /// [`Error::NotADatabase`] for a directory of other things, [`Error::FormatTooNew`],
 /// [`Error::Corrupt`] when neither copy can be trusted.
-pub(crate) fn find(disk: &dyn Disk) -> Result<Found> {
+pub(crate) fn find(disk: &dyn Disk) -> Result<FoundDatabase> {
     if !disk.exists(DATA_FILE)? {
         return nothing_unless_foreign(disk);
     }
@@ -316,12 +316,14 @@ pub(crate) fn find(disk: &dyn Disk) -> Result<Found> {
     let mut worst = None;
     for copy in copies {
         match copy {
-            Slot::Valid(block) if best.as_ref().is_none_or(|b| block.sequence > b.sequence) => {
+            SlotContents::Valid(block)
+                if best.as_ref().is_none_or(|b| block.sequence > b.sequence) =>
+            {
                 best = Some(block);
             }
-            Slot::Valid(_) => {}
-            Slot::Blank => blank += 1,
-            Slot::Newer(found) => {
+            SlotContents::Valid(_) => {}
+            SlotContents::Blank => blank += 1,
+            SlotContents::Newer(found) => {
                 return Err(Error::FormatTooNew { found, supported: FORMAT_VERSION });
             }
             other => worst = Some(other),
@@ -331,14 +333,16 @@ pub(crate) fn find(disk: &dyn Disk) -> Result<Found> {
         return Err(Error::corrupt("superblock", flaw));
     }
     match (best, worst) {
-        (Some(block), _) if block.creating => Ok(Found::Unfinished { sequence: block.sequence }),
+        (Some(block), _) if block.creating => {
+            Ok(FoundDatabase::Unfinished { sequence: block.sequence })
+        }
         (Some(block), _) if block.copying => {
             let detail = "it is a backup that did not finish: remove it and back up again".into();
             Err(Error::NotADatabase { path: disk.path(), detail })
         }
-        (Some(block), _) => Ok(Found::Database(block)),
+        (Some(block), _) => Ok(FoundDatabase::Database(block)),
         (None, None) if blank == 2 && is_first_step(disk, &*file)? => {
-            Ok(Found::Unfinished { sequence: 0 })
+            Ok(FoundDatabase::Unfinished { sequence: 0 })
         }
         (None, worst) => Err(refusal(disk, worst)),
     }
@@ -351,11 +355,13 @@ fn is_first_step(disk: &dyn Disk, file: &dyn File) -> Result<bool> {
     Ok(alone && disk.list("log")?.is_empty() && file.len()? <= COPIES * PAGE_SIZE as u64)
 }
 
-fn refusal(disk: &dyn Disk, worst: Option<Slot>) -> Error {
+fn refusal(disk: &dyn Disk, worst: Option<SlotContents>) -> Error {
     let foreign = |detail: String| Error::NotADatabase { path: disk.path(), detail };
     match worst {
-        Some(Slot::Foreign) => foreign("its file `data` does not start with the magic".into()),
-        Some(Slot::PageSize(size)) => {
+        Some(SlotContents::Foreign) => {
+            foreign("its file `data` does not start with the magic".into())
+        }
+        Some(SlotContents::PageSize(size)) => {
             foreign(format!("pages of {size} bytes, this program uses {PAGE_SIZE}"))
         }
         _ => Error::corrupt("superblock", "neither copy is intact"),
@@ -363,10 +369,10 @@ fn refusal(disk: &dyn Disk, worst: Option<Slot>) -> Error {
 }
 
 /// A directory without `data` may be made a database only if it holds nothing else.
-fn nothing_unless_foreign(disk: &dyn Disk) -> Result<Found> {
+fn nothing_unless_foreign(disk: &dyn Disk) -> Result<FoundDatabase> {
     let strangers = disk.list("")?;
     match strangers.iter().find(|name| name.as_str() != "LOCK") {
-        None if disk.list("log")?.is_empty() => Ok(Found::Nothing),
+        None if disk.list("log")?.is_empty() => Ok(FoundDatabase::Nothing),
         None => Err(Error::corrupt("superblock", "there is a log and no file `data`")),
         Some(name) => Err(Error::NotADatabase {
             path: disk.path(),
@@ -375,7 +381,7 @@ fn nothing_unless_foreign(disk: &dyn Disk) -> Result<Found> {
     }
 }
 
-fn read_copy(file: &dyn File, copy: u64) -> Result<Slot> {
+fn read_copy(file: &dyn File, copy: u64) -> Result<SlotContents> {
     let mut page = AlignedBuf::new(PAGE_SIZE);
     file.read_at(&mut page, copy * PAGE_SIZE as u64)?;
     Ok(Superblock::decode(&page[..SECTOR_SIZE]))
@@ -482,7 +488,7 @@ mod tests {
         let block = Superblock { log_empty: true, copying: true, creating: true, ..block(7) };
         let decoded = |block: &Superblock| match Superblock::decode(&block.encode()[..SECTOR_SIZE])
         {
-            Slot::Valid(block) => block,
+            SlotContents::Valid(block) => block,
             _ => panic!("it does not come back"),
         };
         assert_eq!(decoded(&block), block);
@@ -500,11 +506,11 @@ mod tests {
         let disk = MemoryDisk::new();
         let file = SuperblockFile::create(&disk, block(4)).unwrap();
         file.update(|block| block.epoch = Epoch(9)).unwrap();
-        let Found::Database(found) = find(&disk).unwrap() else { panic!("no database") };
+        let FoundDatabase::Database(found) = find(&disk).unwrap() else { panic!("no database") };
         assert_eq!((found.sequence, found.epoch), (6, Epoch(9)));
         // Sequence 6 stands in copy 0; the other copy says the same.
         corrupt(&disk, 0, 100);
-        let Found::Database(found) = find(&disk).unwrap() else { panic!("no database") };
+        let FoundDatabase::Database(found) = find(&disk).unwrap() else { panic!("no database") };
         assert_eq!((found.sequence, found.epoch), (5, Epoch(9)));
         corrupt(&disk, 1, 100);
         assert!(matches!(find(&disk), Err(Error::Corrupt { what: "superblock", .. })));
@@ -551,7 +557,7 @@ mod tests {
     #[test]
     fn directory_of_other_files_is_not_a_database() {
         let disk = MemoryDisk::new();
-        assert!(matches!(find(&disk), Ok(Found::Nothing)));
+        assert!(matches!(find(&disk), Ok(FoundDatabase::Nothing)));
         disk.open("notes.txt", OpenMode::Create).unwrap();
         assert!(matches!(find(&disk), Err(Error::NotADatabase { .. })));
     }
@@ -560,16 +566,16 @@ mod tests {
     fn unfinished_creation_starts_again() {
         let disk = MemoryDisk::new();
         disk.open(DATA_FILE, OpenMode::Create).unwrap();
-        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 0 })));
+        assert!(matches!(find(&disk), Ok(FoundDatabase::Unfinished { sequence: 0 })));
         let first = Superblock { creating: true, ..block(1) };
         SuperblockFile::create(&disk, first.clone()).unwrap();
-        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 1 })));
+        assert!(matches!(find(&disk), Ok(FoundDatabase::Unfinished { sequence: 1 })));
 
         // Starting again does not begin with giving up what says that it is unfinished.
         disk.open("doublewrite", OpenMode::Create).unwrap();
         SuperblockFile::create(&disk, Superblock { sequence: 2, ..first }).unwrap();
-        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 2 })));
+        assert!(matches!(find(&disk), Ok(FoundDatabase::Unfinished { sequence: 2 })));
         corrupt(&disk, 0, 0);
-        assert!(matches!(find(&disk), Ok(Found::Unfinished { sequence: 1 })));
+        assert!(matches!(find(&disk), Ok(FoundDatabase::Unfinished { sequence: 1 })));
     }
 }

@@ -163,13 +163,13 @@ impl Tables {
 }
 
 /// A catalogue entry.
-struct Entry {
+struct CatalogueEntry {
     state: u8,
     tree: TreeId,
     root: PageId,
 }
 
-impl Entry {
+impl CatalogueEntry {
     fn encode(&self) -> [u8; 9] {
         let mut bytes = [0; 9];
         bytes[0] = self.state;
@@ -178,12 +178,13 @@ impl Entry {
         bytes
     }
 
-    fn decode(bytes: &[u8]) -> Result<Entry> {
+    fn decode(bytes: &[u8]) -> Result<CatalogueEntry> {
         let bytes: &[u8; 9] = bytes
             .try_into()
             .map_err(|_| Error::corrupt("catalogue", "an entry has a wrong length"))?;
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
-        let entry = Entry { state: bytes[0], tree: TreeId(word(1)), root: PageId(word(5)) };
+        let entry =
+            CatalogueEntry { state: bytes[0], tree: TreeId(word(1)), root: PageId(word(5)) };
         match entry.state {
             LIVE | DROPPING => Ok(entry),
             state => Err(Error::corrupt("catalogue", format!("an entry has the state {state}"))),
@@ -229,7 +230,7 @@ fn create_in(slot: &mut Slot, name: &str) -> Result<Tree> {
         let (pool, space) = (core.pool.clone(), core.space.clone());
         let created = Tree::create(pool, space, id, core.tree_config(), slot)?;
         failpoint::pass(Failpoint::TableRooted);
-        let entry = Entry { state: LIVE, tree: id, root: created.root() };
+        let entry = CatalogueEntry { state: LIVE, tree: id, root: created.root() };
         if let Err(error) = tree.insert(slot, hint, key, &entry.encode()) {
             created.destroy(slot)?;
             return Err(error);
@@ -271,7 +272,7 @@ fn drop_for(core: &Arc<Core>, holder: &mut Slot, name: &str) -> Result<()> {
 }
 
 fn mark_dropping(core: &Arc<Core>, table: &Table) -> Result<()> {
-    let entry = Entry { state: DROPPING, tree: table.id(), root: table.tree().root() };
+    let entry = CatalogueEntry { state: DROPPING, tree: table.id(), root: table.tree().root() };
     change_catalogue(core, |slot, hint, catalogue| {
         catalogue.update(slot, hint, table.name().as_bytes(), &entry.encode())
     })
@@ -351,7 +352,7 @@ pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
     while let Some((key, value)) = cursor.next(catalogue.tree(), &mut *slot)? {
         let name = String::from_utf8(key)
             .map_err(|_| Error::corrupt("catalogue", "a table's name is not text"))?;
-        let entry = Entry::decode(&value)?;
+        let entry = CatalogueEntry::decode(&value)?;
         let (pool, space) = (core.pool.clone(), core.space.clone());
         let tree = Tree::open(pool, space, entry.tree, entry.root, core.tree_config());
         let table = Table::new(name.clone(), tree, core.opening);

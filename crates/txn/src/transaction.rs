@@ -46,7 +46,7 @@ pub struct Savepoint {
 }
 
 /// A position in a key range of a table. It does not borrow its transaction.
-pub struct Cursor {
+pub struct TableCursor {
     table: Table,
     opening: u64,
     txn: TxnId,
@@ -274,7 +274,7 @@ impl Transaction {
         upper: Bound<Vec<u8>>,
         direction: Direction,
         intent: ReadIntent,
-    ) -> Result<Cursor> {
+    ) -> Result<TableCursor> {
         let mode = match intent {
             ReadIntent::Read => IntentMode::IS,
             ReadIntent::Update => IntentMode::IX,
@@ -282,7 +282,7 @@ impl Transaction {
         self.run(table, mode, |_, _| Ok(()))?;
         let inner = table.tree().cursor(lower, upper, direction, intent);
         let (table, opening) = (table.clone(), self.opening);
-        Ok(Cursor { table, opening, txn: self.id, mode, inner })
+        Ok(TableCursor { table, opening, txn: self.id, mode, inner })
     }
 
     /// Marks the present state.
@@ -379,7 +379,7 @@ impl std::fmt::Debug for Transaction {
     }
 }
 
-impl Cursor {
+impl TableCursor {
     /// The next entry, or `None` at the end of the range.
     ///
     /// # Errors
@@ -416,7 +416,7 @@ impl Cursor {
         if (txn.opening, txn.id) != (self.opening, self.txn) {
             return Err(Error::TransactionEnded);
         }
-        let Cursor { table, mode, inner, .. } = self;
+        let TableCursor { table, mode, inner, .. } = self;
         txn.run(table, *mode, |slot, _| step(inner, table.tree(), slot))
     }
 
@@ -428,9 +428,9 @@ impl Cursor {
     }
 }
 
-impl std::fmt::Debug for Cursor {
+impl std::fmt::Debug for TableCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cursor").field("table", &self.table).finish_non_exhaustive()
+        f.debug_struct("TableCursor").field("table", &self.table).finish_non_exhaustive()
     }
 }
 

@@ -17,10 +17,10 @@ const KEEP_BYTES_MAX: usize = 64 << 10;
 #[derive(Default)]
 pub(crate) struct UndoList {
     arena: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<UndoEntry>,
 }
 
-struct Entry {
+struct UndoEntry {
     /// Start of the record.
     lsn: Lsn,
     /// Where its body begins in the arena.
@@ -51,7 +51,7 @@ impl UndoList {
     #[inline]
     pub(crate) fn push(&mut self, lsn: Lsn, body: &[u8]) {
         debug_assert!(lsn > self.head(), "UNDO-1: changes stand in the order of their records");
-        self.entries.push(Entry { lsn, at: self.arena.len() });
+        self.entries.push(UndoEntry { lsn, at: self.arena.len() });
         self.arena.extend_from_slice(body);
     }
 

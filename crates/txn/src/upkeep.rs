@@ -47,7 +47,7 @@ use clearway_sync::atomic::Ordering;
 use clearway_tree::{LeafSurvey, Tree};
 
 use crate::{core::Core, finish, slot::Slot, superblock::Superblock};
-use queue::{Stretch, Work};
+use queue::{Stretch, UpkeepWork};
 
 pub(crate) use queue::{LeafKey, Report, UpkeepQueue};
 
@@ -66,8 +66,8 @@ pub(crate) fn run(core: &Arc<Core>) {
     while let Some(work) = core.upkeep.next() {
         // What fails stays pending (UPKEEP-2); a failed disk stops the engine by other ways.
         let _ = match work {
-            Work::Visit(leaf, visits) => visit(core, leaf, visits),
-            Work::Walk(tree, from) => walk(core, tree, from).map(drop),
+            UpkeepWork::Visit(leaf, visits) => visit(core, leaf, visits),
+            UpkeepWork::Walk(tree, from) => walk(core, tree, from).map(drop),
         };
     }
 }

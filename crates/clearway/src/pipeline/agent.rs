@@ -8,7 +8,7 @@ use clearway_sync::{
     thread,
 };
 
-use super::{Inbox, Job, PipelineStats, Shared, inbox::Rest};
+use super::{Inbox, Job, PipelineShared, PipelineStats, inbox::Rest};
 
 /// The counters of an agent, which is their only writer.
 #[derive(Default)]
@@ -46,25 +46,25 @@ thread_local! {
     static CURRENT: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
-fn address(shared: &Shared) -> usize {
+fn address(shared: &PipelineShared) -> usize {
     std::ptr::from_ref(shared) as usize
 }
 
 /// Returns the number of the agent that the calling thread is, if it is an agent of this pipeline.
-pub(super) fn current(shared: &Shared) -> Option<usize> {
+pub(super) fn current(shared: &PipelineShared) -> Option<usize> {
     CURRENT.with(Cell::get).0.eq(&address(shared)).then(|| CURRENT.with(Cell::get).1)
 }
 
 /// An agent and its private state.
 pub(super) struct Agent {
-    shared: Arc<Shared>,
+    shared: Arc<PipelineShared>,
     number: usize,
     /// Jobs that were run, in this order, and whose results are not delivered yet.
     waiting: VecDeque<Box<dyn Job>>,
 }
 
 impl Agent {
-    pub(super) fn new(shared: Arc<Shared>, number: usize) -> Agent {
+    pub(super) fn new(shared: Arc<PipelineShared>, number: usize) -> Agent {
         Agent { shared, number, waiting: VecDeque::new() }
     }
 

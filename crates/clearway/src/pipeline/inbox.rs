@@ -21,10 +21,10 @@ use clearway_sync::{Mutex, wake};
 
 /// The jobs of one agent. Submitters add jobs, and other agents may take them.
 pub(super) struct Inbox<J> {
-    state: Mutex<State<J>>,
+    state: Mutex<InboxState<J>>,
 }
 
-struct State<J> {
+struct InboxState<J> {
     jobs: VecDeque<J>,
     sleeper: Option<Waker>,
     is_closed: bool,
@@ -49,7 +49,7 @@ pub(super) enum Rest {
 
 impl<J> Inbox<J> {
     pub(super) fn new() -> Inbox<J> {
-        let state = State { jobs: VecDeque::new(), sleeper: None, is_closed: false };
+        let state = InboxState { jobs: VecDeque::new(), sleeper: None, is_closed: false };
         Inbox { state: Mutex::new(state) }
     }
 
@@ -108,7 +108,7 @@ impl<J> Inbox<J> {
 }
 
 /// Takes the waker out and calls it (INBOX-3).
-fn rouse<J>(mut state: clearway_sync::MutexGuard<'_, State<J>>) -> bool {
+fn rouse<J>(mut state: clearway_sync::MutexGuard<'_, InboxState<J>>) -> bool {
     let sleeper = state.sleeper.take();
     drop(state);
     sleeper.map(wake).is_some()

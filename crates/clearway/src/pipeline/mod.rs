@@ -115,7 +115,7 @@ pub struct PipelineStats {
 type Jobs = Inbox<Box<dyn Job>>;
 
 /// The state that agents and clients share.
-struct Shared {
+struct PipelineShared {
     database: Arc<Inner>,
     inboxes: Box<[CachePadded<Jobs>]>,
     figures: Box<[CachePadded<Figures>]>,
@@ -160,13 +160,13 @@ struct Shared {
 /// and neither must the owner of an [interactive transaction](Database::begin) that holds locks
 /// needed by closures.
 pub struct Pipeline {
-    shared: Arc<Shared>,
+    shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
 impl Pipeline {
     fn start(database: &Database, options: PipelineOptions) -> Result<Pipeline> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PipelineShared {
             database: Arc::clone(&database.inner),
             inboxes: (0..options.agents).map(|_| CachePadded::new(Inbox::new())).collect(),
             figures: (0..options.agents).map(|_| CachePadded::default()).collect(),
@@ -285,7 +285,7 @@ impl std::fmt::Debug for Pipeline {
     }
 }
 
-impl Shared {
+impl PipelineShared {
     /// Wakes a sleeping agent, if there is one.
     fn wake_one(&self) {
         // Relaxed: ordered by the inboxes' mutexes (INBOX-4).

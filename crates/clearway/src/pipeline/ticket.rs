@@ -14,19 +14,19 @@ use clearway_sync::{Mutex, Process, block_on, wake};
 /// [`wait`](Ticket::wait). Dropping it discards the result, not the transaction.
 #[must_use = "the transaction's outcome is known only from its Ticket"]
 pub struct Ticket<T> {
-    place: Arc<Place<T>>,
+    place: Arc<ResultPlace<T>>,
     /// The process in which the transaction is run; the result is never delivered in a fork of it.
     process: Process,
 }
 
 /// The sending end: its owner must deliver the result.
 pub(super) struct Promise<T> {
-    place: Arc<Place<T>>,
+    place: Arc<ResultPlace<T>>,
 }
 
-type Place<T> = Mutex<State<T>>;
+type ResultPlace<T> = Mutex<TicketState<T>>;
 
-enum State<T> {
+enum TicketState<T> {
     Empty(Option<Waker>),
     Delivered(Result<T>),
     Taken,
@@ -34,7 +34,7 @@ enum State<T> {
 
 /// Creates a ticket and the promise of its result.
 pub(super) fn new<T>() -> (Ticket<T>, Promise<T>) {
-    let place = Arc::new(Mutex::new(State::Empty(None)));
+    let place = Arc::new(Mutex::new(TicketState::Empty(None)));
     let ticket = Ticket { place: Arc::clone(&place), process: Process::current() };
     (ticket, Promise { place })
 }
@@ -47,9 +47,9 @@ impl<T> Promise<T> {
 
     fn deliver(&self, result: Result<T>) {
         let mut state = self.place.lock();
-        let State::Empty(waker) = &mut *state else { return };
+        let TicketState::Empty(waker) = &mut *state else { return };
         let waker = waker.take();
-        *state = State::Delivered(result);
+        *state = TicketState::Delivered(result);
         drop(state);
         if let Some(waker) = waker {
             wake(waker);
@@ -67,7 +67,7 @@ impl<T> Drop for Promise<T> {
 impl<T> Ticket<T> {
     /// Whether [`wait`](Ticket::wait) would return at once.
     pub fn is_ready(&self) -> bool {
-        !self.process.is_current() || !matches!(*self.place.lock(), State::Empty(_))
+        !self.process.is_current() || !matches!(*self.place.lock(), TicketState::Empty(_))
     }
 
     /// Waits for the result.
@@ -90,13 +90,13 @@ impl<T> Future for Ticket<T> {
             return Poll::Ready(Err(Error::Forked));
         }
         let mut state = self.place.lock();
-        match std::mem::replace(&mut *state, State::Taken) {
-            State::Delivered(result) => Poll::Ready(result),
-            State::Empty(_) => {
-                *state = State::Empty(Some(context.waker().clone()));
+        match std::mem::replace(&mut *state, TicketState::Taken) {
+            TicketState::Delivered(result) => Poll::Ready(result),
+            TicketState::Empty(_) => {
+                *state = TicketState::Empty(Some(context.waker().clone()));
                 Poll::Pending
             }
-            State::Taken => panic!("the result of a Ticket is taken once"),
+            TicketState::Taken => panic!("the result of a Ticket is taken once"),
         }
     }
 }

@@ -7,7 +7,7 @@ use clearway_base::{Error, Result};
 use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_testkit::errors::{self, Circumstances};
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
+use clearway_txn::{Engine, Savepoint, Table, TableCursor, Transaction};
 
 use super::{
     expected::{Overlay, rest_after},
@@ -73,7 +73,7 @@ pub(super) struct Session {
 
 /// A scan in progress.
 struct Scan {
-    cursor: Cursor,
+    cursor: TableCursor,
     rest: KeyRange,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
 }

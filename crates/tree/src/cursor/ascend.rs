@@ -13,7 +13,7 @@ use clearway_base::Result;
 use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
-use super::{Cursor, State, Step};
+use super::{Cursor, CursorState, Step};
 use crate::locking::Waited;
 use crate::node::Node;
 use crate::{Context, Tree};
@@ -25,7 +25,7 @@ impl Cursor {
         ctx: &mut C,
         waited: &mut Waited,
     ) -> Result<Step> {
-        if self.state == State::Start {
+        if self.state == CursorState::Start {
             self.ascend_start(tree, ctx, waited)
         } else {
             self.ascend_next(tree, ctx, waited)
@@ -66,7 +66,7 @@ impl Cursor {
             return Ok(Step::Wait(id, RangeMode::NS));
         }
         waited.settle(ctx, id);
-        self.state = State::Between;
+        self.state = CursorState::Between;
         self.position.clone_from(&self.candidate);
         Ok(Step::Moved)
     }

@@ -12,7 +12,7 @@ use clearway_base::Result;
 use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
-use super::{Cursor, State, Step};
+use super::{Cursor, CursorState, Step};
 use crate::locking::Waited;
 use crate::node::Node;
 use crate::{Context, Tree};
@@ -24,13 +24,13 @@ impl Cursor {
         ctx: &mut C,
         waited: &mut Waited,
     ) -> Result<Step> {
-        if self.state == State::Start {
+        if self.state == CursorState::Start {
             match &self.upper {
                 Bound::Included(_) => return self.descend_from_key(tree, ctx, waited),
                 Bound::Excluded(key) => self.position.clone_from(key),
                 Bound::Unbounded => self.at_infinity = true,
             }
-            self.state = State::Between;
+            self.state = CursorState::Between;
         }
         self.descend_next(tree, ctx, waited)
     }

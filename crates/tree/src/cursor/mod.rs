@@ -73,7 +73,7 @@ pub enum Direction {
 
 /// How far a cursor is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum CursorState {
     /// Nothing is locked yet.
     Start,
     /// Invariant 1 or 2 holds for `position`.
@@ -90,7 +90,7 @@ pub struct Cursor {
     upper: Bound<Vec<u8>>,
     direction: Direction,
     intent: ReadIntent,
-    state: State,
+    state: CursorState,
     /// Ascending: where the locked gap is. Descending: everything from here on is done; empty and
     /// `at_infinity` before the first step of a range without an upper bound.
     position: Vec<u8>,
@@ -137,7 +137,7 @@ impl Tree {
         direction: Direction,
         intent: ReadIntent,
     ) -> Cursor {
-        let state = if is_empty(&lower, &upper) { State::End } else { State::Start };
+        let state = if is_empty(&lower, &upper) { CursorState::End } else { CursorState::Start };
         Cursor {
             lower,
             upper,
@@ -195,7 +195,7 @@ impl Cursor {
             return self.advance_free(tree, ctx);
         }
         let mut waited = Waited::default();
-        while self.state != State::End {
+        while self.state != CursorState::End {
             let step = match self.direction {
                 Direction::Ascending => self.ascend(tree, ctx, &mut waited)?,
                 Direction::Descending => self.descend(tree, ctx, &mut waited)?,
@@ -210,7 +210,7 @@ impl Cursor {
                 Step::Wait(id, mode) => waited.wait(ctx, id, mode)?,
                 Step::End => {
                     waited.give_back(ctx);
-                    self.state = State::End;
+                    self.state = CursorState::End;
                 }
             }
         }
@@ -227,7 +227,7 @@ impl Cursor {
     /// Whether `candidate` lies beyond the position, as it does in every sound tree: a damaged one
     /// must not send the cursor round in circles.
     fn is_progress(&self) -> bool {
-        let is_first = self.state == State::Start || self.at_infinity;
+        let is_first = self.state == CursorState::Start || self.at_infinity;
         is_first
             || match self.direction {
                 Direction::Ascending => self.candidate > self.position,
@@ -283,7 +283,7 @@ impl Cursor {
             self.report_ghosts(tree, ctx, &leaf);
         }
         self.hint.slot = at;
-        self.state = State::Between;
+        self.state = CursorState::Between;
         self.at_infinity = false;
         self.looks = 0;
         std::mem::swap(&mut self.position, &mut self.candidate);

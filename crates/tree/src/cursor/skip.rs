@@ -27,7 +27,7 @@ use clearway_lock::{Outcome, RangeMode};
 use clearway_pool::SharedPage;
 
 use super::descend::probe_below;
-use super::{Cursor, Direction, State};
+use super::{Cursor, CursorState, Direction};
 use crate::node::Node;
 use crate::{Context, Tree};
 
@@ -40,7 +40,7 @@ impl Cursor {
 
     /// Goes to the next record that can be locked at once; whether there is one.
     pub(super) fn advance_free<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
-        while self.state != State::End {
+        while self.state != CursorState::End {
             let found = match self.direction {
                 Direction::Ascending => self.pass_up(tree, ctx)?,
                 Direction::Descending => self.pass_down(tree, ctx)?,
@@ -54,14 +54,14 @@ impl Cursor {
 
     /// Looks through what is left of one leaf, upwards.
     fn pass_up<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
-        if self.state == State::Start {
+        if self.state == CursorState::Start {
             let (key, included) = match &self.lower {
                 Bound::Included(key) => (&key[..], true),
                 Bound::Excluded(key) => (&key[..], false),
                 Bound::Unbounded => (&[][..], true),
             };
             self.position.extend_from_slice(key);
-            (self.includes, self.state) = (included, State::Between);
+            (self.includes, self.state) = (included, CursorState::Between);
         }
         let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.position)?;
         let node = Node::new(&*leaf);
@@ -73,7 +73,7 @@ impl Cursor {
         for slot in first..node.count() {
             node.key_into(slot, &mut self.candidate);
             if self.is_above(&self.candidate) {
-                self.state = State::End;
+                self.state = CursorState::End;
                 return Ok(false);
             }
             if self.locks(tree, ctx, node, slot) {
@@ -81,7 +81,7 @@ impl Cursor {
             }
         }
         if !node.end_into(&mut self.candidate) || self.is_above(&self.candidate) {
-            self.state = State::End;
+            self.state = CursorState::End;
             return Ok(false);
         }
         if self.candidate <= self.position {
@@ -95,7 +95,7 @@ impl Cursor {
 
     /// Looks through what is left of one leaf, downwards.
     fn pass_down<C: Context>(&mut self, tree: &Tree, ctx: &mut C) -> Result<bool> {
-        if self.state == State::Start {
+        if self.state == CursorState::Start {
             match &self.upper {
                 Bound::Included(key) => {
                     self.position.clone_from(key);
@@ -104,10 +104,10 @@ impl Cursor {
                 Bound::Excluded(key) => self.position.clone_from(key),
                 Bound::Unbounded => self.at_infinity = true,
             }
-            self.state = State::Between;
+            self.state = CursorState::Between;
         }
         if !self.includes && !self.at_infinity && self.ends_below(&self.position) {
-            self.state = State::End;
+            self.state = CursorState::End;
             return Ok(false);
         }
         if self.includes {
@@ -127,7 +127,7 @@ impl Cursor {
             if self.is_below(&self.candidate) {
                 // The gap behind it reaches into the range.
                 ctx.check(tree.lock_of(&self.candidate), RangeMode::NN);
-                self.state = State::End;
+                self.state = CursorState::End;
                 return Ok(false);
             }
             if self.locks(tree, ctx, node, slot) {

@@ -13,8 +13,8 @@ use clearway_base::{PAGE_SIZE, PageId, TreeId};
 use super::image::Image;
 use super::layout::{
     COUNT, FLAGS, FOSTER, FOSTER_KEY, GHOSTS, HEAD_SKIP, HEAP_START, HIGH, HIGH_IS_INFINITE, KIND,
-    Kind, LEVEL, LOW, META_GHOST, META_OVERFLOW, NODE_END, PREFIX_LEN, RECORD_HEADER, SLOT_LEN,
-    SLOTS, Slot, TREE,
+    LEVEL, LOW, META_GHOST, META_OVERFLOW, NODE_END, NodeSlot, PREFIX_LEN, PageKind, RECORD_HEADER,
+    SLOT_LEN, SLOTS, TREE,
 };
 use super::read::Node;
 
@@ -84,7 +84,7 @@ impl Builder {
             return None;
         }
         builder.page[..SLOTS].fill(0);
-        builder.page[KIND] = if shape.level == 0 { Kind::Leaf } else { Kind::Branch } as u8;
+        builder.page[KIND] = if shape.level == 0 { PageKind::Leaf } else { PageKind::Branch } as u8;
         builder.page[LEVEL] = shape.level;
         builder.put_u32(TREE, shape.tree.0);
         builder.put_u16(NODE_END, node_end);
@@ -123,7 +123,7 @@ impl Builder {
         self.page[suffix_at + missing.len()..value_at].copy_from_slice(suffix);
         self.page[value_at..value_at + value.len()].copy_from_slice(value);
         // Without its head, which `finish` knows only when all keys are there.
-        let slot = Slot::new(suffix_len, at).with(flags, true);
+        let slot = NodeSlot::new(suffix_len, at).with(flags, true);
         self.page[slot_at..slot_at + SLOT_LEN].copy_from_slice(&slot.0.to_le_bytes());
         self.count += 1;
         self.ghosts += usize::from(flags & META_GHOST != 0);

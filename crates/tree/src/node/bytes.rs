@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use clearway_pool::OptimisticPage;
 
 /// Read access to a page that never fails.
-pub(crate) trait Bytes {
+pub(crate) trait NodeBytes {
     /// The byte at `at`.
     fn u8(&self, at: usize) -> u8;
     /// The little-endian number at `at`.
@@ -36,7 +36,7 @@ pub(crate) trait Bytes {
     }
 }
 
-impl Bytes for [u8] {
+impl NodeBytes for [u8] {
     #[inline]
     fn u8(&self, at: usize) -> u8 {
         self.get(at).copied().unwrap_or(0)
@@ -130,7 +130,7 @@ pub(crate) fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     x.len().cmp(&y.len())
 }
 
-impl Bytes for OptimisticPage<'_> {
+impl NodeBytes for OptimisticPage<'_> {
     #[inline]
     fn u8(&self, at: usize) -> u8 {
         self.read_u8(at)

@@ -5,10 +5,10 @@
 //! it; on a torn page the check says "damaged" and means nothing.
 
 use super::build::Shape;
-use super::bytes::{Bytes, compare_bytes};
+use super::bytes::{NodeBytes, compare_bytes};
 use super::layout::{
-    COUNT, GARBAGE, HEAP_START, Kind, META_SPARE, NODE_END, PREFIX_LEN, RECORD_HEADER, SLOT_LEN,
-    SLOTS, head_of,
+    COUNT, GARBAGE, HEAP_START, META_SPARE, NODE_END, PREFIX_LEN, PageKind, RECORD_HEADER,
+    SLOT_LEN, SLOTS, head_of,
 };
 use super::read::Node;
 
@@ -18,7 +18,7 @@ impl Node<'_, [u8]> {
     /// # Errors
     /// What is wrong, in words.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let kind = if self.level() == 0 { Kind::Leaf } else { Kind::Branch };
+        let kind = if self.level() == 0 { PageKind::Leaf } else { PageKind::Branch };
         if self.kind() != kind {
             return Err(format!("kind {:?} on level {}", self.kind(), self.level()));
         }

@@ -18,8 +18,8 @@ use std::ops::Range;
 
 use clearway_base::PAGE_SIZE;
 
-use super::bytes::Bytes;
-use super::layout::{COUNT, HEAP_START, KIND, Kind, LOW, NODE_END, SLOT_LEN, SLOTS};
+use super::bytes::NodeBytes;
+use super::layout::{COUNT, HEAP_START, KIND, LOW, NODE_END, PageKind, SLOT_LEN, SLOTS};
 use super::read::Node;
 
 /// A valid image: bytes `KIND..slots_end`, then bytes `heap_start..node_end` of a compact node.
@@ -57,7 +57,7 @@ impl<'a> Image<'a> {
             && heap_start <= node_end
             && node_end <= PAGE_SIZE
             && bytes.len() == (slots_end - KIND) + (node_end - heap_start)
-            && matches!(Kind::of(bytes[0]), Kind::Leaf | Kind::Branch);
+            && matches!(PageKind::of(bytes[0]), PageKind::Leaf | PageKind::Branch);
         sound.then_some(image)
     }
 

@@ -86,7 +86,7 @@ pub(crate) const META_SPARE: u16 = 0xE000;
 /// What a page is for. The byte at offset 16 of every page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum PageKind {
     /// Never written, or none of the kinds below.
     None = 0,
     /// A space-map page.
@@ -101,37 +101,37 @@ pub(crate) enum Kind {
     Freed = 5,
 }
 
-impl Kind {
+impl PageKind {
     /// The kind a byte stands for.
     #[inline]
-    pub(crate) fn of(byte: u8) -> Kind {
+    pub(crate) fn of(byte: u8) -> PageKind {
         match byte {
-            1 => Kind::SpaceMap,
-            2 => Kind::Leaf,
-            3 => Kind::Branch,
-            4 => Kind::Overflow,
-            5 => Kind::Freed,
-            _ => Kind::None,
+            1 => PageKind::SpaceMap,
+            2 => PageKind::Leaf,
+            3 => PageKind::Branch,
+            4 => PageKind::Overflow,
+            5 => PageKind::Freed,
+            _ => PageKind::None,
         }
     }
 }
 
 /// One slot, as loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Slot(pub(crate) u64);
+pub(crate) struct NodeSlot(pub(crate) u64);
 
-impl Slot {
+impl NodeSlot {
     /// A slot with no flags and no head.
     #[inline]
-    pub(crate) fn new(suffix_len: usize, offset: usize) -> Slot {
+    pub(crate) fn new(suffix_len: usize, offset: usize) -> NodeSlot {
         let meta = suffix_len as u16 & META_LEN;
-        Slot((u64::from(meta) << 16) | offset as u64)
+        NodeSlot((u64::from(meta) << 16) | offset as u64)
     }
     /// The same slot with the head of its `suffix` after `skip` bytes.
     #[inline]
-    pub(crate) fn headed(self, suffix: &[u8], skip: usize) -> Slot {
+    pub(crate) fn headed(self, suffix: &[u8], skip: usize) -> NodeSlot {
         let head = head_of(suffix.get(skip..).unwrap_or(&[]));
-        Slot((u64::from(head) << 32) | (self.0 & 0xFFFF_FFFF))
+        NodeSlot((u64::from(head) << 32) | (self.0 & 0xFFFF_FFFF))
     }
     /// The key head.
     #[inline]
@@ -175,14 +175,14 @@ impl Slot {
     }
     /// The same slot with `flag` set or cleared.
     #[inline]
-    pub(crate) fn with(self, flag: u16, on: bool) -> Slot {
+    pub(crate) fn with(self, flag: u16, on: bool) -> NodeSlot {
         let bit = u64::from(flag) << 16;
-        Slot(if on { self.0 | bit } else { self.0 & !bit })
+        NodeSlot(if on { self.0 | bit } else { self.0 & !bit })
     }
     /// The same slot for a record that moved.
     #[inline]
-    pub(crate) fn at(self, offset: usize) -> Slot {
-        Slot((self.0 & !0xFFFF) | offset as u64)
+    pub(crate) fn at(self, offset: usize) -> NodeSlot {
+        NodeSlot((self.0 & !0xFFFF) | offset as u64)
     }
 }
 

@@ -54,10 +54,10 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bytes::Bytes;
+pub(crate) use bytes::NodeBytes;
 pub(crate) use image::Image;
-pub(crate) use layout::{KIND, Kind, Limits, SLOTS};
+pub(crate) use layout::{KIND, Limits, PageKind, SLOTS};
 pub(crate) use read::Node;
 pub(crate) use search::Place;
 pub(crate) use split::Division;
-pub(crate) use write::{NodeMut, Record, mark_freed};
+pub(crate) use write::{NodeMut, NodeRecord, mark_freed};

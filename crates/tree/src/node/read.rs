@@ -1,7 +1,7 @@
 //! The read view of a node, over a latched page or over one that others may be writing.
 //!
 //! Everything here is total (node invariant 9): positions and lengths found in the page are used
-//! only through [`Bytes`], counts are clamped to what a page can hold.
+//! only through [`NodeBytes`], counts are clamped to what a page can hold.
 //!
 //! Who may use what
 //! : Over `[u8]`, a latched page, values and fences come out as slices of the page. Over an
@@ -11,11 +11,11 @@
 
 use clearway_base::{KEY_LEN_MAX, PAGE_SIZE, PageId, TreeId};
 
-use super::bytes::Bytes;
+use super::bytes::NodeBytes;
 use super::layout::{
     COUNT, FLAGS, FOSTER, FOSTER_KEY, GARBAGE, GHOSTS, HEAD_SKIP, HEAP_START, HIGH,
-    HIGH_IS_INFINITE, KIND, Kind, LEVEL, LOW, NODE_END, PREFIX_LEN, RECORD_OVERHEAD, SLOT_LEN,
-    SLOTS, Slot, TREE,
+    HIGH_IS_INFINITE, KIND, LEVEL, LOW, NODE_END, NodeSlot, PREFIX_LEN, PageKind, RECORD_OVERHEAD,
+    SLOT_LEN, SLOTS, TREE,
 };
 
 /// Most slots a page can hold; a torn page may claim more.
@@ -25,19 +25,19 @@ const COUNT_MAX: usize = (PAGE_SIZE - SLOTS) / SLOT_LEN;
 ///
 /// Over an optimistic page nothing that a method returns may be used, except to go on reading,
 /// before the page is validated.
-pub(crate) struct Node<'a, B: Bytes + ?Sized> {
+pub(crate) struct Node<'a, B: NodeBytes + ?Sized> {
     pub(super) bytes: &'a B,
 }
 
-impl<B: Bytes + ?Sized> Clone for Node<'_, B> {
+impl<B: NodeBytes + ?Sized> Clone for Node<'_, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<B: Bytes + ?Sized> Copy for Node<'_, B> {}
+impl<B: NodeBytes + ?Sized> Copy for Node<'_, B> {}
 
-impl<'a, B: Bytes + ?Sized> Node<'a, B> {
+impl<'a, B: NodeBytes + ?Sized> Node<'a, B> {
     /// A view of `bytes`, which may be anything; ask [`kind`](Node::kind).
     #[inline]
     pub(crate) fn new(bytes: &'a B) -> Node<'a, B> {
@@ -46,20 +46,20 @@ impl<'a, B: Bytes + ?Sized> Node<'a, B> {
 
     /// What the page is for.
     #[inline]
-    pub(crate) fn kind(&self) -> Kind {
-        Kind::of(self.bytes.u8(KIND))
+    pub(crate) fn kind(&self) -> PageKind {
+        PageKind::of(self.bytes.u8(KIND))
     }
 
     /// Whether the page is a leaf.
     #[inline]
     pub(crate) fn is_leaf(&self) -> bool {
-        self.kind() == Kind::Leaf
+        self.kind() == PageKind::Leaf
     }
 
     /// Whether the page is a branch.
     #[inline]
     pub(crate) fn is_branch(&self) -> bool {
-        self.kind() == Kind::Branch
+        self.kind() == PageKind::Branch
     }
 
     /// The tree that owns the node.
@@ -121,8 +121,8 @@ impl<'a, B: Bytes + ?Sized> Node<'a, B> {
 
     /// The slot word at `slot`; zero if that is beyond the page.
     #[inline]
-    pub(super) fn slot(&self, slot: usize) -> Slot {
-        Slot(self.bytes.word(SLOTS / SLOT_LEN + slot))
+    pub(super) fn slot(&self, slot: usize) -> NodeSlot {
+        NodeSlot(self.bytes.word(SLOTS / SLOT_LEN + slot))
     }
 
     /// Whether the record at `slot` is a ghost.

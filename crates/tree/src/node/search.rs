@@ -18,8 +18,8 @@ use std::cmp::Ordering;
 
 use clearway_base::PageId;
 
-use super::bytes::Bytes;
-use super::layout::{FOSTER_KEY, HIGH, LOW, Slot, head_of};
+use super::bytes::NodeBytes;
+use super::layout::{FOSTER_KEY, HIGH, LOW, NodeSlot, head_of};
 use super::read::Node;
 
 /// Where a key belongs, seen from one node.
@@ -35,7 +35,7 @@ pub(crate) enum Place {
     Above,
 }
 
-impl<B: Bytes + ?Sized> Node<'_, B> {
+impl<B: NodeBytes + ?Sized> Node<'_, B> {
     /// Where `key` belongs. Total: on a torn page the answer means nothing.
     #[inline]
     pub(crate) fn place(&self, key: &[u8]) -> Place {
@@ -114,7 +114,7 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
     /// Orders the `skip` bytes that all searched keys share, as `slot` has them, against the
     /// start of `suffix`.
     #[inline]
-    pub(super) fn compare_skipped(&self, slot: Slot, skip: usize, suffix: &[u8]) -> Ordering {
+    pub(super) fn compare_skipped(&self, slot: NodeSlot, skip: usize, suffix: &[u8]) -> Ordering {
         if skip == 0 {
             return Ordering::Equal;
         }
@@ -216,7 +216,7 @@ impl<B: Bytes + ?Sized> Node<'_, B> {
     /// equal. If either is no longer than a head, it is a prefix of the other (pads are zeros), so
     /// lengths decide.
     #[inline]
-    fn compare_tied(&self, slot: Slot, skip: usize, rest: &[u8]) -> Ordering {
+    fn compare_tied(&self, slot: NodeSlot, skip: usize, rest: &[u8]) -> Ordering {
         let len = slot.suffix_len().saturating_sub(skip);
         if len <= 4 || rest.len() <= 4 {
             return len.cmp(&rest.len());

@@ -6,7 +6,7 @@ use clearway_base::{PAGE_SIZE, PageId, TreeId};
 use proptest::prelude::*;
 
 use super::layout::{KIND, SLOTS};
-use super::{Division, Image, Kind, Limits, Node, NodeMut, Place, Record, mark_freed};
+use super::{Division, Image, Limits, Node, NodeMut, NodeRecord, PageKind, Place, mark_freed};
 
 const TREE: TreeId = TreeId(7);
 
@@ -33,7 +33,7 @@ fn fill(page: &mut Page, records: &Model) -> Model {
     let mut kept = Model::new();
     for (key, (value, ghost)) in records {
         let slot = node.read().find(key).unwrap_err();
-        if node.insert(slot, key, Record { value, ghost: *ghost, overflow: false }) {
+        if node.insert(slot, key, NodeRecord { value, ghost: *ghost, overflow: false }) {
             kept.insert(key.clone(), (value.clone(), *ghost));
         }
     }
@@ -88,7 +88,7 @@ fn run(page: &mut Page, model: &mut Model, step: &Step) {
             }
             Err(slot) => {
                 let fits = node.read().fits(key.len(), value.len());
-                let record = Record { value, ghost: false, overflow: false };
+                let record = NodeRecord { value, ghost: false, overflow: false };
                 assert_eq!(node.insert(slot, key, record), fits, "fits tells the truth");
                 if fits {
                     model.insert(key.clone(), (value.clone(), false));
@@ -241,7 +241,7 @@ proptest! {
         let value = vec![1; limits.record_len_max - limits.key_len_max];
         prop_assert!(limits.is_inline(limits.key_len_max, value.len()));
         prop_assert!(limits.is_inline(limits.key_len_max, 16), "an overflow reference fits");
-        let record = Record { value: &value, ghost: false, overflow: false };
+        let record = NodeRecord { value: &value, ghost: false, overflow: false };
         for slot in 0..4 {
             prop_assert!(node.insert(slot, &long(2 + slot as u8), record));
         }
@@ -290,7 +290,7 @@ fn exercise(page: &mut Page, key: &[u8]) {
         let mut node = NodeMut::new(&mut page);
         let slot = count / 2;
         match change {
-            0 => drop(node.insert(slot, key, Record { value: key, ..Record::default() })),
+            0 => drop(node.insert(slot, key, NodeRecord { value: key, ..NodeRecord::default() })),
             1 => drop(node.set_value(slot, &[1; 50])),
             2 => drop(node.set_value(slot, b"")),
             3 => drop(node.patch_value(slot, 3, b"abc")),
@@ -310,8 +310,8 @@ fn exercise(page: &mut Page, key: &[u8]) {
 fn merge_keeps_the_border_as_a_ghost_when_asked() {
     let mut left = empty(0, PAGE_SIZE, b"aa", Some(b"am"));
     let mut right = empty(0, PAGE_SIZE, b"am", Some(b"az"));
-    NodeMut::new(&mut left).insert(0, b"ab", Record::default());
-    NodeMut::new(&mut right).insert(0, b"ax", Record::default());
+    NodeMut::new(&mut left).insert(0, b"ab", NodeRecord::default());
+    NodeMut::new(&mut right).insert(0, b"ax", NodeRecord::default());
     let right = Node::new(&right[..]);
     let mut plain = left;
     assert!(NodeMut::new(&mut plain).absorb(right, false));
@@ -349,7 +349,7 @@ fn a_key_is_recognised_by_prefix_and_suffix_of_every_length() {
         let high: Vec<u8> = low.iter().copied().chain(*b"a").collect();
         let mut page = empty(0, PAGE_SIZE, low, Some(&high));
         let mut node = NodeMut::new(&mut page);
-        assert!(node.insert(0, &key, Record { value: b"v", ghost: false, overflow: false }));
+        assert!(node.insert(0, &key, NodeRecord { value: b"v", ghost: false, overflow: false }));
         let node = node.read();
         assert_eq!((node.prefix_len(), node.has_key_at(0, &key)), (prefix_len, true));
         assert!(!node.has_key_at(1, &key));
@@ -364,7 +364,7 @@ fn a_key_is_recognised_by_prefix_and_suffix_of_every_length() {
 
 #[test]
 fn a_node_is_built_without_traces_of_the_one_before() {
-    let record = Record { value: &[0xAA; 40], ghost: false, overflow: false };
+    let record = NodeRecord { value: &[0xAA; 40], ghost: false, overflow: false };
     let (mut full, mut twice) = (empty(0, PAGE_SIZE, b"", None), [0xFF; PAGE_SIZE]);
     let mut node = NodeMut::new(&mut full);
     while node.insert(node.read().count(), &node.read().count().to_be_bytes(), record) {}
@@ -379,6 +379,6 @@ fn a_node_is_built_without_traces_of_the_one_before() {
 fn freed_node_is_recognised() {
     let mut page = empty(0, PAGE_SIZE, b"", None);
     mark_freed(&mut page);
-    assert_eq!(Node::new(&page[..]).kind(), Kind::Freed);
+    assert_eq!(Node::new(&page[..]).kind(), PageKind::Freed);
     assert_eq!(Node::new(&page[..]).child_for(b"k").1, PageId::NONE);
 }

@@ -20,14 +20,14 @@ use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
 use super::build::{Builder, Shape, common_len, set_heads};
 use super::layout::{
-    COUNT, GARBAGE, GHOSTS, HEAD_SKIP, HEAP_START, KIND, Kind, META_GHOST, META_OVERFLOW,
-    RECORD_HEADER, SLOT_LEN, SLOTS, Slot,
+    COUNT, GARBAGE, GHOSTS, HEAD_SKIP, HEAP_START, KIND, META_GHOST, META_OVERFLOW, NodeSlot,
+    PageKind, RECORD_HEADER, SLOT_LEN, SLOTS,
 };
 use super::read::Node;
 
 /// A record's value and flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Record<'a> {
+pub(crate) struct NodeRecord<'a> {
     /// The value, or the reference to it.
     pub(crate) value: &'a [u8],
     /// Whether the record is a ghost.
@@ -36,7 +36,7 @@ pub(crate) struct Record<'a> {
     pub(crate) overflow: bool,
 }
 
-impl Record<'_> {
+impl NodeRecord<'_> {
     fn flags(&self) -> u16 {
         (if self.ghost { META_GHOST } else { 0 }) | (if self.overflow { META_OVERFLOW } else { 0 })
     }
@@ -79,7 +79,7 @@ impl<'a> NodeMut<'a> {
     }
 
     /// Inserts a record before `slot`. `false` if it does not fit or `slot` is out of range.
-    pub(crate) fn insert(&mut self, slot: usize, key: &[u8], record: Record<'_>) -> bool {
+    pub(crate) fn insert(&mut self, slot: usize, key: &[u8], record: NodeRecord<'_>) -> bool {
         let node = self.read();
         let suffix = key.get(node.prefix_len()..).unwrap_or(&[]);
         let len = RECORD_HEADER + suffix.len() + record.value.len();
@@ -101,7 +101,7 @@ impl<'a> NodeMut<'a> {
         self.write_record(at, suffix, record.value);
         let from = SLOTS + slot * SLOT_LEN;
         self.page.copy_within(from..end, from + SLOT_LEN);
-        let headless = Slot::new(suffix.len(), at).with(record.flags(), true);
+        let headless = NodeSlot::new(suffix.len(), at).with(record.flags(), true);
         let searched = slot >= self.read().first_searched();
         let skip = self.read().head_skip();
         self.put_slot(slot, if searched { headless.headed(suffix, skip) } else { headless });
@@ -116,7 +116,7 @@ impl<'a> NodeMut<'a> {
     /// Inserts an entry of a branch.
     pub(crate) fn insert_child(&mut self, slot: usize, key: &[u8], child: PageId) -> bool {
         let value = child.0.to_le_bytes();
-        self.insert(slot, key, Record { value: &value, ghost: false, overflow: false })
+        self.insert(slot, key, NodeRecord { value: &value, ghost: false, overflow: false })
     }
 
     /// Replaces the value at `slot`; flags stay. `false` if it does not fit.
@@ -296,7 +296,7 @@ impl<'a> NodeMut<'a> {
     }
 
     #[inline]
-    fn put_slot(&mut self, slot: usize, word: Slot) {
+    fn put_slot(&mut self, slot: usize, word: NodeSlot) {
         let at = SLOTS + slot * SLOT_LEN;
         self.page[at..at + SLOT_LEN].copy_from_slice(&word.0.to_le_bytes());
     }
@@ -338,6 +338,6 @@ pub(super) fn absorbed(
 pub(crate) fn mark_freed(bytes: &mut [u8]) {
     if let Some(body) = bytes.get_mut(KIND..) {
         body.fill(0);
-        body[0] = Kind::Freed as u8;
+        body[0] = PageKind::Freed as u8;
     }
 }

@@ -17,7 +17,7 @@ use clearway_base::{PageId, Result, TreeId};
 
 use super::codec::{Reader, put_bytes, put_len, put_number, start};
 use super::mismatch;
-use crate::node::{Node, NodeMut, Record};
+use crate::node::{Node, NodeMut, NodeRecord};
 
 const INSERT: u8 = 1;
 const DELTA: u8 = 2;
@@ -301,7 +301,7 @@ impl<'a> UserOp<'a> {
     fn change_in(&self, node: &mut NodeMut<'_>) -> bool {
         let slot = self.slot;
         if let Change::Insert { value, overflow, new_slot: true } = self.change {
-            let record = Record { value, ghost: false, overflow };
+            let record = NodeRecord { value, ghost: false, overflow };
             return node.read().belongs_at(slot, self.key) && node.insert(slot, self.key, record);
         }
         let view = node.read();

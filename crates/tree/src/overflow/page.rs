@@ -10,7 +10,7 @@
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result, TreeId};
 
-use crate::node::{Bytes, Kind};
+use crate::node::{NodeBytes, PageKind};
 
 /// Offset of the kind byte.
 const KIND: usize = 16;
@@ -32,7 +32,7 @@ pub(crate) fn format_chunk(bytes: &mut [u8], tree: TreeId, next: PageId, chunk: 
         return false;
     }
     bytes[KIND..].fill(0);
-    bytes[KIND] = Kind::Overflow as u8;
+    bytes[KIND] = PageKind::Overflow as u8;
     bytes[TREE..TREE + 4].copy_from_slice(&tree.0.to_le_bytes());
     bytes[NEXT..NEXT + 4].copy_from_slice(&next.0.to_le_bytes());
     bytes[CHUNK_LEN..CHUNK_LEN + 4].copy_from_slice(&(chunk.len() as u32).to_le_bytes());
@@ -49,7 +49,7 @@ pub(super) fn read_chunk(
     left: usize,
 ) -> Result<(PageId, &[u8])> {
     let corrupt = |detail: String| Error::CorruptPage { page, detail };
-    if Kind::of(bytes.u8(KIND)) != Kind::Overflow {
+    if PageKind::of(bytes.u8(KIND)) != PageKind::Overflow {
         return Err(corrupt("not an overflow page".into()));
     }
     if bytes.u32(TREE) != tree.0 {

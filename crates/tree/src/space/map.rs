@@ -11,7 +11,7 @@
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 
-use crate::node::{Bytes, Kind};
+use crate::node::{NodeBytes, PageKind};
 
 /// Offset of the kind byte.
 const KIND: usize = 16;
@@ -40,7 +40,7 @@ pub(crate) fn map_page_of(page: PageId) -> PageId {
 /// Makes `bytes` a map page with nothing allocated but itself.
 pub(crate) fn format_map(bytes: &mut [u8]) -> bool {
     bytes[KIND..].fill(0);
-    bytes[KIND] = Kind::SpaceMap as u8;
+    bytes[KIND] = PageKind::SpaceMap as u8;
     bytes[COUNT] = 1;
     bytes[BITS] = 1;
     true
@@ -123,7 +123,7 @@ pub(super) fn check(map: PageId, bytes: &[u8]) -> Result<()> {
 
 /// Whether the page is a map page.
 pub(super) fn is_map(bytes: &[u8]) -> bool {
-    Kind::of(bytes.u8(KIND)) == Kind::SpaceMap
+    PageKind::of(bytes.u8(KIND)) == PageKind::SpaceMap
 }
 
 /// Whether the page has never been written.

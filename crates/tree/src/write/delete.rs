@@ -7,7 +7,7 @@
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
 
-use super::{Absent, OP_OVERHEAD, Verdict};
+use super::{Absent, LockVerdict, OP_OVERHEAD};
 use crate::locking::Waited;
 use crate::node::Node;
 use crate::op::{Change, UserOp};
@@ -33,8 +33,8 @@ impl Tree {
             let node = Node::new(&*leaf);
             let found = match self.lock_for_write(ctx, node, key, known, Absent::Read, &mut waited)
             {
-                Verdict::Locked(found) => found,
-                Verdict::Denied(id, mode) => {
+                LockVerdict::Locked(found) => found,
+                LockVerdict::Denied(id, mode) => {
                     drop(leaf);
                     waited.wait(ctx, id, mode)?;
                     continue;

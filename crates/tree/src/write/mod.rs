@@ -42,7 +42,7 @@ use store::Goal;
 pub(crate) const OP_OVERHEAD: usize = 128;
 
 /// What the locking protocol said, under the latch.
-enum Verdict {
+enum LockVerdict {
     /// Locked: the key's slot, or the slot where it would be.
     Locked(Result<usize, usize>),
     /// Denied: let the latch go and wait for this.
@@ -114,7 +114,7 @@ impl Tree {
         known: Option<usize>,
         absent: Absent,
         waited: &mut Waited,
-    ) -> Verdict {
+    ) -> LockVerdict {
         let found = known.map_or_else(|| node.find(key), Ok);
         match found {
             Err(slot) if slot > 0 || node.low_fence() != key => {
@@ -125,10 +125,10 @@ impl Tree {
                 let id = self.lock_of(key);
                 if ctx.request(id, RangeMode::XN) == Outcome::Denied {
                     self.note_key(waited, key);
-                    return Verdict::Denied(id, RangeMode::XN);
+                    return LockVerdict::Denied(id, RangeMode::XN);
                 }
                 waited.settle(ctx, id);
-                Verdict::Locked(found)
+                LockVerdict::Locked(found)
             }
         }
     }
@@ -142,15 +142,15 @@ impl Tree {
         slot: usize,
         absent: Absent,
         waited: &mut Waited,
-    ) -> Verdict {
+    ) -> LockVerdict {
         let before = self.lock_before(node, slot);
         if absent == Absent::Read {
             if ctx.request(before, RangeMode::NS) == Outcome::Denied {
                 self.note_before(waited, node, slot);
-                return Verdict::Denied(before, RangeMode::NS);
+                return LockVerdict::Denied(before, RangeMode::NS);
             }
             waited.settle(ctx, before);
-            return Verdict::Locked(Err(slot));
+            return LockVerdict::Locked(Err(slot));
         }
         // For an instant only, under the latch that newcomers to the gap would need (invariant 2).
         // Waiters count against a check; but once this transaction has the gap, as after a wait,
@@ -159,19 +159,19 @@ impl Tree {
         {
             waited.keep_beside(ctx, self.lock_of(key));
             self.note_before(waited, node, slot);
-            return Verdict::Denied(before, RangeMode::NX);
+            return LockVerdict::Denied(before, RangeMode::NX);
         }
         let (id, gap) = (self.lock_of(key), waited.own_gap(ctx, before));
         let mode = RangeMode::new(Part::X, gap);
         if ctx.request(id, mode) == Outcome::Denied {
             waited.keep_beside(ctx, before);
             self.note_key(waited, key);
-            return Verdict::Denied(id, mode);
+            return LockVerdict::Denied(id, mode);
         }
         ctx.pass_tag(before, id);
         // A lock waited for on `before` stays until the record stands; `store` gives it back.
         waited.adopt(id);
-        Verdict::Locked(Err(slot))
+        LockVerdict::Locked(Err(slot))
     }
 
     /// Logs and makes a change of content in a latched leaf.

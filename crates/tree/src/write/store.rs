@@ -14,7 +14,7 @@
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
 
-use super::{Absent, OP_OVERHEAD, Verdict};
+use super::{Absent, LockVerdict, OP_OVERHEAD};
 use crate::descend::PendingAdoption;
 use crate::locking::Waited;
 use crate::node::Node;
@@ -141,8 +141,8 @@ impl Tree {
         let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, pending)?;
         let node = Node::new(&*leaf);
         let found = match self.lock_for_write(ctx, node, key, known, goal.absent(), waited) {
-            Verdict::Denied(id, mode) => return Ok(Look::Wait(id, mode)),
-            Verdict::Locked(found) => found,
+            LockVerdict::Denied(id, mode) => return Ok(Look::Wait(id, mode)),
+            LockVerdict::Locked(found) => found,
         };
         // The key is locked: this answer, and a refusal because of it, is a read that stays true.
         let live = found.is_ok_and(|slot| !node.is_ghost(slot));

@@ -151,7 +151,7 @@ pub struct LockWaits {
 }
 
 /// One thread's counts.
-struct Shard {
+struct ContentionShard {
     pairs: HashMap<(TreeId, Kind), WaitCounts>,
     keys: Sketch,
 }
@@ -159,13 +159,13 @@ struct Shard {
 /// See the module.
 pub(crate) struct Contention {
     board: [CachePadded<Mutex<HashMap<u32, Wanted>>>; SHARDS],
-    shards: Sharded<Mutex<Shard>, SHARDS>,
+    shards: Sharded<Mutex<ContentionShard>, SHARDS>,
     deadlocks: Mutex<VecDeque<DeadlockReport>>,
 }
 
 impl Default for Contention {
     fn default() -> Contention {
-        let shard = || Shard { pairs: HashMap::new(), keys: Sketch::new(HOT_KEYS) };
+        let shard = || ContentionShard { pairs: HashMap::new(), keys: Sketch::new(HOT_KEYS) };
         Contention {
             board: std::array::from_fn(|_| CachePadded::new(Mutex::new(HashMap::new()))),
             shards: Sharded::new(|| Mutex::new(shard())),

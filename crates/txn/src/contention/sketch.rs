@@ -20,7 +20,7 @@ use clearway_lock::LockId;
 
 /// A key with its counts.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct SketchEntry {
     id: LockId,
     name: KeyName,
     waits: u64,
@@ -33,7 +33,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Sketch {
     capacity: usize,
-    entries: Vec<Entry>,
+    entries: Vec<SketchEntry>,
 }
 
 /// What several sketches together know of a key.
@@ -57,13 +57,13 @@ impl Sketch {
             entry.wait_us += us;
             return;
         }
-        let fresh = Entry { id, name, waits: 1, over: 0, wait_us: us };
+        let fresh = SketchEntry { id, name, waits: 1, over: 0, wait_us: us };
         if self.entries.len() < self.capacity {
             self.entries.push(fresh);
             return;
         }
         if let Some(rarest) = self.entries.iter_mut().min_by_key(|entry| entry.waits) {
-            *rarest = Entry { waits: rarest.waits + 1, over: rarest.waits, ..fresh };
+            *rarest = SketchEntry { waits: rarest.waits + 1, over: rarest.waits, ..fresh };
         }
     }
 

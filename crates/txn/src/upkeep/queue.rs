@@ -56,13 +56,13 @@ pub(crate) struct Report {
 /// See the module.
 #[derive(Default)]
 pub(crate) struct UpkeepQueue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 /// What to do next.
 #[derive(Debug)]
-pub(crate) enum Work {
+pub(crate) enum UpkeepWork {
     /// Visit a leaf that had so many visits.
     Visit(Arc<LeafKey>, u32),
     /// Go on with the walk over a table from a key on.
@@ -81,7 +81,7 @@ pub(crate) enum Stretch {
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     leaves: BTreeMap<Arc<LeafKey>, Waiting>,
     by_due: BTreeSet<(Instant, Arc<LeafKey>)>,
     /// Memory that `leaves` take, about.
@@ -162,7 +162,7 @@ impl UpkeepQueue {
     }
 
     /// The next work, waiting for it; `None` when the engine closes.
-    pub(crate) fn next(&self) -> Option<Work> {
+    pub(crate) fn next(&self) -> Option<UpkeepWork> {
         let mut state = self.state.lock();
         loop {
             if state.stopping {
@@ -270,7 +270,7 @@ impl UpkeepQueue {
     }
 }
 
-impl State {
+impl QueueState {
     /// Takes in a leaf that had so many visits; when its next, or the walk in its place, is due.
     /// A leaf that waits for its first visit already is visited sooner.
     fn push(&mut self, leaf: Arc<LeafKey>, now: Instant, delay: Duration, visits: u32) -> Instant {
@@ -314,7 +314,7 @@ impl State {
         self.mark(tree, due);
     }
 
-    fn take_due(&mut self, now: Instant) -> Option<Work> {
+    fn take_due(&mut self, now: Instant) -> Option<UpkeepWork> {
         if self.visits_in_turn >= VISITS_IN_TURN
             && let Some(work) = self.take_due_walk(now)
         {
@@ -323,7 +323,7 @@ impl State {
         self.take_due_leaf(now).or_else(|| self.take_due_walk(now))
     }
 
-    fn take_due_leaf(&mut self, now: Instant) -> Option<Work> {
+    fn take_due_leaf(&mut self, now: Instant) -> Option<UpkeepWork> {
         let leaf = match self.by_due.first() {
             Some((due, _)) if *due <= now => self.by_due.pop_first()?.1,
             _ => return None,
@@ -332,15 +332,15 @@ impl State {
         self.bytes -= LEAF_BYTES + leaf.1.len();
         self.visiting += 1;
         self.visits_in_turn += 1;
-        Some(Work::Visit(leaf, visits))
+        Some(UpkeepWork::Visit(leaf, visits))
     }
 
-    fn take_due_walk(&mut self, now: Instant) -> Option<Work> {
+    fn take_due_walk(&mut self, now: Instant) -> Option<UpkeepWork> {
         let mut due = self.walks.iter_mut().filter(|(_, walk)| !walk.under_way && walk.due <= now);
         let (tree, walk) = due.next()?;
         walk.under_way = true;
         self.visits_in_turn = 0;
-        Some(Work::Walk(*tree, std::mem::take(&mut walk.position)))
+        Some(UpkeepWork::Walk(*tree, std::mem::take(&mut walk.position)))
     }
 
     fn next_due(&self) -> Option<Instant> {
@@ -378,7 +378,7 @@ mod tests {
         let mut last = 0;
         for _ in 0..1_000 {
             let work = queue.state.lock().take_due(far());
-            let Some(Work::Visit(leaf, visits)) = work else {
+            let Some(UpkeepWork::Visit(leaf, visits)) = work else {
                 panic!("forgotten after {last} visits");
             };
             assert_eq!((visits, queue.pending()), (last, (1, 0)));
@@ -386,7 +386,7 @@ mod tests {
             queue.visited(leaf, last, true);
         }
         let work = queue.state.lock().take_due(far());
-        let Some(Work::Visit(leaf, _)) = work else { panic!("forgotten") };
+        let Some(UpkeepWork::Visit(leaf, _)) = work else { panic!("forgotten") };
         queue.visited(leaf, last + 1, false);
         assert_eq!(queue.pending(), (0, 0));
     }
@@ -458,8 +458,8 @@ mod tests {
         for _ in 0..=VISITS_IN_TURN {
             let work = queue.state.lock().take_due(far());
             match work {
-                Some(Work::Walk(ONE, _)) => return,
-                Some(Work::Visit(leaf, visits)) => queue.visited(leaf, visits + 1, true),
+                Some(UpkeepWork::Walk(ONE, _)) => return,
+                Some(UpkeepWork::Visit(leaf, visits)) => queue.visited(leaf, visits + 1, true),
                 other => panic!("{other:?}"),
             }
         }

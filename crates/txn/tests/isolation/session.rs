@@ -13,7 +13,7 @@ use std::{
 use clearway_base::{Error, Lsn, Result};
 use clearway_lock::{AbsoluteMode, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Cursor, Engine, Savepoint, Table, Transaction};
+use clearway_txn::{Engine, Savepoint, Table, TableCursor, Transaction};
 
 /// A wait that only its own end ends: a deadlock that nobody has found. The spec fails then, and
 /// says what happened, instead of hanging.
@@ -25,7 +25,7 @@ pub(crate) struct Session {
     table: Table,
     txn: Option<Transaction>,
     savepoints: HashMap<String, Savepoint>,
-    cursor: Option<Cursor>,
+    cursor: Option<TableCursor>,
     wait: WaitLimit,
 }
 
@@ -179,7 +179,7 @@ fn entry(entry: Option<(Vec<u8>, Vec<u8>)>) -> String {
 }
 
 /// Opens a cursor on a range like `[b,d)`, in which `-` is the end of all keys on that side.
-fn open(txn: &mut Transaction, table: &Table, range: &str, how: &[&str]) -> Result<Cursor> {
+fn open(txn: &mut Transaction, table: &Table, range: &str, how: &[&str]) -> Result<TableCursor> {
     let (lower, upper) = range.split_once(',').expect("a range has a comma");
     let bound = |word: &str, bracket: char| match (word, bracket) {
         ("-", _) => Bound::Unbounded,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
 use super::super::layout::{RECORD_OVERHEAD, SLOTS};
-use super::super::{Division, Image, Limits, Node, NodeMut, Record};
+use super::super::{Division, Image, Limits, Node, NodeMut, NodeRecord};
 
 const TREE: TreeId = TreeId(7);
 
@@ -21,7 +21,7 @@ fn empty(level: u8, node_bytes: usize, low: &[u8], high: Option<&[u8]>) -> Page 
 fn insert(page: &mut Page, key: &[u8], value_len: usize) -> bool {
     let mut node = NodeMut::new(page);
     let slot = node.read().find(key).unwrap_err();
-    node.insert(slot, key, Record { value: &vec![7; value_len], ghost: false, overflow: false })
+    node.insert(slot, key, NodeRecord { value: &vec![7; value_len], ghost: false, overflow: false })
 }
 
 /// Splits `page`; the upper half, and its low fence.

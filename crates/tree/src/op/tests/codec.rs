@@ -4,7 +4,7 @@ use clearway_base::{PAGE_SIZE, PageId, TreeId};
 use proptest::prelude::*;
 
 use super::super::*;
-use crate::node::{Image, Node, NodeMut, Record};
+use crate::node::{Image, Node, NodeMut, NodeRecord};
 use crate::overflow::OverflowRef;
 
 const PAGE: PageId = PageId(77);
@@ -15,8 +15,8 @@ fn image() -> Vec<u8> {
     let mut page = [0; PAGE_SIZE];
     assert!(NodeMut::format(&mut page, 0, TREE, PAGE_SIZE, b"aa", Some(b"ab")));
     let mut node = NodeMut::new(&mut page);
-    node.insert(0, b"aa1", Record { value: b"one", ..Record::default() });
-    node.insert(1, b"aa2", Record { ghost: true, ..Record::default() });
+    node.insert(0, b"aa1", NodeRecord { value: b"one", ..NodeRecord::default() });
+    node.insert(1, b"aa2", NodeRecord { ghost: true, ..NodeRecord::default() });
     let mut image = Vec::new();
     assert!(Node::new(&page[..]).image_into(&mut image));
     image

@@ -330,7 +330,7 @@ fn root_grows_and_shrinks_back() {
     mini.system(SystemOp::ShrinkRoot { root: ROOT, child, tree: TREE, image });
     assert_eq!(mini.leaf(b"key"), ROOT);
     assert_eq!(mini.node(ROOT).value(0), b"value");
-    assert_eq!(mini.node(child).kind(), crate::node::Kind::Freed);
+    assert_eq!(mini.node(child).kind(), crate::node::PageKind::Freed);
     assert_eq!(mini.node(ROOT).check(), Ok(()));
 }
 
