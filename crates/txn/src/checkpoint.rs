@@ -167,8 +167,8 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     let log = Paid { core, held };
     let begin = log.insert(record::CHECKPOINT_BEGIN, &[])?.start;
     failpoint::pass(Failpoint::CheckpointBegun);
-    let oldest = core.registry.oldest_first();
-    let active = core.registry.snapshot();
+    let oldest = core.transactions.oldest_first();
+    let active = core.transactions.snapshot();
     let old = core.superblock.get();
     let redo = core.pool.redo_start().map_or(begin, |redo| redo.min(begin)).max(old.redo);
     log.insert_list(begin, &active)?;
@@ -257,8 +257,8 @@ impl Paid<'_> {
 
     /// Whether the checkpoint will give back a segment.
     fn gives_back(&self) -> bool {
-        let Core { registry, pool, log, options, .. } = self.core;
-        let needed = [registry.oldest_first(), pool.redo_start(), self.held];
+        let Core { transactions, pool, log, options, .. } = self.core;
+        let needed = [transactions.oldest_first(), pool.redo_start(), self.held];
         let keep_from = needed.into_iter().flatten().min().unwrap_or(log.end());
         keep_from.0 >= log.oldest_segment().0 + options.log.segment_bytes
     }

@@ -20,7 +20,7 @@
 //!   could not be tidied up is left to recovery.
 //!
 //! Latch order: the engine's outcome → a checkpoint's mutex and what comes after it. The
-//! directory's mutex is held for a look at the registry, and nothing is latched under it.
+//! directory's mutex is held for a look at the transaction table, and nothing is latched under it.
 
 use std::{sync::Arc, time::Instant};
 
@@ -91,7 +91,7 @@ impl Core {
     pub(crate) fn leave_directory(&self) {
         let mut state = self.directory.state.lock();
         let is_free = state.done && state.visits == 0;
-        if is_free && state.lock.is_some() && self.registry.active() == 0 {
+        if is_free && state.lock.is_some() && self.transactions.active() == 0 {
             state.lock = None;
             self.directory.is_free.notify_all();
         }
@@ -112,7 +112,7 @@ impl Core {
         if state.lock.is_none() {
             return Ok(());
         }
-        let (transactions, others) = (self.registry.active(), state.visits);
+        let (transactions, others) = (self.transactions.active(), state.visits);
         Err(Error::StillInUse { path: self.disk.path(), transactions, others })
     }
 
@@ -140,7 +140,7 @@ pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<
     if let Some(background) = background {
         background.stop(core);
     }
-    core.registry.close();
+    core.transactions.close();
     finish::settle_stranded(core);
     let healthy = core.log.health();
     let written = healthy.and_then(|()| {
@@ -196,7 +196,7 @@ impl Drop for Opening {
         }
         // The slots hold the core (CLOSING-3). The log is stopped and not closed: what the opening
         // left undone is the next one's, as after a crash.
-        core.registry.close();
+        core.transactions.close();
         core.log.poison(Error::Closed);
         finish::settle_stranded(core);
         // It cleans nothing any more, since the log has stopped.

@@ -22,10 +22,10 @@ use crate::{
     log_space::LogSpace,
     options::EngineOptions,
     parts::{CommitRelease, RangeModes},
-    registry::Registry,
-    slot::Slot,
     superblock::SuperblockFile,
     tables::Tables,
+    transaction_state::TransactionState,
+    transaction_table::TransactionTable,
     upkeep::UpkeepQueue,
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct Core {
     pub(crate) range_modes: Option<&'static RangeModes>,
     /// `None` if a commit releases all locks early.
     pub(crate) commit_release: Option<Box<dyn CommitRelease>>,
-    pub(crate) registry: Registry,
+    pub(crate) transactions: TransactionTable,
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) contention: Contention,
     pub(crate) reserve: Reserve,
@@ -58,7 +58,7 @@ pub(crate) struct Core {
     /// Committed transactions whose deferred frees failed and will be tried again; none once the
     /// engine is closed.
     #[allow(clippy::vec_box)] // slots are handed about as boxes: unboxing one would copy it
-    pub(crate) stranded: Mutex<Option<Vec<Box<Slot>>>>,
+    pub(crate) stranded: Mutex<Option<Vec<Box<TransactionState>>>>,
     /// The engine takes no work any more. Set in `closing.rs`.
     pub(crate) closed: AtomicBool,
     pub(crate) directory: Directory,

@@ -31,15 +31,15 @@ use crate::{
     log_space::LogSpace,
     options::{Creation, EngineOptions},
     recovery::{self, Pass},
-    registry::Registry,
     report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
-    slot::Slot,
     superblock::{
         self, FORMAT_VERSION, FoundDatabase, Identity, Superblock, SuperblockFile, VERSION_1,
     },
     table::Table,
     tables::{self, Tables},
     transaction::Transaction,
+    transaction_state::TransactionState,
+    transaction_table::TransactionTable,
     upgrade::upgrade,
     upkeep::{self, UpkeepQueue},
     verify,
@@ -133,7 +133,7 @@ impl Engine {
         if !process.is_current() {
             return Transaction::new(process, Err(Error::Forked));
         }
-        Transaction::new(process, Slot::begin_for_user(&self.core, kind))
+        Transaction::new(process, TransactionState::begin_for_user(&self.core, kind))
     }
 
     /// The process that opened the database, which alone may use it.
@@ -271,7 +271,7 @@ impl Engine {
         if core.check_process().is_err() {
             return EngineStats::default();
         }
-        let (commits, read_only_commits, rollbacks) = core.registry.totals();
+        let (commits, read_only_commits, rollbacks) = core.transactions.totals();
         let end = core.log.end().0;
         let (leaves, walks) = core.upkeep.pending();
         let block = core.superblock.get();
@@ -280,7 +280,7 @@ impl Engine {
             commits,
             read_only_commits,
             rollbacks,
-            active: core.registry.active(),
+            active: core.transactions.active(),
             checkpoints: core.checkpoints.count(),
             maintenance_passes: core.upkeep.visits(),
             upkeep_leaves: leaves,
@@ -300,7 +300,7 @@ impl Engine {
             return Holdings::default();
         }
         Holdings {
-            transactions: core.registry.active(),
+            transactions: core.transactions.active(),
             locks: !core.locks.is_quiescent(),
             pages: core.pool.held_pages(),
             waiters: core.log.stats().waiting,
@@ -417,7 +417,7 @@ fn create(
     let space = SpaceMap::open(pool.clone());
     let root = OnceLock::new();
     let opening = assemble(disk, options, block, (log, pool, space), |core| {
-        let mut slot = Slot::begin(core)?;
+        let mut slot = TransactionState::begin(core)?;
         core.space.create(&mut *slot)?;
         let (pool, space) = (core.pool.clone(), core.space.clone());
         let catalogue = Tree::create(pool, space, TreeId::CATALOGUE, CATALOGUE_CONFIG, &mut *slot)?;
@@ -564,7 +564,7 @@ fn assemble(
         locks: LockTable::new(options.lock.clone()),
         range_modes: options.parts.range_modes(),
         commit_release: options.parts.commit_release(),
-        registry: Registry::new(),
+        transactions: TransactionTable::new(),
         kinds: Arc::default(),
         contention: Contention::default(),
         reserve: Reserve::open(&log)?,

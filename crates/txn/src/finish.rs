@@ -34,7 +34,7 @@ use clearway_base::{
 };
 use clearway_sync::invariant;
 
-use crate::{core::Core, slot::Slot};
+use crate::{core::Core, transaction_state::TransactionState};
 
 /// A commit that has been requested: locks released, not yet durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ pub struct Committed {
 
 /// Commits. See [`Transaction::commit`](crate::Transaction::commit).
 #[inline]
-pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
+pub(crate) fn commit(mut slot: Box<TransactionState>) -> Result<Committed> {
     // FINISH-4: after the last read.
     if let Err(error) = slot.core.check_open() {
         abandon(slot);
@@ -56,8 +56,8 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
     slot.report_leaves();
     if !slot.wrote {
         let ack = slot.owner.max_tag();
-        slot.public().finish();
-        slot.public().read_only_commits.add_as_only_writer(1);
+        slot.entry().finish();
+        slot.entry().read_only_commits.add_as_only_writer(1);
         release(&mut slot, None);
         slot.retire();
         return Ok(Committed { ack, wrote: false });
@@ -70,7 +70,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
         }
     };
     failpoint::pass(Failpoint::CommitLogged);
-    slot.public().commits.add_as_only_writer(1);
+    slot.entry().commits.add_as_only_writer(1);
     let ack = span.end.max(slot.owner.max_tag());
     let outcome = release_committed(&mut slot, ack, span.end);
     failpoint::pass(Failpoint::CommitReleased);
@@ -80,7 +80,7 @@ pub(crate) fn commit(mut slot: Box<Slot>) -> Result<Committed> {
 
 /// Releases the locks of a committed writer: at once, before the commit is durable.
 #[inline]
-fn release_committed(slot: &mut Slot, ack: Lsn, end: Lsn) -> Result<()> {
+fn release_committed(slot: &mut TransactionState, ack: Lsn, end: Lsn) -> Result<()> {
     let core = &slot.core;
     let waited = match &core.commit_release {
         None => Ok(()),
@@ -91,21 +91,21 @@ fn release_committed(slot: &mut Slot, ack: Lsn, end: Lsn) -> Result<()> {
 }
 
 #[inline]
-fn release(slot: &mut Slot, commit: Option<Lsn>) {
+fn release(slot: &mut TransactionState, commit: Option<Lsn>) {
     slot.core.locks.release_all(&mut slot.owner, commit);
     invariant(slot.owner.held() == 0, "finish: a transaction that has ended holds no lock");
 }
 
 /// What a transaction that has ended leaves to do.
 #[inline]
-fn tidy_up(slot: Box<Slot>) {
+fn tidy_up(slot: Box<TransactionState>) {
     if slot.frees.is_empty() { slot.retire() } else { free_deferred(slot) }
 }
 
 /// Does what the transaction deferred (FINISH-5). If that fails now, the slot waits for another try
 /// with the next checkpoint; until then it keeps the log from its commit record on.
 #[cold]
-fn free_deferred(mut slot: Box<Slot>) {
+fn free_deferred(mut slot: Box<TransactionState>) {
     match slot.free_deferred() {
         Ok(()) => slot.retire(),
         Err(_) => {
@@ -136,7 +136,7 @@ pub(crate) fn settle_stranded(core: &Arc<Core>) {
 
 /// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Answers the highest tag
 /// that the transaction met (FINISH-6).
-pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
+pub(crate) fn rollback(mut slot: Box<TransactionState>) -> Result<Lsn> {
     if slot.wrote {
         if let Err(error) = slot.core.check_open() {
             abandon(slot);
@@ -150,8 +150,8 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
         }
     }
     slot.report_leaves();
-    slot.public().finish();
-    slot.public().rollbacks.add_as_only_writer(1);
+    slot.entry().finish();
+    slot.entry().rollbacks.add_as_only_writer(1);
     let seen = slot.owner.max_tag();
     release(&mut slot, None);
     slot.frees.clear();
@@ -160,26 +160,26 @@ pub(crate) fn rollback(mut slot: Box<Slot>) -> Result<Lsn> {
 }
 
 /// Ends the engine's own work that has logged no change of content: locks go, nothing is counted.
-pub(crate) fn leave(mut slot: Box<Slot>) {
+pub(crate) fn leave(mut slot: Box<TransactionState>) {
     invariant(!slot.wrote, "finish: what has written commits or is undone");
     slot.report_leaves();
-    slot.public().finish();
+    slot.entry().finish();
     release(&mut slot, None);
     slot.retire();
 }
 
 /// Ends a loser that recovery has undone.
-pub(crate) fn end_loser(mut slot: Box<Slot>) -> Result<()> {
+pub(crate) fn end_loser(mut slot: Box<TransactionState>) -> Result<()> {
     slot.reserve_end()?;
     slot.log_end()?;
     slot.report_leaves();
-    slot.public().finish();
+    slot.entry().finish();
     slot.retire();
     Ok(())
 }
 
 /// Undoes everything and says so in the log.
-fn undo_all(slot: &mut Slot) -> Result<()> {
+fn undo_all(slot: &mut TransactionState) -> Result<()> {
     slot.undo_to(0)?;
     slot.log_end().map(drop)
 }
@@ -187,7 +187,7 @@ fn undo_all(slot: &mut Slot) -> Result<()> {
 /// Ends a transaction of an engine that has stopped or closes: its locks go, its changes stay for
 /// recovery to undo. Nobody who sees them is acknowledged any more (FINISH-4).
 #[cold]
-pub(crate) fn abandon(slot: Box<Slot>) {
+pub(crate) fn abandon(slot: Box<TransactionState>) {
     if slot.wrote { leave_to_recovery(slot) } else { leave(slot) }
 }
 
@@ -195,9 +195,9 @@ pub(crate) fn abandon(slot: Box<Slot>) {
 /// owed (TXN-TABLE-6), so that a checkpoint which is still to come lists it; the slot is not used
 /// again.
 #[cold]
-fn leave_to_recovery(mut slot: Box<Slot>) {
+fn leave_to_recovery(mut slot: Box<TransactionState>) {
     slot.report_leaves();
-    slot.public().leave_to_recovery();
+    slot.entry().leave_to_recovery();
     release(&mut slot, None);
     let core = slot.core.clone();
     drop(slot);

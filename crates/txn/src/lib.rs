@@ -5,7 +5,7 @@
 //!   │                     │
 //!   │ tables, checkpoint, │ get, put, insert, update, delete, cursor, savepoint
 //!   │ backup, verify      ▼
-//!   │                   Slot  ── implements ──► clearway_tree::Context
+//!   │              TransactionState ── implements ──► clearway_tree::Context
 //!   ▼                     │
 //!  Core ◄─────────────────┘  log, locks, pool, space map, registry, superblock
 //! ```
@@ -18,8 +18,8 @@
 //! | --- | --- |
 //! | `engine`, `core` | the face; what all parts share |
 //! | `transaction` | a transaction as its user sees it |
-//! | `slot` | its locks, undo list and log space; what the tree asks of it |
-//! | `registry` | where others see running transactions |
+//! | `transaction_state` | its locks, undo list and log space; what the tree asks of it |
+//! | `transaction_table` | where others see running transactions |
 //! | `kinds` | types of transactions |
 //! | `contention` | who waited for locks, and who died of it |
 //! | `finish` | commit and rollback |
@@ -48,13 +48,13 @@ mod claim;
 mod frees;
 mod log_space;
 mod record;
-mod registry;
 mod superblock;
+mod transaction_table;
 mod undo;
 
 mod contention;
 mod core;
-mod slot;
+mod transaction_state;
 
 mod finish;
 pub mod parts;
@@ -80,6 +80,6 @@ pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};
 pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
-pub use slot::Lost;
 pub use table::Table;
 pub use transaction::{Savepoint, TableCursor, Transaction};
+pub use transaction_state::Lost;

@@ -125,7 +125,7 @@ impl Notes {
 impl Core {
     /// From where on the oldest transaction or backup keeps the log.
     pub(crate) fn log_kept_from(&self) -> Option<Lsn> {
-        let oldest = self.registry.oldest_first().into_iter();
+        let oldest = self.transactions.oldest_first().into_iter();
         oldest.chain(self.checkpoints.oldest_hold()).min()
     }
 
@@ -158,13 +158,13 @@ impl Core {
         if self.can_give_back(self.log.end()) {
             return true;
         }
-        let is_own = self.registry.public(index).first() == Some(kept_from);
+        let is_own = self.transactions.entry(index).first() == Some(kept_from);
         !is_own && !self.log_space.is_stuck(kept_from)
     }
 
     /// What keeps the log, in words.
     fn log_keeper(&self, index: u32) -> Option<Arc<LogKeeper>> {
-        let oldest = self.registry.oldest();
+        let oldest = self.transactions.oldest();
         let hold = self.checkpoints.oldest_hold();
         if let Some(hold) = hold
             && oldest.is_none_or(|oldest| hold < oldest.first)

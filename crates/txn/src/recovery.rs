@@ -24,7 +24,7 @@
 //! The pass takes records in batches, whose pages are brought into memory first (`read_ahead`).
 //!
 //! Undo goes backwards over all losers together, newest change first, so the log is read in one
-//! direction. Checkpoints may run meanwhile: losers stand in the registry like everybody.
+//! direction. Checkpoints may run meanwhile: losers stand in the transaction table like everybody.
 //!
 //! Algorithm: Mohan et al., "ARIES" (TODS 1992), sections 6.1 to 6.4. Differences: analysis and
 //! redo are one pass, since there is no dirty-page table to wait for; system transactions are
@@ -50,8 +50,8 @@ use crate::{
     frees::DeferredFrees,
     read_ahead::RecordBatch,
     record::{self, ActiveEntry, Need},
-    slot::Slot,
     superblock::{Superblock, VERSION_1},
+    transaction_state::TransactionState,
 };
 
 /// What the forward pass found.
@@ -259,12 +259,12 @@ impl Analysis {
 /// runs during undo lists them.
 pub(crate) struct Losers {
     /// By the change that is to be undone next.
-    undo: BTreeMap<Lsn, Box<Slot>>,
+    undo: BTreeMap<Lsn, Box<TransactionState>>,
     /// Those of which everything is undone already, but their END is missing.
     #[allow(clippy::vec_box)] // Slots live boxed.
-    undone: Vec<Box<Slot>>,
+    undone: Vec<Box<TransactionState>>,
     #[allow(clippy::vec_box)] // Slots live boxed.
-    frees: Vec<Box<Slot>>,
+    frees: Vec<Box<TransactionState>>,
 }
 
 /// Registers the unfinished transactions.
@@ -274,14 +274,21 @@ pub(crate) fn adopt(core: &Arc<Core>, owed: &[ActiveEntry]) -> Result<Losers> {
     for entry in owed {
         match entry.need {
             Need::Undo(Lsn::ZERO) => {
-                losers.undone.push(Slot::resume(core, entry.txn, entry.first, Lsn::ZERO)?);
+                losers.undone.push(TransactionState::resume(
+                    core,
+                    entry.txn,
+                    entry.first,
+                    Lsn::ZERO,
+                )?);
             }
             Need::Undo(head) => {
-                losers.undo.insert(head, Slot::resume(core, entry.txn, entry.first, head)?);
+                losers
+                    .undo
+                    .insert(head, TransactionState::resume(core, entry.txn, entry.first, head)?);
             }
             Need::Frees { commit, begun } => {
                 let frees = read_frees(&mut reader, entry.txn, commit)?;
-                let mut slot = Slot::resume(core, entry.txn, entry.first, commit)?;
+                let mut slot = TransactionState::resume(core, entry.txn, entry.first, commit)?;
                 slot.resume_frees(commit, begun, frees);
                 losers.frees.push(slot);
             }

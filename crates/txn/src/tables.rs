@@ -67,7 +67,7 @@ use clearway_sync::{
 };
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
-use crate::{core::Core, finish, slot::Slot, table::Table};
+use crate::{core::Core, finish, table::Table, transaction_state::TransactionState};
 
 /// How long a drop waits for the transactions that use its table: one of them may be the calling
 /// thread's own, which would wait for itself for ever.
@@ -200,7 +200,7 @@ pub(crate) fn create(core: &Arc<Core>, name: &str) -> Result<Table> {
     core.check_open()?;
     let _ddl = core.tables.ddl.lock();
     complete_drop(core, name)?;
-    let mut slot = Slot::begin(core)?;
+    let mut slot = TransactionState::begin(core)?;
     let tree = match create_in(&mut slot, name) {
         Ok(tree) => tree,
         Err(error) => {
@@ -217,7 +217,7 @@ pub(crate) fn create(core: &Arc<Core>, name: &str) -> Result<Table> {
     Ok(table)
 }
 
-fn create_in(slot: &mut Slot, name: &str) -> Result<Tree> {
+fn create_in(slot: &mut TransactionState, name: &str) -> Result<Tree> {
     let core = slot.core.clone();
     let catalogue = core.tables.catalogue();
     slot.operate(&catalogue, IntentMode::IX, |slot, hint| {
@@ -242,7 +242,7 @@ fn create_in(slot: &mut Slot, name: &str) -> Result<Tree> {
 /// Drops a table; durable when it returns.
 pub(crate) fn drop(core: &Arc<Core>, name: &str) -> Result<()> {
     core.check_open()?;
-    let mut holder = Slot::begin(core)?;
+    let mut holder = TransactionState::begin(core)?;
     let limit = core.options.lock.wait_limit.map_or(DROP_WAIT, |limit| limit.min(DROP_WAIT));
     holder.limit = WaitLimit::For(limit);
     let result = drop_for(core, &mut holder, name);
@@ -251,7 +251,7 @@ pub(crate) fn drop(core: &Arc<Core>, name: &str) -> Result<()> {
 }
 
 /// Drops a table on behalf of `holder`, which gets the absolute lock.
-fn drop_for(core: &Arc<Core>, holder: &mut Slot, name: &str) -> Result<()> {
+fn drop_for(core: &Arc<Core>, holder: &mut TransactionState, name: &str) -> Result<()> {
     let unknown = || Error::UnknownTable { name: name.into() };
     let table = core.tables.by_name(name).ok_or_else(unknown);
     // TABLES-2: before `ddl`.
@@ -280,9 +280,9 @@ fn mark_dropping(core: &Arc<Core>, table: &Table) -> Result<()> {
 
 /// The part of a drop that comes after its mark. Nobody uses the tree: those who did had ended
 /// when the absolute lock was granted, and the others see the mark.
-fn finish_drop(core: &Arc<Core>, slot: &mut Slot, table: &Table) -> Result<()> {
+fn finish_drop(core: &Arc<Core>, slot: &mut TransactionState, table: &Table) -> Result<()> {
     let name = table.name();
-    let delete = |slot: &mut Slot, hint: &mut LeafHint, catalogue: &Tree| {
+    let delete = |slot: &mut TransactionState, hint: &mut LeafHint, catalogue: &Tree| {
         catalogue.delete(slot, hint, name.as_bytes())
     };
     let destroyed = table.tree().destroy(slot);
@@ -304,7 +304,7 @@ fn finish_drop(core: &Arc<Core>, slot: &mut Slot, table: &Table) -> Result<()> {
 fn complete_drop(core: &Arc<Core>, name: &str) -> Result<bool> {
     let table = core.tables.maps.read().unfinished.get(name).cloned();
     let Some(table) = table else { return Ok(false) };
-    let mut slot = Slot::begin(core)?;
+    let mut slot = TransactionState::begin(core)?;
     let result = finish_drop(core, &mut slot, &table);
     finish::leave(slot);
     result.map(|()| true)
@@ -313,10 +313,10 @@ fn complete_drop(core: &Arc<Core>, name: &str) -> Result<bool> {
 /// Runs one change of the catalogue as a transaction of its own; durable when it returns.
 fn change_catalogue(
     core: &Arc<Core>,
-    change: impl FnOnce(&mut Slot, &mut LeafHint, &Tree) -> Result<()>,
+    change: impl FnOnce(&mut TransactionState, &mut LeafHint, &Tree) -> Result<()>,
 ) -> Result<()> {
     let catalogue = core.tables.catalogue();
-    let mut slot = Slot::begin(core)?;
+    let mut slot = TransactionState::begin(core)?;
     let changed =
         slot.operate(&catalogue, IntentMode::IX, |slot, hint| change(slot, hint, catalogue.tree()));
     match changed {
@@ -328,7 +328,7 @@ fn change_catalogue(
     }
 }
 
-fn commit_durably(slot: Box<Slot>) -> Result<()> {
+fn commit_durably(slot: Box<TransactionState>) -> Result<()> {
     let core = slot.core.clone();
     let committed = finish::commit(slot)?;
     core.log.force(committed.ack)
@@ -339,7 +339,7 @@ fn commit_durably(slot: Box<Slot>) -> Result<()> {
 /// known) and once afterwards.
 pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
     let catalogue = core.tables.catalogue();
-    let mut slot = Slot::begin(core)?;
+    let mut slot = TransactionState::begin(core)?;
     let mut cursor = catalogue.tree().cursor(
         Bound::Unbounded,
         Bound::Unbounded,

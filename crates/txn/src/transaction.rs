@@ -9,9 +9,9 @@ use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 
 use crate::{
     finish::{self, Committed},
-    registry::TRANSACTIONS_MAX,
-    slot::{Lost, Slot},
     table::Table,
+    transaction_state::{Lost, TransactionState},
+    transaction_table::TRANSACTIONS_MAX,
 };
 
 /// A running transaction. It may move between threads, and rolls back when it is dropped.
@@ -21,7 +21,7 @@ use crate::{
 /// error, [`Error::LockTimeout`] and [`Error::WouldBlock`] among them, it goes on.
 pub struct Transaction {
     /// `None` once the transaction has ended.
-    slot: Option<Box<Slot>>,
+    slot: Option<Box<TransactionState>>,
     /// The process that opened the database.
     process: Process,
     id: TxnId,
@@ -63,7 +63,7 @@ impl Savepoint {
 
 impl Transaction {
     #[inline]
-    pub(crate) fn new(process: Process, slot: Result<Box<Slot>>) -> Transaction {
+    pub(crate) fn new(process: Process, slot: Result<Box<TransactionState>>) -> Transaction {
         let with = |id, opening, slot| Transaction { slot, process, id, opening, lost: None };
         let refused = |id| with(id, NO_OPENING, None);
         match slot {
@@ -75,7 +75,7 @@ impl Transaction {
 
     /// The slot of a transaction that runs.
     #[cfg(test)]
-    pub(crate) fn slot(&self) -> &Slot {
+    pub(crate) fn slot(&self) -> &TransactionState {
         self.slot.as_ref().expect("it runs")
     }
 
@@ -159,7 +159,7 @@ impl Transaction {
         &mut self,
         table: &Table,
         mode: IntentMode,
-        operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
+        operation: impl FnOnce(&mut TransactionState, &mut LeafHint) -> Result<R>,
     ) -> Result<R> {
         self.check_process()?;
         let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
@@ -411,7 +411,7 @@ impl TableCursor {
     fn step<R>(
         &mut self,
         txn: &mut Transaction,
-        step: impl FnOnce(&mut clearway_tree::Cursor, &Tree, &mut Slot) -> Result<R>,
+        step: impl FnOnce(&mut clearway_tree::Cursor, &Tree, &mut TransactionState) -> Result<R>,
     ) -> Result<R> {
         if (txn.opening, txn.id) != (self.opening, self.txn) {
             return Err(Error::TransactionEnded);

@@ -46,7 +46,7 @@ use clearway_lock::{IntentMode, WaitLimit};
 use clearway_sync::atomic::Ordering;
 use clearway_tree::{LeafSurvey, Tree};
 
-use crate::{core::Core, finish, slot::Slot, superblock::Superblock};
+use crate::{core::Core, finish, superblock::Superblock, transaction_state::TransactionState};
 use queue::{Stretch, UpkeepWork};
 
 pub(crate) use queue::{LeafKey, Report, UpkeepQueue};
@@ -123,7 +123,7 @@ impl Core {
         // Acquire pairs with the store in `refuse_work`. The transactions are counted before the
         // queue: each reports its leaves before it counts as ended (FINISH-7).
         self.closed.load(Ordering::Acquire)
-            && self.registry.active() == 0
+            && self.transactions.active() == 0
             && self.upkeep.pending() == (0, 0)
     }
 }
@@ -182,7 +182,12 @@ impl Left {
 }
 
 /// Upkeep at one key; `end` is where its leaf ends then.
-fn maintain(slot: &mut Slot, tree: &Tree, key: &[u8], end: &mut Vec<u8>) -> Result<Left> {
+fn maintain(
+    slot: &mut TransactionState,
+    tree: &Tree,
+    key: &[u8],
+    end: &mut Vec<u8>,
+) -> Result<Left> {
     slot.met_held_ghost.set(false);
     tree.maintain(slot, key)?;
     let leaf = tree.survey(key, end)?;
@@ -218,7 +223,7 @@ fn walk(core: &Arc<Core>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
 
 /// Looks at the leaf of `position`, does what it needs, and moves `position` to the next leaf;
 /// `false` if there is none. A leaf that needs nothing is latched once, and shared.
-fn walk_leaf(slot: &mut Slot, tree: &Tree, position: &mut Vec<u8>) -> Result<bool> {
+fn walk_leaf(slot: &mut TransactionState, tree: &Tree, position: &mut Vec<u8>) -> Result<bool> {
     let mut end = Vec::new();
     let mut leaf = tree.survey(position, &mut end)?;
     if leaf.ghosts > 0 || leaf.is_sparse || leaf.has_pending_adoption {
@@ -236,11 +241,11 @@ fn walk_leaf(slot: &mut Slot, tree: &Tree, position: &mut Vec<u8>) -> Result<boo
 fn in_table<R>(
     core: &Arc<Core>,
     tree: TreeId,
-    work: impl FnOnce(&mut Slot, &Tree) -> Result<R>,
+    work: impl FnOnce(&mut TransactionState, &Tree) -> Result<R>,
 ) -> Result<Option<R>> {
     core.check_open()?;
     let Some(table) = core.tables.by_id(tree) else { return Ok(None) };
-    let mut slot = Slot::begin(core)?;
+    let mut slot = TransactionState::begin(core)?;
     slot.limit = WaitLimit::NoWait;
     let result = slot.operate(&table, IntentMode::IX, |slot, _| work(slot, table.tree()));
     // What it has found to do beside its leaf, or above it, does not wait for more of it.

@@ -20,8 +20,8 @@ use crate::{
     core::Core,
     finish,
     report::{TableReport, VerifyReport},
-    slot::Slot,
     table::Table,
+    transaction_state::TransactionState,
 };
 
 /// How many walks there are at most.
@@ -89,7 +89,7 @@ fn walk(core: &Arc<Core>, tables: &[Table]) -> Result<Vec<TableReport>> {
     let mut reports = Vec::new();
     for table in tables {
         // The intent lock keeps the table from being dropped under the walk.
-        let mut slot = Slot::begin(core)?;
+        let mut slot = TransactionState::begin(core)?;
         let result = slot.enter(table, IntentMode::IS).and_then(|_| table.tree().verify());
         finish::leave(slot);
         match result {

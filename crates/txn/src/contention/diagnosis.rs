@@ -1,9 +1,10 @@
 //! From numbers to names: what the lock table says of a failed wait, in words that users know.
 //!
 //! The lock table knows owners and identities; the board knows what waiting owners wait for, the
-//! registry which transaction an owner works for, the tables their names. Members of a deadlock
-//! sleep while it is told, so what is said of them is true. Holders that stood in somebody's way
-//! may have ended since, or begun another transaction: of them it is said "as far as known".
+//! transaction table which transaction an owner works for, the tables their names. Members of a
+//! deadlock sleep while it is told, so what is said of them is true. Holders that stood in
+//! somebody's way may have ended since, or begun another transaction: of them it is said "as far as
+//! known".
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
@@ -102,7 +103,7 @@ impl Core {
     }
 
     fn txn_of(&self, owner: u32) -> Option<TxnName> {
-        let (id, kind) = self.registry.transaction_of(owner)?;
+        let (id, kind) = self.transactions.transaction_of(owner)?;
         Some(TxnName { id, kind: self.kinds.name(kind) })
     }
 

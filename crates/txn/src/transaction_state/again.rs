@@ -30,7 +30,7 @@ use clearway_base::{Error, KeyName, Lsn, Result};
 use clearway_lock::{LockId, RangeMode, Standing, WaitLimit};
 use clearway_tree::key_of_body;
 
-use super::Slot;
+use super::TransactionState;
 use crate::contention::{Wanted, WantedMode};
 
 /// More locks than these are not taken along (RETRY-3).
@@ -67,7 +67,7 @@ impl Lost {
     }
 }
 
-impl Slot {
+impl TransactionState {
     /// What this transaction, which has lost a deadlock, takes along.
     #[cold]
     pub(crate) fn lose(&mut self) -> Lost {

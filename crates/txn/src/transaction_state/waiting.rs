@@ -6,10 +6,10 @@
 use clearway_base::{KeyName, Result};
 use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
 
-use super::Slot;
+use super::TransactionState;
 use crate::contention::{PASSED_MAX, PassedWait, WaitEnd, Wanted, WantedMode};
 
-impl Slot {
+impl TransactionState {
     /// Takes a lock that was denied under the latch.
     #[cold]
     pub(super) fn wait_for_key(

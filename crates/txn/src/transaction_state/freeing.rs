@@ -7,7 +7,7 @@ use clearway_base::{
 use clearway_log::Record;
 use clearway_tree::Tree;
 
-use super::Slot;
+use super::TransactionState;
 use crate::{frees::DeferredFrees, record};
 
 /// Where a committed transaction stands with its deferred frees.
@@ -21,7 +21,7 @@ pub(super) struct Freeing {
     pub(super) begun: u64,
 }
 
-impl Slot {
+impl TransactionState {
     /// Logs the deferred frees for which the commit record has no room. Answers the last record.
     #[cold]
     pub(super) fn log_frees(&mut self) -> Result<Lsn> {
@@ -43,7 +43,7 @@ impl Slot {
         result?;
         self.log_end()?;
         self.freeing = None;
-        self.public().finish();
+        self.entry().finish();
         Ok(())
     }
 
@@ -67,15 +67,15 @@ impl Slot {
     pub(crate) fn resume_frees(&mut self, commit: Lsn, begun: u64, frees: DeferredFrees) {
         self.freeing = Some(Freeing { commit, current: begun, begun });
         self.frees = frees;
-        self.public().owes_frees(commit, begun);
+        self.entry().owes_frees(commit, begun);
     }
 
     /// Logs a step of a deferred free: the record says which one has begun, and so does the
     /// public record, so that nobody begins it again.
     #[cold]
     pub(super) fn log_free_step(&mut self, mut freeing: Freeing, body: &[u8]) -> Result<LsnSpan> {
-        let public = self.core.registry.public(self.index);
-        public.busy();
+        let entry = self.core.transactions.entry(self.index);
+        entry.busy();
         let number = freeing.current + 1;
         let record =
             Record { kind: record::SYSTEM, txn: self.id, prev: Lsn(number), body: &[body] };
@@ -83,7 +83,7 @@ impl Slot {
         if inserted.is_ok() {
             freeing.begun = number;
         }
-        public.owes_frees(freeing.commit, freeing.begun);
+        entry.owes_frees(freeing.commit, freeing.begun);
         self.freeing = Some(freeing);
         let span = inserted?;
         failpoint::pass(Failpoint::FreeBegun);

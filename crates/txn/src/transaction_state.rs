@@ -51,8 +51,8 @@ use crate::{
     kinds::Kind,
     parts::RangeModes,
     record,
-    registry::{Public, SLOTS_MAX, TRANSACTIONS_MAX, txn_id, who},
     table::Table,
+    transaction_table::{SLOTS_MAX, TRANSACTIONS_MAX, TransactionEntry, txn_id, who},
     undo::UndoList,
     upkeep::Report,
 };
@@ -64,7 +64,7 @@ const TABLES_KEPT: usize = 16;
 struct Anchor(Arc<Core>);
 
 /// See the module.
-pub(crate) struct Slot {
+pub(crate) struct TransactionState {
     pub(crate) core: Arc<Core>,
     /// Keeps the core alive while the slot itself moves to the free list. The slot's own, so that
     /// its count is on nobody else's cache line (TXN-4).
@@ -113,14 +113,14 @@ pub(crate) struct Slot {
     body: Vec<u8>,
 }
 
-impl Slot {
+impl TransactionState {
     /// A slot for the next transaction: a used one if there is any.
     #[inline]
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::TooManyTransactions`].
-    pub(crate) fn begin(core: &Arc<Core>) -> Result<Box<Slot>> {
-        Slot::begin_among(core, SLOTS_MAX, Kind::NONE)
+    pub(crate) fn begin(core: &Arc<Core>) -> Result<Box<TransactionState>> {
+        TransactionState::begin_among(core, SLOTS_MAX, Kind::NONE)
     }
 
     /// As [`begin`](Slot::begin), for a user: some slots are kept for the engine's own work.
@@ -128,24 +128,26 @@ impl Slot {
     /// # Errors
     /// Those of `begin`.
     #[inline]
-    pub(crate) fn begin_for_user(core: &Arc<Core>, kind: Kind) -> Result<Box<Slot>> {
-        Slot::begin_among(core, TRANSACTIONS_MAX, kind)
+    pub(crate) fn begin_for_user(core: &Arc<Core>, kind: Kind) -> Result<Box<TransactionState>> {
+        TransactionState::begin_among(core, TRANSACTIONS_MAX, kind)
     }
 
     #[inline]
-    fn begin_among(core: &Arc<Core>, slots_max: u32, kind: Kind) -> Result<Box<Slot>> {
-        let begin = |slot: &mut Slot| {
+    fn begin_among(core: &Arc<Core>, slots_max: u32, kind: Kind) -> Result<Box<TransactionState>> {
+        let begin = |slot: &mut TransactionState| {
             slot.sequence = slot.sequence.wrapping_add(1);
             slot.start(txn_id(core.epoch, slot.sequence, slot.index));
         };
-        match core.registry.reuse(begin) {
+        match core.transactions.reuse(begin) {
             Some(mut slot) => {
                 if slot.kind != kind {
                     slot.identify(kind);
                 }
                 Ok(slot)
             }
-            None => Slot::new(core, slots_max, kind, |index| txn_id(core.epoch, 0, index)),
+            None => {
+                TransactionState::new(core, slots_max, kind, |index| txn_id(core.epoch, 0, index))
+            }
         }
     }
 
@@ -158,12 +160,12 @@ impl Slot {
         loser: TxnId,
         first: Lsn,
         head: Lsn,
-    ) -> Result<Box<Slot>> {
-        let mut slot = Slot::new(core, SLOTS_MAX, Kind::NONE, |_| loser)?;
+    ) -> Result<Box<TransactionState>> {
+        let mut slot = TransactionState::new(core, SLOTS_MAX, Kind::NONE, |_| loser)?;
         slot.wrote = true;
         slot.recovering = true;
-        slot.public().register(first);
-        slot.public().owes_undo(head);
+        slot.entry().register(first);
+        slot.entry().owes_undo(head);
         Ok(slot)
     }
 
@@ -173,9 +175,9 @@ impl Slot {
         slots_max: u32,
         kind: Kind,
         id: impl FnOnce(u32) -> TxnId,
-    ) -> Result<Box<Slot>> {
-        let (index, id) = core.registry.grow(slots_max, id)?;
-        let mut slot = Box::new(Slot {
+    ) -> Result<Box<TransactionState>> {
+        let (index, id) = core.transactions.grow(slots_max, id)?;
+        let mut slot = Box::new(TransactionState {
             index,
             sequence: 0,
             opening: core.opening,
@@ -214,7 +216,7 @@ impl Slot {
     fn start(&mut self, id: TxnId) {
         self.id = id;
         self.owner.set_txn(id);
-        self.public().start(id);
+        self.entry().start(id);
     }
 
     /// Says of what type the transactions in this slot are, until another is said: most often, one
@@ -222,13 +224,13 @@ impl Slot {
     #[cold]
     fn identify(&mut self, kind: Kind) {
         self.kind = kind;
-        self.public().identify(who(self.owner.number(), kind));
+        self.entry().identify(who(self.owner.number(), kind));
     }
 
     /// What others may read of this transaction.
     #[inline]
-    pub(crate) fn public(&self) -> &Public {
-        self.core.registry.public(self.index)
+    pub(crate) fn entry(&self) -> &TransactionEntry {
+        self.core.transactions.entry(self.index)
     }
 
     /// Ends the transaction here and keeps the slot for the next. The public record is finished
@@ -255,7 +257,7 @@ impl Slot {
         self.cover = RangeMode::NN;
         self.owner.rest();
         let anchor = self.anchor.clone();
-        let refused = anchor.0.registry.give_back(self);
+        let refused = anchor.0.transactions.give_back(self);
         if let Some(refused) = refused {
             // The engine was closed while this transaction ran.
             refused.core.leave_directory();
@@ -353,7 +355,7 @@ impl Slot {
         &mut self,
         table: &Table,
         mode: IntentMode,
-        operation: impl FnOnce(&mut Slot, &mut LeafHint) -> Result<R>,
+        operation: impl FnOnce(&mut TransactionState, &mut LeafHint) -> Result<R>,
     ) -> Result<R> {
         let at = self.enter(table, mode)?;
         let used = &self.tables[at];
@@ -428,20 +430,20 @@ impl Slot {
     pub(crate) fn log_commit(&mut self) -> Result<LsnSpan> {
         let prev = if self.frees.is_empty() { Lsn::ZERO } else { self.log_frees()? };
         let body = self.frees.last_body();
-        let public = self.core.registry.public(self.index);
-        public.busy();
+        let entry = self.core.transactions.entry(self.index);
+        entry.busy();
         let record = Record { kind: record::COMMIT, txn: self.id, prev, body: &[body] };
         let span = match self.core.log.insert_with_seal(&record) {
             Ok(span) => span,
             Err(error) => {
-                public.owes_undo(self.undo.head());
+                entry.owes_undo(self.undo.head());
                 return Err(error);
             }
         };
         if body.is_empty() {
-            public.finish();
+            entry.finish();
         } else {
-            public.owes_frees(span.start, 0);
+            entry.owes_frees(span.start, 0);
             self.freeing = Some(Freeing { commit: span.start, current: 0, begun: 0 });
         }
         self.claim.spend_with_seal(span.end.0 - span.start.0);
@@ -472,28 +474,28 @@ impl Slot {
         body: &[u8],
         owes: impl FnOnce(LsnSpan) -> Lsn,
     ) -> Result<LsnSpan> {
-        let public = self.core.registry.public(self.index);
+        let entry = self.core.transactions.entry(self.index);
         if !self.wrote {
-            public.register(self.core.log.end());
+            entry.register(self.core.log.end());
             self.wrote = true;
         }
-        public.busy();
+        entry.busy();
         let record = Record { kind, txn: self.id, prev, body: &[body] };
         match self.core.log.insert(&record) {
             Ok(span) => {
-                public.owes_undo(owes(span));
+                entry.owes_undo(owes(span));
                 self.claim.spend(span.end.0 - span.start.0);
                 Ok(span)
             }
             Err(error) => {
-                public.owes_undo(self.undo.head());
+                entry.owes_undo(self.undo.head());
                 Err(error)
             }
         }
     }
 }
 
-impl Drop for Slot {
+impl Drop for TransactionState {
     fn drop(&mut self) {
         self.claim.close(&self.core.log);
     }

@@ -5,10 +5,10 @@ use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_log::{Record, record_bytes};
 use clearway_tree::Context;
 
-use super::Slot;
+use super::TransactionState;
 use crate::{record, upkeep::Report};
 
-impl Context for Slot {
+impl Context for TransactionState {
     #[inline]
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome {
         let mode = self.taken(mode);
@@ -146,7 +146,7 @@ impl Context for Slot {
     }
 }
 
-impl Slot {
+impl TransactionState {
     /// Whether the lock on the whole table stands for `mode` on a key (TXN-6). Who has none asks
     /// even for nothing, for the sake of the tag.
     #[inline]

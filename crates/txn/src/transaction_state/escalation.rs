@@ -32,7 +32,7 @@ use clearway_lock::{
     Outcome, ResourceId,
 };
 
-use super::Slot;
+use super::TransactionState;
 
 /// What a holder of `held` would rather have, the best first.
 fn wishes(held: Option<IntentMode>) -> &'static [IntentMode] {
@@ -44,7 +44,7 @@ fn wishes(held: Option<IntentMode>) -> &'static [IntentMode] {
     }
 }
 
-impl Slot {
+impl TransactionState {
     /// An operation on the table `at` has ended, before which `held` range locks were held.
     #[cold]
     pub(super) fn count_locks(&mut self, at: usize, held: usize) {

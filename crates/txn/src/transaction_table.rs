@@ -1,12 +1,14 @@
 //! Where running transactions are registered, without a mutex that all of them touch.
 //!
 //! A transaction runs in a *slot*. What others may read of it (the checkpointer, statistics) is a
-//! [`Public`] record on its own cache lines, at a fixed place for the life of the engine. The rest,
-//! its lock owner, undo list and log claim, is a boxed [`Slot`] that moves between a free list and
-//! the running [`Transaction`](crate::Transaction), so that its memory serves the next one.
+//! [`TransactionEntry`] on its own cache lines, at a fixed place for the life of the engine. The
+//! rest, its lock owner, undo list and log claim, is a boxed [`TransactionState`] that moves
+//! between a free list and the running [`Transaction`](crate::Transaction), so that its memory
+//! serves the next one.
 //!
 //! Invariants:
-//! - TXN-TABLE-1. A `Public` is written only by the thread that runs the transaction in its slot.
+//! - TXN-TABLE-1. A `TransactionEntry` is written only by the thread that runs the transaction in
+//!   its slot.
 //! - TXN-TABLE-2. `first` is at or before the transaction's first record: it is set, from the log's
 //!   end, before that record is inserted.
 //! - TXN-TABLE-3. Around each insert that changes what recovery owes the transaction, `word` is
@@ -34,7 +36,7 @@
 //! insert happens before a later one; the busy store precedes the insert in program order.
 //!
 //! Free lists are partitioned by thread; a list's latch is held for one push or pop. An empty
-//! list steals from the others before the registry grows, so programs that begin and end
+//! list steals from the others before the transaction table grows, so programs that begin and end
 //! transactions on different threads do not pile slots up.
 
 use std::sync::OnceLock;
@@ -49,7 +51,7 @@ use clearway_sync::{
 use crate::{
     kinds::Kind,
     record::{ActiveEntry, Need},
-    slot::Slot,
+    transaction_state::TransactionState,
 };
 
 /// Bits of a transaction id that name its slot: as many as the lock table has owners.
@@ -76,7 +78,7 @@ const LSN_SHIFT: u32 = 2;
 
 /// What others may read of a slot.
 #[derive(Default)]
-pub(crate) struct Public {
+pub(crate) struct TransactionEntry {
     /// The running transaction, 0 if there is none.
     id: AtomicU64,
     /// What recovery would owe it: LSN << 2 | flags. See the module's diagram.
@@ -95,7 +97,7 @@ pub(crate) struct Public {
     pub(crate) rollbacks: Counter,
 }
 
-impl Public {
+impl TransactionEntry {
     /// Says whose locks a transaction of this type will have: [`who`].
     #[inline]
     pub(crate) fn identify(&self, who: u32) {
@@ -212,24 +214,24 @@ pub(crate) fn who(owner: u32, kind: Kind) -> u32 {
 }
 
 #[cfg(not(any(loom, shuttle)))] // A model's atomics are larger.
-const _: () = assert!(size_of::<Public>() == 64);
+const _: () = assert!(size_of::<TransactionEntry>() == 64);
 
-type Chunk = Box<[CachePadded<Public>]>;
+type Chunk = Box<[CachePadded<TransactionEntry>]>;
 
 /// All slots of an engine.
-pub(crate) struct Registry {
+pub(crate) struct TransactionTable {
     chunks: Box<[OnceLock<Chunk>]>,
     /// Slots ever handed out; they are numbered from 0.
     used: AtomicU32,
     #[allow(clippy::vec_box)] // Slots move as pointers, from transaction to list and back.
-    free: [CachePadded<SpinLatch<Vec<Box<Slot>>>>; PARTITIONS],
+    free: [CachePadded<SpinLatch<Vec<Box<TransactionState>>>>; PARTITIONS],
     /// Set when the engine closes: slots are dropped and not kept.
     closed: AtomicBool,
 }
 
-impl Registry {
-    pub(crate) fn new() -> Registry {
-        Registry {
+impl TransactionTable {
+    pub(crate) fn new() -> TransactionTable {
+        TransactionTable {
             chunks: (0..CHUNKS_MAX).map(|_| OnceLock::new()).collect(),
             used: AtomicU32::new(0),
             free: Default::default(),
@@ -238,10 +240,13 @@ impl Registry {
     }
 
     /// A slot that some transaction used before, this thread's last one if possible, with the next
-    /// one begun in it (TXN-TABLE-7). There is none once the registry is closed.
+    /// one begun in it (TXN-TABLE-7). There is none once the transaction table is closed.
     #[inline]
-    pub(crate) fn reuse(&self, begin: impl Fn(&mut Slot)) -> Option<Box<Slot>> {
-        let pop = |list: &mut Vec<Box<Slot>>| {
+    pub(crate) fn reuse(
+        &self,
+        begin: impl Fn(&mut TransactionState),
+    ) -> Option<Box<TransactionState>> {
+        let pop = |list: &mut Vec<Box<TransactionState>>| {
             let mut slot = list.pop()?;
             begin(&mut slot);
             Some(slot)
@@ -275,7 +280,7 @@ impl Registry {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
             .map_err(|_| Error::TooManyTransactions { max: TRANSACTIONS_MAX })?;
         let id = id(index);
-        self.public(index).start(id);
+        self.entry(index).start(id);
         Ok((index, id))
     }
 
@@ -284,16 +289,16 @@ impl Registry {
     pub(crate) fn transaction_of(&self, owner: u32) -> Option<(TxnId, Kind)> {
         // Relaxed: for diagnosis only.
         (0..self.used.load(Ordering::Relaxed)).find_map(|index| {
-            let public = self.public(index);
-            let who = public.who.load(Ordering::Relaxed);
-            let id = public.id.load(Ordering::Relaxed);
+            let entry = self.entry(index);
+            let who = entry.who.load(Ordering::Relaxed);
+            let id = entry.id.load(Ordering::Relaxed);
             (who >> 16 == owner + 1 && id != 0).then_some((TxnId(id), Kind::of_bits(who as u16)))
         })
     }
 
     /// Keeps a slot for the next transaction, or hands it back if the engine was closed.
     #[inline]
-    pub(crate) fn give_back(&self, slot: Box<Slot>) -> Option<Box<Slot>> {
+    pub(crate) fn give_back(&self, slot: Box<TransactionState>) -> Option<Box<TransactionState>> {
         let mut list = self.free[partition()].lock();
         // Read under the latch: `close` sets the flag first and then empties every list under
         // its latch, so a slot is either refused here or dropped there.
@@ -316,37 +321,37 @@ impl Registry {
 
     /// The public record of slot `index`.
     #[inline]
-    pub(crate) fn public(&self, index: u32) -> &Public {
+    pub(crate) fn entry(&self, index: u32) -> &TransactionEntry {
         let chunk = self.chunks[index as usize / CHUNK_SLOTS]
             .get_or_init(|| (0..CHUNK_SLOTS).map(|_| CachePadded::default()).collect());
         &chunk[index as usize % CHUNK_SLOTS]
     }
 
-    fn all(&self) -> impl Iterator<Item = &Public> {
+    fn all(&self) -> impl Iterator<Item = &TransactionEntry> {
         // Acquire: as good as Relaxed here, see `oldest_first` for why a slot may be missed.
-        (0..self.used.load(Ordering::Acquire)).map(|index| self.public(index))
+        (0..self.used.load(Ordering::Acquire)).map(|index| self.entry(index))
     }
 
     /// What is owed to every running transaction, for a checkpoint that has inserted its first
     /// record. A slot that appears meanwhile logs after that record and needs no entry.
     pub(crate) fn snapshot(&self) -> Vec<ActiveEntry> {
-        self.all().filter_map(Public::snapshot).collect()
+        self.all().filter_map(TransactionEntry::snapshot).collect()
     }
 
     /// At or before the oldest record of every running transaction. A transaction that is missed
     /// registers now and logs only after what the caller inserted before.
     pub(crate) fn oldest_first(&self) -> Option<Lsn> {
-        self.all().filter_map(Public::first).min()
+        self.all().filter_map(TransactionEntry::first).min()
     }
 
     /// The oldest of the running transactions that have written, for diagnosis: it may have ended
     /// meanwhile.
     pub(crate) fn oldest(&self) -> Option<Oldest> {
-        let of = |(index, public): (usize, &Public)| {
-            let first = public.first()?;
-            let txn = TxnId(public.id.load(Ordering::Acquire));
+        let of = |(index, entry): (usize, &TransactionEntry)| {
+            let first = entry.first()?;
+            let txn = TxnId(entry.id.load(Ordering::Acquire));
             // Relaxed: for diagnosis only.
-            let kind = Kind::of_bits(public.who.load(Ordering::Relaxed) as u16);
+            let kind = Kind::of_bits(entry.who.load(Ordering::Relaxed) as u16);
             (txn.0 != 0).then_some(Oldest { first, index: index as u32, txn, kind })
         };
         self.all().enumerate().filter_map(of).min_by_key(|oldest| oldest.first)
@@ -354,16 +359,16 @@ impl Registry {
 
     /// Transactions running now.
     pub(crate) fn active(&self) -> u64 {
-        self.all().filter(|public| public.is_active()).count() as u64
+        self.all().filter(|entry| entry.is_active()).count() as u64
     }
 
     /// Commits, read-only commits and rollbacks of all slots.
     pub(crate) fn totals(&self) -> (u64, u64, u64) {
-        self.all().fold((0, 0, 0), |(commits, read_only, rollbacks), public| {
+        self.all().fold((0, 0, 0), |(commits, read_only, rollbacks), entry| {
             (
-                commits + public.commits.get(),
-                read_only + public.read_only_commits.get(),
-                rollbacks + public.rollbacks.get(),
+                commits + entry.commits.get(),
+                read_only + entry.read_only_commits.get(),
+                rollbacks + entry.rollbacks.get(),
             )
         })
     }
@@ -388,64 +393,64 @@ mod tests {
 
     #[test]
     fn snapshot_tells_what_is_owed() {
-        let registry = Registry::new();
-        let (index, _) = registry.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
-        let public = registry.public(index);
-        public.start(txn_id(Epoch(1), 1, index));
-        assert!(registry.snapshot().is_empty(), "a reader is owed nothing");
-        public.register(Lsn(512));
-        public.busy();
-        public.owes_undo(Lsn(600));
-        let entry = registry.snapshot()[0];
-        assert_eq!((entry.first, entry.need), (Lsn(512), Need::Undo(Lsn(600))));
-        public.owes_frees(Lsn(700), 2);
-        assert_eq!(registry.snapshot()[0].need, Need::Frees { commit: Lsn(700), begun: 2 });
-        assert_eq!(registry.oldest_first(), Some(Lsn(512)));
-        public.finish();
-        assert!(registry.snapshot().is_empty());
-        assert_eq!((registry.oldest_first(), registry.active()), (None, 0));
+        let table = TransactionTable::new();
+        let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
+        let entry = table.entry(index);
+        entry.start(txn_id(Epoch(1), 1, index));
+        assert!(table.snapshot().is_empty(), "a reader is owed nothing");
+        entry.register(Lsn(512));
+        entry.busy();
+        entry.owes_undo(Lsn(600));
+        let active = table.snapshot()[0];
+        assert_eq!((active.first, active.need), (Lsn(512), Need::Undo(Lsn(600))));
+        entry.owes_frees(Lsn(700), 2);
+        assert_eq!(table.snapshot()[0].need, Need::Frees { commit: Lsn(700), begun: 2 });
+        assert_eq!(table.oldest_first(), Some(Lsn(512)));
+        entry.finish();
+        assert!(table.snapshot().is_empty());
+        assert_eq!((table.oldest_first(), table.active()), (None, 0));
     }
 
     #[test]
     fn snapshot_waits_for_an_insert_under_way() {
-        let registry = Registry::new();
-        let (index, _) = registry.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
-        let public = registry.public(index);
-        public.start(TxnId(1));
-        public.register(Lsn(512));
-        public.busy();
+        let table = TransactionTable::new();
+        let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
+        let entry = table.entry(index);
+        entry.start(TxnId(1));
+        entry.register(Lsn(512));
+        entry.busy();
         clearway_sync::thread::scope(|scope| {
-            let reader = scope.spawn(|| registry.snapshot());
+            let reader = scope.spawn(|| table.snapshot());
             clearway_sync::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!reader.is_finished());
-            public.owes_undo(Lsn(640));
+            entry.owes_undo(Lsn(640));
             assert_eq!(reader.join().unwrap()[0].need, Need::Undo(Lsn(640)));
         });
     }
 
     #[test]
     fn left_slots_are_listed_and_not_active() {
-        let registry = Registry::new();
-        let (index, _) = registry.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
-        registry.public(index).owes_undo(Lsn(600));
-        registry.close();
-        assert_eq!(registry.active(), 1);
-        registry.public(index).leave_to_recovery();
-        assert_eq!((registry.active(), registry.snapshot().len()), (0, 1));
-        assert!(matches!(registry.grow(SLOTS_MAX, |_| TxnId(2)), Err(Error::Closed)));
+        let table = TransactionTable::new();
+        let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
+        table.entry(index).owes_undo(Lsn(600));
+        table.close();
+        assert_eq!(table.active(), 1);
+        table.entry(index).leave_to_recovery();
+        assert_eq!((table.active(), table.snapshot().len()), (0, 1));
+        assert!(matches!(table.grow(SLOTS_MAX, |_| TxnId(2)), Err(Error::Closed)));
     }
 
     #[test]
-    fn a_full_registry_refuses_and_stays_as_it_is() {
-        let registry = Registry::new();
-        let numbers = (0..3).map(|n| registry.grow(3, |_| TxnId(n + 1)).unwrap().0);
+    fn full_table_refuses_and_stays_as_it_is() {
+        let table = TransactionTable::new();
+        let numbers = (0..3).map(|n| table.grow(3, |_| TxnId(n + 1)).unwrap().0);
         assert_eq!(numbers.collect::<Vec<_>>(), [0, 1, 2]);
         for _ in 0..3 {
-            let refused = registry.grow(3, |_| TxnId(9));
+            let refused = table.grow(3, |_| TxnId(9));
             assert!(matches!(refused, Err(Error::TooManyTransactions { .. })));
         }
-        assert_eq!(registry.active(), 3);
-        assert_eq!(registry.grow(4, |_| TxnId(4)).unwrap().0, 3);
+        assert_eq!(table.active(), 3);
+        assert_eq!(table.grow(4, |_| TxnId(4)).unwrap().0, 3);
     }
 
     #[test]
