@@ -15,7 +15,6 @@ use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
     checkpoint::Checkpoints,
-    claim::Reserve,
     closing::Directory,
     contention::Contention,
     kinds::Kinds,
@@ -24,6 +23,7 @@ use crate::{
     parts::{CommitRelease, RangeModes},
     registry::Registry,
     slot::Slot,
+    space_reservation::Reserve,
     superblock::SuperblockFile,
     tables::Tables,
     upkeep::UpkeepQueue,

@@ -2,8 +2,9 @@
 //!
 //! A transaction runs in a *slot*. What others may read of it (the checkpointer, statistics) is a
 //! [`Public`] record on its own cache lines, at a fixed place for the life of the engine. The rest,
-//! its lock owner, undo list and log claim, is a boxed [`Slot`] that moves between a free list and
-//! the running [`Transaction`](crate::Transaction), so that its memory serves the next one.
+//! its lock owner, undo list and log space reservation, is a boxed [`Slot`] that moves between a
+//! free list and the running [`Transaction`](crate::Transaction), so that its memory serves the
+//! next one.
 //!
 //! Invariants:
 //! - TXN-TABLE-1. A `Public` is written only by the thread that runs the transaction in its slot.

@@ -17,7 +17,7 @@ impl Options {
     /// have more to run, and commits of [`CommitMode::Lazy`](crate::CommitMode::Lazy) do
     /// not cut the delay short.
     pub fn linger(mut self, linger: Duration) -> Options {
-        self.engine.log.linger = linger;
+        self.engine.log.group_commit_delay = linger;
         self
     }
 
