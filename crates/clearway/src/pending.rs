@@ -223,7 +223,7 @@ mod tests {
     fn commit() -> (Arc<Log>, Pending<()>) {
         let disk = Arc::new(DelayedDisk::new(MemoryDisk::new(), Duration::from_millis(100)));
         let log = Log::start(disk, LogOptions::default(), Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-        log.claim(record_bytes(0)).unwrap();
+        log.reserve_space(record_bytes(0)).unwrap();
         let record = Record { kind: 20, txn: TxnId(1), prev: Lsn::ZERO, body: &[] };
         let ack = log.insert(&record).unwrap().end;
         let shard =

@@ -107,7 +107,7 @@ pub(crate) struct RunArgs {
     /// Group-commit delay: time after the start of a flush in which commits without a waiter start
     /// no other flush
     #[arg(long, value_name = "T", default_value = "100us", value_parser = parse_duration)]
-    pub(crate) linger: Duration,
+    pub(crate) group_commit_delay: Duration,
     /// Memory for pages
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_size)]
     pub(crate) cache: u64,
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((run.clients, run.threads), (8, Some(2)));
         assert_eq!(run.seconds, Duration::from_millis(500));
         assert_eq!(run.log_delay, Duration::from_millis(1));
-        assert_eq!(run.linger, Duration::from_micros(100));
+        assert_eq!(run.group_commit_delay, Duration::from_micros(100));
         assert_eq!(run.cache, 64 << 20);
         assert!(run.json);
     }

@@ -63,7 +63,7 @@ fn start(dir: &Path) -> Result<Arc<Log>> {
 }
 
 fn commit(log: &Log, body: &[u8]) -> Result<Lsn> {
-    log.claim(record_bytes(body.len()))?;
+    log.reserve_space(record_bytes(body.len()))?;
     let record = Record { kind: 1, txn: TxnId(1), prev: Lsn::ZERO, body: &[body] };
     Ok(log.insert(&record)?.end)
 }
@@ -75,7 +75,7 @@ fn insert_ns(threads: usize) -> Result<f64> {
     let options =
         LogOptions { capacity_bytes: 1 << 30, ring_bytes: 1 << 28, ..LogOptions::default() };
     let log = Log::start(Arc::new(MemoryDisk::new()), options, Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
-    log.claim(ROOM)?;
+    log.reserve_space(ROOM)?;
     let body = [7; 68];
     let run = |count: u32| {
         let record = Record { kind: 1, txn: TxnId(1), prev: Lsn::ZERO, body: &[&body] };

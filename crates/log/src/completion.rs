@@ -40,8 +40,8 @@ fn key(lsn: Lsn, waker: &Waker) -> Key {
 }
 
 impl CompletionQueue {
-    /// Registers `waker` for `lsn` unless `is_over` says that there is nothing to wait for
-    /// (COMPLETION-1). Returns whether it registered.
+    /// Registers `waker` for `lsn` unless `is_over` returns true, since then there is nothing to
+    /// wait for (COMPLETION-1). Returns true if it registered the waker.
     pub(crate) fn register(&self, lsn: Lsn, waker: &Waker, is_over: impl Fn() -> bool) -> bool {
         let mut waiters = self.waiters.lock();
         if is_over() {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waker_that_panics_is_not_the_others_affair() {
+    fn a_waker_that_panics_affects_no_other_waiter() {
         struct Bomb;
         impl Wake for Bomb {
             fn wake(self: Arc<Self>) {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_late_is_not_registered() {
+    fn a_late_waiter_is_not_registered() {
         let queue = CompletionQueue::default();
         assert!(!queue.register(Lsn(1), Waker::noop(), || true));
         assert_eq!(queue.len(), 0);

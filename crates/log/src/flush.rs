@@ -1,12 +1,12 @@
 //! From the ring to the device: groups, in-flight flushes, and the durable LSN.
 //!
-//! A *group* contains the records inserted since the previous group; a seal (the group's trailer)
-//! ends it at a sector boundary. An in-flight flush is the write of a group. Any thread can flush:
-//! daemons do it for pipelined work, and a committing thread that finds the device idle does it
-//! itself, without a context switch.
+//! A *group* contains the records inserted since the previous group. A record of the log's own, the
+//! group's *trailer*, ends it at a sector boundary. An in-flight flush is the write of a group. Any
+//! thread can flush: daemons do it for pipelined work, and a committing thread that finds the
+//! device idle does it itself, without a context switch.
 //!
 //! ```text
-//!          durable           sealed              end of the log
+//!          durable           last_group_end      end of the log
 //!  ─────────┴─ flush 1 ─┬─ flush 2 ┴── gathering ──┘
 //!                       └ completed early: waits for the one before it
 //!
@@ -21,7 +21,7 @@
 //! - FLUSH-3. A group is written once. A failed write or sync is never tried again.
 //! - FLUSH-4. At most `in_flight_max` flushes are in flight at a time.
 //! - FLUSH-5. No lost request. A requester raises `requested` (and `awaited`, if the group-commit
-//!   delay must not apply), then reads the wake threshold of its kind (`Attention`); a flusher
+//!   delay must not apply), then reads the wake threshold of its kind (`WakeThresholds`); a flusher
 //!   writes both thresholds, then reads both requests (in `decide`). All accesses are SeqCst, so if
 //!   the requester read a threshold that let it skip the schedule, the flusher that wrote a lower
 //!   one sees the request. A requester that waits reads `requested` again after it has raised
@@ -34,10 +34,10 @@
 //!   by then.
 //! - FLUSH-7. A daemon ends only when it is stopped. A daemon that panics stops the log, and a
 //!   waker's panic ends no daemon.
-//! - FLUSH-8. After the closing seal nothing is written: the insertion is closed, so no record can
-//!   join a group.
+//! - FLUSH-8. After the closing trailer nothing is written: the insertion is closed, so no record
+//!   can join a group.
 //!
-//! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the claims' waiting room.
+//! Latch order: `schedule` → the insertion's latch, the preparer's mutex, the space waiters' mutex.
 //! No I/O under `schedule`.
 //!
 //! The group commit is that of "Aether", section 4 (flush pipelining), with three differences:
@@ -64,24 +64,24 @@ use clearway_sync::{
 };
 
 use crate::{
-    claims::Claims,
     completion::CompletionQueue,
     health::Health,
-    insertion::{Insertion, SealWords},
+    insertion::{Insertion, TrailerFields},
+    log_space::SpaceAccount,
     options::LogOptions,
     parts::{Decision, FlushPolicy},
     record::{FLAG_CLOSED, Stamp},
     ring::Ring,
     segments::Segments,
 };
-use policy::{Situation, attention, decide};
+use policy::{Situation, decide, wake_threshold};
 
 /// The parts of the log that a flusher uses.
 pub(crate) struct Parts {
     pub(crate) ring: Arc<Ring>,
     pub(crate) insertion: Arc<dyn Insertion>,
     pub(crate) segments: Arc<Segments>,
-    pub(crate) claims: Arc<Claims>,
+    pub(crate) space: Arc<SpaceAccount>,
     pub(crate) health: Arc<Health>,
     pub(crate) completion: Arc<CompletionQueue>,
 }
@@ -90,36 +90,36 @@ pub(crate) struct Parts {
 pub(crate) struct Flusher {
     parts: Parts,
     stamp: Stamp,
-    /// A policy in place of the own one.
+    /// A policy in place of the default one.
     other_policy: Option<Box<dyn FlushPolicy>>,
     in_flight_max: usize,
-    linger: Duration,
+    group_commit_delay: Duration,
     has_daemons: bool,
     /// The highest LSN whose durability was requested.
     requested: CachePadded<AtomicU64>,
     /// The highest LSN that was requested when a thread last began to wait, or when inserts had
     /// passed an eighth of the ring: up to here the group-commit delay does not apply.
     awaited: CachePadded<AtomicU64>,
-    attention: CachePadded<Attention>,
+    thresholds: CachePadded<WakeThresholds>,
     schedule: Mutex<Schedule>,
     changed: Condvar,
 }
 
 /// The wake thresholds: requests below these LSNs need not check the schedule (FLUSH-5).
-struct Attention {
+struct WakeThresholds {
     /// The threshold of requests with a waiter.
     awaited: AtomicU64,
-    /// The threshold of the other requests; once a thread waits for an LSN after `sealed`, they are
-    /// treated like those with a waiter.
-    lingering: AtomicU64,
+    /// The threshold of the other requests. Once a thread waits for an LSN after `last_group_end`,
+    /// they are treated like those with a waiter.
+    unawaited: AtomicU64,
     /// The end of the last group.
-    sealed: AtomicU64,
+    last_group_end: AtomicU64,
 }
 
 /// The schedule of flushes, protected by the mutex.
 struct Schedule {
     /// The end of the last group and the start of the next.
-    sealed: Lsn,
+    last_group_end: Lsn,
     /// The in-flight flushes in LSN order; the first has not completed.
     in_flight: VecDeque<InFlight>,
     last_bytes: u64,
@@ -152,7 +152,7 @@ impl Stop for Flusher {
     fn wake_waiters(&self) {
         // No completion is half done after this (FLUSH-2).
         drop(self.schedule.lock());
-        self.tell_failure();
+        self.wake_after_failure();
     }
 }
 
@@ -161,7 +161,7 @@ impl Stop for Flusher {
 pub(crate) struct FlushFigures {
     pub(crate) flushes: u64,
     pub(crate) bytes: u64,
-    pub(crate) seal_bytes: u64,
+    pub(crate) trailer_bytes: u64,
 }
 
 impl Flusher {
@@ -176,20 +176,20 @@ impl Flusher {
         Flusher {
             parts,
             stamp,
-            // Without daemons no thread would watch the clock.
+            // Without daemons no thread would wake at the time that a policy names.
             other_policy: policy.filter(|_| options.background),
             in_flight_max: options.flushes_in_flight,
-            linger: options.linger,
+            group_commit_delay: options.group_commit_delay,
             has_daemons: options.background,
             requested: CachePadded::new(AtomicU64::new(0)),
             awaited: CachePadded::new(AtomicU64::new(0)),
-            attention: CachePadded::new(Attention {
+            thresholds: CachePadded::new(WakeThresholds {
                 awaited: AtomicU64::new(0),
-                lingering: AtomicU64::new(0),
-                sealed: AtomicU64::new(start.0),
+                unawaited: AtomicU64::new(0),
+                last_group_end: AtomicU64::new(start.0),
             }),
             schedule: Mutex::new(Schedule {
-                sealed: start,
+                last_group_end: start,
                 in_flight: VecDeque::new(),
                 last_bytes: 0,
                 last_start: None,
@@ -210,34 +210,37 @@ impl Flusher {
     pub(crate) fn request(&self, lsn: Lsn) {
         if self.other_policy.is_some() {
             self.request_by_policy(lsn);
-        } else if self.is_news(lsn) {
-            self.nudge();
+        } else if self.raise_requested(lsn) {
+            self.wake_flusher();
         }
     }
 
     /// Requests `lsn` under another policy, which decides after each request. Out of line, so that
-    /// the way of the own policy tests one pointer and saves no register.
+    /// the path of the default policy tests one pointer and saves no register.
     #[cold]
     #[inline(never)]
     fn request_by_policy(&self, lsn: Lsn) {
         let Some(policy) = &self.other_policy else { return };
         policy.request();
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        self.nudge();
+        self.wake_flusher();
     }
 
-    /// Raises the request. Returns whether the schedule must be checked because of it.
+    /// Raises `requested`. Returns true if the schedule must be checked because of the change.
     #[inline]
-    fn is_news(&self, lsn: Lsn) -> bool {
+    fn raise_requested(&self, lsn: Lsn) -> bool {
         if self.requested.load(Ordering::SeqCst) >= lsn.0 {
             // A request for at least this LSN is already being handled.
             return false;
         }
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        let attention = &*self.attention;
-        lsn.0 >= attention.lingering.load(Ordering::SeqCst)
-            || lsn.0 >= attention.awaited.load(Ordering::SeqCst)
-                && self.awaited.load(Ordering::SeqCst) > attention.sealed.load(Ordering::SeqCst)
+        let thresholds = &*self.thresholds;
+        let has_waiter = || {
+            let awaited = self.awaited.load(Ordering::SeqCst);
+            awaited > thresholds.last_group_end.load(Ordering::SeqCst)
+        };
+        lsn.0 >= thresholds.unawaited.load(Ordering::SeqCst)
+            || lsn.0 >= thresholds.awaited.load(Ordering::SeqCst) && has_waiter()
     }
 
     /// Requests durability up to `lsn` on behalf of a waiting thread, or for a group so large that
@@ -245,28 +248,28 @@ impl Flusher {
     pub(crate) fn await_soon(&self, lsn: Lsn) {
         if self.other_policy.is_some() {
             self.request_by_policy(lsn);
-        } else if self.is_awaited_news(lsn) {
-            self.nudge();
+        } else if self.raise_awaited(lsn) {
+            self.wake_flusher();
         }
     }
 
-    /// Raises the request and ends the group-commit delay: a waiting thread has no other work to
-    /// do, and the requests of others can be flushed with it. Returns whether the schedule must be
-    /// checked.
-    fn is_awaited_news(&self, lsn: Lsn) -> bool {
+    /// Raises `requested` and `awaited`, which ends the group-commit delay: a waiting thread has no
+    /// other work to do, and the requests of others can be flushed with it. Returns true if the
+    /// schedule must be checked.
+    fn raise_awaited(&self, lsn: Lsn) -> bool {
         let requested = self.requested.fetch_max(lsn.0, Ordering::SeqCst).max(lsn.0);
         if self.awaited.load(Ordering::SeqCst) < requested {
             self.awaited.fetch_max(requested, Ordering::SeqCst);
         }
         // Read again: a request made meanwhile saw no waiter.
         let requested = self.requested.load(Ordering::SeqCst);
-        requested >= self.attention.awaited.load(Ordering::SeqCst)
+        requested >= self.thresholds.awaited.load(Ordering::SeqCst)
     }
 
     /// Wakes a daemon if a group can start, or if it can start later and there is no timer daemon
     /// (FLUSH-6).
     #[cold]
-    fn nudge(&self) {
+    fn wake_flusher(&self) {
         let mut schedule = self.schedule.lock();
         match self.decide(&schedule) {
             Decision::Start => self.signal(&mut schedule),
@@ -275,12 +278,12 @@ impl Flusher {
         }
     }
 
-    /// Forces `lsn` for a thread that is about to wait for it: another policy must not have it wait
-    /// until a group is complete. The own one never does.
-    pub(crate) fn press(&self, lsn: Lsn) {
+    /// Forces durability up to `lsn` for a thread that is about to wait for it: another policy must
+    /// not let it wait until a group is complete. The default one never does.
+    pub(crate) fn force(&self, lsn: Lsn) {
         let Some(policy) = &self.other_policy else { return };
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        policy.press(lsn);
+        policy.force(lsn);
         let mut schedule = self.schedule.lock();
         if self.decide(&schedule) == Decision::Start {
             self.signal(&mut schedule);
@@ -289,11 +292,11 @@ impl Flusher {
 
     /// Requests `lsn` for the calling thread, which will wait, and flushes the group on this thread
     /// if that can start now.
-    pub(crate) fn lead(&self, lsn: Lsn) {
+    pub(crate) fn request_and_flush(&self, lsn: Lsn) {
         if self.other_policy.is_some() {
             return self.request_by_policy(lsn);
         }
-        if !self.is_awaited_news(lsn) {
+        if !self.raise_awaited(lsn) {
             return;
         }
         loop {
@@ -303,7 +306,7 @@ impl Flusher {
             }
             // Without daemons, or once they have ended, the thread whose flush completes last
             // continues.
-            if schedule.sealed >= lsn && self.has_daemons && !schedule.stopping {
+            if schedule.last_group_end >= lsn && self.has_daemons && !schedule.stopping {
                 return self.signal(&mut schedule);
             }
             let Some(group) = self.begin(&mut schedule, 0) else { return };
@@ -312,40 +315,40 @@ impl Flusher {
         }
     }
 
-    /// Seals the gathered records as a group (FLUSH-1). The caller flushes it.
+    /// Ends the gathered records with a trailer, as a group (FLUSH-1). The caller flushes it.
     fn begin(&self, schedule: &mut Schedule, flags: u8) -> Option<LsnSpan> {
-        let words = SealWords {
+        let fields = TrailerFields {
             stamp: self.stamp,
             durable: self.parts.ring.durable(),
             flags,
             even_empty: flags & FLAG_CLOSED != 0,
         };
-        let seal = self.parts.insertion.seal(schedule.sealed, words)?;
-        let seal_bytes = seal.span.end.0 - seal.span.start.0;
-        self.parts.claims.pay_seal(seal_bytes, seal.seals_paid);
-        let group = LsnSpan { start: schedule.sealed, end: seal.span.end };
-        let follows = group.start <= seal.span.start && seal.span.start < group.end;
-        invariant(follows, "FLUSH-1: a group ends with its seal");
+        let trailer = self.parts.insertion.end_group(schedule.last_group_end, fields)?;
+        let trailer_bytes = trailer.span.end.0 - trailer.span.start.0;
+        self.parts.space.pay_trailer(trailer_bytes, trailer.trailers_paid);
+        let group = LsnSpan { start: schedule.last_group_end, end: trailer.span.end };
+        let follows = group.start <= trailer.span.start && trailer.span.start < group.end;
+        invariant(follows, "FLUSH-1: a group ends with its trailer");
         let has_place = schedule.in_flight.len() < self.in_flight_max.max(1);
-        invariant(has_place, "flush: no more groups are in flight than may be");
-        schedule.sealed = group.end;
-        schedule.last_bytes = seal.span.start.0 - group.start.0;
+        invariant(has_place, "flush: at most in_flight_max groups are in flight");
+        schedule.last_group_end = group.end;
+        schedule.last_bytes = trailer.span.start.0 - group.start.0;
         let started = Instant::now();
         schedule.last_start = Some(started);
         schedule.in_flight.push_back(InFlight { end: group.end, started, is_complete: false });
         schedule.is_signalled = false;
         schedule.figures.flushes += 1;
         schedule.figures.bytes += group.end.0 - group.start.0;
-        schedule.figures.seal_bytes += seal_bytes;
+        schedule.figures.trailer_bytes += trailer_bytes;
         if let Some(policy) = &self.other_policy {
             policy.start_group();
         }
-        self.publish_attention(schedule);
+        self.publish_thresholds(schedule);
         Some(group)
     }
 
-    /// Writes a group, completes the flush, and wakes its waiters. `leaves` means that the caller
-    /// has other work afterwards and will not decide again.
+    /// Writes a group, completes the flush, and wakes its waiters. With `leaves`, the caller has
+    /// other work afterwards and will not decide again.
     fn flush(&self, group: LsnSpan, leaves: bool) {
         let mut guard = CompletionGuard { flusher: self, group, result: None };
         self.parts.insertion.await_released(group);
@@ -353,20 +356,20 @@ impl Flusher {
         // of this group before its flush completes (FLUSH-2), which is after the last use of the
         // bytes.
         let bytes = unsafe { self.parts.ring.released(group) };
-        failpoint::pass(Failpoint::GroupSealed);
+        failpoint::pass(Failpoint::GroupFormed);
         let written = self.parts.segments.write_durable(group, bytes);
         guard.result = Some(written);
         failpoint::pass(Failpoint::GroupWritten);
         drop(guard);
         failpoint::pass(Failpoint::GroupCompleted);
         if self.parts.health.is_poisoned() {
-            return self.tell_failure();
+            return self.wake_after_failure();
         }
         let ready = self.parts.completion.take_up_to(self.parts.ring.durable());
         // Waking many waiters takes longer than waking one daemon: let a daemon start the next
         // group meanwhile.
         if leaves || ready.len() > WAKE_ALONE_MAX {
-            self.nudge();
+            self.wake_flusher();
         }
         ready.into_iter().for_each(wake);
     }
@@ -393,7 +396,7 @@ impl Flusher {
         {
             self.parts.ring.set_durable(lsn);
         }
-        self.publish_attention(&mut schedule);
+        self.publish_thresholds(&mut schedule);
     }
 
     /// Stops the log: nothing becomes durable any more, and all waiters are notified.
@@ -403,12 +406,13 @@ impl Flusher {
             let _schedule = self.schedule.lock();
             self.parts.health.poison(cause);
         }
-        self.tell_failure();
+        self.wake_after_failure();
     }
 
-    fn tell_failure(&self) {
+    /// Wakes all threads that wait for the log, after it was poisoned.
+    fn wake_after_failure(&self) {
         self.parts.completion.wake_all();
-        self.parts.claims.tell_waiters();
+        self.parts.space.wake_waiters();
     }
 
     /// Writes the epoch's first group on this thread, before there are others.
@@ -416,7 +420,7 @@ impl Flusher {
         self.write_alone(0);
     }
 
-    /// Writes the closing seal, in a group of its own. The insertion is closed and everything
+    /// Writes the closing trailer, in a group of its own. The insertion is closed and everything
     /// before its end is durable, so no flush is in flight, and none begins (FLUSH-8).
     pub(crate) fn write_closing(&self) {
         self.write_alone(FLAG_CLOSED);
@@ -444,15 +448,15 @@ impl Flusher {
 
     fn situation(&self, schedule: &Schedule) -> Situation {
         let requested = self.requested.load(Ordering::SeqCst);
-        let is_awaited = self.awaited.load(Ordering::SeqCst) > schedule.sealed.0;
+        let is_awaited = self.awaited.load(Ordering::SeqCst) > schedule.last_group_end.0;
         Situation {
             in_flight: schedule.in_flight.len(),
             in_flight_max: self.in_flight_max,
             last_bytes: schedule.last_bytes,
-            gathered: requested.saturating_sub(schedule.sealed.0),
+            gathered: requested.saturating_sub(schedule.last_group_end.0),
             is_awaited,
-            linger_until: self.linger_until(schedule),
-            is_slow: schedule.last_flush >= 2 * self.linger,
+            delayed_until: self.delayed_until(schedule),
+            is_slow: schedule.last_flush >= 2 * self.group_commit_delay,
         }
     }
 
@@ -465,7 +469,7 @@ impl Flusher {
             None => decide(Instant::now, &situation),
             Some(_) if situation.gathered == 0 => Decision::Rest,
             Some(policy) => {
-                let start = schedule.sealed;
+                let start = schedule.last_group_end;
                 let decision =
                     policy.decide(LsnSpan { start, end: Lsn(start.0 + situation.gathered) });
                 let has_place = situation.in_flight < situation.in_flight_max;
@@ -478,31 +482,32 @@ impl Flusher {
     fn signal(&self, schedule: &mut Schedule) {
         if schedule.daemons_asleep > 0 && !schedule.is_signalled {
             schedule.is_signalled = true;
-            self.publish_attention(schedule);
+            self.publish_thresholds(schedule);
             self.changed.notify_one();
         }
     }
 
     /// Returns the time until which requests without a waiter are delayed; `None` without a
     /// group-commit delay.
-    fn linger_until(&self, schedule: &Schedule) -> Option<Instant> {
-        let lingers = self.other_policy.is_none() && !self.linger.is_zero();
-        schedule.last_start.filter(|_| lingers)?.checked_add(self.linger)
+    fn delayed_until(&self, schedule: &Schedule) -> Option<Instant> {
+        let has_delay = self.other_policy.is_none() && !self.group_commit_delay.is_zero();
+        schedule.last_start.filter(|_| has_delay)?.checked_add(self.group_commit_delay)
     }
 
     /// Publishes the wake thresholds, from which on requesters must check the schedule (FLUSH-5). A
     /// signalled daemon will decide for all requests, the timer daemon for those without a waiter.
-    fn publish_attention(&self, schedule: &mut Schedule) {
+    fn publish_thresholds(&self, schedule: &mut Schedule) {
         let situation = self.situation(schedule);
-        let from = |is_awaited: bool, is_seen_to: bool| match attention(&situation, is_awaited) {
-            Some(bytes) if !is_seen_to => schedule.sealed.0.saturating_add(bytes),
-            _ => u64::MAX,
+        let last_group_end = schedule.last_group_end.0;
+        let from = |is_awaited: bool, is_handled: bool| {
+            let bytes = wake_threshold(&situation, is_awaited).filter(|_| !is_handled);
+            bytes.map_or(u64::MAX, |bytes| last_group_end.saturating_add(bytes))
         };
         let awaited = from(true, schedule.is_signalled);
-        let lingering = from(false, schedule.is_signalled || schedule.has_timer);
-        self.attention.awaited.store(awaited, Ordering::SeqCst);
-        self.attention.lingering.store(lingering, Ordering::SeqCst);
-        self.attention.sealed.store(schedule.sealed.0, Ordering::SeqCst);
+        let unawaited = from(false, schedule.is_signalled || schedule.has_timer);
+        self.thresholds.awaited.store(awaited, Ordering::SeqCst);
+        self.thresholds.unawaited.store(unawaited, Ordering::SeqCst);
+        self.thresholds.last_group_end.store(last_group_end, Ordering::SeqCst);
     }
 }
 
@@ -522,7 +527,7 @@ impl Drop for CompletionGuard<'_> {
         let panicked = || Err(Error::Panicked { message: "the log's disk panicked".to_string() });
         self.flusher.complete(self.group, self.result.take().unwrap_or_else(panicked));
         if std::thread::panicking() {
-            self.flusher.tell_failure();
+            self.flusher.wake_after_failure();
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// Stops the log because of `cause`. Returns whether it was the first failure (HEALTH-1).
+    /// Stops the log because of `cause`. Returns true if it was the first failure (HEALTH-1).
     pub(crate) fn poison(&self, cause: Error) -> bool {
         let first = self.cause.set(Arc::new(cause)).is_ok();
         // Release pairs with the Acquire in `state` (HEALTH-2).
@@ -55,13 +55,13 @@ impl Health {
         }
     }
 
-    /// The failure that stopped the log.
+    /// Returns the failure that stopped the log.
     #[inline]
     pub(crate) fn cause(&self) -> Option<Arc<Error>> {
         if self.state() == POISONED { self.cause.get().cloned() } else { None }
     }
 
-    /// Whether a failure stopped the log.
+    /// Returns true if a failure stopped the log.
     #[inline]
     pub(crate) fn is_poisoned(&self) -> bool {
         self.state() == POISONED

@@ -14,10 +14,10 @@
 //!  file:  S bytes of log │ label: database, first LSN, epoch and salt in force at the first byte
 //! ```
 //!
-//! Recovery must know the salts of all epochs with log at or after the retention LSN (`keep_from`).
-//! There may be any number of them, since each crash during a recovery adds one. The superblock has
-//! room for two, so the others are stored in the log itself: each epoch's first record, which is
-//! durable before any other of the epoch, names its predecessor's number, salt and begin.
+//! Recovery must know the salts of all epochs with log at or after the retention LSN. There may be
+//! any number of them, since each crash during a recovery adds one. The superblock has room for
+//! two, so the others are stored in the log itself: each epoch's first record, which is durable
+//! before any other of the epoch, names its predecessor's number, salt and begin.
 //!
 //! Invariants:
 //! - ID-1. The superblock's `latest` is durable, in both copies, before its opening writes to the
@@ -191,17 +191,17 @@ impl Lineage {
         Lineage { database, salts: Salts::Known(marks) }
     }
 
-    /// Whether segments have labels: not in version 1.
+    /// Returns true if segments have labels: not in version 1.
     pub(crate) fn has_labels(&self) -> bool {
         self.salts != Salts::None
     }
 
-    /// The length of a segment's file.
+    /// Returns the length of a segment's file.
     pub(crate) fn file_bytes(&self, segment_bytes: u64) -> u64 {
         segment_bytes + if self.has_labels() { LABEL_BYTES } else { 0 }
     }
 
-    /// The salt of an epoch; `None` if it is not known.
+    /// Returns the salt of an epoch; `None` if it is not known.
     pub(crate) fn salt_of(&self, epoch: Epoch) -> Option<Salt> {
         match &self.salts {
             Salts::None => Some(Salt::NONE),
@@ -263,10 +263,10 @@ pub struct Known {
     pub latest: EpochMark,
     /// The last epoch that the latest opening found in the log.
     pub begun: EpochMark,
-    /// Whether the first record of `latest` is known to have been durable.
+    /// True if the first record of `latest` is known to have been durable.
     pub has_begun: bool,
     /// The oldest LSN that is needed.
-    pub keep_from: Lsn,
+    pub retention_lsn: Lsn,
     /// Epoch and salt of the label of the segment that holds it.
     pub oldest_label: (Epoch, Salt),
 }

@@ -20,49 +20,50 @@ mod lock_free;
 use clearway_base::{Lsn, LsnSpan};
 
 use crate::{
-    record::{Draft, Padding, Stamp, sealed_end},
+    record::{Draft, Padding, Stamp, trailer_end},
     ring::{Region, Ring},
 };
 
 pub use links::Links;
 pub(crate) use lock_free::LockFreeInsertion;
 
-/// The fields of a seal.
+/// The contents of a group trailer.
 #[derive(Clone, Copy)]
-pub struct SealWords {
+pub struct TrailerFields {
     pub(crate) stamp: Stamp,
     pub(crate) durable: Lsn,
     pub(crate) flags: u8,
-    /// Force a seal even if the group is empty.
+    /// True if an empty group gets a trailer, too.
     pub(crate) even_empty: bool,
 }
 
-impl SealWords {
-    /// Returns the end of the seal that ends, from `end` on, the group which began at
-    /// `group_start`. `None` if that group is empty and needs no seal.
+impl TrailerFields {
+    /// Returns the end of the trailer of the group which began at `group_start` and whose records
+    /// end at `end`. Returns `None` if that group is empty and needs no trailer.
     #[inline]
-    pub fn sealed_end(&self, group_start: Lsn, end: u64) -> Option<u64> {
-        (end != group_start.0 || self.even_empty).then(|| sealed_end(end))
+    pub fn trailer_end(&self, group_start: Lsn, end: u64) -> Option<u64> {
+        (end != group_start.0 || self.even_empty).then(|| trailer_end(end))
     }
 
-    /// Fills the region of a seal, for which `seals_paid` records of its group have claimed space.
-    pub fn fill(self, ring: &Ring, region: Region, seals_paid: u64) -> Seal {
+    /// Fills the region of a trailer, for which `trailers_paid` records of its group have reserved
+    /// space.
+    pub fn fill(self, ring: &Ring, region: Region, trailers_paid: u64) -> Trailer {
         let span = region.span();
         let padding = Padding::of(span.end.0 - span.start.0);
-        let draft = Draft::seal(self.stamp, self.durable, self.flags, &padding);
-        Seal { span: ring.fill(region, &draft), seals_paid }
+        let draft = Draft::trailer(self.stamp, self.durable, self.flags, &padding);
+        Trailer { span: ring.fill(region, &draft), trailers_paid }
     }
 }
 
-/// A seal that was inserted.
-pub struct Seal {
+/// A group trailer that was inserted.
+pub struct Trailer {
     pub(crate) span: LsnSpan,
-    /// Number of records of its group that had claimed space for it.
-    pub(crate) seals_paid: u64,
+    /// The number of records of its group that have reserved space for it.
+    pub(crate) trailers_paid: u64,
 }
 
-impl Seal {
-    /// Returns the position of the seal.
+impl Trailer {
+    /// Returns the position of the trailer.
     pub fn span(&self) -> LsnSpan {
         self.span
     }
@@ -74,9 +75,9 @@ pub trait Insertion: Send + Sync {
     /// durability and try again. Also returns `None` after [`close`](Insertion::close).
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan>;
 
-    /// Ends the group that began at `group_start` with a seal. `None` if the group is empty. Called
-    /// by one thread at a time.
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal>;
+    /// Ends the group that began at `group_start` with a trailer. Returns `None` if the group is
+    /// empty and needs none. Called by one thread at a time.
+    fn end_group(&self, group_start: Lsn, fields: TrailerFields) -> Option<Trailer>;
 
     /// Returns an LSN before which no later record starts. A record that the caller has inserted,
     /// or whose insertion happened before this call, ends at or before it.
@@ -85,15 +86,16 @@ pub trait Insertion: Send + Sync {
     /// Closes the ring: no record is inserted once this has returned.
     fn close(&self);
 
-    /// Waits until the group, which a seal ended, is filled (INSERTION-2).
+    /// Waits until the group, which has a trailer, is filled (INSERTION-2).
     fn await_released(&self, group: LsnSpan);
 
-    /// Returns the records inserted so far, seals included; an insertion may count only those of
+    /// Returns the records inserted so far, trailers included; an insertion may count only those of
     /// released groups.
     fn records(&self) -> u64;
 
-    /// Returns the number of records since the last seal that have claimed space for the next one.
-    fn seals_paid(&self) -> u64;
+    /// Returns the number of records since the last trailer that have reserved space for the next
+    /// one.
+    fn trailers_paid(&self) -> u64;
 }
 
 #[cfg(test)]

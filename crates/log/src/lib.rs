@@ -9,16 +9,16 @@
 //!
 //! use clearway_base::{Epoch, Lsn, TxnId};
 //! use clearway_disk::MemoryDisk;
-//! use clearway_log::{Log, LogOptions, LogReader, Record, SEAL_BYTES_MAX, record_bytes};
+//! use clearway_log::{Log, LogOptions, LogReader, Record, TRAILER_BYTES_MAX, record_bytes};
 //!
 //! # fn main() -> clearway_base::Result<()> {
 //! let disk = Arc::new(MemoryDisk::new());
 //! let options = LogOptions { segment_bytes: 1 << 20, ..LogOptions::default() };
 //! let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO)?;
 //!
-//! log.claim(record_bytes(5) + SEAL_BYTES_MAX)?; // room first, before any latch
+//! log.reserve_space(record_bytes(5) + TRAILER_BYTES_MAX)?; // room first, before any latch
 //! let record = Record { kind: 1, txn: TxnId(7), prev: Lsn::ZERO, body: &[b"hello"] };
-//! let span = log.insert_with_seal(&record)?;
+//! let span = log.insert_with_trailer(&record)?;
 //! log.wait_durable(span.end)?;
 //! log.close()?;
 //!
@@ -31,27 +31,27 @@
 //!
 //! From the inside out: identity of log files (`identity`), encoding of records (`record`), the log
 //! buffer (`ring`), insertion (`insertion`), files (`segments`), log space reservations
-//! (`claims`), waiters (`completion`), flushes (`flush`), the public interface (`log`), and reading
-//! (`reader`). `docs/log-format.md` has the format with a worked example.
+//! (`log_space`), waiters (`completion`), flushes (`flush`), the public interface (`log`), and
+//! reading (`reader`). `docs/log-format.md` has the format with a worked example.
 //!
-//! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the claims'
-//! waiting room; the claims' growth → the segments' directory → the segments' state; the claims'
-//! waiting room → the segments' state. The completion queue's mutex is a leaf. Only the segments'
-//! directory and the growth above it are held across I/O. No insert takes either; a flush takes
-//! only the directory, and only if unpaid seals used up the reserve.
+//! Latch order: the flusher's schedule → an insertion's latch, the preparer's mutex or the space
+//! waiters' mutex; the growth of log space → the segments' directory → the segments' state; the
+//! space waiters' mutex → the segments' state. The completion queue's mutex is a leaf. Only the
+//! segments' directory and the growth above it are held across I/O. No insert takes either; a flush
+//! takes only the directory, and only if unpaid trailers used up the reserve.
 
 // The tests that the crate of variants runs too name this crate as that one does.
 #[cfg(test)]
 extern crate self as clearway_log;
 
 mod checksum;
-mod claims;
 mod completion;
 mod flush;
 mod health;
 mod identity;
 mod insertion;
 mod log;
+mod log_space;
 mod options;
 pub mod parts;
 mod reader;
@@ -60,13 +60,13 @@ mod ring;
 mod segments;
 mod stats;
 
-pub use claims::AnnouncedCheckpoint;
 pub use identity::{EpochMark, Known, Lineage};
 pub use log::{Log, LogStart};
+pub use log_space::RunningCheckpoint;
 pub use options::LogOptions;
 pub use reader::{LogReader, Traced, trace};
 pub use record::{
-    HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, SEAL_BYTES_MAX, record_bytes,
+    HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, TRAILER_BYTES_MAX, record_bytes,
 };
 pub use segments::is_log_file;
 pub use stats::LogStats;

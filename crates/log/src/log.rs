@@ -2,11 +2,11 @@
 //!
 //! Invariants:
 //! - LOG-1. A record that is inserted while the log is being closed either precedes the closing
-//!   seal and is made durable by the closing thread, or is refused: the insertion is closed in one
-//!   step (RING-5), and all regions that it has handed out until then lie before the end that the
-//!   closing thread flushes. After the closing seal nothing is inserted or written. A record that
-//!   is inserted while the log is being poisoned does not become durable, and its waiter gets the
-//!   error.
+//!   trailer and is made durable by the closing thread, or is refused: the insertion is closed in
+//!   one step (RING-5), and all regions that it has handed out until then lie before the end that
+//!   the closing thread flushes. After the closing trailer nothing is inserted or written. A record
+//!   that is inserted while the log is being poisoned does not become durable, and its waiter gets
+//!   the error.
 //! - LOG-2. An LSN is reported as durable only if it is at most the ring's durable LSN; a failure
 //!   that happened later does not change that.
 //! - LOG-3. The threads hold references to the parts, not to the log, so that dropping the log ends
@@ -27,15 +27,15 @@ use clearway_sync::{
 };
 
 use crate::{
-    claims::{AnnouncedCheckpoint, Claims, SpaceWaker},
     completion::CompletionQueue,
     flush::{Flusher, Parts},
     health::Health,
     identity::Lineage,
     insertion::Insertion,
+    log_space::{RunningCheckpoint, SpaceAccount, SpaceWaker},
     options::LogOptions,
     reader::LogReader,
-    record::{Draft, Record, SEAL_BYTES_MAX, Stamp},
+    record::{Draft, Record, Stamp, TRAILER_BYTES_MAX},
     ring::Ring,
     segments::Segments,
     stats::LogStats,
@@ -46,7 +46,7 @@ pub struct Log {
     ring: Arc<Ring>,
     insertion: Arc<dyn Insertion>,
     flusher: Arc<Flusher>,
-    claims: Arc<Claims>,
+    space: Arc<SpaceAccount>,
     segments: Arc<Segments>,
     health: Arc<Health>,
     completion: Arc<CompletionQueue>,
@@ -69,13 +69,14 @@ pub struct LogStart {
     /// The new epoch: greater than every epoch before it, and durably recorded as used, with its
     /// salt.
     pub epoch: Epoch,
-    /// The oldest LSN that is still needed; segments wholly before it are reused.
-    pub keep_from: Lsn,
+    /// The oldest LSN that is still needed. Segments wholly before it are reused.
+    pub retention_lsn: Lsn,
     /// The log's identity, with all epochs that are still needed and the one that begins.
     pub lineage: Lineage,
 }
 
-/// Has a broken invariant stop this log, and refuses it if one is broken already.
+/// Registers the log to be stopped by a broken invariant. Returns an error if one is broken
+/// already.
 fn refuse_if_broken(flusher: &Arc<Flusher>) -> Result<()> {
     let stop = Arc::downgrade(flusher);
     stop_if_broken(stop);
@@ -88,7 +89,7 @@ fn refuse_if_broken(flusher: &Arc<Flusher>) -> Result<()> {
 }
 
 impl LogStart {
-    /// Returns the begin of the epoch that follows a log with its end at `tail`: the next sector
+    /// Returns the begin of the epoch that follows a log that ends at `tail`: the next sector
     /// boundary.
     pub fn begin_behind(tail: Lsn) -> Lsn {
         Lsn(tail.0.next_multiple_of(SECTOR_SIZE as u64))
@@ -103,10 +104,10 @@ impl Log {
         options: LogOptions,
         tail: Lsn,
         epoch: Epoch,
-        keep_from: Lsn,
+        retention_lsn: Lsn,
     ) -> Result<Arc<Log>> {
         let lineage = Lineage::of_no_database();
-        Log::start_as(disk, options, LogStart { tail, epoch, keep_from, lineage })
+        Log::start_as(disk, options, LogStart { tail, epoch, retention_lsn, lineage })
     }
 
     /// Starts a log.
@@ -122,23 +123,24 @@ impl Log {
     pub fn start_as(
         disk: Arc<dyn Disk>,
         options: LogOptions,
-        LogStart { tail, epoch, keep_from, lineage }: LogStart,
+        LogStart { tail, epoch, retention_lsn, lineage }: LogStart,
     ) -> Result<Arc<Log>> {
         options.validate()?;
         let start = LogStart::begin_behind(tail);
-        let keep_from = keep_from.min(start);
+        let retention_lsn = retention_lsn.min(start);
         let stamp = Stamp::of(&lineage, epoch)?;
         let lineage = Arc::new(lineage);
         let health = Arc::new(Health::default());
         let segments =
-            Segments::open(disk.clone(), &options, (lineage.clone(), epoch), keep_from, start)?;
+            Segments::open(disk.clone(), &options, (lineage.clone(), epoch), retention_lsn, start)?;
         let segments = Arc::new(segments);
         let before = lineage.predecessor(epoch).map(|mark| mark.encode());
         let body: [&[u8]; 1] = [before.as_ref().map_or(&[], |mark| mark)];
         let first = Draft::epoch_start(stamp, tail, &body);
-        let claimed = Lsn(start.0 + first.span_bytes());
-        let claims = Claims::new(segments.clone(), health.clone(), &options, claimed, keep_from)?;
-        let claims = Arc::new(claims);
+        let end = Lsn(start.0 + first.span_bytes());
+        let lsns = (end, retention_lsn);
+        let space = SpaceAccount::new(segments.clone(), health.clone(), &options, lsns)?;
+        let space = Arc::new(space);
         let ring = Arc::new(Ring::new(options.ring_bytes, start)?);
         let insertion = options.parts.insertion(ring.clone());
         let policy = options.parts.flush_policy();
@@ -150,7 +152,7 @@ impl Log {
             ring: ring.clone(),
             insertion: insertion.clone(),
             segments: segments.clone(),
-            claims: claims.clone(),
+            space: space.clone(),
             health: health.clone(),
             completion: completion.clone(),
         };
@@ -160,7 +162,7 @@ impl Log {
             ring,
             insertion,
             flusher,
-            claims,
+            space,
             segments,
             health,
             completion,
@@ -175,7 +177,7 @@ impl Log {
             threads: Mutex::new(Vec::new()),
         };
         let flusher = Arc::downgrade(&log.flusher);
-        log.claims.set_stop(move |cause| {
+        log.space.set_stop(move |cause| {
             if let Some(flusher) = flusher.upgrade() {
                 flusher.poison(cause);
             }
@@ -211,16 +213,16 @@ impl Log {
             let run = move || flusher.run_daemon();
             spawn(format!("clearway-flush-{number}"), Box::new(run))?;
         }
-        let (claims, flusher) = (self.claims.clone(), self.flusher.clone());
-        let run = move || flusher.watched(|| claims.run_preparer());
+        let (space, flusher) = (self.space.clone(), self.flusher.clone());
+        let run = move || flusher.watched(|| space.run_preparer());
         spawn("clearway-segments".to_string(), Box::new(run))
     }
 
     /// Inserts a record and returns its position. The record is durable when its *end* is.
     ///
-    /// The bytes must have been [claimed](Log::claim). If a flush will be requested because of this
-    /// record, use [`insert_with_seal`](Log::insert_with_seal). May wait for room in the buffer;
-    /// the flusher that makes room needs no resource that a caller could hold.
+    /// The bytes must have been [reserved](Log::reserve_space). If a flush will be requested
+    /// because of this record, use [`insert_with_trailer`](Log::insert_with_trailer). May wait for
+    /// room in the buffer; the flusher that makes room needs no resource that a caller could hold.
     ///
     /// # Errors
     ///
@@ -233,17 +235,17 @@ impl Log {
     }
 
     /// Like [`insert`](Log::insert), for a record whose durability will be awaited, such as a
-    /// commit record: its claim included [`SEAL_BYTES_MAX`](crate::SEAL_BYTES_MAX), which are spent
-    /// with it and pay for the seal of its group. (A flush without payment is possible; it uses a
-    /// small reserve, and claims are refused until that is full again.)
+    /// commit record. The caller's reservation included [`TRAILER_BYTES_MAX`] bytes, which are
+    /// spent with the record and pay for the trailer of its group. (A flush without payment is
+    /// possible; it uses a small reserve, and reservations are refused until that is full again.)
     ///
     /// # Errors
     ///
     /// As for [`insert`](Log::insert); nothing is spent then.
     #[inline]
-    pub fn insert_with_seal(&self, record: &Record<'_>) -> Result<LsnSpan> {
+    pub fn insert_with_trailer(&self, record: &Record<'_>) -> Result<LsnSpan> {
         let mut draft = Draft::new(record, self.stamp, self.record_len_max)?;
-        draft.pays_seal = true;
+        draft.pays_trailer = true;
         self.insert_draft(&draft)
     }
 
@@ -254,8 +256,8 @@ impl Log {
             Some(span) => span,
             None => self.insert_when_there_is_room(draft)?,
         };
-        // Do not flush if the seal would have to come from a reserve that others need more.
-        if (span.start.0 ^ span.end.0) >= self.flush_trigger_bytes && !self.claims.is_tight() {
+        // Do not flush if the trailer would take space from the reserve, which others need more.
+        if (span.start.0 ^ span.end.0) >= self.flush_trigger_bytes && !self.space.is_tight() {
             // Request it like a waiting thread: a group this large gains nothing from a delay.
             self.flusher.await_soon(span.end);
         }
@@ -295,13 +297,14 @@ impl Log {
     }
 
     /// Returns epoch and salt of the label of the segment that holds `lsn`, for a superblock that
-    /// names `lsn` as the retention LSN (ID-4). `None` if the segment is not there, or has none.
+    /// names `lsn` as the retention LSN (ID-4); `None` if the segment does not exist or has no
+    /// label.
     pub fn label_at(&self, lsn: Lsn) -> Option<(Epoch, Salt)> {
         self.segments.label_at(lsn)
     }
 
     /// Requests durability up to `lsn` and returns at once. Since no thread waits for it, the write
-    /// may begin somewhat later: see [`LogOptions::linger`].
+    /// may begin somewhat later: see [`LogOptions::group_commit_delay`].
     #[inline]
     pub fn request_flush(&self, lsn: Lsn) {
         if self.ring.durable() < lsn {
@@ -343,13 +346,13 @@ impl Log {
             return Ok(());
         }
         self.check_reached(lsn)?;
-        self.flusher.press(lsn);
+        self.flusher.force(lsn);
         self.wait_durable(lsn)
     }
 
     fn wait_slowly(&self, lsn: Lsn) -> Result<()> {
         self.check_reached(lsn)?;
-        self.flusher.lead(lsn);
+        self.flusher.request_and_flush(lsn);
         if let Some(outcome) = self.outcome(lsn) {
             return outcome;
         }
@@ -415,111 +418,115 @@ impl Log {
     }
 
     /// Reserves `bytes` bytes of log space: for records, as [`record_bytes`](crate::record_bytes)
-    /// counts them, plus [`SEAL_BYTES_MAX`](crate::SEAL_BYTES_MAX) for each record that will be
-    /// inserted with its seal. The caller must hold no latch. If there is no room, the call
-    /// requests a checkpoint and waits for 100 ms, or as long as a checkpoint is
-    /// [running](Log::announce_checkpoint) that will free a segment, but at most 10 s. Without
-    /// background threads it does not wait.
+    /// counts them, plus [`TRAILER_BYTES_MAX`] for each record that will be inserted with
+    /// [`insert_with_trailer`](Log::insert_with_trailer). The caller must hold no latch.
+    ///
+    /// If there is no room, the call requests a checkpoint and waits for 100 ms, or as long as a
+    /// checkpoint is [running](Log::report_checkpoint) that will free a segment, but at most 10 s.
+    /// Without background threads it does not wait.
     ///
     /// # Errors
     ///
     /// [`Error::LogFull`] if there is no room after that, [`Error::DiskFull`] if the disk has none
-    /// for another segment; nothing is claimed then.
+    /// for another segment; nothing is reserved then.
     #[inline]
-    pub fn claim(&self, bytes: u64) -> Result<()> {
-        self.claims.claim(bytes)
+    pub fn reserve_space(&self, bytes: u64) -> Result<()> {
+        self.space.reserve_space(bytes)
     }
 
-    /// Like [`claim`](Log::claim), but waits only while `can_help` reports that a checkpoint may
-    /// make room: it is called before each wait, which ends whenever a checkpoint begins or ends.
+    /// Like [`reserve_space`](Log::reserve_space), but waits only while `can_help` reports that a
+    /// checkpoint may make room: it is called before each wait, which ends whenever a checkpoint
+    /// begins or ends.
     ///
     /// # Errors
     ///
-    /// Those of `claim`.
+    /// Those of `reserve_space`.
     #[inline]
-    pub fn claim_if(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
-        self.claims.claim_if(bytes, can_help)
+    pub fn reserve_space_if(&self, bytes: u64, can_help: &dyn Fn() -> bool) -> Result<()> {
+        self.space.reserve_space_if(bytes, can_help)
     }
 
     /// Records that a checkpoint has begun, and whether it will [free](Log::truncate) a segment:
-    /// claims that find no room wait for its end. The checkpoint ends when the result is dropped.
-    pub fn announce_checkpoint(&self, gives_back: bool) -> AnnouncedCheckpoint<'_> {
-        self.claims.announce_checkpoint(gives_back)
+    /// threads that find no log space wait for its end. The checkpoint ends when the result is
+    /// dropped.
+    pub fn report_checkpoint(&self, frees_segment: bool) -> RunningCheckpoint<'_> {
+        self.space.report_checkpoint(frees_segment)
     }
 
-    /// Like [`claim`](Log::claim), but fails at once where that would wait for a truncation: for
-    /// the threads that truncate.
-    pub fn try_claim(&self, bytes: u64) -> Result<()> {
-        self.claims.try_claim(bytes)
+    /// Like [`reserve_space`](Log::reserve_space), but fails at once where that would wait for a
+    /// truncation: for the threads that truncate.
+    pub fn try_reserve_space(&self, bytes: u64) -> Result<()> {
+        self.space.try_reserve_space(bytes)
     }
 
-    /// Like [`claim`](Log::claim), but exceeds the capacity instead of waiting or failing: for a
-    /// rollback, which cannot be refused and for whose locks others wait, and for a checkpoint that
-    /// makes room.
+    /// Like [`reserve_space`](Log::reserve_space), but exceeds the capacity instead of waiting or
+    /// failing: for a rollback, which cannot be refused and for whose locks others wait, and for a
+    /// checkpoint that makes room.
     ///
     /// # Errors
     ///
-    /// [`Error::DiskFull`] if the disk has no room either; nothing is claimed then.
-    pub fn claim_beyond(&self, bytes: u64) -> Result<()> {
-        self.claims.claim_beyond(bytes)
+    /// [`Error::DiskFull`] if the disk has no room either; nothing is reserved then.
+    pub fn reserve_beyond_capacity(&self, bytes: u64) -> Result<()> {
+        self.space.reserve_beyond_capacity(bytes)
     }
 
-    /// Like [`claim`](Log::claim), for optional records: reserves space only if there is plenty.
-    /// Never waits, touches no file, and may be called under latches.
-    pub fn claim_spare(&self, bytes: u64) -> bool {
-        self.claims.claim_spare(bytes)
+    /// Like [`reserve_space`](Log::reserve_space), for optional records: reserves space only if
+    /// there is plenty. Never waits, touches no file, and may be called under latches.
+    pub fn reserve_optional_space(&self, bytes: u64) -> bool {
+        self.space.reserve_optional_space(bytes)
     }
 
-    /// Releases claimed bytes that were not inserted.
+    /// Releases reserved bytes that were not inserted.
     #[inline]
-    pub fn unclaim(&self, bytes: u64) {
-        self.claims.unclaim(bytes);
+    pub fn release_space(&self, bytes: u64) {
+        self.space.release_space(bytes);
     }
 
-    /// Truncates the log: frees the segments wholly before `keep_from`, which will not be read
+    /// Truncates the log: frees the segments wholly before `retention_lsn`, which will not be read
     /// again.
-    pub fn truncate(&self, keep_from: Lsn) -> Result<()> {
-        self.claims.truncate(keep_from.min(self.durable()))
+    pub fn truncate(&self, retention_lsn: Lsn) -> Result<()> {
+        self.space.truncate(retention_lsn.min(self.durable()))
     }
 
-    /// Returns the begin of the oldest segment, which is still needed or could not be freed.
+    /// Returns the begin of the oldest segment, which is needed or could not be freed.
     pub fn oldest_segment(&self) -> Lsn {
         self.segments.start()
     }
 
     /// Returns the retention LSN, the oldest LSN that is kept.
-    pub fn keep_from(&self) -> Lsn {
-        self.claims.keep_from()
+    pub fn retention_lsn(&self) -> Lsn {
+        self.space.retention_lsn()
     }
 
-    /// Returns the bytes from the oldest needed record to the end of all claims.
+    /// Returns the bytes from the oldest needed record to the end of all reservations.
     pub fn used_bytes(&self) -> u64 {
-        self.claims.used_bytes()
+        self.space.used_bytes()
     }
 
-    /// Returns the bytes that are claimed and neither inserted nor released, without those for the
-    /// next seal. Exact while no thread inserts.
-    pub fn claimed_bytes(&self) -> u64 {
-        let used = self.end().0 + self.insertion.seals_paid() * SEAL_BYTES_MAX;
-        self.claims.claimed().0.saturating_sub(used)
+    /// Returns the bytes that are reserved and neither inserted nor released, without those for the
+    /// next trailer. Exact while no thread inserts.
+    pub fn reserved_bytes(&self) -> u64 {
+        let used = self.end().0 + self.insertion.trailers_paid() * TRAILER_BYTES_MAX;
+        self.space.reserved_end().0.saturating_sub(used)
     }
 
     /// Returns the bytes that the live segments may occupy.
     pub fn capacity_bytes(&self) -> u64 {
-        self.claims.capacity_bytes()
+        self.space.capacity_bytes()
     }
 
-    /// Sets whether claims add segments beyond the capacity instead of failing: for recovery, which
-    /// cannot wait for room, since no other thread will make it.
+    /// Sets whether reservations add segments beyond the capacity instead of failing: for recovery,
+    /// which cannot wait for room, since no other thread will make it.
     pub fn lift_capacity(&self, is_lifted: bool) {
-        self.claims.lift_capacity(is_lifted);
+        self.space.lift_capacity(is_lifted);
     }
 
-    /// Sets the callback for when the log is more than half full or a claim has to wait. It may be
-    /// called on a claiming thread, so it should only notify the thread that takes checkpoints.
+    /// Sets the callback for when the log is more than half full or a thread has to wait for log
+    /// space. It may be called on a thread that reserves space, so it should only notify the thread
+    /// that takes checkpoints.
     pub fn set_space_waker(&self, waker: Box<dyn Fn() + Send + Sync>) {
         let waker: SpaceWaker = waker;
-        self.claims.set_space_waker(waker);
+        self.space.set_space_waker(waker);
     }
 
     /// Returns a reader of this log's durable records, for random access. Each read sees what was
@@ -541,11 +548,11 @@ impl Log {
             records: self.insertion.records(),
             flushes: flushes.flushes,
             flushed_bytes: flushes.bytes,
-            seal_bytes: flushes.seal_bytes,
+            trailer_bytes: flushes.trailer_bytes,
             waits: self.waits.get(),
             ring_waits: self.ring_waits.get(),
             waiting: self.completion.len() as u64,
-            beyond_bytes: self.claims.beyond_bytes(),
+            beyond_bytes: self.space.beyond_bytes(),
             segments: segments.live,
             segments_created: segments.created,
             segments_recycled: segments.recycled,
@@ -578,8 +585,8 @@ impl Log {
 
     fn end_threads(&self) {
         self.flusher.stop();
-        self.claims.stop_preparer();
-        self.claims.tell_waiters();
+        self.space.stop_preparer();
+        self.space.wake_waiters();
         let threads = std::mem::take(&mut *self.threads.lock());
         let own = thread::current().id();
         // A waker may have dropped the last handle of the log on one of the log's own threads,

@@ -18,12 +18,12 @@ pub struct LogOptions {
     pub capacity_bytes: u64,
     /// The group-commit delay: the time from the start of a group to the start of the next one if
     /// no thread waits for it. At most a second; default 100 µs; zero for no delay.
-    pub linger: Duration,
+    pub group_commit_delay: Duration,
     /// Number of group writes that may overlap, 1 to 16.
     pub flushes_in_flight: usize,
-    /// Whether threads write groups and prepare segments. Default true. Without them, a thread that
-    /// waits for durability writes itself, requests without a waiter are ignored, polling does not
-    /// write, and a claim that finds no room fails at once.
+    /// True if background threads write groups and prepare segments. Default true. Without them, a
+    /// thread that waits for durability writes itself, requests without a waiter are ignored,
+    /// polling does not write, and a reservation that finds no log space fails at once.
     pub background: bool,
     /// The parts of the log, by default the product's; others are for experiments.
     pub parts: Arc<dyn LogParts>,
@@ -35,7 +35,7 @@ impl Default for LogOptions {
             ring_bytes: 16 << 20,
             segment_bytes: 16 << 20,
             capacity_bytes: 1 << 30,
-            linger: LINGER,
+            group_commit_delay: GROUP_COMMIT_DELAY,
             flushes_in_flight: 2,
             background: true,
             parts: Arc::new(ProductLogParts),
@@ -44,13 +44,13 @@ impl Default for LogOptions {
 }
 
 /// Upper bound on the group-commit delay.
-const LINGER_MAX: Duration = Duration::from_secs(1);
+const GROUP_COMMIT_DELAY_MAX: Duration = Duration::from_secs(1);
 /// The default group-commit delay: the duration of a flush on a fast device. Under shuttle, where
 /// no time passes, the scheduler decides when it is over; loom's models do not cover it.
-const LINGER: Duration = if cfg!(loom) {
+const GROUP_COMMIT_DELAY: Duration = if cfg!(loom) {
     Duration::ZERO
 } else if cfg!(shuttle) {
-    LINGER_MAX
+    GROUP_COMMIT_DELAY_MAX
 } else {
     Duration::from_micros(100)
 };
@@ -78,8 +78,10 @@ impl LogOptions {
         if !(1..=16).contains(&self.flushes_in_flight) {
             return bad("flushes_in_flight", format!("{} is not 1..=16", self.flushes_in_flight));
         }
-        if self.linger > LINGER_MAX {
-            return bad("linger", format!("{:?} is longer than {LINGER_MAX:?}", self.linger));
+        let delay = self.group_commit_delay;
+        if delay > GROUP_COMMIT_DELAY_MAX {
+            let detail = format!("{delay:?} is longer than {GROUP_COMMIT_DELAY_MAX:?}");
+            return bad("group_commit_delay", detail);
         }
         self.parts.validate()
     }

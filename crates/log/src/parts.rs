@@ -1,8 +1,8 @@
-//! The interface for other parts of a log: what an experiment may put in place of the product's
-//! own insertion and of its own policy of group commit. It is for the crate of variants and for no
-//! other one, and may change with the log's inside.
+//! The interface for other parts of a log: an experiment may replace the product's insertion and
+//! its policy of group commit. It is for the crate of variants and for no other one, and may change
+//! with the internals of the log.
 //!
-//! A [`LogParts`] is asked once, when a log is created. Its default methods return the product's
+//! A log calls its [`LogParts`] once, when it is created. The default methods return the product's
 //! parts.
 //!
 //! Rust cannot check what follows, and the methods here are safe nevertheless: the memory of the
@@ -11,8 +11,8 @@
 //!   the ring's durable LSN at its creation. Each is created once and filled once, by the thread
 //!   that has reserved it (RING-1, RING-3).
 //! - LOG-PARTS-2. A region of a record ends at or before the [`limit`](Ring::limit) of the ring,
-//!   read after all regions before it were reserved or earlier (RING-2). A region of a seal
-//!   ends where [`SealWords::sealed_end`] says, and has room by that.
+//!   read after all regions before it were reserved or earlier (RING-2). The region of a trailer
+//!   ends at [`TrailerFields::trailer_end`], for which that limit leaves room.
 //! - LOG-PARTS-3. After [`close`](Insertion::close) no region of a record is created that was not
 //!   created before it (RING-5).
 //! - LOG-PARTS-4. [`await_released`](Insertion::await_released) returns after each region of the
@@ -20,8 +20,8 @@
 //!   `insertion`).
 //! - LOG-PARTS-5. An earlier reservation happens before a later one: what a thread did before it
 //!   inserted a record is visible to each thread that has inserted a later one.
-//! - LOG-PARTS-6. The records that paid for a seal since the last one are counted with the next
-//!   seal, each once.
+//! - LOG-PARTS-6. The records that paid for a trailer since the last one are counted with the next
+//!   trailer, each once.
 //! - LOG-PARTS-7. A [`FlushPolicy`] never waits, and each group that it leaves waiting starts later
 //!   by itself: because of a time that it has named, or of a request.
 //!
@@ -35,7 +35,7 @@ use std::{any::Any, fmt::Debug, sync::Arc, time::Instant};
 use clearway_base::{Lsn, LsnSpan, Result};
 
 pub use crate::{
-    insertion::{Insertion, Links, Seal, SealWords},
+    insertion::{Insertion, Links, Trailer, TrailerFields},
     record::Draft,
     ring::{Region, Ring},
 };
@@ -77,7 +77,7 @@ pub trait FlushPolicy: Send + Sync {
 
     /// Records that a thread waits for durability up to `lsn` that must not wait until a group is
     /// complete: for space in the ring, a sync, or a checkpoint.
-    fn press(&self, lsn: Lsn);
+    fn force(&self, lsn: Lsn);
 
     /// Decides whether a group starts with what has been gathered: `requested` is not empty, begins
     /// where the last group ended, and ends where the highest request does. Called under the
@@ -93,10 +93,10 @@ pub trait FlushPolicy: Send + Sync {
 /// A decision on the start of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Seal a group and write it.
+    /// End the group with a trailer and write it.
     Start,
-    /// Nothing until a request comes or a flush completes.
+    /// Start no group until a request comes or a flush completes.
     Rest,
-    /// Nothing before this time, unless a request comes or a flush completes.
+    /// Start no group before this time, unless a request comes or a flush completes.
     At(Instant),
 }

@@ -31,7 +31,8 @@ pub const HEADER_BYTES: usize = 32;
 /// Records start at multiples of this.
 pub const RECORD_ALIGN: usize = 8;
 
-/// Returns the bytes of log that a record with a body of `body_len` bytes takes, for claims.
+/// Returns the bytes of log that a record with a body of `body_len` bytes takes, for log space
+/// reservations.
 #[inline]
 pub const fn record_bytes(body_len: usize) -> u64 {
     ((HEADER_BYTES + body_len) as u64).next_multiple_of(RECORD_ALIGN as u64)
@@ -40,26 +41,27 @@ pub const fn record_bytes(body_len: usize) -> u64 {
 /// The smallest kind that belongs to the log itself; callers use `1..KIND_RESERVED`.
 pub const KIND_RESERVED: u8 = 0xF0;
 
-/// Ends a group and pads it to the sector; `prev` is the durable LSN when it was made, `txn` the
-/// epoch's salt.
-pub(crate) const KIND_SEAL: u8 = 0xF0;
+/// The kind of a group trailer, which pads the group to the sector boundary. `prev` is the durable
+/// LSN at the time when it was made, `txn` the epoch's salt.
+pub(crate) const KIND_TRAILER: u8 = 0xF0;
 
-/// Begins an epoch, at a sector boundary; `prev` is where the epoch before it ended, `txn` the
-/// salt, and the body names the epoch before it (ID-2).
+/// The kind of the record that begins an epoch, at a sector boundary. `prev` is the LSN at which
+/// the epoch before it ended, `txn` the salt, and the body names the epoch before it (ID-2).
 pub(crate) const KIND_EPOCH_START: u8 = 0xF1;
 
-/// Flag of a seal: the log was closed in order. The seal is alone in its group, everything before
-/// it is durable, and nothing of this epoch follows. Recovery does not rely on it; it is for
-/// diagnosis.
+/// Flag of a group trailer: the log was closed in order. The trailer is alone in its group,
+/// everything before it is durable, and nothing of this epoch follows. Recovery does not rely on
+/// it; it is for diagnosis.
 pub(crate) const FLAG_CLOSED: u8 = 1;
 
-/// Upper bound on the bytes of a group's seal, for claims: see [`Log::insert_with_seal`].
+/// Upper bound on the bytes of a group's trailer, for log space reservations: see
+/// [`Log::insert_with_trailer`].
 ///
-/// A record ends at a multiple of 8, so at most 504 bytes are left in the sector after the seal's
-/// own 32 if these do not fit before its end.
+/// A record ends at a multiple of 8, so at most 504 bytes are left in the sector after the
+/// trailer's own 32 if these do not fit before its end.
 ///
-/// [`Log::insert_with_seal`]: crate::Log::insert_with_seal
-pub const SEAL_BYTES_MAX: u64 = (HEADER_BYTES + SECTOR_SIZE - RECORD_ALIGN) as u64;
+/// [`Log::insert_with_trailer`]: crate::Log::insert_with_trailer
+pub const TRAILER_BYTES_MAX: u64 = (HEADER_BYTES + SECTOR_SIZE - RECORD_ALIGN) as u64;
 
 /// A record to insert.
 #[derive(Clone, Copy, Debug)]
@@ -142,10 +144,10 @@ impl Header {
         u64::from(self.len).next_multiple_of(RECORD_ALIGN as u64)
     }
 
-    /// Whether `claimed` is the checksum of this header at `lsn` before `body`, begun with `seed`
-    /// (RECORD-1).
-    pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], claimed: u32, seed: u32) -> bool {
-        record_checksum(checksum::append_parts(seed, &[body]), &self.words(), lsn) == claimed
+    /// Returns true if `stored` is the checksum of this header at `lsn` before `body`, begun with
+    /// `seed` (RECORD-1).
+    pub(crate) fn verify(&self, lsn: Lsn, body: &[u8], stored: u32, seed: u32) -> bool {
+        record_checksum(checksum::append_parts(seed, &[body]), &self.words(), lsn) == stored
     }
 
     /// The salt that a record of the log itself names.
@@ -189,9 +191,9 @@ pub(crate) fn predecessor_in(header: &Header, body: &[u8]) -> Option<EpochMark> 
     if header.kind == KIND_EPOCH_START { EpochMark::decode(body) } else { None }
 }
 
-/// Whether a record of the log itself is good under the salt that it names.
+/// Returns true if a record of the log itself is good under the salt that it names.
 pub(crate) fn is_self_consistent(header: &Header, lsn: Lsn, body: &[u8], crc: u32) -> bool {
-    matches!(header.kind, KIND_SEAL | KIND_EPOCH_START)
+    matches!(header.kind, KIND_TRAILER | KIND_EPOCH_START)
         && header.verify(lsn, body, crc, identity::seed(header.salt()))
 }
 
@@ -201,8 +203,8 @@ pub struct Draft<'a> {
     words: [u64; 4],
     body_crc: u32,
     pub(crate) body: &'a [&'a [u8]],
-    /// Whether its claim included the seal of its group.
-    pub(crate) pays_seal: bool,
+    /// True if space for the trailer of its group was reserved with it.
+    pub(crate) pays_trailer: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -222,7 +224,7 @@ impl<'a> Draft<'a> {
     #[inline]
     fn with_header(header: &Header, seed: u32, body: &'a [&'a [u8]]) -> Draft<'a> {
         let body_crc = checksum::append_parts(seed, body);
-        Draft { words: header.words(), body_crc, body, pays_seal: false }
+        Draft { words: header.words(), body_crc, body, pays_trailer: false }
     }
 
     /// A record of the log itself.
@@ -239,8 +241,13 @@ impl<'a> Draft<'a> {
     }
 
     /// The last record of a group, padded by `padding`.
-    pub(crate) fn seal(stamp: Stamp, durable: Lsn, flags: u8, padding: &'a Padding) -> Draft<'a> {
-        Draft::own(KIND_SEAL, flags, stamp, durable, &padding.0)
+    pub(crate) fn trailer(
+        stamp: Stamp,
+        durable: Lsn,
+        flags: u8,
+        padding: &'a Padding,
+    ) -> Draft<'a> {
+        Draft::own(KIND_TRAILER, flags, stamp, durable, &padding.0)
     }
 
     /// Bytes the record occupies.
@@ -249,10 +256,10 @@ impl<'a> Draft<'a> {
         (self.len() as u64).next_multiple_of(RECORD_ALIGN as u64)
     }
 
-    /// Returns 1 if the record's claim included the seal of its group, otherwise 0.
+    /// Returns 1 if space for the trailer of its group was reserved with the record, otherwise 0.
     #[inline]
-    pub fn seals_paid(&self) -> u64 {
-        u64::from(self.pays_seal)
+    pub fn trailers_paid(&self) -> u64 {
+        u64::from(self.pays_trailer)
     }
 
     /// Header and body without the padding.
@@ -279,24 +286,24 @@ fn too_long(len: usize, max: usize) -> Error {
     Error::ValueTooLarge { len, max }
 }
 
-/// The zeros that fill a seal up to the end of its sector.
+/// The zeros that fill a trailer up to the end of its sector.
 pub(crate) struct Padding([&'static [u8]; 1]);
 
 impl Padding {
-    /// The padding of a seal that occupies `span_bytes` in all.
+    /// The padding of a trailer that occupies `span_bytes` in all.
     pub(crate) fn of(span_bytes: u64) -> Padding {
         static ZEROS: [u8; SECTOR_SIZE] = [0; SECTOR_SIZE];
         Padding([&ZEROS[..span_bytes as usize - HEADER_BYTES]])
     }
 }
 
-/// Returns the end of a group whose last record ends at `lsn`: a seal's header still fits before
-/// it.
+/// Returns the end of the trailer of a group whose records end at `lsn`: the first sector boundary
+/// before which the trailer's header fits.
 ///
-/// The seal takes 32 to 32 + 504 bytes: `lsn` is a multiple of 8, so at most 504 bytes are left
+/// The trailer takes 32 to 32 + 504 bytes: `lsn` is a multiple of 8, so at most 504 bytes are left
 /// in the sector after the header.
 #[inline]
-pub(crate) fn sealed_end(lsn: u64) -> u64 {
+pub(crate) fn trailer_end(lsn: u64) -> u64 {
     (lsn + HEADER_BYTES as u64).next_multiple_of(SECTOR_SIZE as u64)
 }
 
@@ -371,13 +378,13 @@ mod tests {
     }
 
     #[test]
-    fn a_seal_always_fits_before_the_end_of_its_group() {
+    fn a_trailer_always_fits_before_the_end_of_its_group() {
         for end in (0..2048u64).step_by(RECORD_ALIGN) {
-            let seal = sealed_end(end) - end;
-            assert!((32..=SEAL_BYTES_MAX).contains(&seal), "{seal} bytes after {end}");
-            let padding = Padding::of(seal);
-            let draft = Draft::seal(STAMP, Lsn(0), 0, &padding);
-            assert_eq!(draft.span_bytes(), seal);
+            let trailer = trailer_end(end) - end;
+            assert!((32..=TRAILER_BYTES_MAX).contains(&trailer), "{trailer} bytes after {end}");
+            let padding = Padding::of(trailer);
+            let draft = Draft::trailer(STAMP, Lsn(0), 0, &padding);
+            assert_eq!(draft.span_bytes(), trailer);
         }
     }
 }

@@ -3,14 +3,14 @@
 //! Invariants:
 //! - RING-1. There is one [`Insertion`](crate::parts::Insertion) for each ring. The [`Region`]s
 //!   that it hands out are consecutive: no two of them overlap as LSN ranges.
-//! - RING-2. The end of a region is at most `durable + bytes`, less `SEAL_ROOM` unless it is a
-//!   seal's. So two regions that share memory are one lap apart, and the older one was durable
+//! - RING-2. The end of a region is at most `durable + bytes`, less `TRAILER_ROOM` unless it is a
+//!   trailer's. So two regions that share memory are one lap apart, and the older one was durable
 //!   before the younger one was handed out.
 //! - RING-3. A region is written by the thread that owns the `Region` value, once, in
 //!   [`Ring::fill`], which consumes it.
 //! - RING-4. Bytes are read, by [`Ring::released`], only after every region in the range was filled
 //!   and before they are durable; the durable LSN passes them only after the reader is done.
-//! - RING-5. A closed insertion hands out only regions of seals. Closing is one step, so every
+//! - RING-5. A closed insertion hands out only regions of trailers. Closing is one step, so every
 //!   record is either before the end that the closer sees then, or is refused.
 //!
 //! Access to bytes: below `durable`, no thread; between `durable` and the end, the owner of the
@@ -27,11 +27,11 @@ use clearway_sync::{
     invariant,
 };
 
-use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, SEAL_BYTES_MAX};
+use crate::record::{Draft, HEADER_BYTES, RECORD_ALIGN, TRAILER_BYTES_MAX};
 use mapping::Mapping;
 
-/// Bytes kept free after the end so that a group can always be sealed.
-const SEAL_ROOM: u64 = SEAL_BYTES_MAX;
+/// Bytes kept free after the end, so that there is always room for a group's trailer.
+const TRAILER_ROOM: u64 = TRAILER_BYTES_MAX;
 
 /// The buffer, and the LSN up to which its bytes are durable.
 pub struct Ring {
@@ -93,12 +93,12 @@ impl Ring {
 
     /// Returns the LSN at or before which a record's region must end now (RING-2).
     pub fn limit(&self) -> u64 {
-        self.durable().0 + self.bytes() - SEAL_ROOM
+        self.durable().0 + self.bytes() - TRAILER_ROOM
     }
 
     /// Returns the durable LSN at which a record of `bytes` bytes will fit after `end`.
     pub(crate) fn durable_for_room(&self, end: Lsn, bytes: u64) -> Lsn {
-        Lsn((end.0 + bytes + SEAL_ROOM).saturating_sub(self.bytes()))
+        Lsn((end.0 + bytes + TRAILER_ROOM).saturating_sub(self.bytes()))
     }
 
     /// Writes a record into its region: padding, body, header.
@@ -107,7 +107,7 @@ impl Ring {
         let span = region.span();
         let fits = span.end.0 - span.start.0 == draft.span_bytes();
         if !invariant(fits, "RING-1: a record fills its region") {
-            return span; // Not into another one's bytes.
+            return span; // Otherwise this would overwrite another region.
         }
         self.mapping.witness(region.start, region.end, Trace::write);
         let header = draft.header_at(span.start);

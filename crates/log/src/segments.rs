@@ -12,9 +12,9 @@
 //!   So a group write changes no metadata and never finds the disk full, and a short segment is
 //!   damage.
 //! - SEGMENTS-2. The live segments are consecutive: `first .. first + files.len()`.
-//! - SEGMENTS-3. Only segments wholly below `keep_from` lose their name. They become spares
-//!   (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed. At start
-//!   no file loses its name before everything that is needed was found.
+//! - SEGMENTS-3. Only segments wholly below the retention LSN lose their name. They become reserved
+//!   segments (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed.
+//!   At start no file loses its name before all needed segments were found.
 //! - SEGMENTS-4. A failed sync of the directory is never tried again, unless the disk was full: the
 //!   thread that meets it stops the log (`broken`). Every other failure leaves the files as they
 //!   were.
@@ -23,8 +23,9 @@
 //!   will begin its epoch at or before the segment's first byte.
 //!
 //! Latch order: `directory` (held across directory operations and I/O; taken by the preparer, by
-//! claimers that found no room, and by truncation; never by an insert) → `state` (short). A flusher
-//! takes `state`, and `directory` only if the claims were broken (see `Segments::file`).
+//! threads that found no room for a reservation, and by truncation; never by an insert) → `state`
+//! (short). A flusher takes `state`, and `directory` only if the segment of its group does not
+//! exist (see `Segments::file`).
 
 mod layout;
 mod prepare;
@@ -53,10 +54,10 @@ pub(crate) struct Segments {
     lineage: Arc<Lineage>,
     /// The epoch that new segments are labelled with.
     epoch: Epoch,
-    /// Upper bound on the spares kept.
-    spares_max: usize,
+    /// Upper bound on the number of reserved segments.
+    reserved_segments_max: usize,
     /// Held by a thread that adds or removes files.
-    directory: Mutex<Spares>,
+    directory: Mutex<ReservedSegments>,
     state: Mutex<Live>,
     /// The failure after which it is unknown which names are durable (SEGMENTS-4).
     broken: OnceLock<Error>,
@@ -64,9 +65,9 @@ pub(crate) struct Segments {
     recycled: Counter,
 }
 
-/// Files without a segment's name, ready to get one (SEGMENTS-3).
+/// The reserved segments: files without a segment's name, ready to get one (SEGMENTS-3).
 #[derive(Default)]
-struct Spares {
+struct ReservedSegments {
     files: Vec<(String, Arc<dyn File>)>,
     /// The next unused number for a name.
     next: u64,
@@ -105,7 +106,7 @@ impl Segments {
         Lsn(self.state.lock().first * self.segment_bytes)
     }
 
-    /// Epoch and salt of the label of the live segment that holds `lsn`.
+    /// Returns epoch and salt of the label of the live segment that holds `lsn`.
     pub(crate) fn label_at(&self, lsn: Lsn) -> Option<(Epoch, Salt)> {
         let live = self.state.lock();
         let place = (lsn.0 / self.segment_bytes).checked_sub(live.first)?;
@@ -113,12 +114,12 @@ impl Segments {
         Some((label.epoch, label.salt))
     }
 
-    /// The size of a segment.
+    /// Returns the size of a segment.
     pub(crate) fn segment_bytes(&self) -> u64 {
         self.segment_bytes
     }
 
-    /// Figures for [`LogStats`](crate::LogStats).
+    /// Returns figures for [`LogStats`](crate::LogStats).
     pub(crate) fn counts(&self) -> SegmentCounts {
         SegmentCounts {
             live: self.state.lock().files.len() as u64,
@@ -144,8 +145,8 @@ impl Segments {
         Ok(())
     }
 
-    /// The file of a live segment. If it does not exist, which the claims prevent unless seals used
-    /// up the reserve, it is created now.
+    /// Returns the file of a live segment. Adds the segment if it does not exist, which log space
+    /// reservations prevent unless unpaid trailers used up the reserve.
     fn file(&self, index: u64) -> Result<Arc<dyn File>> {
         loop {
             {
@@ -161,7 +162,7 @@ impl Segments {
         }
     }
 
-    /// The failure that must stop the log (SEGMENTS-4).
+    /// Returns the failure that must stop the log (SEGMENTS-4).
     pub(crate) fn broken(&self) -> Option<&Error> {
         self.broken.get()
     }
@@ -178,14 +179,15 @@ impl Segments {
         })
     }
 
-    /// Frees the segments wholly below `keep_from` (SEGMENTS-3). Returns whether there were any.
-    pub(crate) fn truncate(&self, keep_from: Lsn) -> Result<bool> {
-        let mut spares = self.directory.lock();
-        let keep = keep_from.0 / self.segment_bytes;
+    /// Frees the segments wholly below `retention_lsn` (SEGMENTS-3). Returns true if there were
+    /// any.
+    pub(crate) fn truncate(&self, retention_lsn: Lsn) -> Result<bool> {
+        let mut reserved = self.directory.lock();
+        let first_needed = retention_lsn.0 / self.segment_bytes;
         let mut is_changed = false;
         // One by one: a segment that cannot be freed stays live.
-        while let Some((index, file)) = self.oldest().filter(|(index, _)| *index < keep) {
-            self.give_back(&mut spares, &segment_name(index * self.segment_bytes), file)?;
+        while let Some((index, file)) = self.oldest().filter(|(index, _)| *index < first_needed) {
+            self.give_back(&mut reserved, &segment_name(index * self.segment_bytes), file)?;
             failpoint::pass(Failpoint::SegmentGivenBack);
             let mut live = self.state.lock();
             live.files.pop_front();

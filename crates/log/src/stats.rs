@@ -7,17 +7,18 @@ pub struct LogStats {
     pub records: u64,
     /// Groups written.
     pub flushes: u64,
-    /// Bytes written, seals included.
+    /// Bytes written, trailers included.
     pub flushed_bytes: u64,
-    /// Bytes of seals, the space overhead of group commit.
-    pub seal_bytes: u64,
+    /// Bytes of trailers, the space overhead of group commit.
+    pub trailer_bytes: u64,
     /// Callers that had to wait for durability (and did not write themselves).
     pub waits: u64,
     /// Inserts that had to wait for space in the ring.
     pub ring_waits: u64,
     /// Wakers in the completion queue now.
     pub waiting: u64,
-    /// Bytes claimed beyond the capacity, for rollbacks and for checkpoints, when the log was full.
+    /// Bytes reserved beyond the capacity, for rollbacks and for checkpoints, when the log was
+    /// full.
     pub beyond_bytes: u64,
     /// Live segment files.
     pub segments: u64,

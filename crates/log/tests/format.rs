@@ -32,7 +32,7 @@ const SECOND: EpochMark = EpochMark { epoch: Epoch(2), salt: Salt(0x2222), begin
 fn start_at(disk: &Arc<dyn Disk>, tail: Lsn, marks: &[EpochMark]) -> Arc<Log> {
     let epoch = marks.last().unwrap().epoch;
     let lineage = Lineage::new(DATABASE, marks.to_vec());
-    let start = LogStart { tail, epoch, keep_from: Lsn::ZERO, lineage };
+    let start = LogStart { tail, epoch, retention_lsn: Lsn::ZERO, lineage };
     Log::start_as(disk.clone(), options(), start).unwrap()
 }
 
@@ -90,9 +90,9 @@ fn the_next_epoch_names_the_exact_end_of_a_torn_one() {
 
 /// The state of the log in the superblock of the example's database.
 fn known() -> Known {
-    let (database, keep_from) = (DATABASE, Lsn::ZERO);
+    let (database, retention_lsn) = (DATABASE, Lsn::ZERO);
     let oldest_label = (FIRST.epoch, FIRST.salt);
-    Known { database, latest: SECOND, begun: FIRST, has_begun: true, keep_from, oldest_label }
+    Known { database, latest: SECOND, begun: FIRST, has_begun: true, retention_lsn, oldest_label }
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn an_epoch_that_the_lineage_does_not_know_is_foreign_at_the_tail() {
 fn segments_of_version_1_have_no_label_and_no_salt() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let (epoch, lineage) = (Epoch(1), Lineage::version_1());
-    let start = LogStart { tail: Lsn::ZERO, epoch, keep_from: Lsn::ZERO, lineage };
+    let start = LogStart { tail: Lsn::ZERO, epoch, retention_lsn: Lsn::ZERO, lineage };
     let log = Log::start_as(disk.clone(), options(), start).unwrap();
     commit(&log, 1, 100);
     drop(log);

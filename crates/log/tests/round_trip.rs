@@ -41,7 +41,7 @@ fn a_directory_of_the_operating_system_serves_as_well() {
 }
 
 #[test]
-fn a_lone_committer_writes_one_sealed_group_a_commit_and_never_waits() {
+fn a_lone_committer_writes_one_group_for_each_commit_and_never_waits() {
     // A daemon that is just starting checks once for work, and may be first.
     for (background, waits_max) in [(false, 0), (true, 2)] {
         let options = LogOptions { background, ..options() };
@@ -54,13 +54,13 @@ fn a_lone_committer_writes_one_sealed_group_a_commit_and_never_waits() {
         }
         let stats = log.stats();
         assert_eq!(stats.flushes - before.flushes, 50);
-        assert_eq!(stats.records - before.records, 100, "each with its seal");
+        assert_eq!(stats.records - before.records, 100, "each with its trailer");
         assert!(stats.waits <= waits_max, "{} waits", stats.waits);
     }
 }
 
 #[test]
-fn records_stay_unwritten_until_somebody_asks() {
+fn records_stay_unwritten_until_a_flush_is_requested() {
     let disk = memory();
     let log = start_new(&disk);
     let durable = log.durable();

@@ -39,7 +39,7 @@ fn ring_wraps_under_several_writers() {
 }
 
 #[test]
-fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
+fn queued_commits_complete_once_whatever_waiters_are_dropped() {
     check("completions", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let log = start(&disk, options());
@@ -52,7 +52,7 @@ fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
                     let end = insert(&log, thread, 50).unwrap().end;
                     let polled = log.poll_durable(end, &mut Context::from_waker(&waker));
                     if thread == 0 {
-                        // Gives up: its entry is woken in vain, and no thread depends on it.
+                        // Drops its waiter: waking its entry has no effect.
                         return (count, polled.is_pending());
                     }
                     let end = insert(&log, thread + 10, 50).unwrap().end;
@@ -74,8 +74,8 @@ fn queued_commits_complete_once_and_dropped_waiters_harm_nobody() {
 /// Only the daemons write: a group without a waiter starts when its group-commit delay is over, for
 /// which a daemon must be awake, and a waiter ends the delay.
 #[test]
-fn what_nobody_waits_for_is_written_all_the_same() {
-    check("linger", 1_500, || {
+fn requests_without_a_waiter_are_written() {
+    check("group-commit delay", 1_500, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let log = start(&disk, options());
         let threads: Vec<_> = (0..2)
@@ -102,9 +102,8 @@ fn what_nobody_waits_for_is_written_all_the_same() {
     });
 }
 
-/// A flush that does not complete before another one has begun: the first write passes when there
-/// is a second.
-fn until_another_flies(faults: &Faults) {
+/// Stalls the first flush until a second one has begun.
+fn stall_until_another_flush(faults: &Faults) {
     let writes = AtomicU64::new(0);
     let writes = Arc::new(writes);
     faults.watch(move |event| {
@@ -121,12 +120,12 @@ fn until_another_flies(faults: &Faults) {
 /// Neither of the two requests after the in-flight flush makes a group that may overlap with it;
 /// both together do, and the second one starts it (FLUSH-5).
 #[test]
-fn a_group_overlaps_whoever_completes_it() {
+fn the_request_that_completes_a_group_starts_it() {
     check("overlap", 1_500, || {
         let (memory, faults) = (MemoryDisk::new(), Faults::new());
         let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
         let log = start(&disk, options());
-        until_another_flies(&faults);
+        stall_until_another_flush(&faults);
         let first = insert(&log, 1, 900).unwrap().end;
         let leader = thread::spawn({
             let log = log.clone();
@@ -176,12 +175,12 @@ fn close_completes_or_refuses_every_commit() {
 }
 
 #[test]
-fn failed_sync_is_told_to_everybody_who_waits() {
+fn failed_sync_is_reported_to_every_waiter() {
     check("failure", 1_500, || {
         let (memory, faults) = (MemoryDisk::new(), Faults::new());
         let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(memory.clone(), faults.clone()));
         let log = start(&disk, options());
-        // For ever: the first to sync may be the preparer of segments, which tries again.
+        // For ever: the first sync may be one of the preparer, which tries again.
         faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
         let threads: Vec<_> = (0..3)
             .map(|thread| {
@@ -200,10 +199,10 @@ fn failed_sync_is_told_to_everybody_who_waits() {
     });
 }
 
-/// Claims wait for a truncation without a time-out.
+/// Reservations that wait for room are woken without the help of a time-out.
 #[test]
-fn claims_that_wait_for_room_get_it() {
-    check("claims", 1_000, || {
+fn reservations_that_wait_for_room_get_it() {
+    check("log space", 1_000, || {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options() };
         let log = start(&disk, small);
@@ -213,9 +212,9 @@ fn claims_that_wait_for_room_get_it() {
                 thread::spawn(move || {
                     for _ in 0..2 {
                         // More than half of what there is: one at a time.
-                        log.claim(9_000).unwrap();
+                        log.reserve_space(9_000).unwrap();
                         thread::yield_now();
-                        log.unclaim(9_000);
+                        log.release_space(9_000);
                     }
                 })
             })
@@ -225,14 +224,15 @@ fn claims_that_wait_for_room_get_it() {
     });
 }
 
-/// A log without room, the last record in it, and what can be claimed once the rest is given back.
+/// Fills a log. Returns it, the position of its last record, and the number of bytes that can be
+/// reserved once the log before that record is freed.
 fn full_log() -> (Arc<Log>, Lsn, u64) {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let small = LogOptions { capacity_bytes: 2 * SEGMENT, ..options() };
     let log = start(&disk, small);
     let mut last = Lsn::ZERO;
     let body = body(1, 1_000);
-    while log.try_claim(record_bytes(body.len())).is_ok() {
+    while log.try_reserve_space(record_bytes(body.len())).is_ok() {
         let record = Record { kind: 1, txn: TxnId(1), prev: Lsn(1), body: &[&body] };
         last = log.insert(&record).unwrap().start;
     }
@@ -240,42 +240,42 @@ fn full_log() -> (Arc<Log>, Lsn, u64) {
     (log, last, SEGMENT - 1_000)
 }
 
-/// Claims are notified of a checkpoint's end without a time-out: those for which it made room, and
-/// those that cannot succeed afterwards.
+/// The end of a checkpoint wakes waiting reservations without a time-out: those for which it made
+/// room, and those that cannot succeed afterwards.
 #[test]
-fn claims_end_with_the_checkpoint_that_they_wait_for() {
-    for gives_back in [true, false] {
-        check(&format!("checkpoint, {gives_back}"), 1_000, move || {
+fn reservations_end_with_the_checkpoint_that_they_wait_for() {
+    for frees_segment in [true, false] {
+        check(&format!("checkpoint, {frees_segment}"), 1_000, move || {
             let (log, last, wanted) = full_log();
-            let asked = Arc::new(AtomicU64::new(0));
-            let note = asked.clone();
+            let requested = Arc::new(AtomicU64::new(0));
+            let note = requested.clone();
             log.set_space_waker(Box::new(move || _ = note.fetch_add(1, SeqCst)));
             let is_over = Arc::new(AtomicU64::new(0));
-            let claims: Vec<_> = (0..2)
+            let waiters: Vec<_> = (0..2)
                 .map(|_| {
                     let (log, is_over) = (log.clone(), is_over.clone());
                     thread::spawn(move || {
-                        let claimed = log.claim_if(wanted, &|| is_over.load(SeqCst) == 0);
+                        let reserved = log.reserve_space_if(wanted, &|| is_over.load(SeqCst) == 0);
                         // One at a time.
-                        claimed.inspect(|()| log.unclaim(wanted))
+                        reserved.inspect(|()| log.release_space(wanted))
                     })
                 })
                 .collect();
-            while asked.load(SeqCst) == 0 {
+            while requested.load(SeqCst) == 0 {
                 thread::yield_now();
             }
-            let checkpoint = log.announce_checkpoint(gives_back);
+            let checkpoint = log.report_checkpoint(frees_segment);
             thread::yield_now();
-            match gives_back {
+            match frees_segment {
                 true => log.truncate(last).unwrap(),
                 false => is_over.store(1, SeqCst),
             }
             drop(checkpoint);
-            for claim in claims {
-                let claimed = claim.join().unwrap();
-                match gives_back {
-                    true => claimed.unwrap(),
-                    false => assert!(matches!(claimed, Err(Error::LogFull { .. }))),
+            for waiter in waiters {
+                let reserved = waiter.join().unwrap();
+                match frees_segment {
+                    true => reserved.unwrap(),
+                    false => assert!(matches!(reserved, Err(Error::LogFull { .. }))),
                 }
             }
             log.close().unwrap();

@@ -1,4 +1,4 @@
-//! Claims, truncation and the reuse of segments.
+//! Log space reservations, truncation and the reuse of segments.
 
 mod scenario;
 
@@ -13,7 +13,7 @@ use std::{
 
 use clearway_base::{Epoch, Error, Lsn, TxnId};
 use clearway_disk::{Disk, MemoryDisk};
-use clearway_log::{Log, LogOptions, Record, SEAL_BYTES_MAX, record_bytes};
+use clearway_log::{Log, LogOptions, Record, TRAILER_BYTES_MAX, record_bytes};
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 use scenario::*;
 
@@ -22,56 +22,65 @@ fn files(disk: &Arc<dyn Disk>) -> Vec<String> {
 }
 
 #[test]
-fn a_claim_beyond_the_capacity_fails_and_leaves_nothing_claimed() {
+fn a_reservation_beyond_the_capacity_fails_and_leaves_nothing_reserved() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let log = start_new(&disk);
     let used = log.used_bytes();
     let wanted = log.capacity_bytes() + 1;
-    assert!(matches!(log.claim(wanted), Err(Error::LogFull { .. })));
+    assert!(matches!(log.reserve_space(wanted), Err(Error::LogFull { .. })));
     assert_eq!(log.used_bytes(), used);
-    log.claim(1000).unwrap();
+    log.reserve_space(1000).unwrap();
     assert_eq!(log.used_bytes(), used + 1000);
-    log.unclaim(1000);
+    log.release_space(1000);
     assert_eq!(log.used_bytes(), used);
 }
 
 #[test]
-fn what_goes_beyond_the_capacity_is_nobody_elses() {
+fn space_beyond_the_capacity_is_only_for_the_thread_that_needs_it() {
     let memory = MemoryDisk::new();
     let disk: Arc<dyn Disk> = Arc::new(memory.clone());
     let log = start_small(&disk, Lsn::ZERO);
-    while log.claim(100).is_ok() {}
+    while log.reserve_space(100).is_ok() {}
     let used = log.used_bytes();
     memory.set_capacity(memory.used_bytes());
-    assert!(matches!(log.claim_beyond(2 * SEGMENT), Err(Error::DiskFull { .. })), "nor the disk");
-    assert_eq!((log.used_bytes(), log.stats().beyond_bytes), (used, 0), "nothing is claimed");
+    assert!(
+        matches!(log.reserve_beyond_capacity(2 * SEGMENT), Err(Error::DiskFull { .. })),
+        "the disk has no room either"
+    );
+    assert_eq!((log.used_bytes(), log.stats().beyond_bytes), (used, 0), "nothing is reserved");
     memory.set_capacity(u64::MAX);
-    log.claim_beyond(SEGMENT / 2).unwrap();
+    log.reserve_beyond_capacity(SEGMENT / 2).unwrap();
     assert_eq!((log.used_bytes(), log.stats().beyond_bytes), (used + SEGMENT / 2, SEGMENT / 2));
     assert!(log.stats().segments > 4);
-    assert!(matches!(log.claim(1), Err(Error::LogFull { .. })), "the rest of its segment is free");
+    assert!(
+        matches!(log.reserve_space(1), Err(Error::LogFull { .. })),
+        "the rest of the added segment is not for others"
+    );
 }
 
 #[test]
-fn a_log_beyond_its_capacity_is_opened_and_comes_back() {
+fn a_log_beyond_its_capacity_is_opened_and_returns_to_it() {
     let memory = MemoryDisk::new();
     let disk: Arc<dyn Disk> = Arc::new(memory.clone());
     let log = start_small(&disk, Lsn::ZERO);
-    log.claim_beyond(7 * SEGMENT).unwrap();
+    log.reserve_beyond_capacity(7 * SEGMENT).unwrap();
     let (body, mut last) = (body(1, 900), Lsn::ZERO);
     while log.end().0 < 5 * SEGMENT {
         let record = Record { kind: 1, txn: TxnId(1), prev: Lsn(1), body: &[&body] };
         last = log.insert(&record).unwrap().start;
         log.wait_durable(log.end()).unwrap();
     }
-    log.unclaim(log.claimed_bytes());
+    log.release_space(log.reserved_bytes());
     let crashed: Arc<dyn Disk> = Arc::new(memory.fork());
     let reopened = start_small(&crashed, log.end());
     for log in [log, reopened] {
-        assert!(matches!(log.claim(1), Err(Error::LogFull { .. })), "it is too long");
+        assert!(matches!(log.reserve_space(1), Err(Error::LogFull { .. })), "it is too long");
         log.truncate(last).unwrap();
-        log.claim(2 * SEGMENT).expect("what was beyond the capacity is within it now");
-        assert!(matches!(log.claim(2 * SEGMENT), Err(Error::LogFull { .. })), "that still holds");
+        log.reserve_space(2 * SEGMENT).expect("segments beyond the capacity are within it now");
+        assert!(
+            matches!(log.reserve_space(2 * SEGMENT), Err(Error::LogFull { .. })),
+            "that still holds"
+        );
     }
 }
 
@@ -83,42 +92,42 @@ fn start_small(disk: &Arc<dyn Disk>, end: Lsn) -> Arc<Log> {
 }
 
 #[test]
-fn what_can_be_left_out_gets_half_of_the_log_and_no_file() {
+fn optional_records_get_half_of_the_log_and_no_file() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = LogOptions { background: false, ..options() };
     let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let half = log.capacity_bytes() / 2;
     while log.used_bytes() + SEGMENT < half {
         let before = (files(&disk), log.used_bytes());
-        let granted = (0..).take_while(|_| log.claim_spare(1000)).count() as u64;
+        let granted = (0..).take_while(|_| log.reserve_optional_space(1000)).count() as u64;
         assert_eq!((files(&disk), log.used_bytes()), (before.0, before.1 + granted * 1000));
         assert!(granted < SEGMENT / 1000, "only what is prepared");
-        log.claim(SEGMENT).unwrap();
+        log.reserve_space(SEGMENT).unwrap();
     }
-    log.claim(half - log.used_bytes() - 1000).unwrap();
-    assert!(log.claim_spare(1000) && !log.claim_spare(1));
-    log.claim(1000).expect("the other half is for those who need it");
-    assert!(!log.claim_spare(1));
+    log.reserve_space(half - log.used_bytes() - 1000).unwrap();
+    assert!(log.reserve_optional_space(1000) && !log.reserve_optional_space(1));
+    log.reserve_space(1000).expect("the other half is for the records that are needed");
+    assert!(!log.reserve_optional_space(1));
 }
 
 #[test]
-fn claims_are_backed_by_files_before_they_are_granted() {
+fn reservations_are_backed_by_files_before_they_are_granted() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let log = start_new(&disk);
     for count in 1..10 {
-        log.claim(SEGMENT).unwrap();
+        log.reserve_space(SEGMENT).unwrap();
         let segments = files(&disk).iter().filter(|name| !name.starts_with("spare")).count();
-        assert!(segments as u64 * SEGMENT >= count * SEGMENT, "{count} segments claimed");
+        assert!(segments as u64 * SEGMENT >= count * SEGMENT, "{count} segments reserved");
     }
 }
 
 #[test]
-fn claimed_bytes_can_be_inserted_whatever_happens_to_the_disk() {
+fn reserved_bytes_can_be_inserted_whatever_happens_to_the_disk() {
     let memory = MemoryDisk::new();
     let disk: Arc<dyn Disk> = Arc::new(memory.clone());
     let log = start_new(&disk);
     let room = 5 * SEGMENT;
-    log.claim(room).unwrap();
+    log.reserve_space(room).unwrap();
     memory.set_capacity(memory.used_bytes());
     let mut left = room;
     let mut number = 0;
@@ -131,10 +140,10 @@ fn claimed_bytes_can_be_inserted_whatever_happens_to_the_disk() {
         number += 1;
     }
     log.wait_durable(log.end()).unwrap();
-    assert!(matches!(log.claim(3 * SEGMENT), Err(Error::DiskFull { .. })));
+    assert!(matches!(log.reserve_space(3 * SEGMENT), Err(Error::DiskFull { .. })));
     assert_eq!(read_all(&disk, Lsn::ZERO).unwrap().0.len() as u64, number);
     memory.set_capacity(u64::MAX);
-    log.claim(3 * SEGMENT).expect("room again, nothing lost");
+    log.reserve_space(3 * SEGMENT).expect("room again, nothing lost");
 }
 
 #[test]
@@ -148,7 +157,7 @@ fn truncated_segments_are_reused_and_the_directory_stays_small() {
         if i % 50 == 49 {
             log.truncate(span.start).unwrap();
             keep = span.start;
-            assert_eq!(log.keep_from(), keep);
+            assert_eq!(log.retention_lsn(), keep);
         }
         assert!(log.used_bytes() <= log.capacity_bytes());
     }
@@ -173,7 +182,7 @@ fn truncation_never_touches_a_segment_that_is_needed() {
         assert_eq!(numbers, (first..400).collect::<Vec<_>>());
     }
     log.truncate(Lsn::MAX).unwrap();
-    assert!(log.keep_from() <= log.durable(), "what is not durable is never given back");
+    assert!(log.retention_lsn() <= log.durable(), "no log that is not durable is freed");
     commit(&log, 400, 800);
 }
 
@@ -201,22 +210,22 @@ fn old_bytes_of_recycled_segments_are_never_read() {
 }
 
 #[test]
-fn a_claim_waits_for_the_checkpoint_that_it_asked_for() {
+fn a_reservation_waits_for_the_checkpoint_that_it_requested() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = LogOptions { capacity_bytes: 4 * SEGMENT, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-    let asked = Arc::new(AtomicU64::new(0));
+    let requested = Arc::new(AtomicU64::new(0));
     log.set_space_waker(Box::new({
-        let asked = asked.clone();
-        move || asked.store(1, Ordering::SeqCst)
+        let requested = requested.clone();
+        move || requested.store(1, Ordering::SeqCst)
     }));
     let durable = Arc::new(AtomicU64::new(0));
     std::thread::scope(|scope| {
-        let (log, asked, durable) = (&log, &asked, &durable);
+        let (log, requested, durable) = (&log, &requested, &durable);
         // The checkpointer truncates on request, up to the committer's position.
         let checkpointer = scope.spawn(move || {
             while log.health().is_ok() {
-                if asked.swap(0, Ordering::SeqCst) > 0 {
+                if requested.swap(0, Ordering::SeqCst) > 0 {
                     log.truncate(Lsn(durable.load(Ordering::SeqCst))).unwrap();
                 }
                 std::thread::yield_now();
@@ -232,7 +241,7 @@ fn a_claim_waits_for_the_checkpoint_that_it_asked_for() {
 }
 
 #[test]
-fn concurrent_claims_never_exceed_what_is_there() {
+fn concurrent_reservations_never_exceed_the_log() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let log = start_new(&disk);
     let used = log.used_bytes();
@@ -242,8 +251,8 @@ fn concurrent_claims_never_exceed_what_is_there() {
             scope.spawn(move || {
                 for i in 0..2000 {
                     let bytes = 100 + (i * 37 + thread) % 20_000;
-                    log.claim(bytes).unwrap();
-                    log.unclaim(bytes);
+                    log.reserve_space(bytes).unwrap();
+                    log.release_space(bytes);
                 }
             });
         }
@@ -299,7 +308,7 @@ fn bad_options_are_refused_by_name() {
         LogOptions { capacity_bytes: SEGMENT, ..options() },
         LogOptions { segment_bytes: 1 << 63, ..options() },
         LogOptions { flushes_in_flight: 0, ..options() },
-        LogOptions { linger: Duration::from_secs(2), ..options() },
+        LogOptions { group_commit_delay: Duration::from_secs(2), ..options() },
     ];
     for options in bad {
         let started = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO);
@@ -307,7 +316,7 @@ fn bad_options_are_refused_by_name() {
     }
 }
 
-/// Live segments, spares not included.
+/// Returns the names of the live segments, without reserved segments.
 fn segments(disk: &Arc<dyn Disk>) -> Vec<String> {
     files(disk).into_iter().filter(|name| !name.starts_with("spare")).collect()
 }
@@ -339,24 +348,24 @@ fn a_missing_segment_is_found_before_any_other_is_touched() {
 }
 
 #[test]
-fn commits_that_claimed_their_seals_never_find_the_disk_full() {
+fn commits_that_reserved_their_trailers_never_find_the_disk_full() {
     let memory = MemoryDisk::new();
     let disk: Arc<dyn Disk> = Arc::new(memory.clone());
     let log = start_new(&disk);
-    // One claims for a thousand small commits, another for one long record; then the disk is full,
-    // and a third takes whatever is left.
-    let small = record_bytes(8) + SEAL_BYTES_MAX;
-    log.claim(1000 * small).unwrap();
-    log.claim(record_bytes(4000)).unwrap();
+    // Reserve space for a thousand small commits and for one long record; then the disk is full,
+    // and further reservations take the rest.
+    let small = record_bytes(8) + TRAILER_BYTES_MAX;
+    log.reserve_space(1000 * small).unwrap();
+    log.reserve_space(record_bytes(4000)).unwrap();
     memory.set_capacity(memory.used_bytes());
     let mut rest = 0;
-    while log.claim(record_bytes(1000)).is_ok() {
+    while log.reserve_space(record_bytes(1000)).is_ok() {
         rest += 1;
     }
     for i in 0..1000 {
         let body = body(i, 8);
         let record = Record { kind: 1, txn: TxnId(i), prev: Lsn(i), body: &[&body] };
-        let span = log.insert_with_seal(&record).unwrap();
+        let span = log.insert_with_trailer(&record).unwrap();
         log.wait_durable(span.end).unwrap();
     }
     let numbers = 1000..1001 + rest;
@@ -366,20 +375,20 @@ fn commits_that_claimed_their_seals_never_find_the_disk_full() {
         log.insert(&record).unwrap();
     }
     log.wait_durable(log.end()).unwrap();
-    assert!(log.claimed_bytes() == 0, "{} bytes claimed", log.claimed_bytes());
+    assert!(log.reserved_bytes() == 0, "{} bytes reserved", log.reserved_bytes());
     log.close().unwrap();
     assert_eq!(read_all(&disk, Lsn::ZERO).unwrap().0, (0..numbers.end).collect::<Vec<_>>());
 }
 
 #[test]
-fn whoever_claims_for_each_commit_is_refused_before_the_disk_is_full() {
+fn a_reservation_without_a_trailer_is_refused_before_the_disk_is_full() {
     let memory = MemoryDisk::new();
     let disk: Arc<dyn Disk> = Arc::new(memory.clone());
     let log = start_new(&disk);
     memory.set_capacity(memory.used_bytes());
     let mut i = 0;
     let refused = loop {
-        match log.claim(record_bytes(8)) {
+        match log.reserve_space(record_bytes(8)) {
             Ok(()) => {}
             Err(error) => break error,
         }
@@ -393,28 +402,28 @@ fn whoever_claims_for_each_commit_is_refused_before_the_disk_is_full() {
 }
 
 #[test]
-fn a_claim_that_may_not_wait_adds_segments_and_then_fails_at_once() {
+fn a_reservation_that_may_not_wait_adds_segments_and_then_fails_at_once() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = LogOptions { capacity_bytes: 4 * SEGMENT, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let begun = std::time::Instant::now();
-    log.try_claim(3 * SEGMENT).unwrap();
-    assert!(matches!(log.try_claim(SEGMENT), Err(Error::LogFull { .. })));
+    log.try_reserve_space(3 * SEGMENT).unwrap();
+    assert!(matches!(log.try_reserve_space(SEGMENT), Err(Error::LogFull { .. })));
     assert!(begun.elapsed().as_secs() < 5, "it must not have waited");
-    log.unclaim(3 * SEGMENT);
-    log.try_claim(SEGMENT).unwrap();
+    log.release_space(3 * SEGMENT);
+    log.try_reserve_space(SEGMENT).unwrap();
 }
 
 #[test]
-fn a_truncation_that_frees_nothing_asks_for_no_checkpoint() {
+fn a_truncation_that_frees_nothing_requests_no_checkpoint() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = LogOptions { capacity_bytes: 4 * SEGMENT, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-    let asked = Arc::new(AtomicU64::new(0));
+    let requested = Arc::new(AtomicU64::new(0));
     log.set_space_waker(Box::new({
-        let asked = asked.clone();
+        let requested = requested.clone();
         move || {
-            asked.fetch_add(1, Ordering::SeqCst);
+            requested.fetch_add(1, Ordering::SeqCst);
         }
     }));
     let mut last = Lsn::ZERO;
@@ -423,42 +432,42 @@ fn a_truncation_that_frees_nothing_asks_for_no_checkpoint() {
     }
     let settled = || std::thread::sleep(std::time::Duration::from_millis(50));
     settled();
-    let before = asked.load(Ordering::SeqCst);
+    let before = requested.load(Ordering::SeqCst);
     assert!(before > 0, "the log is more than half full");
     for _ in 0..5 {
         log.truncate(Lsn(100)).unwrap();
         settled();
     }
-    assert_eq!(asked.load(Ordering::SeqCst), before);
+    assert_eq!(requested.load(Ordering::SeqCst), before);
     log.truncate(last).unwrap();
 }
 
-/// A log with some spares, whose claims make it grow when the test says so.
-fn with_spares(disk: &Arc<dyn Disk>) -> Arc<Log> {
+/// Starts a log with some reserved segments, which grows when the test reserves space.
+fn with_reserved_segments(disk: &Arc<dyn Disk>) -> Arc<Log> {
     let log = start_new(disk);
     let spans: Vec<_> = (0..400).map(|i| commit(&log, i, 900)).collect();
     let last = spans[399];
     log.truncate(last.start).unwrap();
-    assert!(files(disk).len() > segments(disk).len() + 2, "spares");
+    assert!(files(disk).len() > segments(disk).len() + 2, "reserved segments");
     log
 }
 
 #[test]
-fn a_spare_whose_renaming_failed_is_used_the_next_time() {
+fn a_reserved_segment_whose_renaming_failed_is_used_the_next_time() {
     for operation in [Operation::Rename, Operation::Directory] {
         let faults = Faults::new();
         let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(MemoryDisk::new(), faults.clone()));
-        let log = with_spares(&disk);
+        let log = with_reserved_segments(&disk);
         std::thread::sleep(std::time::Duration::from_millis(50));
         let (names, created) = (files(&disk), log.stats().segments_created);
         faults.fail(operation, "log", 1, ErrorKind::StorageFull, Lasting::Once);
-        let refused = log.claim(2 * SEGMENT);
+        let refused = log.reserve_space(2 * SEGMENT);
         assert!(matches!(refused, Err(Error::DiskFull { .. })), "{operation:?}: {refused:?}");
         assert_eq!(files(&disk), names, "{operation:?}");
         log.health().unwrap();
-        log.claim(2 * SEGMENT).unwrap();
+        log.reserve_space(2 * SEGMENT).unwrap();
         let stats = log.stats();
-        assert_eq!(stats.segments_created, created, "{operation:?}: the spare is used");
+        assert_eq!(stats.segments_created, created, "{operation:?}: the reserved segment is used");
         assert_eq!(stats.segments, segments(&disk).len() as u64);
     }
 }
@@ -467,18 +476,18 @@ fn a_spare_whose_renaming_failed_is_used_the_next_time() {
 fn a_failed_sync_of_the_directory_stops_the_log_and_is_not_tried_again() {
     let faults = Faults::new();
     let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(MemoryDisk::new(), faults.clone()));
-    let log = with_spares(&disk);
+    let log = with_reserved_segments(&disk);
     std::thread::sleep(std::time::Duration::from_millis(50));
     faults.fail(Operation::Directory, "log", 1, ErrorKind::Other, Lasting::Once);
-    assert!(log.claim(2 * SEGMENT).is_err());
+    assert!(log.reserve_space(2 * SEGMENT).is_err());
     let syncs = faults.count(Operation::Directory, "log");
-    assert!(matches!(log.claim(2 * SEGMENT), Err(Error::Poisoned { .. })));
+    assert!(matches!(log.reserve_space(2 * SEGMENT), Err(Error::Poisoned { .. })));
     assert!(matches!(log.health(), Err(Error::Poisoned { .. })));
     assert_eq!(faults.count(Operation::Directory, "log"), syncs);
 }
 
 #[test]
-fn a_segment_that_cannot_be_given_back_stays_live() {
+fn a_segment_that_cannot_be_freed_stays_live() {
     let faults = Faults::new();
     let disk: Arc<dyn Disk> = Arc::new(FaultyDisk::new(MemoryDisk::new(), faults.clone()));
     let log = start_new(&disk);
@@ -494,7 +503,7 @@ fn a_segment_that_cannot_be_given_back_stays_live() {
 }
 
 #[test]
-fn a_reader_is_not_troubled_by_segments_that_are_given_back() {
+fn a_reader_continues_while_segments_are_freed() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     // Windows of a reader are smaller than these segments, and reach over their borders.
     let segment_bytes = 4 * SEGMENT;

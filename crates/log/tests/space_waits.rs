@@ -1,4 +1,4 @@
-//! The waits of claims for log space: their length and their causes.
+//! The waits for log space: their length and their causes.
 
 mod scenario;
 
@@ -16,103 +16,103 @@ use clearway_disk::{Disk, MemoryDisk};
 use clearway_log::{Log, LogOptions};
 use scenario::*;
 
-/// Longer than a claim waits without a checkpoint, on a busy machine too, and shorter than it waits
-/// in all.
+/// Longer than a reservation waits without a checkpoint, on a busy machine too, and shorter than it
+/// waits in all.
 const SOON: Duration = Duration::from_secs(3);
 
-/// A log of four segments that is full, and the last record in it.
+/// Fills a log of four segments, and returns it with the position of its last record.
 fn full() -> (Arc<Log>, Lsn) {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let options = LogOptions { capacity_bytes: 4 * SEGMENT, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let mut last = Lsn::ZERO;
-    while log.try_claim(2 * 1024).is_ok() {
-        log.unclaim(2 * 1024);
+    while log.try_reserve_space(2 * 1024).is_ok() {
+        log.release_space(2 * 1024);
         last = commit(&log, 1, 900).start;
     }
     (log, last)
 }
 
-/// Claims a segment. Returns the result and the time it took.
-fn claim(log: &Log, can_help: &dyn Fn() -> bool) -> (Result<()>, Duration) {
+/// Reserves a segment's bytes. Returns the result and the time it took.
+fn reserve(log: &Log, can_help: &dyn Fn() -> bool) -> (Result<()>, Duration) {
     let begun = Instant::now();
-    let result = log.claim_if(SEGMENT, can_help);
+    let result = log.reserve_space_if(SEGMENT, can_help);
     (result, begun.elapsed())
 }
 
 #[test]
-fn without_a_checkpoint_a_claim_waits_a_tenth_of_a_second() {
+fn without_a_checkpoint_a_reservation_waits_a_tenth_of_a_second() {
     let (log, _) = full();
-    let asked = Arc::new(AtomicU64::new(0));
-    let counter = asked.clone();
+    let requested = Arc::new(AtomicU64::new(0));
+    let counter = requested.clone();
     log.set_space_waker(Box::new(move || _ = counter.fetch_add(1, Ordering::SeqCst)));
     // A checkpoint that frees nothing does not count.
-    let useless = log.announce_checkpoint(false);
-    let (result, took) = claim(&log, &|| true);
+    let useless = log.report_checkpoint(false);
+    let (result, took) = reserve(&log, &|| true);
     drop(useless);
     assert!(matches!(result, Err(Error::LogFull { .. })), "{result:?}");
     assert!(took >= Duration::from_millis(100) && took < SOON, "{took:?}");
-    assert!(asked.load(Ordering::SeqCst) > 0, "it has asked for a checkpoint");
+    assert!(requested.load(Ordering::SeqCst) > 0, "it has requested a checkpoint");
 }
 
 #[test]
-fn a_claim_waits_as_long_as_the_checkpoint_that_makes_room() {
+fn a_reservation_waits_as_long_as_the_checkpoint_that_makes_room() {
     let (log, last) = full();
     let begun = Instant::now();
-    let checkpoint = log.announce_checkpoint(true);
+    let checkpoint = log.report_checkpoint(true);
     thread::scope(|scope| {
-        let claimed = scope.spawn(|| claim(&log, &|| true));
+        let reserving = scope.spawn(|| reserve(&log, &|| true));
         thread::sleep(Duration::from_millis(400));
-        assert!(!claimed.is_finished());
+        assert!(!reserving.is_finished());
         log.truncate(last).unwrap();
         drop(checkpoint);
-        let (result, _) = claimed.join().unwrap();
+        let (result, _) = reserving.join().unwrap();
         assert!(result.is_ok(), "{result:?}");
     });
     assert!(begun.elapsed() < SOON);
 }
 
 #[test]
-fn a_claim_ends_soon_after_a_checkpoint_that_disappointed_it() {
+fn a_reservation_fails_soon_after_a_checkpoint_that_made_no_room() {
     let (log, _) = full();
-    let checkpoint = log.announce_checkpoint(true);
+    let checkpoint = log.report_checkpoint(true);
     thread::scope(|scope| {
-        let claimed = scope.spawn(|| claim(&log, &|| true));
+        let reserving = scope.spawn(|| reserve(&log, &|| true));
         thread::sleep(Duration::from_millis(300));
-        assert!(!claimed.is_finished());
+        assert!(!reserving.is_finished());
         drop(checkpoint);
-        let (result, took) = claimed.join().unwrap();
+        let (result, took) = reserving.join().unwrap();
         assert!(matches!(result, Err(Error::LogFull { .. })), "{result:?}");
         assert!(took < SOON, "{took:?}");
     });
 }
 
 #[test]
-fn a_claim_that_nothing_can_help_does_not_wait() {
+fn a_reservation_that_no_checkpoint_can_help_does_not_wait() {
     let (log, _) = full();
-    let asked = Arc::new(AtomicBool::new(false));
-    let note = asked.clone();
+    let requested = Arc::new(AtomicBool::new(false));
+    let note = requested.clone();
     log.set_space_waker(Box::new(move || note.store(true, Ordering::SeqCst)));
-    let _checkpoint = log.announce_checkpoint(true);
+    let _checkpoint = log.report_checkpoint(true);
     let begun = Instant::now();
     for _ in 0..100 {
-        assert!(matches!(claim(&log, &|| false).0, Err(Error::LogFull { .. })));
+        assert!(matches!(reserve(&log, &|| false).0, Err(Error::LogFull { .. })));
     }
     assert!(begun.elapsed() < SOON, "that is no wait of 100 ms each");
-    assert!(!asked.load(Ordering::SeqCst), "a checkpoint would be in vain");
+    assert!(!requested.load(Ordering::SeqCst), "a checkpoint would not help");
 }
 
 #[test]
-fn a_claim_ends_with_the_checkpoint_after_which_nothing_can_help() {
+fn a_reservation_fails_with_the_checkpoint_after_which_none_can_help() {
     let (log, _) = full();
     let can_help = AtomicBool::new(true);
-    let checkpoint = log.announce_checkpoint(true);
+    let checkpoint = log.report_checkpoint(true);
     thread::scope(|scope| {
-        let claimed = scope.spawn(|| claim(&log, &|| can_help.load(Ordering::SeqCst)));
+        let reserving = scope.spawn(|| reserve(&log, &|| can_help.load(Ordering::SeqCst)));
         thread::sleep(Duration::from_millis(50));
         can_help.store(false, Ordering::SeqCst);
         drop(checkpoint);
-        let (result, took) = claimed.join().unwrap();
+        let (result, took) = reserving.join().unwrap();
         assert!(matches!(result, Err(Error::LogFull { .. })), "{result:?}");
         assert!(took < SOON, "{took:?}");
     });

@@ -17,7 +17,7 @@ const SECTOR: u64 = SECTOR_SIZE as u64;
 fn log_with_large_last_group() -> (MemoryDisk, Vec<LsnSpan>) {
     let memory = MemoryDisk::new();
     let disk: Arc<dyn Disk> = Arc::new(memory.clone());
-    // A large ring, so that no insert asks for a flush by itself.
+    // A large ring, so that no insert requests a flush by itself.
     let options = LogOptions { ring_bytes: 1 << 20, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     for i in 0..10 {
@@ -71,7 +71,7 @@ fn every_damaged_byte_of_an_old_record_is_corruption_and_not_the_tail() {
     while let Some(record) = reader.next().unwrap() {
         spans.push(record.span);
     }
-    // Damage to a record of the first nine groups is known by the seals after it.
+    // Damage to a record of the first nine groups is detected by the trailers after it.
     for span in &spans[..9] {
         for at in (span.start.0..span.end.0).step_by(7) {
             let disk: Arc<dyn Disk> = Arc::new(memory.fork());
@@ -300,7 +300,7 @@ fn damage_to_one_group_costs_the_last_groups_and_damage_to_all_later_ones_costs_
             result => assert!(is_corrupt(result), "group {group}"),
         }
     }
-    // One bad sector in each of the last 27, and no seal speaks for the first of them.
+    // One bad sector in each of the last 27, and no trailer proves the first of them.
     assert_eq!(damaged(&(273..300).collect::<Vec<_>>()).unwrap(), 273);
 
     let last = spans[299].end.0 / SEGMENT;

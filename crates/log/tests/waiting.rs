@@ -50,7 +50,7 @@ fn futures_and_threads_wait_side_by_side() {
 }
 
 #[test]
-fn a_pipeline_of_requests_is_served_without_anybody_waiting() {
+fn a_pipeline_of_requests_completes_without_a_waiting_thread() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let log = start_new(&disk);
     for i in 0..100 {
@@ -78,7 +78,7 @@ fn nothing_is_durable_while_the_device_stalls_and_all_of_it_afterwards() {
 }
 
 #[test]
-fn a_thread_that_has_waited_for_long_is_told_nothing_before_it_is_durable() {
+fn a_wait_returns_only_when_its_lsn_is_durable_however_long_it_takes() {
     let (_, faults, disk) = faulty();
     let log = start_new(&disk);
     let go = stall(&faults);
@@ -87,15 +87,15 @@ fn a_thread_that_has_waited_for_long_is_told_nothing_before_it_is_durable() {
         // One thread writes, and the others wait for it.
         let waiters: Vec<_> = (0..3).map(|_| scope.spawn(|| log.wait_durable(lsn))).collect();
         std::thread::sleep(Duration::from_millis(100));
-        let told = waiters.iter().filter(|waiter| waiter.is_finished()).count();
+        let returned = waiters.iter().filter(|waiter| waiter.is_finished()).count();
         drop(go);
-        assert_eq!(told, 0);
+        assert_eq!(returned, 0);
         waiters.into_iter().for_each(|waiter| waiter.join().unwrap().unwrap());
     });
 }
 
 #[test]
-fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
+fn a_later_flush_that_completes_first_waits_for_the_earlier_one() {
     let (_, faults, disk) = faulty();
     let log = start_new(&disk);
     let durable = log.durable();
@@ -129,16 +129,16 @@ fn a_later_flight_that_lands_first_waits_for_the_earlier_one() {
             std::thread::yield_now();
         }
         std::thread::sleep(Duration::from_millis(5));
-        assert_eq!(log.durable(), durable, "the second has landed, the first has not");
+        assert_eq!(log.durable(), durable, "the second flush has completed, the first has not");
         drop(go);
         leader.join().unwrap().unwrap();
         log.wait_durable(second).unwrap();
     });
 }
 
-/// A leader whose large flush stalls, and a thread that waits for a small record after it, which
-/// does not overlap. Then `meanwhile` runs, and then the flush continues.
-fn wait_behind_a_stalled_flight(options: LogOptions, meanwhile: impl FnOnce(&Log)) {
+/// Stalls a large flush by one thread, and lets another one wait for a small record after it, whose
+/// group does not overlap. Then runs `meanwhile`, and then lets the flush continue.
+fn wait_behind_a_stalled_flush(options: LogOptions, meanwhile: impl FnOnce(&Log)) {
     let (_, faults, disk) = faulty();
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let go = stall(&faults);
@@ -164,27 +164,32 @@ fn wait_behind_a_stalled_flight(options: LogOptions, meanwhile: impl FnOnce(&Log
 }
 
 #[test]
-fn requests_made_during_a_leaders_flight_are_served_when_it_lands() {
+fn requests_made_during_a_flush_are_served_when_it_completes() {
     for background in [true, false] {
-        wait_behind_a_stalled_flight(LogOptions { background, ..options() }, |_| ());
+        wait_behind_a_stalled_flush(LogOptions { background, ..options() }, |_| ());
     }
 }
 
 #[test]
-fn what_nobody_waits_for_overlaps_if_it_completes_a_group_that_somebody_waits_for() {
+fn a_request_without_a_waiter_overlaps_if_it_completes_an_awaited_group() {
     // So long that no flush is slow, and the request is delayed unless something ends the delay.
-    let options = LogOptions { linger: LONG, ..options() };
-    wait_behind_a_stalled_flight(options, |log| {
+    let options = LogOptions { group_commit_delay: LONG, ..options() };
+    wait_behind_a_stalled_flush(options, |log| {
         log.request_flush(insert(log, 3, 2000).unwrap().end);
-        assert!(eventually(|| log.stats().flushes == 3), "it waits for the flight before it");
+        assert!(eventually(|| log.stats().flushes == 3), "it waits for the flush before it");
     });
 }
 
 #[test]
-fn a_long_stretch_of_records_does_not_linger() {
+fn a_long_stretch_of_records_is_not_delayed() {
     let (_, faults, disk) = faulty();
-    let log =
-        Log::start(disk, LogOptions { linger: LONG, ..options() }, Lsn::ZERO, Epoch(1), Lsn::ZERO);
+    let log = Log::start(
+        disk,
+        LogOptions { group_commit_delay: LONG, ..options() },
+        Lsn::ZERO,
+        Epoch(1),
+        Lsn::ZERO,
+    );
     let log = log.unwrap();
     let go = stall(&faults);
     std::thread::scope(|scope| {
@@ -198,7 +203,7 @@ fn a_long_stretch_of_records_does_not_linger() {
         for n in 2..6 {
             insert(log, n, 2000).unwrap();
         }
-        assert!(eventually(|| log.stats().flushes == 3), "it lingers");
+        assert!(eventually(|| log.stats().flushes == 3), "it is delayed");
         drop(go);
         leader.join().unwrap().unwrap();
     });
@@ -220,7 +225,7 @@ fn a_failed_sync_stops_the_log_for_good() {
         let record = Record { kind: 1, txn: TxnId(11), prev: Lsn(11), body: &[] };
         assert!(matches!(log.insert(&record), Err(Error::Poisoned { .. })));
         assert!(matches!(log.health(), Err(Error::Poisoned { .. })));
-        assert!(matches!(log.claim(1 << 20), Err(Error::Poisoned { .. })));
+        assert!(matches!(log.reserve_space(1 << 20), Err(Error::Poisoned { .. })));
         assert!(matches!(log.close(), Err(Error::Poisoned { .. })));
         assert_eq!(log.durable(), durable);
         log.wait_durable(durable).expect("what was durable before stays so");
@@ -232,7 +237,7 @@ fn a_failed_sync_stops_the_log_for_good() {
 }
 
 #[test]
-fn everybody_who_waits_is_told_of_a_failure() {
+fn every_waiter_gets_the_failure() {
     let (_, faults, disk) = faulty();
     let log = start_new(&disk);
     let go = stall(&faults);
@@ -268,11 +273,11 @@ fn a_failure_elsewhere_fails_the_waiters_though_the_log_could_go_on() {
     assert!(is_unknown(log.wait_durable(end)));
     drop(go);
     drop(log.close());
-    assert_eq!(log.durable(), durable, "a flight that lands later acknowledges nothing");
+    assert_eq!(log.durable(), durable, "a flush that completes later acknowledges nothing");
 }
 
 #[test]
-fn an_insert_that_waits_for_room_is_told_of_a_failure() {
+fn an_insert_that_waits_for_room_gets_the_failure() {
     let (_, faults, disk) = faulty();
     let log = start_new(&disk);
     let go = stall(&faults);
@@ -304,7 +309,7 @@ fn an_lsn_that_the_log_never_reached_is_damage_and_no_endless_wait() {
 #[test]
 fn close_makes_everything_durable_and_refuses_more() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    // So large a ring that no insert asks for a flush by itself.
+    // So large a ring that no insert requests a flush by itself.
     let options = LogOptions { ring_bytes: 1 << 20, ..options() };
     let log = Log::start(disk.clone(), options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let ends: Vec<_> = (0..50).map(|i| insert(&log, i, 200).unwrap().end).collect();
@@ -350,13 +355,13 @@ fn the_last_handle_may_be_dropped_by_a_waker() {
     let log = start_new(&disk);
     let go = stall(&faults);
     let end = insert(&log, 1, 100).unwrap().end;
-    let (tell, told) = mpsc::channel();
-    let owner = Waker::from(Arc::new(Owner(Some(log.clone()), tell)));
+    let (report, reported) = mpsc::channel();
+    let owner = Waker::from(Arc::new(Owner(Some(log.clone()), report)));
     assert!(log.poll_durable(end, &mut Context::from_waker(&owner)).is_pending());
     drop(owner);
     drop(log);
     drop(go);
-    assert!(told.recv().unwrap(), "a thread has tried to join itself");
+    assert!(reported.recv().unwrap(), "a thread has tried to join itself");
     assert!(eventually(|| Arc::strong_count(&disk) == 1), "the threads end");
 }
 
@@ -386,10 +391,10 @@ fn a_waker_that_panics_ends_no_daemon() {
 const LONG: Duration = Duration::from_secs(1);
 
 #[test]
-fn requests_that_nobody_waits_for_share_groups() {
+fn requests_without_a_waiter_share_groups() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    // So large a ring that no insert asks for a flush by itself.
-    let options = LogOptions { linger: LONG, ring_bytes: 1 << 20, ..options() };
+    // So large a ring that no insert requests a flush by itself.
+    let options = LogOptions { group_commit_delay: LONG, ring_bytes: 1 << 20, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let (begun, before) = (Instant::now(), log.stats().flushes);
     let mut end = Lsn::ZERO;
@@ -405,9 +410,9 @@ fn requests_that_nobody_waits_for_share_groups() {
 }
 
 #[test]
-fn whoever_waits_ends_the_linger_of_all() {
+fn a_waiter_ends_the_delay_of_all_requests() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let options = LogOptions { linger: LONG, ..options() };
+    let options = LogOptions { group_commit_delay: LONG, ..options() };
     let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
     let begun = Instant::now();
     for i in 0..40 {
@@ -421,6 +426,6 @@ fn whoever_waits_ends_the_linger_of_all() {
             assert!(eventually(|| log.durable() >= second));
         }
     }
-    assert!(begun.elapsed() < 10 * LONG, "forty rounds of less than a linger each");
+    assert!(begun.elapsed() < 10 * LONG, "forty rounds, each shorter than the delay");
     log.close().unwrap();
 }

@@ -61,9 +61,9 @@ pub trait Context {
     /// that are kept for that.
     fn is_undoing(&self) -> bool;
 
-    /// Makes sure that at least `bytes` of log space, beyond what the undo of earlier operations
-    /// is owed, are claimed for the step about to start, its own undo included. Not cumulative:
-    /// asking twice without logging in between claims nothing more. No latch is held.
+    /// Makes sure that at least `bytes` of log space, beyond what the undo of earlier operations is
+    /// owed, are reserved for the step about to start, its own undo included. Not cumulative:
+    /// asking twice without logging in between reserves nothing more. No latch is held.
     ///
     /// A context that rolls back must grant it from what it has kept for that purpose.
     ///

@@ -166,9 +166,9 @@ impl Shortage {
     fn relieve(&mut self, core: &Arc<Core>) -> Result<()> {
         finish::retry_stranded(core);
         let keeper = core.log_kept_from();
-        let before = core.log.keep_from();
+        let before = core.log.retention_lsn();
         checkpoint::take(core, Cleaning::All)?;
-        let has_helped = core.log.keep_from() > before;
+        let has_helped = core.log.retention_lsn() > before;
         self.kept_by = if has_helped { None } else { keeper };
         // Without a keeper there is nothing to look out for: who needs space asks again.
         self.lasts = self.kept_by.is_some();

@@ -1,8 +1,8 @@
 //! Hot backup: a fuzzy copy of the pages, and the log that makes it consistent.
 //!
 //! ```text
-//!   hold the log from keep-from ─► copy pages as the disk has them, in any state
-//!   ─► make the log durable up to E ─► copy the log from keep-from to E ─► superblock, last
+//!   hold the log from the retention LSN ─► copy pages as the disk has them, in any state
+//!   ─► make the log durable up to E ─► copy the log from there to E ─► superblock, last
 //! ```
 //!
 //! From the first step to the end no log is recycled: a backup that takes long needs a log that is

@@ -15,11 +15,11 @@
 //! - CHECKPOINT-4. No log byte at or after min(redo LSN, first LSN of running transactions,
 //!   backups' holds) is given back, and none before the superblock that says so is durable.
 //! - CHECKPOINT-5. One checkpoint at a time.
-//! - CHECKPOINT-6. Neither the redo LSN nor keep-from goes backwards: what is before them was given
-//!   back. A page (a transaction) may name an LSN that was the log's end before it was put down,
-//!   and an earlier checkpoint may have begun in between; but what it stands for was logged after
-//!   that checkpoint had looked, and so at or after what that checkpoint named (CHECKPOINT-1,
-//!   CHECKPOINT-2).
+//! - CHECKPOINT-6. Neither the redo LSN nor the retention LSN goes backwards: what is before them
+//!   was given back. A page (a transaction) may name an LSN that was the log's end before it was
+//!   put down, and an earlier checkpoint may have begun in between; but what it stands for was
+//!   logged after that checkpoint had looked, and so at or after what that checkpoint named
+//!   (CHECKPOINT-1, CHECKPOINT-2).
 //!
 //! A commit that lies between `B` and the list is in the log after `B`, so analysis sees it, and
 //! must not be talked out of it by the list: see `recovery`.
@@ -31,7 +31,7 @@ use clearway_base::{
     Error, Lsn, LsnSpan, Result, TxnId,
     failpoint::{self, Failpoint},
 };
-use clearway_log::{Record, SEAL_BYTES_MAX, record_bytes};
+use clearway_log::{Record, TRAILER_BYTES_MAX, record_bytes};
 use clearway_sync::{
     Mutex,
     atomic::{AtomicU64, Ordering},
@@ -92,7 +92,8 @@ impl Checkpoints {
 
     /// From where on a running backup needs the log.
     pub(crate) fn oldest_hold(&self) -> Option<Lsn> {
-        // Relaxed: claims and the checkpointer may learn of a change a little later.
+        // Relaxed: threads that reserve log space, and the checkpointer, may learn of a change a
+        // little later.
         let oldest = self.oldest_hold.load(Ordering::Relaxed);
         (oldest != u64::MAX).then_some(Lsn(oldest))
     }
@@ -127,10 +128,10 @@ impl Drop for Hold<'_> {
 
 /// Holds the log from where recovery would start now.
 pub(crate) fn hold_log(core: &Core) -> Hold<'_> {
-    // Under the mutex no checkpoint runs, so the superblock's keep-from is not truncated yet
+    // Under the mutex no checkpoint runs, so the superblock's retention LSN is not truncated yet
     // (CHECKPOINT-4).
     let mut state = core.checkpoints.state.lock();
-    let from = core.superblock.get().keep_from;
+    let from = core.superblock.get().retention_lsn;
     let number = state.next_hold;
     state.next_hold += 1;
     state.holds.push((number, from));
@@ -154,7 +155,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     let state = core.checkpoints.state.lock();
     core.log.health()?;
     core.pool.health()?;
-    let _announced = core.log.announce_checkpoint(core.can_give_back(clean_before(core, cleaning)));
+    let _running = core.log.report_checkpoint(core.can_give_back(clean_before(core, cleaning)));
     match cleaning {
         Cleaning::Old => {
             core.pool.clean_older(Lsn(core.checkpoints.latest.load(Ordering::Relaxed)))?;
@@ -180,14 +181,14 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     // The pool was asked before; if it has failed since, its answer is not to be relied on.
     core.pool.health()?;
 
-    let keep_from = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.keep_from);
+    let retention_lsn = oldest.map_or(redo, |oldest| oldest.min(redo)).max(old.retention_lsn);
     invariant(begin > old.checkpoint, "checkpoint: each begins behind the one before");
-    invariant(keep_from <= redo && redo <= begin, "checkpoint: recovery's log is kept");
-    let label = core.log.label_at(keep_from);
+    invariant(retention_lsn <= redo && redo <= begin, "checkpoint: recovery's log is kept");
+    let label = core.log.label_at(retention_lsn);
     core.superblock.update(|block| {
         block.checkpoint = begin;
         block.redo = redo;
-        block.keep_from = keep_from;
+        block.retention_lsn = retention_lsn;
         block.upkeep_done = core.upkeep_is_done();
         block.log_empty = false;
         block.identity.oldest_label = label.unwrap_or(block.identity.oldest_label);
@@ -197,7 +198,7 @@ fn attempt(core: &Core, cleaning: Cleaning) -> Result<()> {
     core.checkpoints.count.fetch_add(1, Ordering::Relaxed);
     failpoint::pass(Failpoint::LogNotTruncated);
     let oldest_segment = core.log.oldest_segment();
-    core.log.truncate(held.map_or(keep_from, |held| held.min(keep_from)))?;
+    core.log.truncate(held.map_or(retention_lsn, |held| held.min(retention_lsn)))?;
     core.reserve.refill(&core.log);
     if cleaning == Cleaning::All {
         let gave_back = core.log.oldest_segment() > oldest_segment;
@@ -240,9 +241,9 @@ impl Paid<'_> {
 
     /// As [`insert`](Paid::insert), for the record that is waited for.
     fn insert_last(&self, kind: u8, body: &[u8]) -> Result<LsnSpan> {
-        self.pay(record_bytes(body.len()) + SEAL_BYTES_MAX)?;
+        self.pay(record_bytes(body.len()) + TRAILER_BYTES_MAX)?;
         let record = Record { kind, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
-        self.core.log.insert_with_seal(&record)
+        self.core.log.insert_with_trailer(&record)
     }
 
     /// If neither the reserve nor the log has so much, the checkpoint goes beyond the log's
@@ -250,7 +251,7 @@ impl Paid<'_> {
     fn pay(&self, bytes: u64) -> Result<()> {
         let Core { reserve, log, .. } = self.core;
         match reserve.take_all(bytes, log) {
-            Err(Error::LogFull { .. }) if self.gives_back() => log.claim_beyond(bytes),
+            Err(Error::LogFull { .. }) if self.gives_back() => log.reserve_beyond_capacity(bytes),
             paid => paid,
         }
     }
@@ -259,8 +260,8 @@ impl Paid<'_> {
     fn gives_back(&self) -> bool {
         let Core { transactions, pool, log, options, .. } = self.core;
         let needed = [transactions.oldest_first(), pool.redo_start(), self.held];
-        let keep_from = needed.into_iter().flatten().min().unwrap_or(log.end());
-        keep_from.0 >= log.oldest_segment().0 + options.log.segment_bytes
+        let retention_lsn = needed.into_iter().flatten().min().unwrap_or(log.end());
+        retention_lsn.0 >= log.oldest_segment().0 + options.log.segment_bytes
     }
 }
 
@@ -297,7 +298,7 @@ mod tests {
         let after = core.superblock.get();
         assert!(after.checkpoint > before.checkpoint);
         assert!(after.redo >= before.redo, "{} after {}", after.redo, before.redo);
-        assert!(after.keep_from >= before.keep_from);
+        assert!(after.retention_lsn >= before.retention_lsn);
     }
 
     #[test]
@@ -317,7 +318,8 @@ mod tests {
         let full = (0..100_000).find_map(|n| put(n).err());
         let Some(Error::LogFull { keeper: Some(keeper), .. }) = full else { panic!("{full:?}") };
         assert_eq!(*keeper, LogKeeper::Backup);
-        // They use up the reserve, and move the superblock's keep-from for which nothing is freed.
+        // They use up the reserve, and move the superblock's retention LSN for which nothing is
+        // freed.
         let full = (0..1_000).find_map(|_| take(core, Cleaning::All).err());
         assert!(matches!(full, Some(Error::LogFull { .. })), "{full:?}");
         assert_eq!(core.log.stats().beyond_bytes, 0, "it would have brought nothing");

@@ -8,9 +8,8 @@
 //!
 //! Invariants:
 //! - CLOSING-1. Closing changes nothing of what has happened: a transaction that has not committed
-//!   stays owed what it was owed (TXN-TABLE-6), so the closing checkpoint lists it
-//!   and the next opening undoes it. A commit record is in the log before the closing seal, or
-//!   refused.
+//!   stays owed what it was owed (TXN-TABLE-6), so the closing checkpoint lists it and the next
+//!   opening undoes it. A commit record is in the log before the closing trailer, or refused.
 //! - CLOSING-2. The directory is locked until closing is done, no slot runs, and no [`Visit`] is
 //!   under way; then no thread writes to it or reads from it any more. Each of the three events
 //!   rechecks the other two under the directory's mutex, so whichever happens last releases the
@@ -147,7 +146,7 @@ pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<
         core.pool.clean_all()?;
         checkpoint::take(core, Cleaning::All)
     });
-    failpoint::pass(Failpoint::LogUnsealed);
+    failpoint::pass(Failpoint::LogNotClosed);
     let log = core.log.close();
     // Its cleaner must not outlive the directory's lock; pages are clean, or the log failed.
     let _ = core.pool.close();

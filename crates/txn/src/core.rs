@@ -15,13 +15,13 @@ use clearway_tree::{SpaceMap, Tree, TreeConfig, tree_of_body};
 
 use crate::{
     checkpoint::Checkpoints,
-    claim::Reserve,
     closing::Directory,
     contention::Contention,
     kinds::Kinds,
     log_space::LogSpace,
     options::EngineOptions,
     parts::{CommitRelease, RangeModes},
+    space_reservation::Reserve,
     superblock::SuperblockFile,
     tables::Tables,
     transaction_state::TransactionState,

@@ -22,7 +22,6 @@ use crate::{
     background::Background,
     backup,
     checkpoint::{self, Checkpoints, Cleaning},
-    claim::Reserve,
     closing::{self, Directory, Opening},
     contention::{Contention, LockWaits},
     core::{Core, WalGate},
@@ -32,6 +31,7 @@ use crate::{
     options::{Creation, EngineOptions},
     recovery::{self, Pass},
     report::{EngineStats, Holdings, RecoveryReport, VerifyReport},
+    space_reservation::Reserve,
     superblock::{
         self, FORMAT_VERSION, FoundDatabase, Identity, Superblock, SuperblockFile, VERSION_1,
     },
@@ -304,7 +304,7 @@ impl Engine {
             locks: !core.locks.is_quiescent(),
             pages: core.pool.held_pages(),
             waiters: core.log.stats().waiting,
-            claimed_bytes: core.log.claimed_bytes().saturating_sub(core.reserve.held()),
+            log_reserved_bytes: core.log.reserved_bytes().saturating_sub(core.reserve.held()),
         }
     }
 
@@ -397,7 +397,7 @@ fn create(
         sequence,
         checkpoint: Lsn::ZERO,
         redo: Lsn::ZERO,
-        keep_from: Lsn::ZERO,
+        retention_lsn: Lsn::ZERO,
         segment_bytes: options.log.segment_bytes,
         catalogue_root: PageId::NONE,
         creating: true,
@@ -410,7 +410,7 @@ fn create(
     let block = SuperblockFile::create(&*disk, first)?;
     let gate = Arc::new(WalGate::default());
     let pool = Pool::open(&*disk, gate.clone(), options.pool.clone())?;
-    let start = LogStart { tail: Lsn::ZERO, epoch, keep_from: Lsn::ZERO, lineage };
+    let start = LogStart { tail: Lsn::ZERO, epoch, retention_lsn: Lsn::ZERO, lineage };
     let log = Log::start_as(disk.clone(), options.log.clone(), start)?;
     failpoint::pass(Failpoint::CreationLogged);
     gate.open(log.clone());
@@ -519,7 +519,7 @@ fn log_start(block: &Superblock, pass: &Pass) -> LogStart {
         let epochs = pass.epochs.iter().copied().chain([block.latest()]);
         Lineage::new(block.identity.database, epochs.collect())
     };
-    LogStart { tail: pass.tail, epoch: block.epoch, keep_from: block.keep_from, lineage }
+    LogStart { tail: pass.tail, epoch: block.epoch, retention_lsn: block.retention_lsn, lineage }
 }
 
 fn report(

@@ -23,7 +23,7 @@
 //! | `kinds` | types of transactions |
 //! | `contention` | who waited for locks, and who died of it |
 //! | `finish` | commit and rollback |
-//! | `undo`, `claim`, `frees` | the undo list; log space; what is done after the end |
+//! | `undo`, `space_reservation`, `frees` | the undo list; log space; what is done after the end |
 //! | `upkeep` | which leaves and tables wait for upkeep, and doing it |
 //! | `table`, `tables` | handles; the catalogue, create and drop |
 //! | `record` | the log records of this layer |
@@ -44,10 +44,10 @@ mod kinds;
 mod options;
 mod report;
 
-mod claim;
 mod frees;
 mod log_space;
 mod record;
+mod space_reservation;
 mod superblock;
 mod transaction_table;
 mod undo;

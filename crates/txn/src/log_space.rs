@@ -1,17 +1,17 @@
 //! What keeps the log from being recycled, and whether waiting for log space can help.
 //!
 //! A checkpoint gives back whole segments before the first record of the oldest transaction and
-//! before what a backup copies. So it depends on what keeps the oldest segment how long a claim
-//! waits that finds no room:
-//! - If nothing does, it waits for the checkpoint (`crates/log/src/claims/waiting.rs`).
+//! before what a backup copies. So it depends on what keeps the oldest segment how long a
+//! reservation waits that finds no room:
+//! - If nothing does, it waits for the checkpoint (`crates/log/src/log_space/waiting.rs`).
 //! - If its own transaction does, it fails at once: it would wait for itself.
 //! - If another transaction or a backup does, it waits 100 ms at most, since most transactions are
 //!   short. It fails at once if a checkpoint was fruitless because of this one 100 ms ago or
 //!   earlier.
 //!
 //! Invariants:
-//! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: claims read atomics and latches of a few
-//!   instructions, never the checkpoints' mutex.
+//! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: reservations read atomics and latches of
+//!   a few instructions, never the checkpoints' mutex.
 //! - TXN-LOG-SPACE-2. A transaction's age costs the transaction nothing: the checkpointer notes
 //!   where the log ends, twenty times a second, and an age is read off these notes.
 
@@ -25,7 +25,8 @@ use clearway_sync::Mutex;
 
 use crate::core::Core;
 
-/// How long claims hope for the end of what keeps the log, once a checkpoint has freed nothing.
+/// How long reservations hope for the end of what keeps the log, once a checkpoint has freed
+/// nothing.
 const HOPE: Duration = Duration::from_millis(100);
 
 /// What is known about the use of log space.
@@ -136,15 +137,16 @@ impl Core {
         kept_from.0 >= self.log.oldest_segment().0 + self.options.log.segment_bytes
     }
 
-    /// Claims log space for the transaction of slot `index`, and waits for it where that can help.
+    /// Reserves log space for the transaction of slot `index`, and waits for it where that can
+    /// help.
     ///
     /// # Errors
-    /// Those of [`Log::claim`](clearway_log::Log::claim); [`Error::LogFull`] says what keeps the
-    /// log.
+    /// Those of [`Log::reserve_space`](clearway_log::Log::reserve_space); [`Error::LogFull`] says
+    /// what keeps the log.
     #[cold]
-    pub(crate) fn claim_log(&self, index: u32, bytes: u64) -> Result<()> {
-        let claimed = self.log.claim_if(bytes, &|| self.can_help(index));
-        claimed.map_err(|error| match error {
+    pub(crate) fn reserve_log_space(&self, index: u32, bytes: u64) -> Result<()> {
+        let reserved = self.log.reserve_space_if(bytes, &|| self.can_help(index));
+        reserved.map_err(|error| match error {
             Error::LogFull { wanted_bytes, capacity_bytes, .. } => {
                 Error::LogFull { wanted_bytes, capacity_bytes, keeper: self.log_keeper(index) }
             }

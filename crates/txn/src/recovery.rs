@@ -1,7 +1,7 @@
 //! Recovery: analysis and redo in one forward pass over the log, then undo of the losers.
 //!
 //! ```text
-//!   keep-from          redo              checkpoint B                            tail
+//!   retention LSN      redo              checkpoint B                            tail
 //!   ├── undo may read ─┼── redo only ────┼── redo and analysis ──────────────────┤
 //! ```
 //!
@@ -19,7 +19,8 @@
 //!
 //! - RECOVERY-5. Before anything is replayed or written, the log was found to be the one that the
 //!   superblock knows (`clearway_log::trace`). The epochs that the pass then finds in it, ascending
-//!   and beginning with that of keep-from, are those that the log's next first record continues.
+//!   and beginning with that of the retention LSN, are those that the log's next first record
+//!   continues.
 //!
 //! The pass takes records in batches, whose pages are brought into memory first (`read_ahead`).
 //!
@@ -270,7 +271,7 @@ pub(crate) struct Losers {
 /// Registers the unfinished transactions.
 pub(crate) fn adopt(core: &Arc<Core>, owed: &[ActiveEntry]) -> Result<Losers> {
     let mut losers = Losers { undo: BTreeMap::new(), undone: Vec::new(), frees: Vec::new() };
-    let mut reader = core.log.reader(core.superblock.get().keep_from)?;
+    let mut reader = core.log.reader(core.superblock.get().retention_lsn)?;
     for entry in owed {
         match entry.need {
             Need::Undo(Lsn::ZERO) => {
@@ -321,7 +322,7 @@ pub(crate) fn backward(core: &Arc<Core>, mut losers: Losers) -> Result<Undone> {
         frees: losers.frees.len() as u64,
         ..Undone::default()
     };
-    let mut reader = core.log.reader(core.superblock.get().keep_from)?;
+    let mut reader = core.log.reader(core.superblock.get().retention_lsn)?;
     let mut body = Vec::new();
     while let Some((lsn, mut slot)) = losers.undo.pop_last() {
         let prev = read_change(&mut reader, slot.id, lsn, &mut body)?;

@@ -76,8 +76,8 @@ pub struct Holdings {
     pub pages: usize,
     /// Wakers that wait for the log to become durable.
     pub waiters: u64,
-    /// Log bytes that are claimed and not used, the engine's own reserve apart.
-    pub claimed_bytes: u64,
+    /// Log bytes that are reserved and not used, the engine's own reserve apart.
+    pub log_reserved_bytes: u64,
 }
 
 /// Counters since the engine was opened.

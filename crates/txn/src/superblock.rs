@@ -7,7 +7,7 @@
 //! ```text
 //!   0  magic "CLEARWAY"      8 bytes      32  checkpoint LSN       u64
 //!   8  version               u32          40  redo LSN             u64
-//!  12  page size             u32          48  keep-from LSN        u64
+//!  12  page size             u32          48  retention LSN        u64
 //!  16  node bytes            u32          56  segment bytes        u64
 //!  20  epoch                 u32          64  catalogue root page  u32
 //!  24  sequence              u64          68  flags                u32   bit 0: being created
@@ -35,7 +35,7 @@
 //!   write, with its salt and the place where it will begin (ID-1). The salt is drawn at random and
 //!   never 0.
 //! - SUPERBLOCK-4. While the log is said to be empty, no page was changed since the superblock said
-//!   so first, and whatever stands in the log at keep-from or behind is not part of it.
+//!   so first, and whatever stands in the log at the retention LSN or behind is not part of it.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ pub(crate) struct Superblock {
     /// Where redo starts; at or before `checkpoint`.
     pub(crate) redo: Lsn,
     /// The oldest byte of the log that recovery may need; at or before `redo`.
-    pub(crate) keep_from: Lsn,
+    pub(crate) retention_lsn: Lsn,
     /// Bytes of a log segment.
     pub(crate) segment_bytes: u64,
     /// Root page of the catalogue.
@@ -91,7 +91,7 @@ pub(crate) struct Superblock {
     /// The database was closed with no upkeep pending. Programs that know nothing of this bit
     /// clear it, and an opening does: then the next one has the whole database looked at.
     pub(crate) upkeep_done: bool,
-    /// The log begins at keep-from, and nothing of it is there yet (SUPERBLOCK-4).
+    /// The log begins at the retention LSN, and nothing of it is there yet (SUPERBLOCK-4).
     pub(crate) log_empty: bool,
     /// What the log is known by.
     pub(crate) identity: Identity,
@@ -108,7 +108,7 @@ pub(crate) struct Identity {
     pub(crate) begin: Lsn,
     /// The last epoch that it found in the log.
     pub(crate) begun: EpochMark,
-    /// Epoch and salt in the label of the segment that holds keep-from.
+    /// Epoch and salt in the label of the segment that holds the retention LSN.
     pub(crate) oldest_label: (Epoch, Salt),
 }
 
@@ -145,11 +145,11 @@ impl Superblock {
         if self.epoch.0 == u32::MAX || far(self.sequence) || far(self.checkpoint.0) {
             return Some("its counters are at their end");
         }
-        let in_order = self.keep_from <= self.redo && self.redo <= self.checkpoint;
+        let in_order = self.retention_lsn <= self.redo && self.redo <= self.checkpoint;
         if !in_order {
             return Some("its positions in the log are out of order");
         }
-        if self.log_empty && self.keep_from < self.checkpoint {
+        if self.log_empty && self.retention_lsn < self.checkpoint {
             return Some("its log is empty, and its positions differ");
         }
         let Identity { begin, begun, .. } = self.identity;
@@ -173,7 +173,7 @@ impl Superblock {
             begun,
             // A checkpoint of its own says that it has.
             has_begun: self.checkpoint >= latest.begin && !self.log_empty,
-            keep_from: self.keep_from,
+            retention_lsn: self.retention_lsn,
             oldest_label,
         }
     }
@@ -193,7 +193,7 @@ impl Superblock {
         }
         let longs = [(24, self.sequence), (32, self.checkpoint.0), (40, self.redo.0)];
         for (at, long) in
-            longs.into_iter().chain([(48, self.keep_from.0), (56, self.segment_bytes)])
+            longs.into_iter().chain([(48, self.retention_lsn.0), (56, self.segment_bytes)])
         {
             put_long(&mut page, at, long);
         }
@@ -227,7 +227,7 @@ impl Superblock {
             sequence: long(bytes, 24),
             checkpoint: Lsn(long(bytes, 32)),
             redo: Lsn(long(bytes, 40)),
-            keep_from: Lsn(long(bytes, 48)),
+            retention_lsn: Lsn(long(bytes, 48)),
             segment_bytes: long(bytes, 56),
             catalogue_root: PageId(word(bytes, 64)),
             creating: word(bytes, 68) & FLAG_CREATING != 0,
@@ -461,7 +461,7 @@ mod tests {
             sequence,
             checkpoint: Lsn(1024),
             redo: Lsn(1024),
-            keep_from: Lsn(512),
+            retention_lsn: Lsn(512),
             segment_bytes: 1 << 20,
             catalogue_root: PageId(3),
             creating: false,
@@ -521,7 +521,7 @@ mod tests {
         let none = block(1);
         let impossible = [
             Superblock { redo: Lsn(u64::MAX), ..none.clone() },
-            Superblock { keep_from: Lsn(1025), ..none.clone() },
+            Superblock { retention_lsn: Lsn(1025), ..none.clone() },
             Superblock { log_empty: true, ..none.clone() },
             Superblock { checkpoint: Lsn(u64::MAX), ..none.clone() },
             Superblock { epoch: Epoch(u32::MAX), ..none.clone() },

@@ -457,7 +457,7 @@ mod tests {
 
         let mut txn = engine.begin();
         txn.delete(&table, &0u32.to_be_bytes()).unwrap();
-        let promised = |txn: &Transaction| txn.slot.as_ref().unwrap().claim.promised();
+        let promised = |txn: &Transaction| txn.slot.as_ref().unwrap().reservation.promised();
         let (savepoint, before) = (txn.savepoint().unwrap(), promised(&txn));
         assert!(before.0 > 0 && before.1 > 0);
         for n in 1..200u32 {
@@ -471,10 +471,10 @@ mod tests {
         }
         let mut slot = txn.slot.take().unwrap();
         slot.log_commit().unwrap();
-        assert_eq!(slot.claim.promised(), (0, 0));
-        assert!(slot.claim.held() >= record_bytes(0) as i64, "its END");
+        assert_eq!(slot.reservation.promised(), (0, 0));
+        assert!(slot.reservation.held() >= record_bytes(0) as i64, "its END");
         slot.free_deferred().unwrap();
-        assert!(slot.claim.held() >= 0);
+        assert!(slot.reservation.held() >= 0);
         finish::abandon(slot);
     }
 }

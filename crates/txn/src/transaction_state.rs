@@ -1,4 +1,4 @@
-//! The private half of a transaction: its locks, undo list, log claim and table hints.
+//! The private half of a transaction: its locks, undo list, log space reservation and table hints.
 //!
 //! A slot implements the tree's [`Context`](clearway_tree::Context): what the tree asks under its
 //! latches goes straight to the lock table and to the log. It also runs work that belongs to no
@@ -7,7 +7,7 @@
 //! Invariants:
 //! - TXN-1. `undo` is UNDO-1, and the public record owes exactly its head
 //!   (TXN-TABLE-3, TXN-TABLE-4).
-//! - TXN-2. No log space is claimed and no lock is awaited under a latch: `reserve` and `wait` are
+//! - TXN-2. No log space is reserved and no lock is awaited under a latch: `reserve` and `wait` are
 //!   the only calls that block, and the tree makes them with no latch held. (Images for the redo
 //!   check take what is free, or are left out.)
 //! - TXN-3. Exactly one compensation is logged for each undone change; logging it takes the change
@@ -44,13 +44,13 @@ use freeing::Freeing;
 use table_use::TableUse;
 
 use crate::{
-    claim::Claim,
     contention::{PassedWait, Wanted},
     core::Core,
     frees::DeferredFrees,
     kinds::Kind,
     parts::RangeModes,
     record,
+    space_reservation::SpaceReservation,
     table::Table,
     transaction_table::{SLOTS_MAX, TRANSACTIONS_MAX, TransactionEntry, txn_id, who},
     undo::UndoList,
@@ -80,7 +80,7 @@ pub(crate) struct TransactionState {
     /// The engine's, at hand for each lock.
     range_modes: Option<&'static RangeModes>,
     pub(crate) undo: UndoList,
-    pub(crate) claim: Claim,
+    pub(crate) reservation: SpaceReservation,
     /// Whether this transaction has logged anything of its own.
     pub(crate) wrote: bool,
     /// Whether changes are being undone: log space then comes from what was set aside.
@@ -186,7 +186,7 @@ impl TransactionState {
             owner: core.locks.owner(),
             range_modes: core.range_modes,
             undo: UndoList::default(),
-            claim: Claim::default(),
+            reservation: SpaceReservation::default(),
             wrote: false,
             undoing: false,
             limit: WaitLimit::Default,
@@ -237,7 +237,7 @@ impl TransactionState {
     /// and the locks are released already.
     #[inline]
     pub(crate) fn retire(mut self: Box<Self>) {
-        self.claim.end(&self.core.log);
+        self.reservation.end(&self.core.log);
         self.undo.clear();
         self.wrote = false;
         self.recovering = false;
@@ -377,7 +377,7 @@ impl TransactionState {
     pub(crate) fn undo_to(&mut self, keep: usize) -> Result<()> {
         // First, for what they were promised is not owed any more.
         self.frees.forget_from(keep);
-        self.claim.owe_frees(self.frees.log_bytes());
+        self.reservation.owe_frees(self.frees.log_bytes());
         debug_assert!(self.can_pay_undo(), "TXN-SPACE-2");
         let mut body = std::mem::take(&mut self.body);
         self.undoing = true;
@@ -406,9 +406,9 @@ impl TransactionState {
         tree.undo(self, body)
     }
 
-    /// Whether the claim pays for the whole rollback. A loser's died with its process.
+    /// Whether the reservation pays for the whole rollback. A loser's died with its process.
     fn can_pay_undo(&self) -> bool {
-        self.recovering || self.claim.covers(self.undo.newest(usize::MAX).map(<[u8]>::len))
+        self.recovering || self.reservation.covers(self.undo.newest(usize::MAX).map(<[u8]>::len))
     }
 
     /// Undoes the change that recovery read from the log, and nothing else.
@@ -433,7 +433,7 @@ impl TransactionState {
         let entry = self.core.transactions.entry(self.index);
         entry.busy();
         let record = Record { kind: record::COMMIT, txn: self.id, prev, body: &[body] };
-        let span = match self.core.log.insert_with_seal(&record) {
+        let span = match self.core.log.insert_with_trailer(&record) {
             Ok(span) => span,
             Err(error) => {
                 entry.owes_undo(self.undo.head());
@@ -446,21 +446,21 @@ impl TransactionState {
             entry.owes_frees(span.start, 0);
             self.freeing = Some(Freeing { commit: span.start, current: 0, begun: 0 });
         }
-        self.claim.spend_with_seal(span.end.0 - span.start.0);
-        self.claim.commit();
+        self.reservation.spend_with_trailer(span.end.0 - span.start.0);
+        self.reservation.commit();
         Ok(span)
     }
 
     /// Makes room for the record that ends a loser.
     pub(crate) fn reserve_end(&mut self) -> Result<()> {
-        self.claim.reserve(&self.core, self.index, 0)
+        self.reservation.reserve(&self.core, self.index, 0)
     }
 
     /// Logs the record that ends a transaction which owes nothing any more.
     pub(crate) fn log_end(&mut self) -> Result<LsnSpan> {
         let record = Record { kind: record::END, txn: self.id, prev: Lsn::ZERO, body: &[] };
         let span = self.core.log.insert(&record)?;
-        self.claim.spend(span.end.0 - span.start.0);
+        self.reservation.spend(span.end.0 - span.start.0);
         Ok(span)
     }
 
@@ -484,7 +484,7 @@ impl TransactionState {
         match self.core.log.insert(&record) {
             Ok(span) => {
                 entry.owes_undo(owes(span));
-                self.claim.spend(span.end.0 - span.start.0);
+                self.reservation.spend(span.end.0 - span.start.0);
                 Ok(span)
             }
             Err(error) => {
@@ -497,6 +497,6 @@ impl TransactionState {
 
 impl Drop for TransactionState {
     fn drop(&mut self) {
-        self.claim.close(&self.core.log);
+        self.reservation.close(&self.core.log);
     }
 }

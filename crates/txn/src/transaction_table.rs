@@ -2,9 +2,9 @@
 //!
 //! A transaction runs in a *slot*. What others may read of it (the checkpointer, statistics) is a
 //! [`TransactionEntry`] on its own cache lines, at a fixed place for the life of the engine. The
-//! rest, its lock owner, undo list and log claim, is a boxed [`TransactionState`] that moves
-//! between a free list and the running [`Transaction`](crate::Transaction), so that its memory
-//! serves the next one.
+//! rest, its lock owner, undo list and log space reservation, is a boxed [`TransactionState`] that
+//! moves between a free list and the running [`Transaction`](crate::Transaction), so that its
+//! memory serves the next one.
 //!
 //! Invariants:
 //! - TXN-TABLE-1. A `TransactionEntry` is written only by the thread that runs the transaction in

@@ -56,7 +56,7 @@ pub(crate) fn upgrade(
 /// Makes a database of version 1 that was closed in order one of version 2 (UP-1).
 fn convert(core: &Core) -> Result<Superblock> {
     let old = core.superblock.get();
-    if old.keep_from < old.checkpoint {
+    if old.retention_lsn < old.checkpoint {
         let detail = "its closing checkpoint has left something to recover: open it again";
         return Err(Error::corrupt("superblock", detail));
     }
@@ -65,7 +65,7 @@ fn convert(core: &Core) -> Result<Superblock> {
     core.superblock.update(|block| {
         block.version = FORMAT_VERSION;
         block.identity = identity;
-        (block.checkpoint, block.redo, block.keep_from) = (begin, begin, begin);
+        (block.checkpoint, block.redo, block.retention_lsn) = (begin, begin, begin);
         block.log_empty = true;
     })
 }

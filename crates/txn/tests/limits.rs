@@ -430,13 +430,14 @@ fn backup_is_a_database_as_of_its_end() {
 fn small_commits_on_a_full_disk_are_durable_or_refused() {
     let disk = MemoryDisk::new();
     let mut options = options();
-    // So large that transactions keep claims for the ones after them, in the smallest segments.
+    // So large that transactions keep reservations for the ones after them, in the smallest
+    // segments.
     options.log.capacity_bytes = 64 << 20;
     let engine = open_with(disk.clone(), options);
     let table = engine.create_table("t").unwrap();
     let mut value = 0u64;
     let mut round = |may_be_refused: bool| {
-        // All at once, so that each has a slot, and a claim, of its own.
+        // All at once, so that each has a slot, and a reservation, of its own.
         let txns: Vec<_> = (0..32).map(|_| engine.begin()).collect();
         let mut refused = 0;
         for mut txn in txns {

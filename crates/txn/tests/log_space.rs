@@ -18,7 +18,7 @@ use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table};
 use rig::{check, open_with, options};
 
-/// What no claim takes that waits for no checkpoint: 100 ms, and what a busy machine adds.
+/// What no reservation takes that waits for no checkpoint: 100 ms, and what a busy machine adds.
 const SOON: Duration = Duration::from_secs(2);
 
 /// A log of half a megabyte, and threads that take checkpoints.
@@ -131,7 +131,7 @@ fn a_writer_that_idles_is_named_and_nobody_waits_long_for_it() {
 }
 
 /// Checkpoints are slow, writers are fast, and the log is small: writers wait for checkpoints, each
-/// longer than a claim waits without one, and none is refused.
+/// longer than a reservation waits without one, and none is refused.
 #[test]
 fn writers_wait_for_a_slow_checkpoint_that_makes_room() {
     let faults = Faults::new();

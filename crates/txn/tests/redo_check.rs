@@ -185,7 +185,7 @@ fn a_difference_keeps_the_database_closed_and_is_found_again() {
     let (page, lsn, mut body) = last_image(&engine);
     let whole = disk.fork();
     *body.last_mut().unwrap() ^= 1;
-    engine.log().claim(record_bytes(body.len())).unwrap();
+    engine.log().reserve_space(record_bytes(body.len())).unwrap();
     let image = Record { kind: IMAGE, txn: clearway_base::TxnId::NONE, prev: lsn, body: &[&body] };
     let span = engine.log().insert(&image).unwrap();
     engine.log().wait_durable(span.end).unwrap();

@@ -46,12 +46,12 @@ fn written(len: usize, group: usize) -> Vec<u8> {
     let mut marks = vec![BEGUN];
     for epoch in 1..3 {
         let lineage = Lineage::new(DATABASE, marks.clone());
-        let start = LogStart { tail, epoch: Epoch(epoch), keep_from: Lsn::ZERO, lineage };
+        let start = LogStart { tail, epoch: Epoch(epoch), retention_lsn: Lsn::ZERO, lineage };
         let log = Log::start_as(disk.clone(), options.clone(), start).unwrap();
         for number in 0..12usize {
             let body = vec![number as u8; len];
             let record = Record { kind: 1, txn: TxnId(7), prev: log.end(), body: &[&body] };
-            log.claim(len as u64 + 128).unwrap();
+            log.reserve_space(len as u64 + 128).unwrap();
             let span = log.insert(&record).unwrap();
             if number % group == 0 {
                 log.wait_durable(span.end).unwrap();
@@ -94,7 +94,7 @@ fn take(input: &[u8]) -> Result<(), String> {
         latest,
         begun: BEGUN,
         has_begun: input.len().is_multiple_of(2),
-        keep_from: Lsn::ZERO,
+        retention_lsn: Lsn::ZERO,
         oldest_label: (BEGUN.epoch, BEGUN.salt),
     };
     let lineage = match trace(&disk, SEGMENT, &known) {

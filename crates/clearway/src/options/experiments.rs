@@ -16,8 +16,8 @@ impl Options {
     /// Polling a `Pending`, waiting for the [`Ticket`](crate::Ticket) of a pipeline whose agents
     /// have more to run, and commits of [`CommitMode::Lazy`](crate::CommitMode::Lazy) do
     /// not cut the delay short.
-    pub fn linger(mut self, linger: Duration) -> Options {
-        self.engine.log.linger = linger;
+    pub fn group_commit_delay(mut self, delay: Duration) -> Options {
+        self.engine.log.group_commit_delay = delay;
         self
     }
 

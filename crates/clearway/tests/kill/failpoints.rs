@@ -78,9 +78,9 @@ fn passage_max(point: Failpoint) -> u64 {
     match point {
         point if is_of_creation(point) => 1,
         P::PagesRepaired | P::EpochRaised | P::LogAnalysed | P::EpochBegun => 3,
-        P::LosersUndone | P::LogUnsealed | P::LogClosed => 3,
+        P::LosersUndone | P::LogNotClosed | P::LogClosed => 3,
         P::CommitLogged | P::CommitReleased | P::ChangeUndone | P::ChangeRedone => 400,
-        P::GroupSealed | P::GroupWritten | P::GroupCompleted => 200,
+        P::GroupFormed | P::GroupWritten | P::GroupCompleted => 200,
         P::StructureLogged | P::FreeBegun => 40,
         _ => 8,
     }

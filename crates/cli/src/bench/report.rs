@@ -226,7 +226,7 @@ impl Report<'_> {
             "count": args.count,
             "commit": format!("{:?}", args.commit).to_lowercase(),
             "log_delay_us": args.log_delay.as_micros() as u64,
-            "linger_us": args.linger.as_micros() as u64,
+            "group_commit_delay_us": args.group_commit_delay.as_micros() as u64,
             "cache_bytes": args.cache,
             "log_capacity_bytes": args.log_capacity,
             "memory": args.memory,

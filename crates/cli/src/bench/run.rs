@@ -98,7 +98,7 @@ fn open(args: &RunArgs, place: &Place) -> Outcome<Database> {
         .cache_size(args.cache)
         .log_capacity(args.log_capacity)
         .commit_mode(args.commit.into())
-        .linger(args.linger)
+        .group_commit_delay(args.group_commit_delay)
         .open(place.path())
         .with_context(cannot)
 }

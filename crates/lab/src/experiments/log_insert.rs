@@ -161,7 +161,7 @@ fn start(options: LogOptions) -> Outcome<Arc<Log>> {
 
 /// Inserts a batch, for which it reserves log space in advance.
 fn insert_batch(log: &Log, txn: u64, mix: Mix, body: &[u8]) -> Outcome<()> {
-    log.claim(mix.batch_bytes())?;
+    log.reserve_space(mix.batch_bytes())?;
     let mut prev = Lsn::ZERO;
     for n in 0..BATCH {
         let body = &[&body[..mix.length(n) - HEADER_BYTES]];
@@ -259,7 +259,7 @@ pub(super) const COUNTED: u64 = 20_000;
 pub(super) fn insert_alone(strategy: Strategy, rounds: u64) -> Outcome<()> {
     let log = start(LogOptions { background: false, ..options(strategy) })?;
     let body = body_of(Mix::of(RECORD));
-    log.claim(rounds * RECORD as u64)?;
+    log.reserve_space(rounds * RECORD as u64)?;
     let body: &[&[u8]] = &[&body[..RECORD - HEADER_BYTES]];
     for _ in 0..rounds {
         black_box(log.insert(&Record { kind: 1, txn: TxnId(1), prev: Lsn::ZERO, body })?);

@@ -49,7 +49,7 @@ fn body(thread: u64, n: u64, mix: Mix) -> Vec<u8> {
 fn insert(log: &Log, thread: u64, mix: Mix) -> Outcome<()> {
     for n in 0..EACH {
         let body = body(thread, n, mix);
-        log.claim(record_bytes(body.len()))?;
+        log.reserve_space(record_bytes(body.len()))?;
         log.insert(&Record { kind: 1, txn: TxnId(thread + 1), prev: Lsn(n), body: &[&body] })?;
     }
     Ok(())
@@ -85,7 +85,7 @@ mod tests {
             let body = body(thread, n, mix);
             let record =
                 Record { kind: 1, txn: TxnId(thread + 1), prev: Lsn(prev), body: &[&body] };
-            log.claim(record_bytes(body.len())).unwrap();
+            log.reserve_space(record_bytes(body.len())).unwrap();
             log.insert(&record).unwrap();
         }
         log.close().unwrap();

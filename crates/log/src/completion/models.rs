@@ -29,7 +29,7 @@ impl Log {
     }
 
     /// Acts as a flusher: publish, then collect, then wake.
-    fn land(&self, lsn: u64) {
+    fn complete(&self, lsn: u64) {
         // Like `Ring::set_durable`.
         self.durable.store(lsn, Ordering::Release);
         self.queue.take_up_to(Lsn(self.durable())).into_iter().for_each(Waker::wake);
@@ -55,8 +55,8 @@ fn waiter_wakes_and_finds_it_durable() {
             let log = log.clone();
             thread::spawn(move || log.wait(lsn))
         });
-        log.land(5);
-        log.land(9);
+        log.complete(5);
+        log.complete(9);
         waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
         assert_eq!(log.queue.len(), 0);
     });
@@ -78,7 +78,7 @@ fn each_waker_is_called_at_most_once() {
         let count = Arc::new(Count::default());
         let flushers = [5, 5].map(|lsn| {
             let log = log.clone();
-            thread::spawn(move || log.land(lsn))
+            thread::spawn(move || log.complete(lsn))
         });
         let waker = Waker::from(count.clone());
         let registered = log.queue.register(Lsn(5), &waker, || log.durable() >= 5);

@@ -25,7 +25,7 @@ impl Flusher {
         run();
     }
 
-    /// Sleeps until a group can start, and seals it. Returns `None` when the daemon must end. A
+    /// Sleeps until a group can start, and begins it. Returns `None` when the daemon must end. A
     /// daemon that has just flushed a group becomes the timer daemon for the next one, if that may
     /// not start yet.
     fn next_group(&self, mut has_flushed: bool) -> Option<LsnSpan> {
@@ -39,7 +39,7 @@ impl Flusher {
                     Some(group) => return Some(group),
                     None => None,
                 },
-                Decision::Rest if has_flushed => self.keep_time_until(&schedule),
+                Decision::Rest if has_flushed => self.timer_until(&schedule),
                 Decision::Rest => None,
                 Decision::At(time) => Some(time),
             };
@@ -50,8 +50,8 @@ impl Flusher {
 
     /// Returns the time until which an idle daemon acts as the timer daemon, so that requesters
     /// need not wake it meanwhile.
-    fn keep_time_until(&self, schedule: &Schedule) -> Option<Instant> {
-        let until = self.linger_until(schedule)?;
+    fn timer_until(&self, schedule: &Schedule) -> Option<Instant> {
+        let until = self.delayed_until(schedule)?;
         (schedule.in_flight.is_empty() && Instant::now() < until).then_some(until)
     }
 
@@ -66,7 +66,7 @@ impl Flusher {
         match until {
             Some(time) if !schedule.has_timer => {
                 schedule.has_timer = true;
-                self.publish_attention(&mut schedule);
+                self.publish_thresholds(&mut schedule);
                 schedule = self.sleep_until(schedule, time);
                 schedule.has_timer = false;
             }
@@ -74,7 +74,7 @@ impl Flusher {
         }
         schedule.daemons_asleep -= 1;
         schedule.is_signalled = false;
-        self.publish_attention(&mut schedule);
+        self.publish_thresholds(&mut schedule);
         schedule
     }
 

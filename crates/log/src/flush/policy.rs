@@ -1,11 +1,11 @@
 //! The policy that determines when a group is written.
 //!
-//! It is adaptive: an idle device gets whatever was gathered. While writes are in flight the next
-//! group gathers; it may overlap with them (up to the limit of in-flight flushes) once it is half
-//! as large as the last group. So a stream of requests settles into a few groups of similar size,
-//! one gathering and the others in flight, whatever the rate: without the size rule, the second
-//! flush would start at the first request after the first flush, nearly empty, and all other
-//! requests would wait for a third.
+//! It is adaptive: if the device is idle, a group with all gathered records starts. While writes
+//! are in flight the next group gathers; it may overlap with them (up to the limit of in-flight
+//! flushes) once it is half as large as the last group. So a stream of requests settles into a few
+//! groups of similar size, one gathering and the others in flight, whatever the rate: without the
+//! size rule, the second flush would start at the first request after the first flush, nearly
+//! empty, and all other requests would wait for a third.
 //!
 //! This applies to requests with a waiter. A request without a waiter comes from a thread that has
 //! other work to do, which each write of a group interrupts: about 50 µs of processor time, as much
@@ -30,13 +30,13 @@ pub(super) struct Situation {
     pub(super) in_flight_max: usize,
     /// Bytes of the last group.
     pub(super) last_bytes: u64,
-    /// Bytes requested and not yet sealed.
+    /// Bytes requested and in no group yet.
     pub(super) gathered: u64,
-    /// Whether a thread waits for some of them.
+    /// True if a thread waits for some of them.
     pub(super) is_awaited: bool,
     /// The time until which requests without a waiter start no group.
-    pub(super) linger_until: Option<Instant>,
-    /// Flushes take much longer than the group-commit delay.
+    pub(super) delayed_until: Option<Instant>,
+    /// True if flushes take much longer than the group-commit delay.
     pub(super) is_slow: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn decide(now: impl Fn() -> Instant, s: &Situation) -> Decision {
     if s.gathered < start_from(s, s.is_awaited) {
         return Decision::Rest;
     }
-    match s.linger_until {
+    match s.delayed_until {
         Some(due) if !s.is_awaited && now() < due => Decision::At(due),
         _ => Decision::Start,
     }
@@ -57,7 +57,7 @@ pub(super) fn decide(now: impl Fn() -> Instant, s: &Situation) -> Decision {
 /// Returns the wake threshold: the requested LSN, counted from the end of the last group, from
 /// which on a request must check the schedule, with or without a waiter (`is_awaited`). Returns
 /// `None` if no request must.
-pub(super) fn attention(s: &Situation, is_awaited: bool) -> Option<u64> {
+pub(super) fn wake_threshold(s: &Situation, is_awaited: bool) -> Option<u64> {
     if s.in_flight >= s.in_flight_max {
         return None;
     }
@@ -86,13 +86,13 @@ mod tests {
             last_bytes: 1024,
             gathered: 512,
             is_awaited: true,
-            linger_until: None,
+            delayed_until: None,
             is_slow: false,
         }
     }
 
     #[test]
-    fn idle_device_gets_whatever_there_is() {
+    fn on_an_idle_device_any_request_starts_a_group() {
         let decide = |s| decide(Instant::now, &s);
         assert_eq!(decide(situation()), Decision::Start);
         assert_eq!(decide(Situation { gathered: 0, ..situation() }), Decision::Rest);
@@ -111,13 +111,13 @@ mod tests {
     fn request_without_a_waiter_is_delayed() {
         let start = Instant::now();
         let due = start + Duration::from_millis(1);
-        let lingers = Situation { is_awaited: false, linger_until: Some(due), ..situation() };
+        let delayed = Situation { is_awaited: false, delayed_until: Some(due), ..situation() };
         let decide_at = |now, s| decide(|| now, &s);
-        assert_eq!(decide_at(start, lingers), Decision::At(due));
-        assert_eq!(decide_at(due, lingers), Decision::Start);
-        assert_eq!(decide_at(start, Situation { is_awaited: true, ..lingers }), Decision::Start);
-        assert_eq!(decide_at(due, Situation { in_flight: 1, ..lingers }), Decision::Rest);
-        let slow = Situation { in_flight: 1, is_slow: true, ..lingers };
+        assert_eq!(decide_at(start, delayed), Decision::At(due));
+        assert_eq!(decide_at(due, delayed), Decision::Start);
+        assert_eq!(decide_at(start, Situation { is_awaited: true, ..delayed }), Decision::Start);
+        assert_eq!(decide_at(due, Situation { in_flight: 1, ..delayed }), Decision::Rest);
+        let slow = Situation { in_flight: 1, is_slow: true, ..delayed };
         assert_eq!(decide_at(due, slow), Decision::Start);
         assert_eq!(decide_at(start, slow), Decision::At(due));
     }
@@ -128,13 +128,13 @@ mod tests {
             for (is_awaited, is_slow) in [(true, false), (false, true), (false, false)] {
                 let s = Situation { in_flight, gathered, is_awaited, is_slow, ..situation() };
                 let starts = decide(Instant::now, &s) == Decision::Start;
-                let looks = |is_awaited| {
-                    let from = attention(&s, is_awaited);
+                let checks = |is_awaited| {
+                    let from = wake_threshold(&s, is_awaited);
                     from.is_some_and(|from| gathered >= from)
                 };
                 // A request without a waiter checks like one with a waiter if there is one.
-                let looks = looks(false) || is_awaited && looks(true);
-                assert_eq!(starts, looks, "{in_flight} in flight, {gathered} gathered");
+                let checks = checks(false) || is_awaited && checks(true);
+                assert_eq!(starts, checks, "{in_flight} in flight, {gathered} gathered");
             }
         }
     }

@@ -3,12 +3,12 @@
 //!
 //! Invariants:
 //! - LOCK-FREE-1. The log's end, whether it is closed, and how many records of the running group
-//!   have paid for its seal are one word: a seal knows exactly which records precede it, and no
-//!   record comes after the end that a closing thread sees.
+//!   have paid for its trailer are one word: a trailer knows exactly which records precede it, and
+//!   no record comes after the end that a closing thread sees.
 //! - LOCK-FREE-2. A word names the end up to a multiple of 8 TiB. The ring is smaller, so together
 //!   with the durable LSN, which is never further away, it names one LSN. (A thread that was
-//!   stopped between the two reads while 8 TiB were written would be wrong; no thread is stopped
-//!   for so long.)
+//!   stopped between the two reads while 8 TiB were written would compute a wrong end; no thread is
+//!   stopped for so long.)
 //!
 //! Algorithm: the log of MySQL 8 reserves with one atomic addition and finds the gap-free prefix by
 //! links between records. Differences: compare-and-swap in place of addition, since a record that
@@ -23,7 +23,7 @@ use clearway_sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{Insertion, Seal, SealWords, links::Links};
+use super::{Insertion, Trailer, TrailerFields, links::Links};
 use crate::{
     record::{Draft, RECORD_ALIGN},
     ring::{Region, Ring},
@@ -39,8 +39,8 @@ pub(crate) struct LockFreeInsertion {
     records: AtomicU64,
 }
 
-/// The word of LOCK-FREE-1: bits 0..40 the end in units of 8 bytes (LOCK-FREE-2), 40..63 the seals
-/// paid, 63 closed.
+/// The word of LOCK-FREE-1: bits 0..40 the end in units of 8 bytes (LOCK-FREE-2), 40..63 the number
+/// of records that have paid for a trailer, 63 closed.
 #[derive(Clone, Copy)]
 struct Tail(u64);
 
@@ -52,9 +52,9 @@ const CLOSED: u64 = 1 << 63;
 const PAID_MAX: u64 = (1 << 23) - 1;
 
 impl Tail {
-    fn new(end: u64, seals_paid: u64, closed: u64) -> Tail {
-        // A count that does not fit is cut: the seal needs only one payment.
-        Tail((end / UNIT) & END | seals_paid.min(PAID_MAX) << PAID_AT | closed)
+    fn new(end: u64, trailers_paid: u64, closed: u64) -> Tail {
+        // A count that does not fit is cut off: the trailer needs only one payment.
+        Tail((end / UNIT) & END | trailers_paid.min(PAID_MAX) << PAID_AT | closed)
     }
 
     /// Returns the end, which is at or after `durable` (LOCK-FREE-2).
@@ -63,7 +63,7 @@ impl Tail {
         (base + ((self.0 & END).wrapping_sub(base) & END)) * UNIT
     }
 
-    fn seals_paid(self) -> u64 {
+    fn trailers_paid(self) -> u64 {
         self.0 >> PAID_AT & PAID_MAX
     }
 
@@ -84,7 +84,8 @@ impl LockFreeInsertion {
         }
     }
 
-    /// Moves the end. `next` computes the new tail from the tail and its end, or returns `None`.
+    /// Moves the end of the log. `next` computes the new tail from the tail and its end, or returns
+    /// `None`.
     #[inline]
     fn reserve(&self, next: impl Fn(Tail, u64) -> Option<Tail>) -> Option<(Region, Tail)> {
         // Read before the tail, so that no tail seen here ends before it (LOCK-FREE-2).
@@ -94,9 +95,9 @@ impl LockFreeInsertion {
             let start = Tail(seen).end(durable);
             let tail = next(Tail(seen), start)?;
             // AcqRel: an earlier reservation happens before a later one, as under a latch, on which
-            // the transaction table relies (TXN-TABLE-3); Release pairs with
-            // the Acquire in `end` too. Links and the durable LSN order the fills; `next` reads the
-            // latter for the room, with Acquire.
+            // the transaction table relies (TXN-TABLE-3). Release also pairs with the Acquire in
+            // `end`. Links and the durable LSN order the fills; `next` reads the latter for the
+            // room, with Acquire.
             match self.tail.compare_exchange_weak(seen, tail.0, Ordering::AcqRel, Ordering::Relaxed)
             {
                 Ok(_) => {
@@ -110,25 +111,25 @@ impl LockFreeInsertion {
 
 impl Insertion for LockFreeInsertion {
     fn insert(&self, draft: &Draft<'_>) -> Option<LsnSpan> {
-        let (bytes, paid) = (draft.span_bytes(), draft.seals_paid());
+        let (bytes, paid) = (draft.span_bytes(), draft.trailers_paid());
         let (region, _) = self.reserve(|tail, start| {
             let end = start + bytes;
             let has_room = tail.closed() == 0 && end <= self.ring.limit();
-            has_room.then(|| Tail::new(end, tail.seals_paid() + paid, 0))
+            has_room.then(|| Tail::new(end, tail.trailers_paid() + paid, 0))
         })?;
         let span = self.ring.fill(region, draft);
         self.links.mark(span);
         Some(span)
     }
 
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+    fn end_group(&self, group_start: Lsn, fields: TrailerFields) -> Option<Trailer> {
         let (region, before) = self.reserve(|tail, start| {
-            let end = words.sealed_end(group_start, start)?;
+            let end = fields.trailer_end(group_start, start)?;
             Some(Tail::new(end, 0, tail.closed()))
         })?;
-        let seal = words.fill(&self.ring, region, before.seals_paid());
-        self.links.mark(seal.span);
-        Some(seal)
+        let trailer = fields.fill(&self.ring, region, before.trailers_paid());
+        self.links.mark(trailer.span);
+        Some(trailer)
     }
 
     #[inline]
@@ -153,8 +154,8 @@ impl Insertion for LockFreeInsertion {
         self.records.load(Ordering::Relaxed)
     }
 
-    fn seals_paid(&self) -> u64 {
-        Tail(self.tail.load(Ordering::Relaxed)).seals_paid()
+    fn trailers_paid(&self) -> u64 {
+        Tail(self.tail.load(Ordering::Relaxed)).trailers_paid()
     }
 }
 
@@ -169,14 +170,14 @@ mod tests {
             for ahead in [0, 8, 504, 1 << 20, 1 << 32] {
                 let tail = Tail::new(durable + ahead, 7, CLOSED);
                 assert_eq!(tail.end(Lsn(durable)), durable + ahead);
-                assert_eq!((tail.seals_paid(), tail.closed()), (7, CLOSED));
+                assert_eq!((tail.trailers_paid(), tail.closed()), (7, CLOSED));
             }
         }
     }
 
     #[test]
-    fn too_many_seals_do_not_touch_the_end() {
+    fn too_many_trailers_paid_do_not_touch_the_end() {
         let tail = Tail::new(4096, PAID_MAX + 9, 0);
-        assert_eq!((tail.end(Lsn(0)), tail.seals_paid(), tail.closed()), (4096, PAID_MAX, 0));
+        assert_eq!((tail.end(Lsn(0)), tail.trailers_paid(), tail.closed()), (4096, PAID_MAX, 0));
     }
 }

@@ -11,13 +11,13 @@ fn groups_are_stored_whole_wherever_their_records_stand() {
 }
 
 #[test]
-fn a_full_ring_refuses_and_still_takes_the_seal() {
-    each::a_full_ring_refuses_and_still_takes_the_seal(&ProductLogParts);
+fn a_full_ring_refuses_and_still_takes_the_trailer() {
+    each::a_full_ring_refuses_and_still_takes_the_trailer(&ProductLogParts);
 }
 
 #[test]
-fn groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed() {
-    each::groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed(&ProductLogParts);
+fn groups_begin_and_end_at_sectors_and_empty_ones_get_no_trailer() {
+    each::groups_begin_and_end_at_sectors_and_empty_ones_get_no_trailer(&ProductLogParts);
 }
 
 #[test]

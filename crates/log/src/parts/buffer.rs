@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clearway_base::{Epoch, Lsn, LsnSpan, Result};
 
-use super::{Draft, Insertion, Ring, SealWords};
+use super::{Draft, Insertion, Ring, TrailerFields};
 use crate::record::{HEADER_BYTES, Header, Record, RecordView, Stamp};
 
 /// The stamp of all records.
@@ -50,20 +50,20 @@ impl<I: Insertion + ?Sized> Buffer<I> {
         self.insertion.insert(&self.draft(record))
     }
 
-    /// Seals the group that began at `start`, and returns its position, seal included. `None` if
-    /// the group is empty.
-    pub fn seal(&self, start: Lsn) -> Option<LsnSpan> {
+    /// Ends the group that began at `start` with a trailer, and returns its position, trailer
+    /// included. Returns `None` if the group is empty.
+    pub fn end_group(&self, start: Lsn) -> Option<LsnSpan> {
         let durable = self.ring.durable();
-        let words = SealWords { stamp: STAMP, durable, flags: 0, even_empty: false };
-        let seal = self.insertion.seal(start, words)?;
-        Some(LsnSpan { start, end: seal.span.end })
+        let fields = TrailerFields { stamp: STAMP, durable, flags: 0, even_empty: false };
+        let trailer = self.insertion.end_group(start, fields)?;
+        Some(LsnSpan { start, end: trailer.span.end })
     }
 
-    /// Waits until the records in `group` are filled, passes them to `each` in their order, seals
-    /// included, and makes them durable.
+    /// Waits until the records in `group` are filled, passes them to `each` in their order,
+    /// trailers included, and makes them durable.
     ///
-    /// `group` begins at the durable LSN and ends where a record does, and was sealed or inserted
-    /// by the calling thread. One thread flushes at a time.
+    /// `group` begins at the durable LSN and ends where a record ends. The calling thread has
+    /// inserted its records or ended it. One thread flushes at a time.
     ///
     /// Panics if there is anything other than whole records.
     pub fn flush(&self, group: LsnSpan, mut each: impl FnMut(RecordView<'_>)) {

@@ -49,7 +49,7 @@ pub fn trace(disk: &Arc<dyn Disk>, segment_bytes: u64, known: &Known) -> Result<
     let mut window = Window::new(disk.clone(), segment_bytes, Arc::new(named))?;
     let has_begun = has_begun(&mut window, known)?;
     let begun = if has_begun { known.latest } else { known.begun };
-    let mut marks = predecessors(&mut window, begun, known.keep_from)?;
+    let mut marks = predecessors(&mut window, begun, known.retention_lsn)?;
     check_labels(&**disk, segment_bytes, known, &marks, has_begun)?;
     if !has_begun {
         marks.push(known.latest);
@@ -57,7 +57,7 @@ pub fn trace(disk: &Arc<dyn Disk>, segment_bytes: u64, known: &Known) -> Result<
     Ok(Traced { lineage: Lineage::new(known.database, marks), begun })
 }
 
-/// Whether the latest opening has begun its epoch.
+/// Returns true if the latest opening has begun its epoch.
 fn has_begun(window: &mut Window, known: &Known) -> Result<bool> {
     let latest = known.latest;
     match start_at(window, &latest)? {
@@ -65,18 +65,22 @@ fn has_begun(window: &mut Window, known: &Known) -> Result<bool> {
         Start::Foreign => Err(foreign_at(window, latest.begin)?),
         Start::Other if known.has_begun => Err(foreign_at(window, latest.begin)?),
         // Log before the retention LSN was freed, or may be damaged.
-        Start::Nothing if known.has_begun && latest.begin < known.keep_from => Ok(true),
+        Start::Nothing if known.has_begun && latest.begin < known.retention_lsn => Ok(true),
         Start::Nothing if known.has_begun => Err(missing(&latest)),
         Start::Other | Start::Nothing => Ok(false),
     }
 }
 
-/// Returns the epochs that may have log at or after `keep_from`, ascending; the newest is `begun`
-/// (ID-2).
-fn predecessors(window: &mut Window, begun: EpochMark, keep_from: Lsn) -> Result<Vec<EpochMark>> {
+/// Returns the epochs that may have log at or after `retention_lsn`, ascending; the newest is
+/// `begun` (ID-2).
+fn predecessors(
+    window: &mut Window,
+    begun: EpochMark,
+    retention_lsn: Lsn,
+) -> Result<Vec<EpochMark>> {
     let mut marks = vec![begun];
     let mut mark = begun;
-    while mark.begin > keep_from {
+    while mark.begin > retention_lsn {
         let before = match start_at(window, &mark)? {
             Start::Ours(before) => before,
             Start::Foreign | Start::Other => return Err(foreign_at(window, mark.begin)?),
@@ -178,7 +182,7 @@ fn check_labels(
     begun: &[EpochMark],
     has_begun: bool,
 ) -> Result<()> {
-    let oldest = known.keep_from.0 / segment_bytes;
+    let oldest = known.retention_lsn.0 / segment_bytes;
     let lineage = Lineage::new(known.database, begun.to_vec());
     for index in list_segments(disk, segment_bytes)?.into_iter().filter(|&index| index >= oldest) {
         let first = Lsn(index * segment_bytes);

@@ -6,22 +6,22 @@ use clearway_disk::Disk;
 /// The directory of the log's files.
 pub(crate) const LOG_DIR: &str = "log";
 
-/// The file of the segment whose first LSN is `first_lsn`.
+/// Returns the name of the segment whose first LSN is `first_lsn`.
 pub(crate) fn segment_name(first_lsn: u64) -> String {
     format!("{LOG_DIR}/{first_lsn:016x}")
 }
 
-/// Returns the name of a spare, a file that has no segment's name yet.
-pub(super) fn spare_name(number: u64) -> String {
+/// Returns the name of a reserved segment, a file that has no segment's name yet.
+pub(super) fn reserved_segment_name(number: u64) -> String {
     format!("{LOG_DIR}/spare-{number}")
 }
 
-/// Whether a file of this name in the log's directory is one that a log made.
+/// Returns true if a file of this name in the log's directory was made by a log.
 pub fn is_log_file(name: &str) -> bool {
     name.starts_with("spare-") || index_of_name(name, 1).is_some()
 }
 
-/// The number of the segment with this file name (directory not included). Returns `None` if it is
+/// Returns the number of the segment with this file name (directory not included); `None` if it is
 /// not a segment's name.
 pub(crate) fn index_of_name(name: &str, segment_bytes: u64) -> Option<u64> {
     let is_hex =
@@ -30,7 +30,7 @@ pub(crate) fn index_of_name(name: &str, segment_bytes: u64) -> Option<u64> {
     (first % segment_bytes == 0).then_some(first / segment_bytes)
 }
 
-/// The numbers of all segments on `disk`, ascending.
+/// Returns the numbers of all segments on `disk`, ascending.
 pub(crate) fn list_segments(disk: &dyn Disk, segment_bytes: u64) -> Result<Vec<u64>> {
     let names = disk.list(LOG_DIR)?;
     let mut found: Vec<u64> =

@@ -1,8 +1,8 @@
-//! Creates segments: takes over existing ones at start, and makes new ones and spares.
+//! Creates segments: takes over existing ones at start, and makes new and reserved ones.
 //!
-//! A new segment is prepared under a spare's name: allocated, filled with zeros, synced, labelled
-//! (SEGMENTS-5). Then it is renamed and the directory is synced (SEGMENTS-1). A crash in between
-//! leaves a spare of unknown contents, which the next start removes.
+//! A new segment is prepared under the name of a reserved segment: allocated, filled with zeros,
+//! synced, labelled (SEGMENTS-5). Then it is renamed and the directory is synced (SEGMENTS-1). A
+//! crash in between leaves a reserved segment of unknown contents, which the next start removes.
 
 use std::{
     collections::VecDeque,
@@ -18,7 +18,8 @@ use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_sync::{Counter, Mutex};
 
 use super::{
-    LOG_DIR, Live, Segments, Spares, index_of_name, layout::spare_name, list_segments, segment_name,
+    LOG_DIR, Live, ReservedSegments, Segments, index_of_name, layout::reserved_segment_name,
+    list_segments, segment_name,
 };
 use crate::{
     identity::{self, LABEL_BYTES, Label, Lineage},
@@ -29,29 +30,29 @@ use crate::{
 const FILL_BYTES: usize = 1 << 20;
 
 impl Segments {
-    /// Takes over the segments on `disk`: those from `keep_from` to `tail` must exist. Segments
-    /// prepared beyond the tail are kept; older ones become spares. On an error, no file was
-    /// changed (SEGMENTS-3).
+    /// Takes over the segments on `disk`: those from `retention_lsn` to `tail` must exist. Segments
+    /// prepared beyond the tail are kept; older ones become reserved segments. On an error, no file
+    /// was changed (SEGMENTS-3).
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         options: &LogOptions,
         (lineage, epoch): (Arc<Lineage>, Epoch),
-        keep_from: Lsn,
+        retention_lsn: Lsn,
         tail: Lsn,
     ) -> Result<Segments> {
         let segment_bytes = options.segment_bytes;
         disk.create_dir(LOG_DIR)?;
         disk.sync_dir("")?;
-        let first = keep_from.0 / segment_bytes;
-        let end = if keep_from < tail { tail.0.div_ceil(segment_bytes) } else { first };
+        let first = retention_lsn.0 / segment_bytes;
+        let end = if retention_lsn < tail { tail.0.div_ceil(segment_bytes) } else { first };
         let Survey { old, outdated, files } = survey(&*disk, &lineage, segment_bytes, first..end)?;
         let labels = read_labels(&lineage, &files, segment_bytes)?;
         let segments = Segments {
             segment_bytes,
             lineage,
             epoch,
-            spares_max: (options.capacity_bytes / segment_bytes / 2).max(1) as usize,
-            directory: Mutex::new(Spares::default()),
+            reserved_segments_max: (options.capacity_bytes / segment_bytes / 2).max(1) as usize,
+            directory: Mutex::new(ReservedSegments::default()),
             state: Mutex::new(Live { first, files, labels }),
             broken: OnceLock::new(),
             created: Counter::default(),
@@ -85,37 +86,37 @@ impl Segments {
         Ok(label)
     }
 
-    /// Removes an earlier opening's spares, and unneeded segments of an older format, and frees the
-    /// other unneeded segments.
+    /// Removes an earlier opening's reserved segments and unneeded segments of an older format, and
+    /// frees the other unneeded segments.
     fn clear(&self, old: Vec<(String, Arc<dyn File>)>, outdated: Vec<String>) -> Result<()> {
-        let mut spares = self.directory.lock();
-        remove_foreign(&*self.disk, self.segment_bytes)?;
+        let mut reserved = self.directory.lock();
+        remove_reserved(&*self.disk, self.segment_bytes)?;
         outdated.iter().try_for_each(|name| self.disk.remove(name))?;
         for (name, file) in old {
-            self.give_back(&mut spares, &name, file)?;
+            self.give_back(&mut reserved, &name, file)?;
         }
         self.disk.sync_dir(LOG_DIR)
     }
 
-    /// Adds one segment at the end: a spare if there is one, else a new file.
+    /// Adds one segment at the end: a reserved segment if there is one, else a new file.
     pub(crate) fn extend(&self) -> Result<()> {
-        let mut spares = self.directory.lock();
+        let mut reserved = self.directory.lock();
         if let Some(cause) = self.broken.get() {
             return Err(cause.clone());
         }
-        let is_recycled = !spares.files.is_empty();
-        let (spare, file) = match spares.files.pop() {
+        let is_recycled = !reserved.files.is_empty();
+        let (old_name, file) = match reserved.files.pop() {
             Some(found) => found,
-            None => self.create(&mut spares)?,
+            None => self.create(&mut reserved)?,
         };
         let index = self.state.lock().end();
         let name = segment_name(index * self.segment_bytes);
         let labelled = self.label(index, &*file);
         let label =
-            match labelled.and_then(|label| self.name_durably(&spare, &name).map(|()| label)) {
+            match labelled.and_then(|label| self.name_durably(&old_name, &name).map(|()| label)) {
                 Ok(label) => label,
                 Err(error) => {
-                    spares.files.push((spare, file));
+                    reserved.files.push((old_name, file));
                     return Err(error);
                 }
             };
@@ -129,21 +130,21 @@ impl Segments {
         Ok(())
     }
 
-    /// Gives a spare a segment's name. After a failure it has its old name, or the log stops
-    /// (SEGMENTS-4).
-    fn name_durably(&self, spare: &str, name: &str) -> Result<()> {
-        self.disk.rename(spare, name)?;
+    /// Renames a reserved segment to a segment's name. After a failure it has its old name, or the
+    /// log stops (SEGMENTS-4).
+    fn name_durably(&self, old_name: &str, name: &str) -> Result<()> {
+        self.disk.rename(old_name, name)?;
         failpoint::pass(Failpoint::SegmentNamed);
         self.sync_names().inspect_err(|_| {
-            if let Err(error) = self.disk.rename(name, spare) {
+            if let Err(error) = self.disk.rename(name, old_name) {
                 let _ = self.broken.set(error);
             }
         })
     }
 
-    /// A new file of full length, its zeros durable.
-    fn create(&self, spares: &mut Spares) -> Result<(String, Arc<dyn File>)> {
-        let name = next_spare_name(spares);
+    /// Creates a file of full length, whose zeros are durable.
+    fn create(&self, reserved: &mut ReservedSegments) -> Result<(String, Arc<dyn File>)> {
+        let name = next_reserved_name(reserved);
         let file = self.disk.open(&name, OpenMode::CreateNew)?;
         let made = self.fill_with_zeros(&*file);
         if let Err(error) = made {
@@ -167,27 +168,27 @@ impl Segments {
         file.sync_all()
     }
 
-    /// Turns a file that was a segment into a spare, or removes it if there are enough. The caller
-    /// syncs the directory.
+    /// Turns a file that was a segment into a reserved segment, or removes it if there are enough.
+    /// The caller syncs the directory.
     pub(super) fn give_back(
         &self,
-        spares: &mut Spares,
+        reserved: &mut ReservedSegments,
         name: &str,
         file: Arc<dyn File>,
     ) -> Result<()> {
-        if spares.files.len() >= self.spares_max {
+        if reserved.files.len() >= self.reserved_segments_max {
             return self.disk.remove(name);
         }
-        let spare = next_spare_name(spares);
-        self.disk.rename(name, &spare)?;
-        spares.files.push((spare, file));
+        let new_name = next_reserved_name(reserved);
+        self.disk.rename(name, &new_name)?;
+        reserved.files.push((new_name, file));
         Ok(())
     }
 }
 
-fn next_spare_name(spares: &mut Spares) -> String {
-    spares.next += 1;
-    spare_name(spares.next)
+fn next_reserved_name(reserved: &mut ReservedSegments) -> String {
+    reserved.next += 1;
+    reserved_segment_name(reserved.next)
 }
 
 /// The segments found on disk.
@@ -234,7 +235,7 @@ fn survey(
     if next < needed.end { Err(missing(next)) } else { Ok(found) }
 }
 
-/// The labels of the live segments.
+/// Reads the labels of the live segments.
 fn read_labels(
     lineage: &Lineage,
     files: &VecDeque<Arc<dyn File>>,
@@ -247,9 +248,9 @@ fn read_labels(
     files.iter().map(read).collect()
 }
 
-/// Removes files that are not segments: spares of an earlier opening. (They may be half filled, and
-/// making them again is cheaper than checking which are complete.)
-fn remove_foreign(disk: &dyn Disk, segment_bytes: u64) -> Result<()> {
+/// Removes the reserved segments of an earlier opening. (They may be half filled, and making them
+/// again is cheaper than checking which are complete.)
+fn remove_reserved(disk: &dyn Disk, segment_bytes: u64) -> Result<()> {
     for name in disk.list(LOG_DIR)? {
         if index_of_name(&name, segment_bytes).is_none() && name.starts_with("spare-") {
             disk.remove(&format!("{LOG_DIR}/{name}"))?;

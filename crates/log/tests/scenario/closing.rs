@@ -52,7 +52,7 @@ pub(crate) fn a_record_that_waits_for_room_is_durable_or_refused(options: &LogOp
         let (segment_bytes, capacity_bytes) = (1 << 20, 8 << 20);
         let options = LogOptions { segment_bytes, capacity_bytes, ..options.clone() };
         let log = Log::start(disk, options, Lsn::ZERO, Epoch(1), Lsn::ZERO).unwrap();
-        log.claim(500_000).unwrap();
+        log.reserve_space(500_000).unwrap();
         let go = stall(&faults);
         let last = std::thread::scope(|scope| {
             let log = &log;
@@ -78,7 +78,7 @@ pub(crate) fn a_record_that_waits_for_room_is_durable_or_refused(options: &LogOp
             closer.join().unwrap().unwrap();
             inserter.join().unwrap()
         });
-        assert!(last.end <= log.durable(), "{last:?} is behind the closing seal");
+        assert!(last.end <= log.durable(), "{last:?} is after the closing trailer");
         assert_eq!(log.end(), log.durable());
         log.wait_durable(last.end).unwrap();
         assert!(!is_pending(&log, last.end));

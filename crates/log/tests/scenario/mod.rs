@@ -34,9 +34,9 @@ pub(crate) fn body(number: u64, len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (number * 7 + i) as u8).collect()
 }
 
-/// Claims and inserts record `number`, whose transaction id is its number.
+/// Reserves space for record `number` and inserts it. Its transaction id is its number.
 pub(crate) fn insert(log: &Log, number: u64, len: usize) -> Result<LsnSpan> {
-    log.claim(record_bytes(len))?;
+    log.reserve_space(record_bytes(len))?;
     let body = body(number, len);
     let record = Record { kind: 1, txn: TxnId(number), prev: Lsn(number), body: &[&body] };
     log.insert(&record)

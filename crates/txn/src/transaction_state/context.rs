@@ -80,21 +80,22 @@ impl Context for TransactionState {
     #[inline]
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if !self.undoing {
-            return self.claim.reserve(&self.core, self.index, bytes as u64);
+            return self.reservation.reserve(&self.core, self.index, bytes as u64);
         }
-        // A loser's own claim died with its process. What it was for is there, unless the log's
-        // capacity was made smaller; and there is the engine's reserve.
-        if self.recovering && self.claim.reserve(&self.core, self.index, bytes as u64).is_ok() {
+        // A loser's own reservation died with its process. What it was for is there, unless the
+        // log's capacity was made smaller; and there is the engine's reserve.
+        if self.recovering && self.reservation.reserve(&self.core, self.index, bytes as u64).is_ok()
+        {
             return Ok(());
         }
-        self.claim.reserve_undo(&self.core, self.index, bytes as u64)
+        self.reservation.reserve_undo(&self.core, self.index, bytes as u64)
     }
 
     #[inline]
     fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
         let span = self.log_change(record::USER, self.undo.head(), body, |span| span.start)?;
         self.undo.push(span.start, body);
-        self.claim.owe(body.len());
+        self.reservation.owe(body.len());
         Ok(span)
     }
 
@@ -105,7 +106,7 @@ impl Context for TransactionState {
         let record =
             Record { kind: record::SYSTEM, txn: TxnId::NONE, prev: Lsn::ZERO, body: &[body] };
         let span = self.core.log.insert(&record)?;
-        self.claim.spend(span.end.0 - span.start.0);
+        self.reservation.spend(span.end.0 - span.start.0);
         Ok(span)
     }
 
@@ -114,7 +115,7 @@ impl Context for TransactionState {
         let next = self.undo.next();
         let span = self.log_change(record::COMPENSATION, next, body, |_| next)?;
         let undone = self.undo.pop();
-        self.claim.settle(undone.unwrap_or(0));
+        self.reservation.settle(undone.unwrap_or(0));
         Ok(span)
     }
 
@@ -127,15 +128,15 @@ impl Context for TransactionState {
         let log = &self.core.log;
         let bytes = record_bytes(body.iter().map(|piece| piece.len()).sum());
         let record = Record { kind: record::IMAGE, txn: TxnId::NONE, prev: lsn, body };
-        if log.claim_spare(bytes) && log.insert(&record).is_err() {
-            log.unclaim(bytes);
+        if log.reserve_optional_space(bytes) && log.insert(&record).is_err() {
+            log.release_space(bytes);
         }
     }
 
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]) {
         // The change was logged just now: it is the newest of the undo list.
         self.frees.push(self.undo.len().saturating_sub(1), tree, reference);
-        self.claim.owe_frees(self.frees.log_bytes());
+        self.reservation.owe_frees(self.frees.log_bytes());
     }
 
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]) {

@@ -29,7 +29,7 @@ impl TransactionState {
         for body in self.frees.full_bodies() {
             let record = Record { kind: record::FREES, txn: self.id, prev, body: &[body] };
             let span = self.core.log.insert(&record)?;
-            self.claim.spend(span.end.0 - span.start.0);
+            self.reservation.spend(span.end.0 - span.start.0);
             prev = span.start;
         }
         Ok(prev)
@@ -87,7 +87,7 @@ impl TransactionState {
         self.freeing = Some(freeing);
         let span = inserted?;
         failpoint::pass(Failpoint::FreeBegun);
-        self.claim.spend(span.end.0 - span.start.0);
+        self.reservation.spend(span.end.0 - span.start.0);
         Ok(span)
     }
 }

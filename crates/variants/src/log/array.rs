@@ -29,10 +29,10 @@
 //! found.
 //!
 //! Algorithm 5 of "Aether: A Scalable Approach to Logging" (appendix A.2), with its life cycle
-//! (figure 10). Differences: the word counts members and seals beside bytes. A leader that finds no
-//! FREE slot in the pool leaves its own in place, to be reopened when its group is done, and
-//! continues, instead of searching for one while all others wait for the cursor. Followers yield
-//! the processor after a while.
+//! (figure 10). Differences: the word counts members and payments for trailers beside bytes. A
+//! leader that finds no FREE slot in the pool leaves its own in place, to be reopened when its
+//! group is done, and continues, instead of searching for one while all others wait for the cursor.
+//! Followers yield the processor after a while.
 
 use clearway_base::Lsn;
 use clearway_log::parts::{Draft, Ring};
@@ -51,12 +51,13 @@ const PROBES: usize = 4;
 /// to become durable would block others that fit.
 const GROUP_SHARE: u64 = 8;
 
-/// The sum of what members need, packed: bytes (bits 0..32), records (32..46), seals paid (46..60).
+/// The sum of what members need, packed: bytes (bits 0..32), records (32..46), trailers paid
+/// (46..60).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Sum(u64);
 
 const RECORDS_AT: u32 = 32;
-const SEALS_AT: u32 = 46;
+const TRAILERS_AT: u32 = 46;
 const PHASE_AT: u32 = 60;
 /// The maximum of a count of 14 bits.
 const COUNT_MAX: u64 = (1 << 14) - 1;
@@ -64,11 +65,11 @@ const SUM: u64 = (1 << PHASE_AT) - 1;
 
 impl Sum {
     pub(super) fn of(draft: &Draft<'_>) -> Sum {
-        Sum::new(draft.span_bytes(), draft.seals_paid())
+        Sum::new(draft.span_bytes(), draft.trailers_paid())
     }
 
-    fn new(bytes: u64, seals_paid: u64) -> Sum {
-        Sum(bytes | 1 << RECORDS_AT | seals_paid << SEALS_AT)
+    fn new(bytes: u64, trailers_paid: u64) -> Sum {
+        Sum(bytes | 1 << RECORDS_AT | trailers_paid << TRAILERS_AT)
     }
 
     pub(super) fn bytes(self) -> u64 {
@@ -79,15 +80,15 @@ impl Sum {
         self.0 >> RECORDS_AT & COUNT_MAX
     }
 
-    fn seals_paid(self) -> u64 {
-        self.0 >> SEALS_AT & COUNT_MAX
+    fn trailers_paid(self) -> u64 {
+        self.0 >> TRAILERS_AT & COUNT_MAX
     }
 }
 
 impl From<Sum> for GroupSize {
     fn from(sum: Sum) -> GroupSize {
-        let (bytes, records, seals_paid) = (sum.bytes(), sum.records(), sum.seals_paid());
-        GroupSize { bytes, records, seals_paid }
+        let (bytes, records, trailers_paid) = (sum.bytes(), sum.records(), sum.trailers_paid());
+        GroupSize { bytes, records, trailers_paid }
     }
 }
 

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
-use clearway_log::parts::{Draft, Insertion, Ring, Seal, SealWords};
+use clearway_log::parts::{Draft, Insertion, Ring, Trailer, TrailerFields};
 use clearway_sync::Mutex;
 
 use super::{
@@ -75,10 +75,10 @@ impl Insertion for ConsolidatedInsertion {
         }
     }
 
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+    fn end_group(&self, group_start: Lsn, fields: TrailerFields) -> Option<Trailer> {
         let mut cursor = self.cursor.lock();
-        let taken = cursor.take_seal(group_start, words, &self.space)?;
-        Some(taken.fill(words, &self.space))
+        let taken = cursor.take_trailer(group_start, fields, &self.space)?;
+        Some(taken.fill(fields, &self.space))
     }
 
     #[inline]
@@ -90,7 +90,7 @@ impl Insertion for ConsolidatedInsertion {
         self.cursor.lock().close();
     }
 
-    /// Nothing to wait for: the thread that sealed the group held the mutex after each fill in it
+    /// Nothing to wait for: the thread that ended the group held the mutex after each fill in it
     /// (INSERTION-2).
     fn await_released(&self, _group: LsnSpan) {}
 
@@ -98,8 +98,8 @@ impl Insertion for ConsolidatedInsertion {
         self.cursor.lock().records()
     }
 
-    fn seals_paid(&self) -> u64 {
-        self.cursor.lock().seals_paid()
+    fn trailers_paid(&self) -> u64 {
+        self.cursor.lock().trailers_paid()
     }
 }
 

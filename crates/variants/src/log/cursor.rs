@@ -5,15 +5,15 @@
 //!   (LOG-PARTS-1).
 //! - LOG-CURSOR-2. A record's region ends at or before `limit`, the ring's limit when it was last
 //!   read (LOG-PARTS-2): the limit only rises.
-//! - LOG-CURSOR-3. A closed cursor hands out only regions of seals (LOG-PARTS-3): its limit is 0
+//! - LOG-CURSOR-3. A closed cursor hands out only regions of trailers (LOG-PARTS-3): its limit is 0
 //!   and stays so.
 
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
 use clearway_log::{
-    SEAL_BYTES_MAX,
-    parts::{Draft, Region, Ring, Seal, SealWords},
+    TRAILER_BYTES_MAX,
+    parts::{Draft, Region, Ring, Trailer, TrailerFields},
 };
 use clearway_sync::{
     CachePadded,
@@ -34,8 +34,8 @@ pub(super) struct Cursor {
     /// LOG-CURSOR-2.
     limit: u64,
     records: u64,
-    /// Records since the last seal whose claims included a seal.
-    seals_paid: u64,
+    /// The number of records since the last trailer that have paid for one.
+    trailers_paid: u64,
     is_closed: bool,
 }
 
@@ -43,25 +43,25 @@ pub(super) struct Cursor {
 pub(super) struct GroupSize {
     pub(super) bytes: u64,
     pub(super) records: u64,
-    /// Number of its records that paid for a seal.
-    pub(super) seals_paid: u64,
+    /// The number of its records that have paid for a trailer.
+    pub(super) trailers_paid: u64,
 }
 
-/// The position of a seal, and the number of seals for which the records of its group have paid.
-pub(super) struct SealRegion {
+/// The position of a group trailer, and the number of records of the group that have paid for it.
+pub(super) struct TrailerRegion {
     region: Region,
-    seals_paid: u64,
+    trailers_paid: u64,
 }
 
-impl SealRegion {
-    /// Returns the end of the seal.
+impl TrailerRegion {
+    /// Returns the end of the trailer.
     pub(super) fn end(&self) -> Lsn {
         self.region.span().end
     }
 
     /// Fills the region.
-    pub(super) fn fill(self, words: SealWords, space: &Space) -> Seal {
-        words.fill(&space.ring, self.region, self.seals_paid)
+    pub(super) fn fill(self, fields: TrailerFields, space: &Space) -> Trailer {
+        fields.fill(&space.ring, self.region, self.trailers_paid)
     }
 }
 
@@ -70,7 +70,7 @@ impl Space {
     pub(super) fn new(ring: Arc<Ring>) -> (Space, Cursor) {
         let start = ring.durable().0;
         let limit = ring.limit();
-        let cursor = Cursor { next: start, limit, records: 0, seals_paid: 0, is_closed: false };
+        let cursor = Cursor { next: start, limit, records: 0, trailers_paid: 0, is_closed: false };
         (Space { ring, end: CachePadded::new(AtomicU64::new(start)) }, cursor)
     }
 
@@ -111,7 +111,7 @@ impl Cursor {
         if !self.has_room(end, &space.ring) {
             return None;
         }
-        self.seals_paid += draft.seals_paid();
+        self.trailers_paid += draft.trailers_paid();
         self.advance(end, 1, space);
         Some(Region::between(start, end))
     }
@@ -124,7 +124,7 @@ impl Cursor {
         if !self.has_room(end, &space.ring) {
             return None;
         }
-        self.seals_paid += group.seals_paid;
+        self.trailers_paid += group.trailers_paid;
         self.advance(end, group.records, space);
         Some(Lsn(start))
     }
@@ -141,28 +141,28 @@ impl Cursor {
         end <= self.limit
     }
 
-    /// Closes the cursor: from now on it hands out only regions of seals (LOG-CURSOR-3).
+    /// Closes the cursor: from now on it hands out only regions of trailers (LOG-CURSOR-3).
     pub(super) fn close(&mut self) {
         self.is_closed = true;
         self.limit = 0;
     }
 
-    /// The region of a seal that ends the group which began at `group_start`. Returns `None` if
-    /// nothing was inserted since, unless an empty group is to be sealed.
-    pub(super) fn take_seal(
+    /// Takes the region of the trailer that ends the group which began at `group_start`. Returns
+    /// `None` if nothing was inserted since, unless an empty group gets a trailer, too.
+    pub(super) fn take_trailer(
         &mut self,
         group_start: Lsn,
-        words: SealWords,
+        fields: TrailerFields,
         space: &Space,
-    ) -> Option<SealRegion> {
+    ) -> Option<TrailerRegion> {
         let start = self.next;
-        let end = words.sealed_end(group_start, start)?;
-        // Holds by LOG-CURSOR-2: every region before it left room for one seal, and an empty group
-        // is only forced when everything is durable.
-        invariant(end <= space.ring.limit() + SEAL_BYTES_MAX, "log cursor: a seal has room");
+        let end = fields.trailer_end(group_start, start)?;
+        // Holds by LOG-CURSOR-2: every region before it left room for one trailer, and an empty
+        // group gets one only when everything is durable.
+        invariant(end <= space.ring.limit() + TRAILER_BYTES_MAX, "log cursor: a trailer has room");
         self.advance(end, 1, space);
-        let seals_paid = std::mem::take(&mut self.seals_paid);
-        Some(SealRegion { region: Region::between(start, end), seals_paid })
+        let trailers_paid = std::mem::take(&mut self.trailers_paid);
+        Some(TrailerRegion { region: Region::between(start, end), trailers_paid })
     }
 
     #[inline]
@@ -173,12 +173,12 @@ impl Cursor {
         space.end.store(end, Ordering::Release);
     }
 
-    /// Records since the last seal whose claims included a seal.
-    pub(super) fn seals_paid(&self) -> u64 {
-        self.seals_paid
+    /// Returns the number of records since the last trailer that have paid for one.
+    pub(super) fn trailers_paid(&self) -> u64 {
+        self.trailers_paid
     }
 
-    /// Regions handed out so far, seals included.
+    /// Returns the number of regions handed out so far, trailers included.
     pub(super) fn records(&self) -> u64 {
         self.records
     }

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
-use clearway_log::parts::{Draft, Insertion, Links, Ring, Seal, SealWords};
+use clearway_log::parts::{Draft, Insertion, Links, Ring, Trailer, TrailerFields};
 use clearway_sync::{CachePadded, SpinLatch};
 
 use super::cursor::{Cursor, Space};
@@ -40,11 +40,11 @@ impl Insertion for DecoupledInsertion {
         Some(span)
     }
 
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
-        let taken = self.cursor.lock().take_seal(group_start, words, &self.space)?;
-        let seal = taken.fill(words, &self.space);
-        self.links.mark(seal.span());
-        Some(seal)
+    fn end_group(&self, group_start: Lsn, fields: TrailerFields) -> Option<Trailer> {
+        let taken = self.cursor.lock().take_trailer(group_start, fields, &self.space)?;
+        let trailer = taken.fill(fields, &self.space);
+        self.links.mark(trailer.span());
+        Some(trailer)
     }
 
     #[inline]
@@ -64,7 +64,7 @@ impl Insertion for DecoupledInsertion {
         self.cursor.lock().records()
     }
 
-    fn seals_paid(&self) -> u64 {
-        self.cursor.lock().seals_paid()
+    fn trailers_paid(&self) -> u64 {
+        self.cursor.lock().trailers_paid()
     }
 }

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
-use clearway_log::parts::{Draft, Insertion, Region, Ring, Seal, SealWords};
+use clearway_log::parts::{Draft, Insertion, Region, Ring, Trailer, TrailerFields};
 use clearway_sync::{CachePadded, SpinLatch};
 
 use super::{
@@ -116,14 +116,14 @@ impl Insertion for DelegatedInsertion {
         self.insert_contended(draft)
     }
 
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+    fn end_group(&self, group_start: Lsn, fields: TrailerFields) -> Option<Trailer> {
         let mut taken = self.cursor.lock();
-        let place = taken.cursor.take_seal(group_start, words, &self.space)?;
+        let place = taken.cursor.take_trailer(group_start, fields, &self.space)?;
         let number = taken.number(place.end(), &self.releases);
         drop(taken);
-        let seal = place.fill(words, &self.space);
+        let trailer = place.fill(fields, &self.space);
         self.releases.release(number);
-        Some(seal)
+        Some(trailer)
     }
 
     #[inline]
@@ -143,8 +143,8 @@ impl Insertion for DelegatedInsertion {
         self.cursor.lock().cursor.records()
     }
 
-    fn seals_paid(&self) -> u64 {
-        self.cursor.lock().cursor.seals_paid()
+    fn trailers_paid(&self) -> u64 {
+        self.cursor.lock().cursor.trailers_paid()
     }
 }
 

@@ -8,8 +8,8 @@
 //! - LOG-FIXED-2. `first` is the time of the first decision with something requested since the last
 //!   group: each such decision that does not start a group names the time at which it will, unless
 //!   that is beyond the range of the clock (LOG-PARTS-7).
-//! - LOG-FIXED-3. A thread that must not wait for a full group gets one at once: up to `pressed`
-//!   the limits do not apply.
+//! - LOG-FIXED-3. A thread that must not wait for a full group gets one at once: up to `forced` the
+//!   limits do not apply.
 
 use std::time::{Duration, Instant};
 
@@ -24,8 +24,8 @@ use clearway_sync::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
     /// The engine's own: write at once if the device is idle and a thread waits, or after the
-    /// [group-commit delay](clearway_log::LogOptions::linger); while writes are in flight, the next
-    /// group gathers.
+    /// [group-commit delay](clearway_log::LogOptions::group_commit_delay); while writes are in
+    /// flight, the next group gathers.
     #[default]
     Adaptive,
     /// Write when the first of three limits is reached.
@@ -47,7 +47,7 @@ pub(super) struct FixedPolicy {
     /// LOG-FIXED-1.
     requests: AtomicU64,
     /// LOG-FIXED-3.
-    pressed: AtomicU64,
+    forced: AtomicU64,
     /// LOG-FIXED-2. A leaf; taken under the flusher's schedule only, so without contention.
     first: Mutex<Option<Instant>>,
 }
@@ -59,14 +59,14 @@ impl FixedPolicy {
             bytes,
             time,
             requests: AtomicU64::new(0),
-            pressed: AtomicU64::new(0),
+            forced: AtomicU64::new(0),
             first: Mutex::new(None),
         }
     }
 
     /// Decides, given the time.
     fn decide_at(&self, requested: LsnSpan, now: impl Fn() -> Instant) -> Decision {
-        let is_urgent = self.pressed.load(Ordering::SeqCst) > requested.start.0;
+        let is_urgent = self.forced.load(Ordering::SeqCst) > requested.start.0;
         let gathered = requested.end.0 - requested.start.0;
         let requests = self.requests.load(Ordering::SeqCst);
         if is_urgent || requests >= self.commits || gathered >= self.bytes {
@@ -88,8 +88,8 @@ impl FlushPolicy for FixedPolicy {
         self.requests.fetch_add(1, Ordering::SeqCst);
     }
 
-    fn press(&self, lsn: Lsn) {
-        self.pressed.fetch_max(lsn.0, Ordering::SeqCst);
+    fn force(&self, lsn: Lsn) {
+        self.forced.fetch_max(lsn.0, Ordering::SeqCst);
     }
 
     fn decide(&self, requested: LsnSpan) -> Decision {
@@ -127,9 +127,9 @@ mod tests {
         assert_eq!(decide(512), Decision::Start);
         policy.start_group();
         assert_eq!(later(1), Decision::At(first + Duration::from_millis(6)));
-        policy.press(Lsn(8192));
+        policy.force(Lsn(8192));
         assert_eq!(later(2), Decision::At(first + Duration::from_millis(6)));
-        policy.press(Lsn(8200));
+        policy.force(Lsn(8200));
         assert_eq!(later(2), Decision::Start);
     }
 

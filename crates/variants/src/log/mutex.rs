@@ -2,12 +2,12 @@
 //!
 //! Algorithm 1 of "Aether: A Scalable Approach to Logging" (appendix A.1): the critical section
 //! reserves, fills and releases, so it is as long as the record. Release in LSN order needs no
-//! extra work, because a seal is reserved under the same mutex after every fill before it.
+//! extra work, because a trailer is reserved under the same mutex after every fill before it.
 
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan};
-use clearway_log::parts::{Draft, Insertion, Ring, Seal, SealWords};
+use clearway_log::parts::{Draft, Insertion, Ring, Trailer, TrailerFields};
 use clearway_sync::Mutex;
 
 use super::cursor::{Cursor, Space};
@@ -32,10 +32,10 @@ impl Insertion for MutexInsertion {
         Some(self.space.fill(region, draft))
     }
 
-    fn seal(&self, group_start: Lsn, words: SealWords) -> Option<Seal> {
+    fn end_group(&self, group_start: Lsn, fields: TrailerFields) -> Option<Trailer> {
         let mut cursor = self.cursor.lock();
-        let taken = cursor.take_seal(group_start, words, &self.space)?;
-        Some(taken.fill(words, &self.space))
+        let taken = cursor.take_trailer(group_start, fields, &self.space)?;
+        Some(taken.fill(fields, &self.space))
     }
 
     #[inline]
@@ -47,7 +47,7 @@ impl Insertion for MutexInsertion {
         self.cursor.lock().close();
     }
 
-    /// Nothing to wait for: the thread that sealed the group held the mutex after each fill in it
+    /// Nothing to wait for: the thread that ended the group held the mutex after each fill in it
     /// (INSERTION-2).
     fn await_released(&self, _group: LsnSpan) {}
 
@@ -55,7 +55,7 @@ impl Insertion for MutexInsertion {
         self.cursor.lock().records()
     }
 
-    fn seals_paid(&self) -> u64 {
-        self.cursor.lock().seals_paid()
+    fn trailers_paid(&self) -> u64 {
+        self.cursor.lock().trailers_paid()
     }
 }

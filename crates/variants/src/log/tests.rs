@@ -27,13 +27,13 @@ fn groups_are_stored_whole_wherever_their_records_stand() {
 }
 
 #[test]
-fn a_full_ring_refuses_and_still_takes_the_seal() {
-    with_each(each::a_full_ring_refuses_and_still_takes_the_seal);
+fn a_full_ring_refuses_and_still_takes_the_trailer() {
+    with_each(each::a_full_ring_refuses_and_still_takes_the_trailer);
 }
 
 #[test]
-fn groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed() {
-    with_each(each::groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed);
+fn groups_begin_and_end_at_sectors_and_empty_ones_get_no_trailer() {
+    with_each(each::groups_begin_and_end_at_sectors_and_empty_ones_get_no_trailer);
 }
 
 #[test]

@@ -22,7 +22,8 @@ fn insert(buffer: &Buffer, txn: u64, span: usize) -> Option<LsnSpan> {
     buffer.insert(&Record { kind: 1, txn: TxnId(txn), prev: Lsn(txn), body: &[left, right] })
 }
 
-/// Flushes a group and checks its records, seal included. Returns the transactions that wrote them.
+/// Flushes a group and checks its records, trailer included. Returns the transactions that wrote
+/// them.
 fn flush(buffer: &Buffer, group: LsnSpan) -> Vec<u64> {
     let mut txns = Vec::new();
     let mut last = None;
@@ -35,7 +36,7 @@ fn flush(buffer: &Buffer, group: LsnSpan) -> Vec<u64> {
         }
         last = Some(record.kind);
     });
-    assert_eq!(last, Some(KIND_RESERVED), "a seal");
+    assert_eq!(last, Some(KIND_RESERVED), "a trailer");
     txns
 }
 
@@ -50,14 +51,14 @@ pub(crate) fn groups_are_stored_whole_wherever_their_records_stand(parts: &dyn L
             insert(&buffer, txn, first).expect("an empty ring has room");
             let span = insert(&buffer, txn + 1, size).expect("and for a second record");
             assert_eq!(span.end.0 - span.start.0, size as u64);
-            let group = buffer.seal(start).unwrap();
+            let group = buffer.end_group(start).unwrap();
             assert_eq!(flush(&buffer, group), [txn, txn + 1]);
             start = group.end;
         }
     }
 }
 
-pub(crate) fn a_full_ring_refuses_and_still_takes_the_seal(parts: &dyn LogParts) {
+pub(crate) fn a_full_ring_refuses_and_still_takes_the_trailer(parts: &dyn LogParts) {
     // All starts within a sector, so that the last record ends anywhere before the limit.
     for size in (32..=512).step_by(8) {
         let buffer = new(parts, RING, 512);
@@ -66,22 +67,22 @@ pub(crate) fn a_full_ring_refuses_and_still_takes_the_seal(parts: &dyn LogParts)
             inserted.push(5);
         }
         assert!(insert(&buffer, 5, size).is_none(), "still full");
-        let group = buffer.seal(Lsn(512)).unwrap();
+        let group = buffer.end_group(Lsn(512)).unwrap();
         assert!(group.end.0 - group.start.0 <= RING as u64, "the group fits the ring");
         assert_eq!(flush(&buffer, group), inserted);
         assert!(insert(&buffer, 6, size).is_some(), "room again");
     }
 }
 
-pub(crate) fn groups_begin_and_end_at_sectors_and_empty_ones_are_not_sealed(parts: &dyn LogParts) {
+pub(crate) fn groups_begin_and_end_at_sectors_and_empty_ones_get_no_trailer(parts: &dyn LogParts) {
     let buffer = new(parts, RING, 0);
-    assert!(buffer.seal(Lsn(0)).is_none());
+    assert!(buffer.end_group(Lsn(0)).is_none());
     let mut start = Lsn(0);
     for size in (32..=512).step_by(8) {
         insert(&buffer, 1, size).unwrap();
-        let group = buffer.seal(start).unwrap();
+        let group = buffer.end_group(start).unwrap();
         assert_eq!(group.end.0 % SECTOR_SIZE as u64, 0);
-        assert!(buffer.seal(group.end).is_none());
+        assert!(buffer.end_group(group.end).is_none());
         flush(&buffer, group);
         start = group.end;
     }
@@ -125,12 +126,12 @@ pub(crate) fn concurrent_inserters_leave_no_hole_and_lose_no_record(parts: &dyn 
         };
         let threads: Vec<_> = (0..THREADS).map(|i| scope.spawn(inserter(i))).collect();
         let flusher = scope.spawn(|| {
-            let _tell = RaisedAtEnd(&is_over);
+            let _signal = RaisedAtEnd(&is_over);
             let mut seen = Vec::new();
             let mut start = Lsn(0);
             loop {
                 let was_done = is_done.load(Ordering::SeqCst);
-                match buffer.seal(start) {
+                match buffer.end_group(start) {
                     Some(group) => {
                         seen.extend(flush(&buffer, group));
                         start = group.end;

@@ -2,14 +2,15 @@
 //! and in each way to form a group without other threads. The tests of the variants run this file,
 //! too.
 //!
-//! The flusher is the test itself. It seals nothing, so that records stand at every multiple of 8
-//! and not only behind sector boundaries, and publishes as durable what it has read back.
+//! The flusher is the test itself. It ends no group with a trailer, so that records stand at every
+//! multiple of 8 and not only behind sector boundaries, and publishes as durable what it has read
+//! back.
 
 use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan, TxnId};
 use clearway_log::{
-    HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, SEAL_BYTES_MAX,
+    HEADER_BYTES, KIND_RESERVED, RECORD_ALIGN, Record, RecordView, TRAILER_BYTES_MAX,
     parts::{Buffer, Draft, Insertion, LogParts, Ring},
 };
 
@@ -89,7 +90,7 @@ pub(crate) fn one_after_the_other(parts: &dyn LogParts) {
 }
 
 /// The fill limit of a ring (RING-2), for records of every span and several durable positions: a
-/// record that fits is accepted, one that is a unit too long is not, and the seal fits after it.
+/// record that fits is accepted, one that is a unit too long is not, and the trailer fits after it.
 pub(crate) fn a_ring_takes_exactly_what_fits(parts: &dyn LogParts) {
     let bodies = Bodies::new();
     for (durable, span) in (0..4096 + 512).step_by(512).flat_map(|durable| {
@@ -99,10 +100,10 @@ pub(crate) fn a_ring_takes_exactly_what_fits(parts: &dyn LogParts) {
         let insert = |txn| buffer.insert(&record(txn, &[bodies.of(txn, span)]));
         let taken: Vec<LsnSpan> = (0..RING as u64).map_while(insert).collect();
         let end = taken.last().expect("an empty ring takes any record").end.0 - durable;
-        let limit = RING as u64 - SEAL_BYTES_MAX;
+        let limit = RING as u64 - TRAILER_BYTES_MAX;
         assert!(end <= limit && end + span as u64 > limit, "{parts:?}, {span}: {end}");
-        let group = buffer.seal(Lsn(durable)).expect("it is not empty");
-        assert!(group.end.0 - durable <= RING as u64, "{parts:?}, {span}: no room to seal");
+        let group = buffer.end_group(Lsn(durable)).expect("it is not empty");
+        assert!(group.end.0 - durable <= RING as u64, "{parts:?}, {span}: no room for the trailer");
         let mut found = Vec::new();
         buffer.flush(group, |record| {
             if record.kind < KIND_RESERVED {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clearway_base::{Lsn, LsnSpan, TxnId};
 use clearway_log::{
-    HEADER_BYTES, KIND_RESERVED, Record, SEAL_BYTES_MAX,
+    HEADER_BYTES, KIND_RESERVED, Record, TRAILER_BYTES_MAX,
     parts::{Buffer, LogParts},
 };
 use clearway_sync::{
@@ -36,7 +36,7 @@ impl Log {
 
     /// Flushes one group as a flusher does, and returns the transactions in it.
     pub(crate) fn flush(&self, from: Lsn) -> Option<(Vec<u64>, Lsn)> {
-        let group = self.buffer.seal(from)?;
+        let group = self.buffer.end_group(from)?;
         let mut found = Vec::new();
         self.buffer.flush(group, |record| {
             if record.kind < KIND_RESERVED {
@@ -83,7 +83,7 @@ pub(crate) fn room_is_handed_back_after_the_flush(parts: &dyn LogParts) {
     let (found, durable) = log.flush(Lsn::ZERO).unwrap();
     assert_eq!(found, [9, 9, 9], "the fourth had no room before");
     if let Some(span) = inserter.join().unwrap() {
-        let room = RING as u64 - SEAL_BYTES_MAX;
+        let room = RING as u64 - TRAILER_BYTES_MAX;
         assert!(span.start >= durable && span.end.0 - durable.0 <= room, "RING-2");
     }
 }

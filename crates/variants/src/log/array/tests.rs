@@ -45,7 +45,7 @@ fn members_stand_behind_each_other_and_the_group_is_as_long_as_all_of_them() {
         end += size as u64;
     }
     let group = GroupSize::from(array.close(&members[0]));
-    assert_eq!((group.bytes, group.records, group.seals_paid), (end, 5, 0), "ARRAY-1");
+    assert_eq!((group.bytes, group.records, group.trailers_paid), (end, 5, 0), "ARRAY-1");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Log space: what a transaction has reserved, and the engine's own reserve.
 //!
 //! Invariants:
-//! - TXN-SPACE-1. Every byte a transaction inserts is paid out of bytes it claimed from the log
-//!   before it took a latch, and so is the seal of the group that its commit record will stand in.
-//!   Claims come in chunks, so that the log's counter is rarely touched. (Images for the redo check
-//!   are nobody's: what the log cannot spare at the moment is not written.)
+//! - TXN-SPACE-1. Every byte a transaction inserts is paid out of bytes it reserved in the log
+//!   before it took a latch, and so is the trailer of the group that its commit record will stand
+//!   in. Reservations come in chunks, so that the log's counter is rarely touched. (Images for the
+//!   redo check are nobody's: what the log has no room for at the moment is not written.)
 //! - TXN-SPACE-2. `held ≥ owed + frees + END` between operations: paid for are the rollback of
 //!   everything logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES`
 //!   records and `END`; and the record that ends the transaction either way. A rollback therefore
@@ -16,19 +16,20 @@
 //!   undos make do with what TXN-SPACE-2 has kept.
 
 use clearway_base::{Error, Result};
-use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, SEAL_BYTES_MAX, record_bytes};
+use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, TRAILER_BYTES_MAX, record_bytes};
 use clearway_sync::Mutex;
 
 use crate::core::Core;
 
-/// What a claim asks for at least: some eight small transactions.
+/// What a reservation asks for at least: some eight small transactions.
 const CHUNK_BYTES: u64 = 8 << 10;
 /// What a slot keeps for its next transaction.
 const KEEP_BYTES: u64 = 12 << 10;
 /// Logs smaller than this are not shared out in chunks: small tests need each byte.
 const SMALL_LOG_BYTES: u64 = 64 << 20;
-/// The record that ends a transaction, a header, rounded up; and a seal, if that is a commit.
-const END_BYTES: u64 = (HEADER_BYTES + RECORD_ALIGN) as u64 + SEAL_BYTES_MAX;
+/// The record that ends a transaction, a header, rounded up; and a group trailer, if that is a
+/// commit.
+const END_BYTES: u64 = (HEADER_BYTES + RECORD_ALIGN) as u64 + TRAILER_BYTES_MAX;
 /// Headers and padding of the records of one operation, which a tree does not count.
 const OPERATION_SLACK: u64 = 4 * (HEADER_BYTES + RECORD_ALIGN) as u64 + FREE_GROWTH;
 /// By how much an operation's deferred free makes a commit longer, which a tree does not count.
@@ -42,10 +43,10 @@ fn undo_bytes(len: usize) -> u64 {
     record_bytes(len) + COMPENSATION_SLACK
 }
 
-/// A transaction's claim.
+/// A transaction's log space reservation.
 #[derive(Default)]
-pub(crate) struct Claim {
-    /// Claimed and not yet spent. Below zero only within an operation that used more than it
+pub(crate) struct SpaceReservation {
+    /// Reserved and not yet spent. Below zero only within an operation that used more than it
     /// reserved; the debt is paid at the next chance.
     held: i64,
     /// What the rollback of everything logged so far, and the end, will take (TXN-SPACE-2).
@@ -57,7 +58,7 @@ pub(crate) struct Claim {
     has_gone_beyond: bool,
 }
 
-impl Claim {
+impl SpaceReservation {
     /// What has to be held for an operation of `bytes`.
     #[inline]
     fn wanted(&self, bytes: u64) -> i64 {
@@ -78,13 +79,13 @@ impl Claim {
         let log = &core.log;
         // What is beyond the need is not worth a wait, nor an error.
         let is_shared_out = missing < CHUNK_BYTES && log.capacity_bytes() >= SMALL_LOG_BYTES;
-        let claimed = if is_shared_out && log.try_claim(CHUNK_BYTES).is_ok() {
+        let reserved = if is_shared_out && log.try_reserve_space(CHUNK_BYTES).is_ok() {
             CHUNK_BYTES
         } else {
-            core.claim_log(index, missing)?;
+            core.reserve_log_space(index, missing)?;
             missing
         };
-        self.held += claimed as i64;
+        self.held += reserved as i64;
         Ok(())
     }
 
@@ -101,7 +102,7 @@ impl Claim {
         if missing <= 0 {
             return Ok(());
         }
-        match core.log.claim_beyond(missing as u64) {
+        match core.log.reserve_beyond_capacity(missing as u64) {
             Ok(()) => {
                 self.held = wanted;
                 self.has_gone_beyond = true;
@@ -139,10 +140,10 @@ impl Claim {
         self.held -= bytes as i64;
     }
 
-    /// A record of `bytes` was inserted with its seal.
+    /// A record of `bytes` was inserted that pays for its group's trailer.
     #[inline]
-    pub(crate) fn spend_with_seal(&mut self, bytes: u64) {
-        self.spend(bytes + SEAL_BYTES_MAX);
+    pub(crate) fn spend_with_trailer(&mut self, bytes: u64) {
+        self.spend(bytes + TRAILER_BYTES_MAX);
     }
 
     /// A change with a body of `len` bytes was logged: its undo is owed.
@@ -189,7 +190,7 @@ impl Claim {
         let small = log.capacity_bytes() < SMALL_LOG_BYTES;
         let keep = if small || beyond { 0 } else { KEEP_BYTES as i64 };
         if self.held > keep {
-            log.unclaim((self.held - keep) as u64);
+            log.release_space((self.held - keep) as u64);
             self.held = keep;
         } else if self.held < 0 {
             self.pay(log);
@@ -199,7 +200,7 @@ impl Claim {
     /// Pays a debt. If the log has no room now, the next transaction of this slot tries again.
     #[cold]
     fn pay(&mut self, log: &Log) {
-        if log.try_claim(self.held.unsigned_abs()).is_ok() {
+        if log.try_reserve_space(self.held.unsigned_abs()).is_ok() {
             self.held = 0;
         }
     }
@@ -207,14 +208,14 @@ impl Claim {
     /// Gives everything back; the slot is not used again.
     pub(crate) fn close(&mut self, log: &Log) {
         if self.held > 0 {
-            log.unclaim(self.held as u64);
+            log.release_space(self.held as u64);
         }
         self.held = 0;
     }
 }
 
 /// Log space that belongs to the engine (TXN-SPACE-3). Its mutex is taken only by rollbacks that
-/// ran out of their own claim, and by checkpoints.
+/// ran out of their own reservation, and by checkpoints.
 pub(crate) struct Reserve {
     held: Mutex<u64>,
     target: u64,
@@ -224,11 +225,11 @@ pub(crate) struct Reserve {
 const RESERVE_BYTES: u64 = 8 * clearway_base::RECORD_LEN_MAX as u64;
 
 impl Reserve {
-    /// Claims the reserve: a thirty-second of the log, or less if that is more than it needs. On a
-    /// full disk it begins with nothing: the opening's checkpoint makes room for it.
+    /// Reserves its log space: a thirty-second of the log, or less if that is more than it needs.
+    /// On a full disk it begins with nothing: the opening's checkpoint makes room for it.
     pub(crate) fn open(log: &Log) -> Result<Reserve> {
         let target = RESERVE_BYTES.min(log.capacity_bytes() / 32);
-        let held = match log.claim(target) {
+        let held = match log.reserve_space(target) {
             Ok(()) => target,
             Err(Error::DiskFull { .. }) => 0,
             Err(error) => return Err(error),
@@ -255,7 +256,7 @@ impl Reserve {
         if taken == bytes {
             return Ok(());
         }
-        log.try_claim(bytes - taken).inspect_err(|_| self.put(taken))
+        log.try_reserve_space(bytes - taken).inspect_err(|_| self.put(taken))
     }
 
     /// What is there now.
@@ -272,7 +273,7 @@ impl Reserve {
     /// this, which bring it.
     pub(crate) fn refill(&self, log: &Log) {
         let missing = self.target.saturating_sub(*self.held.lock());
-        if missing > 0 && log.try_claim(missing).is_ok() {
+        if missing > 0 && log.try_reserve_space(missing).is_ok() {
             self.put(missing);
         }
     }
