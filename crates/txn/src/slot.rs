@@ -86,8 +86,8 @@ pub(crate) struct Slot {
     /// Whether changes are being undone: log space then comes from what was set aside.
     undoing: bool,
     pub(crate) limit: WaitLimit,
-    /// Whether the transaction has said that it waits for a lock.
-    has_announced: bool,
+    /// Whether the transaction has published a wait for a lock.
+    has_published_wait: bool,
     /// The lock of which it was refused in a deadlock.
     refused: Option<(LockId, RangeMode)>,
     /// Its waits that are not counted yet.
@@ -188,7 +188,7 @@ impl Slot {
             wrote: false,
             undoing: false,
             limit: WaitLimit::Default,
-            has_announced: false,
+            has_published_wait: false,
             refused: None,
             passed_waits: Vec::new(),
             tables: Vec::new(),
@@ -241,7 +241,7 @@ impl Slot {
         self.recovering = false;
         self.freeing = None;
         self.limit = WaitLimit::Default;
-        if self.has_announced {
+        if self.has_published_wait {
             self.end_waits();
         }
         self.savepoints.clear();

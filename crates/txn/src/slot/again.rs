@@ -13,7 +13,7 @@
 //!   statements might do without, as those that skip what is locked do.
 //! - RETRY-3. Large transactions take nothing along: they would shut out everybody while they queue
 //!   up.
-//! - RETRY-4. What is waited for here is announced like every wait, under the key's name if the
+//! - RETRY-4. What is waited for here is published like every wait, under the key's name if the
 //!   lost attempt wrote the key or waited for it. The lock table keeps identities only, so of what
 //!   was just read at once no name is known.
 //! - RETRY-5. The next attempt counts the highest tag that the lost one met among its own: the
@@ -133,7 +133,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Takes one of the locks; a wait for it is announced (RETRY-4), and not counted as a
+    /// Takes one of the locks; a wait for it is published (RETRY-4), and not counted as a
     /// statement's.
     fn lock_again(&mut self, needed: &Needed, limit: WaitLimit) -> Result<()> {
         let &Needed { id, mode, name } = needed;
@@ -142,7 +142,7 @@ impl Slot {
             return Ok(());
         }
         let wanted = name.map_or(Wanted::nameless(id), |name| Wanted::Key(id, name));
-        self.announce(wanted);
+        self.publish_wait(wanted);
         let result = core.locks.acquire(&mut self.owner, id, mode, limit);
         // The next statement's wait must not be taken for this one.
         let _ = self.owner.take_wait();
