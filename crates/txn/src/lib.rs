@@ -80,6 +80,6 @@ pub use finish::Committed;
 pub use kinds::{KINDS_MAX, Kind, Kinds};
 pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
-pub use slot::Lost;
+pub use slot::RetryContext;
 pub use table::Table;
 pub use transaction::{Cursor, Savepoint, Transaction};

@@ -21,10 +21,10 @@
 //! - TXN-5. `tables` knows only tables of the slot's own opening: an id alone would also fit a
 //!   table of another database, so the opening is compared before the id is looked up.
 
-mod again;
 mod context;
 mod escalation;
 mod freeing;
+mod retry;
 mod table_use;
 mod waiting;
 
@@ -39,8 +39,8 @@ use clearway_log::Record;
 use clearway_sync::invariant;
 use clearway_tree::LeafHint;
 
-pub use again::Lost;
 use freeing::Freeing;
+pub use retry::RetryContext;
 use table_use::TableUse;
 
 use crate::{

@@ -33,25 +33,25 @@ pub(crate) use graph::Graph;
 use std::time::Duration;
 
 use crate::{
-    owner::LockOwner, parts::Check, registry::Counters, table::LockTable, wait::Withdrawal,
+    owner::LockOwner, parts::Check, registry::OwnerCounters, table::LockTable, wait::Withdrawal,
 };
 
 impl LockTable {
     /// Runs a waiter's deadlock check. Returns true if it dies, in which case its request is
     /// removed. `first` is set at the first check of a wait.
     #[cold]
-    pub(crate) fn look(&self, owner: &mut LockOwner, first: bool) -> bool {
+    pub(crate) fn check_deadlock(&self, owner: &mut LockOwner, first: bool) -> bool {
         if owner.held.is_empty() && owner.intents.is_empty() {
             return false; // DEADLOCK-2
         }
         match &self.shared.method {
-            None => search::look(self, owner, first),
+            None => search::check(self, owner, first),
             Some(method) => method.check(&mut Check::new(self, owner), first),
         }
     }
 
     /// Returns how long a waiter may sleep before it checks again; `None` means until it is woken.
-    pub(crate) fn next_look(&self, owner: &mut LockOwner) -> Option<Duration> {
+    pub(crate) fn next_check(&self, owner: &mut LockOwner) -> Option<Duration> {
         let method = self.shared.method.as_ref()?;
         if owner.held.is_empty() && owner.intents.is_empty() {
             return None; // DEADLOCK-2
@@ -71,8 +71,8 @@ impl LockTable {
         if died {
             owner.cycle = cycle;
         }
-        Counters::add(&counters.deadlocks, u64::from(died));
-        Counters::add(&counters.false_deaths, u64::from(died && !is_true));
+        OwnerCounters::add(&counters.deadlocks, u64::from(died));
+        OwnerCounters::add(&counters.false_deaths, u64::from(died && !is_true));
         died
     }
 }

@@ -59,7 +59,7 @@ mod tests;
 use clearway_sync::wake;
 
 use crate::{
-    deadlock::graph::Graph, owner::LockOwner, registry::Counters, table::LockTable,
+    deadlock::graph::Graph, owner::LockOwner, registry::OwnerCounters, table::LockTable,
     wait::Withdrawal,
 };
 
@@ -70,7 +70,8 @@ enum Finding {
     Dies,
 }
 
-pub(crate) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
+/// Runs a waiter's deadlock check. Returns true if it dies, in which case its request is removed.
+pub(crate) fn check(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
     (first || table.slot(owner).is_marked_victim()) && dies(table, owner, false)
 }
 
@@ -81,18 +82,18 @@ pub(crate) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> boo
 /// The owner waits, or was granted in the meantime.
 pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> bool {
     let counters = &table.slot(owner).counters;
-    Counters::add(&counters.searches, 1);
+    OwnerCounters::add(&counters.searches, 1);
     let mut graph = std::mem::take(&mut owner.graph);
     let suspects = table.slot(owner).is_marked_victim() || graph.find_cycle(table, owner.slot);
     let finding = if suspects { confirm(table, &mut graph, owner) } else { Finding::Lives };
-    for slot in graph.named.drain(..) {
+    for slot in graph.marked.drain(..) {
         // DEADLOCK-4: the mark is set. No latch is held, since a waker runs arbitrary code.
         let waker = table.shared.registry.slot(slot).take_waker();
         waker.into_iter().for_each(wake);
     }
     owner.graph = graph;
     if alarmed && !suspects {
-        Counters::add(&table.slot(owner).counters.false_alarms, 1);
+        OwnerCounters::add(&table.slot(owner).counters.false_alarms, 1);
     }
     matches!(finding, Finding::Dies)
 }
@@ -100,15 +101,15 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
 /// Confirms cycles and chooses a victim for each. Only one thread does so at a time (SEARCH-3).
 fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Finding {
     let _one_victim_at_a_time = table.shared.detector.lock();
-    let is_named = table.slot(owner).is_marked_victim();
+    let is_marked = table.slot(owner).is_marked_victim();
     // The cycle that was found may be gone, and another one may exist. Each repetition means that
     // an owner moved between a search and its confirmation, or was marked (GRAPH-4).
     while graph.find_cycle(table, owner.slot) {
         if !graph.is_certain(table, owner.slot) {
-            Counters::add(&table.slot(owner).counters.false_alarms, 1);
+            OwnerCounters::add(&table.slot(owner).counters.false_alarms, 1);
             continue;
         }
-        let victim = if is_named { owner.slot } else { choose(table, graph, owner.slot) };
+        let victim = if is_marked { owner.slot } else { choose(table, graph, owner.slot) };
         if victim == owner.slot {
             let cycle = table.describe(&graph.owners());
             let finding = withdraw(table, owner);
@@ -117,8 +118,8 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
             }
             return finding;
         }
-        Counters::add(&table.slot(owner).counters.named, 1);
-        graph.named.push(victim);
+        OwnerCounters::add(&table.slot(owner).counters.victims_marked, 1);
+        graph.marked.push(victim);
     }
     table.slot(owner).unmark_victim();
     Finding::Lives
@@ -128,7 +129,7 @@ fn withdraw(table: &LockTable, owner: &mut LockOwner) -> Finding {
     if table.withdraw(owner, false) != Withdrawal::Done {
         return Finding::Lives;
     }
-    Counters::add(&table.slot(owner).counters.deadlocks, 1);
+    OwnerCounters::add(&table.slot(owner).counters.deadlocks, 1);
     Finding::Dies
 }
 
