@@ -399,9 +399,10 @@ impl Latch {
     /// Sleeps until a release wakes this thread, unless the latch is free already.
     ///
     /// ```text
-    ///   this thread releasing thread sets `waits` (or sees it set) frees the latch, sees `waits`
-    ///   in the same step takes the queue's mutex takes the queue's mutex still blocked and `waits`
-    ///   set? sleeps wakes the head; queue empty? clears `waits`
+    ///   this thread                            the releasing thread
+    ///   sets `waits` (or sees it set)          frees the latch, sees `waits` in the same step
+    ///   takes the queue's mutex                takes the queue's mutex
+    ///   still blocked and `waits` set? sleeps  wakes the head; queue empty? clears `waits`
     /// ```
     ///
     /// In either order, the sleeper's second check finds the latch free or `waits` cleared, or the

@@ -65,7 +65,8 @@ impl Pool {
     /// Opens the files `data` and `doublewrite` of the directory, creating them if they are
     /// absent, and repairs pages that a crash has torn. Call it before recovery reads any page.
     ///
-    /// # Errors [`Error::BadOption`] for invalid options; errors of the disk.
+    /// # Errors
+    /// [`Error::BadOption`] for invalid options; errors of the disk.
     pub fn open(disk: &dyn Disk, wal: Arc<dyn Wal>, options: PoolOptions) -> Result<Arc<Pool>> {
         options.check()?;
         let data = DataFile::open(disk)?;

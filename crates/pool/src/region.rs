@@ -53,8 +53,8 @@ impl MappedRegion {
         }
         // A forked child may not use the pool. Without the advice it would get a copy of all page
         // tables; and a direct read in progress at the fork could be lost, because the first write
-        // to a page after a fork moves the page (`open(2)`, notes on `O_DIRECT`). SAFETY: as above;
-        // the advice changes nothing in this process.
+        // to a page after a fork moves the page (`open(2)`, notes on `O_DIRECT`).
+        // SAFETY: as above; the advice changes nothing in this process.
         unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxDontFork) }
             .map_err(|errno| map_error(len, errno))?;
         Ok(MappedRegion { base, len })
