@@ -4,7 +4,7 @@
 //! deadlock is not the victim of the next one and succeeds after a bounded number of attempts (see
 //! `crates/lock/src/victims.rs`); the locks it needed, which it takes in canonical order first; and
 //! the LSN of what it has read, for which every later result waits (see
-//! `crates/txn/src/slot/again.rs`).
+//! `crates/txn/src/slot/retry.rs`).
 //!
 //! Invariant: RUNNER-1. A value or an error that leaves `run` depends only on durable data, or it
 //! is in a [`Pending`] that waits until the data are durable. The exceptions are errors of an
@@ -21,7 +21,7 @@ use clearway_sync::{
     plain::{AtomicU64, Ordering},
     thread,
 };
-use clearway_txn::{Kind, Lost};
+use clearway_txn::{Kind, RetryContext};
 
 use crate::{Pending, Transaction, database::Inner, statistics::Count};
 
@@ -34,7 +34,7 @@ const PAUSE_MAX_US: u64 = 10_000;
 enum Attempt<T> {
     Done(Pending<T>),
     /// The attempt lost a conflict, and there is another attempt.
-    Lost(Lost),
+    Lost(RetryContext),
     Failed(Error),
 }
 
@@ -47,14 +47,14 @@ pub(crate) fn run<T>(
 ) -> Result<Pending<T>> {
     database.check_process()?;
     let kind = database.statistics.kind(name);
-    let mut lost = None;
+    let mut context = None;
     for attempt in 1.. {
         let last = attempt >= database.attempts;
-        match run_once(database, kind, last, lost.take(), &mut body) {
+        match run_once(database, kind, last, context.take(), &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
-            Attempt::Lost(by_then) => {
-                lost = Some(by_then);
+            Attempt::Lost(next) => {
+                context = Some(next);
                 pause(attempt);
             }
         }
@@ -67,12 +67,12 @@ fn run_once<T>(
     database: &Inner,
     kind: Kind,
     last: bool,
-    lost: Option<Lost>,
+    context: Option<RetryContext>,
     body: &mut impl FnMut(&mut Transaction) -> Result<T>,
 ) -> Attempt<T> {
     let mut tx = Transaction::begin(database, kind);
-    if let Some(lost) = lost
-        && let Err(error) = tx.inner.resume(&lost)
+    if let Some(context) = context
+        && let Err(error) = tx.inner.resume(&context)
     {
         return settle(tx, last, Err(error));
     }
@@ -103,10 +103,10 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
     if last {
         return ended(tx.fail(Count::Rollback, error));
     }
-    let lost = tx.inner.take_lost();
+    let context = tx.inner.take_retry_context();
     match tx.undo(Count::Retry) {
         // The next attempt waits for what this one has read (RETRY-5).
-        Ok(_) => Attempt::Lost(lost),
+        Ok(_) => Attempt::Lost(context),
         // A failed rollback stops the engine, so report that error to the caller.
         Err(failure) => Attempt::Failed(failure),
     }

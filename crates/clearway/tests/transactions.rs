@@ -295,9 +295,9 @@ fn a_deadlock_is_resolved_and_its_victim_runs_again() {
 /// Mostly the one that closes it finds it first. If the other does, nobody has lost before, and the
 /// round shows nothing.
 #[test]
-fn a_victim_keeps_its_standing_in_its_next_attempt() {
+fn a_victim_keeps_its_priority_in_its_next_attempt() {
     let options = Options::in_memory().cache_size(8 << 20).attempts(3);
-    let db = options.retries_lock_first(false).open("standing").unwrap();
+    let db = options.retries_lock_first(false).open("priority").unwrap();
     let t = db.table("t").unwrap();
     let rounds = std::iter::repeat_with(|| meet_until_the_closer_wins(&db, &t));
     let others = rounds.take(1_000).find(|others| others.len() > 1);

@@ -1,4 +1,4 @@
-//! How long locks take: without contention, already held, contended by two threads, and with many
+//! The cost of locks: without contention, already held, contended by two threads, and with many
 //! waiters behind one hot key.
 //!
 //! ```text
@@ -33,7 +33,7 @@ fn four(table: &LockTable, owner: &mut LockOwner, round: u64) {
     table.release_all(owner, Some(Lsn(round)));
 }
 
-/// The same, each asked for three times in turn: the other two find it held.
+/// The same, each requested three times: the second and third time it is already held.
 fn held(table: &LockTable, owner: &mut LockOwner, round: u64) {
     for _ in 0..3 {
         for tree in 1..5 {
@@ -43,8 +43,8 @@ fn held(table: &LockTable, owner: &mut LockOwner, round: u64) {
     table.release_all(owner, Some(Lsn(round)));
 }
 
-/// Intent locks on resources up to 4, each asked for several times in turn. The only caller of
-/// `acquire_intent`, as the engine has one for tables: the compiler may put the two together.
+/// Takes intent locks on resources up to 4 and requests each of them `times` times. The only caller
+/// of `acquire_intent`, as the engine has one for tables: the compiler may merge the two.
 #[inline(never)]
 fn intend(table: &LockTable, owner: &mut LockOwner, first: u32, times: u32) {
     for _ in 0..times {
@@ -62,7 +62,7 @@ fn intents(table: &LockTable, owner: &mut LockOwner, round: u64) {
     table.release_all(owner, Some(Lsn(round)));
 }
 
-/// The same, each asked for three times in turn: the other two find it held.
+/// The same, each requested three times: the second and third time it is already held.
 fn intents_held(table: &LockTable, owner: &mut LockOwner, round: u64) {
     intend(table, owner, 1, 3);
     table.release_all(owner, Some(Lsn(round)));
@@ -96,7 +96,8 @@ const CASES: [Case; 7] = [
     ("intents-below", intents_below),
 ];
 
-/// `threads` threads increment under one exclusive lock; nanoseconds for each increment.
+/// Lets `threads` threads increment under one exclusive lock, and returns the nanoseconds for each
+/// increment.
 fn hot_key(threads: u64) -> f64 {
     let table = LockTable::new(LockOptions::default());
     let id = LockId::of(TreeId(1), b"hot");
@@ -126,8 +127,8 @@ fn hot_key(threads: u64) -> f64 {
     ns
 }
 
-/// Bytes of memory for each of many locks that one owner holds, all told: what the process has more
-/// than before. Nothing where the system does not say.
+/// Returns the bytes of memory for each of many locks that one owner holds: the growth of the
+/// process's resident memory, everything included. `None` if the system does not report it.
 fn bytes_of_a_lock() -> Option<f64> {
     const LOCKS: u64 = 1_000_000;
     let before = resident_bytes()?;
@@ -141,7 +142,7 @@ fn bytes_of_a_lock() -> Option<f64> {
     Some(grown as f64 / LOCKS as f64)
 }
 
-/// What the process has in memory.
+/// Returns the resident memory of the process.
 fn resident_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;

@@ -4,8 +4,8 @@
 //! Invariants:
 //! - CYCLE-1. A cycle is recorded after it is certain and before its victim withdraws: its members
 //!   wait, so the facts read of them one after the other were all true at one moment (unless a
-//!   member gives up at a time limit; see GRAPH-2). A victim chosen by a
-//!   rule, such as its age, has a cycle to report only if the checker found one.
+//!   member gives up at a time limit; see GRAPH-2). A victim chosen by a rule, such as its age, has
+//!   a cycle to report only if the checker found one.
 //! - CYCLE-2. Owners are identified by their slot's number, which the user of the table maps to a
 //!   transaction. Keys are identified by their hash.
 //! - CYCLE-3. No function here is called before an owner has waited or was refused.
@@ -14,11 +14,11 @@
 //! its cycle, in order, calls [`LockTable::describe`].
 
 use crate::{
-    entries::Entry, identity::LockId, intent::IntentMode, mode::RangeMode, owner::LockOwner,
+    entries::LockEntry, identity::LockId, intent::IntentMode, mode::RangeMode, owner::LockOwner,
     registry::Target, table::LockTable,
 };
 
-/// Upper bound on the holders that are named.
+/// Upper bound on the holders that are reported.
 const HOLDERS_MAX: usize = 4;
 
 /// The lock that an owner waits for.
@@ -44,7 +44,7 @@ pub struct CycleMember {
     pub holds: &'static str,
 }
 
-/// The name of an intent mode that is coded as one of a range ([`RangeMode::of_intent`]).
+/// Returns the name of an intent mode that is coded as a range mode ([`RangeMode::of_intent`]).
 fn intent_name(mode: RangeMode) -> &'static str {
     let is_it = |intent: &&IntentMode| RangeMode::of_intent(**intent) == mode;
     IntentMode::ALL.iter().find(is_it).map_or(NOTHING, |intent| intent.name())
@@ -54,8 +54,8 @@ fn intent_name(mode: RangeMode) -> &'static str {
 const NOTHING: &str = RangeMode::NN.name();
 
 impl LockTable {
-    /// The entry of the resource whose name in the lock table this is, if intent locks are stored
-    /// there. Scans all entries: for diagnosis.
+    /// Returns the entry of the resource that has this name in the lock table, if intent locks are
+    /// stored there. Scans all entries: for diagnosis.
     fn entry_named(&self, id: LockId) -> Option<u32> {
         let store = self.shared.store.as_ref()?;
         (0..self.resource_count()).find(|&entry| store.name(entry) == id)
@@ -100,7 +100,7 @@ impl LockTable {
                 let entries = self.bucket(id).entries.lock();
                 let at = entries.position(id, owner);
                 at.map_or((NOTHING, NOTHING), |at| {
-                    let &Entry { granted, wanted, .. } = entries.get(at);
+                    let &LockEntry { granted, wanted, .. } = entries.get(at);
                     (name_of(granted), name_of(wanted))
                 })
             }
@@ -142,7 +142,7 @@ mod tests {
     use crate::{LockOptions, Outcome};
 
     #[test]
-    fn conversions_of_one_key_are_told_with_what_they_have() {
+    fn conversions_of_one_key_are_reported_with_the_modes_that_they_hold() {
         let table = LockTable::new(LockOptions::default());
         let [mut a, mut b] = std::array::from_fn(|_| table.owner());
         let x = LockId(11);

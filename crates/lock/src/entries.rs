@@ -3,8 +3,8 @@
 //!
 //! Invariants:
 //! - ENTRIES-1. At most one entry for each (identity, owner).
-//! - ENTRIES-2. For each identity, holders (who have something, and may convert) stand before
-//!   newcomers (who have nothing yet), and newcomers stand in order of arrival. So a search for
+//! - ENTRIES-2. For each identity, holders (which have something, and may convert) stand before
+//!   newcomers (which have nothing yet), and newcomers stand in order of arrival. So a search for
 //!   holders stops at the first newcomer, however long the queue behind a hot row is.
 //! - ENTRIES-3. `first[..min(len, 2)]` are the foremost entries; the overflow is empty unless
 //!   `len > 2`.
@@ -38,7 +38,7 @@ use crate::{identity::LockId, mode::RangeMode};
 
 /// One owner's lock or request on one identity; 16 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct LockEntry {
     /// The identity that is locked.
     pub(crate) id: LockId,
     /// The owner's slot in the registry.
@@ -53,8 +53,8 @@ pub(crate) struct Entry {
     pub(crate) kept: RangeMode,
 }
 
-impl Entry {
-    const VACANT: Entry = Entry {
+impl LockEntry {
+    const VACANT: LockEntry = LockEntry {
         id: LockId(0),
         owner: 0,
         granted: RangeMode::NN,
@@ -62,13 +62,13 @@ impl Entry {
         kept: RangeMode::NN,
     };
 
-    /// Whether it waits, for a first grant or for a conversion.
+    /// Returns true if the owner waits, for a first grant or for a conversion.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         self.granted != self.wanted
     }
 
-    /// Whether the owner holds something (in which case its wait is a conversion).
+    /// Returns true if the owner holds something (in which case its wait is a conversion).
     #[inline]
     pub(crate) fn is_holder(&self) -> bool {
         !self.granted.is_none()
@@ -84,7 +84,7 @@ const OVERFLOW_KEPT: usize = 64;
 /// The entries of a bucket; see the module.
 pub(crate) struct Entries {
     overflow: Option<Box<Overflow>>,
-    first: [Entry; INLINE],
+    first: [LockEntry; INLINE],
     len: u32,
     waiting: u16,
     floor: RangeMode,
@@ -92,14 +92,14 @@ pub(crate) struct Entries {
 }
 
 struct Overflow {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LockEntry>,
 }
 
 impl Entries {
     pub(crate) const fn new() -> Entries {
         Entries {
             overflow: None,
-            first: [Entry::VACANT; INLINE],
+            first: [LockEntry::VACANT; INLINE],
             len: 0,
             waiting: 0,
             floor: RangeMode::XX,
@@ -153,7 +153,7 @@ impl Entries {
 
     /// Passes each entry of an identity, with its place, to `see`, until that returns false.
     #[inline]
-    pub(crate) fn survey(&self, id: LockId, mut see: impl FnMut(usize, &Entry) -> bool) {
+    pub(crate) fn survey(&self, id: LockId, mut see: impl FnMut(usize, &LockEntry) -> bool) {
         for at in 0..INLINE {
             if at < self.len() && self.first[at].id == id && !see(at, &self.first[at]) {
                 return;
@@ -169,27 +169,27 @@ impl Entries {
         }
     }
 
-    /// All entries in their order.
+    /// Returns all entries in their order.
     #[inline]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &LockEntry> {
         let rest = self.overflow.iter().flat_map(|overflow| overflow.entries.iter());
         self.first[..self.len().min(INLINE)].iter().chain(rest)
     }
 
-    /// The holders of one identity.
+    /// Returns the holders of one identity.
     #[inline]
-    pub(crate) fn holders(&self, id: LockId) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn holders(&self, id: LockId) -> impl Iterator<Item = &LockEntry> {
         self.of(id).take_while(|entry| entry.is_holder())
     }
 
-    /// The entries of one identity, holders first.
+    /// Returns the entries of one identity, holders first.
     #[inline]
-    pub(crate) fn of(&self, id: LockId) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn of(&self, id: LockId) -> impl Iterator<Item = &LockEntry> {
         self.iter().filter(move |entry| entry.id == id)
     }
 
     #[inline]
-    pub(crate) fn get(&self, at: usize) -> &Entry {
+    pub(crate) fn get(&self, at: usize) -> &LockEntry {
         match &self.overflow {
             _ if at < INLINE => &self.first[at],
             Some(overflow) => &overflow.entries[at - INLINE],
@@ -197,10 +197,10 @@ impl Entries {
         }
     }
 
-    /// The place of a holder's entry (ENTRIES-1); near the front (ENTRIES-2).
+    /// Returns the place of a holder's entry (ENTRIES-1), which is near the front (ENTRIES-2).
     #[inline]
     pub(crate) fn position(&self, id: LockId, owner: u32) -> Option<usize> {
-        let is_it = |entry: &Entry| entry.id == id && entry.owner == owner;
+        let is_it = |entry: &LockEntry| entry.id == id && entry.owner == owner;
         for at in 0..INLINE {
             if at < self.len() && is_it(&self.first[at]) {
                 return Some(at);
@@ -230,7 +230,7 @@ impl Entries {
     }
 
     #[inline]
-    fn get_mut(&mut self, at: usize) -> &mut Entry {
+    fn get_mut(&mut self, at: usize) -> &mut LockEntry {
         match &mut self.overflow {
             _ if at < INLINE => &mut self.first[at],
             Some(overflow) => &mut overflow.entries[at - INLINE],
@@ -240,7 +240,7 @@ impl Entries {
 
     /// Changes one entry in place and maintains ENTRIES-4 to ENTRIES-6.
     #[inline]
-    pub(crate) fn update<R>(&mut self, at: usize, change: impl FnOnce(&mut Entry) -> R) -> R {
+    pub(crate) fn update<R>(&mut self, at: usize, change: impl FnOnce(&mut LockEntry) -> R) -> R {
         let entry = self.get_mut(at);
         // Count the new wait before removing the old one, so that the bounds are kept.
         let waited = entry.is_waiting();
@@ -258,7 +258,7 @@ impl Entries {
 
     /// Appends an entry.
     #[inline]
-    pub(crate) fn push(&mut self, entry: Entry) {
+    pub(crate) fn push(&mut self, entry: LockEntry) {
         if self.len() < INLINE {
             self.first[self.len()] = entry;
         } else {
@@ -272,7 +272,7 @@ impl Entries {
 
     /// Puts an entry before the one at `at`; the caller ensures ENTRIES-2.
     #[cold]
-    pub(crate) fn insert(&mut self, at: usize, entry: Entry) {
+    pub(crate) fn insert(&mut self, at: usize, entry: LockEntry) {
         // In the cache line each entry moves the next one back; the last one moves to the overflow
         // (ENTRIES-3).
         let mut carried = entry;
@@ -298,7 +298,7 @@ impl Entries {
 
     /// Removes an entry; those after it move up (ENTRIES-3).
     #[inline]
-    pub(crate) fn remove(&mut self, at: usize) -> Entry {
+    pub(crate) fn remove(&mut self, at: usize) -> LockEntry {
         let entry = *self.get(at);
         if self.len() <= INLINE {
             if at == 0 {
@@ -339,8 +339,8 @@ impl Entries {
 mod tests {
     use super::*;
 
-    fn entry(id: u64, owner: u32, granted: RangeMode) -> Entry {
-        Entry { id: LockId(id), owner, granted, wanted: RangeMode::XX, kept: RangeMode::NN }
+    fn entry(id: u64, owner: u32, granted: RangeMode) -> LockEntry {
+        LockEntry { id: LockId(id), owner, granted, wanted: RangeMode::XX, kept: RangeMode::NN }
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn half(bytes: &[u8]) -> u64 {
 }
 
 impl LockId {
-    /// The identity of `key` in `tree`.
+    /// Returns the identity of `key` in `tree`.
     #[inline]
     pub fn of(tree: TreeId, key: &[u8]) -> LockId {
         let len = key.len();

@@ -88,12 +88,12 @@ impl IntentMode {
     /// All modes, in the order of their codes.
     pub(crate) const ALL: [IntentMode; 5] = [IS, IX, S, SIX, X];
 
-    /// Its name.
+    /// Returns the mode's name.
     pub const fn name(self) -> &'static str {
         ["IS", "IX", "S", "SIX", "X"][self as usize]
     }
 
-    /// The modes that another owner must not hold beside this one (INTENT-MODE-1).
+    /// Returns the modes that another owner must not hold beside this one (INTENT-MODE-1).
     #[inline]
     pub(crate) const fn conflicts(self) -> ModeSet {
         const TABLE: [ModeSet; 5] = [
@@ -106,13 +106,14 @@ impl IntentMode {
         TABLE[self as usize]
     }
 
-    /// Whether two owners may hold these modes at the same time.
+    /// Returns true if two owners may hold these modes at the same time.
     #[inline]
     pub const fn compatible(self, other: IntentMode) -> bool {
         !self.conflicts().contains(other)
     }
 
-    /// The weakest mode that is as strong as both. Only S and IX have no order: together, SIX.
+    /// Returns the weakest mode that is as strong as both. Only S and IX have no order: together,
+    /// SIX.
     #[inline]
     pub const fn supremum(self, other: IntentMode) -> IntentMode {
         match (self, other) {
@@ -122,7 +123,7 @@ impl IntentMode {
         }
     }
 
-    /// Whether this mode covers `other`.
+    /// Returns true if this mode covers `other`.
     #[inline]
     pub const fn covers(self, other: IntentMode) -> bool {
         const TABLE: [ModeSet; 5] = [
@@ -135,7 +136,7 @@ impl IntentMode {
         TABLE[self as usize].contains(other)
     }
 
-    /// Whether it is a lock on the whole resource, and not only an intent.
+    /// Returns true if the mode locks the whole resource, and is not only an intent.
     #[inline]
     pub const fn is_absolute(self) -> bool {
         matches!(self, S | SIX | X)
@@ -160,7 +161,8 @@ impl IntentMode {
         }
     }
 
-    /// Whether its holder may have written parts of the resource under locks of their own.
+    /// Returns true if the mode's holder may have written parts of the resource under locks on
+    /// them.
     pub(crate) const fn writes_parts(self) -> bool {
         matches!(self, IX | SIX)
     }

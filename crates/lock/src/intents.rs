@@ -213,7 +213,7 @@ impl LockTable {
         owner.intents = intents;
     }
 
-    /// The tags that a new holder of `mode` on `resource` meets now.
+    /// Returns the highest tag that a new holder of `mode` on `resource` meets now.
     pub fn intent_tag(&self, resource: ResourceId, mode: IntentMode) -> Lsn {
         let entry = self.entry_of(resource);
         if let Some(store) = &self.shared.store {

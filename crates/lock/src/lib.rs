@@ -12,7 +12,7 @@
 //! | `identity` | lock identities |
 //! | `entries`, `queue` | a bucket's requests, and the rules that grant them |
 //! | `resource` | the counters of intent locks |
-//! | `registry` | the shared state of a waiting owner; statistics |
+//! | `registry` | the slots of owners: the shared state of a waiting owner; statistics |
 //! | `owner` | the private lock state of a transaction |
 //! | `table` | buckets and tags; operations that never wait |
 //! | `wait`, `intents` | operations that may wait |
@@ -34,7 +34,7 @@
 //! assert_eq!(table.try_acquire(&mut bob, key, RangeMode::SN), Outcome::Denied);
 //! assert_eq!(table.try_acquire(&mut bob, key, RangeMode::NS), Outcome::Granted);
 //!
-//! // Alice commits: her commit record ends at 4711, and everyone who locks the key learns it.
+//! // Alice commits: her commit record ends at 4711, and the next owner of the key meets that tag.
 //! table.release_all(&mut alice, Some(Lsn(4711)));
 //! table.acquire(&mut bob, key, RangeMode::SN, WaitLimit::Default)?;
 //! assert_eq!(bob.max_tag(), Lsn(4711));
@@ -65,4 +65,4 @@ pub use owner::LockOwner;
 pub use parts::LockParts;
 pub use registry::LockStats;
 pub use table::{LockOptions, LockTable, Outcome, WaitLimit};
-pub use victims::Standing;
+pub use victims::RetryPriority;

@@ -85,13 +85,14 @@ impl RangeMode {
         })
     }
 
-    /// Whether it has a bit of the code, from 0 to 3. A supremum has the bits that either has.
+    /// Returns true if the mode's code has this bit, from 0 to 3. A supremum has the bits of both
+    /// modes.
     #[inline]
     pub(crate) const fn has_bit(self, bit: usize) -> bool {
         self.0 & 1 << bit != 0
     }
 
-    /// The mode with these bits.
+    /// Returns the mode with these bits.
     pub(crate) fn of_bits(has: impl Fn(usize) -> bool) -> RangeMode {
         RangeMode((0..4).map(|bit| u8::from(has(bit)) << bit).sum())
     }
@@ -114,7 +115,7 @@ impl RangeMode {
         }
     }
 
-    /// Whether two owners may hold these modes on one key at the same time.
+    /// Returns true if two owners may hold these modes on one key at the same time.
     #[inline]
     pub const fn compatible(self, other: RangeMode) -> bool {
         // In each part: one is exclusive where the other is anything at all (RANGE-MODE-1,
@@ -123,38 +124,38 @@ impl RangeMode {
         ((a >> 1) & b | (b >> 1) & a) & ANY == 0
     }
 
-    /// The weakest mode that is as strong as both.
+    /// Returns the weakest mode that is as strong as both.
     #[inline]
     pub const fn supremum(self, other: RangeMode) -> RangeMode {
         RangeMode(self.0 | other.0)
     }
 
-    /// The strongest mode that is as weak as both.
+    /// Returns the strongest mode that is as weak as both.
     #[inline]
     pub const fn infimum(self, other: RangeMode) -> RangeMode {
         RangeMode(self.0 & other.0)
     }
 
-    /// Whether this mode covers `other`.
+    /// Returns true if this mode covers `other`.
     #[inline]
     pub const fn covers(self, other: RangeMode) -> bool {
         self.0 | other.0 == self.0
     }
 
-    /// Whether it locks nothing.
+    /// Returns true if the mode locks nothing.
     #[inline]
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether a part is exclusive: then its owner may have changed what the lock covers, and its
-    /// release at commit leaves a tag.
+    /// Returns true if a part is exclusive: then the owner may have changed what the lock covers,
+    /// and the release at commit leaves a tag.
     #[inline]
     pub const fn is_exclusive(self) -> bool {
         self.0 & !ANY != 0
     }
 
-    /// The exclusive parts only: what stays when the shared ones are released early.
+    /// Returns the exclusive parts only: those that stay when the shared ones are released early.
     pub const fn exclusive_part(self) -> RangeMode {
         let exclusive = (self.0 >> 1) & ANY;
         RangeMode(exclusive | exclusive << 1)
@@ -162,7 +163,7 @@ impl RangeMode {
 }
 
 impl RangeMode {
-    /// Its name: the letters of key part and gap part.
+    /// Returns the name: the letters of key part and gap part.
     pub const fn name(self) -> &'static str {
         const NAMES: [[&str; 3]; 3] = [["NN", "NS", "NX"], ["SN", "SS", "SX"], ["XN", "XS", "XX"]];
         // N = 00, S = 01, X = 11 (RANGE-MODE-2): halved upwards, 0, 1, 2.

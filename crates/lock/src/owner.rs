@@ -29,9 +29,9 @@ use crate::{
     identity::LockId,
     intent::{HeldIntent, IntentMode},
     mode::RangeMode,
-    registry::Slot,
+    registry::OwnerSlot,
     table::LockTable,
-    victims::Standing,
+    victims::RetryPriority,
 };
 
 /// A waiting request, with the data needed to pick it up or to undo it.
@@ -72,10 +72,10 @@ pub struct LockOwner {
     /// front.
     pub(crate) intents: Vec<HeldIntent>,
     pub(crate) pending: Option<Pending>,
-    /// Whether a deadlock check was made for the pending request (polled waits only).
-    pub(crate) looked: bool,
+    /// True if the deadlock check of the pending request was made (polled waits only).
+    pub(crate) checked: bool,
     /// The priority that this attempt of the transaction inherited from earlier ones, and its age.
-    pub(crate) standing: Standing,
+    pub(crate) priority: RetryPriority,
     /// The number of transactions that its pipeline has completed.
     pub(crate) pipeline: u64,
     /// Slots to wake after a release; empty between calls.
@@ -110,8 +110,8 @@ impl LockOwner {
             held: Vec::with_capacity(HELD_AT_FIRST),
             intents: Vec::with_capacity(INTENTS_AT_FIRST),
             pending: None,
-            looked: false,
-            standing: Standing::default(),
+            checked: false,
+            priority: RetryPriority::default(),
             pipeline: 0,
             granted: Vec::new(),
             graph: Graph::default(),
@@ -144,7 +144,7 @@ impl LockOwner {
     #[inline]
     pub fn set_txn(&mut self, txn: TxnId) {
         self.txn = txn;
-        self.slot_of_mine().rest(false);
+        self.own_slot().rest(false);
         self.begin_age();
     }
 
@@ -153,23 +153,23 @@ impl LockOwner {
     /// with a transaction than processors.
     #[inline]
     pub fn rest(&self) {
-        self.slot_of_mine().rest(true);
+        self.own_slot().rest(true);
     }
 
     /// Returns the priority that the transaction should keep if it has to start over. Must be
     /// called before [`release_all`](LockTable::release_all), which begins the next transaction.
-    pub fn standing(&self) -> Standing {
-        self.standing
+    pub fn priority(&self) -> RetryPriority {
+        self.priority
     }
 
     /// Makes the transaction that begins now another attempt of an earlier one: a victim of
     /// deadlocks has priority in later ones (VICTIM-2). Must be called after
     /// [`set_txn`](Self::set_txn).
-    pub fn resume(&mut self, standing: Standing) {
+    pub fn resume(&mut self, priority: RetryPriority) {
         // An age that was not needed yet is assigned later.
-        let age = if standing.age == 0 { self.standing.age } else { standing.age };
-        self.standing = Standing { age, ..standing };
-        self.slot_of_mine().shown.show_age(age);
+        let age = if priority.age == 0 { self.priority.age } else { priority.age };
+        self.priority = RetryPriority { age, ..priority };
+        self.own_slot().priority.publish_age(age);
         if let Some(method) = &self.table.shared.method {
             method.resumed(self.slot);
         }
@@ -185,17 +185,18 @@ impl LockOwner {
     /// Begins a new transaction: gives it an age, if ages must be known before any wait.
     #[inline]
     pub(crate) fn begin_age(&mut self) {
-        self.standing = Standing::default();
-        if self.table.shared.shows_beginnings {
+        self.priority = RetryPriority::default();
+        if self.table.shared.publishes_begins {
             self.take_age();
         }
     }
 
-    /// Begins the next transaction after all locks are released.
+    /// Begins the next transaction, and with it the owner's next lock epoch, after all locks are
+    /// released.
     #[inline]
-    pub(crate) fn begin_turn(&mut self) {
-        self.standing = Standing::default();
-        if self.table.shared.shows_beginnings {
+    pub(crate) fn begin_lock_epoch(&mut self) {
+        self.priority = RetryPriority::default();
+        if self.table.shared.publishes_begins {
             self.begin_known();
         }
     }
@@ -214,20 +215,20 @@ impl LockOwner {
     #[cold]
     fn take_age(&mut self) {
         // Relaxed: the numbers differ, and nothing else is ordered by them.
-        self.standing.age = self.table.shared.ages.fetch_add(1, Ordering::Relaxed);
-        self.slot_of_mine().shown.show_age(self.standing.age);
+        self.priority.age = self.table.shared.ages.fetch_add(1, Ordering::Relaxed);
+        self.own_slot().priority.publish_age(self.priority.age);
     }
 
     /// Publishes the priority of a waiting owner for detectors, before the wait is published
     /// (LOCK-REGISTRY-6).
-    pub(crate) fn show_standing(&mut self) {
-        if self.standing.age == 0 {
+    pub(crate) fn publish_priority(&mut self) {
+        if self.priority.age == 0 {
             self.take_age();
         }
-        self.slot_of_mine().shown.show(self.standing, self.pipeline);
+        self.own_slot().priority.publish(self.priority, self.pipeline);
     }
 
-    fn slot_of_mine(&self) -> &Slot {
+    fn own_slot(&self) -> &OwnerSlot {
         self.table.shared.registry.slot(self.slot)
     }
 
@@ -261,7 +262,7 @@ impl LockOwner {
         self.intents.len()
     }
 
-    /// Whether `id` is held in `mode` or a stronger one.
+    /// Returns true if `id` is held in `mode` or a stronger one.
     pub fn holds(&self, id: LockId, mode: RangeMode) -> bool {
         let entries = self.table.bucket(id).entries.lock();
         entries.held_by(id, self.slot).covers(mode)

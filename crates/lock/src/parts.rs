@@ -2,7 +2,7 @@
 //! crate.
 //!
 //! [`LockOptions::parts`](crate::LockOptions::parts) names an object that makes the parts of a
-//! table. It is asked once, when the table is created. Where it makes none, the table uses its own
+//! table. It is called once, when the table is created. Where it makes none, the table uses its own
 //! part, whose code is called directly; the product's [`ProductLockParts`] makes none at all.
 //!
 //! | part | trait | the product's |
@@ -25,9 +25,9 @@
 //! - LOCK-PARTS-5. The rank that [`Victims`] gives depends only on its arguments (VICTIM-1). It
 //!   orders owners that have never been victims; the others rank above them, by age, under every
 //!   policy (VICTIM-2).
-//! - LOCK-PARTS-6. Owners are named by the numbers of their slots ([`LockOwner::number`]), which
-//!   are below 65,536 and used again. What a detector keeps for a number may belong to an owner
-//!   that is gone.
+//! - LOCK-PARTS-6. Owners are identified by the numbers of their slots ([`LockOwner::number`]),
+//!   which are below 65,536 and used again. What a detector keeps for a number may belong to an
+//!   owner that is gone.
 //! - LOCK-PARTS-7. An owner has an entry in the queue of [`IntentStore::name`] for exactly the mode
 //!   in its private table (OWNER-2, INTENTS-2), or one that waits, or was granted and is not picked
 //!   up; or one that no transaction holds and that [`IntentStore::flush`] removes.
@@ -85,13 +85,13 @@ pub trait Detector: Send + Sync {
     /// Returns how long a waiter may sleep before its next check; `None` means until it is woken.
     fn next_check(&self, check: &Check<'_>) -> Option<Duration>;
 
-    /// Whether transactions take their ages when they begin, not when they first wait, and
-    /// [`released`](Detector::released) is called.
+    /// Returns true if transactions must take their ages when they begin, not when they first wait,
+    /// and [`released`](Detector::released) must be called.
     fn follows_transactions(&self) -> bool {
         false
     }
 
-    /// Whether [`sources_changed`](Detector::sources_changed) is called.
+    /// Returns true if [`sources_changed`](Detector::sources_changed) must be called.
     fn follows_queues(&self) -> bool {
         false
     }
@@ -121,14 +121,14 @@ pub trait Victims: Send + Sync {
     /// of the lowest rank dies; of owners of equal rank, the youngest (LOCK-PARTS-5).
     fn rank(&self, completed: u64) -> u64;
 
-    /// Whether transactions take their ages when they begin, not when they first wait.
+    /// Returns true if transactions must take their ages when they begin, not when they first wait.
     fn ranks_by_age(&self) -> bool {
         false
     }
 }
 
-/// A store of intent locks in the lock table's queues. Resources are named by their entries, which
-/// are numbered from 0.
+/// A store of intent locks in the lock table's queues. Resources are identified by their entries,
+/// which are numbered from 0.
 pub trait IntentStore: Send + Sync {
     /// Returns the identity under which a resource's locks are in the lock table (LOCK-PARTS-9).
     fn name(&self, entry: u32) -> LockId;

@@ -36,19 +36,19 @@
 //! in the wait-for edges, which are derived from the same conditions.
 
 use crate::{
-    entries::{Entries, Entry},
+    entries::{Entries, LockEntry},
     identity::LockId,
     mode::RangeMode,
 };
 
 /// The result of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum RequestResult {
     /// Granted, and this owner had no entry before.
     New,
     /// Granted to an owner that had an entry (covered, or converted at once).
     Held,
-    /// Not granted. Queued if the caller asked for that.
+    /// Not granted. Queued if the caller requested that.
     Denied {
         /// The mode that the owner has here now.
         granted: RangeMode,
@@ -71,7 +71,7 @@ pub(crate) trait Handover {
     /// Grants this owner what it waits for.
     fn grant(&mut self, owner: u32);
 
-    /// Whether owners that continue to wait must be notified that the queue has changed.
+    /// Returns true if owners that continue to wait must be notified that the queue has changed.
     fn notifies_others(&self) -> bool {
         false
     }
@@ -95,7 +95,7 @@ impl Entries {
         owner: u32,
         mode: RangeMode,
         purpose: Purpose,
-    ) -> Verdict {
+    ) -> RequestResult {
         let kept = if purpose == Purpose::Keep { mode } else { RangeMode::NN };
         // One pass: this owner's entry, the modes that the other holders have, and the modes that
         // they have or convert to.
@@ -114,7 +114,7 @@ impl Entries {
         });
         match mine {
             None => {
-                let entry = Entry { id, owner, granted: mode, wanted: mode, kept };
+                let entry = LockEntry { id, owner, granted: mode, wanted: mode, kept };
                 // First among the holders (ENTRIES-2), so before all waiters.
                 match newcomers {
                     None if asked.compatible(mode) => self.push(entry),
@@ -122,12 +122,16 @@ impl Entries {
                         self.insert(at, entry);
                     }
                     _ if purpose == Purpose::Wait => {
-                        self.push(Entry { granted: RangeMode::NN, kept: RangeMode::NN, ..entry });
-                        return Verdict::Denied { granted: RangeMode::NN };
+                        self.push(LockEntry {
+                            granted: RangeMode::NN,
+                            kept: RangeMode::NN,
+                            ..entry
+                        });
+                        return RequestResult::Denied { granted: RangeMode::NN };
                     }
-                    _ => return Verdict::Denied { granted: RangeMode::NN },
+                    _ => return RequestResult::Denied { granted: RangeMode::NN },
                 }
-                Verdict::New
+                RequestResult::New
             }
             Some(at) => {
                 let granted = self.get(at).granted;
@@ -141,22 +145,22 @@ impl Entries {
                         entry.wanted = wanted;
                         entry.kept = entry.kept.supremum(kept);
                     });
-                    return Verdict::Held;
+                    return RequestResult::Held;
                 }
                 if purpose == Purpose::Wait {
                     // After the conversions that were requested earlier (ENTRIES-2).
-                    let entry = Entry { wanted, ..self.remove(at) };
+                    let entry = LockEntry { wanted, ..self.remove(at) };
                     match newcomers {
                         Some(first) => self.insert(first - 1, entry),
                         None => self.push(entry),
                     }
                 }
-                Verdict::Denied { granted }
+                RequestResult::Denied { granted }
             }
         }
     }
 
-    /// Whether `mode` is compatible with everything that other owners hold or want here.
+    /// Returns true if `mode` is compatible with everything that other owners hold or want here.
     #[inline]
     pub(crate) fn admits(&self, id: LockId, owner: u32, mode: RangeMode) -> bool {
         let mut admitted = true;
@@ -233,7 +237,7 @@ impl Entries {
             let entry = *self.get(next);
             if entry.id == id {
                 if asked.compatible(entry.wanted) {
-                    let now = Entry { granted: entry.wanted, ..entry };
+                    let now = LockEntry { granted: entry.wanted, ..entry };
                     if next == end_of_holders {
                         self.update(next, |entry| *entry = now);
                     } else {
@@ -246,7 +250,7 @@ impl Entries {
                 }
                 asked = asked.supremum(entry.wanted);
             } else if next == end_of_holders {
-                end_of_holders += 1; // Nobody of this identity was passed over yet.
+                end_of_holders += 1; // No newcomer of this identity was passed over yet.
             }
             next += 1;
         }

@@ -13,7 +13,7 @@
 //!   `intents`.
 //! - LOCK-REGISTRY-5. There are at most 65,535 owners, so a count of waiters fits 16 bits.
 //! - LOCK-REGISTRY-6. A waiting owner publishes its priority before its wait. A wait is marked as
-//!   blocking (`attended`) only once its thread blocks in it.
+//!   blocking (`blocking_wait`) only once its thread blocks in it.
 //! - LOCK-REGISTRY-7. `rests` is written only by the slot's owner, and is only a hint: an owner
 //!   that never reports that it rests counts as one with a transaction.
 //!
@@ -37,7 +37,7 @@ use clearway_sync::{
     invariant, wake,
 };
 
-use crate::{identity::LockId, intent::HeldIntent, victims::Shown};
+use crate::{identity::LockId, intent::HeldIntent, victims::PublishedPriority};
 
 /// Slots are made 256 at a time; 256 chunks are 65,536 slots, one of which is never used
 /// (LOCK-REGISTRY-5).
@@ -77,27 +77,27 @@ impl WaitState {
 
 /// One owner's slot.
 #[derive(Default)]
-pub(crate) struct Slot {
+pub(crate) struct OwnerSlot {
     state: AtomicU64,
     /// The lock identity or resource waited for; written before `state` (LOCK-REGISTRY-2).
     target: AtomicU64,
     waker: SpinLatch<Option<Waker>>,
     intents: SpinLatch<Vec<HeldIntent>>,
-    /// Whether a thread blocks in the wait and repeats its deadlock check by itself
+    /// True if a thread blocks in the wait and repeats its deadlock check by itself
     /// (LOCK-REGISTRY-6).
-    attended: AtomicBool,
+    blocking_wait: AtomicBool,
     /// The state of the wait in which another owner has marked this one as a cycle's victim; 0 for
     /// none.
     victim_wait: AtomicU64,
-    /// Whether the owner has reported that no transaction runs in this slot (LOCK-REGISTRY-7).
+    /// True if the owner has reported that no transaction runs in this slot (LOCK-REGISTRY-7).
     rests: AtomicBool,
-    pub(crate) shown: Shown,
-    pub(crate) counters: Counters,
+    pub(crate) priority: PublishedPriority,
+    pub(crate) counters: OwnerCounters,
 }
 
 /// The counters of a slot's owner; written only when it has to wait, and summed on request.
 #[derive(Default)]
-pub(crate) struct Counters {
+pub(crate) struct OwnerCounters {
     pub(crate) waits: Counter,
     pub(crate) intent_waits: Counter,
     pub(crate) wait_us: Counter,
@@ -108,10 +108,10 @@ pub(crate) struct Counters {
     pub(crate) deadlocks: Counter,
     pub(crate) false_alarms: Counter,
     pub(crate) false_deaths: Counter,
-    pub(crate) named: Counter,
+    pub(crate) victims_marked: Counter,
 }
 
-impl Slot {
+impl OwnerSlot {
     /// Publishes a wait. The caller holds the latch of `target` and has queued its request
     /// (LOCK-REGISTRY-2).
     pub(crate) fn publish_wait(&self, target: Target) {
@@ -121,7 +121,7 @@ impl Slot {
         };
         // Relaxed: ordered by the store to `state`, which detectors load first.
         self.target.store(id, Ordering::Relaxed);
-        self.attended.store(false, Ordering::Relaxed); // LOCK-REGISTRY-6
+        self.blocking_wait.store(false, Ordering::Relaxed); // LOCK-REGISTRY-6
         // Relaxed: only the owner changes an idle slot.
         let state = self.state.load(Ordering::Relaxed);
         invariant(state & PHASE == IDLE, "LOCK-REGISTRY-2: an owner waits for one lock at a time");
@@ -141,7 +141,7 @@ impl Slot {
         self.state.store(state | GRANTED, Ordering::Release);
     }
 
-    /// Whether the owner's wait has ended with a grant.
+    /// Returns true if the owner's wait has ended with a grant.
     #[inline]
     pub(crate) fn is_granted(&self) -> bool {
         // Acquire pairs with the Release in `grant`.
@@ -157,7 +157,7 @@ impl Slot {
         self.state.store(state & !PHASE | IDLE, Ordering::Relaxed);
     }
 
-    /// The state, for detectors.
+    /// Returns the state, for detectors.
     pub(crate) fn state(&self) -> WaitState {
         WaitState(self.state.load(Ordering::SeqCst))
     }
@@ -178,16 +178,16 @@ impl Slot {
 
     /// Marks the wait as blocking: the owner's thread will repeat its deadlock check as the
     /// detector requires.
-    pub(crate) fn attend(&self) {
+    pub(crate) fn mark_blocking_wait(&self) {
         // Relaxed: a detector that sees it late walks through this waiter, which is also correct.
-        self.attended.store(true, Ordering::Relaxed);
+        self.blocking_wait.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the owner waits and repeats its deadlock check by itself.
-    pub(crate) fn is_attended(&self) -> bool {
+    /// Returns true if the owner waits and repeats its deadlock check by itself.
+    pub(crate) fn is_blocking_wait(&self) -> bool {
         // Relaxed: the load of `state` before it is SeqCst, so a polled wait that is published is
-        // not taken for an attended one that came earlier in the same slot.
-        self.state().is_waiting() && self.attended.load(Ordering::Relaxed)
+        // not taken for a blocking one that came earlier in the same slot.
+        self.state().is_waiting() && self.blocking_wait.load(Ordering::Relaxed)
     }
 
     /// Records whether the owner is between two transactions (LOCK-REGISTRY-7).
@@ -205,7 +205,7 @@ impl Slot {
         self.victim_wait.store(wait.0, Ordering::SeqCst);
     }
 
-    /// Whether the owner is marked as a victim in its present wait.
+    /// Returns true if the owner is marked as a victim in its present wait.
     pub(crate) fn is_marked_victim(&self) -> bool {
         self.victim_wait.load(Ordering::SeqCst) == self.state().0 && self.state().is_waiting()
     }
@@ -244,26 +244,26 @@ impl Slot {
         intents.extend_from_slice(held);
     }
 
-    /// The intent lock that a *waiting* owner holds on the resource with this entry
+    /// Returns the intent lock that a *waiting* owner holds on the resource with this entry
     /// (LOCK-REGISTRY-4).
     pub(crate) fn intent_on(&self, entry: u32) -> Option<HeldIntent> {
         self.intents.lock().iter().find(|held| held.entry == entry).copied()
     }
 }
 
-type Chunk = Box<[CachePadded<Slot>]>;
+type SlotChunk = Box<[CachePadded<OwnerSlot>]>;
 
 /// All slots.
-pub(crate) struct Registry {
-    chunks: Box<[OnceLock<Chunk>]>,
+pub(crate) struct OwnerRegistry {
+    chunks: Box<[OnceLock<SlotChunk>]>,
     free: Mutex<Vec<u32>>,
     /// Number of slots ever allocated: every slot number in use is below it.
     count: AtomicU32,
 }
 
-impl Registry {
-    pub(crate) fn new() -> Registry {
-        Registry {
+impl OwnerRegistry {
+    pub(crate) fn new() -> OwnerRegistry {
+        OwnerRegistry {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             free: Mutex::new(Vec::new()),
             count: AtomicU32::new(0),
@@ -297,8 +297,8 @@ impl Registry {
         self.free.lock().push(slot);
     }
 
-    /// Whether roughly more than `most` owners have a transaction. Returns true if there are too
-    /// many slots to scan.
+    /// Returns true if roughly more than `most` owners have a transaction, or if there are too many
+    /// slots to scan.
     pub(crate) fn is_oversubscribed(&self, most: u32) -> bool {
         // Relaxed throughout: an approximate result.
         let slots = self.count.load(Ordering::Relaxed);
@@ -315,7 +315,7 @@ impl Registry {
     }
 
     #[inline]
-    pub(crate) fn slot(&self, slot: u32) -> &Slot {
+    pub(crate) fn slot(&self, slot: u32) -> &OwnerSlot {
         let chunk = self.chunks[slot as usize / CHUNK_SLOTS].get();
         &chunk.expect("slots in use exist (LOCK-REGISTRY-1)")[slot as usize % CHUNK_SLOTS]
     }
@@ -331,7 +331,7 @@ impl Registry {
     }
 }
 
-/// Counters since the table was created.
+/// The counters since the table was created.
 ///
 /// A lock that is granted at once updates none of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -359,13 +359,13 @@ pub struct LockStats {
     /// Those of `deadlocks` that were in no cycle when they died, by the checker that walks the
     /// exact graph. Always zero for the search.
     pub false_deaths: u64,
-    /// Cycles whose victim was not the owner that found them.
-    pub named: u64,
+    /// Cycles whose victim was not the owner that found them: it was marked and woken.
+    pub victims_marked: u64,
 }
 
 impl LockStats {
     /// Sums the counters of all slots.
-    pub(crate) fn gather(registry: &Registry) -> LockStats {
+    pub(crate) fn gather(registry: &OwnerRegistry) -> LockStats {
         let mut stats = LockStats::default();
         for slot in 0..registry.len() {
             let counters = &registry.slot(slot).counters;
@@ -380,12 +380,12 @@ impl LockStats {
             stats.deadlocks += counters.deadlocks.get();
             stats.false_alarms += counters.false_alarms.get();
             stats.false_deaths += counters.false_deaths.get();
-            stats.named += counters.named.get();
+            stats.victims_marked += counters.victims_marked.get();
         }
         stats
     }
 
-    /// Mean length of a wait.
+    /// Returns the mean length of a wait.
     pub fn mean_wait(&self) -> Duration {
         let waits = (self.waits + self.intent_waits).max(1);
         Duration::from_micros(self.wait_us / waits)
@@ -399,7 +399,7 @@ mod tests {
     use super::*;
 
     /// A waker whose replacement by another is the very moment of the grant.
-    struct GrantWhenReplaced(Arc<Slot>);
+    struct GrantWhenReplaced(Arc<OwnerSlot>);
 
     impl Wake for GrantWhenReplaced {
         fn wake(self: Arc<Self>) {}
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn grant_while_the_waker_is_left_is_seen() {
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(OwnerSlot::default());
         slot.publish_wait(Target::Range(LockId(1)));
         let earlier = Waker::from(Arc::new(GrantWhenReplaced(slot.clone())));
         assert!(!slot.is_granted_or_wakes(&earlier));
@@ -422,7 +422,7 @@ mod tests {
     }
 
     /// A waker whose replacement comes back to the slot.
-    struct TakesWhenReplaced(Arc<Slot>);
+    struct TakesWhenReplaced(Arc<OwnerSlot>);
 
     impl Wake for TakesWhenReplaced {
         fn wake(self: Arc<Self>) {}
@@ -436,33 +436,33 @@ mod tests {
 
     #[test]
     fn a_wakers_drop_runs_without_the_latch() {
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(OwnerSlot::default());
         let earlier = Waker::from(Arc::new(TakesWhenReplaced(slot.clone())));
         assert!(!slot.is_granted_or_wakes(&earlier));
         drop(earlier);
         assert!(!slot.is_granted_or_wakes(Waker::noop()));
     }
 
-    struct Bomb;
+    struct PanickingWaker;
 
-    impl Wake for Bomb {
+    impl Wake for PanickingWaker {
         fn wake(self: Arc<Self>) {
             panic!("a waker that panics, as it should");
         }
     }
 
     #[test]
-    fn a_waker_that_panics_keeps_nobody_asleep() {
+    fn a_waker_that_panics_keeps_no_other_owner_asleep() {
         struct Flag(AtomicU32);
         impl Wake for Flag {
             fn wake(self: Arc<Self>) {
                 self.0.store(1, Ordering::SeqCst);
             }
         }
-        let registry = Registry::new();
+        let registry = OwnerRegistry::new();
         let flag = Arc::new(Flag(AtomicU32::new(0)));
         let mut granted: Vec<u32> = (0..2).map(|_| registry.claim()).collect();
-        registry.slot(granted[0]).is_granted_or_wakes(&Waker::from(Arc::new(Bomb)));
+        registry.slot(granted[0]).is_granted_or_wakes(&Waker::from(Arc::new(PanickingWaker)));
         registry.slot(granted[1]).is_granted_or_wakes(&Waker::from(flag.clone()));
         registry.wake(&mut granted);
         assert_eq!(flag.0.load(Ordering::SeqCst), 1);
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn each_wait_has_a_state_of_its_own() {
-        let slot = Slot::default();
+        let slot = OwnerSlot::default();
         let mut seen = Vec::new();
         for target in [Target::Range(LockId(u64::MAX)), Target::Intent(7), Target::Range(LockId(0))]
         {
@@ -487,8 +487,8 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_of_those_that_have_a_transaction() {
-        let registry = Registry::new();
+    fn only_owners_with_a_transaction_count_as_oversubscription() {
+        let registry = OwnerRegistry::new();
         let slots: Vec<u32> = (0..6).map(|_| registry.claim()).collect();
         assert!(registry.is_oversubscribed(5) && !registry.is_oversubscribed(6));
         slots[..4].iter().for_each(|&slot| registry.slot(slot).rest(true));
@@ -496,14 +496,14 @@ mod tests {
         registry.slot(slots[3]).rest(false);
         assert!(registry.is_oversubscribed(2) && !registry.is_oversubscribed(3));
         slots[3..].iter().for_each(|&slot| registry.give_back(slot));
-        assert!(!registry.is_oversubscribed(0), "those that are given back have none");
+        assert!(!registry.is_oversubscribed(0), "a slot that is given back has no transaction");
         registry.claim();
-        assert!(registry.is_oversubscribed(0), "and it counts who is given one of them");
+        assert!(registry.is_oversubscribed(0), "a slot that is claimed again counts");
     }
 
     #[test]
     fn slots_are_used_again() {
-        let registry = Registry::new();
+        let registry = OwnerRegistry::new();
         let slots: Vec<u32> = (0..600).map(|_| registry.claim()).collect();
         assert_eq!(slots, (0..600).collect::<Vec<_>>());
         registry.give_back(17);

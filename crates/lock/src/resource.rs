@@ -215,13 +215,13 @@ impl IntentLocks {
         Some(needed)
     }
 
-    /// The mode that a waiting owner wants.
+    /// Returns the mode that a waiting owner wants.
     pub(crate) fn wanted_by(&self, owner: u32) -> Option<IntentMode> {
         let waiter = self.waiters.iter().find(|waiter| waiter.owner == owner);
         waiter.map(|waiter| waiter.wanted)
     }
 
-    /// Whether no owner holds or awaits anything.
+    /// Returns true if no owner holds or awaits anything.
     pub(crate) fn is_idle(&self) -> bool {
         self.waiters.is_empty() && self.granted == [0; 5]
     }

@@ -44,8 +44,8 @@ use crate::{
     mode::RangeMode,
     owner::{HELD_KEPT, LockOwner, NO_LOCK},
     parts::{Detector, IntentStore, LockParts, ProductLockParts, Resources, Victims},
-    queue::{Handover, Purpose, Verdict},
-    registry::{LockStats, Registry},
+    queue::{Handover, Purpose, RequestResult},
+    registry::{LockStats, OwnerRegistry},
     resource::Resource,
     victims::Rank,
     wait::SPIN_ROUNDS,
@@ -128,7 +128,7 @@ impl Bucket {
     #[inline]
     pub(crate) fn tag(&self) -> Lsn {
         // Relaxed: the caller holds the latch, or was granted its lock after the tag rose, which
-        // the Acquire of `Slot::is_granted` saw (BUCKET-2).
+        // the Acquire of `OwnerSlot::is_granted` saw (BUCKET-2).
         Lsn(self.tag.load(Ordering::Relaxed))
     }
 
@@ -171,13 +171,13 @@ impl Bucket {
 /// The lock manager of one database. Cloning gives another handle to the same table.
 #[derive(Clone)]
 pub struct LockTable {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<LockTableShared>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct LockTableShared {
     buckets: Box<[Bucket]>,
     resources: Box<[CachePadded<Resource>]>,
-    pub(crate) registry: Registry,
+    pub(crate) registry: OwnerRegistry,
     /// Held while a waiter confirms that it is in a cycle and withdraws: one victim at a time.
     pub(crate) detector: Mutex<()>,
     /// The detector of the table's parts; `None` for the search.
@@ -190,16 +190,16 @@ pub(crate) struct Shared {
     pub(crate) spinners: CachePadded<AtomicU32>,
     /// The next age (VICTIM-3).
     pub(crate) ages: CachePadded<AtomicU64>,
-    /// Whether each transaction publishes its begin and takes an age then, not when it first waits.
-    pub(crate) shows_beginnings: bool,
+    /// True if each transaction publishes its begin and takes an age then, not when it first waits.
+    pub(crate) publishes_begins: bool,
     pub(crate) options: LockOptions,
 }
 
-impl Shared {
+impl LockTableShared {
     /// Returns the rank of an owner in the choice of a victim; `closes` is set if it closed the
     /// cycle.
     pub(crate) fn rank(&self, slot: u32, closes: bool) -> Rank {
-        self.registry.slot(slot).shown.rank(self.victims.as_deref(), closes)
+        self.registry.slot(slot).priority.rank(self.victims.as_deref(), closes)
     }
 }
 
@@ -210,15 +210,15 @@ impl LockTable {
         let resources = 1 + options.intents.next_power_of_two();
         let (method, victims) = (options.parts.detector(), options.parts.victims());
         LockTable {
-            shared: Arc::new(Shared {
+            shared: Arc::new(LockTableShared {
                 buckets: (0..buckets).map(|_| Bucket::new()).collect(),
                 resources: (0..resources).map(|_| CachePadded::default()).collect(),
-                registry: Registry::new(),
+                registry: OwnerRegistry::new(),
                 detector: Mutex::new(()),
                 store: options.parts.intents(resources as u32),
                 spinners: CachePadded::new(AtomicU32::new(0)),
                 ages: CachePadded::new(AtomicU64::new(1)),
-                shows_beginnings: method.as_ref().is_some_and(|m| m.follows_transactions())
+                publishes_begins: method.as_ref().is_some_and(|m| m.follows_transactions())
                     || victims.as_ref().is_some_and(|v| v.ranks_by_age()),
                 method,
                 victims,
@@ -241,7 +241,7 @@ impl LockTable {
         &buckets[id.0 as usize & (buckets.len() - 1)]
     }
 
-    /// The index of the entry that stands for a resource.
+    /// Returns the index of a resource's entry.
     #[inline]
     pub(crate) fn entry_of(&self, resource: ResourceId) -> u32 {
         // The first entry belongs to the database alone; tables share the others.
@@ -272,7 +272,7 @@ impl LockTable {
     #[inline]
     pub fn try_acquire(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
         if owner.last.0 == id && owner.last.1.covers(mode) {
-            // OWNER-3. A lock already held needs no second look at the tag.
+            // OWNER-3: the tag need not be read again for a lock that is already held.
             return Outcome::Granted;
         }
         let outcome = self.request(owner, id, mode, Purpose::Keep);
@@ -297,14 +297,14 @@ impl LockTable {
         }
         let bucket = self.bucket(id);
         let mut entries = bucket.entries.lock();
-        let verdict = entries.request(id, owner.slot, mode, purpose);
+        let result = entries.request(id, owner.slot, mode, purpose);
         // After the grant, and in the same latch hold (BUCKET-3).
         let tag = bucket.tag();
         drop(entries);
-        match verdict {
-            Verdict::Denied { .. } => return Outcome::Denied,
-            Verdict::New => owner.held.push(id),
-            Verdict::Held => {}
+        match result {
+            RequestResult::Denied { .. } => return Outcome::Denied,
+            RequestResult::New => owner.held.push(id),
+            RequestResult::Held => {}
         }
         owner.raise_tag(tag);
         Outcome::Granted
@@ -363,7 +363,7 @@ impl LockTable {
         self.shared.registry.wake(&mut owner.granted);
         owner.max_tag = Lsn::ZERO;
         owner.last = NO_LOCK;
-        owner.begin_turn();
+        owner.begin_lock_epoch();
         if owner.held.capacity() > HELD_KEPT {
             owner.held.shrink_to(HELD_KEPT);
         }
@@ -393,24 +393,24 @@ impl LockTable {
         self.bucket(id).release(id, owner.slot, keep, commit, handover)
     }
 
-    /// The actions of a change in a queue on its waiters. Granted owners are recorded, to be woken
-    /// after the latch is released.
+    /// Returns the actions of a change in a queue on its waiters. Granted owners are recorded, to
+    /// be woken after the latch is released.
     #[inline]
     pub(crate) fn granting<'a>(&'a self, granted: &'a mut Vec<u32>) -> Granting<'a> {
         Granting { table: self, granted }
     }
 
-    /// Whether no owner holds or awaits a lock on `id`.
+    /// Returns true if no owner holds or awaits a lock on `id`.
     pub fn is_idle(&self, id: LockId) -> bool {
         self.bucket(id).entries.lock().of(id).next().is_none()
     }
 
-    /// Whether no owner other than `owner` holds or awaits a lock on `id`.
+    /// Returns true if no owner other than `owner` holds or awaits a lock on `id`.
     pub fn is_idle_except(&self, owner: &LockOwner, id: LockId) -> bool {
         self.bucket(id).entries.lock().of(id).all(|entry| entry.owner == owner.slot)
     }
 
-    /// The tag that a holder of `id` meets now.
+    /// Returns the tag that a holder of `id` meets now.
     pub fn tag(&self, id: LockId) -> Lsn {
         let bucket = self.bucket(id);
         let _latched = bucket.entries.lock();
@@ -467,8 +467,8 @@ impl LockTable {
         LockStats::gather(&self.shared.registry)
     }
 
-    /// Whether no owner holds or awaits anything, which must be true when no transaction is active.
-    /// Visits every bucket; for tests.
+    /// Returns true if no owner holds or awaits anything, which must be true when no transaction is
+    /// active. Visits every bucket; for tests.
     pub fn is_quiescent(&self) -> bool {
         if let Some(store) = &self.shared.store {
             (0..self.resource_count()).for_each(|entry| store.flush(Resources::new(self), entry));
@@ -478,7 +478,8 @@ impl LockTable {
     }
 }
 
-/// See [`LockTable::granting`]. Everything under the latch of what is waited for.
+/// See [`LockTable::granting`]. Used only under the latch of the bucket or resource that the
+/// waiters wait for.
 pub(crate) struct Granting<'a> {
     table: &'a LockTable,
     granted: &'a mut Vec<u32>,
@@ -510,11 +511,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tag_is_raised_before_anybody_is_granted() {
+    fn tag_is_raised_before_any_waiter_is_granted() {
         let (bucket, id) = (Bucket::new(), LockId(5));
         let mut entries = bucket.entries.lock();
-        assert_eq!(entries.request(id, 1, RangeMode::XN, Purpose::Keep), Verdict::New);
-        let denied = Verdict::Denied { granted: RangeMode::NN };
+        assert_eq!(entries.request(id, 1, RangeMode::XN, Purpose::Keep), RequestResult::New);
+        let denied = RequestResult::Denied { granted: RangeMode::NN };
         assert_eq!(entries.request(id, 2, RangeMode::SN, Purpose::Wait), denied);
         assert_eq!(entries.request(id, 3, RangeMode::SN, Purpose::Wait), denied);
         drop(entries);
@@ -528,13 +529,13 @@ mod tests {
     }
 
     /// Records what its owner holds when it is woken.
-    struct Witness {
+    struct HolderWitness {
         table: LockTable,
         slot: u32,
         saw: AtomicU64,
     }
 
-    impl Wake for Witness {
+    impl Wake for HolderWitness {
         fn wake(self: Arc<Self>) {
             let is_granted = self.table.shared.registry.slot(self.slot).is_granted();
             self.saw.store(1 + u64::from(is_granted), Ordering::SeqCst);
@@ -542,11 +543,11 @@ mod tests {
     }
 
     #[test]
-    fn who_is_woken_has_its_lock() {
+    fn woken_waiter_has_its_lock() {
         let (table, id) = (LockTable::new(LockOptions::default()), LockId(5));
         let (mut holder, mut waiter) = (table.owner(), table.owner());
         let (saw, slot) = (AtomicU64::new(0), waiter.slot);
-        let witness = Arc::new(Witness { table: table.clone(), slot, saw });
+        let witness = Arc::new(HolderWitness { table: table.clone(), slot, saw });
         let waker = Waker::from(witness.clone());
         let mut cx = Context::from_waker(&waker);
         assert_eq!(table.try_acquire(&mut holder, id, RangeMode::XN), Outcome::Granted);

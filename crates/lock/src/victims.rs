@@ -31,45 +31,45 @@ use crate::parts::Victims;
 
 /// The priority that a transaction keeps when it has to start over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Standing {
+pub struct RetryPriority {
     pub(crate) retries: u32,
     /// The number of its begin, in increasing order; 0 until it is needed.
     pub(crate) age: u64,
 }
 
-impl Standing {
+impl RetryPriority {
     /// Returns the number of lost attempts.
     pub fn retries(self) -> u32 {
         self.retries
     }
 
-    /// The standing for the next attempt.
+    /// Returns the priority for the next attempt.
     #[must_use]
-    pub fn after_loss(self) -> Standing {
-        Standing { retries: self.retries.saturating_add(1), ..self }
+    pub fn after_loss(self) -> RetryPriority {
+        RetryPriority { retries: self.retries.saturating_add(1), ..self }
     }
 }
 
 /// The priority of a waiting owner as detectors see it: written by the owner before it publishes
 /// its wait, and not again before the wait is over.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct PublishedPriority {
     age: AtomicU64,
     pipeline: AtomicU64,
     retries: AtomicU32,
 }
 
 // Relaxed everywhere: the wait is published by a SeqCst store that follows, and read by a load that
-// comes before. Where ages are shown from the beginning of a transaction, reading an old one leads
-// to an unnecessary death, never to a cycle that is not judged: waiters repeat the check.
-impl Shown {
-    pub(crate) fn show(&self, standing: Standing, pipeline: u64) {
-        self.show_age(standing.age);
+// comes before. Where ages are published when a transaction begins, reading an old one leads to an
+// unnecessary death, never to a cycle that is not judged: waiters repeat the check.
+impl PublishedPriority {
+    pub(crate) fn publish(&self, priority: RetryPriority, pipeline: u64) {
+        self.publish_age(priority.age);
         self.pipeline.store(pipeline, Ordering::Relaxed);
-        self.retries.store(standing.retries, Ordering::Relaxed);
+        self.retries.store(priority.retries, Ordering::Relaxed);
     }
 
-    pub(crate) fn show_age(&self, age: u64) {
+    pub(crate) fn publish_age(&self, age: u64) {
         self.age.store(age, Ordering::Relaxed);
     }
 
@@ -123,9 +123,9 @@ mod tests {
         policy: Option<&dyn Victims>,
         closes: bool,
     ) -> Rank {
-        let shown = Shown::default();
-        shown.show(Standing { retries, age }, pipeline);
-        shown.rank(policy, closes)
+        let published = PublishedPriority::default();
+        published.publish(RetryPriority { retries, age }, pipeline);
+        published.rank(policy, closes)
     }
 
     #[test]

@@ -15,15 +15,15 @@
 //!   afterwards, so that no notification is lost.
 //!
 //! ```text
-//!   acquire ─▶ start ──granted──────────────────────────────▶ lock held
-//!                │ queued, announced (LOCK-WAIT-1)                       ▲
-//!                ▼                                              │ pick_up
-//!              spin, look ────────granted──────────────────────▶┤
-//!                ▼                                              │
-//!          ┌▶ look ──dies──▶ withdraw ──▶ Deadlock              │
-//!          │     ▼                                              │
-//!          │  sleep ──────────────granted──────────────────────▶┘
-//!          └─────┤ told, or time to look again
+//!   acquire ─▶ start ──granted──────────────────────────────────────▶ lock held
+//!                │ queued, published (LOCK-WAIT-1)                          ▲
+//!                ▼                                                          │ pick_up
+//!              spin, check_deadlock ──granted──────────────────────────────▶┤
+//!                ▼                                                          │
+//!          ┌▶ check_deadlock ──dies──▶ withdraw ──▶ Deadlock                │
+//!          │     ▼                                                          │
+//!          │  sleep ──────────────────granted──────────────────────────────▶┘
+//!          └─────┤ woken, or time for the next check
 //!                └──time limit──▶ withdraw ──▶ LockTimeout
 //! ```
 //!
@@ -33,8 +33,9 @@
 //! 5: a hybrid of spinning and sleeping. A waiter spins only while there are no more running
 //! transactions than processors, and fewer waiters spin than there are other processors; the
 //! duration, and the definition of running transactions, are in `spin`. A waiter that may not spin,
-//! or has spun in vain, sleeps. [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds) has
-//! the paper's two other policies as its extremes.
+//! or has spun without a grant, sleeps.
+//! [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds) has the paper's two other policies
+//! as its extremes.
 //!
 //! Differences: the paper's sleepers wake up every 10 ms to check again. Here a grant is handed
 //! over, so a waiter sleeps until it has the lock, gives up, or is a deadlock's victim; it wakes up
@@ -65,8 +66,8 @@ use crate::{
     mode::RangeMode,
     owner::{LockOwner, Pending, Request},
     parts::Holder,
-    queue::{Purpose, Verdict},
-    registry::{Slot, Target},
+    queue::{Purpose, RequestResult},
+    registry::{OwnerSlot, Target},
     table::{LockTable, Outcome, WaitLimit},
 };
 
@@ -152,14 +153,14 @@ impl LockTable {
         let mut entries = bucket.entries.lock();
         // Queue and publish in one latch hold: a granter that finds the request can grant it.
         match entries.request(id, owner.slot, mode, Purpose::Wait) {
-            Verdict::Denied { granted } => {
+            RequestResult::Denied { granted } => {
                 self.publish_wait(owner, Target::Range(id));
                 drop(entries);
                 self.note_pending(owner, Request::Range { id, before: granted });
                 return false;
             }
-            Verdict::New => owner.held.push(id),
-            Verdict::Held => {}
+            RequestResult::New => owner.held.push(id),
+            RequestResult::Held => {}
         }
         let tag = bucket.tag();
         drop(entries);
@@ -170,7 +171,7 @@ impl LockTable {
     /// Publishes a wait and the data that detectors need. The latch of `target` is held
     /// (LOCK-WAIT-1).
     pub(crate) fn publish_wait(&self, owner: &mut LockOwner, target: Target) {
-        owner.show_standing();
+        owner.publish_priority();
         if let Some(method) = &self.shared.method {
             method.begin_wait(owner.slot);
         }
@@ -183,7 +184,7 @@ impl LockTable {
         owner.pending = Some(Pending { request, since: Instant::now() });
     }
 
-    pub(crate) fn slot(&self, owner: &LockOwner) -> &Slot {
+    pub(crate) fn slot(&self, owner: &LockOwner) -> &OwnerSlot {
         self.shared.registry.slot(owner.slot)
     }
 
@@ -196,11 +197,11 @@ impl LockTable {
             WaitLimit::NoWait => Some(Duration::ZERO),
             WaitLimit::Default => self.shared.options.wait_limit,
         };
-        self.slot(owner).attend();
+        self.slot(owner).mark_blocking_wait();
         let deadline = Deadline::new(owner, limit);
         match self.spin_a_while(owner, deadline)? {
             Spun::Granted => {}
-            Spun::InVain { looked } => self.sleep(owner, deadline, looked)?,
+            Spun::NotGranted { checked } => self.sleep(owner, deadline, checked)?,
         }
         self.pick_up(owner);
         Ok(())
@@ -208,16 +209,16 @@ impl LockTable {
 
     /// Sleeps until granted (LOCK-WAIT-2) or, at the limit, withdraws. A waiter that has already
     /// checked need not search again, but may have been notified since.
-    fn sleep(&self, owner: &mut LockOwner, deadline: Deadline, looked: bool) -> Result<()> {
+    fn sleep(&self, owner: &mut LockOwner, deadline: Deadline, checked: bool) -> Result<()> {
         let waker: Waker = ThreadWaker::current();
-        let mut first = !looked;
+        let mut first = !checked;
         loop {
             // In each iteration: the thread that woke this one has taken the waker.
             if self.slot(owner).is_granted_or_wakes(&waker) {
                 return Ok(());
             }
             // After the waker is there (LOCK-WAIT-5).
-            if self.look(owner, first) {
+            if self.check_deadlock(owner, first) {
                 return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
             first = false;
@@ -226,15 +227,15 @@ impl LockTable {
             if left == Some(Duration::ZERO) {
                 return self.give_up(owner, deadline);
             }
-            let next_look = self.next_look(owner);
-            match left.into_iter().chain(next_look).min() {
+            let next_check = self.next_check(owner);
+            match left.into_iter().chain(next_check).min() {
                 // In a model no time passes, so a deadlock check must not depend on it.
-                Some(_) if cfg!(any(loom, shuttle)) && next_look.is_some() => thread::yield_now(),
+                Some(_) if cfg!(any(loom, shuttle)) && next_check.is_some() => thread::yield_now(),
                 Some(time) => thread::park_timeout(time),
                 None => thread::park(),
             }
             slot.counters.parks.add(1);
-            if next_look.is_none() && !slot.is_granted() {
+            if next_check.is_none() && !slot.is_granted() {
                 slot.counters.spurious_wakeups.add(1);
             }
         }
@@ -257,8 +258,8 @@ impl LockTable {
     ) -> Poll<Result<()>> {
         let mut granted = self.slot(owner).is_granted_or_wakes(cx.waker());
         if !granted {
-            let first = !std::mem::replace(&mut owner.looked, true);
-            if self.look(owner, first) {
+            let first = !std::mem::replace(&mut owner.checked, true);
+            if self.check_deadlock(owner, first) {
                 return Poll::Ready(Err(Error::Deadlock { txn: owner.txn, cycle: None }));
             }
             // A grant made meanwhile may have been too early to use the waker.
@@ -299,7 +300,7 @@ impl LockTable {
 
     /// Clears the pending request and counts the wait.
     fn end_pending(&self, owner: &mut LockOwner) {
-        owner.looked = false;
+        owner.checked = false;
         let Some(pending) = owner.pending.take() else { return };
         let counters = &self.slot(owner).counters;
         let waited = pending.since.elapsed();

@@ -27,7 +27,7 @@ const ROUNDS_MAX: u32 = if cfg!(test) { 500 } else { 50_000 };
 const ROUND: Duration = Duration::from_micros(200);
 
 /// The result of the clock's visit to a slot.
-enum Visit {
+enum ClockVisit {
     /// The page was evicted; the visitor owns the slot.
     Evicted,
     /// The page must be cleaned first.
@@ -97,7 +97,7 @@ impl Pool {
         for _ in 0..2 * self.slots.len() {
             let slot = self.slots.advance();
             match self.visit(slot) {
-                Visit::Evicted => {
+                ClockVisit::Evicted => {
                     self.wake_cleaner_if_near();
                     // Return the reserve as soon as pages can be evicted again.
                     if self.slots.taken() <= self.slots.capacity() {
@@ -105,52 +105,52 @@ impl Pool {
                     }
                     self.slots.give_back(slot as u32);
                 }
-                Visit::Dirty(page) => {
+                ClockVisit::Dirty(page) => {
                     dirty.push(page);
                     if dirty.len() >= dirty_max {
                         break;
                     }
                 }
-                Visit::InFlight => *in_flight = true,
-                Visit::Passed => {}
+                ClockVisit::InFlight => *in_flight = true,
+                ClockVisit::Passed => {}
             }
         }
-        self.cleaning.signal.wake();
+        self.cleaning.handle.wake();
         // Slots returned to the reserve may have made room.
         self.slots.take(false)
     }
 
     fn evicted(&self, slot: usize) -> Option<u32> {
-        matches!(self.visit(slot), Visit::Evicted).then_some(slot as u32)
+        matches!(self.visit(slot), ClockVisit::Evicted).then_some(slot as u32)
     }
 
-    fn visit(&self, slot: usize) -> Visit {
-        let Some(page) = self.slots.page(slot) else { return Visit::Passed };
+    fn visit(&self, slot: usize) -> ClockVisit {
+        let Some(page) = self.slots.page(slot) else { return ClockVisit::Passed };
         let frame = self.space.frame(page);
         // Cheap checks first, without the latch; a hot page costs the clock one load and one store.
         if frame.untouch() || frame.is_pinned() {
-            return Visit::Passed;
+            return ClockVisit::Passed;
         }
         if frame.is_writing() {
-            return Visit::InFlight;
+            return ClockVisit::InFlight;
         }
         if frame.is_dirty() {
-            return Visit::Dirty(page);
+            return ClockVisit::Dirty(page);
         }
         self.try_evict(slot, page, frame)
     }
 
     /// Evicts `page` if it is still in `slot`, where the caller saw it, and still evictable.
-    fn try_evict(&self, slot: usize, page: PageId, frame: &Frame) -> Visit {
+    fn try_evict(&self, slot: usize, page: PageId, frame: &Frame) -> ClockVisit {
         // Never waits (latch order: the visitor may hold latches, and is bringing a page in).
         if !frame.latch.try_exclusive() {
-            return Visit::Passed;
+            return ClockVisit::Passed;
         }
         // Check again: the first checks were made without the latch; these are final (POOL-SLOTS-1,
         // FRAME-4).
         if self.slots.page(slot) != Some(page) || !frame.is_evictable() {
             frame.latch.release_unchanged();
-            return Visit::Passed;
+            return ClockVisit::Passed;
         }
         // From here an optimistic reader may see zeros; it will not validate (REGION-3,
         // PAGE-LATCH-5).
@@ -158,7 +158,7 @@ impl Pool {
         self.space.give_back(page);
         frame.latch.release_absent();
         self.counters.evictions.add(1);
-        Visit::Evicted
+        ClockVisit::Evicted
     }
 
     /// Evicts a clean page that the caller holds exclusively, and frees its slot.
@@ -181,9 +181,9 @@ mod tests {
     use super::*;
     use crate::{PoolOptions, Wal};
 
-    struct NoLog;
+    struct EmptyLog;
 
-    impl Wal for NoLog {
+    impl Wal for EmptyLog {
         fn durable(&self) -> Lsn {
             Lsn(1)
         }
@@ -205,12 +205,12 @@ mod tests {
             background_cleaner: false,
             ..PoolOptions::default()
         };
-        let pool = Pool::open(&MemoryDisk::new(), Arc::new(NoLog), options).unwrap();
+        let pool = Pool::open(&MemoryDisk::new(), Arc::new(EmptyLog), options).unwrap();
         let page = PageId(3);
         let frame = pool.space.frame(page);
         let stays = |slot: u32| {
             let visit = pool.try_evict(slot as usize, page, frame);
-            matches!(visit, Visit::Passed) && pool.try_resident(page)
+            matches!(visit, ClockVisit::Passed) && pool.try_resident(page)
         };
         let pin = pool.pin(page).unwrap();
         assert!(stays(frame.slot()), "pinned since");
@@ -235,7 +235,7 @@ mod tests {
             },
         );
         let disk = FaultyDisk::new(MemoryDisk::new(), faults.clone());
-        let pool = Pool::open(&disk, Arc::new(NoLog), options).unwrap();
+        let pool = Pool::open(&disk, Arc::new(EmptyLog), options).unwrap();
         pool.ensure_len(PageId(999)).unwrap();
         let change = |page: u32| -> Result<()> {
             let mut page = pool.format(PageId(page))?;

@@ -7,7 +7,7 @@
 //!    log's present end as recLSN;
 //! 3. insert the record; change the bytes;
 //! 4. [`finish_change`](ExclusivePage::finish_change) on each, with the record's end;
-//! 5. let go.
+//! 5. release the latches.
 //!
 //! If step 3 fails, there is no record and must be no change: the page is unchanged, except that it
 //! is marked dirty. A page that [`Pool::format`] has emptied by then gets its contents back
@@ -93,10 +93,10 @@ impl<'a> ExclusivePage<'a> {
         }
     }
 
-    /// Poisons the page: a record is in the log but the page does not match it. From now on nothing
-    /// is written or acknowledged.
+    /// Poisons the page: a record is in the log but the page does not match it. The pool and the
+    /// log stop, so nothing is written or acknowledged from now on.
     #[cold]
-    pub fn condemn(&self, cause: &Error) {
+    pub fn poison(&self, cause: &Error) {
         let _ = self.pool.fail(cause.clone());
         self.pool.wal.fail(cause);
     }

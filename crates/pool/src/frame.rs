@@ -74,7 +74,7 @@ impl Frame {
         was
     }
 
-    /// Whether the page was used since the clock last passed.
+    /// Returns true if the page was used since the clock last passed.
     pub(crate) fn is_touched(&self) -> bool {
         self.referenced.load(Ordering::Relaxed) != 0
     }
@@ -87,7 +87,7 @@ impl Frame {
         self.rec_lsn.load(Ordering::Relaxed).checked_sub(1).map(Lsn)
     }
 
-    /// Whether the page differs, or may differ, from its durable copy.
+    /// Returns true if the page differs, or may differ, from its durable copy.
     #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
         self.rec_lsn.load(Ordering::Relaxed) != 0
@@ -160,17 +160,17 @@ impl Frame {
         }
     }
 
-    /// Whether a cleaner has the page in a batch.
+    /// Returns true if a cleaner has the page in a batch.
     pub(crate) fn is_writing(&self) -> bool {
         self.writing.load(Ordering::Acquire) != 0
     }
 
-    /// Whether FRAME-4 permits the page's eviction. Final only under the exclusive latch.
+    /// Returns true if FRAME-4 permits the page's eviction. Final only under the exclusive latch.
     pub(crate) fn is_evictable(&self) -> bool {
         !self.is_pinned() && !self.is_dirty() && !self.is_writing()
     }
 
-    /// Whether the page is pinned.
+    /// Returns true if the page is pinned.
     pub(crate) fn is_pinned(&self) -> bool {
         // Acquire pairs with the Release in `unpin`.
         self.pins.load(Ordering::Acquire) != 0

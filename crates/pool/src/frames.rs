@@ -10,17 +10,17 @@ use clearway_base::Result;
 
 use crate::frame::Frame;
 #[cfg(not(any(loom, shuttle)))]
-use crate::region::Region;
+use crate::region::MappedRegion;
 
 /// One frame for each page id.
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) struct Frames(Region);
+pub(crate) struct Frames(MappedRegion);
 
 #[cfg(not(any(loom, shuttle)))]
 impl Frames {
     /// Frames of the pages `0 .. count`.
     pub(crate) fn new(count: usize) -> Result<Frames> {
-        Region::new(count * size_of::<Frame>(), false).map(Frames)
+        MappedRegion::new(count * size_of::<Frame>(), false).map(Frames)
     }
 
     /// The frame of a page.

@@ -84,7 +84,7 @@ pub(crate) fn check_page_lsn(id: PageId, page: &[u8], durable: Lsn) -> Result<()
     Err(Error::CorruptPage { page: id, detail })
 }
 
-/// Whether every byte is zero.
+/// Returns true if every byte is zero.
 pub(crate) fn is_zero(page: &[u8]) -> bool {
     // In chunks, so that the compiler compares whole vectors.
     page.chunks(64).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)

@@ -28,7 +28,7 @@
 //!   every acquisition `Acquire` on the same word.
 //! - PAGE-LATCH-5. A reader that saw any byte written under the exclusive bit fails its validation:
 //!   the writer's `Release` fence after the acquisition pairs with the reader's `Acquire` fence in
-//!   `is_unchanged`, so the reader's second look sees the exclusive bit or a later version.
+//!   `is_unchanged`, so the reader's second check sees the exclusive bit or a later version.
 //! - PAGE-LATCH-6. No thread sleeps for ever: a thread is in the parking queue only while `waits`
 //!   is set (both are changed under the queue's own mutex), and a thread that releases a latch with
 //!   `waits` set wakes the queue's head: all readers up to and including the first writer. A woken
@@ -78,7 +78,7 @@ impl Seen {
 
 /// The result of a blocking acquisition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Found {
+pub(crate) enum LatchOutcome {
     /// The latch is held now.
     Latched,
     /// The page is not in memory and no thread is reading it in; no latch is held.
@@ -112,8 +112,8 @@ impl Latch {
         is_readable(word).then_some(Seen(word))
     }
 
-    /// Whether nothing was written since `seen`. If so, everything read after `see` and before this
-    /// call is of one version (PAGE-LATCH-5).
+    /// Returns true if nothing was written since `seen`. If so, everything read after `see` and
+    /// before this call is of one version (PAGE-LATCH-5).
     #[inline]
     pub(crate) fn is_unchanged(&self, seen: Seen) -> bool {
         // Pairs with the Release fence of `acquired_exclusive`: data loads stay before the load.
@@ -121,14 +121,14 @@ impl Latch {
         seen.matches(self.0.load(Ordering::Relaxed))
     }
 
-    /// Whether the page is in memory (it may be about to leave).
+    /// Returns true if the page is in memory (it may be about to leave).
     #[inline]
     pub(crate) fn is_resident(&self) -> bool {
         // Relaxed: a hint only; no read depends on it.
         self.0.load(Ordering::Relaxed) & RESIDENT != 0
     }
 
-    /// Whether any thread holds the latch, shared or exclusively.
+    /// Returns true if any thread holds the latch, shared or exclusively.
     pub(crate) fn is_held(&self) -> bool {
         // Relaxed: the result may be outdated at once.
         self.0.load(Ordering::Relaxed) & (EXCLUSIVE | SHARED_MASK) != 0
@@ -193,7 +193,7 @@ impl Latch {
     #[inline]
     pub(crate) fn shared_at_once(&self) -> bool {
         let word = self.0.load(Ordering::Relaxed);
-        // The count's top bit is left to the slow path, which looks for the last free number.
+        // The count's top bit is left to the slow path, which searches for the last free number.
         if word & (EXCLUSIVE | RESIDENT | WAITS | SHARED_TOP) != RESIDENT {
             return false;
         }
@@ -203,17 +203,17 @@ impl Latch {
     }
 
     /// Joins the sharers, waiting as long as it takes.
-    pub(crate) fn shared(&self, waits: &Counter) -> Found {
+    pub(crate) fn shared(&self, waits: &Counter) -> LatchOutcome {
         let backoff = Backoff::new();
         loop {
             let word = self.0.load(Ordering::Relaxed);
             if is_absent(word) {
-                return Found::Absent;
+                return LatchOutcome::Absent;
             }
             let readable = is_readable(word);
             let hesitate = word & WAITS != 0 && word & SHARED_MASK != 0 && !backoff.is_completed();
             if readable && !hesitate && self.try_shared() {
-                return Found::Latched;
+                return LatchOutcome::Latched;
             }
             // Readable, but not joined: this thread backs off, or the count is full. It waits in
             // the queue for neither.
@@ -235,16 +235,16 @@ impl Latch {
     }
 
     /// Takes the latch, waiting as long as it takes.
-    pub(crate) fn exclusive(&self, waits: &Counter) -> Found {
+    pub(crate) fn exclusive(&self, waits: &Counter) -> LatchOutcome {
         let backoff = Backoff::new();
         loop {
             if self.try_exclusive() {
-                return Found::Latched;
+                return LatchOutcome::Latched;
             }
             // A woken writer that returns `Absent` continues with `try_exclusive_absent`, and the
             // thread that wins there wakes the others with its release (PAGE-LATCH-6).
             if is_absent(self.0.load(Ordering::Relaxed)) {
-                return Found::Absent;
+                return LatchOutcome::Absent;
             }
             if backoff.is_completed() {
                 self.sleep(WAITS_TO_WRITE, waits);
@@ -257,14 +257,14 @@ impl Latch {
 
     /// Waits until the page is readable or absent and free.
     #[cold]
-    pub(crate) fn wait_to_see(&self, waits: &Counter) -> Result<Seen, Found> {
+    pub(crate) fn wait_to_see(&self, waits: &Counter) -> Result<Seen, LatchOutcome> {
         let backoff = Backoff::new();
         loop {
             if let Some(seen) = self.see() {
                 return Ok(seen);
             }
             if is_absent(self.0.load(Ordering::Relaxed)) {
-                return Err(Found::Absent);
+                return Err(LatchOutcome::Absent);
             }
             if backoff.is_completed() {
                 self.sleep(WAITS_TO_READ, waits);
@@ -294,7 +294,7 @@ impl Latch {
     #[cold]
     fn upgrade_after_sharers(&self, seen: Seen, waits: &Counter) -> bool {
         match self.exclusive(waits) {
-            Found::Latched => {
+            LatchOutcome::Latched => {
                 let word = self.0.load(Ordering::Relaxed) & !EXCLUSIVE;
                 if seen.matches(word) {
                     return true;
@@ -302,7 +302,7 @@ impl Latch {
                 self.release_unchanged();
             }
             // This thread may have been the writer that was woken (PAGE-LATCH-6).
-            Found::Absent => self.wake_next(),
+            LatchOutcome::Absent => self.wake_next(),
         }
         false
     }
@@ -399,9 +399,10 @@ impl Latch {
     /// Sleeps until a release wakes this thread, unless the latch is free already.
     ///
     /// ```text
-    ///   this thread releasing thread sets `waits` (or sees it set) frees the latch, sees `waits`
-    ///   in the same step takes the queue's mutex takes the queue's mutex still blocked and `waits`
-    ///   set? sleeps wakes the head; queue empty? clears `waits`
+    ///   this thread                            the releasing thread
+    ///   sets `waits` (or sees it set)          frees the latch, sees `waits` in the same step
+    ///   takes the queue's mutex                takes the queue's mutex
+    ///   still blocked and `waits` set? sleeps  wakes the head; queue empty? clears `waits`
     /// ```
     ///
     /// In either order, the sleeper's second check finds the latch free or `waits` cleared, or the

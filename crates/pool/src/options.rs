@@ -20,7 +20,7 @@ pub struct PoolOptions {
     /// Threads that write a batch in place, the batch's own included, 1 to 16. Default 4: a disk
     /// completes several concurrent writes in the time of one.
     pub writers: usize,
-    /// Whether a background thread cleans pages before they are needed. Default true. Without it, a
+    /// True if a background thread cleans pages before they are needed. Default true. Without it, a
     /// miss that finds only dirty pages cleans them itself.
     pub background_cleaner: bool,
 }

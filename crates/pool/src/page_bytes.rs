@@ -212,10 +212,10 @@ mod tests {
     use super::*;
 
     #[repr(align(8192))]
-    struct Page([u8; PAGE_SIZE]);
+    struct AlignedPage([u8; PAGE_SIZE]);
 
-    fn page() -> Box<Page> {
-        let mut page = Box::new(Page([0; PAGE_SIZE]));
+    fn page() -> Box<AlignedPage> {
+        let mut page = Box::new(AlignedPage([0; PAGE_SIZE]));
         let mut state = 1u32;
         for byte in &mut page.0 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -224,7 +224,7 @@ mod tests {
         page
     }
 
-    fn bytes(page: &mut Page) -> PageBytes {
+    fn bytes(page: &mut AlignedPage) -> PageBytes {
         // SAFETY: the box is aligned, of page size, and outlives the use in each test
         // (PAGE-BYTES-1).
         unsafe { PageBytes::new(NonNull::from(&mut page.0).cast()) }

@@ -25,16 +25,16 @@ use clearway_sync::{
 
 use crate::{
     Pin, PoolOptions, PoolStats, Wal,
-    clean::{Cleaning, Signal},
+    clean::{CleanerHandle, PageCleaner},
     data_file::DataFile,
     exclusive::ExclusivePage,
     frame::Frame,
     header,
-    latch::{Found, Seen},
+    latch::{LatchOutcome, Seen},
     optimistic::OptimisticPage,
     shared::SharedPage,
     slots::Slots,
-    space::Space,
+    space::PageSpace,
 };
 
 /// Counters of [`PoolStats`], each incremented on slow paths only.
@@ -52,11 +52,11 @@ pub(crate) struct Counters {
 
 /// Pages in memory, each at an address of its own.
 pub struct Pool {
-    pub(crate) space: Space,
+    pub(crate) space: PageSpace,
     pub(crate) slots: Slots,
     pub(crate) data: DataFile,
     pub(crate) wal: Arc<dyn Wal>,
-    pub(crate) cleaning: Cleaning,
+    pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
     /// Upper bound for recLSNs while redo runs, `u64::MAX` otherwise; see `set_redo_position`.
     redo_position: AtomicU64,
@@ -68,18 +68,19 @@ impl Pool {
     /// Opens the files `data` and `doublewrite` of the directory, creating them if they are
     /// absent, and repairs pages that a crash has torn. Call it before recovery reads any page.
     ///
-    /// # Errors [`Error::BadOption`] for invalid options; errors of the disk.
+    /// # Errors
+    /// [`Error::BadOption`] for invalid options; errors of the disk.
     pub fn open(disk: &dyn Disk, wal: Arc<dyn Wal>, options: PoolOptions) -> Result<Arc<Pool>> {
         options.check()?;
         let data = DataFile::open(disk)?;
         // This repairs torn pages, so it comes before any step that could read one.
         let counters = Counters::default();
-        let cleaning = Cleaning::open(disk, &data, &options, &counters.pages_repaired)?;
+        let cleaning = PageCleaner::open(disk, &data, &options, &counters.pages_repaired)?;
         let data_bytes = u64::from(data.pages()) * PAGE_SIZE as u64;
         // Require space to double the data file; otherwise accept the smallest space available.
         let least_bytes = options.cache_bytes.max(data_bytes * 2).next_multiple_of(1 << 20);
         let pool = Arc::new(Pool {
-            space: Space::reserve(options.max_bytes, least_bytes)?,
+            space: PageSpace::reserve(options.max_bytes, least_bytes)?,
             slots: Slots::new(options.capacity_pages()),
             data,
             wal,
@@ -89,7 +90,7 @@ impl Pool {
             failure: OnceLock::new(),
         });
         if options.background_cleaner {
-            Signal::spawn_cleaner(&pool)?;
+            CleanerHandle::spawn_cleaner(&pool)?;
         }
         Ok(pool)
     }
@@ -167,7 +168,9 @@ impl Pool {
     pub fn format(&self, page: PageId) -> Result<ExclusivePage<'_>> {
         let (frame, bytes) = self.space.page(page)?;
         let mut was_resident = true;
-        while was_resident && frame.latch.exclusive(&self.counters.latch_waits) == Found::Absent {
+        while was_resident
+            && frame.latch.exclusive(&self.counters.latch_waits) == LatchOutcome::Absent
+        {
             was_resident = !self.bring_in_empty(page, frame)?;
         }
         frame.touch();
@@ -196,8 +199,8 @@ impl Pool {
         Ok(self.shared(page)?.pin())
     }
 
-    /// Whether a page is in memory now. It may be evicted at any time unless it is latched or
-    /// pinned.
+    /// Returns true if a page is in memory now. It may be evicted at any time unless it is latched
+    /// or pinned.
     pub fn try_resident(&self, page: PageId) -> bool {
         self.space.page(page).is_ok_and(|(frame, _)| frame.latch.is_resident())
     }
@@ -316,7 +319,7 @@ impl Pool {
     /// in any case.
     pub fn close(&self) -> Result<()> {
         let cleaned = self.clean_all();
-        self.cleaning.signal.stop();
+        self.cleaning.handle.stop();
         cleaned
     }
 
@@ -336,7 +339,7 @@ impl Pool {
 
     #[cold]
     fn shared_slow(&self, page: PageId, frame: &Frame) -> Result<()> {
-        while frame.latch.shared(&self.counters.latch_waits) == Found::Absent {
+        while frame.latch.shared(&self.counters.latch_waits) == LatchOutcome::Absent {
             if self.bring_in(page, frame)? {
                 frame.latch.downgrade();
                 break;
@@ -347,7 +350,7 @@ impl Pool {
 
     #[cold]
     fn exclusive_slow(&self, page: PageId, frame: &Frame) -> Result<()> {
-        while frame.latch.exclusive(&self.counters.latch_waits) == Found::Absent {
+        while frame.latch.exclusive(&self.counters.latch_waits) == LatchOutcome::Absent {
             if self.bring_in(page, frame)? {
                 break;
             }
@@ -367,7 +370,7 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.cleaning.signal.stop();
+        self.cleaning.handle.stop();
     }
 }
 

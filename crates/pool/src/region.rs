@@ -5,12 +5,13 @@
 //! cost nothing but page-table entries, and they read as zero.
 //!
 //! Invariants:
-//! - REGION-1. The mapping `base .. base + len` exists, readable and writable, from [`Region::new`]
-//!   to the drop of the region, at one address. No other code maps or unmaps inside it.
+//! - REGION-1. The mapping `base .. base + len` exists, readable and writable, from
+//!   [`MappedRegion::new`] to the drop of the region, at one address. No other code maps or unmaps
+//!   inside it.
 //! - REGION-2. `base` is aligned to 4096, hence to every type that is placed in a region.
-//! - REGION-3. Memory that was never written, or was given back by [`Region::give_back`], reads as
-//!   zero. It never faults (except in a forked child, which must not touch it), so a reader that
-//!   lost a race against eviction reads zeros at worst.
+//! - REGION-3. Memory that was never written, or was given back by [`MappedRegion::give_back`],
+//!   reads as zero. It never faults (except in a forked child, which must not touch it), so a
+//!   reader that lost a race against eviction reads zeros at worst.
 //!
 //! The design follows Leis, Alhomssi, Ziegler, Loeck, Dietrich, "Virtual-Memory Assisted Buffer
 //! Management" (SIGMOD 2023), without its kernel module. Ours differs: the dirty state and the
@@ -23,22 +24,22 @@ use clearway_base::{Error, Result};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// A lazily touched mapping.
-pub(crate) struct Region {
+pub(crate) struct MappedRegion {
     base: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: a region is an address range that stays valid for its whole life (REGION-1); the users of
 // `base` define how its bytes are accessed, each under its own invariants.
-unsafe impl Send for Region {}
+unsafe impl Send for MappedRegion {}
 // SAFETY: as for `Send`; the methods below do not access the bytes, except `give_back`, whose
 // caller owns the range.
-unsafe impl Sync for Region {}
+unsafe impl Sync for MappedRegion {}
 
-impl Region {
+impl MappedRegion {
     /// Maps `len` bytes of zeros. `small_pages` forbids transparent huge pages, which would
     /// allocate 2 MiB at the first touch of any byte.
-    pub(crate) fn new(len: usize, small_pages: bool) -> Result<Region> {
+    pub(crate) fn new(len: usize, small_pages: bool) -> Result<MappedRegion> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a null hint lets the kernel choose a free range; no existing mapping is touched.
@@ -52,11 +53,11 @@ impl Region {
         }
         // A forked child may not use the pool. Without the advice it would get a copy of all page
         // tables; and a direct read in progress at the fork could be lost, because the first write
-        // to a page after a fork moves the page (`open(2)`, notes on `O_DIRECT`). SAFETY: as above;
-        // the advice changes nothing in this process.
+        // to a page after a fork moves the page (`open(2)`, notes on `O_DIRECT`).
+        // SAFETY: as above; the advice changes nothing in this process.
         unsafe { madvise(base.as_ptr().cast(), len, Advice::LinuxDontFork) }
             .map_err(|errno| map_error(len, errno))?;
-        Ok(Region { base, len })
+        Ok(MappedRegion { base, len })
     }
 
     /// First byte.
@@ -83,7 +84,7 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for MappedRegion {
     fn drop(&mut self) {
         // SAFETY: REGION-1: the mapping is ours and of this length; the owner is being dropped, so
         // no pointer into it is used any more.
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn memory_given_back_reads_as_zero() {
-        let region = Region::new(1 << 30, true).unwrap();
+        let region = MappedRegion::new(1 << 30, true).unwrap();
         let at = 512 << 20;
         let byte = region.base().as_ptr().wrapping_add(at);
         // SAFETY: inside the mapping (REGION-1), and no other thread has the region.
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn more_than_the_address_space_is_a_clear_error() {
-        let error = Region::new(1 << 56, true).err().unwrap();
+        let error = MappedRegion::new(1 << 56, true).err().unwrap();
         assert!(matches!(error, Error::BadOption { option: "max_bytes", .. }), "{error}");
     }
 }

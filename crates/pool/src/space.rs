@@ -6,22 +6,22 @@
 
 use clearway_base::{Error, PAGE_SIZE, PageId, Result};
 
-use crate::{frame::Frame, frames::Frames, page_bytes::PageBytes, region::Region};
+use crate::{frame::Frame, frames::Frames, page_bytes::PageBytes, region::MappedRegion};
 
 /// Address space for pages and frames.
-pub(crate) struct Space {
-    pages: Region,
+pub(crate) struct PageSpace {
+    pages: MappedRegion,
     frames: Frames,
     page_limit: u32,
 }
 
-impl Space {
+impl PageSpace {
     /// Reserves space for `max_bytes` of pages; where the system refuses (a limit on address space,
     /// a tool such as valgrind), a half, a quarter and so on, but at least `least_bytes`.
-    pub(crate) fn reserve(max_bytes: u64, least_bytes: u64) -> Result<Space> {
+    pub(crate) fn reserve(max_bytes: u64, least_bytes: u64) -> Result<PageSpace> {
         let mut bytes = max_bytes.max(least_bytes);
         loop {
-            match Space::new((bytes / PAGE_SIZE as u64) as usize) {
+            match PageSpace::new((bytes / PAGE_SIZE as u64) as usize) {
                 Ok(space) => return Ok(space),
                 Err(error) if bytes == least_bytes => return Err(error),
                 Err(_) => bytes = (bytes / 2).max(least_bytes),
@@ -29,10 +29,10 @@ impl Space {
         }
     }
 
-    fn new(pages: usize) -> Result<Space> {
+    fn new(pages: usize) -> Result<PageSpace> {
         let page_limit = u32::try_from(pages).unwrap_or(u32::MAX);
-        Ok(Space {
-            pages: Region::new(pages * PAGE_SIZE, true)?,
+        Ok(PageSpace {
+            pages: MappedRegion::new(pages * PAGE_SIZE, true)?,
             frames: Frames::new(pages)?,
             page_limit,
         })
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn id_beyond_the_address_space_is_an_error() {
-        let space = Space::reserve(1 << 20, 1 << 20).unwrap();
+        let space = PageSpace::reserve(1 << 20, 1 << 20).unwrap();
         assert_eq!(space.page_limit(), 128);
         assert!(space.page(PageId(127)).is_ok());
         assert!(matches!(space.page(PageId(128)), Err(Error::CorruptPage { .. })));
@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn refused_space_is_asked_for_again_in_half() {
         // The process has no 8 TiB of contiguous address space left.
-        let taken: Vec<_> = std::iter::from_fn(|| Region::new(8 << 40, true).ok()).collect();
-        let space = Space::reserve(32 << 40, 1 << 20).unwrap();
+        let taken: Vec<_> = std::iter::from_fn(|| MappedRegion::new(8 << 40, true).ok()).collect();
+        let space = PageSpace::reserve(32 << 40, 1 << 20).unwrap();
         drop(taken);
         assert!((128..u32::MAX).contains(&space.page_limit()));
     }

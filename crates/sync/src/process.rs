@@ -97,21 +97,21 @@ static UNDECIDED: AtomicU32 = AtomicU32::new(0);
 /// The value of `WORD` if the kernel has no such page.
 static REFUSED: AtomicU32 = AtomicU32::new(0);
 
-static LINEAGE: Lineage = Lineage::new();
+static LINEAGE: ProcessLineage = ProcessLineage::new();
 
 /// Bytes mapped for the word. The kernel rounds up to its page.
 const MAPPED_BYTES: usize = size_of::<AtomicU32>();
 
-struct Lineage {
+struct ProcessLineage {
     word: AtomicPtr<AtomicU32>,
     /// The number for the next process without one.
     next: AtomicU32,
 }
 
-impl Lineage {
-    const fn new() -> Lineage {
+impl ProcessLineage {
+    const fn new() -> ProcessLineage {
         let word = AtomicPtr::new(ptr::from_ref(&UNDECIDED).cast_mut());
-        Lineage { word, next: AtomicU32::new(1) }
+        ProcessLineage { word, next: AtomicU32::new(1) }
     }
 
     /// Returns the current word: `UNDECIDED`, `REFUSED` or the page.
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn where_the_kernel_refuses_the_process_id_decides() {
-        let lineage = Lineage::new();
+        let lineage = ProcessLineage::new();
         assert_eq!(lineage.number(|| None), std::process::id());
         assert_eq!(lineage.number(|| unreachable!("it was refused once")), std::process::id());
         assert!(lineage.is_current(std::process::id()));
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_wiped_word_gets_another_number() {
-        let lineage = Lineage::new();
+        let lineage = ProcessLineage::new();
         let parent = lineage.number(map_word);
         lineage.word().store(0, Relaxed); // what the kernel does to a child
         assert!(!lineage.is_current(parent));

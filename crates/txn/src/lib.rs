@@ -82,4 +82,4 @@ pub use options::{Creation, EngineOptions};
 pub use report::{EngineStats, Holdings, RecoveryReport, TableReport, VerifyReport};
 pub use table::Table;
 pub use transaction::{Savepoint, TableCursor, Transaction};
-pub use transaction_state::Lost;
+pub use transaction_state::RetryContext;

@@ -10,7 +10,7 @@ use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
 use crate::{
     finish::{self, Committed},
     table::Table,
-    transaction_state::{Lost, TransactionState},
+    transaction_state::{RetryContext, TransactionState},
     transaction_table::TRANSACTIONS_MAX,
 };
 
@@ -27,8 +27,8 @@ pub struct Transaction {
     id: TxnId,
     /// Number of its engine's opening: ids tell apart the transactions of one database only.
     opening: u64,
-    /// What a deadlock's victim takes along into its next attempt.
-    lost: Option<Box<Lost>>,
+    /// The retry context of a deadlock's victim.
+    retry: Option<Box<RetryContext>>,
 }
 
 /// The ids of transactions that could not begin. A slot gives out neither: an epoch is at least 1.
@@ -64,7 +64,7 @@ impl Savepoint {
 impl Transaction {
     #[inline]
     pub(crate) fn new(process: Process, slot: Result<Box<TransactionState>>) -> Transaction {
-        let with = |id, opening, slot| Transaction { slot, process, id, opening, lost: None };
+        let with = |id, opening, slot| Transaction { slot, process, id, opening, retry: None };
         let refused = |id| with(id, NO_OPENING, None);
         match slot {
             Ok(slot) => with(slot.id, slot.opening, Some(slot)),
@@ -111,23 +111,23 @@ impl Transaction {
         std::mem::replace(&mut slot.limit, limit)
     }
 
-    /// What the next attempt of this transaction, which has lost a conflict, should
-    /// [`resume`](Self::resume) with.
+    /// Takes the retry context of this transaction, which has lost a conflict, for the next attempt
+    /// to [`resume`](Self::resume) with.
     #[cold]
-    pub fn take_lost(&mut self) -> Lost {
-        match (self.lost.take(), &self.slot) {
-            (Some(lost), _) => *lost,
-            (None, Some(slot)) => Lost::with(slot.owner.standing(), slot.owner.max_tag()),
-            (None, None) => Lost::default(),
+    pub fn take_retry_context(&mut self) -> RetryContext {
+        match (self.retry.take(), &self.slot) {
+            (Some(context), _) => *context,
+            (None, Some(slot)) => RetryContext::with(slot.owner.priority(), slot.owner.max_tag()),
+            (None, None) => RetryContext::default(),
         }
     }
 
     /// Up to where the log must be durable before anything that was read may be told; also after a
     /// deadlock, which rolls the transaction back before its owner hears of it.
     pub fn seen(&self) -> Lsn {
-        match (&self.slot, &self.lost) {
+        match (&self.slot, &self.retry) {
             (Some(slot), _) => slot.owner.max_tag(),
-            (None, lost) => lost.as_ref().map_or(Lsn::ZERO, |lost| lost.seen),
+            (None, context) => context.as_ref().map_or(Lsn::ZERO, |context| context.seen),
         }
     }
 
@@ -138,10 +138,10 @@ impl Transaction {
     /// # Errors
     /// [`Error::Deadlock`] if it has lost again; it is rolled back then.
     #[cold]
-    pub fn resume(&mut self, lost: &Lost) -> Result<()> {
+    pub fn resume(&mut self, context: &RetryContext) -> Result<()> {
         self.check_process()?;
         let Some(slot) = &mut self.slot else { return Err(self.ended()) };
-        let result = slot.begin_again(lost);
+        let result = slot.begin_again(context);
         if result.is_err() { self.die(result) } else { result }
     }
 
@@ -174,7 +174,7 @@ impl Transaction {
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
         if let Some(mut slot) = self.slot.take() {
-            self.lost = Some(Box::new(slot.lose()));
+            self.retry = Some(Box::new(slot.retry_context()));
             finish::rollback(slot)?;
         }
         result

@@ -21,10 +21,10 @@
 //! - TXN-5. `tables` knows only tables of the slot's own opening: an id alone would also fit a
 //!   table of another database, so the opening is compared before the id is looked up.
 
-mod again;
 mod context;
 mod escalation;
 mod freeing;
+mod retry;
 mod table_use;
 mod waiting;
 
@@ -39,8 +39,8 @@ use clearway_log::Record;
 use clearway_sync::invariant;
 use clearway_tree::LeafHint;
 
-pub use again::Lost;
 use freeing::Freeing;
+pub use retry::RetryContext;
 use table_use::TableUse;
 
 use crate::{
@@ -86,8 +86,8 @@ pub(crate) struct TransactionState {
     /// Whether changes are being undone: log space then comes from what was set aside.
     undoing: bool,
     pub(crate) limit: WaitLimit,
-    /// Whether the transaction has said that it waits for a lock.
-    has_announced: bool,
+    /// Whether the transaction has published a wait for a lock.
+    has_published_wait: bool,
     /// The lock of which it was refused in a deadlock.
     refused: Option<(LockId, RangeMode)>,
     /// Its waits that are not counted yet.
@@ -190,7 +190,7 @@ impl TransactionState {
             wrote: false,
             undoing: false,
             limit: WaitLimit::Default,
-            has_announced: false,
+            has_published_wait: false,
             refused: None,
             passed_waits: Vec::new(),
             tables: Vec::new(),
@@ -243,7 +243,7 @@ impl TransactionState {
         self.recovering = false;
         self.freeing = None;
         self.limit = WaitLimit::Default;
-        if self.has_announced {
+        if self.has_published_wait {
             self.end_waits();
         }
         self.savepoints.clear();

@@ -8,7 +8,7 @@ use clearway_base::{Error, KeySample, LockName};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockId, WaitLimit};
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, EngineOptions, Lost, Table, Transaction};
+use clearway_txn::{Engine, EngineOptions, RetryContext, Table, Transaction};
 
 use rig::{check, commit, contents, get, loser, open_with, options, put, start};
 
@@ -147,7 +147,7 @@ fn loser_of(
     [ours, theirs]: [&[u8]; 2],
     first: impl Fn(&mut Transaction),
     then: impl Fn(&mut Transaction) -> Result<(), Error>,
-) -> Lost {
+) -> RetryContext {
     // Who waits looks once more before it sleeps, so either of the two may be the victim.
     for _ in 0..ROUNDS {
         let (mut loser, mut other) = (engine.begin(), engine.begin());
@@ -161,7 +161,7 @@ fn loser_of(
             });
             until_somebody_waits(engine, || waiter.is_finished());
             let has_lost = is_victim(then(&mut loser));
-            let lost = has_lost.then(|| loser.take_lost());
+            let lost = has_lost.then(|| loser.take_retry_context());
             drop(loser);
             waiter.join().unwrap();
             lost
@@ -186,7 +186,7 @@ fn is_victim(result: Result<(), Error>) -> bool {
 }
 
 /// A transaction that wrote `had`, has lost a deadlock for `refused`, and has been rolled back.
-fn loser_for(engine: &Arc<Engine>, table: &Table, had: &[u8], refused: &[u8]) -> Lost {
+fn loser_for(engine: &Arc<Engine>, table: &Table, had: &[u8], refused: &[u8]) -> RetryContext {
     // (An update that changes nothing is not logged, and names nothing.)
     let first = |loser: &mut Transaction| loser.update(table, had, b"lost").unwrap();
     let then = |loser: &mut Transaction| loser.update(table, refused, b"lost");
@@ -195,7 +195,7 @@ fn loser_for(engine: &Arc<Engine>, table: &Table, had: &[u8], refused: &[u8]) ->
 
 /// Lets a transaction begin again that waits for the second of its locks, and another one close a
 /// cycle with it. What is told of the lock that it waits for.
-fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &Lost) -> LockName {
+fn lock_in_a_cycle_with(engine: &Arc<Engine>, table: &Table, lost: &RetryContext) -> LockName {
     let [first, second] = in_canonical_order(table);
     // It waits for a while only: on a slow machine this takes more than one try.
     for _ in 0..ROUNDS {

@@ -1,10 +1,10 @@
 //! The costs of deadlocks and waits: the time from the moment a cycle closes until its victim
-//! knows, how long a hot lock takes from one thread to another, and what share of the work with
-//! many waiters on one row is looking for deadlocks.
+//! returns, the time that a hot lock takes from one thread to another, and the share of deadlock
+//! checks in the work with many waiters on one row.
 //!
 //! ```text
 //! cargo bench -p clearway-variants --bench deadlock_speed
-//! valgrind --tool=callgrind deadlock_speed row       # then: callgrind_annotate, share of `look`
+//! valgrind --tool=callgrind deadlock_speed row   # then callgrind_annotate: `check_deadlock`
 //! ```
 
 use std::{

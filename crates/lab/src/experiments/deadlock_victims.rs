@@ -120,12 +120,12 @@ fn pipeline(
     let mut retry = None;
     while ran < PIPELINE_MAX && !ends.load(Ordering::Relaxed) {
         // A retry keeps the transaction's age; the locks belong to the pipeline.
-        if !(ran == 0 && owner.standing().retries() > 0) {
+        if !(ran == 0 && owner.priority().retries() > 0) {
             owner.set_txn(TxnId(ran + 1));
         }
         owner.set_pipeline(ran);
         if transfer(table, owner, rng).is_err() {
-            retry = Some(owner.standing().after_loss());
+            retry = Some(owner.priority().after_loss());
             break;
         }
         ran += 1;

@@ -69,7 +69,7 @@ impl Experiment for DeadlockWait {
 
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         found.setting("digests", "Bloom filters, without confirmation, as in the paper");
-        found.setting("sleep between looks, in ms", 10);
+        found.setting("sleep between deadlock checks, in ms", 10);
         found.setting("commits", "not awaited");
         let hybrid = "spins while no more transactions run than there are processors";
         found.setting("hybrid", hybrid);

@@ -7,7 +7,7 @@
 //! requests ahead in a first-come queue. Newcomers of a queue are passed through and not listed:
 //! they hold nothing there and wait nowhere else, so the owners that *they* wait for suffice, and
 //! every cycle has a shorter one without them. Intent locks take part: they have no list of
-//! holders, so the graph runs over the slots of all *waiting* owners, who have published their
+//! holders, so the graph runs over the slots of all *waiting* owners, which have published their
 //! private tables.
 //!
 //! Invariants:
@@ -16,13 +16,13 @@
 //! - GRAPH-2. When `is_certain` returns true, there was a moment at which every edge of the cycle
 //!   existed, unless an owner gave up at its time limit meanwhile. It walks the path again: each
 //!   owner on it is still in the same wait, by number, as when the search met it, and each edge
-//!   still exists. Let `i → j` be seen again at `t(i)`, before `j` is looked at again at `t(j)`.
-//!   `j` was in the same wait from the search until `t(j)`, so it moved neither at `t(i)` nor
-//!   since. The last edge leads to the searcher, who does not move either, so the last owner stays
+//!   still exists. Let `i → j` be seen again at `t(i)`, before `j`'s own edge is, at `t(j)`. `j`
+//!   was in the same wait from the search until `t(j)`, so it moved neither at `t(i)` nor since.
+//!   The last edge leads to the searcher, which does not move either, so the last owner stays
 //!   blocked, therefore the one before it, and so on to the first.
-//! - GRAPH-3. `walk` continues through waiters that are not *attended*: polled waiters, which check
-//!   for deadlocks only when they are polled. Attended waiters, whose threads block, repeat their
-//!   checks, so a detector that repeats its checks need not walk through them.
+//! - GRAPH-3. `walk` continues through polled waiters, which check for deadlocks only when they are
+//!   polled. It stops at blocking waits: a waiter whose thread blocks repeats its deadlock check,
+//!   so a detector that repeats its checks need not walk through it.
 //! - GRAPH-4. `find_cycle` skips owners that are marked as victims: a marked owner searches for
 //!   itself, under the detector's mutex, and finds every cycle that leads through it. A cycle that
 //!   is found is therefore one that no other owner is about to break.
@@ -37,7 +37,7 @@ use crate::{
 
 /// An owner visited by the search.
 #[derive(Clone, Copy)]
-struct Node {
+struct VisitedOwner {
     slot: u32,
     /// Its state when the search expanded it.
     state: WaitState,
@@ -49,14 +49,14 @@ struct Node {
 #[derive(Default)]
 pub(crate) struct Graph {
     /// Nodes in breadth-first order; the first is the searcher.
-    nodes: Vec<Node>,
+    nodes: Vec<VisitedOwner>,
     /// Indices of `nodes`: the cycle from the searcher to the owner that waits for it.
     path: Vec<usize>,
     /// One bit for each slot that is in `nodes` (GRAPH-1).
     visited: Vec<u64>,
     blockers: Vec<u32>,
-    /// Owners that the searcher has marked as victims and must still wake.
-    pub(super) named: Vec<u32>,
+    /// Owners that the searcher has marked as victims and has not woken yet.
+    pub(super) marked: Vec<u32>,
 }
 
 impl LockTable {
@@ -84,8 +84,8 @@ impl LockTable {
 }
 
 impl Graph {
-    /// Whether `me` waits for itself; if so, `path` is the cycle. Cycles through owners that are
-    /// marked as victims are ignored, since these owners break them (GRAPH-4).
+    /// Returns true if `me` waits for itself; if so, `path` is the cycle. Cycles through owners
+    /// that are marked as victims are ignored, since these owners break them (GRAPH-4).
     pub(super) fn find_cycle(&mut self, table: &LockTable, me: u32) -> bool {
         self.begin(me);
         let mut at = 0;
@@ -99,8 +99,8 @@ impl Graph {
                 }
                 // An owner that does not wait leads nowhere: on a hot row this is usually the
                 // holder.
-                let shown = table.shared.registry.slot(blocker);
-                if shown.state().is_waiting() && !shown.is_marked_victim() {
+                let blocking = table.shared.registry.slot(blocker);
+                if blocking.state().is_waiting() && !blocking.is_marked_victim() {
                     self.visit(blocker, at); // GRAPH-4
                 }
             }
@@ -109,8 +109,8 @@ impl Graph {
         false
     }
 
-    /// Passes to `edge` each edge (waiter, blocker) of `me` and of the unattended waiters that it
-    /// waits for, directly or through others of them (GRAPH-3).
+    /// Passes to `edge` each edge (waiter, blocker) of `me` and of the polled waiters that it waits
+    /// for, directly or through others of them (GRAPH-3).
     pub(crate) fn walk(&mut self, table: &LockTable, me: u32, mut edge: impl FnMut(u32, u32)) {
         self.begin(me);
         let mut at = 0;
@@ -120,7 +120,7 @@ impl Graph {
             for next in 0..self.blockers.len() {
                 let blocker = self.blockers[next];
                 edge(waiter, blocker);
-                if !table.shared.registry.slot(blocker).is_attended() {
+                if !table.shared.registry.slot(blocker).is_blocking_wait() {
                     self.visit(blocker, at);
                 }
             }
@@ -169,11 +169,11 @@ impl Graph {
     /// Stores in `blockers` the owners that the node at `at` waits for.
     fn expand(&mut self, table: &LockTable, at: usize) {
         let slot = self.nodes[at].slot;
-        let shown = table.shared.registry.slot(slot);
-        let state = shown.state();
+        let published = table.shared.registry.slot(slot);
+        let state = published.state();
         self.nodes[at].state = state;
         self.blockers.clear();
-        if let Some(target) = shown.target(state) {
+        if let Some(target) = published.target(state) {
             table.blockers(slot, target, &mut self.blockers);
         }
     }
@@ -185,7 +185,7 @@ impl Graph {
         }
         if self.visited[word] & bit == 0 {
             self.visited[word] |= bit;
-            self.nodes.push(Node { slot, state: WaitState::default(), parent });
+            self.nodes.push(VisitedOwner { slot, state: WaitState::default(), parent });
         }
     }
 

@@ -38,18 +38,18 @@ impl LockTable {
     /// Runs a waiter's deadlock check. Returns true if it dies, in which case its request is
     /// removed. `first` is set at the first check of a wait.
     #[cold]
-    pub(crate) fn look(&self, owner: &mut LockOwner, first: bool) -> bool {
+    pub(crate) fn check_deadlock(&self, owner: &mut LockOwner, first: bool) -> bool {
         if owner.held.is_empty() && owner.intents.is_empty() {
             return false; // DEADLOCK-2
         }
         match &self.shared.method {
-            None => search::look(self, owner, first),
+            None => search::check(self, owner, first),
             Some(method) => method.check(&mut Check::new(self, owner), first),
         }
     }
 
     /// Returns how long a waiter may sleep before it checks again; `None` means until it is woken.
-    pub(crate) fn next_look(&self, owner: &mut LockOwner) -> Option<Duration> {
+    pub(crate) fn next_check(&self, owner: &mut LockOwner) -> Option<Duration> {
         let method = self.shared.method.as_ref()?;
         if owner.held.is_empty() && owner.intents.is_empty() {
             return None; // DEADLOCK-2

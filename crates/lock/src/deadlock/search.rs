@@ -67,7 +67,8 @@ enum Finding {
     Dies,
 }
 
-pub(crate) fn look(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
+/// Runs a waiter's deadlock check. Returns true if it dies, in which case its request is removed.
+pub(crate) fn check(table: &LockTable, owner: &mut LockOwner, first: bool) -> bool {
     (first || table.slot(owner).is_marked_victim()) && dies(table, owner, false)
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
     let mut graph = std::mem::take(&mut owner.graph);
     let suspects = table.slot(owner).is_marked_victim() || graph.find_cycle(table, owner.slot);
     let finding = if suspects { confirm(table, &mut graph, owner) } else { Finding::Lives };
-    for slot in graph.named.drain(..) {
+    for slot in graph.marked.drain(..) {
         // DEADLOCK-4: the mark is set. No latch is held, since a waker runs arbitrary code.
         let waker = table.shared.registry.slot(slot).take_waker();
         waker.into_iter().for_each(wake);
@@ -97,7 +98,7 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
 /// Confirms cycles and chooses a victim for each. Only one thread does so at a time (SEARCH-3).
 fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Finding {
     let _one_victim_at_a_time = table.shared.detector.lock();
-    let is_named = table.slot(owner).is_marked_victim();
+    let is_marked = table.slot(owner).is_marked_victim();
     // The cycle that was found may be gone, and another one may exist. Each repetition means that
     // an owner moved between a search and its confirmation, or was marked (GRAPH-4).
     while graph.find_cycle(table, owner.slot) {
@@ -105,7 +106,7 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
             table.slot(owner).counters.false_alarms.add(1);
             continue;
         }
-        let victim = if is_named { owner.slot } else { choose(table, graph, owner.slot) };
+        let victim = if is_marked { owner.slot } else { choose(table, graph, owner.slot) };
         if victim == owner.slot {
             let cycle = table.describe(&graph.owners());
             let finding = withdraw(table, owner);
@@ -114,8 +115,8 @@ fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Findi
             }
             return finding;
         }
-        table.slot(owner).counters.named.add(1);
-        graph.named.push(victim);
+        table.slot(owner).counters.victims_marked.add(1);
+        graph.marked.push(victim);
     }
     table.slot(owner).unmark_victim();
     Finding::Lives

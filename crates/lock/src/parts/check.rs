@@ -38,7 +38,7 @@ impl<'a> Check<'a> {
 
     /// Returns the number of attempts that the waiter's transaction has lost.
     pub fn retries(&self) -> u32 {
-        self.owner.standing.retries
+        self.owner.priority.retries
     }
 
     /// Passes to `edge` each edge (waiter, blocker) of the wait-for graph that begins at this
@@ -50,13 +50,14 @@ impl<'a> Check<'a> {
         self.owner.graph = graph;
     }
 
-    /// Whether another owner has marked the waiter as the victim of a cycle (SEARCH-3). Such a
-    /// waiter must call [`search`](Check::search).
+    /// Returns true if another owner has marked the waiter as the victim of a cycle (SEARCH-3).
+    /// Such a waiter must call [`search`](Check::search).
     pub fn is_marked(&self) -> bool {
         self.table.slot(self.owner).is_marked_victim()
     }
 
-    /// Whether the waiter, as the owner that closes a cycle, ranks below another member of it.
+    /// Returns true if the waiter, as the owner that closes a cycle, ranks below another member of
+    /// it.
     pub fn ranks_below(&self, other: u32) -> bool {
         let rank = |slot, closes| self.table.shared.rank(slot, closes);
         rank(self.owner.slot, true) < rank(other, false)
@@ -80,10 +81,10 @@ impl Owners<'_> {
     /// Returns the age of the transaction that runs with an owner: the number of its begin, in
     /// increasing order; 0 if none was needed yet.
     pub fn age(self, owner: u32) -> u64 {
-        self.table.shared.registry.slot(owner).shown.age()
+        self.table.shared.registry.slot(owner).priority.age()
     }
 
-    /// Whether an owner waits.
+    /// Returns true if an owner waits.
     pub fn is_waiting(self, owner: u32) -> bool {
         self.table.shared.registry.slot(owner).state().is_waiting()
     }

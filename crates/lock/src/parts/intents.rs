@@ -16,7 +16,7 @@ use crate::{
     intent::{HeldIntent, IntentMode},
     mode::RangeMode,
     owner::{LockOwner, Request},
-    queue::{Purpose, Verdict},
+    queue::{Purpose, RequestResult},
     registry::Target,
     table::LockTable,
 };
@@ -138,8 +138,8 @@ impl Queue<'_> {
     /// is not and `queue` is set, the request waits, and [`Holder::wait`] must follow.
     pub fn request(&mut self, owner: u32, mode: IntentMode, queue: bool) -> bool {
         let purpose = if queue { Purpose::Wait } else { Purpose::Try };
-        let verdict = self.entries.request(self.id, owner, RangeMode::of_intent(mode), purpose);
-        !matches!(verdict, Verdict::Denied { .. })
+        let result = self.entries.request(self.id, owner, RangeMode::of_intent(mode), purpose);
+        !matches!(result, RequestResult::Denied { .. })
     }
 
     /// Lowers an owner's lock, or removes it, and adds the owners that this grants their locks to

@@ -7,12 +7,12 @@ use crate::{identity::LockId, mode::RangeMode, owner::LockOwner, table::LockTabl
 pub fn begin_wait(table: &LockTable, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> bool {
     let granted = table.start(owner, id, mode);
     if !granted {
-        table.slot(owner).attend();
+        table.slot(owner).mark_blocking_wait();
     }
     granted
 }
 
 /// Repeats a waiter's deadlock check. Returns true if it dies.
 pub fn check(table: &LockTable, owner: &mut LockOwner) -> bool {
-    table.look(owner, false)
+    table.check_deadlock(owner, false)
 }

@@ -81,7 +81,7 @@ fn waiter_that_gives_up_leaves_no_request() {
         let granted = table.acquire_intent(&mut waiter, TABLE, IntentMode::X, limit).is_ok();
         let mut holder = releaser.join().unwrap();
         let refused = table.acquire_intent(&mut holder, TABLE, IntentMode::IS, WaitLimit::NoWait);
-        assert_eq!(refused.is_err(), granted, "X is held, or nobody waits for it any more");
+        assert_eq!(refused.is_err(), granted, "X is held, or no owner waits for it any more");
         drop((waiter, holder));
         assert!(table.is_quiescent());
     });

@@ -2,9 +2,9 @@
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
-//! - `who_is_granted_reads_the_commits_tag`: the tag raised after the latch hold; `Relaxed` in
-//!   `Slot::grant` (BUCKET-2).
-//! - `who_tries_after_the_release_reads_the_tag`: the tag raised after the latch hold.
+//! - `granted_owner_reads_the_commits_tag`: the tag raised after the latch hold; `Relaxed` in
+//!   `OwnerSlot::grant` (BUCKET-2).
+//! - `try_after_the_release_reads_the_tag`: the tag raised after the latch hold.
 //! - `owners_do_not_share_a_slot`: `give_back` before the locks are released (LOCK-REGISTRY-1).
 
 use clearway_sync::{check, thread};
@@ -26,7 +26,7 @@ const KEY: LockId = LockId(1);
 const COMMIT: Lsn = Lsn(77);
 
 #[test]
-fn who_is_granted_reads_the_commits_tag() {
+fn granted_owner_reads_the_commits_tag() {
     check(3, || {
         let table = table();
         let (mut writer, mut reader) = (table.owner(), table.owner());
@@ -47,7 +47,7 @@ fn who_is_granted_reads_the_commits_tag() {
 }
 
 #[test]
-fn who_tries_after_the_release_reads_the_tag() {
+fn try_after_the_release_reads_the_tag() {
     check(3, || {
         let table = table();
         let (mut writer, mut reader) = (table.owner(), table.owner());
@@ -80,7 +80,7 @@ fn owners_do_not_share_a_slot() {
             thread::spawn(move || {
                 let mut owner = table.owner();
                 table.acquire(&mut owner, KEY, RangeMode::XN, WaitLimit::Forever).unwrap();
-                assert!(owner.holds(KEY, RangeMode::XN), "nobody else released it");
+                assert!(owner.holds(KEY, RangeMode::XN), "no other owner released it");
             })
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -11,7 +11,7 @@
 //!
 //! `grant_before_the_time_limit_wins` does not notice a withdrawal that overlooks a grant
 //! (LOCK-WAIT-4): it reports a time-out and gives the lock back in one latch hold, which is untrue
-//! and harms nobody.
+//! and does no harm.
 
 use std::task::{Context, Waker};
 

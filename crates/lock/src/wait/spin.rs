@@ -36,40 +36,40 @@ const FOR_EVER: u32 = u32::MAX;
 
 /// Number of spins between two deadlock checks of a waiter that never sleeps: a few microseconds.
 #[cfg(not(any(loom, shuttle)))]
-const SPINS_A_LOOK: u32 = 256;
+const SPINS_PER_CHECK: u32 = 256;
 #[cfg(any(loom, shuttle))]
-const SPINS_A_LOOK: u32 = 1;
+const SPINS_PER_CHECK: u32 = 1;
 
 /// The result of spinning.
 pub(super) enum Spun {
     Granted,
-    /// Without a grant; whether it has looked for a deadlock.
-    InVain {
-        looked: bool,
+    NotGranted {
+        /// True if the waiter has made its first deadlock check.
+        checked: bool,
     },
 }
 
 impl LockTable {
-    /// Spins while a processor can be spared, for some wake-ups' time at the most, or without end
-    /// if the table's options say so.
+    /// Spins while a processor is free, for at most the table's number of rounds, or without end if
+    /// its options require that.
     pub(super) fn spin_a_while(&self, owner: &mut LockOwner, deadline: Deadline) -> Result<Spun> {
         let rounds = self.shared.options.spin_rounds;
         if rounds == FOR_EVER {
             return self.spin_on(owner, deadline).map(|()| Spun::Granted);
         }
-        let mut looked = false;
+        let mut checked = false;
         for _ in 0..rounds {
             match self.spin_if_room(owner) {
                 Some(true) => return Ok(Spun::Granted),
                 Some(false) if !deadline.is_over() => {}
                 _ => break,
             }
-            if !looked && self.look(owner, true) {
+            if !checked && self.check_deadlock(owner, true) {
                 return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
-            looked = true;
+            checked = true;
         }
-        Ok(Spun::InVain { looked })
+        Ok(Spun::NotGranted { checked })
     }
 
     /// Spins until granted or, at the limit, withdraws; checks for a deadlock again and again.
@@ -78,14 +78,14 @@ impl LockTable {
         let mut first = true;
         loop {
             let slot = self.slot(owner);
-            let granted = (0..SPINS_A_LOOK).any(|_| {
+            let granted = (0..SPINS_PER_CHECK).any(|_| {
                 spin_loop();
                 slot.is_granted()
             });
             if granted {
                 return Ok(());
             }
-            if self.look(owner, first) {
+            if self.check_deadlock(owner, first) {
                 return Err(Error::Deadlock { txn: owner.txn, cycle: None });
             }
             if deadline.is_over() {
@@ -95,11 +95,12 @@ impl LockTable {
         }
     }
 
-    /// One round of spins, if there is room for it (SPIN-1): whether the lock was granted.
+    /// Spins for one round and returns true if the lock was granted; returns `None` without
+    /// spinning if SPIN-1 does not permit it.
     fn spin_if_room(&self, owner: &LockOwner) -> Option<bool> {
         let spinners = &self.shared.spinners;
         let processors = processors();
-        // Relaxed: a rough count; more or fewer spinners for a moment harm nobody.
+        // Relaxed: a rough count; more or fewer spinners for a moment do no harm.
         let is_room = spinners.fetch_add(1, Ordering::Relaxed) + 1 < processors
             && !self.shared.registry.is_oversubscribed(processors);
         let granted = is_room.then(|| {

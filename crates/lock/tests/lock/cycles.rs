@@ -14,11 +14,11 @@ fn entry_of(resource: ResourceId) -> u32 {
 }
 
 #[test]
-fn victim_learns_who_waited_for_what() {
-    intent_tables().iter().for_each(names_who_waited_for_what);
+fn victim_reports_what_each_owner_waited_for() {
+    intent_tables().iter().for_each(reports_what_each_owner_waited_for);
 }
 
-fn names_who_waited_for_what(table: &LockTable) {
+fn reports_what_each_owner_waited_for(table: &LockTable) {
     let [mut a, mut b, mut c] = std::array::from_fn(|_| table.owner());
     let (x, y, resource) = (LockId(11), LockId(22), ResourceId(5));
     assert_eq!(table.try_acquire(&mut a, x, RangeMode::SN), Outcome::Granted);

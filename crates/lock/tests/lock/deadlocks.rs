@@ -89,7 +89,7 @@ fn conversions_of_different_parts_deadlock_only_across() {
         let [mut a, mut b] = owners(&table);
         assert_eq!(ask(&table, &mut a, id(1), M::SN), Step::Granted);
         assert_eq!(ask(&table, &mut b, id(1), M::NS), Step::Granted);
-        // Each raises its own part: the other does not mind.
+        // Each raises its own part, which does not conflict with the other's lock.
         assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
         assert_eq!(ask(&table, &mut b, id(1), M::NX), Step::Granted);
         // Each wants the other's part.
@@ -183,7 +183,7 @@ fn cycle_back_to_a_newcomer_in_the_queue_is_found() {
 
 #[test]
 fn waiters_behind_a_chain_search_and_survive() {
-    // A chain a → b → c that ends at a running owner, and twenty more who queue up behind a.
+    // A chain a → b → c that ends at a running owner, and twenty more owners queued behind a.
     let table = table();
     let [mut a, mut b, mut c] = owners(&table);
     let mut behind: [_; 20] = owners(&table);

@@ -82,7 +82,7 @@ fn upgrade_that_gives_up_keeps_what_it_had() {
 }
 
 #[test]
-fn grant_that_nobody_picked_up_is_given_back() {
+fn grant_that_is_not_picked_up_is_released() {
     for table in intent_tables() {
         let [mut a, mut b, mut c] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
@@ -161,7 +161,7 @@ fn absolute_readers_meet_the_tag_of_part_writers() {
 }
 
 #[test]
-fn everybody_meets_the_tag_of_an_absolute_writer() {
+fn every_owner_meets_the_tag_of_an_absolute_writer() {
     for table in intent_tables() {
         let [mut a, mut b, mut c] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, X), Step::Granted);
@@ -201,7 +201,7 @@ fn absolute_request_flushes_what_others_have_left() {
             pass(&table, &mut a, IX, 10);
             pass(&table, &mut b, IS, 11);
             assert_eq!(intend(&table, &mut c, 1, absolute), Step::Granted, "{absolute:?}");
-            assert_eq!(c.max_tag(), Lsn(10), "the tag was handed on");
+            assert_eq!(c.max_tag(), Lsn(10), "the tag was transferred");
             assert_eq!(intend(&table, &mut a, 1, IX), Step::Waits, "nothing is left");
             table.release_all(&mut c, None);
             assert_eq!(intend(&table, &mut a, 1, IX), Step::Granted);
@@ -211,7 +211,7 @@ fn absolute_request_flushes_what_others_have_left() {
 }
 
 #[test]
-fn nothing_is_left_while_somebody_waits_for_all_of_it() {
+fn no_lock_is_passed_on_while_an_absolute_request_waits() {
     for table in intent_tables() {
         let [mut a, mut b, mut c] = owners(&table);
         assert_eq!(intend(&table, &mut a, 1, IS), Step::Granted);
@@ -221,7 +221,7 @@ fn nothing_is_left_while_somebody_waits_for_all_of_it() {
         table.release_all(&mut b, Some(Lsn(5)));
         assert_eq!(intend(&table, &mut c, 1, X), Step::Granted);
         assert_eq!(c.max_tag(), Lsn(5));
-        // One that gave up, or was refused at once, blocks no other request.
+        // An absolute request that was withdrawn, or refused at once, blocks no other request.
         table.release_all(&mut c, None);
         assert_eq!(intend(&table, &mut a, 1, IS), Step::Granted);
         assert_eq!(intend(&table, &mut c, 1, X), Step::Waits);
@@ -241,7 +241,7 @@ fn upgrade_of_an_inherited_lock_is_a_conversion() {
             assert_eq!(intend(&table, &mut a, 1, wanted), Step::Granted);
             assert_eq!(a.held_intents(), 1);
             let met = if wanted.is_absolute() { Lsn(1) } else { Lsn::ZERO };
-            assert_eq!(a.max_tag(), met, "its own earlier commit is like everybody's");
+            assert_eq!(a.max_tag(), met, "the tag of its own earlier commit counts like any other");
         }
         assert_eq!(intend(&table, &mut b, 1, IS), Step::Waits);
         table.release_all(&mut a, Some(Lsn(8)));

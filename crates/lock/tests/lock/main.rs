@@ -4,8 +4,8 @@
 //! depends on time. `stress` runs threads with infinite limits: a lost wake-up or a missed deadlock
 //! shows as a hang.
 //!
-//! The crate of the variants runs some of these files with other parts: what they take from the
-//! crate's root is what they run under.
+//! The crate of the variants runs some of these files with other parts: the files take the parts
+//! from the crate's root.
 
 mod cycles;
 mod deadlocks;
@@ -35,8 +35,8 @@ fn methods_with_policies(refresh: Duration) -> Vec<Method> {
     methods(refresh)
 }
 
-/// The victim policies, and who dies of two owners of which the first is the older and has the
-/// longer pipeline, and the second closes the cycle.
+/// The victim policies, each with the victim of two owners, of which the first is the older and has
+/// the longer pipeline, and the second closes the cycle.
 fn policies() -> Vec<(Arc<dyn LockParts>, char)> {
     vec![(Arc::new(ProductLockParts), 'b')]
 }

@@ -95,7 +95,7 @@ fn conversions_of_one_key_are_broken() {
 }
 
 #[test]
-fn waiting_without_a_cycle_kills_nobody_by_exact_methods() {
+fn waiting_without_a_cycle_has_no_victim_by_exact_methods() {
     // A chain of five, whose last member runs for a while, and is waited for in its queue as well.
     under_all(|table, method| {
         let mut last = table.owner();
@@ -203,7 +203,7 @@ fn polled_and_blocking_waiters_find_their_cycle_without_a_poll_for_nothing() {
     }
 }
 
-/// Not a promise about time, but about the kind of wait: handing over must not wait for a refresh.
+/// Checks the kind of wait, not its length: a hand-over must not wait for a refresh.
 #[test]
 fn sleepers_are_woken_at_the_hand_over_whatever_the_refresh() {
     let refresh = Duration::from_secs(30);
@@ -231,7 +231,7 @@ fn sleepers_are_woken_at_the_hand_over_whatever_the_refresh() {
 }
 
 #[test]
-fn total_order_kills_nobody_by_exact_methods() {
+fn total_order_has_no_victim_by_exact_methods() {
     let refresh = Duration::from_millis(1);
     for method in methods(refresh).into_iter().filter(|method| method.is_exact) {
         for spin_rounds in spin_rounds() {

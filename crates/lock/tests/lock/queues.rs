@@ -135,7 +135,7 @@ fn waiter_passed_by_a_later_one_is_granted_in_the_end() {
     table.cancel(&mut c);
     assert_eq!(ask(&table, &mut d, id(1), RangeMode::NX), Step::Granted);
     assert_eq!(ask(&table, &mut b, id(1), RangeMode::XN), Step::Waits);
-    // d was granted past b: both are found where the table looks for them.
+    // d was granted past b: the table finds both in their places.
     table.release_all(&mut d, None);
     table.release_all(&mut a, None);
     assert_eq!(ask(&table, &mut b, id(1), RangeMode::XN), Step::Granted);
@@ -182,7 +182,7 @@ fn reader_behind_a_conversion_waits_only_if_modes_conflict() {
 fn release_gives_back_only_what_was_not_confirmed() {
     let table = table();
     let [mut a, mut b] = owners(&table);
-    // Waited for and not needed after all: gone.
+    // Waited for and not needed after all: released.
     assert_eq!(ask(&table, &mut a, id(1), RangeMode::XN), Step::Granted);
     table.release(&mut a, id(1));
     assert!(table.is_quiescent() && a.held() == 0);
@@ -199,7 +199,7 @@ fn release_gives_back_only_what_was_not_confirmed() {
 }
 
 #[test]
-fn release_grants_whoever_it_blocked() {
+fn release_grants_the_waiters_that_it_blocked() {
     let table = table();
     let [mut a, mut b] = owners(&table);
     held(&table, &mut a, 1, RangeMode::SN);

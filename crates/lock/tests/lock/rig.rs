@@ -62,7 +62,7 @@ pub(crate) fn intend(
     step(table.poll_acquire_intent(owner, ResourceId(resource), mode, &mut cx))
 }
 
-/// A way to find or prevent deadlocks, and what it promises.
+/// A method to find or prevent deadlocks, and its guarantees.
 #[derive(Clone, Debug)]
 pub(crate) struct Method {
     pub(crate) parts: Arc<dyn LockParts>,

@@ -38,8 +38,8 @@ fn policies_choose_the_victim() {
     for (policy, dies) in policies() {
         let table = table(&policy);
         let (mut a, mut b, closing) = pair(&table);
-        let named = u64::from(dies == 'a');
-        assert_eq!(table.stats().named, named);
+        let marked = u64::from(dies == 'a');
+        assert_eq!(table.stats().victims_marked, marked);
         if dies == 'a' {
             assert_eq!(closing, Step::Waits);
             assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Dies);
@@ -53,15 +53,15 @@ fn policies_choose_the_victim() {
     }
 }
 
-/// Two readers of one key wait for its last reader's lock, who then wants to write: two cycles at
-/// once, and each needs a victim.
+/// Two readers of one key wait for another owner's lock, and that owner then requests the key
+/// exclusively: two cycles at once, and each needs a victim.
 #[test]
 fn every_cycle_that_one_wait_closes_gets_a_victim() {
     for (policy, _) in policies() {
         let table = table(&policy);
         let [mut closer, mut a, mut b] = owners(&table);
         // The closer is spared under each: it has died before.
-        closer.resume(closer.standing().after_loss());
+        closer.resume(closer.priority().after_loss());
         a.set_pipeline(10);
         b.set_pipeline(11);
         assert_eq!(ask(&table, &mut closer, id(0), M::XN), Step::Granted);
@@ -70,7 +70,7 @@ fn every_cycle_that_one_wait_closes_gets_a_victim() {
             assert_eq!(ask(&table, reader, id(0), M::XN), Step::Waits);
         }
         assert_eq!(ask(&table, &mut closer, id(1), M::XN), Step::Waits);
-        assert_eq!(table.stats().named, 2, "{policy:?}");
+        assert_eq!(table.stats().victims_marked, 2, "{policy:?}");
         for reader in [&mut a, &mut b] {
             assert_eq!(ask(&table, reader, id(0), M::XN), Step::Dies, "{policy:?}");
             table.release_all(reader, None);
@@ -81,13 +81,13 @@ fn every_cycle_that_one_wait_closes_gets_a_victim() {
 }
 
 #[test]
-fn former_victim_survives_who_closes_the_next_cycle() {
+fn former_victim_that_closes_the_next_cycle_survives() {
     for (policy, _) in policies() {
         let table = table(&policy);
         let [mut a, mut b] = owners(&table);
-        let standing = a.standing().after_loss();
-        a.resume(standing);
-        assert_eq!(a.standing().retries(), 1);
+        let priority = a.priority().after_loss();
+        a.resume(priority);
+        assert_eq!(a.priority().retries(), 1);
         for (n, owner) in [&mut a, &mut b].into_iter().enumerate() {
             assert_eq!(ask(&table, owner, id(n as u32), M::XN), Step::Granted);
         }
@@ -99,26 +99,26 @@ fn former_victim_survives_who_closes_the_next_cycle() {
         assert_eq!(ask(&table, &mut a, id(1), M::XN), Step::Granted);
         // The end of the transaction ends its priority.
         table.release_all(&mut a, None);
-        assert_eq!(a.standing().retries(), 0);
+        assert_eq!(a.priority().retries(), 0);
     }
 }
 
-/// Runs a transaction until it gets through, and counts how often it lost.
+/// Runs a transaction until it completes, and returns the number of attempts that were victims.
 fn until_done(
     table: &LockTable,
     owner: &mut LockOwner,
     body: impl Fn(&mut LockOwner) -> Result<()>,
 ) -> u32 {
-    let mut standing = None;
+    let mut priority = None;
     loop {
         owner.set_txn(TxnId(1));
-        standing.into_iter().for_each(|standing| owner.resume(standing));
+        priority.into_iter().for_each(|priority| owner.resume(priority));
         let end = body(owner);
-        let lost = owner.standing().after_loss();
+        let lost = owner.priority().after_loss();
         table.release_all(owner, None);
         match end {
             Ok(()) => return lost.retries() - 1,
-            Err(Error::Deadlock { .. }) => standing = Some(lost),
+            Err(Error::Deadlock { .. }) => priority = Some(lost),
             Err(error) => panic!("unexpected {error}"),
         }
         thread::yield_now();
@@ -144,13 +144,13 @@ fn long_transaction_gets_through_a_storm_that_closes_cycles_with_it() {
             for n in 0..STORM {
                 let (table, done, worst) = (&table, &done, &worst);
                 scope.spawn(move || {
-                    let (mut owner, mut turn) = (table.owner(), n * 5);
+                    let (mut owner, mut round) = (table.owner(), n * 5);
                     while !done.load(Ordering::Relaxed) {
-                        turn += 1;
+                        round += 1;
                         // Pairs in descending order, against the long one's ascending order.
                         // Pipelines that make the storm look worth more, and less.
-                        owner.set_pipeline(u64::from(turn));
-                        let upper = 1 + turn % (KEYS - 1);
+                        owner.set_pipeline(u64::from(round));
+                        let upper = 1 + round % (KEYS - 1);
                         let lost = until_done(table, &mut owner, |owner| {
                             lock(table, owner, upper)?;
                             thread::yield_now();

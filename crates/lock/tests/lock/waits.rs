@@ -85,7 +85,7 @@ fn timed_out_waiter_lets_those_behind_it_pass() {
         while table.is_idle_except(&a, id(1)) {
             thread::yield_now();
         }
-        // Stands behind the writer, for ever if its time-out forgot about us.
+        // Waits behind the writer, for ever if the writer's time-out does not grant it the lock.
         table.acquire(&mut c, id(1), RangeMode::SN, WaitLimit::Forever).unwrap();
         assert!(matches!(writer.join().unwrap(), Err(Error::LockTimeout { .. })));
     });

@@ -202,9 +202,9 @@ fn readers_meet_the_tag_of_what_they_read() {
 }
 
 #[test]
-fn named_victims_die_once() {
+fn marked_victims_die_once() {
     let product: Arc<dyn LockParts> = Arc::new(ProductLockParts);
-    rig::named_victims_die_once(&product);
+    rig::marked_victims_die_once(&product);
 }
 
 #[test]

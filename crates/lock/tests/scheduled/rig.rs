@@ -76,7 +76,7 @@ pub(crate) fn victims(
     let threads: Vec<_> = owners.into_iter().enumerate().map(run).collect();
     let deaths = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
     assert_eq!(table.stats().deadlocks, deaths);
-    assert!(table.is_quiescent(), "somebody left a request or a lock behind");
+    assert!(table.is_quiescent(), "an owner left a request or a lock behind");
     deaths
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn enter(cells: &[[AtomicI64; 2]], mine: &[RangeMode], sign: i64) {
 
 /// Two rings through one owner, three owners of which any may be chosen as the victim: one death is
 /// enough if it is that one's.
-pub(crate) fn named_victims_die_once(parts: &Arc<dyn LockParts>) {
+pub(crate) fn marked_victims_die_once(parts: &Arc<dyn LockParts>) {
     let parts = parts.clone();
     check(&format!("victims, {parts:?}"), 250, move || {
         let table = table_of(&parts);
@@ -115,7 +115,7 @@ pub(crate) fn named_victims_die_once(parts: &Arc<dyn LockParts>) {
         for (n, owner) in owners.iter_mut().enumerate() {
             owner.set_pipeline(random(3));
             if n == random(6) as usize {
-                owner.resume(owner.standing().after_loss());
+                owner.resume(owner.priority().after_loss());
             }
             lock(&table, owner, 9, RangeMode::SN).unwrap();
         }

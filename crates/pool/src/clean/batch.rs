@@ -26,27 +26,27 @@ use crate::{Pool, data_file, header};
 const PAGES_PER_WRITER_MIN: usize = 16;
 
 /// A part of a batch: entries, and their copies one after the other.
-type Part<'b> = (&'b [Entry], &'b [u8]);
+type BatchPart<'b> = (&'b [BatchEntry], &'b [u8]);
 
 /// The memory of a batch, and its area of the double-write file.
-pub(super) struct Batch {
+pub(super) struct PageBatch {
     area: usize,
     /// Header block, then one page for each entry.
     image: AlignedBuf,
-    entries: Vec<Entry>,
+    entries: Vec<BatchEntry>,
 }
 
-struct Entry {
+struct BatchEntry {
     page: PageId,
     checksum: u32,
     /// The log's end while the page was copied: later changes have records from there on.
     copied_at: Lsn,
 }
 
-impl Batch {
-    pub(super) fn new(area: usize, pages: usize) -> Batch {
+impl PageBatch {
+    pub(super) fn new(area: usize, pages: usize) -> PageBatch {
         let image = AlignedBuf::new(image_bytes(pages));
-        Batch { area, image, entries: Vec::with_capacity(pages) }
+        PageBatch { area, image, entries: Vec::with_capacity(pages) }
     }
 
     fn has_room(&self) -> bool {
@@ -61,14 +61,14 @@ impl Batch {
 
 /// An in-flight batch. In any case, a panic included, its pages leave the batch: clean, dirty with
 /// a later recLSN, or as dirty as before (CLEANER-2).
-struct InFlight<'b> {
+struct InFlightBatch<'b> {
     pool: &'b Pool,
-    batch: &'b mut Batch,
-    /// Whether the batch has completed or was cancelled.
+    batch: &'b mut PageBatch,
+    /// True if the batch has completed or was cancelled.
     is_over: bool,
 }
 
-impl InFlight<'_> {
+impl InFlightBatch<'_> {
     /// Completes the batch, which is durable in place.
     fn complete(mut self) -> usize {
         self.is_over = true;
@@ -87,7 +87,7 @@ impl InFlight<'_> {
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for InFlightBatch<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             // After a panic at any step, the contents of the disk are unknown, and the area may
@@ -103,7 +103,7 @@ impl Pool {
     /// exclusively, as many as fit in a batch. Returns the number of pages written.
     pub(super) fn write_batch(
         &self,
-        batch: &mut Batch,
+        batch: &mut PageBatch,
         pages: &mut Vec<PageId>,
         limit: Lsn,
     ) -> Result<usize> {
@@ -113,7 +113,7 @@ impl Pool {
         pages.sort_unstable();
         pages.dedup();
         batch.entries.clear();
-        let mut in_flight = InFlight { pool: self, batch, is_over: false };
+        let mut in_flight = InFlightBatch { pool: self, batch, is_over: false };
         // One wait for the log serves the whole batch: it waits for the highest page LSN.
         let mut page_lsn_max = Lsn::ZERO;
         for page in pages.iter() {
@@ -143,7 +143,7 @@ impl Pool {
 
     /// Copies a page into the batch if it must be written and can be latched. Returns the copy's
     /// page LSN.
-    fn copy_into(&self, batch: &mut Batch, page: PageId, limit: Lsn) -> Option<Lsn> {
+    fn copy_into(&self, batch: &mut PageBatch, page: PageId, limit: Lsn) -> Option<Lsn> {
         let frame = self.space.frame(page);
         // CLEANER-3: a page that is latched exclusively is being changed; it is written later.
         if frame.rec_lsn().is_none_or(|rec_lsn| rec_lsn >= limit) || !frame.latch.try_shared() {
@@ -174,11 +174,11 @@ impl Pool {
         // Checksumming takes longer than copying, so it is done without the latch.
         let page_lsn = header::page_lsn(copy);
         let checksum = header::seal(page, copy);
-        batch.entries.push(Entry { page, checksum, copied_at });
+        batch.entries.push(BatchEntry { page, checksum, copied_at });
         Some(page_lsn)
     }
 
-    fn write_out(&self, batch: &mut Batch, page_lsn_max: Lsn) -> Result<()> {
+    fn write_out(&self, batch: &mut PageBatch, page_lsn_max: Lsn) -> Result<()> {
         // Check once more: a page that was poisoned after the first check may be among the copies.
         self.check_writable()?;
         // Redo may have recreated pages that the file lost with its last extension.
@@ -213,11 +213,11 @@ impl Pool {
     /// Writes the copies in place and makes them durable. Scattered pages are written by a few
     /// threads: a disk completes several concurrent writes in the time of one, and with one thread
     /// this would be the slowest step when data exceed the cache.
-    fn write_in_place(&self, batch: &Batch) -> Result<()> {
+    fn write_in_place(&self, batch: &PageBatch) -> Result<()> {
         let share = batch.entries.len().div_ceil(self.cleaning.writers).max(PAGES_PER_WRITER_MIN);
         let image = &batch.image[HEADER_BYTES..];
         let mut parts = batch.entries.chunks(share).zip(image.chunks(share * PAGE_SIZE));
-        let mut mine: Vec<Part<'_>> = parts.next().into_iter().collect();
+        let mut mine: Vec<BatchPart<'_>> = parts.next().into_iter().collect();
         thread::scope(|scope| {
             let mut others = Vec::new();
             for part in parts {
@@ -248,7 +248,7 @@ impl Pool {
     }
 
     /// Writes a part of a batch, adjacent pages together.
-    fn write_part(&self, (entries, image): Part<'_>) -> Result<()> {
+    fn write_part(&self, (entries, image): BatchPart<'_>) -> Result<()> {
         let mut at = 0;
         for run in entries.chunk_by(|left, right| left.page.0 + 1 == right.page.0) {
             // Entries are in file order, so a run of neighbours is contiguous in the image too.
@@ -260,7 +260,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether the same write may be retried after this error.
+    /// Returns true if the same write may be retried after this error.
     pub(super) fn is_passing(error: &Error) -> bool {
         !matches!(error, Error::Poisoned { .. })
     }

@@ -29,35 +29,35 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Wakes and stops the background cleaner.
 #[derive(Default)]
-pub(crate) struct Signal {
-    shared: Arc<Shared>,
+pub(crate) struct CleanerHandle {
+    shared: Arc<CleanerShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct CleanerShared {
     /// True while the cleaner sleeps; a hint that saves its wakers the mutex.
     asleep: AtomicBool,
-    wanted: Mutex<Wanted>,
+    wanted: Mutex<CleanerRequests>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Wanted {
+struct CleanerRequests {
     clean: bool,
     stop: bool,
 }
 
-impl Signal {
+impl CleanerHandle {
     /// Starts the thread.
     pub(crate) fn spawn_cleaner(pool: &Arc<Pool>) -> Result<()> {
-        let shared = pool.cleaning.signal.shared.clone();
+        let shared = pool.cleaning.handle.shared.clone();
         let weak = Arc::downgrade(pool);
         let builder = thread::Builder::new().name("clearway-cleaner".into());
         let spawned = builder.spawn(move || shared.run(&weak));
         let handle =
             spawned.map_err(|error| Error::io("start a thread for", "the page cleaner", error))?;
-        *pool.cleaning.signal.thread.lock() = Some(handle);
+        *pool.cleaning.handle.thread.lock() = Some(handle);
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Signal {
     }
 }
 
-impl Shared {
+impl CleanerShared {
     /// The thread's main loop. It ends when it is stopped or the pool is dropped.
     fn run(&self, pool: &Weak<Pool>) {
         let mut pause = None;
@@ -141,7 +141,7 @@ impl Pool {
         // Relaxed: positions are hints.
         let ahead = self.cleaning.position.load(Ordering::Relaxed);
         if self.slots.hand() + self.window() / 2 >= ahead {
-            self.cleaning.signal.wake();
+            self.cleaning.handle.wake();
         }
     }
 

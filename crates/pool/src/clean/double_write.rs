@@ -95,7 +95,7 @@ struct Sequences {
     /// For each area the batch that is not durable in place yet.
     in_flight: Vec<Option<u64>>,
     /// For each area, the place for its next batch (DOUBLE-WRITE-3).
-    turn: Vec<u64>,
+    next_place: Vec<u64>,
 }
 
 impl DoubleWrite {
@@ -115,9 +115,9 @@ impl DoubleWrite {
         };
         let last = headers.iter().map(|header| header.sequence).max().unwrap_or(0);
         // The older of the two places is used first, or the one without a header.
-        let first_turn =
+        let first_place =
             |area: u64| 2 * area + u64::from(sequence_at(2 * area) > sequence_at(2 * area + 1));
-        let turn = (0..areas as u64).map(first_turn).collect();
+        let next_place = (0..areas as u64).map(first_place).collect();
         let place_bytes = (HEADER_BYTES + batch_pages * PAGE_SIZE) as u64;
         let wanted = (2 * areas as u64 - 1) * PLACE_BYTES + place_bytes;
         if file.len()? < wanted {
@@ -127,7 +127,7 @@ impl DoubleWrite {
         let page_lsn_max = headers.iter().map(|header| header.page_lsn_max).max();
         let page_lsn_max = page_lsn_max.unwrap_or(Lsn::ZERO);
         let in_flight = vec![None; areas];
-        let sequences = Sequences { next: last + 1, page_lsn_max, in_flight, turn };
+        let sequences = Sequences { next: last + 1, page_lsn_max, in_flight, next_place };
         Ok((DoubleWrite { file, sequences: Mutex::new(sequences), page_lsn_max }, repaired))
     }
 
@@ -155,8 +155,8 @@ impl DoubleWrite {
             sequences.in_flight[area] = Some(sequence);
             let floor = sequences.in_flight.iter().flatten().min().copied();
             sequences.page_lsn_max = sequences.page_lsn_max.max(page_lsn_max);
-            let place = sequences.turn[area];
-            sequences.turn[area] = place ^ 1;
+            let place = sequences.next_place[area];
+            sequences.next_place[area] = place ^ 1;
             (sequence, floor.unwrap_or(sequence), sequences.page_lsn_max, place)
         };
         write_header(&mut image[..HEADER_BYTES], (sequence, floor), page_lsn_max, entries);
@@ -193,7 +193,7 @@ fn write_header(
 
 /// A header block that passed its checksum.
 #[derive(Debug, PartialEq, Eq)]
-struct Header {
+struct BatchHeader {
     place: u64,
     sequence: u64,
     floor: u64,
@@ -201,7 +201,7 @@ struct Header {
     entries: Vec<(PageId, u32)>,
 }
 
-fn read_header(place: u64, block: &[u8]) -> Option<Header> {
+fn read_header(place: u64, block: &[u8]) -> Option<BatchHeader> {
     let word = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("4 bytes"));
     let long = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("8 bytes"));
     let count = word(12) as usize;
@@ -211,11 +211,11 @@ fn read_header(place: u64, block: &[u8]) -> Option<Header> {
     let entry = |at: usize| (PageId(word(at)), word(at + 4));
     let entries = (0..count).map(|index| entry(ENTRIES_AT + 8 * index)).collect();
     let (sequence, floor, page_lsn_max) = (long(16), long(24), Lsn(long(LSN_AT)));
-    Some(Header { place, sequence, floor, page_lsn_max, entries })
+    Some(BatchHeader { place, sequence, floor, page_lsn_max, entries })
 }
 
 /// The headers of all places that have one.
-fn read_headers(file: &dyn File) -> Result<Vec<Header>> {
+fn read_headers(file: &dyn File) -> Result<Vec<BatchHeader>> {
     let mut block = AlignedBuf::new(HEADER_BYTES);
     let mut headers = Vec::new();
     for place in 0..PLACES_MAX {
@@ -232,9 +232,9 @@ fn read_headers(file: &dyn File) -> Result<Vec<Header>> {
 /// has a copy is restored, a page that equals its copy is written again, and everything is made
 /// durable (DOUBLE-WRITE-4). Returns the number of pages repaired. The repair may be interrupted
 /// and run again.
-fn repair(headers: &[Header], file: &dyn File, data: &DataFile) -> Result<u64> {
+fn repair(headers: &[BatchHeader], file: &dyn File, data: &DataFile) -> Result<u64> {
     let floor = headers.iter().map(|header| header.floor).max().unwrap_or(0);
-    let mut open: Vec<&Header> = headers.iter().filter(|h| h.sequence >= floor).collect();
+    let mut open: Vec<&BatchHeader> = headers.iter().filter(|h| h.sequence >= floor).collect();
     // Newest first: if two batches have a page, the older one finds it already repaired.
     open.sort_by_key(|header| std::cmp::Reverse(header.sequence));
     let (mut done, mut repaired) = (HashSet::new(), 0);
@@ -247,7 +247,7 @@ fn repair(headers: &[Header], file: &dyn File, data: &DataFile) -> Result<u64> {
 }
 
 fn repair_from(
-    header: &Header,
+    header: &BatchHeader,
     file: &dyn File,
     data: &DataFile,
     done: &mut HashSet<PageId>,
@@ -283,7 +283,10 @@ mod tests {
         let page_lsn_max = Lsn(0x1234);
         write_header(&mut block, (17, 16), page_lsn_max, entries.iter().copied());
         let header = read_header(2, &block).unwrap();
-        assert_eq!(header, Header { place: 2, sequence: 17, floor: 16, page_lsn_max, entries });
+        assert_eq!(
+            header,
+            BatchHeader { place: 2, sequence: 17, floor: 16, page_lsn_max, entries }
+        );
     }
 
     /// The worked example of `docs/page-format.md`.
@@ -361,7 +364,7 @@ mod tests {
                 double_write = DoubleWrite::open(&disk, &data, 2, 4).unwrap().0;
             }
             // A crash tears the header of the next batch in area 0; page 5 was damaged meanwhile.
-            let place = double_write.sequences.lock().turn[0];
+            let place = double_write.sequences.lock().next_place[0];
             double_write.file.write_at(&[0x77; 512], place * PLACE_BYTES + 512).unwrap();
             data.file().write_at(&[0xee; 100], data_file::offset(PageId(5)) + 100).unwrap();
             let (_, repaired) = DoubleWrite::open(&disk, &data, 2, 4).unwrap();
@@ -392,14 +395,14 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_an_area_take_turns_across_openings() {
+    fn batches_of_an_area_alternate_places_across_openings() {
         let disk = clearway_disk::MemoryDisk::new();
         let data = DataFile::open(&disk).unwrap();
         data.ensure(PageId(9), 100).unwrap();
         let mut places = Vec::new();
         for fill in 1..6 {
             let (double_write, _) = DoubleWrite::open(&disk, &data, 1, 4).unwrap();
-            places.push(double_write.sequences.lock().turn[0]);
+            places.push(double_write.sequences.lock().next_place[0]);
             through(&double_write, &data, 0, PageId(5), fill);
         }
         assert_eq!(places, [0, 1, 0, 1, 0]);

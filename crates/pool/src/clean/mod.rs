@@ -42,44 +42,44 @@ use clearway_disk::Disk;
 use clearway_sync::{Counter, Mutex, MutexGuard, atomic::AtomicUsize};
 
 use crate::{PoolOptions, data_file::DataFile};
-use batch::Batch;
-pub(crate) use cleaner::Signal;
+use batch::PageBatch;
+pub(crate) use cleaner::CleanerHandle;
 use double_write::DoubleWrite;
 
 /// The batches, and the handle of the background cleaner.
-pub(crate) struct Cleaning {
+pub(crate) struct PageCleaner {
     double_write: DoubleWrite,
-    batches: Vec<Mutex<Batch>>,
+    batches: Vec<Mutex<PageBatch>>,
     batch_pages: usize,
     /// Held over each sync of the data file (CLEANER-5).
     syncing: Mutex<()>,
     /// Threads that write a batch in place.
     writers: usize,
-    pub(crate) signal: Signal,
+    pub(crate) handle: CleanerHandle,
     /// The position up to which the background cleaner has searched, on the clock hand's scale.
     position: AtomicUsize,
 }
 
-impl Cleaning {
+impl PageCleaner {
     /// Opens the double-write file and repairs torn pages.
     pub(crate) fn open(
         disk: &dyn Disk,
         data: &DataFile,
         options: &PoolOptions,
         pages_repaired: &Counter,
-    ) -> Result<Cleaning> {
+    ) -> Result<PageCleaner> {
         // No batch needs more than the whole cache.
         let batch_pages = options.batch_pages.min(options.capacity_pages());
         let areas = options.batches_in_flight;
         let (double_write, repaired) = DoubleWrite::open(disk, data, areas, batch_pages)?;
         pages_repaired.add(repaired);
-        Ok(Cleaning {
+        Ok(PageCleaner {
             double_write,
-            batches: (0..areas).map(|area| Mutex::new(Batch::new(area, batch_pages))).collect(),
+            batches: (0..areas).map(|area| Mutex::new(PageBatch::new(area, batch_pages))).collect(),
             batch_pages,
             syncing: Mutex::new(()),
             writers: options.writers,
-            signal: Signal::default(),
+            handle: CleanerHandle::default(),
             position: AtomicUsize::new(0),
         })
     }
@@ -95,7 +95,7 @@ impl Cleaning {
     }
 
     /// Returns an unused batch; if all are in use, waits for the first one.
-    fn batch(&self) -> MutexGuard<'_, Batch> {
+    fn batch(&self) -> MutexGuard<'_, PageBatch> {
         let idle = self.batches.iter().find_map(|batch| batch.try_lock());
         idle.unwrap_or_else(|| self.batches[0].lock())
     }

@@ -19,16 +19,16 @@ use clearway_sync::{Counter, Trace, atomic::AtomicU64, check, thread};
 use super::*;
 
 /// A page of two words that optimistic readers may see mixed, and a witness for latch holders.
-struct Page {
+struct TwoWordPage {
     latch: Latch,
     words: [AtomicU64; 2],
     trace: Trace,
     waits: Counter,
 }
 
-impl Page {
-    fn resident() -> Arc<Page> {
-        let page = Page {
+impl TwoWordPage {
+    fn resident() -> Arc<TwoWordPage> {
+        let page = TwoWordPage {
             latch: Latch::new(),
             words: [AtomicU64::new(0), AtomicU64::new(0)],
             trace: Trace::new(),
@@ -64,7 +64,7 @@ impl Page {
 #[test]
 fn validated_read_is_of_one_version() {
     check(3, || {
-        let page = Page::resident();
+        let page = TwoWordPage::resident();
         let writer = {
             let page = page.clone();
             thread::spawn(move || {
@@ -84,7 +84,7 @@ fn validated_read_is_of_one_version() {
 #[test]
 fn version_survives_eviction_and_reload() {
     check(3, || {
-        let page = Page::resident();
+        let page = TwoWordPage::resident();
         let clock = {
             let page = page.clone();
             thread::spawn(move || {
@@ -114,16 +114,16 @@ fn version_survives_eviction_and_reload() {
 #[test]
 fn writers_and_readers_exclude_each_other() {
     check(1, || {
-        let page = Page::resident();
+        let page = TwoWordPage::resident();
         let threads = [true, false].map(|writes| {
             let page = page.clone();
             thread::spawn(move || {
                 if writes {
-                    assert_eq!(page.latch.exclusive(&page.waits), Found::Latched);
+                    assert_eq!(page.latch.exclusive(&page.waits), LatchOutcome::Latched);
                     page.write(1);
                     page.latch.release_exclusive();
                 } else {
-                    assert_eq!(page.latch.shared(&page.waits), Found::Latched);
+                    assert_eq!(page.latch.shared(&page.waits), LatchOutcome::Latched);
                     page.trace.read();
                     page.latch.release_shared();
                 }
@@ -143,16 +143,16 @@ fn writers_and_readers_exclude_each_other() {
 #[test]
 fn every_sleeper_wakes() {
     check(2, || {
-        let page = Page::resident();
+        let page = TwoWordPage::resident();
         assert!(page.latch.try_exclusive());
         let threads = [true, false].map(|writes| {
             let page = page.clone();
             thread::spawn(move || {
                 if writes {
-                    assert_eq!(page.latch.exclusive(&page.waits), Found::Latched);
+                    assert_eq!(page.latch.exclusive(&page.waits), LatchOutcome::Latched);
                     page.latch.release_exclusive();
                 } else {
-                    assert_eq!(page.latch.shared(&page.waits), Found::Latched);
+                    assert_eq!(page.latch.shared(&page.waits), LatchOutcome::Latched);
                     page.latch.release_shared();
                 }
             })
@@ -166,12 +166,12 @@ fn every_sleeper_wakes() {
 #[test]
 fn upgrade_is_refused_after_a_change() {
     check(2, || {
-        let page = Page::resident();
+        let page = TwoWordPage::resident();
         assert!(page.latch.try_shared());
         let writer = {
             let page = page.clone();
             thread::spawn(move || {
-                if page.latch.exclusive(&page.waits) == Found::Latched {
+                if page.latch.exclusive(&page.waits) == LatchOutcome::Latched {
                     page.write(page.words()[0] + 1);
                     page.latch.release_exclusive();
                 }

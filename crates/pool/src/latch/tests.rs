@@ -25,9 +25,9 @@ fn no_waits() -> Counter {
 fn absent_page_can_only_be_brought_in() {
     let latch = Latch::new();
     assert!(latch.see().is_none() && !latch.try_shared() && !latch.try_exclusive());
-    assert_eq!(latch.shared(&no_waits()), Found::Absent);
-    assert_eq!(latch.exclusive(&no_waits()), Found::Absent);
-    assert_eq!(latch.wait_to_see(&no_waits()), Err(Found::Absent));
+    assert_eq!(latch.shared(&no_waits()), LatchOutcome::Absent);
+    assert_eq!(latch.exclusive(&no_waits()), LatchOutcome::Absent);
+    assert_eq!(latch.wait_to_see(&no_waits()), Err(LatchOutcome::Absent));
     assert!(latch.try_exclusive_absent() && !latch.try_exclusive_absent());
 }
 
@@ -127,7 +127,7 @@ fn latches_exclude_and_every_sleeper_wakes() {
             scope.spawn(move || {
                 for round in 0..3_000u64 {
                     if worker % 2 == 0 {
-                        while guarded.0.exclusive(waits) == Found::Absent {
+                        while guarded.0.exclusive(waits) == LatchOutcome::Absent {
                             bring_back();
                         }
                         // SAFETY: exclusively latched.
@@ -148,7 +148,7 @@ fn latches_exclude_and_every_sleeper_wakes() {
                             guarded.0.release_exclusive();
                         }
                     } else {
-                        while guarded.0.shared(waits) == Found::Absent {
+                        while guarded.0.shared(waits) == LatchOutcome::Absent {
                             bring_back();
                         }
                         // SAFETY: latched for reading.

@@ -58,7 +58,7 @@ pub(crate) fn perform_decoded<C: Context>(
 /// be: nothing may be written or acknowledged after that.
 #[inline]
 fn apply(op: &Op<'_>, page: &mut ExclusivePage<'_>) -> Result<()> {
-    op.apply_to(page.id(), page).inspect_err(|error| page.condemn(error))
+    op.apply_to(page.id(), page).inspect_err(|error| page.poison(error))
 }
 
 /// Does again what a record of this crate says (user, compensation or system operation), on those

@@ -1,10 +1,10 @@
 //! From numbers to names: what the lock table says of a failed wait, in words that users know.
 //!
-//! The lock table knows owners and identities; the board knows what waiting owners wait for, the
-//! transaction table which transaction an owner works for, the tables their names. Members of a
-//! deadlock sleep while it is told, so what is said of them is true. Holders that stood in
-//! somebody's way may have ended since, or begun another transaction: of them it is said "as far as
-//! known".
+//! The lock table knows owners and identities; the wait registry knows what waiting owners wait
+//! for, the transaction table which transaction an owner works for, the tables their names. Members
+//! of a deadlock sleep while the deadlock is described, so the description is exact. Holders that
+//! stood in a waiter's way may have ended since, or begun another transaction: of them it says "as
+//! far as known".
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
@@ -84,15 +84,15 @@ impl Core {
         DeadlockCycle { members: members.iter().map(named).collect() }
     }
 
-    /// The name of what a member of a cycle waits for, as it has announced it.
+    /// The name of what a member of a cycle waits for, as it has published it.
     fn awaited_name(&self, member: &CycleMember) -> LockName {
-        let announced = self.contention.announced(member.owner);
+        let published = self.contention.published_wait(member.owner);
         let is_it = |wanted: &Wanted| match (wanted, member.lock) {
             (Wanted::Key(id, _), Awaited::Range(awaited)) => *id == awaited,
             (Wanted::Table(_), Awaited::Intent(_)) => true,
             _ => false,
         };
-        match announced.filter(is_it) {
+        match published.filter(is_it) {
             Some(wanted) => self.lock_name(&wanted),
             None => LockName { table: "?".into(), key: None },
         }

@@ -2,22 +2,22 @@
 //!
 //! Invariants:
 //! - CONTENTION-1. Nothing here is touched by a transaction that has not waited for a lock.
-//! - CONTENTION-2. *What is awaited* is announced before the wait begins, and stays until the
+//! - CONTENTION-2. *What is awaited* is published before the wait begins, and stays until the
 //!   transaction has ended or waits again: the detector that finds a cycle can name what its
 //!   members wait for.
 //! - CONTENTION-3. *What was waited for* is counted when the transaction has ended and its locks
 //!   are free, or each [`PASSED_MAX`] waits: counting makes nobody wait longer for a hot row.
-//! - CONTENTION-4. Bounded: at most as many announcements as transactions that have waited and run;
-//!   in each shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted under
-//!   neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside the
-//!   announcements of about 100 bytes.
+//! - CONTENTION-4. Bounded: at most as many published waits as transactions that have waited and
+//!   run; in each shard [`PAIRS_MAX`] pairs of table and type (those that come later are counted
+//!   under neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside
+//!   the published waits of about 100 bytes.
 //!
 //! Latch order: these mutexes are leaves; no page latch, lock table latch or lock of ours is held
 //! when one is taken.
 //!
 //! | what | where | written |
 //! | --- | --- | --- |
-//! | announcements | `board`, by owner number | before each wait |
+//! | published waits | `wait_registry`, by owner number | before each wait |
 //! | counts by table and type, hot keys | `shards`, by thread | after the transaction |
 //! | deadlocks | `deadlocks` | by each victim |
 
@@ -44,7 +44,7 @@ use crate::kinds::Kind;
 
 /// Waits that a transaction keeps to itself before it counts them.
 pub(crate) const PASSED_MAX: usize = 64;
-/// Shards of the counts, and of the board.
+/// Shards of the counts, and of the wait registry.
 const SHARDS: usize = 8;
 /// Pairs of table and type that a shard tells apart.
 const PAIRS_MAX: usize = 128;
@@ -158,7 +158,7 @@ struct ContentionShard {
 
 /// See the module.
 pub(crate) struct Contention {
-    board: [CachePadded<Mutex<HashMap<u32, Wanted>>>; SHARDS],
+    wait_registry: [CachePadded<Mutex<HashMap<u32, Wanted>>>; SHARDS],
     shards: Sharded<Mutex<ContentionShard>, SHARDS>,
     deadlocks: Mutex<VecDeque<DeadlockReport>>,
 }
@@ -167,7 +167,7 @@ impl Default for Contention {
     fn default() -> Contention {
         let shard = || ContentionShard { pairs: HashMap::new(), keys: Sketch::new(HOT_KEYS) };
         Contention {
-            board: std::array::from_fn(|_| CachePadded::new(Mutex::new(HashMap::new()))),
+            wait_registry: std::array::from_fn(|_| CachePadded::new(Mutex::new(HashMap::new()))),
             shards: Sharded::new(|| Mutex::new(shard())),
             deadlocks: Mutex::new(VecDeque::new()),
         }
@@ -175,23 +175,23 @@ impl Default for Contention {
 }
 
 impl Contention {
-    fn board_of(&self, owner: u32) -> &Mutex<HashMap<u32, Wanted>> {
-        &self.board[owner as usize % SHARDS]
+    fn wait_shard(&self, owner: u32) -> &Mutex<HashMap<u32, Wanted>> {
+        &self.wait_registry[owner as usize % SHARDS]
     }
 
-    /// The owner is about to wait (CONTENTION-2).
-    pub(crate) fn announce(&self, owner: u32, wanted: Wanted) {
-        self.board_of(owner).lock().insert(owner, wanted);
+    /// Publishes what the owner is about to wait for (CONTENTION-2).
+    pub(crate) fn publish_wait(&self, owner: u32, wanted: Wanted) {
+        self.wait_shard(owner).lock().insert(owner, wanted);
     }
 
-    /// The owner's transaction has ended.
+    /// Withdraws the published wait of an owner whose transaction has ended.
     pub(crate) fn withdraw(&self, owner: u32) {
-        self.board_of(owner).lock().remove(&owner);
+        self.wait_shard(owner).lock().remove(&owner);
     }
 
-    /// What the owner said last that it waits for.
-    fn announced(&self, owner: u32) -> Option<Wanted> {
-        self.board_of(owner).lock().get(&owner).copied()
+    /// Returns the owner's published wait.
+    fn published_wait(&self, owner: u32) -> Option<Wanted> {
+        self.wait_shard(owner).lock().get(&owner).copied()
     }
 
     /// Counts waits of a transaction of type `kind` (CONTENTION-3).
@@ -254,14 +254,17 @@ mod tests {
     }
 
     #[test]
-    fn an_announcement_is_replaced_and_withdrawn() {
+    fn a_published_wait_is_replaced_and_withdrawn() {
         let contention = Contention::default();
         let (first, second) = (Wanted::Table(TreeId(5)), Wanted::Table(TreeId(6)));
-        contention.announce(3, first);
-        contention.announce(11, second);
-        contention.announce(3, second);
-        assert_eq!(contention.announced(3), Some(second));
+        contention.publish_wait(3, first);
+        contention.publish_wait(11, second);
+        contention.publish_wait(3, second);
+        assert_eq!(contention.published_wait(3), Some(second));
         contention.withdraw(3);
-        assert_eq!((contention.announced(3), contention.announced(11)), (None, Some(second)));
+        assert_eq!(
+            (contention.published_wait(3), contention.published_wait(11)),
+            (None, Some(second))
+        );
     }
 }

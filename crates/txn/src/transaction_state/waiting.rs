@@ -19,7 +19,7 @@ impl TransactionState {
         name: &KeyName,
     ) -> Result<()> {
         let wanted = Wanted::Key(id, *name);
-        self.announce(wanted);
+        self.publish_wait(wanted);
         let result = self.core.locks.acquire(&mut self.owner, id, mode, self.limit);
         if matches!(result, Err(clearway_base::Error::Deadlock { .. })) {
             self.refused = Some((id, mode));
@@ -35,16 +35,16 @@ impl TransactionState {
         resource: ResourceId,
         mode: IntentMode,
     ) -> Result<()> {
-        self.announce(wanted);
+        self.publish_wait(wanted);
         let locks = &self.core.locks;
         let result = locks.acquire_intent(&mut self.owner, resource, mode, self.limit);
         self.after_wait(result, wanted, WantedMode::Table(mode))
     }
 
-    pub(super) fn announce(&mut self, wanted: Wanted) {
+    pub(super) fn publish_wait(&mut self, wanted: Wanted) {
         if self.limit != WaitLimit::NoWait {
-            self.has_announced = true;
-            self.core.contention.announce(self.owner.number(), wanted);
+            self.has_published_wait = true;
+            self.core.contention.publish_wait(self.owner.number(), wanted);
         }
     }
 
@@ -67,7 +67,7 @@ impl TransactionState {
     /// Counts the transaction's waits; its locks are released (CONTENTION-3).
     #[cold]
     pub(super) fn end_waits(&mut self) {
-        self.has_announced = false;
+        self.has_published_wait = false;
         self.refused = None;
         self.core.contention.withdraw(self.owner.number());
         if !self.passed_waits.is_empty() {

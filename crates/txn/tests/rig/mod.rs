@@ -14,7 +14,7 @@ use clearway_lock::LockOptions;
 use clearway_log::LogOptions;
 use clearway_pool::PoolOptions;
 use clearway_tree::{Direction, ReadIntent};
-use clearway_txn::{Engine, EngineOptions, Lost, Table, Transaction};
+use clearway_txn::{Engine, EngineOptions, RetryContext, Table, Transaction};
 
 pub(crate) type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -128,13 +128,13 @@ impl Rng {
 }
 
 /// A transaction that has lost a deadlock for "a" and "b", and has been rolled back.
-pub(crate) fn loser(engine: &Arc<Engine>, table: &Table) -> Lost {
+pub(crate) fn loser(engine: &Arc<Engine>, table: &Table) -> RetryContext {
     let barrier = Barrier::new(2);
     let run = |first: &'static [u8], second: &'static [u8]| {
         let mut txn = engine.begin();
         txn.update(table, first, b"1").unwrap();
         barrier.wait();
-        let lost = txn.update(table, second, b"1").is_err().then(|| txn.take_lost());
+        let lost = txn.update(table, second, b"1").is_err().then(|| txn.take_retry_context());
         drop(txn);
         lost
     };

@@ -3,35 +3,36 @@
 //! Invariants:
 //! - DIGEST-1. A digest reports every owner that it contains: no false negatives. For owners with
 //!   exact bits there are no false positives either, and each is contained with the number of its
-//!   lock epoch (*turn*), which changes when the owner releases all its locks; the other owners
-//!   share a Bloom filter.
+//!   lock epoch, which changes when the owner releases all its locks; the other owners share a
+//!   Bloom filter.
 //! - DIGEST-2. A published digest is *fresh* only if it was gathered since the last mark: the word
 //!   is read before the gathering begins, and one exchange publishes the digest and clears the
 //!   flag, which fails if another thread has marked it in between.
 //! - DIGEST-3. The bits are protected by their latch, so a reader sees one complete digest.
 //!
 //! ```text
-//!   word:  epoch ······························ │ published │ out of date
+//!   word:  count of changes ··················· │ published │ out of date
 //!          +1 at each mark, publication, wait
 //! ```
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2:
 //! fingerprints of n out of m bits, and the flag that a release leaves on all waiters of the lock.
 //! Differences: the first owners have a bit each, so up to 512 of them are distinguished exactly,
-//! each with its turn.
+//! each with its lock epoch.
 //!
-//! # The purpose of turns
+//! # The purpose of lock epochs
 //! The flag reaches the waiters of the queue that has changed. A digest gathered from one of *them*
 //! is out of date as well, but is not marked. However, locks are held until the end of a
-//! transaction, so a wait for an owner ends only with that owner's turn (or with the waiter's own
-//! withdrawal). If a digest says that C waits for A, and A for Z in its present turn, then A still
-//! waits for Z, so A's turn goes on too, so C still waits for A: with turns, what is gathered from
-//! a digest is true regardless of its age. Measured (November 2026, `clearway-lab
-//! deadlock_methods`, 2 cores, 32 threads, every deadlock a false one): some 16 false alarms in
-//! half a second with the flag alone, none with turns.
+//! transaction, so a wait for an owner ends only with that owner's lock epoch (or with the waiter's
+//! own withdrawal). Suppose that a digest reports that C waits for A, and A for Z in its present
+//! lock epoch. Then A still waits for Z, so A's lock epoch has not ended either, so C still waits
+//! for A: with lock epochs, the dependencies that are gathered from a digest exist regardless of
+//! its age. Measured (November 2026, `clearway-lab deadlock_methods`, 2 cores, 32 threads, every
+//! deadlock a false one): some 16 false alarms in half a second with the flag alone, none with lock
+//! epochs.
 //!
-//! A lock that is released alone, right after the wait for it, ends a wait without ending a turn;
-//! only the flag reports that.
+//! A lock that is released alone, right after the wait for it, ends a wait without ending a lock
+//! epoch; only the flag reports that.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -52,10 +53,10 @@ pub struct Digests {
     pub bloom_bits: u32,
     /// Number of bits that an owner has in the Bloom filter. Default 3.
     pub fingerprint_bits: u32,
-    /// Whether an owner that finds itself searches the exact graph before a victim is chosen.
+    /// True if an owner that finds itself searches the exact graph before a victim is chosen.
     /// Default true; without it digests alone decide, as in the paper, and may be wrong.
     pub confirm: bool,
-    /// Whether digests that are marked as out of date are accepted like fresh ones. Default false;
+    /// True if digests that are marked as out of date are accepted like fresh ones. Default false;
     /// with it, sleepers cause the false alarms that the paper shows.
     pub accepts_marked: bool,
 }
@@ -86,7 +87,7 @@ impl Digests {
         self.bloom_bits.div_ceil(64).max(1) as usize
     }
 
-    /// Whether an owner has a bit of its own, with turns.
+    /// Returns true if an owner has a bit of its own, with its lock epoch.
     fn is_exact(self, slot: u32) -> bool {
         (slot as usize) < self.exact_words() * 64
     }
@@ -115,15 +116,15 @@ impl Digests {
 #[derive(Clone, Copy)]
 pub(super) struct Member {
     pub(super) slot: u32,
-    pub(super) turn: u32,
+    pub(super) lock_epoch: u32,
 }
 
 /// A digest being gathered; the memory is kept from one to the next.
 #[derive(Default)]
 pub(super) struct Digest {
     words: Vec<u64>,
-    /// The turn of each exact owner whose bit is set.
-    turns: Vec<u32>,
+    /// The lock epoch of each exact owner whose bit is set.
+    lock_epochs: Vec<u32>,
 }
 
 impl Digest {
@@ -131,33 +132,36 @@ impl Digest {
     pub(super) fn clear(&mut self, shape: Digests) {
         self.words.clear();
         self.words.resize(shape.exact_words() + shape.bloom_words(), 0);
-        self.turns.resize(shape.exact_words() * 64, 0);
+        self.lock_epochs.resize(shape.exact_words() * 64, 0);
     }
 
     pub(super) fn insert(&mut self, shape: Digests, member: Member) {
         shape.fingerprint(member.slot, |at, bit| {
             if shape.is_exact(member.slot) {
-                let turn = &mut self.turns[member.slot as usize];
-                *turn =
-                    if self.words[at] & bit == 0 { member.turn } else { later(*turn, member.turn) };
+                let known = &mut self.lock_epochs[member.slot as usize];
+                *known = if self.words[at] & bit == 0 {
+                    member.lock_epoch
+                } else {
+                    later(*known, member.lock_epoch)
+                };
             }
             self.words[at] |= bit;
             true
         });
     }
 
-    /// Whether it may contain an owner in its present turn (DIGEST-1).
+    /// Returns true if it may contain an owner in its present lock epoch (DIGEST-1).
     fn contains(&self, shape: Digests, member: Member) -> bool {
         let mut contained = true;
         shape.fingerprint(member.slot, |at, bit| {
             contained = self.words[at] & bit != 0;
             contained
         });
-        let turn = self.turns.get(member.slot as usize);
-        contained && (!shape.is_exact(member.slot) || turn == Some(&member.turn))
+        let known = self.lock_epochs.get(member.slot as usize);
+        contained && (!shape.is_exact(member.slot) || known == Some(&member.lock_epoch))
     }
 
-    /// Whether both have the same bits.
+    /// Returns true if both have the same bits.
     #[cfg(test)]
     pub(super) fn is_like(&self, other: &Digest) -> bool {
         self.words == other.words
@@ -165,35 +169,36 @@ impl Digest {
 
     fn union(&mut self, other: &Digest) {
         for (at, &theirs) in other.words.iter().enumerate() {
-            let mut rest = if at * 64 < other.turns.len() { theirs } else { 0 };
+            let mut rest = if at * 64 < other.lock_epochs.len() { theirs } else { 0 };
             while rest != 0 {
                 let slot = at * 64 + rest.trailing_zeros() as usize;
                 let is_new = self.words[at] & rest & rest.wrapping_neg() == 0;
-                let turn = other.turns[slot];
-                self.turns[slot] = if is_new { turn } else { later(self.turns[slot], turn) };
+                let lock_epoch = other.lock_epochs[slot];
+                self.lock_epochs[slot] =
+                    if is_new { lock_epoch } else { later(self.lock_epochs[slot], lock_epoch) };
                 rest &= rest - 1;
             }
             self.words[at] |= theirs;
         }
     }
 
-    /// Replaces the digest by `other`; only the relevant turns are copied.
+    /// Replaces the digest by `other`; only the relevant lock epochs are copied.
     fn replace(&mut self, other: &Digest) {
         self.words.clear();
         self.words.resize(other.words.len(), 0);
-        self.turns.resize(other.turns.len(), 0);
+        self.lock_epochs.resize(other.lock_epochs.len(), 0);
         self.union(other);
     }
 }
 
-/// Returns the later of two turns of an owner; information about the earlier one is obsolete.
+/// Returns the later of two lock epochs of an owner; information about the earlier one is obsolete.
 fn later(a: u32, b: u32) -> u32 {
     if a.wrapping_sub(b) < u32::MAX / 2 { a } else { b }
 }
 
 const OUT_OF_DATE: u64 = 1;
 const PUBLISHED: u64 = 2;
-const EPOCH: u64 = 4;
+const CHANGE: u64 = 4;
 
 /// The published dependencies of a waiter.
 #[derive(Default)]
@@ -211,7 +216,7 @@ impl Published {
     pub(super) fn reset(&self) {
         // Relaxed: published with the wait.
         let word = self.word.load(Ordering::Relaxed);
-        self.word.store((word & !(EPOCH - 1)) + EPOCH, Ordering::Relaxed);
+        self.word.store((word & !(CHANGE - 1)) + CHANGE, Ordering::Relaxed);
     }
 
     /// Marks the digest as out of date because its sources have changed. Called under the latch of
@@ -219,7 +224,7 @@ impl Published {
     pub(super) fn mark(&self) {
         // AcqRel: the marking thread's next read of a digest comes after it; a gatherer that sees
         // the mark in `publish` sees the queue as the marker left it, by the queue's latch.
-        let mark = |word: u64| Some((word + EPOCH) | OUT_OF_DATE);
+        let mark = |word: u64| Some((word + CHANGE) | OUT_OF_DATE);
         let marked = self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, mark);
         debug_assert!(marked.is_ok());
     }
@@ -235,7 +240,7 @@ impl Published {
     pub(super) fn publish(&self, noted: Noted, digest: &Digest) -> bool {
         let mut published = self.digest.lock();
         published.replace(digest);
-        let fresh = ((noted.0 & !(EPOCH - 1)) + EPOCH) | PUBLISHED;
+        let fresh = ((noted.0 & !(CHANGE - 1)) + CHANGE) | PUBLISHED;
         // AcqRel: readers that see the word see the bits, by the latch as well (DIGEST-3).
         self.word.compare_exchange(noted.0, fresh, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -266,7 +271,7 @@ mod tests {
     const SHAPES: [Digests; 3] = [shape(512, 512, 3), shape(0, 512, 3), shape(64, 100, 1)];
 
     fn member(slot: u32) -> Member {
-        Member { slot, turn: 1 }
+        Member { slot, lock_epoch: 1 }
     }
 
     fn digest_of(shape: Digests, owners: impl IntoIterator<Item = u32>) -> Digest {
@@ -300,19 +305,19 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_turn_of_an_owner_is_the_one_that_counts() {
+    fn the_latest_lock_epoch_of_an_owner_is_the_one_that_counts() {
         let shape = Digests::default();
-        let with = |turn| {
+        let with = |lock_epoch| {
             let mut digest = digest_of(shape, [8]);
-            digest.insert(shape, Member { slot: 9, turn });
+            digest.insert(shape, Member { slot: 9, lock_epoch });
             digest
         };
         for (old, new) in [(1, 2), (u32::MAX, 0), (u32::MAX - 3, 4)] {
             for order in [[old, new], [new, old]] {
                 let mut sum = with(order[0]);
                 sum.union(&with(order[1]));
-                assert!(sum.contains(shape, Member { slot: 9, turn: new }));
-                assert!(!sum.contains(shape, Member { slot: 9, turn: old }));
+                assert!(sum.contains(shape, Member { slot: 9, lock_epoch: new }));
+                assert!(!sum.contains(shape, Member { slot: 9, lock_epoch: old }));
                 assert!(sum.contains(shape, member(8)));
             }
         }

@@ -3,10 +3,10 @@
 //!
 //! In a deadlock check, a waiter gathers, for every owner that blocks it (`Graph::walk`), that
 //! owner's fingerprint and, if the owner waits itself in a blocking wait, its published digest.
-//! Then it publishes the sum and its own fingerprint. Along a standing cycle each check carries the
-//! fingerprints one owner further, so every member finds itself after at most as many checks of
-//! each as the cycle has members. Polled members are walked through, as if each check of another
-//! member were theirs.
+//! Then it publishes the sum and its own fingerprint. Along a cycle that persists, each check
+//! carries the fingerprints one owner further, so every member finds itself after at most as many
+//! checks of each as the cycle has members. Polled members are walked through, as if each check of
+//! another member were theirs.
 //!
 //! Gathered digests depend on queues that change. An owner that releases a lock *marks* all its
 //! waiters, in the same latch hold: their digests are out of date, and are ignored (without
@@ -24,9 +24,9 @@
 //!   highest. Several may die for one cycle.
 //!
 //! Marks reach the waiters of the changed queue. A waiter that has gathered from one of *them* is
-//! not marked, but its digest includes the turns of owners with exact bits, and turns that are over
-//! are ignored (see `digest`). For owners in the Bloom filter such a digest may raise a false
-//! alarm, as in the paper.
+//! not marked, but its digest includes the lock epochs of owners with exact bits, and lock epochs
+//! that have ended are ignored (see `digest`). For owners in the Bloom filter such a digest may
+//! raise a false alarm, as in the paper.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2,
 //! algorithm 5. Differences: dependencies are those by which grants are decided here (see `queue`);
@@ -64,9 +64,9 @@ pub(super) struct Dreadlocks {
 /// The state of one owner.
 #[derive(Default)]
 struct Slot {
-    /// The number of the owner's lock epoch ("turn"): from one release of all its locks to the
+    /// The number of the owner's lock epoch: the time from one release of all its locks to the
     /// next.
-    turn: AtomicU32,
+    lock_epoch: AtomicU32,
     published: Published,
     /// The memory of the owner's checks, which only the owner takes.
     gathered: SpinLatch<Digest>,
@@ -102,16 +102,17 @@ impl Dreadlocks {
         found
     }
 
-    /// An owner in its present turn.
+    /// Returns an owner in its present lock epoch.
     fn member(&self, slot: u32) -> Member {
-        // Relaxed: an old turn is one whose locks the owner has not released when the queue was
-        // read, or the digest that is being gathered is marked.
-        Member { slot, turn: self.slots.get(slot).turn.load(Ordering::Relaxed) }
+        // Relaxed: if the number is old, the owner had not released the locks of that epoch when
+        // the queue was read, or the digest that is being gathered is marked.
+        Member { slot, lock_epoch: self.slots.get(slot).lock_epoch.load(Ordering::Relaxed) }
     }
 
     /// Adds the information about a blocking owner, and returns whether it waits for `me`.
     fn gather(&self, owners: Owners<'_>, me: Member, blocker: u32, sum: &mut Digest) -> bool {
-        // If the turn has just begun, the wait for it has just ended, and this digest is marked.
+        // If the blocker's lock epoch has just begun, the wait for it has just ended, and this
+        // digest is marked.
         sum.insert(self.shape, self.member(blocker));
         // A running owner waits for no other owner, and the digest of its last wait is meaningless.
         owners.is_waiting(blocker) && self.slots.get(blocker).published.gather(self.shape, me, sum)
@@ -158,6 +159,6 @@ impl Detector for Dreadlocks {
 
     fn released(&self, owner: u32) {
         // Relaxed: see `member`.
-        self.slots.get(owner).turn.fetch_add(1, Ordering::Relaxed);
+        self.slots.get(owner).lock_epoch.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -2,12 +2,12 @@
 //! previous one, without an access to the lock table. Exists for comparison with lightweight intent
 //! locks.
 //!
-//! Each owner has a list of inherited locks (*will*): a few cells, each of which identifies an
-//! intent lock whose entry is in the lock table, and its state. The owner and absolute requesters
-//! of the resource change a cell by compare-and-swap, so that exactly one of them gets the entry.
+//! Each owner has an inherited-lock list: a few cells, each of which identifies an intent lock
+//! whose entry is in the lock table, and its state. The owner and absolute requesters of the
+//! resource change a cell by compare-and-swap, so that exactly one of them gets the entry.
 //!
 //! ```text
-//!             pass_on (end)             claim_inherited (next transaction)
+//!             pass_on (end)             claim (next transaction)
 //!   free ───────────────────────▶ left ────────────────────────────────────▶ used
 //!    ▲                             │ ▲             pass_on                    │
 //!    │  flush (absolute request),  │ └────────────────────────────────────────┤
@@ -17,14 +17,14 @@
 //! ```
 //!
 //! Invariants:
-//! - INHERITED-1. A cell that is `left` or `used` names an entry that its owner has in the queue.
-//!   The thread that changes it from `left` to free removes the entry from the queue, and no other
-//!   thread does.
+//! - INHERITED-1. A cell that is `left` or `used` identifies an entry that its owner has in the
+//!   queue. The thread that changes it from `left` to free removes the entry from the queue, and no
+//!   other thread does.
 //! - INHERITED-2. No owner waits for a lock that is `left`. An absolute request is counted in
-//!   `absolutes` before it checks the wills of blocking owners, and as long as it waits; an owner
-//!   that passes a lock on checks the count afterwards and, if it is not zero, takes the lock back
-//!   to release it. Between the store and the load of each stands a `SeqCst` fence: one of the two
-//!   sees the other.
+//!   `absolutes` before it checks the inherited-lock lists of blocking owners, and as long as it
+//!   waits; an owner that passes a lock on checks the count afterwards and, if it is not zero,
+//!   takes the lock back to release it. Between the store and the load of each stands a `SeqCst`
+//!   fence: one of the two sees the other.
 //! - INHERITED-3. Only IS and IX are passed on, so they block only absolute requests.
 //! - INHERITED-4. A cell's tag is at least the commit LSN of every transaction that has left or
 //!   used the lock since it was taken from the queue. It is written only by the owner, while the
@@ -41,11 +41,12 @@
 //! Source: Johnson, Pandis, Ailamaki, "Improving OLTP Scalability using Speculative Lock
 //! Inheritance" (VLDB 2009), as "Efficient Locking Techniques for Databases on Modern Hardware",
 //! section 3.1, sums it up: transactions bypass acquisition and release, and one absolute request
-//! flushes out all inherited locks of its resource. Differences: inherited are intent locks only,
-//! all of them and not the hot ones; a will belongs to a lock owner and not to a thread; and the
-//! commit tags, which that paper did not have, are kept in the will, so that no shared memory is
-//! written. An inherited IX does not serve a transaction that asks for IS as it is, but is lowered,
-//! at the price of a visit of the lock table: readers must not look like writers to who wants S.
+//! flushes out all inherited locks of its resource. Differences: only intent locks are inherited,
+//! all of them and not the hot ones; an inherited-lock list belongs to a lock owner and not to a
+//! thread; and the commit tags, which that paper did not have, are kept in the list, so that no
+//! shared memory is written. A transaction that requests IS does not use an inherited IX as it is,
+//! but lowers it, at the cost of an access to the lock table: a reader must not block requests for
+//! S as a writer does.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -62,8 +63,8 @@ use clearway_sync::{
 
 use super::{by_slot::BySlot, main_table::name_of};
 
-/// Cells of a will; the resource's number determines its cell, so the database and seven tables of
-/// about the same age have one each. A lock that finds its cell in use is released.
+/// Cells of an inherited-lock list; the resource's number determines its cell, so the database and
+/// seven tables of about the same age have one each. A lock whose cell is in use is released.
 #[cfg(not(any(loom, shuttle)))]
 const CELLS: usize = 8;
 #[cfg(any(loom, shuttle))]
@@ -71,14 +72,15 @@ const CELLS: usize = 2;
 
 /// The shared state of inheritance.
 pub(super) struct Inheritance {
-    /// For each resource's entry: absolute requests that ask or wait now (INHERITED-2).
+    /// For each resource's entry, the absolute requests that are being made or wait now
+    /// (INHERITED-2).
     absolutes: Box<[CachePadded<AtomicU32>]>,
-    wills: BySlot<Will>,
+    inherited: BySlot<InheritedLocks>,
 }
 
-/// The locks that one owner has passed on to its next transaction.
+/// The inherited-lock list of one owner: the locks that it has passed on to its next transaction.
 #[derive(Default)]
-struct Will {
+struct InheritedLocks {
     cells: [Cell; CELLS],
 }
 
@@ -123,13 +125,13 @@ impl Cell {
     }
 }
 
-impl Will {
-    /// The one cell that may name a resource.
+impl InheritedLocks {
+    /// Returns the only cell that can hold a resource's lock.
     fn cell(&self, entry: u32) -> &Cell {
         &self.cells[entry as usize % CELLS]
     }
 
-    /// That cell and its word, if it names the resource.
+    /// Returns that cell and its word, if it holds the resource's lock.
     fn find(&self, entry: u32) -> Option<(&Cell, u64)> {
         let cell = self.cell(entry);
         // Relaxed: for the owner its own; for others `take` decides.
@@ -143,11 +145,11 @@ impl Inheritance {
     pub(super) fn new(resources: u32) -> Inheritance {
         Inheritance {
             absolutes: (0..resources).map(|_| CachePadded::default()).collect(),
-            wills: BySlot::new(),
+            inherited: BySlot::new(),
         }
     }
 
-    /// Whether an owner requests or awaits the resource absolutely.
+    /// Returns true if an owner requests or awaits the resource absolutely.
     fn is_wanted(&self, entry: u32) -> bool {
         // Relaxed: ordered by the fence before it, where that matters (INHERITED-2).
         self.absolutes[entry as usize].load(Ordering::Relaxed) != 0
@@ -157,7 +159,9 @@ impl Inheritance {
     /// what is wanted now; an inherited IX is lowered to an IS. If it does not cover it, the
     /// request is a newcomer's: an inherited lock gives it no right to pass others.
     pub(super) fn claim(&self, holder: &mut Holder<'_>, entry: u32, wanted: IntentMode) -> bool {
-        let Some((cell, word)) = self.wills.get(holder.number()).find(entry) else { return false };
+        let Some((cell, word)) = self.inherited.get(holder.number()).find(entry) else {
+            return false;
+        };
         let left = mode_of(word);
         if !left.covers(wanted) || !cell.take(word, pack(entry, wanted, USED)) {
             return false;
@@ -167,7 +171,7 @@ impl Inheritance {
             let mut queue = resources.queue(name_of(entry));
             // IS blocks fewer requests, and those that it does not block will not read the tag here
             // (INHERITED-4).
-            hand_on(resources, entry, cell);
+            transfer_tag(resources, entry, cell);
             queue.lower(holder.number(), Some(wanted), holder.granted());
         }
         holder.note(entry, wanted); // INHERITED-6
@@ -175,7 +179,7 @@ impl Inheritance {
     }
 
     /// Passes an intent lock on to the owner's next transaction. Returns false if the caller has to
-    /// release it; tags of earlier transactions in the will are transferred then.
+    /// release it; tags of earlier transactions in the list are transferred then.
     pub(super) fn pass_on(
         &self,
         holder: &Holder<'_>,
@@ -183,14 +187,14 @@ impl Inheritance {
         mode: IntentMode,
         commit: Option<Lsn>,
     ) -> bool {
-        let (will, resources) = (self.wills.get(holder.number()), holder.resources());
+        let (inherited, resources) = (self.inherited.get(holder.number()), holder.resources());
         if mode.is_absolute() || self.is_wanted(entry) {
-            forget_cell(resources, will, entry);
+            forget_cell(resources, inherited, entry);
             return false;
         }
-        let cell = will.cell(entry);
+        let cell = inherited.cell(entry);
         // Relaxed: the owner's own, unless it is `left`, for another resource: then it stays.
-        if cell.word.load(Ordering::Relaxed) != 0 && will.find(entry).is_none() {
+        if cell.word.load(Ordering::Relaxed) != 0 && inherited.find(entry).is_none() {
             return false;
         }
         if let Some(commit) = commit.filter(|_| mode == IntentMode::IX) {
@@ -203,22 +207,22 @@ impl Inheritance {
         // INHERITED-2: with the one in `begin_absolute`.
         fence(Ordering::SeqCst);
         if self.is_wanted(entry) && cell.take(left, pack(entry, mode, USED)) {
-            forget_cell(resources, will, entry);
+            forget_cell(resources, inherited, entry);
             return false;
         }
-        true // Left, or flushed already by who wants it.
+        true // Left, or already flushed by an absolute request.
     }
 
-    /// Releases what this transaction inherited and has not used (INHERITED-5).
-    pub(super) fn give_up_unused(&self, holder: &mut Holder<'_>) {
+    /// Drops the locks that this transaction inherited and has not used (INHERITED-5).
+    pub(super) fn drop_unused(&self, holder: &mut Holder<'_>) {
         let (owner, resources) = (holder.number(), holder.resources());
-        for cell in &self.wills.get(owner).cells {
+        for cell in &self.inherited.get(owner).cells {
             let word = cell.word.load(Ordering::Relaxed);
             if cell.take(word, 0) {
                 // INHERITED-1: this owner has made the cell free.
                 let entry = entry_of(word);
                 let mut queue = resources.queue(name_of(entry));
-                hand_on(resources, entry, cell);
+                transfer_tag(resources, entry, cell);
                 queue.lower(owner, None, holder.granted());
             }
         }
@@ -230,8 +234,8 @@ impl Inheritance {
         if !mode.is_absolute() {
             return;
         }
-        if let Some((cell, _)) = self.wills.get(holder.number()).find(entry) {
-            hand_on(holder.resources(), entry, cell);
+        if let Some((cell, _)) = self.inherited.get(holder.number()).find(entry) {
+            transfer_tag(holder.resources(), entry, cell);
         }
         // Relaxed: the fence orders it; with the one in `pass_on`.
         self.absolutes[entry as usize].fetch_add(1, Ordering::Relaxed);
@@ -256,10 +260,10 @@ impl Inheritance {
         wanted: IntentMode,
     ) {
         let resources = holder.resources();
-        if let Some((cell, word)) = self.wills.get(holder.number()).find(entry)
+        if let Some((cell, word)) = self.inherited.get(holder.number()).find(entry)
             && cell.take(word, 0)
         {
-            hand_on(resources, entry, cell);
+            transfer_tag(resources, entry, cell);
             queue.lower(holder.number(), None, holder.granted());
         }
         if wanted.is_absolute() {
@@ -280,11 +284,11 @@ impl Inheritance {
         // (BUCKET-4).
         loop {
             let taken = queue.holders(wanted).find_map(|owner| {
-                let (cell, word) = self.wills.get(owner).find(entry)?;
+                let (cell, word) = self.inherited.get(owner).find(entry)?;
                 cell.take(word, 0).then_some((owner, cell))
             });
             let Some((owner, cell)) = taken else { break };
-            hand_on(resources, entry, cell);
+            transfer_tag(resources, entry, cell);
             queue.lower(owner, None, granted);
         }
     }
@@ -300,15 +304,15 @@ impl Inheritance {
 }
 
 /// Frees the cell when the owner releases a lock that it may have inherited.
-fn forget_cell(resources: Resources<'_>, will: &Will, entry: u32) {
-    if let Some((cell, _)) = will.find(entry) {
+fn forget_cell(resources: Resources<'_>, inherited: &InheritedLocks, entry: u32) {
+    if let Some((cell, _)) = inherited.find(entry) {
         // Relaxed: only its owner changes a cell that is not `left`.
         cell.word.store(0, Ordering::Relaxed);
-        hand_on(resources, entry, cell);
+        transfer_tag(resources, entry, cell);
     }
 }
 
 /// Transfers the cell's tag to the resource (INHERITED-4).
-fn hand_on(resources: Resources<'_>, entry: u32, cell: &Cell) {
+fn transfer_tag(resources: Resources<'_>, entry: u32, cell: &Cell) {
     resources.raise_tags(entry, IntentMode::IX, cell.tag());
 }

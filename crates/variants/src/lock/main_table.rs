@@ -1,8 +1,8 @@
 //! Intent locks in the lock table, for comparison with lightweight intent locks.
 //!
 //! An intent lock is a request in the queue of its resource's bucket, like a range lock, coded so
-//! that the queue's own algebra is that of the intent modes. Grants,
-//! conversions, order, hand-over and the edges of the wait-for graph are the queue's, unchanged.
+//! that the queue's own algebra is that of the intent modes. Grants, conversions, order, hand-over
+//! and the edges of the wait-for graph are the queue's, unchanged.
 //!
 //! Invariants:
 //! - MAIN-TABLE-1. An owner has an entry in the resource's queue for exactly the mode in its
@@ -129,7 +129,7 @@ impl IntentStore for MainTable {
 
     fn end(&self, holder: &mut Holder<'_>) {
         if let Some(inheritance) = &self.inheritance {
-            inheritance.give_up_unused(holder);
+            inheritance.drop_unused(holder);
         }
     }
 

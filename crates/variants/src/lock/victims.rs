@@ -36,7 +36,7 @@ impl Victims for VictimPolicy {
         match self {
             VictimPolicy::KillShort => completed,
             VictimPolicy::KillLong => !completed,
-            // By age alone. The first is the table's own, which does not ask.
+            // By age alone. The table's own policy, `Closer`, does not call this.
             VictimPolicy::Closer | VictimPolicy::KillYoung => 0,
         }
     }

@@ -8,7 +8,7 @@
 //!
 //! An edge may arise after its waiter has checked (the lock is granted to another owner, or an
 //! owner converts), so waiters check again, also for polled waiters (GRAPH-3): every edge of a
-//! standing cycle is judged, by its waiter or by another waiter of the cycle.
+//! cycle that persists is judged, by its waiter or by another waiter of the cycle.
 //!
 //! Source: Rosenkrantz, Stearns and Lewis, "System Level Concurrency Control for Distributed
 //! Database Systems" (TODS 1978). Differences: a running transaction notices a wound at its next

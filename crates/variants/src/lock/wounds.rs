@@ -1,8 +1,7 @@
 //! Wounds: marks on transactions that must die when they wait.
 //!
 //! A wound names the transaction by its age, so it does not affect a later one of the same owner
-//! (DEADLOCK-3); the attempt that died of it clears it for the next one, which
-//! has the same age.
+//! (DEADLOCK-3); the attempt that died of it clears it for the next one, which has the same age.
 
 use clearway_lock::parts::{Check, Owners};
 use clearway_sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +27,7 @@ impl Wounds {
         owners.wake(owner);
     }
 
-    /// Whether the waiter's transaction is wounded.
+    /// Returns true if the waiter's transaction is wounded.
     pub(super) fn has(&self, check: &Check<'_>) -> bool {
         let age = check.owners().age(check.waiter());
         age != 0 && self.ages.get(check.waiter()).load(Ordering::SeqCst) == age

@@ -14,7 +14,7 @@ fn kill_long() -> LockTable {
 }
 
 #[test]
-fn named_victim_whose_cycle_is_gone_lives() {
+fn marked_victim_whose_cycle_is_gone_lives() {
     let table = kill_long();
     let (mut a, mut b, closing) = pair(&table);
     assert_eq!(closing, Step::Waits);
@@ -28,7 +28,7 @@ fn named_victim_whose_cycle_is_gone_lives() {
 }
 
 #[test]
-fn cycle_with_a_named_victim_gets_no_second_one() {
+fn cycle_with_a_marked_victim_gets_no_second_one() {
     // a and b are in one cycle, a is marked. Then c, for which only a waits, closes another one
     // through a.
     let table = kill_long();
@@ -40,9 +40,9 @@ fn cycle_with_a_named_victim_gets_no_second_one() {
     assert_eq!(ask(&table, &mut b, id(7), M::SN), Step::Granted);
     assert_eq!(ask(&table, &mut a, id(7), M::XN), Step::Waits);
     assert_eq!(ask(&table, &mut b, id(0), M::SN), Step::Waits);
-    assert_eq!(table.stats().named, 1);
+    assert_eq!(table.stats().victims_marked, 1);
     assert_eq!(ask(&table, &mut c, id(0), M::SN), Step::Waits);
-    assert_eq!(table.stats().named, 1, "a's death breaks both");
+    assert_eq!(table.stats().victims_marked, 1, "a's death breaks both");
     assert_eq!(ask(&table, &mut a, id(7), M::XN), Step::Dies);
     table.release_all(&mut a, None);
     assert_eq!(ask(&table, &mut b, id(0), M::SN), Step::Granted);
@@ -62,7 +62,7 @@ fn wounds_are_felt_at_the_next_wait_and_end_with_the_transaction() {
     let [mut third] = owners(&table);
     assert_eq!(ask(&table, &mut third, id(3), M::XN), Step::Granted);
     assert_eq!(ask(&table, &mut young, id(3), M::XN), Step::Dies);
-    let lost = young.standing().after_loss();
+    let lost = young.priority().after_loss();
     table.release_all(&mut young, None);
     assert_eq!(ask(&table, &mut old, id(1), M::XN), Step::Granted);
     // Its next transaction is not wounded; as another attempt it is older than the third.

@@ -73,11 +73,11 @@ fn random_locks_end_under_every_method() {
 }
 
 #[test]
-fn named_victims_die_once() {
+fn marked_victims_die_once() {
     let digests = DeadlockMethod::Dreadlocks(Digests::default());
     for method in [DeadlockMethod::Search, digests] {
         for policy in VictimPolicy::ALL {
-            rig::named_victims_die_once(&parts(method, policy));
+            rig::marked_victims_die_once(&parts(method, policy));
         }
     }
 }

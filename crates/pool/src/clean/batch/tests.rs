@@ -17,7 +17,7 @@ use super::*;
 use crate::{PoolOptions, Wal};
 
 thread_local! {
-    /// Whether the system refuses to start writers.
+    /// True if the system refuses to start writers.
     pub(super) static NO_THREADS: Cell<bool> = const { Cell::new(false) };
 }
 

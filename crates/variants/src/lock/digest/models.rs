@@ -30,7 +30,7 @@ impl Wait {
         let noted = self.digest.note();
         let mut digest = Digest::default();
         digest.clear(SHAPE);
-        digest.insert(SHAPE, Member { slot: *self.holder.lock(), turn: 0 });
+        digest.insert(SHAPE, Member { slot: *self.holder.lock(), lock_epoch: 0 });
         self.digest.publish(noted, &digest)
     }
 
@@ -43,7 +43,7 @@ impl Wait {
     fn contains(&self, me: u32) -> bool {
         let mut sum = Digest::default();
         sum.clear(SHAPE);
-        self.digest.gather(SHAPE, Member { slot: me, turn: 0 }, &mut sum)
+        self.digest.gather(SHAPE, Member { slot: me, lock_epoch: 0 }, &mut sum)
     }
 }
 

@@ -29,7 +29,8 @@ fn wait(table: &LockTable, owner: &mut LockOwner, key: u64, mode: M) {
     assert!(!steps::begin_wait(table, owner, LockId(key), mode));
 }
 
-fn looks(table: &LockTable, owner: &mut LockOwner) -> bool {
+/// Repeats an owner's deadlock check. Returns true if it dies.
+fn dies_at_check(table: &LockTable, owner: &mut LockOwner) -> bool {
     steps::check(table, owner)
 }
 
@@ -42,7 +43,7 @@ const EXACT: Digests = Digests {
 };
 
 #[test]
-fn fingerprints_travel_one_owner_further_with_each_look() {
+fn fingerprints_travel_one_owner_further_with_each_check() {
     for shape in [EXACT, Digests::bloom()] {
         let table = table(shape);
         let mut ring: [_; 5] = owners(&table);
@@ -52,25 +53,28 @@ fn fingerprints_travel_one_owner_further_with_each_look() {
         // Each checks when it begins to wait, while its successor still runs.
         for (n, owner) in ring.iter_mut().enumerate() {
             wait(&table, owner, (n as u64 + 1) % 5, M::XN);
-            assert!(!looks(&table, owner), "the last one finds only its predecessor's neighbours");
+            assert!(
+                !dies_at_check(&table, owner),
+                "the last one finds only its predecessor's neighbours"
+            );
         }
         // No owner is notified; all check in turn, in the worst order.
-        let rounds = (1..=5).find(|_| ring.iter_mut().any(|owner| looks(&table, owner)));
-        assert!(rounds.is_some(), "found after as many looks as there are members");
+        let rounds = (1..=5).find(|_| ring.iter_mut().any(|owner| dies_at_check(&table, owner)));
+        assert!(rounds.is_some(), "found after as many checks as there are members");
         assert_eq!((table.stats().deadlocks, table.stats().false_alarms), (1, 0));
     }
 }
 
 #[test]
-fn the_last_of_two_finds_itself_at_its_first_look() {
+fn the_last_of_two_finds_itself_at_its_first_check() {
     let table = table(EXACT);
     let [mut a, mut b] = owners(&table);
     take(&table, &mut a, 1, M::XN);
     take(&table, &mut b, 2, M::XN);
     wait(&table, &mut a, 2, M::XN);
-    assert!(!looks(&table, &mut a));
+    assert!(!dies_at_check(&table, &mut a));
     wait(&table, &mut b, 1, M::XN);
-    assert!(looks(&table, &mut b));
+    assert!(dies_at_check(&table, &mut b));
 }
 
 #[test]
@@ -84,9 +88,9 @@ fn shared_then_conversion_then_shared() {
     take(&table, &mut c, 2, M::XN);
     wait(&table, &mut b, 1, M::XN);
     wait(&table, &mut c, 1, M::SN);
-    assert!(!looks(&table, &mut b) && !looks(&table, &mut c));
+    assert!(!dies_at_check(&table, &mut b) && !dies_at_check(&table, &mut c));
     wait(&table, &mut a, 2, M::SN);
-    assert!(looks(&table, &mut a));
+    assert!(dies_at_check(&table, &mut a));
     assert_eq!(table.stats().false_alarms, 0);
 }
 
@@ -109,9 +113,9 @@ fn newcomer_behind_a_newcomer_depends_on_whom_that_waits_for() {
     take(&table, &mut c, 2, M::XN);
     wait(&table, &mut b, 1, M::XN);
     wait(&table, &mut c, 1, M::SN);
-    assert!(!looks(&table, &mut c));
+    assert!(!dies_at_check(&table, &mut c));
     wait(&table, &mut a, 2, M::SN);
-    assert!(looks(&table, &mut a));
+    assert!(dies_at_check(&table, &mut a));
 }
 
 #[test]
@@ -123,9 +127,9 @@ fn all_of_several_holders_are_dependencies() {
         holders.iter_mut().for_each(|holder| take(&table, holder, 1, M::SN));
         take(&table, &mut writer, 2, M::XN);
         wait(&table, &mut holders[through], 2, M::SN);
-        assert!(!looks(&table, &mut holders[through]));
+        assert!(!dies_at_check(&table, &mut holders[through]));
         wait(&table, &mut writer, 1, M::XN);
-        assert!(looks(&table, &mut writer), "{through}");
+        assert!(dies_at_check(&table, &mut writer), "{through}");
     }
 }
 
@@ -137,7 +141,7 @@ fn intent_locks_are_dependencies() {
     table.acquire_intent(&mut a, t, IntentMode::IX, WaitLimit::NoWait).unwrap();
     take(&table, &mut b, 1, M::XN);
     wait(&table, &mut a, 1, M::XN);
-    assert!(!looks(&table, &mut a));
+    assert!(!dies_at_check(&table, &mut a));
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
     let end = table.poll_acquire_intent(&mut b, t, IntentMode::X, &mut cx);
     assert!(matches!(end, std::task::Poll::Ready(Err(_))), "b closes the cycle");
@@ -153,7 +157,7 @@ fn slept_through(digests: Digests) -> (LockTable, [LockOwner; 3]) {
     take(&table, &mut c, 3, M::XN);
     for owner in [&mut b, &mut c] {
         wait(&table, owner, 1, M::XN);
-        assert!(!looks(&table, owner));
+        assert!(!dies_at_check(&table, owner));
     }
     table.release_all(&mut a, Some(Lsn(1)));
     take(&table, &mut a, 4, M::XN);
@@ -164,10 +168,10 @@ fn slept_through(digests: Digests) -> (LockTable, [LockOwner; 3]) {
 #[test]
 fn out_of_date_digest_raises_no_alarm() {
     let (table, [mut a, _b, mut c]) = slept_through(Digests::bloom());
-    assert!(!looks(&table, &mut a));
+    assert!(!dies_at_check(&table, &mut a));
     assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (0, 0));
     // c checks: its digest is fresh, and a is not in it.
-    assert!(!looks(&table, &mut c) && !looks(&table, &mut a));
+    assert!(!dies_at_check(&table, &mut c) && !dies_at_check(&table, &mut a));
     assert_eq!(table.stats().false_alarms, 0);
 }
 
@@ -175,24 +179,24 @@ fn out_of_date_digest_raises_no_alarm() {
 fn without_backoff_the_old_digest_is_a_false_alarm_or_a_false_death() {
     let accepting = Digests { accepts_marked: true, ..Digests::bloom() };
     let (table, [mut a, _b, _c]) = slept_through(accepting);
-    assert!(!looks(&table, &mut a), "confirmed before an owner dies");
+    assert!(!dies_at_check(&table, &mut a), "confirmed before an owner dies");
     assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (1, 0));
     let plain = Digests { confirm: false, ..accepting };
     let (table, [mut a, _b, _c]) = slept_through(plain);
-    assert!(looks(&table, &mut a));
+    assert!(dies_at_check(&table, &mut a));
     assert_eq!((table.stats().deadlocks, table.stats().false_deaths), (1, 1));
 }
 
 #[test]
-fn exact_owners_know_their_turns_whatever_the_policy() {
+fn exact_owners_know_their_lock_epochs_whatever_the_policy() {
     let accepting = Digests { accepts_marked: true, ..EXACT };
     let (table, [mut a, _b, _c]) = slept_through(accepting);
-    assert!(!looks(&table, &mut a));
+    assert!(!dies_at_check(&table, &mut a));
     assert_eq!(table.stats().false_alarms, 0);
 }
 
 #[test]
-fn old_digest_at_second_hand_raises_an_alarm_only_without_turns() {
+fn old_digest_at_second_hand_raises_an_alarm_only_without_lock_epochs() {
     // d waits for c waits for a. a commits; c is marked, d is not. a's next transaction meets d.
     for (shape, alarms) in [(EXACT, 0), (Digests::bloom(), 1)] {
         let table = table(shape);
@@ -201,13 +205,13 @@ fn old_digest_at_second_hand_raises_an_alarm_only_without_turns() {
         take(&table, &mut c, 3, M::XN);
         take(&table, &mut d, 5, M::XN);
         wait(&table, &mut c, 1, M::XN);
-        assert!(!looks(&table, &mut c));
+        assert!(!dies_at_check(&table, &mut c));
         wait(&table, &mut d, 3, M::XN);
-        assert!(!looks(&table, &mut d));
+        assert!(!dies_at_check(&table, &mut d));
         table.release_all(&mut a, Some(Lsn(1)));
         take(&table, &mut a, 4, M::XN);
         wait(&table, &mut a, 5, M::XN);
-        assert!(!looks(&table, &mut a));
+        assert!(!dies_at_check(&table, &mut a));
         assert_eq!(table.stats().false_alarms, alarms, "{shape:?}");
     }
 }
@@ -222,11 +226,11 @@ fn withdrawal_marks_those_behind_it() {
     take(&table, &mut c, 2, M::XN);
     wait(&table, &mut b, 1, M::XN);
     wait(&table, &mut c, 1, M::XN);
-    assert!(!looks(&table, &mut c));
+    assert!(!dies_at_check(&table, &mut c));
     table.cancel(&mut b);
     table.release_all(&mut a, None);
     wait(&table, &mut a, 2, M::SN);
-    assert!(!looks(&table, &mut a));
+    assert!(!dies_at_check(&table, &mut a));
     assert_eq!(table.stats().false_alarms, 0, "c has the lock and does not wait");
 }
 
@@ -238,7 +242,7 @@ fn bloom_collision(confirm: bool) -> (LockTable, LockOwner, [LockOwner; 2]) {
     let digest_of = |slot| {
         let mut digest = Digest::default();
         digest.clear(shape);
-        digest.insert(shape, Member { slot, turn: 0 });
+        digest.insert(shape, Member { slot, lock_epoch: 0 });
         digest
     };
     let first = digest_of(many[0].number());
@@ -252,7 +256,7 @@ fn bloom_collision(confirm: bool) -> (LockTable, LockOwner, [LockOwner; 2]) {
     take(&table, &mut b, 2, M::XN);
     take(&table, &mut a, 3, M::XN);
     wait(&table, &mut b, 1, M::XN);
-    assert!(!looks(&table, &mut b));
+    assert!(!dies_at_check(&table, &mut b));
     wait(&table, &mut a, 2, M::XN);
     (table, a, [b, c])
 }
@@ -260,10 +264,10 @@ fn bloom_collision(confirm: bool) -> (LockTable, LockOwner, [LockOwner; 2]) {
 #[test]
 fn false_positive_of_a_bloom_filter_is_caught_by_the_confirmation() {
     let (table, mut a, _others) = bloom_collision(true);
-    assert!(!looks(&table, &mut a));
+    assert!(!dies_at_check(&table, &mut a));
     assert_eq!((table.stats().false_alarms, table.stats().deadlocks), (1, 0));
     let (table, mut a, _others) = bloom_collision(false);
-    assert!(looks(&table, &mut a), "digests alone decide");
+    assert!(dies_at_check(&table, &mut a), "digests alone decide");
     assert_eq!((table.stats().deadlocks, table.stats().false_deaths), (1, 1));
 }
 
@@ -283,7 +287,7 @@ fn plain_digests_kill_the_lower_of_two_and_the_other_goes_on() {
         }
         let mut died = Vec::new();
         for n in [0, 1, 0, 1] {
-            if !died.contains(&n) && looks(&table, &mut pair[n]) {
+            if !died.contains(&n) && dies_at_check(&table, &mut pair[n]) {
                 died.push(n);
             }
         }

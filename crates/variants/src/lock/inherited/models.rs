@@ -4,10 +4,10 @@
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
 //! - `left_lock_is_flushed_or_taken_back`: either of the two fences of INHERITED-2 left out; no
-//!   second look at `absolutes` after a lock was left.
+//!   second check of `absolutes` after a lock was left.
 //! - `lock_is_claimed_or_flushed_and_not_both`: a claim that stores instead of comparing
 //!   (INHERITED-1).
-//! - `absolute_reader_meets_the_tag_that_was_left`: a flush that does not hand the tag on
+//! - `absolute_reader_meets_the_tag_that_was_left`: a flush that does not transfer the tag
 //!   (INHERITED-4); the tag stored after the word; the word stored, or taken, with `Relaxed`.
 
 use clearway_base::Lsn;

@@ -1,5 +1,5 @@
-//! What a deadlock's victim takes along into its next attempt: its standing, and the locks that it
-//! had and the one that it was refused, which the next attempt takes in canonical order first.
+//! The retry context of a deadlock's victim, for its next attempt: its priority, and the locks that
+//! it had and the one that it was refused, which the next attempt takes in canonical order first.
 //!
 //! Those who lost in a deadlock will want the same rows again. In canonical order they meet at the
 //! first of them and queue up, where in an order of their own they would lose and win in turns.
@@ -13,7 +13,7 @@
 //!   statements might do without, as those that skip what is locked do.
 //! - RETRY-3. Large transactions take nothing along: they would shut out everybody while they queue
 //!   up.
-//! - RETRY-4. What is waited for here is announced like every wait, under the key's name if the
+//! - RETRY-4. What is waited for here is published like every wait, under the key's name if the
 //!   lost attempt wrote the key or waited for it. The lock table keeps identities only, so of what
 //!   was just read at once no name is known.
 //! - RETRY-5. The next attempt counts the highest tag that the lost one met among its own: the
@@ -27,7 +27,7 @@
 use std::time::Duration;
 
 use clearway_base::{Error, KeyName, Lsn, Result};
-use clearway_lock::{LockId, RangeMode, Standing, WaitLimit};
+use clearway_lock::{LockId, RangeMode, RetryPriority, WaitLimit};
 use clearway_tree::key_of_body;
 
 use super::TransactionState;
@@ -42,10 +42,10 @@ const CHANGES_MAX: usize = 256;
 /// How long a lock is waited for (RETRY-2): far longer than a short transaction takes.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// What a transaction that lost a conflict takes along into its next attempt.
+/// The retry context of a transaction that lost a conflict, for its next attempt.
 #[derive(Debug, Default)]
-pub struct Lost {
-    pub(crate) standing: Standing,
+pub struct RetryContext {
+    pub(crate) priority: RetryPriority,
     /// The highest tag that the lost attempt, and those before it, met (RETRY-5).
     pub(crate) seen: Lsn,
     /// In canonical order (RETRY-1), each identity once.
@@ -60,17 +60,17 @@ struct Needed {
     name: Option<KeyName>,
 }
 
-impl Lost {
+impl RetryContext {
     /// Without locks.
-    pub(crate) fn with(standing: Standing, seen: Lsn) -> Lost {
-        Lost { standing, seen, locks: Vec::new() }
+    pub(crate) fn with(priority: RetryPriority, seen: Lsn) -> RetryContext {
+        RetryContext { priority, seen, locks: Vec::new() }
     }
 }
 
 impl TransactionState {
-    /// What this transaction, which has lost a deadlock, takes along.
+    /// Returns the retry context of this transaction, which has lost a deadlock.
     #[cold]
-    pub(crate) fn lose(&mut self) -> Lost {
+    pub(crate) fn retry_context(&mut self) -> RetryContext {
         let refused = self.refused.take();
         let mut locks = Vec::new();
         if self.core.options.retries_lock_first && self.owner.held() < LOCKS_MAX {
@@ -87,7 +87,7 @@ impl TransactionState {
         let mut locks: Vec<Needed> =
             locks.into_iter().map(|(id, mode)| Needed { id, mode, name: None }).collect();
         self.name(&mut locks);
-        Lost { standing: self.owner.standing(), seen: self.owner.max_tag(), locks }
+        RetryContext { priority: self.owner.priority(), seen: self.owner.max_tag(), locks }
     }
 
     /// Names the locks whose keys this transaction wrote or waited for (RETRY-4).
@@ -115,12 +115,12 @@ impl TransactionState {
     /// # Errors
     /// [`Error::Deadlock`] if that was lost as well.
     #[cold]
-    pub(crate) fn begin_again(&mut self, lost: &Lost) -> Result<()> {
-        self.owner.resume(lost.standing.after_loss());
-        self.owner.raise_tag(lost.seen);
+    pub(crate) fn begin_again(&mut self, context: &RetryContext) -> Result<()> {
+        self.owner.resume(context.priority.after_loss());
+        self.owner.raise_tag(context.seen);
         let core = &self.core;
         let limit = core.options.lock.wait_limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
-        for needed in &lost.locks {
+        for needed in &context.locks {
             match self.lock_again(needed, WaitLimit::For(limit)) {
                 Ok(()) => {}
                 Err(error @ Error::Deadlock { .. }) => {
@@ -133,7 +133,7 @@ impl TransactionState {
         Ok(())
     }
 
-    /// Takes one of the locks; a wait for it is announced (RETRY-4), and not counted as a
+    /// Takes one of the locks; a wait for it is published (RETRY-4), and not counted as a
     /// statement's.
     fn lock_again(&mut self, needed: &Needed, limit: WaitLimit) -> Result<()> {
         let &Needed { id, mode, name } = needed;
@@ -142,7 +142,7 @@ impl TransactionState {
             return Ok(());
         }
         let wanted = name.map_or(Wanted::nameless(id), |name| Wanted::Key(id, name));
-        self.announce(wanted);
+        self.publish_wait(wanted);
         let result = core.locks.acquire(&mut self.owner, id, mode, limit);
         // The next statement's wait must not be taken for this one.
         let _ = self.owner.take_wait();
