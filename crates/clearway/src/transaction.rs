@@ -46,7 +46,7 @@ pub struct Transaction {
 /// A condition that prevents the commit of a transaction, however the program handled the error.
 enum Trouble {
     /// The conflict that ended it.
-    Lost(Error),
+    Conflict(Error),
     /// The first error that the iterator of a scan yielded, and the number of the newest savepoint
     /// at that time. An adaptor or a loop may have swallowed it, so that the program has read
     /// incomplete data.
@@ -65,7 +65,7 @@ impl Transaction {
     #[inline]
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error @ Error::Deadlock { .. }) = &result {
-            self.trouble = Some(Box::new(Trouble::Lost(error.clone())));
+            self.trouble = Some(Box::new(Trouble::Conflict(error.clone())));
         }
         result
     }
@@ -102,9 +102,9 @@ impl Transaction {
 
     /// Returns the conflict that ended this transaction, if it lost one.
     #[inline]
-    pub(crate) fn take_lost(&mut self) -> Option<Error> {
-        match self.trouble.as_deref_mut()? {
-            Trouble::Lost(error) => Some(error.clone()),
+    pub(crate) fn conflict(&self) -> Option<Error> {
+        match self.trouble.as_deref()? {
+            Trouble::Conflict(error) => Some(error.clone()),
             Trouble::OfScan { .. } => None,
         }
     }

@@ -1,4 +1,4 @@
-//! The inbox of an agent, and the agent's sleep.
+//! The inbox of an agent, and the protocol by which the agent parks.
 //!
 //! Invariants:
 //! - INBOX-1. No lost wake-up: an agent stores its waker under the same mutex hold in which it
@@ -26,7 +26,7 @@ pub(super) struct Inbox<J> {
 
 struct State<J> {
     jobs: VecDeque<J>,
-    sleeper: Option<Waker>,
+    waker: Option<Waker>,
     is_closed: bool,
 }
 
@@ -36,11 +36,11 @@ pub(super) enum Refused<J> {
     Closed(#[allow(dead_code)] J),
 }
 
-/// The state of an inbox that its agent found.
+/// The state in which an agent found its inbox before it parks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rest {
-    /// The waker is stored: the agent may sleep.
-    Sleep,
+pub(super) enum ParkCheck {
+    /// There is no job, and the waker is stored: the agent may park.
+    MayPark,
     /// There are jobs.
     Jobs,
     /// There are no jobs, and there will be none.
@@ -49,7 +49,7 @@ pub(super) enum Rest {
 
 impl<J> Inbox<J> {
     pub(super) fn new() -> Inbox<J> {
-        let state = State { jobs: VecDeque::new(), sleeper: None, is_closed: false };
+        let state = State { jobs: VecDeque::new(), waker: None, is_closed: false };
         Inbox { state: Mutex::new(state) }
     }
 
@@ -63,7 +63,7 @@ impl<J> Inbox<J> {
             return Err(Refused::Full(job));
         }
         state.jobs.push_back(job);
-        Ok(rouse(state))
+        Ok(take_and_wake(state))
     }
 
     /// Takes the oldest job out.
@@ -77,41 +77,41 @@ impl<J> Inbox<J> {
     }
 
     /// Stores the agent's waker if there is no job (INBOX-1).
-    pub(super) fn sleep(&self, waker: &Waker) -> Rest {
+    pub(super) fn prepare_park(&self, waker: &Waker) -> ParkCheck {
         let mut state = self.state.lock();
         match () {
-            () if !state.jobs.is_empty() => Rest::Jobs,
-            () if state.is_closed => Rest::Closed,
+            () if !state.jobs.is_empty() => ParkCheck::Jobs,
+            () if state.is_closed => ParkCheck::Closed,
             () => {
-                state.sleeper = Some(waker.clone());
-                Rest::Sleep
+                state.waker = Some(waker.clone());
+                ParkCheck::MayPark
             }
         }
     }
 
     /// Records that the agent is awake again, for whatever reason.
-    pub(super) fn awake(&self) {
-        self.state.lock().sleeper = None;
+    pub(super) fn clear_waker(&self) {
+        self.state.lock().waker = None;
     }
 
     /// Wakes the agent if it sleeps. Returns whether it slept.
     pub(super) fn wake(&self) -> bool {
-        rouse(self.state.lock())
+        take_and_wake(self.state.lock())
     }
 
     /// Refuses jobs from now on (INBOX-2).
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
-        rouse(state);
+        take_and_wake(state);
     }
 }
 
 /// Takes the waker out and calls it (INBOX-3).
-fn rouse<J>(mut state: clearway_sync::MutexGuard<'_, State<J>>) -> bool {
-    let sleeper = state.sleeper.take();
+fn take_and_wake<J>(mut state: clearway_sync::MutexGuard<'_, State<J>>) -> bool {
+    let waker = state.waker.take();
     drop(state);
-    sleeper.map(wake).is_some()
+    waker.map(wake).is_some()
 }
 
 #[cfg(test)]
@@ -124,19 +124,23 @@ mod tests {
         (0..5).for_each(|n| assert!(matches!(inbox.push(n, 5), Ok(false))));
         assert!(matches!(inbox.push(5, 5), Err(Refused::Full(5))));
         assert!((0..3).all(|n| inbox.pop() == Some(n)));
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Jobs);
+        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::Jobs);
         inbox.close();
         assert!(matches!(inbox.push(6, 5), Err(Refused::Closed(6))));
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Jobs, "what was accepted is still there");
+        assert_eq!(
+            inbox.prepare_park(Waker::noop()),
+            ParkCheck::Jobs,
+            "what was accepted is still there"
+        );
         assert!(!inbox.is_empty());
         assert_eq!([inbox.pop(), inbox.pop(), inbox.pop()], [Some(3), Some(4), None]);
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Closed);
+        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::Closed);
     }
 
     #[test]
     fn a_sleeper_is_woken_once() {
         let inbox = Inbox::new();
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Sleep);
+        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::MayPark);
         assert!(matches!(inbox.push(1, 5), Ok(true)));
         assert!(matches!(inbox.push(2, 5), Ok(false)));
         assert!(!inbox.wake());

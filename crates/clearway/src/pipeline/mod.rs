@@ -37,7 +37,7 @@ use clearway_sync::{
 };
 
 use crate::{Database, Pending, Transaction, database::Inner};
-use agent::{Agent, Figures};
+use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
 use job::{Job, Task};
 pub use ticket::Ticket;
@@ -106,7 +106,7 @@ pub struct PipelineStats {
     pub batches: u64,
     /// Voluntary context switches: how often an agent parked because it had nothing to do, not
     /// counting waits for locks and pages.
-    pub rests: u64,
+    pub parks: u64,
     /// Transactions that were run by an agent other than the one they were given to.
     pub stolen: u64,
 }
@@ -118,7 +118,7 @@ type Jobs = Inbox<Box<dyn Job>>;
 struct Shared {
     database: Arc<Inner>,
     inboxes: Box<[CachePadded<Jobs>]>,
-    figures: Box<[CachePadded<Figures>]>,
+    counters: Box<[CachePadded<AgentCounters>]>,
     /// The number of agents that sleep or are about to; if it is 0, a submitter does not search for
     /// one.
     asleep: CachePadded<AtomicUsize>,
@@ -169,7 +169,7 @@ impl Pipeline {
         let shared = Arc::new(Shared {
             database: Arc::clone(&database.inner),
             inboxes: (0..options.agents).map(|_| CachePadded::new(Inbox::new())).collect(),
-            figures: (0..options.agents).map(|_| CachePadded::default()).collect(),
+            counters: (0..options.agents).map(|_| CachePadded::default()).collect(),
             asleep: CachePadded::default(),
             room: options.backlog.div_ceil(options.agents).max(1),
             backlog: options.backlog,
@@ -201,7 +201,7 @@ impl Pipeline {
     {
         self.shared.database.check_process()?;
         let (ticket, promise) = ticket::new();
-        self.give(Box::new(Task::new(name, body, move |result| promise.keep(result))))?;
+        self.give(Box::new(Task::new(name, body, move |result| promise.fulfil(result))))?;
         Ok(ticket)
     }
 
@@ -241,7 +241,7 @@ impl Pipeline {
 
     /// Returns the counters so far.
     pub fn stats(&self) -> PipelineStats {
-        self.shared.figures.iter().fold(PipelineStats::default(), |sum, agent| agent.add_to(sum))
+        self.shared.counters.iter().fold(PipelineStats::default(), |sum, agent| agent.add_to(sum))
     }
 
     /// Refuses further transactions, runs those that were accepted, waits until all results are

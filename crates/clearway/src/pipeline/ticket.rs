@@ -41,7 +41,7 @@ pub(super) fn new<T>() -> (Ticket<T>, Promise<T>) {
 
 impl<T> Promise<T> {
     /// Delivers the result.
-    pub(super) fn keep(self, result: Result<T>) {
+    pub(super) fn fulfil(self, result: Result<T>) {
         self.deliver(result);
     }
 
