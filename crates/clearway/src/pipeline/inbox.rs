@@ -7,10 +7,10 @@
 //! - INBOX-2. Nothing is accepted after the close, and an agent that sees the close finds all jobs
 //!   that were accepted.
 //! - INBOX-3. Wakers are called after the mutex is free.
-//! - INBOX-4. No job is left to a busy agent while another agent sleeps: an agent stores its waker,
-//!   then checks the other inboxes, and then sleeps; a submitter adds its job and then, if the
-//!   job's own agent has stored no waker, looks for another waker. The inboxes' mutexes order the
-//!   two.
+//! - INBOX-4. No job waits for a busy agent while another agent sleeps. An agent stores its waker,
+//!   then checks the other inboxes, and then sleeps. A submitter adds its job and then, if the
+//!   agent of that inbox has stored no waker, searches the other inboxes for a waker. The inboxes'
+//!   mutexes order the two.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -53,7 +53,7 @@ impl<J> Inbox<J> {
         Inbox { state: Mutex::new(state) }
     }
 
-    /// Adds a job. Returns whether that woke the agent. At most `room` jobs fit.
+    /// Adds a job. Returns true if that woke the agent. At most `room` jobs fit.
     pub(super) fn push(&self, job: J, room: usize) -> Result<bool, Refused<J>> {
         let mut state = self.state.lock();
         if state.is_closed {
@@ -71,7 +71,7 @@ impl<J> Inbox<J> {
         self.state.lock().jobs.pop_front()
     }
 
-    /// Whether the inbox is empty.
+    /// Returns true if the inbox is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.state.lock().jobs.is_empty()
     }
@@ -89,12 +89,12 @@ impl<J> Inbox<J> {
         }
     }
 
-    /// Records that the agent is awake again, for whatever reason.
+    /// Removes the waker when the agent runs again, whatever woke it.
     pub(super) fn clear_waker(&self) {
         self.state.lock().waker = None;
     }
 
-    /// Wakes the agent if it sleeps. Returns whether it slept.
+    /// Wakes the agent if it has stored a waker. Returns true if it had.
     pub(super) fn wake(&self) -> bool {
         take_and_wake(self.state.lock())
     }
@@ -107,7 +107,7 @@ impl<J> Inbox<J> {
     }
 }
 
-/// Takes the waker out and calls it (INBOX-3).
+/// Takes the waker out and calls it (INBOX-3). Returns true if there was one.
 fn take_and_wake<J>(mut state: clearway_sync::MutexGuard<'_, State<J>>) -> bool {
     let waker = state.waker.take();
     drop(state);

@@ -75,8 +75,8 @@ impl PipelineOptions {
         self
     }
 
-    /// Sets the number of transactions that may have been submitted and not begun; further ones are
-    /// refused with [`Error::BacklogFull`]. Default 65,536.
+    /// Sets the maximum number of transactions that are submitted and have not begun. Further ones
+    /// are refused with [`Error::BacklogFull`]. Default 65,536.
     pub fn backlog(mut self, transactions: usize) -> PipelineOptions {
         self.backlog = transactions;
         self
@@ -104,8 +104,8 @@ pub struct PipelineStats {
     pub results: u64,
     /// Number of times that an agent delivered one or more results in a row.
     pub batches: u64,
-    /// Voluntary context switches: how often an agent parked because it had nothing to do, not
-    /// counting waits for locks and pages.
+    /// Voluntary context switches: the number of times that an agent parked because it had nothing
+    /// to do. Waits for locks and pages are not counted.
     pub parks: u64,
     /// Transactions that were run by an agent other than the one they were given to.
     pub stolen: u64,
@@ -156,9 +156,9 @@ struct Shared {
 /// [closes](Pipeline::close) it.
 ///
 /// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
-/// wait, nothing is run. Therefore a closure must not wait for another result of the same pipeline,
-/// and neither must the owner of an [interactive transaction](Database::begin) that holds locks
-/// needed by closures.
+/// wait, no transaction is run. Therefore a closure must not wait for another result of the same
+/// pipeline. Nor must the owner of an [interactive transaction](Database::begin) wait for one while
+/// the transaction holds locks that closures need.
 pub struct Pipeline {
     shared: Arc<Shared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -187,8 +187,8 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Gives the transaction `body` of type `name` to an agent. A thread or a task can wait for its
-    /// result with the ticket. The call itself never waits.
+    /// Gives the transaction `body` of type `name` to an agent, and returns a ticket with which a
+    /// thread or a task can wait for its result. The call itself never waits.
     ///
     /// # Errors
     /// [`Error::BacklogFull`] if the [backlog](PipelineOptions::backlog) is full: submit again
@@ -205,10 +205,10 @@ impl Pipeline {
         Ok(ticket)
     }
 
-    /// Gives the transaction `body` to an agent, which calls `done` with the result on its own
-    /// thread, so that no thread is woken. `done` should be short, since other results wait for it;
-    /// it may submit the client's next transaction. If it panics, the panic is reported and has no
-    /// other effect.
+    /// Gives the transaction `body` of type `name` to an agent, which calls `done` with the result
+    /// on the agent's thread, so that no other thread is woken. `done` should be short, since other
+    /// results wait for it. It may submit the client's next transaction. If it panics, the panic is
+    /// reported and has no other effect.
     ///
     /// # Errors
     /// As for [`submit`](Pipeline::submit); `done` is not called in that case.
