@@ -263,13 +263,13 @@ impl Options {
                 (Arc::clone(&directory) as Arc<dyn Disk>, Some(directory))
             }
         };
-        Database::start(disk, directory, self).map_err(in_users_words)
+        Database::start(disk, directory, self).map_err(with_public_name)
     }
 }
 
 /// Translates the name of a refused option from the engine's internal name to the method that sets
 /// it.
-fn in_users_words(error: Error) -> Error {
+fn with_public_name(error: Error) -> Error {
     let Error::BadOption { option, detail } = error else { return error };
     let option = match option {
         "cache_bytes" | "max_bytes" | "batch_pages" => "cache_size",
