@@ -1,11 +1,11 @@
-//! What a scanned row costs: scans of 200 rows of 50 bytes, read in order, from any start. One
-//! thread; everything in memory.
+//! The cost of a scanned row: one thread scans 200 rows of 50 bytes in order, from a random start,
+//! with everything in memory.
 //!
 //! ```text
 //! cargo bench -p clearway --bench scan_speed [-- SCANS]
 //! ```
 //! `valgrind --tool=callgrind --toggle-collect='scan_speed::up*' …` counts the instructions of one
-//! kind of scan; divided by scans and rows it is what a row costs.
+//! kind of scan; divided by the number of scans and of rows, they are the cost of a row.
 
 use std::time::Instant;
 
@@ -57,7 +57,7 @@ fn measure(
     Ok(())
 }
 
-// Not inlined, so that a profiler can be told to look at nothing else.
+// Not inlined, so that a profiler can be limited to one of them.
 
 #[inline(never)]
 fn up(tx: &mut Transaction, rows: &Table, at: u64) -> Result<usize> {

@@ -1,8 +1,8 @@
 //! Several threads move money between accounts; the total never changes.
 //!
 //! Shows `transact` with business errors (`abort`), the retry of deadlock victims (the two accounts
-//! are locked in random order on purpose), and that a scan sees a consistent total while all this
-//! goes on.
+//! are locked in random order on purpose), and a scan that sees a consistent total while transfers
+//! are running.
 //!
 //! `cargo run --release -p clearway --example bank_transfer [DIRECTORY]`
 
@@ -20,7 +20,7 @@ fn main() -> Result<()> {
         Some(directory) => Database::open(directory)?,
         None => Options::in_memory().cache_size(16 << 20).open("bank")?,
     };
-    // Whoever names a directory of his own keeps what is in it.
+    // Do not touch the contents of a directory that the user names.
     if !db.tables().is_empty() {
         let reason = "it has tables already; name an absent or empty directory".into();
         return Err(Error::Aborted { reason });
@@ -55,7 +55,7 @@ pub(crate) fn run(db: &Database) -> Result<()> {
     Ok(())
 }
 
-/// One thread's transfers; returns how many lacked funds.
+/// Runs one thread's transfers. Returns the number that lacked funds.
 fn transfer_many(db: &Database, accounts: &Table, seed: u64) -> Result<u64> {
     let (mut random, mut refused) = (seed, 0);
     let mut draw = |bound: u64| {

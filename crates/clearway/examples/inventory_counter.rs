@@ -1,8 +1,8 @@
 //! Several threads sell from one hot stock counter with pipelined commits, and log every sale.
 //!
-//! Shows `submit`: the counter's lock is free before the sale is on disk, so one row that every
-//! transaction updates does not wait for the disk; and no sale is reported before it is durable.
-//! In the end what was sold, what is left and what the sales log says agree.
+//! Shows `submit`: the counter's lock is released before the sale is on disk, so transactions that
+//! all update one row do not wait for the disk; and no sale is reported before it is durable. At
+//! the end the reported sales, the remaining stock and the sales log agree.
 //!
 //! `cargo run --release -p clearway --example inventory_counter [DIRECTORY]`
 
@@ -12,7 +12,7 @@ use clearway::{Database, Error, Options, Pending, Result, Table};
 
 const STOCK: u64 = 2_000;
 const CLERKS: u32 = 4;
-/// Sales that one clerk has under way at a time.
+/// Upper bound on the sales that one clerk has in flight.
 const IN_FLIGHT: usize = 32;
 const ITEM: &[u8] = b"bolt";
 
@@ -21,7 +21,7 @@ fn main() -> Result<()> {
         Some(directory) => Database::open(directory)?,
         None => Options::in_memory().cache_size(16 << 20).open("inventory")?,
     };
-    // Whoever names a directory of his own keeps what is in it.
+    // Do not touch the contents of a directory that the user names.
     if !db.tables().is_empty() {
         let reason = "it has tables already; name an absent or empty directory".into();
         return Err(Error::Aborted { reason });
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     run(&db)
 }
 
-/// Fills the stock, sells all of it and checks the books.
+/// Fills the stock, sells all of it and checks the totals.
 pub(crate) fn run(db: &Database) -> Result<()> {
     for name in ["stock", "sales"] {
         match db.drop_table(name) {
@@ -59,7 +59,8 @@ pub(crate) fn run(db: &Database) -> Result<()> {
     Ok(())
 }
 
-/// One clerk: keeps sales in flight until the stock is empty; returns how many became durable.
+/// Runs one clerk, who keeps sales in flight until the stock is empty. Returns the number of
+/// durable sales.
 fn sell(db: &Database, stock: &Table, sales: &Table, clerk: u32) -> Result<u64> {
     let mut in_flight: VecDeque<Pending<bool>> = VecDeque::new();
     let (mut sold, mut number, mut empty) = (0, 0u32, false);

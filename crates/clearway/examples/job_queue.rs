@@ -1,8 +1,9 @@
 //! Several workers claim jobs from one table. None waits for another, and none gets a job twice.
 //!
-//! Shows `skip_locked`: a worker takes the first job that nobody else works on, does it, and
-//! deletes it, in one transaction. If it fails the transaction is rolled back, and the job is free
-//! again: here each worker fails with every fifth job it claims. In the end each job was done once.
+//! Shows `skip_locked`: a worker takes the first job that no other worker has locked, does it, and
+//! deletes it, in one transaction. If the work fails, the transaction is rolled back and the job is
+//! free again; here each worker fails with every fifth job it claims. At the end each job was done
+//! once.
 //!
 //! `cargo run --release -p clearway --example job_queue [DIRECTORY]`
 
@@ -18,7 +19,7 @@ fn main() -> Result<()> {
         Some(directory) => Database::open(directory)?,
         None => Options::in_memory().cache_size(16 << 20).open("jobs")?,
     };
-    // Whoever names a directory of his own keeps what is in it.
+    // Do not touch the contents of a directory that the user names.
     if !db.tables().is_empty() {
         let reason = "it has tables already; name an absent or empty directory".into();
         return Err(Error::Aborted { reason });
@@ -54,14 +55,14 @@ pub(crate) fn run(db: &Database) -> Result<()> {
     assert_eq!(claims, JOBS, "each job is done once");
     let waits = db.lock_waits();
     let on_jobs = waits.tables.iter().find(|table| table.name == "jobs");
-    assert!(on_jobs.is_none(), "nobody waited for a job: {on_jobs:?}");
-    println!("{claims} jobs done by {WORKERS} workers, none twice, and nobody waited for a job");
+    assert!(on_jobs.is_none(), "a worker waited for a job: {on_jobs:?}");
+    println!("{claims} jobs done by {WORKERS} workers, none twice, and no worker waited for a job");
     Ok(())
 }
 
-/// One worker: claims jobs until none is free; returns how many it did.
+/// Runs one worker, which claims jobs until none is free. Returns the number of jobs it did.
 ///
-/// A job that another worker gives back later is not lost: that one goes on and finds it.
+/// A job that another worker gives back later is not lost: that worker continues and finds it.
 fn work(db: &Database, jobs: &Table, done: &Table, worker: u32) -> Result<u32> {
     let (mut count, mut claims) = (0, 0);
     loop {
@@ -81,7 +82,7 @@ fn work(db: &Database, jobs: &Table, done: &Table, worker: u32) -> Result<u32> {
         match result {
             Ok(true) => count += 1,
             Ok(false) => return Ok(count),
-            // The claim is taken back with everything else, and somebody will try again.
+            // The rollback has freed the job, and this worker or another one will claim it again.
             Err(Error::Aborted { .. }) => {}
             Err(error) => return Err(error),
         }

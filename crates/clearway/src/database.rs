@@ -19,9 +19,9 @@ use crate::{
 
 /// An open database: cheap to clone, usable from every thread.
 ///
-/// The database is closed by [`close`](Database::close) or when the last handle is dropped. A
-/// process that ends without either loses nothing that was acknowledged: the next opening recovers
-/// the database.
+/// [`close`](Database::close) closes the database, and so does dropping the last handle. A process
+/// that ends without either loses no acknowledged transaction: the next opening recovers the
+/// database.
 ///
 /// # After a fork
 /// A database belongs to the process that opened it. In a child made by `fork` (also a daemon that
@@ -30,14 +30,15 @@ use crate::{
 /// returns [`Error::Forked`] at once; calls without a `Result` do nothing. Dropping such values in
 /// the child closes nothing, writes nothing and does not wait, and the parent's database is
 /// unaffected. The child cannot open another database either, because the inherited state of
-/// sleeping threads is unusable. It can after `exec`, and so can a child that was forked when no
-/// database was open and all handles had been dropped. (Where the kernel is older than 4.14, a
-/// check costs one `getpid`.)
+/// sleeping threads is unusable. It can open one after `exec`. A child that was forked when no
+/// database was open and all handles had been dropped can open one without `exec`. (On a kernel
+/// older than 4.14, each check for a fork costs one `getpid`.)
 ///
 /// The child inherits the lock on the directory, because a lock of `flock` belongs to the open file
-/// and not to a process. A child that calls `exec` gives its copy up at once: all descriptors are
-/// close-on-exec. As long as any other child is alive, the directory stays locked, even after the
-/// parent has closed the database or has died, and opening it fails with [`Error::AlreadyOpen`].
+/// and not to a process. A child that calls `exec` releases its copy at once: all descriptors are
+/// close-on-exec. As long as a child that did not call `exec` is alive, the directory stays locked,
+/// even after the parent has closed the database or has ended, and opening the database fails with
+/// [`Error::AlreadyOpen`].
 #[derive(Clone)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
@@ -100,8 +101,8 @@ impl Database {
     /// [`TABLE_NAME_LEN_MAX`](crate::TABLE_NAME_LEN_MAX) bytes; [`Error::DropUnfinished`] and the
     /// other errors of [`create_table`](Database::create_table) except [`Error::TableExists`].
     pub fn table(&self, name: &str) -> Result<Table> {
-        // Two threads may race to create the table; the loser opens it. If the table is dropped in
-        // between, start over.
+        // Two threads may race to create the table; the one that fails opens it. If the table is
+        // dropped in between, start over.
         loop {
             match self.open_table(name) {
                 Err(Error::UnknownTable { .. }) => {}
@@ -143,10 +144,10 @@ impl Database {
         self.inner.engine.tables()
     }
 
-    /// Removes the table `name` and everything in it, and waits for the transactions that use it.
-    /// The wait is limited by [`Options::lock_wait_limit`] and by 10 s, since one of the
-    /// transactions may belong to the calling thread. From then on, using a handle of the table
-    /// fails with [`Error::UnknownTable`].
+    /// Removes the table `name` and everything in it, after waiting for the transactions that use
+    /// it. The wait is limited by [`Options::lock_wait_limit`] and by 10 s, since one of the
+    /// transactions may belong to the calling thread. Once the table is dropped, using a handle of
+    /// it fails with [`Error::UnknownTable`].
     ///
     /// # Errors
     /// - [`Error::UnknownTable`] if there is none;
@@ -171,10 +172,10 @@ impl Database {
     /// A lock wait that exceeds its [limit](Options::lock_wait_limit) fails at once with
     /// [`Error::LockTimeout`], like any other error: a retry would multiply the limit.
     ///
-    /// Returning an error, [`Error::Panicked`] included, can take as long as a commit: the error
+    /// Returning an error, including [`Error::Panicked`], can take as long as a commit. The error
     /// may reveal what the closure has read ("the key is there"), and that may come from a commit
-    /// that is not durable yet. Every result is therefore returned only when everything that any of
-    /// the attempts has read is durable.
+    /// that is not durable yet. Therefore every result is returned only when everything that any
+    /// attempt has read is durable.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -206,8 +207,8 @@ impl Database {
     /// released. The value becomes available only when it is durable. Meanwhile the thread can run
     /// other transactions, so a few threads can keep many commits in flight.
     ///
-    /// Transactions submitted by one thread take effect in that order. Dropping the [`Pending`]
-    /// does not undo the transaction.
+    /// Transactions that one thread submits take effect in the order of the calls. Dropping the
+    /// [`Pending`] does not undo the transaction.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -222,11 +223,12 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As for [`transact`](Database::transact), with two exceptions. The [`Pending`] reports a
-    /// failure of the log. It also reports an error of the closure, including the conflict of the
-    /// last attempt and a panic, if the closure has read something that is not durable yet, since
-    /// the error may reveal it. Such a `Pending` is ready after the next flush, like that of a
-    /// commit.
+    /// As for [`transact`](Database::transact), except that the [`Pending`] reports two kinds of
+    /// errors instead of this call:
+    /// - a failure of the log;
+    /// - an error of the closure, including the conflict of the last attempt and a panic, if the
+    ///   closure has read something that is not durable yet, since the error may reveal it. Such a
+    ///   `Pending` becomes ready with the next flush, like that of a commit.
     pub fn submit<T>(
         &self,
         name: &'static str,
@@ -237,9 +239,9 @@ impl Database {
         Ok(pending)
     }
 
-    /// Waits until every transaction that was committed before this call is durable, which ends the
-    /// loss window of [`CommitMode::Lazy`](crate::CommitMode::Lazy). Without that mode, a caller
-    /// that waits for results does not need it.
+    /// Waits until every transaction that was committed before this call is durable. Under
+    /// [`CommitMode::Lazy`](crate::CommitMode::Lazy) this ends the loss window for them. In the
+    /// default mode, a caller that waits for its results does not need this call.
     ///
     /// # Errors
     /// [`Error::OutcomeUnknown`] if the log has failed: the last transactions may be lost.
@@ -278,8 +280,8 @@ impl Database {
         }
     }
 
-    /// Returns lock waits by table and by type of transaction, the hottest keys, and the last
-    /// deadlocks since the database was opened. They are kept in memory and discarded when the
+    /// Returns the lock waits since the database was opened, by table and by type of transaction,
+    /// with the hottest keys and the last deadlocks. They are kept in memory and discarded when the
     /// database is closed.
     ///
     /// A lock that is granted at once is not counted. A wait is counted when its transaction has
@@ -341,8 +343,8 @@ impl Database {
         self.inner.engine.recovery()
     }
 
-    /// Writes a checkpoint now. Recovery after a crash then starts roughly here, and earlier log is
-    /// recycled. Checkpoints are also written automatically; use this call to choose the time.
+    /// Writes a checkpoint now. Recovery after a crash then starts approximately here, and earlier
+    /// log is recycled. Checkpoints are also written automatically; this call chooses the time.
     ///
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::LogFull`] if the log has no room for
@@ -414,9 +416,9 @@ impl Database {
     /// running backups and checks have ended; this call waits up to a second for that. A commit
     /// that was requested before is made durable, and its [`Pending`] remains valid.
     ///
-    /// A second call waits for the first and returns the same result; but after
-    /// [`Error::StillInUse`] it waits again, and returns `Ok` once the others have ended. Dropping
-    /// the last handle closes without that wait.
+    /// A second call waits for the first one and returns the same result, with one exception: after
+    /// [`Error::StillInUse`] it waits again, and returns `Ok` once the remaining transactions,
+    /// backups and checks have ended. Dropping the last handle closes without that wait.
     ///
     /// # Errors
     /// The database is closed in any case, and nothing acknowledged is lost:

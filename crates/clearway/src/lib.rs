@@ -2,8 +2,8 @@
 //! for each other's log flushes.
 //!
 //! A database is a directory. It holds tables: ordered byte keys and byte values. Any number of
-//! threads read and write them in transactions, and every transaction is serializable and durable
-//! before its result can be seen.
+//! threads read and write them in transactions. Every transaction is serializable, and its result
+//! cannot be seen before it is durable.
 //!
 //! ```
 //! use clearway::{Database, Error, Result};
@@ -11,7 +11,7 @@
 //! fn withdraw(db: &Database, amount: u64) -> Result<u64> {
 //!     let accounts = db.table("accounts")?; // ordered byte keys → byte values
 //!
-//!     // Runs, runs again if it was a deadlock's victim, and returns once it is durable.
+//!     // Runs the closure, again if it is a deadlock's victim, and returns once it is durable.
 //!     db.transact("withdraw", |tx| {
 //!         let row = tx.get_for_update(&accounts, b"alice")?.ok_or(Error::NotFound)?;
 //!         let balance = u64::from_be_bytes(row.try_into().unwrap_or_default());
@@ -28,8 +28,8 @@
 //! let db = Database::open(&directory)?;
 //! let accounts = db.table("accounts")?;
 //!
-//! // The same, pipelined: the locks are gone and this thread is free at once; the result cannot
-//! // be seen before it is durable.
+//! // Pipelined: returns when the locks are released. The result cannot be seen before it is
+//! // durable.
 //! let opened = db.submit("open", |tx| tx.put(&accounts, b"alice", 150u64.to_be_bytes()))?;
 //! opened.wait()?; // or opened.await
 //!
@@ -40,18 +40,18 @@
 //! ```
 //!
 //! # Guarantees
-//! - **Serializable.** Every transaction, read-only ones and phantoms included. There is no weaker
-//!   level.
+//! - **Serializable.** Every transaction, including read-only ones. Phantoms do not occur. There is
+//!   no weaker isolation level.
 //! - **Durable.** A value leaves [`transact`](Database::transact), [`Pending::wait`] or `.await`
 //!   only when the log is on disk up to its own commit record *and* up to the commit record of
 //!   every transaction whose work it read. An acknowledged transaction survives a crash of the
 //!   process, of the machine, and of recovery itself. An unacknowledged transaction takes effect
 //!   completely or not at all.
 //! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged.
-//!   Pending results fail with [`Error::OutcomeUnknown`], later calls with [`Error::Poisoned`], and
-//!   opening the database again recovers it. A sync is never retried. If the engine finds its own
-//!   memory in an impossible state ([`Error::BrokenInvariant`]), every database of the process
-//!   stops in the same way until the process ends.
+//!   Pending results fail with [`Error::OutcomeUnknown`] and later calls with [`Error::Poisoned`].
+//!   Opening the database again recovers it. A failed sync is never retried. If the engine finds
+//!   its own memory in an impossible state ([`Error::BrokenInvariant`]), every database of the
+//!   process stops in the same way until the process ends.
 //! - **Checked.** Pages, log records and the superblock carry checksums that include their
 //!   location; damage causes an error ([`Error::Corrupt`], [`Error::CorruptPage`]), never a wrong
 //!   result. Two kinds of damage go unnoticed: a stale copy of a whole page, left by a device that
@@ -62,7 +62,7 @@
 //! part and a gap part, each N (nothing), S (shared) or X (exclusive); two modes are compatible if
 //! both parts are. A lock on key *A* can cover *A*, the open gap up to the next key, or both:
 //!
-//! | held ↓ asked → | N | S | X |
+//! | held ↓ requested → | N | S | X |
 //! | --- | --- | --- | --- |
 //! | **N** | yes | yes | yes |
 //! | **S** | yes | yes | no |
@@ -70,17 +70,17 @@
 //!
 //! | operation | key part | gap part |
 //! | --- | --- | --- |
-//! | [`get`](Transaction::get) of a key that is there | S | N |
-//! | [`get`](Transaction::get) of a key that is not | N | S, of the gap it would be in |
-//! | [`get_for_update`](Transaction::get_for_update) of a key that is there | X | N |
-//! | [`get_for_update`](Transaction::get_for_update) of a key that is not | N | X, of that gap |
-//! | [`update`](Transaction::update) of a key that is there | X | N |
-//! | [`update`](Transaction::update) of a key that is not | N | S, of that gap |
+//! | [`get`](Transaction::get) of a present key | S | N |
+//! | [`get`](Transaction::get) of an absent key | N | S, of the gap that would contain it |
+//! | [`get_for_update`](Transaction::get_for_update) of a present key | X | N |
+//! | [`get_for_update`](Transaction::get_for_update) of an absent key | N | X, of that gap |
+//! | [`update`](Transaction::update) of a present key | X | N |
+//! | [`update`](Transaction::update) of an absent key | N | S, of that gap |
 //! | [`delete`](Transaction::delete) | as `update` | as `update` |
 //! | [`insert`](Transaction::insert), [`put`](Transaction::put) | X | N |
 //! | [`scan`](Transaction::scan) | S | S, of each gap it passes |
 //! | [`scan_for_update`](Transaction::scan_for_update) | X | S |
-//! | … with [`skip_locked`](Scan::skip_locked), of what it returns | X | N |
+//! | … with [`skip_locked`](Scan::skip_locked), of each entry it returns | X | N |
 //!
 //! An insert checks that the gap it goes into is free, but does not keep it locked: inserts into
 //! one gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables,
@@ -92,16 +92,16 @@
 //! [`lock_database`](Transaction::lock_database). [`Options::escalate_after`] does this
 //! automatically for transactions that hold many locks on one table.
 //!
-//! All locks are kept until commit and released **before** the commit is flushed; a transaction
-//! that acquires one of them receives the commit's position in the log and is not acknowledged
-//! before the log is durable up to there.
+//! All locks are kept until commit and released **before** the commit is flushed. A transaction
+//! that acquires one of them then receives the position of that commit in the log, and is not
+//! acknowledged before the log is durable up to that position.
 //!
 //! # Deadlocks
-//! Every deadlock is found while its members wait. Each waiter searches for a cycle through itself;
-//! a waiter that finds one is rolled back with [`Error::Deadlock`].
-//! [`transact`](Database::transact) and [`submit`](Database::submit) run the closure again after a
-//! short random pause, up to [`Options::attempts`] times; the owner of an interactive transaction
-//! does so itself. Reading a key that will be written with
+//! Every deadlock is found while its members wait: each waiter searches for a cycle through itself.
+//! One member of a cycle, usually the waiter that finds it, is rolled back with
+//! [`Error::Deadlock`]. [`transact`](Database::transact) and [`submit`](Database::submit) run the
+//! closure again after a short random pause, up to [`Options::attempts`] times; the owner of an
+//! interactive transaction does so itself. Reading a key that will be written with
 //! [`get_for_update`](Transaction::get_for_update) avoids most deadlocks. Waiting has no limit
 //! unless [`Options::lock_wait_limit`] or [`Transaction::lock_wait`] sets one; a wait that exceeds
 //! it fails with [`Error::LockTimeout`], which is returned to the caller without a retry, since
@@ -131,7 +131,7 @@
 //! [`Database::timings`], also a part of [`Database::stats`], has three histograms for each type of
 //! transaction: how long it held its locks, how long its result then waited for the log, and the
 //! sum of both. Without early release, locks would be held for the sum. One transaction in 16 is
-//! timed ([`Options::time_one_in`]).
+//! timed (see [`Options::time_one_in`]).
 //!
 //! # Limits
 //! | | |
@@ -148,16 +148,16 @@
 //! - [`Options::log_capacity`]: at least four times what the largest transaction writes; log that
 //!   an open transaction could still need for its rollback cannot be recycled. When the log is
 //!   full, [`Error::LogFull`] names the transaction that prevents recycling.
-//! - A lock takes some 64 bytes while it is held: scan millions of rows in parts, or under a [lock
-//!   on the table](Transaction::lock_table), which takes none on its keys.
-//! - Commits: many [`submit`](Database::submit)s in flight on few threads are cheapest; blocking
-//!   threads share flushes, too, but each commit wakes a thread.
+//! - Locks: each takes about 64 bytes while it is held. Scan millions of rows in parts, or under a
+//!   [lock on the table](Transaction::lock_table), which makes locks on its keys unnecessary.
+//! - Commits: many [`submit`](Database::submit)s in flight on few threads cost least. Blocking
+//!   threads share flushes too, but each commit wakes a thread.
 //!
 //! # Waiting and async
 //! [`Pending`] is a `Future` and needs no particular runtime. Operations inside a transaction block
-//! the thread while they wait for a lock or a page; from async code, call them where blocking is
-//! allowed. A [`Pipeline`] provides such threads: its agents run the closures, its [`Ticket`]s are
-//! `Future`s, and thousands of clients need no threads of their own.
+//! the thread while they wait for a lock or a page, so async code must call them where blocking is
+//! allowed. A [`Pipeline`] provides such threads: its agents run the closures and its [`Ticket`]s
+//! are `Future`s, so that thousands of clients need no threads of their own.
 
 mod database;
 mod options;

@@ -55,16 +55,17 @@ pub struct Options {
 /// the modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CommitMode {
-    /// Acknowledge when the transaction, and everything that it has read, is durable on disk.
+    /// Acknowledge a commit when the transaction, and everything that it has read, is durable.
     #[default]
     Durable,
-    /// Acknowledge at once and write soon after: **the last acknowledged commits can be lost** in a
-    /// crash of the process or of the system, or when the disk fails. The lost commits are always
-    /// the last ones, each with everything that came after it, so the database remains consistent.
+    /// Acknowledge a commit at once and write it soon after: **the last acknowledged commits can be
+    /// lost** in a crash of the process or of the system, or when the disk fails. The lost commits
+    /// are always the last ones: if one is lost, all later ones are lost too, so the database
+    /// remains consistent.
     ///
-    /// The loss window covers the commits since the start of the flush before last: the time of two
-    /// flushes and twice the group-commit delay of 100 µs, less than a millisecond on a good disk.
-    /// It is never larger than the log buffer, 16 MiB. [`Database::sync`] ends it.
+    /// The loss window covers the commits since the start of the last but one flush: the time of
+    /// two flushes and twice the group-commit delay of 100 µs, less than a millisecond on a good
+    /// disk. It is never larger than the log buffer, 16 MiB. [`Database::sync`] ends it.
     Lazy,
 }
 
@@ -157,16 +158,17 @@ impl Options {
 
     /// Sets the bytes that the log may occupy on disk. Default 1 GiB. Checkpoints keep the log well
     /// below this size. However, log that the oldest open transaction may need for its rollback
-    /// cannot be recycled: if a transaction stays open while this much is written, by itself or by
-    /// others, further writes fail with [`Error::LogFull`](crate::Error::LogFull), which names the
-    /// transaction, until it ends.
+    /// cannot be recycled. If a transaction stays open while this much log is written, by itself or
+    /// by others, further writes fail with [`Error::LogFull`](crate::Error::LogFull) until it ends.
+    /// The error names the transaction.
     ///
-    /// A write that finds the log full waits while a checkpoint that will make room is running, at
-    /// most 10 s; otherwise it waits at most 100 ms, and not at all if its own transaction is the
-    /// oldest. Only recovery, rollbacks and the checkpoints that make room may exceed the capacity,
-    /// slightly and temporarily.
+    /// If a write finds the log full while a checkpoint that will make room is running, it waits
+    /// for the checkpoint, at most 10 s. Otherwise it waits at most 100 ms, or not at all if its
+    /// own transaction is the oldest. Only recovery, rollbacks and the checkpoints that make room
+    /// may exceed the capacity, slightly and temporarily.
     ///
-    /// A database created with a small capacity gets smaller log files, whose size never changes.
+    /// A database that is created with a small capacity gets smaller log files. Their size never
+    /// changes.
     pub fn log_capacity(mut self, bytes: u64) -> Options {
         self.engine.log.capacity_bytes = bytes;
         let file = (bytes / LOG_FILES_MIN).clamp(LOG_FILE_MIN, LOG_FILE_MAX);
@@ -181,16 +183,17 @@ impl Options {
         self
     }
 
-    /// Times one transaction in `count` of each thread for [`Database::timings`]; with 0, none is
-    /// timed. Default 16, which costs a few nanoseconds per transaction.
+    /// Sets the share of transactions that are timed for [`Database::timings`]: one in `count` of
+    /// each thread, or none if `count` is 0. Default 16, which costs a few nanoseconds per
+    /// transaction.
     pub fn time_one_in(mut self, count: u32) -> Options {
         self.time_one_in = count;
         self
     }
 
     /// Sets how long an operation waits for a lock before it fails with
-    /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`: no limit; deadlocks are
-    /// detected, not resolved by waiting. The error names the key, its table, and the transaction
+    /// [`Error::LockTimeout`](crate::Error::LockTimeout). Default `None`, no limit: deadlocks are
+    /// detected and need none. The error names the key, its table, and the transaction
     /// that held it. [`transact`](Database::transact) does not retry after this error.
     pub fn lock_wait_limit(mut self, limit: Option<Duration>) -> Options {
         self.engine.lock.wait_limit = limit;
@@ -199,9 +202,11 @@ impl Options {
 
     /// Sets the threshold of lock escalation: a transaction that has taken more than this many
     /// locks on the keys of one table tries to lock the table as a whole, shared if it has only
-    /// read from it. If that succeeds, it takes no more locks on keys of the table. It never waits
-    /// for the table's lock: while other transactions are in the way, it continues with key locks
-    /// and tries again after the same number of further locks. Default `None`: never.
+    /// read from it, exclusively otherwise. (If a writer cannot have the exclusive lock, it may get
+    /// one that covers its reads only.) If that succeeds, it takes no more locks on keys of the
+    /// table. It never waits for the table's lock: while other transactions hold conflicting locks,
+    /// it continues with key locks and tries again after the same number of further locks. Default
+    /// `None`: no escalation.
     ///
     /// Escalation bounds the memory of large transactions, but can make other transactions wait. A
     /// transaction that is known to be large should call
@@ -225,8 +230,8 @@ impl Options {
         self
     }
 
-    /// Sets the bytes of log after which a checkpoint starts. Default 256 MiB, which is roughly
-    /// what recovery after a crash must read.
+    /// Sets the bytes of log after which a checkpoint starts. Default 256 MiB. Recovery after a
+    /// crash must read approximately this much log.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;
         self
@@ -258,13 +263,13 @@ impl Options {
                 (Arc::clone(&directory) as Arc<dyn Disk>, Some(directory))
             }
         };
-        Database::start(disk, directory, self).map_err(in_users_words)
+        Database::start(disk, directory, self).map_err(with_public_name)
     }
 }
 
-/// Translates the name of a refused option: parts of the engine use internal names, users know the
-/// option by the method that sets it.
-fn in_users_words(error: Error) -> Error {
+/// Translates the name of a refused option from the engine's internal name to the method that sets
+/// it.
+fn with_public_name(error: Error) -> Error {
     let Error::BadOption { option, detail } = error else { return error };
     let option = match option {
         "cache_bytes" | "max_bytes" | "batch_pages" => "cache_size",

@@ -21,7 +21,8 @@ use clearway_txn::Committed;
 use crate::{statistics::Shard, timings::Timed};
 
 /// The value of a committed transaction, which becomes available once the transaction is durable;
-/// or the error with which its closure ended, as soon as it may be delivered.
+/// or the error with which its closure ended, which becomes available once everything that the
+/// closure has read is durable.
 ///
 /// Wait for it with [`wait`](Pending::wait), `.await` it, or poll it with
 /// [`try_take`](Pending::try_take). Dropping it discards the value, not the transaction.
@@ -41,7 +42,7 @@ pub struct Pending<T> {
     /// The LSN up to which the log must be durable first: the end of the commit record, and every
     /// tag the transaction met.
     ack: Lsn,
-    /// Whether the transaction wrote: if it did not and the log fails, its outcome is known,
+    /// True if the transaction wrote. If it did not and the log fails, its outcome is known,
     /// although what it read may be lost.
     wrote: bool,
     /// The timing, recorded when the result is delivered, if the transaction is timed.
@@ -87,8 +88,8 @@ impl<T> Pending<T> {
         self.shard.log().durable() >= self.ack
     }
 
-    /// Whether [`wait`](Pending::wait) would return at once: with the value, or with the error of a
-    /// failed log.
+    /// Returns true if [`wait`](Pending::wait) would return at once: with the outcome, or with the
+    /// error of a failed log.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.is_durable() || self.failure().is_some() || self.shard.check_process().is_err()
@@ -123,9 +124,8 @@ impl<T> Pending<T> {
         self.take()
     }
 
-    /// Waits until the outcome is known, but no longer than until `deadline`. Returns whether it is
-    /// known, as [`is_ready`](Pending::is_ready) does; [`wait`](Pending::wait) then returns it at
-    /// once.
+    /// Waits until the outcome is known, but no longer than until `deadline`. Returns true if it is
+    /// known: [`wait`](Pending::wait) then returns it at once.
     ///
     /// Unlike `wait`, this call never writes the log itself, so that it can return in time.
     pub fn wait_until(&self, deadline: Instant) -> bool {

@@ -33,8 +33,8 @@ const PAUSE_MAX_US: u64 = 10_000;
 /// The outcome of one attempt.
 enum Attempt<T> {
     Done(Pending<T>),
-    /// The attempt lost a conflict, and there is another attempt.
-    Lost(RetryContext),
+    /// The attempt lost a conflict, and another attempt follows, with this context.
+    Retry(RetryContext),
     Failed(Error),
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn run<T>(
         match run_once(database, kind, last, context.take(), &mut body) {
             Attempt::Done(pending) => return Ok(pending),
             Attempt::Failed(error) => return Err(error),
-            Attempt::Lost(next) => {
+            Attempt::Retry(next) => {
                 context = Some(next);
                 pause(attempt);
             }
@@ -74,12 +74,12 @@ fn run_once<T>(
     if let Some(context) = context
         && let Err(error) = tx.inner.resume(&context)
     {
-        return settle(tx, last, Err(error));
+        return commit_or_roll_back(tx, last, Err(error));
     }
     // A closure that panics may leave its captures half changed; its caller gets the error and must
     // deal with that. The transaction itself is only rolled back afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
-        Ok(result) => settle(tx, last, result),
+        Ok(result) => commit_or_roll_back(tx, last, result),
         Err(panic) => {
             let message = message_of(&*panic);
             ended(tx.fail(Count::Panic, Error::Panicked { message }))
@@ -90,8 +90,8 @@ fn run_once<T>(
 /// Commits or rolls back after the closure has returned. A closure that was a deadlock's victim is
 /// run again even if it hid the error.
 #[inline]
-fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
-    let error = match (result, tx.take_lost()) {
+fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
+    let error = match (result, tx.conflict()) {
         (Ok(value), None) => return ended(tx.finish(value)),
         (_, Some(conflict)) => conflict,
         (Err(error), None) => error,
@@ -106,7 +106,7 @@ fn settle<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
     let context = tx.inner.take_retry_context();
     match tx.undo(Count::Retry) {
         // The next attempt waits for what this one has read (RETRY-5).
-        Ok(_) => Attempt::Lost(context),
+        Ok(_) => Attempt::Retry(context),
         // A failed rollback stops the engine, so report that error to the caller.
         Err(failure) => Attempt::Failed(failure),
     }

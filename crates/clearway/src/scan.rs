@@ -130,7 +130,7 @@ impl<'tx> Scan<'tx> {
         Scan { tx, state: cursor.map_or_else(ScanState::Failed, ScanState::Open) }
     }
 
-    /// From here on, passes over entries that another transaction has locked instead of waiting for
+    /// From now on passes over entries that another transaction has locked instead of waiting for
     /// them, and locks only the entries it returns. Intended for
     /// [`scan_for_update`](Transaction::scan_for_update) and workers that take jobs from one table.
     ///
@@ -143,7 +143,7 @@ impl<'tx> Scan<'tx> {
     /// - *No wait* for an entry; the scan waits only for the table's own lock, which only a drop of
     ///   the table withholds.
     /// - *Durable.* As always, everything that was returned is durable before this transaction is
-    ///   acknowledged, and so are the deletions because of which an entry was missing.
+    ///   acknowledged. So is the deletion of each entry that the scan found deleted.
     ///
     /// Not guaranteed, by design: serializability for entries that were passed over. Gaps, and
     /// entries that are passed over or deleted, are **not** locked: entries may appear before the

@@ -53,12 +53,12 @@ pub struct TypeStats {
     pub name: String,
     /// Transactions that committed.
     pub commits: u64,
-    /// Transactions that were finally rolled back: by the closure, by an error, or because they
-    /// lost too many conflicts.
+    /// Transactions that were rolled back and not retried: by the closure, because of an error, or
+    /// because they lost too many conflicts.
     pub rollbacks: u64,
-    /// Attempts that lost a deadlock or a lock wait and were run again.
+    /// Attempts that were a deadlock's victim and were run again.
     pub retries: u64,
-    /// Closures that panicked.
+    /// Transactions whose closure panicked.
     pub panics: u64,
 }
 

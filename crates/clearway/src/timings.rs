@@ -16,7 +16,8 @@ use clearway_sync::{
 };
 use clearway_txn::{KINDS_MAX, Kind, Kinds};
 
-/// Shards, by thread. Few: a shard has up to [`KINDS_MAX`] times 45 KiB.
+/// Number of shards; a thread always uses the same one. It is small because a shard takes up to
+/// [`KINDS_MAX`] times 45 KiB.
 const SHARDS: usize = 4;
 
 /// Times of one type of transaction, in nanoseconds: see [`Database::timings`].
@@ -27,13 +28,14 @@ const SHARDS: usize = 4;
 pub struct TypeTimings {
     /// The type; empty for transactions that were begun without a name.
     pub name: String,
-    /// The time from the transaction's begin until its locks were released, during which it could
-    /// block others.
+    /// The time from the begin of the transaction until its locks were released, during which it
+    /// could block other transactions.
     pub lock_hold: Histogram,
-    /// The time from then until its result was delivered, which covers the flush. A result that was
-    /// not retrieved at once counts until it was.
+    /// The time from the release of the locks until the result was delivered, which covers the
+    /// flush. If the program retrieves a result late, the delay is included.
     pub flush_wait: Histogram,
-    /// The sum of both: the commit latency, for which locks would be held without early release.
+    /// The sum of both, the commit latency. Without early release, locks would be held for this
+    /// time.
     pub latency: Histogram,
 }
 

@@ -46,7 +46,7 @@ pub struct Transaction {
 /// A condition that prevents the commit of a transaction, however the program handled the error.
 enum Trouble {
     /// The conflict that ended it.
-    Lost(Error),
+    Conflict(Error),
     /// The first error that the iterator of a scan yielded, and the number of the newest savepoint
     /// at that time. An adaptor or a loop may have swallowed it, so that the program has read
     /// incomplete data.
@@ -65,7 +65,7 @@ impl Transaction {
     #[inline]
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error @ Error::Deadlock { .. }) = &result {
-            self.trouble = Some(Box::new(Trouble::Lost(error.clone())));
+            self.trouble = Some(Box::new(Trouble::Conflict(error.clone())));
         }
         result
     }
@@ -75,7 +75,7 @@ impl Transaction {
     pub(crate) fn note_of_scan(&mut self, error: &Error) {
         let savepoint = self.inner.last_savepoint();
         let of_scan = || Box::new(Trouble::OfScan { error: error.clone(), savepoint });
-        // Keep the first error: more savepoints follow it than follow a later one.
+        // Keep the first error: a rollback to a savepoint before it also undoes the later ones.
         self.trouble.get_or_insert_with(of_scan);
     }
 
@@ -102,15 +102,15 @@ impl Transaction {
 
     /// Returns the conflict that ended this transaction, if it lost one.
     #[inline]
-    pub(crate) fn take_lost(&mut self) -> Option<Error> {
-        match self.trouble.as_deref_mut()? {
-            Trouble::Lost(error) => Some(error.clone()),
+    pub(crate) fn conflict(&self) -> Option<Error> {
+        match self.trouble.as_deref()? {
+            Trouble::Conflict(error) => Some(error.clone()),
             Trouble::OfScan { .. } => None,
         }
     }
 
-    /// Returns the value of `key`, or `None`. What is read stays locked against writers, including
-    /// the absence of a key.
+    /// Returns the value of `key`, or `None` if the key is absent. The value, or the absence of the
+    /// key, stays locked against writers until the transaction ends.
     ///
     /// # Errors
     /// The errors of every operation on a table:
@@ -145,8 +145,9 @@ impl Transaction {
         self.note_found(result, value)
     }
 
-    /// Returns the value of `key`, locked as for a write. Use it to read a key that will be
-    /// written: two transactions that both read and then both write a key would deadlock.
+    /// Returns the value of `key`, and locks the key as a write does. Use it to read a key that
+    /// will be written: two transactions that both [`get`](Transaction::get) a key and then both
+    /// write it deadlock.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get).
@@ -202,7 +203,7 @@ impl Transaction {
         self.waiting(wait, |tx| tx.get_for_update(table, key))
     }
 
-    /// Runs `body` with another lock wait policy, and restores the present one:
+    /// Runs `body` with the lock wait policy `wait`, and then restores the previous policy:
     /// `tx.waiting(LockWait::Never, |tx| tx.delete(&table, key))`.
     ///
     /// # Errors
@@ -279,7 +280,8 @@ impl Transaction {
     }
 
     /// Iterates over the entries of a key range, smallest key first. The part of the range that has
-    /// been read is locked as a whole: no key can appear in it or vanish from it.
+    /// been read is locked completely: no other transaction can insert, change or delete a key in
+    /// it.
     ///
     /// The iterator yields the errors of [`get`](Transaction::get). An error that was yielded
     /// prevents the commit of the transaction unless it is handled: see [`Scan`].
@@ -307,9 +309,10 @@ impl Transaction {
         Scan::new(self, cursor)
     }
 
-    /// Iterates over the entries of a key range, each locked as for a write. With
-    /// [`skip_locked`](Scan::skip_locked), it returns only entries that no other transaction has
-    /// locked, so that workers can take jobs from one table without waiting for each other.
+    /// Iterates over the entries of a key range, smallest key first, and locks each as a write
+    /// does. With [`skip_locked`](Scan::skip_locked), it returns only entries that no other
+    /// transaction has locked, so that workers can take jobs from one table without waiting for
+    /// each other.
     pub fn scan_for_update(&mut self, table: &Table, range: impl KeyRange) -> Scan<'_> {
         let cursor = Cursor::open(self, table, &range, Direction::Ascending, ReadIntent::Update);
         Scan::new(self, cursor)
@@ -342,8 +345,8 @@ impl Transaction {
     /// transaction writes the table; while it is exclusive, no other transaction uses it. The
     /// transaction then reads (or, under an exclusive lock, writes) the table without locks on
     /// keys, which costs less time and no memory: use it for large scans, bulk loads and rewrites.
-    /// The call waits for other transactions that use the table in a conflicting way; later ones
-    /// wait for this transaction.
+    /// The call waits for transactions that already use the table in a conflicting way; those that
+    /// begin to use it later wait for this transaction.
     ///
     /// A shared holder may write as well, and then locks the keys it writes. Two shared holders
     /// that both write cause a deadlock, so a transaction that will write the whole table should
@@ -375,9 +378,9 @@ impl Transaction {
     /// rewriting all of them. [`Database::backup`](crate::Database::backup) needs no such lock.
     ///
     /// Tables can be created meanwhile, but stay empty until the lock is released. Dropping a table
-    /// and [`verify`](crate::Database::verify) wait for an exclusive holder, and drops for a shared
-    /// one, too; therefore a thread that holds this lock must do neither before its transaction
-    /// ends.
+    /// waits for any holder of this lock, and [`verify`](crate::Database::verify) waits for an
+    /// exclusive one. Therefore a thread that holds this lock must do neither before its
+    /// transaction ends.
     ///
     /// # Errors
     /// Those of [`lock_table`](Transaction::lock_table) except [`Error::UnknownTable`].
@@ -386,7 +389,7 @@ impl Transaction {
         self.note(result)
     }
 
-    /// Sets a savepoint, to which [`rollback_to`](Transaction::rollback_to) can return.
+    /// Sets a savepoint, to which [`rollback_to`](Transaction::rollback_to) can roll back.
     ///
     /// # Errors
     /// [`Error::TransactionEnded`] after a deadlock; [`Error::TooManyTransactions`] and
@@ -395,8 +398,8 @@ impl Transaction {
         self.inner.savepoint()
     }
 
-    /// Undoes what was done since the savepoint, which stays valid. Locks are kept. An error of a
-    /// scan after the savepoint no longer prevents the commit.
+    /// Undoes the changes since the savepoint, which stays valid. Locks are kept. An error that a
+    /// scan yielded after the savepoint no longer prevents the commit.
     ///
     /// # Errors
     /// [`Error::UnknownSavepoint`] if the savepoint belongs to another transaction or was discarded
@@ -412,9 +415,9 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes the error that the iterator of a scan has yielded, for programs that continue without
-    /// the entries that the scan did not return; see [`Scan`]. The transaction can then be
-    /// committed.
+    /// Returns and clears the error that the iterator of a scan has yielded, after which the
+    /// transaction can be committed; see [`Scan`]. For programs that do not need the entries that
+    /// the scan did not return.
     ///
     /// ```
     /// use clearway::{Error, LockWait};
@@ -426,7 +429,7 @@ impl Transaction {
     /// let found = db.transact("look", |tx| {
     ///     tx.lock_wait(LockWait::Never);
     ///     let found = tx.scan(&stock, ..).flatten().next();
-    ///     // As good as nothing, for this program.
+    ///     // This program treats a locked entry as an absent one.
     ///     assert!(matches!(tx.acknowledge_error(), Some(Error::WouldBlock { .. })));
     ///     Ok(found)
     /// })?;
@@ -466,7 +469,7 @@ impl Transaction {
         Ok(pending)
     }
 
-    /// Undoes everything and ends the transaction.
+    /// Undoes all changes and ends the transaction.
     ///
     /// The transaction may have read from commits that are not durable yet; this call does not wait
     /// for them, whereas [`commit`](Transaction::commit) does.
@@ -478,8 +481,8 @@ impl Transaction {
         self.undo(Count::Rollback).map(drop)
     }
 
-    /// Commits and counts it under its type; the value is withheld until the commit is durable. An
-    /// unhandled error of a scan rolls it back.
+    /// Commits and counts the transaction under its type; the value is withheld until the commit is
+    /// durable. If an error of a scan is unhandled, rolls back instead.
     #[inline]
     pub(crate) fn finish<T>(mut self, value: T) -> Result<Pending<T>> {
         if self.trouble.is_some()
@@ -497,8 +500,8 @@ impl Transaction {
         Ok(Pending::new(value, committed, timed, self.shard))
     }
 
-    /// Rolls back and counts it under its type; the error that it ends with is withheld until what
-    /// the transaction has read is durable.
+    /// Rolls back and counts the transaction under its type; `error` is withheld until everything
+    /// that the transaction has read is durable.
     #[cold]
     pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
         let shard = Arc::clone(&self.shard);
@@ -510,9 +513,9 @@ impl Transaction {
         Ok(Pending::failed(error, seen, shard))
     }
 
-    /// Rolls back and counts it under its type. A transaction that has already ended is not an
-    /// error. Returns the LSN up to which the log must be durable before anything that was read may
-    /// be revealed.
+    /// Rolls back and counts the transaction under its type. A transaction that has already ended
+    /// is not an error. Returns the LSN up to which the log must be durable before anything that
+    /// was read may be revealed.
     pub(crate) fn undo(self, count: Count) -> Result<Lsn> {
         self.shard.count(self.kind, count);
         let seen = self.inner.seen();

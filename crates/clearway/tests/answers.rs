@@ -1,11 +1,12 @@
-//! No answer of a transaction leaves before what it rests on is durable, however the transaction
-//! ends: with a value, an error of the closure's, a lost conflict or a panic, in the first attempt
-//! or in a later one.
+//! No result of a transaction is delivered before everything that it depends on is durable,
+//! however the transaction ends: with a value, with an error of the closure, with a lost conflict
+//! or with a panic, in the first attempt or in a later one.
 //!
 //! Writers commit numbered values to a few rows and keep their [`Pending`]s; the log is slow.
-//! Readers lock the rows in an order of their own, so that many of them lose deadlocks, and end as
-//! chance has it. When one of them has its answer, each commit that any attempt of it has read from
-//! has to be durable. `cargo xtask prove --lane mutants` plants bugs that this has to find.
+//! Readers lock the rows in random order, so that many of them lose deadlocks, and end at random
+//! in one of these ways. When a reader has its result, each commit from which any of its attempts
+//! has read must be durable. `cargo xtask prove --lane mutants` plants bugs that this test must
+//! find.
 
 use std::{
     cell::RefCell,
@@ -23,12 +24,12 @@ use clearway_testkit::disk::DelayedDisk;
 
 const ROWS: usize = 3;
 const THREADS: u64 = 4;
-/// Each kind of answer is checked so often, at least, with something to wait for.
+/// Lower bound on the checks of each kind of result in which there was something to wait for.
 const CHECKS_MIN: u64 = 8;
-/// Then the run ends, and fails if a kind of answer has not come up.
+/// Upper bound on the time of a run. It fails if some kind of result was not checked by then.
 const TIME_MAX: Duration = Duration::from_secs(30);
 
-/// The answers that readers get.
+/// The kinds of results that readers get.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Value,
@@ -38,7 +39,7 @@ enum Kind {
     Conflict,
     /// The closure panicked after its transaction had lost a conflict.
     VictimPanicked,
-    /// An attempt before the last one read what the last one tells.
+    /// An attempt before the last one read what the last one reports.
     Retried,
     Ticket,
     Interactive,
@@ -55,13 +56,13 @@ struct Run {
     checks: [AtomicU64; KINDS],
 }
 
-/// What the attempts of one closure have read and met.
+/// The commits that the attempts of one closure have read, and how the attempts went.
 #[derive(Default)]
 struct Seen {
     commits: Vec<u64>,
     attempts: u32,
     is_victim: bool,
-    /// Something was not durable when the closure ended.
+    /// Whether something that was read was not durable when the closure ended.
     matters: bool,
 }
 
@@ -111,7 +112,7 @@ impl Run {
             Ok(pending) => drop(
                 self.commits.lock().unwrap_or_else(PoisonError::into_inner).insert(number, pending),
             ),
-            // It has lost too often. Nobody can have read it.
+            // The writer has lost too many deadlocks. No transaction can have read its values.
             Err(error) => assert!(matches!(error, Error::Deadlock { .. }), "{error}"),
         }
     }
@@ -141,7 +142,7 @@ impl Run {
         result
     }
 
-    /// An attempt that reads nothing: its answer rests on the attempts before alone.
+    /// An attempt that reads nothing: its result depends only on the attempts before it.
     fn remember(&self, seen: &RefCell<Seen>) -> Result<()> {
         let mut seen = seen.borrow_mut();
         (seen.attempts, seen.is_victim) = (seen.attempts + 1, false);
@@ -149,8 +150,8 @@ impl Run {
         Ok(())
     }
 
-    /// The closure of a reader: reads, or remembers what a lost attempt has read, and ends in one
-    /// way or another.
+    /// The closure of a reader: reads, or remembers what a lost attempt has read, and ends at
+    /// random with a value, an error or a panic.
     fn body(&self, tx: &mut Transaction, seen: &RefCell<Seen>, random: &mut u64) -> Result<()> {
         let remembers = seen.borrow().attempts > 0 && draw(random, 2) == 0;
         let result = if remembers { self.remember(seen) } else { self.read(tx, seen, random) };
@@ -161,13 +162,13 @@ impl Run {
         }
     }
 
-    /// The answer is out: what it may tell has to be durable.
+    /// Called when the result has been delivered: everything it may reveal must be durable.
     fn check(&self, kind: Kind, seen: &Seen) {
         for commit in &seen.commits {
             if !self.is_durable(*commit) {
-                // Poisoned, so that the others stop as well.
+                // Poison the mutex, so that the other threads stop as well.
                 let _commits = self.commits.lock();
-                panic!("{kind:?} told before commit {commit} was durable");
+                panic!("{kind:?} delivered before commit {commit} was durable");
             }
         }
         self.checks[kind as usize].fetch_add(u64::from(seen.matters), Ordering::Relaxed);
@@ -175,13 +176,13 @@ impl Run {
 
     fn run_reader(&self, random: &mut u64) {
         let seen = RefCell::default();
-        let told = if draw(random, 2) == 0 {
+        let result = if draw(random, 2) == 0 {
             self.db.transact("transact", |tx| self.body(tx, &seen, random))
         } else {
             self.db.submit("submit", |tx| self.body(tx, &seen, random)).and_then(Pending::wait)
         };
         let seen = seen.into_inner();
-        let kind = match told {
+        let kind = match result {
             Ok(()) if seen.attempts > 1 => Kind::Retried,
             Ok(()) => Kind::Value,
             Err(Error::Aborted { .. }) => Kind::Aborted,
@@ -193,7 +194,7 @@ impl Run {
         self.check(kind, &seen);
     }
 
-    /// A transaction that its owner ends.
+    /// Runs a transaction that its owner ends.
     fn run_interactive(&self, random: &mut u64) {
         let seen = RefCell::default();
         let mut tx = self.db.begin();
@@ -209,7 +210,7 @@ impl Run {
     }
 }
 
-/// A reader that an agent runs. Its closure may have to live on, so it shares nothing.
+/// Runs a reader on an agent. Its closure must be `'static`, so it borrows nothing.
 fn run_ticket(run: &'static Run, pipeline: &clearway::Pipeline, random: &mut u64) {
     let mut random = draw(random, u64::MAX);
     let (send, seen) = std::sync::mpsc::channel();
@@ -219,13 +220,13 @@ fn run_ticket(run: &'static Run, pipeline: &clearway::Pipeline, random: &mut u64
         let _ = send.send(seen.into_inner());
         result
     };
-    let told = pipeline.submit("agent", body).unwrap().wait();
+    let result = pipeline.submit("agent", body).unwrap().wait();
     let seen = seen.try_iter().fold(Seen::default(), |mut all, seen| {
         all.commits.extend(seen.commits);
         all.matters |= seen.matters;
         all
     });
-    assert!(matches!(told, Ok(()) | Err(Error::Aborted { .. } | Error::Deadlock { .. })));
+    assert!(matches!(result, Ok(()) | Err(Error::Aborted { .. } | Error::Deadlock { .. })));
     run.check(Kind::Ticket, &seen);
 }
 
@@ -242,14 +243,14 @@ impl Run {
 }
 
 #[test]
-fn nothing_that_was_read_is_told_before_it_is_durable() {
+fn nothing_that_was_read_is_revealed_before_it_is_durable() {
     run_with(Options::new());
 }
 
-/// Where a retry does not lock first what its lost attempt has read, it does not meet the tags of
-/// that a second time.
+/// If a retry does not first lock what the lost attempt has read, it does not meet the tags of
+/// those rows a second time.
 #[test]
-fn nothing_that_a_lost_attempt_has_read_is_told_before_it_is_durable() {
+fn nothing_that_a_lost_attempt_has_read_is_revealed_before_it_is_durable() {
     run_with(Options::new().retries_lock_first(false));
 }
 
@@ -288,6 +289,6 @@ fn run_with(options: Options) {
         }
     });
     pipeline.close();
-    assert!(run.is_done(), "some kind of answer was not met: {:?}", run.checks);
+    assert!(run.is_done(), "some kind of result was not checked: {:?}", run.checks);
     run.db.close().unwrap();
 }

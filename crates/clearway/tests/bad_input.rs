@@ -1,4 +1,4 @@
-//! Bad input is a clear typed error, and nothing is lost.
+//! Bad input causes a clear typed error, and no data are lost.
 
 use std::{
     collections::BTreeMap,
@@ -190,7 +190,7 @@ fn a_directory_that_is_no_database_is_refused_and_left_alone() {
         fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.retain(|name| name != "LOCK");
     assert_eq!(names, ["letter.txt"], "a refused opening leaves nothing behind");
-    // A `data` file of somebody else's.
+    // A `data` file of another program.
     fs::write(directory.path().join("data"), vec![b'x'; 3 * PAGE]).unwrap();
     assert!(matches!(small().open(directory.path()), Err(Error::NotADatabase { .. })));
 }
@@ -207,7 +207,7 @@ fn the_creation_policy_is_kept() {
     small().create(Creation::Never).open(&path).unwrap();
 }
 
-/// Every file below `path` with its contents, but `LOCK`.
+/// Returns every file below `path` except `LOCK`, with its contents.
 fn contents(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(path).unwrap() {
@@ -274,7 +274,7 @@ fn an_interrupted_backup_is_refused_and_says_so() {
     let directory = closed_database();
     let db = small().open(directory.path().join("db")).unwrap();
     let copy = directory.path().join("copy");
-    // The log, which the database has open, is not found by name: that stops a backup half way.
+    // The log, which the database has open, is not found by name, so a backup fails half way.
     let elsewhere = directory.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     for entry in fs::read_dir(directory.path().join("db/log")).unwrap() {
@@ -296,7 +296,7 @@ fn blank(file: &Path) {
     fs::write(file, vec![0; len as usize]).unwrap();
 }
 
-/// Rewrites both superblocks' version, with a checksum that holds.
+/// Rewrites the version in both superblocks, with a valid checksum.
 fn set_version(path: &Path, version: u32) {
     let file = path.join("data");
     let mut bytes = fs::read(&file).unwrap();
@@ -341,7 +341,7 @@ fn one_damaged_superblock_is_survived_and_two_are_reported() {
     assert!(has_its_row(&path));
 }
 
-/// Copies a directory's files, and those one level below.
+/// Copies the files of a directory, and those one level below.
 fn copy_directory(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -359,7 +359,7 @@ fn copy_directory(from: &Path, to: &Path) {
 fn a_damaged_page_is_reported_and_never_read_as_data() {
     let directory = closed_database();
     let pristine = directory.path().join("db");
-    // The double-write area still has these pages and would repair them.
+    // The double-write area still has copies of these pages and would repair them.
     blank(&pristine.join("doublewrite"));
     let pages = fs::read(pristine.join("data")).unwrap();
     let mut reported = 0;
@@ -406,7 +406,7 @@ fn a_directory_without_permission_is_an_io_error() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let refused = small().open(&path);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
-    // The superuser is not held back by permissions.
+    // Permissions do not restrict the superuser.
     if let Err(error) = refused.map(drop) {
         assert!(
             matches!(&error, Error::Io { source, .. }
@@ -434,7 +434,7 @@ fn a_backup_goes_to_an_empty_directory_only_and_opens() {
     let db: Database = small().open(directory.path().join("db")).unwrap();
     let refused = db.backup(directory.path().join("db"));
     assert!(matches!(refused, Err(Error::BackupIntoItself { .. })), "{refused:?}");
-    // A directory is contents, too.
+    // A directory counts as contents, too.
     let taken = directory.path().join("taken");
     fs::create_dir_all(taken.join("log")).unwrap();
     let refused = db.backup(&taken);
@@ -490,7 +490,7 @@ fn a_backup_into_the_database_itself_is_refused_and_leaves_nothing() {
         let refused = db.backup(path(name));
         assert!(matches!(refused, Err(Error::BackupIntoItself { .. })), "{name}: {refused:?}");
     }
-    // The directory above has something in it, the database.
+    // The parent directory is not empty: it contains the database.
     let refused = db.backup(directory.path());
     let Err(Error::Io { source, .. }) = &refused else { panic!("{refused:?}") };
     assert_eq!(source.kind(), std::io::ErrorKind::AlreadyExists);

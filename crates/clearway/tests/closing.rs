@@ -1,5 +1,6 @@
-//! Closing while others work: what ends during a close is whole or absent, the directory is locked
-//! until nobody can write to it any more, and everybody is told the truth.
+//! Closing while other threads work: a transaction that ends during a close is there completely or
+//! not at all, the directory stays locked until no thread can write to it any more, and each caller
+//! gets the result that the next opening confirms.
 
 use std::{collections::BTreeSet, io::ErrorKind, sync::Arc, thread, time::Duration};
 
@@ -7,7 +8,7 @@ use clearway::{Database, Error, Options, Table};
 use clearway_disk::{Disk, MemoryDisk};
 use clearway_testkit::disk::{DelayedDisk, Faults, FaultyDisk, Lasting, Operation};
 
-/// A disk that stays when its database is gone.
+/// Options for a database on `disk`, whose contents outlive the database.
 fn options(disk: &MemoryDisk) -> Options {
     Options::new().on_disk(Arc::new(disk.clone())).cache_size(8 << 20).log_capacity(8 << 20)
 }
@@ -24,7 +25,7 @@ fn start(options: Options) -> (Database, Table) {
     (db, table)
 }
 
-/// Closes on another thread, and is back when that has begun.
+/// Closes on another thread, and returns when the close has begun.
 fn close_meanwhile(db: &Database) -> thread::JoinHandle<Result<(), Error>> {
     let closing = db.clone();
     let closer = thread::spawn(move || closing.close());
@@ -103,8 +104,8 @@ fn no_round_of_transactions_that_end_during_a_close_leaves_halves() {
     }
 }
 
-/// Commits, rolls back and drops pairs of puts until the database is closed. Answers the keys
-/// that were acknowledged.
+/// Commits, rolls back and drops pairs of puts until the database is closed. Returns the
+/// acknowledged keys.
 fn work(db: &Database, table: &Table, seed: u64) -> Vec<Vec<u8>> {
     let mut acknowledged = Vec::new();
     for n in 0u64.. {
@@ -188,7 +189,7 @@ fn a_close_waits_for_transactions_that_are_about_to_end() {
 }
 
 #[test]
-fn a_last_handle_that_is_dropped_waits_for_nobody() {
+fn dropping_the_last_handle_does_not_wait() {
     let disk = MemoryDisk::new();
     let (db, table) = start(options(&disk));
     let mut tx = db.begin();
@@ -275,7 +276,7 @@ fn an_opening_that_fails_leaves_nothing_behind() {
                     db.transact("put", |tx| tx.put(&table, b"a", b"1")).unwrap();
                     let mut open = db.begin();
                     open.put(&table, b"b", b"1").unwrap();
-                    // Closes, and does not wait for the transaction.
+                    // Close without waiting for the transaction.
                     drop((table, db));
                 }
                 faults.fail(operation, "", nth, ErrorKind::StorageFull, Lasting::Once);

@@ -1,4 +1,5 @@
-//! When results are shown: durable commits, lazy ones, and errors that tell what was read.
+//! The time at which results are delivered: of durable commits, of lazy ones, and of errors that
+//! reveal what was read.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +7,7 @@ use clearway::{CommitMode, Database, Error, Options, Table};
 use clearway_testkit::disk::{CrashImage, DelayedDisk, SimDisk, SimOptions};
 use clearway_variants::txn::{EarlyRelease, TxnVariants};
 
-/// Row `n`, and the number of rows in the row `last`, in one transaction.
+/// Inserts row `n`, and writes `n`, the number of rows, to the row `last`, in one transaction.
 fn append(db: &Database, table: &Table, n: u64) {
     let appended = db.transact("append", |tx| {
         tx.put(table, b"last", n.to_be_bytes())?;
@@ -19,7 +20,7 @@ fn options(disk: &SimDisk) -> Options {
     Options::in_memory().on_disk(Arc::new(disk.clone())).cache_size(8 << 20).log_capacity(4 << 20)
 }
 
-/// How many rows there are, which must be a prefix of what was appended, and told by `last`.
+/// Returns the number of rows, which must be a prefix of those appended and equal to `last`.
 fn rows(disk: &SimDisk) -> u64 {
     let db = options(disk).open("after the crash").unwrap();
     let table = db.table("t").unwrap();
@@ -32,7 +33,7 @@ fn rows(disk: &SimDisk) -> u64 {
         .unwrap();
     let last = last.map_or(0, |bytes| u64::from_be_bytes(bytes.try_into().unwrap()));
     let numbers = rows.iter().map(|(key, _)| u64::from_be_bytes(key[3..].try_into().unwrap()));
-    assert!(numbers.eq(1..=last), "{} rows, and the last is said to be {last}", rows.len());
+    assert!(numbers.eq(1..=last), "{} rows, and `last` is {last}", rows.len());
     last
 }
 
@@ -56,7 +57,7 @@ fn a_crash_takes_the_last_lazy_commits_and_none_before_the_last_sync() {
 }
 
 #[test]
-fn lazy_commits_become_durable_though_nobody_waits() {
+fn lazy_commits_become_durable_without_a_waiter() {
     let disk = SimDisk::new(1, SimOptions::default());
     let db = options(&disk).commit_mode(CommitMode::Lazy).open("lazy").unwrap();
     let table = db.table("t").unwrap();
@@ -80,7 +81,7 @@ fn a_durable_commit_is_kept_whatever_follows() {
 }
 
 #[test]
-fn an_error_that_tells_what_was_read_is_held_back_and_holds_up_nobody() {
+fn an_error_that_reveals_what_was_read_is_withheld_and_blocks_no_thread() {
     let disk = DelayedDisk::in_memory(Duration::from_millis(100));
     let db = Options::new().on_disk(disk).cache_size(8 << 20).open("slow").unwrap();
     let table = db.table("t").unwrap();
@@ -88,9 +89,9 @@ fn an_error_that_tells_what_was_read_is_held_back_and_holds_up_nobody() {
     match db.submit("again", |tx| tx.insert(&table, b"key", b"")) {
         Ok(second) => {
             assert!(matches!(second.wait(), Err(Error::DuplicateKey)));
-            assert!(first.is_ready(), "the error told of a commit that could still be lost");
+            assert!(first.is_ready(), "the error revealed a commit that could still be lost");
         }
-        // So slow a machine that the flush is over.
+        // On a slow machine the flush may be over.
         Err(error) => assert!(first.is_ready() && matches!(error, Error::DuplicateKey)),
     }
     // Nothing was read that is not durable: the error needs no Pending.
@@ -98,7 +99,7 @@ fn an_error_that_tells_what_was_read_is_held_back_and_holds_up_nobody() {
     assert!(matches!(refused, Err(Error::Aborted { .. })));
 }
 
-/// The times of type `name`: locks held, flush awaited, both.
+/// Returns the median times of type `name`: locks held, flush awaited, both.
 fn medians(db: &Database, name: &str) -> [Duration; 3] {
     let timings = db.timings();
     let of = timings.iter().find(|timings| timings.name == name).unwrap();
@@ -106,7 +107,7 @@ fn medians(db: &Database, name: &str) -> [Duration; 3] {
 }
 
 #[test]
-fn timings_tell_the_flush_from_the_locks() {
+fn timings_separate_the_flush_from_the_locks() {
     const DELAY: Duration = Duration::from_millis(5);
     for early_release in [EarlyRelease::All, EarlyRelease::None] {
         let slow = Options::new().on_disk(DelayedDisk::in_memory(DELAY)).cache_size(8 << 20);

@@ -1,4 +1,4 @@
-//! What users see of lock waits and deadlocks, and how they avoid waiting.
+//! Reports of lock waits and deadlocks as users see them, and calls that avoid waiting.
 
 use std::{
     collections::BTreeMap,
@@ -13,11 +13,11 @@ fn memory() -> Database {
     Options::in_memory().cache_size(16 << 20).open("contention").unwrap()
 }
 
-/// Waits until so many transactions wait for locks.
+/// Waits until exactly `count` transactions wait for locks.
 fn until_waiting(db: &Database, count: u64) {
     let begun = Instant::now();
     while db.stats().engine.lock.waiting != count {
-        assert!(begun.elapsed() < Duration::from_secs(20), "nobody waits");
+        assert!(begun.elapsed() < Duration::from_secs(20), "too few transactions wait");
         thread::sleep(Duration::from_micros(200));
     }
 }
@@ -73,7 +73,7 @@ fn a_forced_wait_is_counted_under_its_table_type_and_key() {
 }
 
 #[test]
-fn what_waits_for_nobody_is_not_counted() {
+fn a_lock_granted_at_once_is_not_counted() {
     let db = memory();
     let table = db.table("t").unwrap();
     for n in 0..200u32 {
@@ -103,7 +103,7 @@ fn a_gap_is_named_by_the_key_before_it() {
 }
 
 #[test]
-fn a_time_out_says_for_what_how_long_and_because_of_whom() {
+fn a_time_out_names_the_lock_the_limit_and_the_holder() {
     let db = memory();
     let table = db.table("accounts").unwrap();
     let long = [b'k'; 100];
@@ -112,12 +112,14 @@ fn a_time_out_says_for_what_how_long_and_because_of_whom() {
     let mut waiter = db.begin();
     let limit = LockWait::For(Duration::from_millis(3));
     let error = waiter.get_for_update_with(&table, long, limit).unwrap_err();
-    let told = error.to_string();
+    let message = error.to_string();
     let name = format!("\"{}\"… (100 bytes)", "k".repeat(64));
     let start = format!("lock not granted within 3 ms: XN on key {name} of table \"accounts\"");
-    assert!(told.starts_with(&start), "{told}");
-    assert!(told.contains(", held by \"transfer\" (transaction ") && told.ends_with(" in XN"));
-    // The limit was for that call: the next one waits as the database says, here for ever.
+    assert!(message.starts_with(&start), "{message}");
+    assert!(
+        message.contains(", held by \"transfer\" (transaction ") && message.ends_with(" in XN")
+    );
+    // The limit was for that call only: the next call has the database's limit, here none.
     thread::scope(|scope| {
         let waiting = scope.spawn(|| waiter.get(&table, long).map(|_| waiter.rollback()));
         until_waiting(&db, 1);
@@ -136,15 +138,15 @@ fn a_drop_that_waits_is_counted_and_its_time_out_names_the_table() {
     let table = db.table("busy").unwrap();
     let mut user = db.begin_as("user");
     user.put(&table, b"k", b"").unwrap();
-    let told = db.drop_table("busy").unwrap_err().to_string();
-    assert_eq!(told, "lock not granted within 3 ms: X on table \"busy\"");
+    let message = db.drop_table("busy").unwrap_err().to_string();
+    assert_eq!(message, "lock not granted within 3 ms: X on table \"busy\"");
     assert_eq!(of_table(&db.lock_waits(), "busy").timeouts, 1);
     user.rollback().unwrap();
     db.drop_table("busy").unwrap();
 }
 
-/// Two transactions that lock two keys in opposite order, both held before either goes on. The
-/// error of the one that died, and how many died.
+/// Runs two transactions that lock two keys in opposite order; both hold their first key before
+/// either requests its second one. Returns the errors of the victims.
 fn cross(db: &Database, first: (&Table, &[u8]), second: (&Table, &[u8])) -> Vec<Error> {
     let both = Arc::new(Barrier::new(2));
     thread::scope(|scope| {
@@ -189,9 +191,9 @@ fn a_deadlock_error_names_both_types_tables_and_keys() {
         ("right", "XN", "a".to_string(), KeySample::of(b"x"), "XN"),
     ];
     assert_eq!(seen, expected);
-    let told = error.to_string();
+    let message = error.to_string();
     for part in ["\"left\"", "\"right\"", "key \"x\" of table \"a\"", "0x0000000000000007"] {
-        assert!(told.contains(part), "{told}");
+        assert!(message.contains(part), "{message}");
     }
     let waits = db.lock_waits();
     assert_eq!(waits.deadlocks.len(), 1);
@@ -237,9 +239,9 @@ fn the_hottest_key_comes_first() {
         }
     }
     let waits = db.lock_waits();
-    let told: Vec<_> = waits.hot_keys.iter().map(|hot| (hot.key.bytes(), hot.waits_min)).collect();
+    let found: Vec<_> = waits.hot_keys.iter().map(|hot| (hot.key.bytes(), hot.waits_min)).collect();
     let expected: Vec<_> = (1..8).rev().map(|n| (&keys[n][..], n as u64)).collect();
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     assert!(waits.hot_keys.iter().all(|hot| hot.waits_min == hot.waits_max));
 }
 
@@ -261,10 +263,10 @@ fn a_call_that_does_not_wait_leaves_the_transaction_as_it_was() {
     let read = other.get_for_update_with(&table, b"k", LockWait::Never).unwrap();
     assert_eq!(read.as_deref(), Some(&b"1"[..]));
     other.commit().unwrap();
-    assert_eq!(db.lock_waits(), LockWaits::default(), "nobody waited");
+    assert_eq!(db.lock_waits(), LockWaits::default(), "no transaction waited");
 }
 
-/// What workers did: for each job, who finished it, and how often somebody had it.
+/// The work of one or all workers: for each finished job the worker, and the number of claims.
 #[derive(Default)]
 struct Done {
     finished: BTreeMap<Vec<u8>, u32>,
@@ -280,7 +282,7 @@ fn many_claimers_get_each_job_exactly_once() {
     let (report, reports) = mpsc::channel();
     thread::scope(|scope| {
         let (db, jobs, held) = (&db, &jobs, &held);
-        // Jobs come in while others are claimed, into gaps between them.
+        // Jobs are inserted into gaps between other jobs while those are claimed.
         scope.spawn(move || {
             for n in 0..JOBS {
                 let key = (n.wrapping_mul(0x9E37_79B1)).to_be_bytes();
@@ -307,18 +309,19 @@ fn many_claimers_get_each_job_exactly_once() {
     db.verify().unwrap();
 }
 
-/// Claims jobs, up to three at a time, from some place on, and gives some back, until all are done.
+/// Claims up to three jobs at a time, from the first one or from a random key on, and gives some
+/// back, until all jobs are done.
 fn claim_all(db: &Database, jobs: &Table, held: &Table, worker: u32, all: u32) -> Done {
     let mut done = Done::default();
-    let (mut turn, begun) = (worker, Instant::now());
+    let (mut random, begun) = (worker, Instant::now());
     loop {
         assert!(begun.elapsed() < Duration::from_secs(120), "a job is lost");
-        turn = turn.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-        let (count, gives_back) = (1 + (turn >> 28) as usize % 3, turn >> 24 & 7 == 0);
+        random = random.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        let (count, gives_back) = (1 + (random >> 28) as usize % 3, random >> 24 & 7 == 0);
         let claimed = db.transact("claim", |tx| {
-            let scan = match turn >> 20 & 1 {
+            let scan = match random >> 20 & 1 {
                 0 => tx.scan_for_update(jobs, ..),
-                _ => tx.scan_for_update(jobs, (turn >> 3).to_be_bytes()..),
+                _ => tx.scan_for_update(jobs, (random >> 3).to_be_bytes()..),
             };
             let claimed: Vec<Vec<u8>> = scan
                 .skip_locked()
@@ -326,7 +329,7 @@ fn claim_all(db: &Database, jobs: &Table, held: &Table, worker: u32, all: u32) -
                 .map(|entry| entry.map(|(key, _)| key))
                 .collect::<Result<_, _>>()?;
             for job in &claimed {
-                // Fails if another has it: whoever has a job has marked it.
+                // Fails if another worker has the job: its owner has inserted this mark.
                 tx.waiting(LockWait::Never, |tx| tx.insert(held, job, b""))?;
                 tx.waiting(LockWait::Never, |tx| tx.delete(jobs, job))?;
             }

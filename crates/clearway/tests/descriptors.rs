@@ -1,6 +1,7 @@
-//! A process that has used up its file descriptors: what needs one fails, nothing stops the engine.
+//! A process without free file descriptors: operations that need one fail, and the engine goes on.
 //!
-//! The limit is a whole process's, so each test runs itself again as a child, and sets it there.
+//! The limit applies to the whole process, so each test runs itself again in a child process, and
+//! sets the limit there.
 #![cfg(not(any(loom, shuttle)))]
 
 use std::{
@@ -12,13 +13,13 @@ use std::{
 use clearway::{Database, Error, Options, Table};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Set in a child: its directory.
+/// The variable with the directory of a child; set only in a child.
 const DIRECTORY: &str = "CLEARWAY_DESCRIPTORS_DIRECTORY";
-/// `EMFILE` of Linux.
+/// `EMFILE` on Linux.
 const NO_DESCRIPTOR: i32 = 24;
 const VALUE: [u8; 1000] = [7; 1000];
 
-/// Runs `body` with a directory, in a child process of its own, which is the test `name` again.
+/// Runs `body` with a directory, in a child process that runs only the test `name`.
 fn in_child(name: &str, body: impl FnOnce(&Path)) {
     if let Some(directory) = env::var_os(DIRECTORY) {
         return body(&PathBuf::from(directory));
@@ -34,7 +35,7 @@ fn in_child(name: &str, body: impl FnOnce(&Path)) {
     assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
 }
 
-/// A log of sixteen segments of 256 KiB.
+/// Opens a database whose log has sixteen segments of 256 KiB.
 fn open(directory: &Path) -> (Database, Table) {
     let database =
         Options::new().cache_size(8 << 20).log_capacity(4 << 20).open(directory).unwrap();
@@ -46,7 +47,7 @@ fn put(database: &Database, table: &Table, row: u32) -> clearway::Result<()> {
     database.transact("put", |tx| tx.put(table, row.to_be_bytes(), VALUE)).map(drop)
 }
 
-/// Runs `body` while so many descriptors are free.
+/// Runs `body` while exactly `free` descriptors are free.
 fn with_descriptors<T>(free: usize, body: impl FnOnce() -> T) -> T {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, 200, hard).unwrap();
@@ -72,12 +73,12 @@ fn holds_rows(directory: &Path, rows: u32) {
 fn directories_are_synced_without_a_free_descriptor() {
     in_child("directories_are_synced_without_a_free_descriptor", |directory| {
         let (database, table) = open(directory);
-        // Some six segments, of which the checkpoint gives back all but the last.
+        // About six segments, of which the checkpoint recycles all but the last.
         (0..1_000).for_each(|row| put(&database, &table, row).unwrap());
         with_descriptors(0, || {
             database.checkpoint().unwrap();
             database.create_table("another").unwrap();
-            // They get their space from segments that were given back.
+            // These rows are written to recycled segments.
             (1_000..1_500).for_each(|row| put(&database, &table, row).unwrap());
             database.checkpoint().unwrap();
             database.health().unwrap();
@@ -87,7 +88,7 @@ fn directories_are_synced_without_a_free_descriptor() {
     });
 }
 
-/// Writes until a segment would have to be made, three times.
+/// Writes until a new segment is needed, three times.
 fn needs_segments(database: &Database, table: &Table, rows: &mut u32) {
     for _ in 0..3 {
         let failure = loop {
@@ -110,7 +111,7 @@ fn a_segment_that_cannot_be_made_for_want_of_a_descriptor_stops_nothing() {
     in_child(name, |directory| {
         let (database, table) = open(directory);
         let mut rows = 0;
-        // A file takes two descriptors: one is not enough, and leaves nothing behind.
+        // A file takes two descriptors: with one, the creation fails and must leave nothing behind.
         for free in [0, 1] {
             let mut interactive = database.begin();
             interactive.put(&table, [0xFF; 4], VALUE).unwrap();
@@ -137,7 +138,7 @@ fn checkpoints_and_rollbacks_without_log_space_or_descriptors_stop_nothing() {
     in_child(name, |directory| {
         let (database, table) = open(directory);
         (0..60).for_each(|row| put(&database, &table, row).unwrap());
-        // Keeps the log from being given back, and what it undoes splits pages.
+        // Prevents that the log is recycled; its rollback splits pages.
         let mut interactive = database.begin();
         for row in 0..40u32 {
             interactive.put(&table, row.to_be_bytes(), b"short").unwrap();

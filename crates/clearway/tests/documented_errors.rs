@@ -1,5 +1,5 @@
-//! The `# Errors` sections of the public calls, read from the sources, say what the test kit's
-//! table of errors says.
+//! The `# Errors` sections of the public calls, read from the sources, agree with the test kit's
+//! table of errors.
 
 use std::{
     fs,
@@ -27,7 +27,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The name of the type that an `impl` line is for.
+/// Returns the name of the type that an `impl` line is for.
 fn implemented(line: &str) -> Option<String> {
     let rest = line.strip_prefix("impl")?;
     // Generic parameters come first.
@@ -40,7 +40,7 @@ fn implemented(line: &str) -> Option<String> {
     Some(subject.trim().chars().take_while(|c| is_name(*c)).collect())
 }
 
-/// The public methods of a source that return a `Result`.
+/// Returns the public methods of a source that return a `Result`.
 fn methods(text: &str) -> Vec<Method> {
     let (mut found, mut owner, mut documentation) = (Vec::new(), String::new(), String::new());
     let lines: Vec<&str> = text.lines().collect();
@@ -80,7 +80,7 @@ fn methods(text: &str) -> Vec<Method> {
 
 fn all_methods() -> Vec<Method> {
     let mut files = Vec::new();
-    // For a look at the sources of another tree.
+    // The variable names the sources of another tree, if they are to be checked.
     let root = std::env::var_os("CLEARWAY_SOURCES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), PathBuf::from);
     sources(&root, &mut files);
@@ -88,13 +88,13 @@ fn all_methods() -> Vec<Method> {
 }
 
 impl Method {
-    /// The section on errors, up to the next heading.
+    /// Returns the section on errors, up to the next heading.
     fn section(&self) -> Option<&str> {
         let (_, section) = self.documentation.split_once("# Errors\n")?;
         Some(section.split("\n# ").next().unwrap_or(section))
     }
 
-    /// The variants of `Error` that the section names as this call's: not those that come after an
+    /// Returns the variants of `Error` that the section names for this call: all but those after an
     /// "except", up to the end of the clause.
     fn variants(&self) -> Vec<String> {
         let section = self.section().unwrap_or_default().replace('\n', " ");
@@ -107,7 +107,7 @@ impl Method {
         named.map(|rest| rest.chars().take_while(is_name).collect()).collect()
     }
 
-    /// Whether the section refers to another call's, or to what a closure or the disk says.
+    /// Whether the section refers to the errors of another call, of a closure or of the disk.
     fn refers(&self) -> bool {
         let section = self.section().unwrap_or_default();
         ["hose of", "he errors of", "ther errors of", "As of", "As for"]

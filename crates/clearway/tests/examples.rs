@@ -1,4 +1,4 @@
-//! The programs in `examples/` hold what they promise. Each asserts its own invariants.
+//! Runs the programs in `examples/`. Each asserts its own invariants.
 
 #[path = "../examples/bank_transfer.rs"]
 #[allow(dead_code)] // its `main` is the example's

@@ -1,5 +1,5 @@
-//! A disk that fails: nothing is acknowledged that was not made durable, nothing acknowledged is
-//! lost, and every failure has its type.
+//! A disk that fails: only durable transactions are acknowledged, no acknowledged one is lost, and
+//! every failure is reported with its type.
 
 use std::{io::ErrorKind, sync::Arc};
 
@@ -7,7 +7,7 @@ use clearway::{Database, Error, Options};
 use clearway_disk::MemoryDisk;
 use clearway_testkit::disk::{Faults, FaultyDisk, Lasting, Operation};
 
-/// A database on a disk that fails as planned, and the options to open what is left of it.
+/// Returns a database on a disk that fails as planned, and the options to open what the disk holds.
 fn faulty() -> (Database, Faults, Options) {
     let (disk, faults) = (MemoryDisk::new(), Faults::new());
     let small = |options: Options| options.cache_size(4 << 20).log_capacity(8 << 20);
@@ -30,7 +30,7 @@ fn after_a_failed_sync_nothing_is_acknowledged_and_reopening_recovers() {
         matches!(refused, Err(Error::Poisoned { .. } | Error::OutcomeUnknown { .. })),
         "{refused:?}"
     );
-    // The disk works again, but the engine does not believe it before it is reopened.
+    // The disk works again, but the engine stays poisoned until it is reopened.
     faults.clear();
     assert!(matches!(db.health(), Err(Error::Poisoned { .. })));
     let refused = db.transact("after", |tx| tx.put(&t, b"after", b"1"));
@@ -69,14 +69,14 @@ fn a_reader_of_undurable_work_is_not_acknowledged_when_the_log_fails() {
             });
             assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
         }
-        // The failure was faster.
+        // The log failed before the read.
         Err(error) => assert!(matches!(error, Error::Poisoned { .. }), "{error:?}"),
     }
     assert!(matches!(writer.wait(), Err(Error::OutcomeUnknown { .. })));
 }
 
 #[test]
-fn a_full_disk_is_said_and_nothing_is_lost() {
+fn a_full_disk_is_reported_and_nothing_is_lost() {
     let (db, faults, reopen) = faulty();
     let t = db.table("t").unwrap();
     faults.fail(Operation::Allocate, "data", 1, ErrorKind::StorageFull, Lasting::Forever);
@@ -91,7 +91,7 @@ fn a_full_disk_is_said_and_nothing_is_lost() {
         assert!(kept < 10_000, "the disk never filled");
     };
     assert!(matches!(refused, Error::DiskFull { .. }), "{refused:?}");
-    // What fits still works, and so does everything once there is room.
+    // Writes that fit still succeed, and all writes do once there is room.
     assert!(db.transact("read", |tx| tx.get(&t, 0u32.to_be_bytes())).is_ok());
     faults.clear();
     db.transact("fill", |tx| tx.insert(&t, kept.to_be_bytes(), &value)).unwrap();

@@ -1,4 +1,4 @@
-//! What a forked child may do with its parent's database: nothing, and at once.
+//! A forked child cannot use its parent's database: each call fails at once.
 #![cfg(not(any(loom, shuttle)))]
 
 use std::{
@@ -23,23 +23,23 @@ use clearway_sync::{
 };
 use clearway_testkit::disk::DelayedDisk;
 
-/// No child needs longer, on a machine that does other things besides.
+/// Upper bound on the time of a child, on a machine that is busy with other work as well.
 const LIMIT: Duration = Duration::from_secs(20);
-/// One test at a time: a child inherits the directories that other tests have locked. (The mutex is
-/// the standard library's, which leaves nothing of its sleepers to a child.)
+/// Runs one test at a time, because a child inherits the directories that other tests have locked.
+/// (The mutex is the standard library's: a child inherits no state of its waiters.)
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Threads that commit while others fork.
+/// Number of threads that commit while other threads fork.
 const WRITERS: u64 = 8;
 
 fn options() -> Options {
     Options::new().cache_size(8 << 20).log_capacity(16 << 20)
 }
 
-/// Everything that a program can have of a database at a fork.
+/// A value of each type that a program can have of a database when it forks.
 struct Everything {
     database: Database,
     table: Table,
@@ -52,7 +52,7 @@ struct Everything {
 }
 
 impl Everything {
-    /// All of it, and what was begun is not finished: the log takes 100 ms for each flush.
+    /// Creates the values. Commits are not durable yet: each flush of the log takes 100 ms.
     fn of(directory: &Path) -> Result<Everything> {
         let disk = DelayedDisk::in_directory(directory, Duration::from_millis(100))?;
         let database = options().on_disk(disk).open(directory)?;
@@ -108,7 +108,7 @@ impl Everything {
     }
 }
 
-/// Whether the call gave [`Error::Forked`].
+/// Fails unless the call returned [`Error::Forked`].
 fn refused<T: Debug>(call: &str, result: Result<T>) -> Result<(), String> {
     match result {
         Err(Error::Forked) => Ok(()),
@@ -208,7 +208,7 @@ fn refuses_a_database(database: &Database, table: &Table) -> Result<(), String> 
     refused("close", database.close())
 }
 
-/// The rows of the table `t`, from a database that is opened, checked and closed for it.
+/// Returns the rows of the table `t`: opens the database, checks it, reads them and closes it.
 fn rows(directory: &Path) -> Vec<String> {
     let database = options().open(directory).unwrap();
     database.verify().unwrap();

@@ -1,7 +1,7 @@
-//! Random operations, savepoints, rollbacks, checkpoints and
-//! reopenings against an ordered map, on pages of a few keys.
+//! Random operations, savepoints, rollbacks, checkpoints and reopenings, compared with an ordered
+//! map, on pages of a few keys.
 //!
-//! A failing run is cut down to the operations that matter before it is printed.
+//! A failing run is reduced to the operations that the failure needs before it is printed.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 const NODE_BYTES: usize = 512;
 /// Operations of one run.
 const OPERATIONS: usize = 400;
-/// Runs; each has its own seed.
+/// Number of runs; each has its own seed.
 const RUNS: u64 = 24;
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A value: how many bytes, all of which kind.
+/// A value: one byte, repeated.
 #[derive(Clone, Debug)]
 struct Value {
     len: usize,
@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// xorshift64*: the seed is the run.
+/// xorshift64*. The seed determines the run.
 struct Rng(u64);
 
 impl Rng {
@@ -72,7 +72,7 @@ impl Rng {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
     }
 
-    /// Keys that meet often, with common prefixes and lengths from 0 to 40.
+    /// Returns keys that repeat often, with common prefixes and lengths from 0 to 40.
     fn key(&mut self) -> Key {
         let mut key = match self.below(4) {
             0 => Vec::new(),
@@ -84,7 +84,7 @@ impl Rng {
         Key(key)
     }
 
-    /// Values from empty to several pages of this size.
+    /// Returns values from empty to several pages of this size.
     fn value(&mut self) -> Value {
         let len = match self.below(10) {
             0 => 0,
@@ -122,7 +122,7 @@ impl Rng {
     }
 }
 
-/// The database and the map beside it.
+/// The database, and the map that it is compared with.
 struct Run {
     options: Options,
     db: Database,
@@ -283,7 +283,7 @@ impl Run {
     }
 }
 
-/// Runs operations to the end, with a last commit, check and reopening.
+/// Runs all operations, then checks, commits, and reopens the database.
 fn run(ops: &[Op]) {
     let mut run = Run::new();
     ops.iter().for_each(|op| run.apply(op));
@@ -292,7 +292,7 @@ fn run(ops: &[Op]) {
     run.reopen();
 }
 
-/// The failing operations without those that failure does not need, by halving steps.
+/// Removes operations that the failure does not need, in groups whose size is halved.
 fn shrink(mut ops: Vec<Op>) -> Vec<Op> {
     let fails = |ops: &[Op]| catch_unwind(AssertUnwindSafe(|| run(ops))).is_err();
     let mut step = ops.len() / 2;
@@ -314,7 +314,7 @@ fn shrink(mut ops: Vec<Op>) -> Vec<Op> {
 
 #[test]
 fn random_operations_match_an_ordered_map() {
-    // Runs of one's own choice: CLEARWAY_MODEL_SEED=7 CLEARWAY_MODEL_RUNS=1 cargo test --test model
+    // To choose the runs: CLEARWAY_MODEL_SEED=7 CLEARWAY_MODEL_RUNS=1 cargo test --test model
     let setting = |name: &str, default: u64| {
         std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
     };

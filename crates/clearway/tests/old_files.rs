@@ -1,10 +1,10 @@
-//! Databases that earlier versions have written open, read right and become sound.
+//! Databases of earlier versions can be opened, are read correctly and become sound.
 //!
-//! `data/long_chains.rle` is a database of format version 1 that the version before upkeep's walks
-//! has written and closed in order. Its table `descending` got 1,200 rows, one in a transaction,
+//! `data/long_chains.rle` is a database of format version 1. The version before upkeep's walks
+//! wrote it and closed it cleanly. Its table `descending` got 1,200 rows, one in each transaction,
 //! with keys that fall from `u64::MAX` and values of 1,000 times the byte `n % 251`. That version
-//! adopted no foster child of a node into which every insertion goes: nearly all of the table's
-//! leaves are in one foster chain. It could not read 810 of the rows any more: "a foster chain
+//! did not adopt the foster child of a node into which every insertion goes, so nearly all of the
+//! table's leaves are in one foster chain. It could no longer read 810 of the rows: "a foster chain
 //! without end". The table `other` has 300 rows, with ascending keys and values of 100 times 9.
 //!
 //! The file holds the directory's files one after the other, each as
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use clearway::{Database, Options, Result};
 
-/// Leaves in the chain, about: 1,200 rows, seven of which fill a leaf.
+/// Approximate number of leaves in the chain: 1,200 rows, seven of which fill a leaf.
 const CHAINED: u64 = 190;
 const ROWS: u64 = 1_200;
 
@@ -93,7 +93,7 @@ fn check_rows(db: &Database) {
     .unwrap();
 }
 
-/// Once upkeep is idle everything is as in a database that never had that bug.
+/// Waits until upkeep is idle, and checks that the trees are then as sound as any.
 fn check_sound(db: &Database) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(20);
     let pending = || {
@@ -119,7 +119,7 @@ fn long_chains_are_read_and_shortened() {
         unpack(include_bytes!("data/long_chains.rle"), dir);
     }
 
-    // As it is: nothing is lost, nothing looks damaged.
+    // Before upkeep: no row is missing, and nothing looks damaged.
     let db = open(&as_is, false);
     let report = db.verify().unwrap();
     let chain = report.tables.iter().map(|table| table.report.chain_max()).max();

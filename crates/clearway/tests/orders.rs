@@ -1,5 +1,5 @@
-//! Plain keys in a plain order, as programs write them: nothing is lost, nothing is refused, and
-//! the other tables do not notice.
+//! Simple keys in simple orders, as programs write them: no row is lost, no insertion is refused,
+//! and other tables are not affected.
 
 use std::sync::{Arc, Barrier};
 
@@ -26,7 +26,8 @@ fn with_tables() -> (MemoryDisk, Database, Table) {
     (disk, db, table)
 }
 
-/// What a kill leaves of `disk`, opened: sound, and with the other table's row.
+/// Opens the contents of `disk` as a kill would leave them, and checks that they are sound and
+/// contain the other table's row.
 fn killed(disk: &MemoryDisk) -> Database {
     let db = open(&disk.fork());
     check_other(&db);
@@ -44,7 +45,8 @@ fn falling(n: u64) -> [u8; 8] {
     (u64::MAX - n).to_be_bytes()
 }
 
-/// How many of the first `count` falling keys are in table `t`, by themselves and in a scan.
+/// Returns the number of keys in table `t`: of the first `count` falling keys, each read by itself,
+/// and of all keys in a scan.
 fn rows_of(db: &Database, count: u64) -> (u64, u64) {
     let table = db.table("t").unwrap();
     db.transact("check", |tx| {
@@ -91,7 +93,7 @@ fn large_rollback_of_rows_inserted_newest_first_stops_nothing() {
     check_other(&db);
     let mut open_one = db.begin();
     insert(&mut open_one).unwrap();
-    // Durable, so that a recovery has to take it back.
+    // Make it durable, so that recovery must undo it.
     let other = db.table("other").unwrap();
     db.transact("flush", |tx| tx.put(&other, b"more", b"")).unwrap();
     assert_eq!(rows_of(&killed(&disk), 450), (0, 0));
@@ -124,7 +126,7 @@ fn rollback_into_room_that_others_have_taken_stops_nothing() {
     check_other(&db);
 }
 
-/// So many that the catalogue has 80 leaves.
+/// Number of tables: enough for a catalogue of 80 leaves.
 const TABLES: u32 = 2_300;
 
 #[test]

@@ -10,8 +10,8 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const LARGE_NODE: usize = 8192;
 const SMALL_NODE: usize = 512;
-/// Tables that are created in each order; in descending order more, so that the catalogue's leaves
-/// would make a chain that no descent follows to its end.
+/// Number of tables created in each order. In descending order there are more, enough for a chain
+/// of catalogue leaves that no descent would follow to its end.
 const TABLES: u64 = 40;
 const TABLES_DESCENDING: u64 = 400;
 
@@ -23,7 +23,7 @@ fn options(node_bytes: usize) -> Options {
         .node_bytes(node_bytes)
 }
 
-/// One transaction of each kind of call, in turn.
+/// Applies the steps in one transaction: by `transact`, `submit` or `begin`, in turn by round.
 fn apply(db: &Database, table: &Table, some: &[Step], round: u64) {
     let all = |tx: &mut clearway::Transaction| {
         for step in some {
@@ -109,7 +109,7 @@ fn every_order_of_table_names_is_listed_and_opened() {
             let table = db.create_table(name).unwrap_or_else(|error| panic!("{name}: {error}"));
             db.transact("one row", |tx| tx.put(&table, b"name", name)).unwrap();
         }
-        // Every second one goes, the first ones first.
+        // Drop every second table, in the order of their creation.
         for name in names.iter().step_by(2) {
             db.drop_table(name).unwrap();
         }

@@ -1,11 +1,11 @@
-//! Errors of scans: none is lost with an adaptor that swallows it.
+//! Errors of scans: none is lost when an adaptor swallows it.
 
 use std::time::Duration;
 
 use clearway::{Database, Error, LockWait, Options, Result, Table, Transaction};
 use clearway_testkit::disk::DelayedDisk;
 
-/// Three rows, of which another transaction has the second.
+/// Opens a database with three rows, of which another transaction has locked the second.
 fn rows() -> (Database, Table, Transaction) {
     let disk = DelayedDisk::in_memory(Duration::from_millis(1));
     let db = Options::new().on_disk(disk).cache_size(8 << 20).open("scans").unwrap();
@@ -26,13 +26,13 @@ fn run<T>(db: &Database, mut body: impl FnMut(&mut Transaction) -> Result<T>) ->
 }
 
 #[test]
-fn a_scan_counts_and_finds_or_says_why_not() {
+fn a_scan_counts_and_finds_or_returns_its_error() {
     let (db, t, other) = rows();
     let refused = |result: Result<()>| matches!(result, Err(Error::WouldBlock { .. }));
     assert!(refused(run(&db, |tx| tx.scan(&t, ..).count().map(drop))));
     assert!(refused(run(&db, |tx| tx.scan(&t, ..).last().map(drop))));
     assert!(refused(run(&db, |tx| tx.scan(&t, ..).nth(1).map(drop))));
-    // What comes before the error is no error.
+    // Entries before the error are returned without it.
     assert!(run(&db, |tx| tx.scan(&t, ..).nth(0)).unwrap().is_some());
     assert_eq!(run(&db, |tx| tx.scan(&t, [2]..).count()).unwrap(), 1);
     drop(other);
@@ -70,11 +70,11 @@ fn an_error_that_an_adaptor_swallows_is_the_commits() {
         ("descending", |tx, t| tx.scan_descending(t, ..).flatten().count()),
     ];
     for (what, body) in bodies {
-        let told = run(&db, |tx| {
+        let result = run(&db, |tx| {
             tx.put(&t, [7], "half")?;
             Ok(body(tx, &t))
         });
-        assert!(matches!(told, Err(Error::WouldBlock { .. })), "{what}: {told:?}");
+        assert!(matches!(result, Err(Error::WouldBlock { .. })), "{what}: {result:?}");
         for is_pipelined in [false, true] {
             let mut tx = db.begin();
             tx.lock_wait(LockWait::Never);
@@ -90,7 +90,7 @@ fn an_error_that_an_adaptor_swallows_is_the_commits() {
     }
 }
 
-/// What is returned as a result marks nothing: the program has it.
+/// An error that a method returns does not mark the transaction: the program has seen it.
 #[test]
 fn an_error_that_is_returned_marks_nothing() {
     let (db, t, _other) = rows();
@@ -122,8 +122,9 @@ fn an_error_that_is_acknowledged_or_rolled_back_is_over() {
         tx.rollback_to(&before)
     })
     .unwrap();
-    // A savepoint behind the error does not undo it, one before it does, whatever came later.
-    let told = run(&db, |tx| {
+    // A rollback to a savepoint after the error does not clear it. A rollback to one before the
+    // error does, whatever came later.
+    let result = run(&db, |tx| {
         let first = tx.savepoint()?;
         fail(tx);
         let second = tx.savepoint()?;
@@ -134,7 +135,7 @@ fn an_error_that_is_acknowledged_or_rolled_back_is_over() {
         }
         Ok(())
     });
-    assert!(matches!(told, Err(Error::WouldBlock { .. })), "{told:?}");
+    assert!(matches!(result, Err(Error::WouldBlock { .. })), "{result:?}");
     run(&db, |tx| {
         let first = tx.savepoint()?;
         fail(tx);
@@ -145,17 +146,20 @@ fn an_error_that_is_acknowledged_or_rolled_back_is_over() {
     .unwrap();
 }
 
-/// The closure's own error goes first, and a lost deadlock before everything.
+/// The closure's own error takes precedence, and a lost deadlock takes precedence over both.
 #[test]
 fn an_error_of_a_scan_hides_no_other() {
     let (db, t, _other) = rows();
-    let told: Result<()> = run(&db, |tx| {
+    let result: Result<()> = run(&db, |tx| {
         tx.scan(&t, ..).flatten().count();
         tx.abort("enough")
     });
-    assert!(matches!(told, Err(Error::Aborted { .. })), "{told:?}");
+    assert!(matches!(result, Err(Error::Aborted { .. })), "{result:?}");
     let gone = db.table("gone").unwrap();
     db.drop_table("gone").unwrap();
-    let told = run(&db, |tx| Ok(tx.scan(&gone, ..).flatten().count()));
-    assert!(matches!(told, Err(Error::UnknownTable { .. })), "a scan that cannot begin: {told:?}");
+    let result = run(&db, |tx| Ok(tx.scan(&gone, ..).flatten().count()));
+    assert!(
+        matches!(result, Err(Error::UnknownTable { .. })),
+        "a scan that cannot begin: {result:?}"
+    );
 }

@@ -12,7 +12,7 @@ use clearway_sync::schedules::check;
 
 fn open() -> (Database, Table) {
     let options = Options::in_memory().cache_size(48 * 8192).time_one_in(0).background(false);
-    // As small as can be: a schedule's length is what it costs.
+    // As small as possible: the cost of a test is the length of its schedules.
     let options = options.engine(|engine| {
         engine.log.ring_bytes = 64 << 10;
         engine.log.segment_bytes = 32 << 10;
@@ -34,30 +34,30 @@ fn add_one(tx: &mut Transaction, table: &Table) -> Result<u8> {
     Ok(old + 1)
 }
 
-/// Everybody is told its own number, by whichever agent, and the close waits for all.
+/// Each client gets its own number, whichever agent delivers it, and the close waits for all.
 #[test]
-fn each_result_is_told_once_and_the_close_waits() {
+fn each_result_is_delivered_once_and_the_close_waits() {
     check("pipeline", 300, || {
         let (db, table) = open();
         let pipeline = PipelineOptions::new().agents(2).start(&db).unwrap();
-        let told = Arc::new(AtomicU64::new(0));
+        let delivered = Arc::new(AtomicU64::new(0));
         for _ in 0..3 {
-            let (table, told) = (table.clone(), told.clone());
+            let (table, delivered) = (table.clone(), delivered.clone());
             let done = move |result: Result<u8>| {
-                // Plain atomics are no point of a schedule, and need none.
-                told.fetch_add(1 << (8 * (result.unwrap() - 1)), Ordering::SeqCst);
+                // An atomic of the standard library is not a scheduling point, and need not be.
+                delivered.fetch_add(1 << (8 * (result.unwrap() - 1)), Ordering::SeqCst);
             };
             pipeline.submit_then("add", move |tx| add_one(tx, &table), done).unwrap();
         }
         pipeline.close();
-        assert_eq!(told.load(Ordering::SeqCst), 0x01_01_01);
+        assert_eq!(delivered.load(Ordering::SeqCst), 0x01_01_01);
         db.close().unwrap();
     });
 }
 
-/// A client that waits for its ticket is woken, and one whose database closes first is told so.
+/// A client that waits for its ticket is woken. If the database closes first, it gets that error.
 #[test]
-fn tickets_are_answered_though_the_database_closes() {
+fn tickets_are_completed_though_the_database_closes() {
     check("pipeline and close", 300, || {
         let (db, table) = open();
         let pipeline = PipelineOptions::new().agents(1).start(&db).unwrap();

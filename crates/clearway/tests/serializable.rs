@@ -1,4 +1,4 @@
-//! Anomalies that weaker isolation allows, and that must not happen here.
+//! Anomalies that weaker isolation levels allow, and that must not occur.
 
 use std::sync::Barrier;
 
@@ -93,7 +93,7 @@ fn a_scanned_range_gains_and_loses_no_keys_while_its_reader_runs() {
     });
     assert!(others[0].delete(&t, [50u8]).is_err(), "a key that was read was deleted");
     assert!(others[1].update(&t, [100u8], b"new").is_err());
-    // Outside the range nobody is held up.
+    // Outside the range no transaction is blocked.
     others[2].insert(&t, [1u8], b"").unwrap();
     others[2].delete(&t, [190u8]).unwrap();
     others.into_iter().for_each(|tx| tx.commit().unwrap());

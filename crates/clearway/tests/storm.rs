@@ -1,4 +1,4 @@
-//! Victims of deadlocks get through.
+//! Victims of deadlocks commit after a bounded number of attempts.
 
 use clearway::{Database, Options, TypeStats};
 use clearway_sync::{
@@ -10,8 +10,8 @@ fn type_stats(db: &Database, name: &str) -> TypeStats {
     db.type_stats().into_iter().find(|kind| kind.name == name).unwrap_or_default()
 }
 
-/// A long transaction against short ones that close cycles with it whenever they can. However the
-/// machine schedules them, nobody runs out of attempts.
+/// Runs a long transaction against short ones that close cycles with it whenever they can. However
+/// the machine schedules them, no transaction uses up its attempts.
 pub(crate) fn storm(options: Options) {
     const KEYS: u8 = 10;
     let options = options.cache_size(8 << 20).attempts(50);
@@ -31,7 +31,7 @@ pub(crate) fn storm(options: Options) {
                         thread::yield_now();
                         tx.put(t, [upper - 1], [n])
                     });
-                    short.expect("it gets through").wait().unwrap();
+                    short.expect("it commits within its attempts").wait().unwrap();
                 }
             });
         }
@@ -42,7 +42,7 @@ pub(crate) fn storm(options: Options) {
                     tx.put(&t, [k], [9]).map(drop)
                 })
             });
-            long.expect("it gets through");
+            long.expect("it commits within its attempts");
         }
         done.store(1, Ordering::Relaxed);
     });

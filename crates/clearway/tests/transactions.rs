@@ -1,4 +1,4 @@
-//! What users rely on in `transact`, `submit` and `begin`.
+//! The documented behaviour of `transact`, `submit` and `begin`.
 
 use std::{
     future::Future,
@@ -22,7 +22,7 @@ fn memory() -> Database {
     Options::in_memory().cache_size(8 << 20).open("test").unwrap()
 }
 
-/// A database in memory each of whose log flushes takes at least `flush`.
+/// Options of a database in memory whose log flushes each take at least `flush`.
 fn slow(flush: Duration) -> Options {
     Options::new().on_disk(DelayedDisk::in_memory(flush)).cache_size(8 << 20)
 }
@@ -45,7 +45,7 @@ fn a_closure_that_panics_is_rolled_back_and_the_database_goes_on() {
         panic!("number {}", 7);
     });
     assert!(matches!(&result, Err(Error::Panicked { message }) if message == "number 7"));
-    // The lock is free and the write gone: seen from another transaction at once.
+    // Another transaction finds at once that the lock is free and the write is undone.
     let seen = db.transact("after", |tx| {
         tx.lock_wait(LockWait::Never);
         let seen = tx.get_for_update(&t, b"k")?;
@@ -81,7 +81,7 @@ fn an_aborted_closure_leaves_nothing() {
 }
 
 #[test]
-fn writes_say_what_they_found() {
+fn writes_report_whether_the_key_was_present() {
     let (db, t) = with_table();
     db.transact("write", |tx| {
         assert!(matches!(tx.update(&t, b"k", b"1"), Err(Error::NotFound)));
@@ -134,9 +134,9 @@ fn scans_honour_every_kind_of_bound_in_both_directions() {
 }
 
 #[test]
-fn entries_on_loan_are_those_of_the_iterator() {
+fn borrowed_entries_are_those_of_the_iterator() {
     let (db, t) = with_table();
-    let large = [3; 20_000]; // In pages of its own.
+    let large = [3; 20_000]; // on overflow pages
     db.transact("fill", |tx| {
         (0..200u8).try_for_each(|k| tx.insert(&t, [k], &large[..usize::from(k % 50) * 400]))
     })
@@ -153,7 +153,7 @@ fn entries_on_loan_are_those_of_the_iterator() {
             false => tx.scan(&t, [1]..[190]),
         };
         for (at, (key, value)) in expected.iter().enumerate() {
-            // Mixed with the other kind of step.
+            // Mix both kinds of steps.
             if at % 7 == 0 {
                 assert_eq!(lending.next().unwrap().unwrap(), (key.clone(), value.clone()));
             } else {
@@ -166,7 +166,7 @@ fn entries_on_loan_are_those_of_the_iterator() {
 }
 
 #[test]
-fn a_scan_that_lends_tells_its_error_once_and_ends() {
+fn a_scan_that_lends_returns_its_error_once_and_ends() {
     let (db, t) = with_table();
     db.transact("fill", |tx| (0..3u8).try_for_each(|k| tx.insert(&t, [k], b"row"))).unwrap();
     let (mut holder, mut tx) = (db.begin(), db.begin());
@@ -177,7 +177,7 @@ fn a_scan_that_lends_tells_its_error_once_and_ends() {
     assert!(matches!(scan.next_ref(), Err(Error::WouldBlock { .. })));
     assert_eq!(scan.next_ref().unwrap(), None);
     drop(scan);
-    // A cursor goes on from where it was.
+    // A cursor continues after the last entry that it returned.
     let mut cursor = tx.cursor(&t, [0].., Direction::Ascending).unwrap();
     assert_eq!(cursor.next_ref(&mut tx).unwrap(), Some((&[0][..], &b"row"[..])));
     assert!(matches!(cursor.next_ref(&mut tx), Err(Error::WouldBlock { .. })));
@@ -290,10 +290,11 @@ fn a_deadlock_is_resolved_and_its_victim_runs_again() {
     assert_eq!(type_stats(&db, "cross").retries, u64::from(attempts) - 2);
 }
 
-/// Whoever finds a cycle dies of it, unless it has lost before: then the other one does.
+/// The transaction that finds a cycle becomes the victim, unless it has lost before: then the other
+/// member does.
 ///
-/// Mostly the one that closes it finds it first. If the other does, nobody has lost before, and the
-/// round shows nothing.
+/// Usually the transaction that closes the cycle finds it first. If the other member does, no
+/// transaction has lost yet, and the round shows nothing.
 #[test]
 fn a_victim_keeps_its_priority_in_its_next_attempt() {
     let options = Options::in_memory().cache_size(8 << 20).attempts(3);
@@ -305,7 +306,7 @@ fn a_victim_keeps_its_priority_in_its_next_attempt() {
 }
 
 /// Runs a transaction that closes a cycle with another one, a new one for each attempt, until it
-/// commits; whether each of the others did.
+/// commits. Returns, for each of the others, whether it committed.
 fn meet_until_the_closer_wins(db: &Database, t: &Table) -> Vec<bool> {
     let mut others = Vec::new();
     let ran = db.transact("closer", |tx| {
@@ -352,7 +353,7 @@ fn a_victim_that_hides_its_error_runs_again() {
             if attempts == 1 {
                 meet.wait();
             }
-            // A closure that ignores the error must not be taken for a success.
+            // A closure that ignores the error must not count as successful.
             let _ = tx.put(&t, second, first);
             Ok(())
         })
@@ -375,7 +376,7 @@ fn lost_conflicts_are_bounded() {
     let mut attempts = 0;
     let result: clearway::Result<()> = db.transact("lose", |_| {
         attempts += 1;
-        // As if another transaction's, which the closure has run, were the victim each time.
+        // As if a transaction that the closure runs were the victim each time.
         Err(Error::Deadlock { txn: clearway::TxnId::NONE, cycle: None })
     });
     assert!(matches!(result, Err(Error::Deadlock { .. })));
@@ -386,7 +387,7 @@ fn lost_conflicts_are_bounded() {
 }
 
 #[test]
-fn a_lock_wait_that_is_too_long_is_told_at_once() {
+fn a_lock_wait_that_is_too_long_is_reported_at_once() {
     let options = Options::in_memory().cache_size(8 << 20);
     let db = options.lock_wait_limit(Some(Duration::from_millis(20))).open("test").unwrap();
     let t = db.table("t").unwrap();
@@ -428,7 +429,7 @@ fn a_pending_result_can_be_polled_waited_for_and_awaited() {
         }
     };
     assert!(!value.unwrap());
-    assert!(polled.try_take().is_none(), "a value is handed out once");
+    assert!(polled.try_take().is_none(), "a value is returned once");
 
     let count = Arc::new(Count(AtomicU64::new(0)));
     let waker = Waker::from(Arc::clone(&count));
@@ -452,12 +453,12 @@ fn a_pending_result_can_be_polled_waited_for_and_awaited() {
 }
 
 #[test]
-fn a_result_is_not_shown_before_the_log_is_durable() {
+fn a_result_is_not_delivered_before_the_log_is_durable() {
     let db = slow(Duration::from_millis(60)).open("test").unwrap();
     let t = db.table("t").unwrap();
     let started = Instant::now();
     let mut writer = db.submit("write", |tx| tx.put(&t, b"k", b"v")).unwrap();
-    // The lock is free at once; the reader sees the value inside, but cannot let it out earlier.
+    // The lock is free at once. The reader reads the value, but its result is withheld as well.
     let reader = db.submit("read", |tx| tx.get(&t, b"k")).unwrap();
     if started.elapsed() < Duration::from_millis(50) {
         assert!(writer.try_take().is_none());
@@ -497,7 +498,7 @@ fn interactive_transactions_cross_threads() {
 }
 
 #[test]
-fn an_error_that_tells_what_was_read_waits_like_a_result() {
+fn an_error_that_reveals_what_was_read_waits_like_a_result() {
     let slow = || slow(Duration::from_millis(60));
     let db = slow().open("").unwrap();
     let t = db.table("t").unwrap();
@@ -524,15 +525,15 @@ fn an_error_that_tells_what_was_read_waits_like_a_result() {
             })
             .unwrap();
         assert!(!pending.is_ready(), "{what}: the log is too fast for this test");
-        let told = db.transact("reader", |tx| body(tx, &t));
-        assert!(told.is_err(), "{what}");
-        assert!(pending.is_ready(), "{what}: told before it was durable: {told:?}");
+        let result = db.transact("reader", |tx| body(tx, &t));
+        assert!(result.is_err(), "{what}");
+        assert!(pending.is_ready(), "{what}: delivered before it was durable: {result:?}");
         db.transact("again", |tx| tx.put(&t, b"gone", b"v").map(drop)).unwrap();
     }
 }
 
-/// Closes cycles with other transactions, until `tx` is the victim of one: the other one may find a
-/// cycle first, while it still spins.
+/// Closes cycles with other transactions until `tx` is the victim of one: the other member may find
+/// a cycle first, while it still spins.
 fn lose_a_deadlock(tx: &mut Transaction, db: &Database, t: &Table) -> clearway::Result<()> {
     for round in 0..100u8 {
         let (a, b) = ([b'a', round], [b'b', round]);
@@ -553,10 +554,10 @@ fn lose_a_deadlock(tx: &mut Transaction, db: &Database, t: &Table) -> clearway::
     panic!("the other one lost each time");
 }
 
-/// A victim is rolled back in the middle of its closure; what it has read still has to be durable
-/// before anything is told of it, by this attempt or by a later one.
+/// A victim is rolled back in the middle of its closure. What it has read must still be durable
+/// before a result, of this attempt or of a later one, can reveal it.
 #[test]
-fn a_victims_answers_wait_for_what_it_has_read() {
+fn results_of_a_victim_wait_for_what_it_has_read() {
     for what in ["conflict", "panic", "next attempt"] {
         let attempts = if what == "next attempt" { 2 } else { 1 };
         let options = slow(Duration::from_millis(150)).attempts(attempts);
@@ -564,7 +565,7 @@ fn a_victims_answers_wait_for_what_it_has_read() {
         let t = db.table("t").unwrap();
         let writer = db.submit("writer", |tx| tx.put(&t, b"k", b"v")).unwrap();
         let mut read = None;
-        let told = db.transact("victim", |tx| {
+        let result = db.transact("victim", |tx| {
             if read.is_some() {
                 return Ok(read.clone());
             }
@@ -575,13 +576,13 @@ fn a_victims_answers_wait_for_what_it_has_read() {
             assert!(!writer.is_ready(), "the log is too fast for this test");
             lost.map(|()| None)
         });
-        assert!(writer.is_ready(), "{what}: told before it was durable: {told:?}");
-        match (what, told) {
+        assert!(writer.is_ready(), "{what}: delivered before it was durable: {result:?}");
+        match (what, result) {
             ("conflict", Err(Error::Deadlock { .. })) | ("next attempt", Ok(Some(_))) => {}
             ("panic", Err(Error::Panicked { message })) => {
                 assert!(message.contains("it is Some"), "{message}");
             }
-            (what, told) => panic!("{what}: {told:?}"),
+            (what, result) => panic!("{what}: {result:?}"),
         }
     }
 }

@@ -34,7 +34,7 @@ const CLIENTS: u64 = 8;
 /// Upper bound on the child's silence, which includes the time to open the database.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Upper bound on the acknowledged transactions after which a child is killed.
-const LIFE_MAX: u64 = 1_000;
+const TRANSACTIONS_MAX: u64 = 1_000;
 
 /// The commit mode of the child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,9 +101,9 @@ impl Acknowledged {
     }
 }
 
-/// Starts a child, kills it when `life` transactions were acknowledged, and adds the acknowledged
+/// Starts a child, kills it when `count` transactions were acknowledged, and adds the acknowledged
 /// ones.
-fn live(path: &Path, round: u64, mode: Mode, life: u64, acknowledged: &mut Acknowledged) {
+fn run_child(path: &Path, round: u64, mode: Mode, count: u64, acknowledged: &mut Acknowledged) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_process", "--nocapture", "--test-threads=1"])
         .env(DIRECTORY, path)
@@ -125,7 +125,7 @@ fn live(path: &Path, round: u64, mode: Mode, life: u64, acknowledged: &mut Ackno
             line.clear();
         }
     });
-    for _ in 0..life {
+    for _ in 0..count {
         let Ok((kind, figure)) = reports.recv_timeout(PATIENCE) else {
             let _ = child.kill();
             panic!("the child acknowledges nothing: {:?}", child.wait());
@@ -170,7 +170,7 @@ fn kill_some(mode: Mode, kills: u64) {
     let mut rng = Rng::new(1);
     for kill in 1..=wanted.unwrap_or(kills) {
         // At least one, so that it has begun.
-        live(&path, kill, mode, 1 + rng.below(LIFE_MAX), &mut acknowledged);
+        run_child(&path, kill, mode, 1 + rng.below(TRANSACTIONS_MAX), &mut acknowledged);
         check(&path, kill, mode, kill, &acknowledged);
     }
     println!("{mode:?}: {acknowledged:?}");

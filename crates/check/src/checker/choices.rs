@@ -97,13 +97,13 @@ pub(super) fn solve(
     // The first alternative usually works, and then no state to backtrack to is needed.
     let copy = Closure::bytes(graph) + graph.bytes();
     if budget.take(copy) {
-        let bold = Search { transactions, budget, branches: 0, bold: true }.settle(state.clone());
+        let bold = Search { transactions, budget, branches: 0, bold: true }.decide(state.clone());
         budget.give(copy);
         if matches!(bold, Outcome::Possible) {
             return Outcome::Possible;
         }
     }
-    Search { transactions, budget, branches: 0, bold: false }.settle(state)
+    Search { transactions, budget, branches: 0, bold: false }.decide(state)
 }
 
 /// A graph without cycles, its transitive closure, and the open choices.
@@ -123,7 +123,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn settle(&mut self, mut state: State) -> Outcome {
+    fn decide(&mut self, mut state: State) -> Outcome {
         loop {
             match state.rule_out() {
                 Round::Changed => {}
@@ -155,7 +155,7 @@ impl Search<'_> {
             }
             let mut tried = if last { state.take() } else { state.clone() };
             let outcome = match tried.add(&alternative) {
-                true => self.settle(tried),
+                true => self.decide(tried),
                 false => Outcome::Impossible(Box::new(tried.graph)),
             };
             self.budget.give(copy);

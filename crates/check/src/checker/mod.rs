@@ -108,7 +108,7 @@ pub fn check_within(
     // Open choices matter only if no anomaly was found; with a cycle there is no order anyway.
     if report.anomalies.len() == before {
         report.choices = open.len() + left_out;
-        settle(&graph, open, &transactions, &mut budget, &mut report);
+        decide_choices(&graph, open, &transactions, &mut budget, &mut report);
         if left_out > 0 && report.anomalies.len() == before {
             report.undecided += left_out;
         }
@@ -128,7 +128,7 @@ struct Evidence<'a> {
     strict: bool,
 }
 
-fn settle(
+fn decide_choices(
     graph: &Graph,
     open: Vec<choices::Choice>,
     transactions: &[Transaction],

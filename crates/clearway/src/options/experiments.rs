@@ -1,5 +1,5 @@
 //! Options for experiments with the engine and for tests of it. The feature `experiments` adds
-//! them; without it the engine is the same.
+//! them and changes nothing else.
 
 use std::time::Duration;
 
@@ -11,11 +11,12 @@ use super::Options;
 impl Options {
     /// For experts: sets the group-commit delay, the time from the start of a flush to the start of
     /// the next one if no thread waits for it. At most a second; default 100 µs. A longer delay
-    /// makes fewer, larger flushes while threads are busy. Waiting for a
-    /// [`Pending`](crate::Pending), with a thread or as a future, ends the delay for all commits.
-    /// Polling a `Pending`, waiting for the [`Ticket`](crate::Ticket) of a pipeline whose agents
-    /// have more to run, and commits of [`CommitMode::Lazy`](crate::CommitMode::Lazy) do
-    /// not cut the delay short.
+    /// makes fewer, larger flushes while threads are busy.
+    ///
+    /// Waiting for a [`Pending`](crate::Pending), with a thread or as a future, ends the delay for
+    /// all commits. Three things do not end it: polling a `Pending`; waiting for the
+    /// [`Ticket`](crate::Ticket) of a pipeline whose agents have more to run; commits of
+    /// [`CommitMode::Lazy`](crate::CommitMode::Lazy).
     pub fn group_commit_delay(mut self, delay: Duration) -> Options {
         self.engine.log.group_commit_delay = delay;
         self

@@ -8,35 +8,35 @@ use clearway_sync::{
     thread,
 };
 
-use super::{Inbox, Job, PipelineShared, PipelineStats, inbox::Rest};
+use super::{Inbox, Job, PipelineShared, PipelineStats, inbox::ParkCheck};
 
-/// The counters of an agent, which is their only writer.
+/// The counters of an agent. Only the agent writes them.
 #[derive(Default)]
-pub(super) struct Figures([AtomicU64; 4]);
+pub(super) struct AgentCounters([AtomicU64; 4]);
 
-/// The indexes of [`Figures`].
+/// The indexes of [`AgentCounters`].
 #[derive(Clone, Copy)]
-enum Figure {
+enum Counter {
     Results,
     Batches,
-    Rests,
+    Parks,
     Stolen,
 }
 
-impl Figures {
-    fn add(&self, figure: Figure, count: u64) {
+impl AgentCounters {
+    fn add(&self, counter: Counter, count: u64) {
         // Relaxed: a statistic, with one writer.
-        let figure = &self.0[figure as usize];
-        figure.store(figure.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+        let counter = &self.0[counter as usize];
+        counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
 
     pub(super) fn add_to(&self, sum: PipelineStats) -> PipelineStats {
-        let figure = |figure: Figure| self.0[figure as usize].load(Ordering::Relaxed);
+        let counter = |counter: Counter| self.0[counter as usize].load(Ordering::Relaxed);
         PipelineStats {
-            results: sum.results + figure(Figure::Results),
-            batches: sum.batches + figure(Figure::Batches),
-            rests: sum.rests + figure(Figure::Rests),
-            stolen: sum.stolen + figure(Figure::Stolen),
+            results: sum.results + counter(Counter::Results),
+            batches: sum.batches + counter(Counter::Batches),
+            parks: sum.parks + counter(Counter::Parks),
+            stolen: sum.stolen + counter(Counter::Stolen),
         }
     }
 }
@@ -80,14 +80,14 @@ impl Agent {
             self.deliver_ready();
             match self.next() {
                 Some(job) => self.perform(job),
-                None if self.rest() => return,
+                None if self.park() => return,
                 None => {}
             }
         }
     }
 
-    fn figures(&self) -> &super::Figures {
-        &self.shared.figures[self.number]
+    fn counters(&self) -> &AgentCounters {
+        &self.shared.counters[self.number]
     }
 
     fn perform(&mut self, mut job: Box<dyn Job>) {
@@ -103,20 +103,20 @@ impl Agent {
             delivered += 1;
             // Count the result before it is delivered, so that a client with a result finds it
             // counted.
-            self.figures().add(Figure::Results, 1);
+            self.counters().add(Counter::Results, 1);
             job.deliver();
         }
         if delivered > 0 {
-            self.figures().add(Figure::Batches, 1);
+            self.counters().add(Counter::Batches, 1);
         }
     }
 
     /// Returns the next transaction to run: from the agent's own inbox, or from another's
-    /// (PIPELINE-3). Takes only one at a time, since no other agent could take the rest.
+    /// (PIPELINE-3). Takes only one at a time, since no other agent could take what this one holds.
     fn next(&mut self) -> Option<Box<dyn Job>> {
         self.shared.inboxes[self.number].pop().or_else(|| {
             let stolen = self.others().find_map(super::Jobs::pop)?;
-            self.figures().add(Figure::Stolen, 1);
+            self.counters().add(Counter::Stolen, 1);
             Some(stolen)
         })
     }
@@ -127,24 +127,24 @@ impl Agent {
         (1..inboxes.len()).map(move |step| &*inboxes[(number + step) % inboxes.len()])
     }
 
-    /// Sleeps until there is a job or a result (PIPELINE-4). Returns true if all work is done.
-    fn rest(&self) -> bool {
+    /// Parks until there is a job or a result (PIPELINE-4). Returns true if all work is done.
+    fn park(&self) -> bool {
         let shared = &*self.shared;
         let inbox = &shared.inboxes[self.number];
         let waker = ThreadWaker::current();
         // Relaxed: the inboxes' mutexes order it (INBOX-4).
         shared.asleep.fetch_add(1, Ordering::Relaxed);
-        let rest = inbox.sleep(&waker);
-        let is_over = rest == Rest::Closed && self.waiting.is_empty();
+        let check = inbox.prepare_park(&waker);
+        let is_over = check == ParkCheck::Closed && self.waiting.is_empty();
         // A closed inbox keeps no waker, and the other agents handle their own.
-        let is_idle =
-            rest == Rest::Closed || rest == Rest::Sleep && self.others().all(Inbox::is_empty);
+        let is_idle = check == ParkCheck::Closed
+            || check == ParkCheck::MayPark && self.others().all(Inbox::is_empty);
         let mut context = Context::from_waker(&waker);
         if !is_over && is_idle && !self.waiting.front().is_some_and(|job| job.poll(&mut context)) {
-            self.figures().add(Figure::Rests, 1);
+            self.counters().add(Counter::Parks, 1);
             thread::park();
         }
-        inbox.awake();
+        inbox.clear_waker();
         shared.asleep.fetch_sub(1, Ordering::Relaxed);
         is_over
     }

@@ -1,4 +1,4 @@
-//! The inbox of an agent, and the agent's sleep.
+//! The inbox of an agent, and the protocol by which the agent parks.
 //!
 //! Invariants:
 //! - INBOX-1. No lost wake-up: an agent stores its waker under the same mutex hold in which it
@@ -7,10 +7,10 @@
 //! - INBOX-2. Nothing is accepted after the close, and an agent that sees the close finds all jobs
 //!   that were accepted.
 //! - INBOX-3. Wakers are called after the mutex is free.
-//! - INBOX-4. No job is left to a busy agent while another agent sleeps: an agent stores its waker,
-//!   then checks the other inboxes, and then sleeps; a submitter adds its job and then, if the
-//!   job's own agent has stored no waker, looks for another waker. The inboxes' mutexes order the
-//!   two.
+//! - INBOX-4. No job waits for a busy agent while another agent sleeps. An agent stores its waker,
+//!   then checks the other inboxes, and then sleeps. A submitter adds its job and then, if the
+//!   agent of that inbox has stored no waker, searches the other inboxes for a waker. The inboxes'
+//!   mutexes order the two.
 
 #[cfg(all(test, loom))]
 mod models;
@@ -26,7 +26,7 @@ pub(super) struct Inbox<J> {
 
 struct InboxState<J> {
     jobs: VecDeque<J>,
-    sleeper: Option<Waker>,
+    waker: Option<Waker>,
     is_closed: bool,
 }
 
@@ -36,11 +36,11 @@ pub(super) enum Refused<J> {
     Closed(#[allow(dead_code)] J),
 }
 
-/// The state of an inbox that its agent found.
+/// The state in which an agent found its inbox before it parks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rest {
-    /// The waker is stored: the agent may sleep.
-    Sleep,
+pub(super) enum ParkCheck {
+    /// There is no job, and the waker is stored: the agent may park.
+    MayPark,
     /// There are jobs.
     Jobs,
     /// There are no jobs, and there will be none.
@@ -49,11 +49,11 @@ pub(super) enum Rest {
 
 impl<J> Inbox<J> {
     pub(super) fn new() -> Inbox<J> {
-        let state = InboxState { jobs: VecDeque::new(), sleeper: None, is_closed: false };
+        let state = InboxState { jobs: VecDeque::new(), waker: None, is_closed: false };
         Inbox { state: Mutex::new(state) }
     }
 
-    /// Adds a job. Returns whether that woke the agent. At most `room` jobs fit.
+    /// Adds a job. Returns true if that woke the agent. At most `room` jobs fit.
     pub(super) fn push(&self, job: J, room: usize) -> Result<bool, Refused<J>> {
         let mut state = self.state.lock();
         if state.is_closed {
@@ -63,7 +63,7 @@ impl<J> Inbox<J> {
             return Err(Refused::Full(job));
         }
         state.jobs.push_back(job);
-        Ok(rouse(state))
+        Ok(take_and_wake(state))
     }
 
     /// Takes the oldest job out.
@@ -71,47 +71,47 @@ impl<J> Inbox<J> {
         self.state.lock().jobs.pop_front()
     }
 
-    /// Whether the inbox is empty.
+    /// Returns true if the inbox is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.state.lock().jobs.is_empty()
     }
 
     /// Stores the agent's waker if there is no job (INBOX-1).
-    pub(super) fn sleep(&self, waker: &Waker) -> Rest {
+    pub(super) fn prepare_park(&self, waker: &Waker) -> ParkCheck {
         let mut state = self.state.lock();
         match () {
-            () if !state.jobs.is_empty() => Rest::Jobs,
-            () if state.is_closed => Rest::Closed,
+            () if !state.jobs.is_empty() => ParkCheck::Jobs,
+            () if state.is_closed => ParkCheck::Closed,
             () => {
-                state.sleeper = Some(waker.clone());
-                Rest::Sleep
+                state.waker = Some(waker.clone());
+                ParkCheck::MayPark
             }
         }
     }
 
-    /// Records that the agent is awake again, for whatever reason.
-    pub(super) fn awake(&self) {
-        self.state.lock().sleeper = None;
+    /// Removes the waker when the agent runs again, whatever woke it.
+    pub(super) fn clear_waker(&self) {
+        self.state.lock().waker = None;
     }
 
-    /// Wakes the agent if it sleeps. Returns whether it slept.
+    /// Wakes the agent if it has stored a waker. Returns true if it had.
     pub(super) fn wake(&self) -> bool {
-        rouse(self.state.lock())
+        take_and_wake(self.state.lock())
     }
 
     /// Refuses jobs from now on (INBOX-2).
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
-        rouse(state);
+        take_and_wake(state);
     }
 }
 
-/// Takes the waker out and calls it (INBOX-3).
-fn rouse<J>(mut state: clearway_sync::MutexGuard<'_, InboxState<J>>) -> bool {
-    let sleeper = state.sleeper.take();
+/// Takes the waker out and calls it (INBOX-3). Returns true if there was one.
+fn take_and_wake<J>(mut state: clearway_sync::MutexGuard<'_, InboxState<J>>) -> bool {
+    let waker = state.waker.take();
     drop(state);
-    sleeper.map(wake).is_some()
+    waker.map(wake).is_some()
 }
 
 #[cfg(test)]
@@ -124,19 +124,23 @@ mod tests {
         (0..5).for_each(|n| assert!(matches!(inbox.push(n, 5), Ok(false))));
         assert!(matches!(inbox.push(5, 5), Err(Refused::Full(5))));
         assert!((0..3).all(|n| inbox.pop() == Some(n)));
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Jobs);
+        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::Jobs);
         inbox.close();
         assert!(matches!(inbox.push(6, 5), Err(Refused::Closed(6))));
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Jobs, "what was accepted is still there");
+        assert_eq!(
+            inbox.prepare_park(Waker::noop()),
+            ParkCheck::Jobs,
+            "what was accepted is still there"
+        );
         assert!(!inbox.is_empty());
         assert_eq!([inbox.pop(), inbox.pop(), inbox.pop()], [Some(3), Some(4), None]);
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Closed);
+        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::Closed);
     }
 
     #[test]
     fn a_sleeper_is_woken_once() {
         let inbox = Inbox::new();
-        assert_eq!(inbox.sleep(Waker::noop()), Rest::Sleep);
+        assert_eq!(inbox.prepare_park(Waker::noop()), ParkCheck::MayPark);
         assert!(matches!(inbox.push(1, 5), Ok(true)));
         assert!(matches!(inbox.push(2, 5), Ok(false)));
         assert!(!inbox.wake());

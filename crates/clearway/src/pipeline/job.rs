@@ -12,13 +12,14 @@ pub(super) trait Job: Send {
     /// Runs the transaction, once. Its locks are released afterwards.
     fn run(&mut self, database: &Inner);
 
-    /// Whether its result may be delivered.
+    /// Returns true if its result may be delivered.
     fn is_ready(&self) -> bool;
 
-    /// Delivers the result, and first waits until it may be delivered.
+    /// Waits until the result may be delivered, and delivers it.
     fn deliver(self: Box<Self>);
 
-    /// Polls the log like [`clearway_log::Log::poll_durable`]. Returns whether the result is ready.
+    /// Returns true if the result is ready. If it is not, registers the waker of `context`, like
+    /// [`clearway_log::Log::poll_durable`].
     fn poll(&self, context: &mut std::task::Context<'_>) -> bool;
 }
 

@@ -37,7 +37,7 @@ use clearway_sync::{
 };
 
 use crate::{Database, Pending, Transaction, database::Inner};
-use agent::{Agent, Figures};
+use agent::{Agent, AgentCounters};
 use inbox::{Inbox, Refused};
 use job::{Job, Task};
 pub use ticket::Ticket;
@@ -75,8 +75,8 @@ impl PipelineOptions {
         self
     }
 
-    /// Sets the number of transactions that may have been submitted and not begun; further ones are
-    /// refused with [`Error::BacklogFull`]. Default 65,536.
+    /// Sets the maximum number of transactions that are submitted and have not begun. Further ones
+    /// are refused with [`Error::BacklogFull`]. Default 65,536.
     pub fn backlog(mut self, transactions: usize) -> PipelineOptions {
         self.backlog = transactions;
         self
@@ -104,9 +104,9 @@ pub struct PipelineStats {
     pub results: u64,
     /// Number of times that an agent delivered one or more results in a row.
     pub batches: u64,
-    /// Voluntary context switches: how often an agent parked because it had nothing to do, not
-    /// counting waits for locks and pages.
-    pub rests: u64,
+    /// Voluntary context switches: the number of times that an agent parked because it had nothing
+    /// to do. Waits for locks and pages are not counted.
+    pub parks: u64,
     /// Transactions that were run by an agent other than the one they were given to.
     pub stolen: u64,
 }
@@ -118,7 +118,7 @@ type Jobs = Inbox<Box<dyn Job>>;
 struct PipelineShared {
     database: Arc<Inner>,
     inboxes: Box<[CachePadded<Jobs>]>,
-    figures: Box<[CachePadded<Figures>]>,
+    counters: Box<[CachePadded<AgentCounters>]>,
     /// The number of agents that sleep or are about to; if it is 0, a submitter does not search for
     /// one.
     asleep: CachePadded<AtomicUsize>,
@@ -156,9 +156,9 @@ struct PipelineShared {
 /// [closes](Pipeline::close) it.
 ///
 /// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
-/// wait, nothing is run. Therefore a closure must not wait for another result of the same pipeline,
-/// and neither must the owner of an [interactive transaction](Database::begin) that holds locks
-/// needed by closures.
+/// wait, no transaction is run. Therefore a closure must not wait for another result of the same
+/// pipeline. Nor must the owner of an [interactive transaction](Database::begin) wait for one while
+/// the transaction holds locks that closures need.
 pub struct Pipeline {
     shared: Arc<PipelineShared>,
     agents: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -169,7 +169,7 @@ impl Pipeline {
         let shared = Arc::new(PipelineShared {
             database: Arc::clone(&database.inner),
             inboxes: (0..options.agents).map(|_| CachePadded::new(Inbox::new())).collect(),
-            figures: (0..options.agents).map(|_| CachePadded::default()).collect(),
+            counters: (0..options.agents).map(|_| CachePadded::default()).collect(),
             asleep: CachePadded::default(),
             room: options.backlog.div_ceil(options.agents).max(1),
             backlog: options.backlog,
@@ -187,8 +187,8 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Gives the transaction `body` of type `name` to an agent. A thread or a task can wait for its
-    /// result with the ticket. The call itself never waits.
+    /// Gives the transaction `body` of type `name` to an agent, and returns a ticket with which a
+    /// thread or a task can wait for its result. The call itself never waits.
     ///
     /// # Errors
     /// [`Error::BacklogFull`] if the [backlog](PipelineOptions::backlog) is full: submit again
@@ -201,14 +201,14 @@ impl Pipeline {
     {
         self.shared.database.check_process()?;
         let (ticket, promise) = ticket::new();
-        self.give(Box::new(Task::new(name, body, move |result| promise.keep(result))))?;
+        self.give(Box::new(Task::new(name, body, move |result| promise.fulfil(result))))?;
         Ok(ticket)
     }
 
-    /// Gives the transaction `body` to an agent, which calls `done` with the result on its own
-    /// thread, so that no thread is woken. `done` should be short, since other results wait for it;
-    /// it may submit the client's next transaction. If it panics, the panic is reported and has no
-    /// other effect.
+    /// Gives the transaction `body` of type `name` to an agent, which calls `done` with the result
+    /// on the agent's thread, so that no other thread is woken. `done` should be short, since other
+    /// results wait for it. It may submit the client's next transaction. If it panics, the panic is
+    /// reported and has no other effect.
     ///
     /// # Errors
     /// As for [`submit`](Pipeline::submit); `done` is not called in that case.
@@ -241,7 +241,7 @@ impl Pipeline {
 
     /// Returns the counters so far.
     pub fn stats(&self) -> PipelineStats {
-        self.shared.figures.iter().fold(PipelineStats::default(), |sum, agent| agent.add_to(sum))
+        self.shared.counters.iter().fold(PipelineStats::default(), |sum, agent| agent.add_to(sum))
     }
 
     /// Refuses further transactions, runs those that were accepted, waits until all results are

@@ -70,7 +70,7 @@ fn results_of_one_agent_come_in_order_and_in_batches() {
     assert!(results.iter().eq(1..=1_000));
     let stats = pipeline.stats();
     assert!(stats.batches <= stats.results / 2, "{stats:?}");
-    assert!(stats.rests <= stats.results / 2, "{stats:?}");
+    assert!(stats.parks <= stats.results / 2, "{stats:?}");
 }
 
 /// A client that submits its next transaction when it has the result of the last one.

@@ -19,7 +19,7 @@ pub struct Ticket<T> {
     process: Process,
 }
 
-/// The sending end: its owner must deliver the result.
+/// The sending end. Its owner must deliver the result.
 pub(super) struct Promise<T> {
     place: Arc<ResultPlace<T>>,
 }
@@ -41,7 +41,7 @@ pub(super) fn new<T>() -> (Ticket<T>, Promise<T>) {
 
 impl<T> Promise<T> {
     /// Delivers the result.
-    pub(super) fn keep(self, result: Result<T>) {
+    pub(super) fn fulfil(self, result: Result<T>) {
         self.deliver(result);
     }
 
@@ -57,7 +57,8 @@ impl<T> Promise<T> {
     }
 }
 
-/// A dropped promise means that the transaction was not run; its waiter must not wait for ever.
+/// Delivers [`Error::Closed`] if no result was delivered, so that no client waits for ever: the
+/// transaction was not run.
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
         self.deliver(Err(Error::Closed));
@@ -65,7 +66,7 @@ impl<T> Drop for Promise<T> {
 }
 
 impl<T> Ticket<T> {
-    /// Whether [`wait`](Ticket::wait) would return at once.
+    /// Returns true if [`wait`](Ticket::wait) would return at once.
     pub fn is_ready(&self) -> bool {
         !self.process.is_current() || !matches!(*self.place.lock(), TicketState::Empty(_))
     }

@@ -1,4 +1,4 @@
-//! The data under the kill tests, and what must hold of it.
+//! The data of the kill tests, and the check of its invariants.
 //!
 //! | table | key | value |
 //! | --- | --- | --- |
@@ -6,8 +6,8 @@
 //! | `history` | client, sequence | from, to, amount |
 //! | `batch` | writer, batch, index | all of a batch's rows or none |
 //!
-//! Each client numbers its transactions 1, 2, 3 … and has one under way at a time, so its history
-//! is a row of consecutive numbers that reaches at least to the last acknowledged one.
+//! Each client numbers its transactions 1, 2, 3 … and has one in progress at a time, so its history
+//! is a sequence of consecutive numbers that reaches at least to the last acknowledged one.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ pub(crate) struct Books {
     pub(crate) batch: Table,
 }
 
-/// One transfer, as it stands in the history.
+/// One transfer, as recorded in the history.
 #[derive(Clone, Copy)]
 pub(crate) struct Transfer {
     pub(crate) from: u64,
@@ -80,7 +80,7 @@ impl Books {
         what: Transfer,
     ) -> Result<()> {
         self.add(tx, what.from, -(what.amount as i64))?;
-        // Work that is taken back within the transaction leaves nothing either.
+        // Work that is undone within the transaction must leave nothing either.
         if sequence.is_multiple_of(5) {
             let before = tx.savepoint()?;
             self.add(tx, what.to, 1_000_000)?;
@@ -101,7 +101,7 @@ impl Books {
         tx.put(&self.account, key, row).map(drop)
     }
 
-    /// The last sequence of a client.
+    /// Returns the last sequence of a client.
     pub(crate) fn last_sequence(&self, client: u64) -> Result<u64> {
         self.db.transact("last", |tx| {
             let range = pair(client, 0)..=pair(client, u64::MAX);
@@ -110,7 +110,7 @@ impl Books {
         })
     }
 
-    /// Every row of a table, read in parts.
+    /// Returns all rows of a table, read in parts.
     pub(crate) fn rows(&self, table: &Table) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         loop {
@@ -127,7 +127,7 @@ impl Books {
         }
     }
 
-    /// Panics unless all that was acknowledged is there and all that is there is whole.
+    /// Panics unless every acknowledged transaction is there and every transaction is complete.
     pub(crate) fn check(&self, acknowledged: &HashMap<u64, u64>) {
         let mut balances: HashMap<u64, u64> = HashMap::new();
         let mut last: HashMap<u64, u64> = HashMap::new();

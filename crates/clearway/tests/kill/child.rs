@@ -1,4 +1,4 @@
-//! What the killed process does.
+//! The child process that is killed.
 
 use std::{
     collections::VecDeque,
@@ -23,7 +23,7 @@ pub(crate) const SEED: &str = "CLEARWAY_KILL_CHILD_SEED";
 pub(crate) const AGENTS: u64 = 2;
 const CLIENTS: u64 = 12;
 
-/// What a child is for.
+/// The work of a child.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Open and run transactions until killed, with frequent checkpoints.
@@ -32,7 +32,7 @@ pub(crate) enum Role {
     LoadWithoutCheckpoints,
     /// Open, and do nothing more until killed.
     Recover,
-    /// All that the engine can do, so that it passes every failpoint.
+    /// Do everything that the engine can do, so that the child passes every failpoint.
     Restless,
 }
 
@@ -62,23 +62,23 @@ pub(crate) fn options(role: Role, seed: u64) -> Options {
             let checkpoint = [256 << 10, 1 << 20, 4 << 20][(seed % 3) as usize];
             options.log_capacity(64 << 20).checkpoint_every(checkpoint)
         }
-        // The same for both, or recovery could find more log than it may keep.
+        // The same for both: otherwise recovery could find more log than its capacity.
         Role::LoadWithoutCheckpoints | Role::Recover => {
             options.log_capacity(512 << 20).checkpoint_every(128 << 20)
         }
-        // Short segments, so that many are made and given back.
+        // Short segments, so that many are created and recycled.
         Role::Restless => options.log_capacity(8 << 20).checkpoint_every(256 << 10),
     }
 }
 
-/// Plays the role that the environment names, if any; then it does not return.
+/// Performs the role that the environment names, and does not return; returns if it names none.
 pub(crate) fn run_if_asked() {
     let Some(role) = Role::asked() else { return };
     failpoint::arm_from_environment();
     let path = PathBuf::from(std::env::var_os(DIRECTORY).unwrap());
     let seed = std::env::var(SEED).unwrap().parse().unwrap();
     if role == Role::Restless {
-        restless::live(&path, seed);
+        restless::run(&path, seed);
     }
     let db = open(&path, role, seed);
     if role != Role::Recover {
@@ -98,7 +98,7 @@ pub(crate) fn open(path: &Path, role: Role, seed: u64) -> Database {
     })
 }
 
-/// One write of whole lines.
+/// Writes whole lines with one call.
 pub(crate) fn say(lines: &str) {
     let mut output = std::io::stdout().lock();
     output.write_all(lines.as_bytes()).and_then(|()| output.flush()).unwrap();
@@ -129,7 +129,7 @@ pub(crate) fn exit_on_error(result: Result<()>) {
     }
 }
 
-/// Keeps a transaction of each of its clients under way, and tells which were acknowledged.
+/// Keeps one transaction of each of its clients in progress, and reports the acknowledged ones.
 pub(crate) fn pipeline(db: &Database, books: &Books, agent: u64, mut rng: Rng) -> Result<()> {
     let mut under_way: VecDeque<(u64, u64, Pending<()>)> = VecDeque::new();
     let mut free: VecDeque<(u64, u64)> = VecDeque::new();
@@ -171,7 +171,7 @@ fn acknowledge(lines: &mut String, free: &mut VecDeque<(u64, u64)>, client: u64,
     free.push_back((client, sequence));
 }
 
-/// A transaction that does all its work and then changes its mind.
+/// Runs a transaction that aborts after all its work.
 fn abort(db: &Database, books: &Books, client: u64, sequence: u64, what: Transfer) -> Result<()> {
     let result: Result<()> = db.transact("abort", |tx| {
         books.transfer(tx, client, sequence, what)?;
@@ -183,7 +183,8 @@ fn abort(db: &Database, books: &Books, client: u64, sequence: u64, what: Transfe
     }
 }
 
-/// Long transactions of many rows, some rolled back, so that a kill leaves much to undo.
+/// Runs long transactions of many rows and rolls some of them back, so that a kill leaves much to
+/// undo.
 pub(crate) fn batches(db: &Database, books: &Books, writer: u64, mut rng: Rng) -> Result<()> {
     for batch in 0.. {
         let mut tx = db.begin();

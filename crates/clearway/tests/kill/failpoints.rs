@@ -1,5 +1,5 @@
-//! The process is killed at chosen moments of the engine's own work, in chains of five lives, each
-//! of which opens what the one before it left and dies at another point.
+//! The process is killed at failpoints of the engine, in chains of five incarnations. Each
+//! incarnation opens what the one before it left, and is killed at another point.
 //!
 //! `CLEARWAY_KILL_AT=copies-safe:2,change-redone:9` runs one chain, as the report of a failed chain
 //! says; `CLEARWAY_KILL_ROUNDS` is the number of chains for each point.
@@ -12,20 +12,20 @@ use clearway_testkit::Drawn;
 use super::{Acknowledged, Rng, Victim, directory, options, setting};
 use crate::{child::Role, patterned::order_of, restless};
 
-/// Turns of each point, unless the environment says otherwise.
+/// Chains for each point, unless the environment says otherwise.
 const ROUNDS: u64 = 1;
-/// Lives between two looks at the directory.
+/// Incarnations between two checks of the directory.
 const CHAIN: usize = 5;
-/// How long a child may live before it is at its point; then it is killed where it is.
+/// Upper bound on the time until a child reaches its point; then it is killed where it is.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Lives for a point that must be passed. Redo, for one, is passed only if the life before was cut
-/// short in the middle of its work.
+/// Incarnations in which a point that must be passed may be reached. The points of redo, for
+/// example, are passed only if the incarnation before was killed in the middle of its work.
 const TRIES: usize = 6;
-/// Chains of one life each for the orders of keys that the others have not loaded.
+/// Upper bound on the chains of one incarnation, for orders of keys that the others did not load.
 const LATE_CHAINS_MAX: u64 = 60;
 const SIGKILL: i32 = 9;
 
-/// Where a life ends.
+/// The point at which an incarnation is killed, and how often it is passed until then.
 #[derive(Clone, Copy)]
 struct Stop {
     point: Failpoint,
@@ -46,33 +46,34 @@ impl Stop {
         Stop { point, passage: passage.parse().expect("a number") }
     }
 
-    /// Runs a child until it dies here, or for as long as patience lasts; whether it did.
-    fn live(self, path: &Path, seed: u64, told: &mut Acknowledged) -> bool {
+    /// Runs a child until it is killed at this point, or for [`PATIENCE`]. Returns true if it was
+    /// killed at the point.
+    fn run_child(self, path: &Path, seed: u64, acknowledged: &mut Acknowledged) -> bool {
         let wrapper =
             ["env".to_string(), format!("{}={self}", clearway_testkit::failpoint::VARIABLE)];
         let victim = Victim::start_under(&wrapper, path, Role::Restless, seed);
-        let status = victim.die(told, PATIENCE);
+        let status = victim.die(acknowledged, PATIENCE);
         if let Some(status) = status {
-            // Nobody else sends that signal.
+            // No other process sends that signal.
             let killed = status.signal() == Some(SIGKILL);
             assert!(killed, "the child of {self} ended by itself: {status}");
         }
         status.is_some()
     }
 
-    /// Whether one of some children must come here.
+    /// Whether at least one of [`TRIES`] children must reach this point.
     fn is_sure(self) -> bool {
         self.passage <= early(self.point)
     }
 }
 
-/// Passed once in the life of a database, at its creation.
+/// Whether the point is passed only once, at the creation of the database.
 fn is_of_creation(point: Failpoint) -> bool {
     use Failpoint::{CreationBlank, CreationLogged, CreationUnmarked};
     matches!(point, CreationBlank | CreationLogged | CreationUnmarked)
 }
 
-/// A passage that a child reaches within about a second.
+/// Returns the highest passage that a child reaches within about a second.
 fn passage_max(point: Failpoint) -> u64 {
     use Failpoint as P;
     match point {
@@ -86,18 +87,19 @@ fn passage_max(point: Failpoint) -> u64 {
     }
 }
 
-/// A passage that children reach for certain, if they are given some lives.
+/// Returns the highest passage that one of [`TRIES`] children reaches for certain.
 fn early(point: Failpoint) -> u64 {
     (passage_max(point) / 10).max(1)
 }
 
-/// Chains in which every point has its turn; in the first round early, so that it must be passed.
+/// Returns chains that contain every point once; in the first round with an early passage, which
+/// must be reached.
 fn chains(rng: &mut Rng, round: u64) -> Vec<Vec<Stop>> {
     let mut points: Vec<Failpoint> = Failpoint::ALL.to_vec();
     for at in (1..points.len()).rev() {
         points.swap(at, rng.below(at as u64 + 1) as usize);
     }
-    // What is passed at the creation comes first, one after the other in the same directory.
+    // Points of the creation come first, one after the other in the same directory.
     points.sort_by_key(|point| !is_of_creation(*point));
     let stop = |point| {
         let last = if round == 0 { early(point) } else { passage_max(point) };
@@ -107,7 +109,7 @@ fn chains(rng: &mut Rng, round: u64) -> Vec<Vec<Stop>> {
     stops.chunks(CHAIN).map(<[Stop]>::to_vec).collect()
 }
 
-/// A stop at a later passage than those of the first round.
+/// Returns a stop at a later passage than those of the first round.
 fn late(rng: &mut Rng) -> Stop {
     let points: Vec<Failpoint> =
         Failpoint::ALL.iter().copied().filter(|point| early(*point) > 1).collect();
@@ -116,7 +118,7 @@ fn late(rng: &mut Rng) -> Stop {
     Stop { point, passage: from + rng.below(to - from) + 1 }
 }
 
-/// A chain, and how to run it again.
+/// A chain of stops. Prints how to run it again if it fails.
 struct Chain {
     stops: Vec<Stop>,
     seed: u64,
@@ -137,16 +139,16 @@ impl Drop for Chain {
 }
 
 impl Chain {
-    /// Runs all lives and looks; answers how many ended at their point, what was acknowledged, and
-    /// which patterns of keys were loaded.
+    /// Runs all incarnations and checks the database. Returns the number that were killed at their
+    /// point, the number of acknowledged transactions, and the patterns of keys that were loaded.
     fn run(&self) -> (u64, u64, Drawn) {
         let (place, mut acknowledged) = (directory(), Acknowledged::new());
         let path = place.path().join("db");
         let mut hits = 0;
-        for (life, stop) in self.stops.iter().enumerate() {
-            let seed = self.seed + life as u64;
+        for (number, stop) in self.stops.iter().enumerate() {
+            let seed = self.seed + number as u64;
             let tries = if stop.is_sure() { TRIES } else { 1 };
-            let is_hit = (0..tries).any(|_| stop.live(&path, seed, &mut acknowledged));
+            let is_hit = (0..tries).any(|_| stop.run_child(&path, seed, &mut acknowledged));
             assert!(is_hit || !stop.is_sure(), "{stop} is never passed");
             hits += u64::from(is_hit);
         }
@@ -170,36 +172,37 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
         return;
     }
     let mut rng = Rng::new(seed ^ 0xFA11);
-    let (mut lives, mut hits, mut acknowledged) = (0, 0, 0);
+    let (mut runs, mut hits, mut acknowledged) = (0, 0, 0);
     let mut drawn = Drawn::default();
     for round in 0..setting("CLEARWAY_KILL_ROUNDS", ROUNDS).max(1) {
         for stops in chains(&mut rng, round) {
-            lives += stops.len();
-            let chain = Chain { stops, seed: seed + lives as u64 };
+            runs += stops.len();
+            let chain = Chain { stops, seed: seed + runs as u64 };
             let (chain_hits, chain_acknowledged, met) = chain.run();
             drawn.merge(&met);
             hits += chain_hits;
             acknowledged += chain_acknowledged;
         }
     }
-    // Lives that end early load little, so some orders have had no turn yet.
+    // Incarnations that end early load little, so some orders may be missing yet.
     for _ in 0..LATE_CHAINS_MAX {
         let Some(order) = drawn.missing_orders().into_iter().next() else { break };
-        let first = (seed + lives as u64..).find(|life| order_of(*life).name() == order).unwrap();
+        let first =
+            (seed + runs as u64..).find(|number| order_of(*number).name() == order).unwrap();
         let chain = Chain { stops: vec![late(&mut rng)], seed: first };
         let (chain_hits, chain_acknowledged, met) = chain.run();
         drawn.merge(&met);
-        lives += 1;
+        runs += 1;
         hits += chain_hits;
         acknowledged += chain_acknowledged;
     }
     let points = Failpoint::ALL.len();
     println!("{drawn}");
-    assert_eq!(drawn.missing_orders(), Vec::<&str>::new(), "orders that no life has loaded");
+    assert_eq!(drawn.missing_orders(), Vec::<&str>::new(), "orders that no incarnation has loaded");
     println!(
-        "{hits} of {lives} processes died at one of {points} failpoints, {acknowledged} \
+        "{hits} of {runs} processes died at one of {points} failpoints, {acknowledged} \
          acknowledged transactions, all found"
     );
-    assert!(hits * 2 > lives as u64, "most passages were never reached");
+    assert!(hits * 2 > runs as u64, "most passages were never reached");
     assert!(acknowledged > hits, "the load acknowledged next to nothing");
 }

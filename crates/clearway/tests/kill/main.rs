@@ -1,12 +1,13 @@
-//! A process is killed (`SIGKILL`) at random moments, under load and during recovery, and every
-//! acknowledged transaction is there afterwards, whole, and nothing else is half there.
+//! A process is killed (`SIGKILL`) at random times, under load and during recovery. Afterwards
+//! every acknowledged transaction is there completely, and no other transaction is there in part.
 //!
-//! The child is this very test binary, started again with a role in its environment. It tells on
-//! standard output which transactions were acknowledged, only after their `Pending` was ready.
-//! The parent kills it, opens the directory now and then, and compares.
+//! The child is this test binary, started again with a role in its environment. It reports each
+//! acknowledged transaction on standard output, after its `Pending` was ready. The parent kills the
+//! child, opens the directory after some of the kills, and compares.
 //!
 //! `CLEARWAY_KILLS=1000 cargo test --test kill` kills more often; `CLEARWAY_KILL_SEED=7` repeats a
-//! seed (the moments of the kills are the operating system's and do not repeat).
+//! seed (the times of the kills depend on the operating system and do not repeat). The processes
+//! that open one directory one after the other are the incarnations of its database.
 
 mod bank;
 mod child;
@@ -38,16 +39,17 @@ use child::{Role, options};
 
 /// Kills under load, unless the environment says otherwise.
 const KILLS: u64 = 104;
-/// Kills between two looks at the directory.
+/// Kills between two checks of the directory.
 const KILLS_BETWEEN_CHECKS: u64 = 4;
-/// Kills before a new directory is begun, so that checks stay short.
+/// Kills in one directory; a new one follows, so that checks stay short.
 const KILLS_PER_DIRECTORY: u64 = 26;
-/// How long a child may live on after something was done to it.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-/// From here on a client is none: what its "acknowledgements" mean, its own check knows.
+/// Time within which a child must end by itself after a fault.
+const GRACE: Duration = Duration::from_secs(1);
+/// Client numbers from here on belong to no client of the bank; the check of the module that uses
+/// such a number defines what its acknowledgements mean.
 const NO_CLIENT: u64 = 1 << 32;
-/// Longest life under load after the database is open.
-const LIFE_MAX_MS: u64 = 160;
+/// Upper bound on the time under load after the database is open.
+const LOAD_MAX_MS: u64 = 160;
 /// Rounds of the recovery test, and kills of recovery in each.
 const RECOVERY_ROUNDS: u64 = 6;
 const RECOVERY_KILLS: u64 = 6;
@@ -60,7 +62,7 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// What the child acknowledged: the highest sequence of each client, over all its lives.
+/// The acknowledged transactions: the highest sequence of each client, over all incarnations.
 type Acknowledged = HashMap<u64, u64>;
 
 /// A running child; killed when it goes out of scope.
@@ -101,7 +103,7 @@ impl Victim {
             let (mut acknowledged, mut open) = (Vec::new(), false);
             let mut lines = BufReader::new(output);
             let mut line = String::new();
-            // A line without its end was cut by the kill and counts for nothing.
+            // A line without its end was cut off by the kill and is ignored.
             while lines.read_line(&mut line).unwrap_or(0) > 0 && line.ends_with('\n') {
                 let words: Vec<&str> = line.split_whitespace().collect();
                 match words[..] {
@@ -129,16 +131,16 @@ impl Victim {
         }
     }
 
-    /// Kills the child and adds what it acknowledged; true if it had opened the database.
+    /// Kills the child and adds what it acknowledged. Returns true if it had opened the database.
     fn kill(mut self, acknowledged: &mut Acknowledged) -> bool {
         self.process.kill().unwrap();
         let status = self.process.wait().unwrap();
         assert!(status.code().is_none(), "the child ended by itself: {status}");
-        self.settle(acknowledged)
+        self.collect(acknowledged)
     }
 
-    /// Waits for the child to end by what was done to it, and kills it if it lives on for longer
-    /// than `patience`. Adds what it acknowledged; its status if it ended by itself.
+    /// Waits at most `patience` for the child to end because of its fault, then kills it. Adds what
+    /// it acknowledged. Returns its status if it ended before that.
     fn die(mut self, acknowledged: &mut Acknowledged, patience: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
         let mut status = self.process.try_wait().unwrap();
@@ -147,16 +149,16 @@ impl Victim {
             status = self.process.try_wait().unwrap();
         }
         if status.is_none() {
-            // All of them: a tracer that is killed lets what it traces live.
+            // Kill the whole group: a process whose tracer is killed goes on.
             let group = format!("-{}", self.process.id());
             let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
             self.process.wait().unwrap();
         }
-        self.settle(acknowledged);
+        self.collect(acknowledged);
         status
     }
 
-    fn settle(self, acknowledged: &mut Acknowledged) -> bool {
+    fn collect(self, acknowledged: &mut Acknowledged) -> bool {
         let (lines, open) = self.reader.join().unwrap();
         for (client, sequence) in lines {
             let highest = acknowledged.entry(client).or_insert(0);
@@ -168,7 +170,7 @@ impl Victim {
     }
 }
 
-/// Opens the directory and checks everything. Answers which patterns of keys are in it.
+/// Opens the directory and checks everything. Returns the patterns of keys that are in it.
 fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) -> Drawn {
     let db = options(role, seed).open(path).unwrap();
     let books = Books::open(&db).unwrap();
@@ -179,8 +181,8 @@ fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) -> Dra
     drawn
 }
 
-/// Kills in a directory of their own; how many transactions were acknowledged there, and which
-/// patterns of keys were loaded.
+/// Kills children in a directory of their own. Returns the number of transactions that were
+/// acknowledged there and the patterns of keys that were loaded.
 fn kill_under_load(kills: Range<u64>, seed: u64) -> (u64, Drawn) {
     let mut rng = Rng::new(seed + kills.start);
     let (place, mut acknowledged) = (directory(), Acknowledged::new());
@@ -188,7 +190,7 @@ fn kill_under_load(kills: Range<u64>, seed: u64) -> (u64, Drawn) {
     for kill in kills.clone() {
         let mut victim = Victim::start(&path, Role::Load, seed + kill);
         victim.wait_open();
-        thread::sleep(Duration::from_micros(rng.below(LIFE_MAX_MS * 1_000)));
+        thread::sleep(Duration::from_micros(rng.below(LOAD_MAX_MS * 1_000)));
         victim.kill(&mut acknowledged);
         if (kill + 1) % KILLS_BETWEEN_CHECKS == 0 || kill + 1 == kills.end {
             drawn = check(&path, &acknowledged, Role::Load, seed + kill);
@@ -203,8 +205,8 @@ fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
     let (kills, seed) = (setting("CLEARWAY_KILLS", KILLS), setting("CLEARWAY_KILL_SEED", 1));
     let (next, total) = (AtomicU64::new(0), AtomicU64::new(0));
     let drawn = Mutex::new(Drawn::default());
-    // Two directories at a time: most of a kill is waiting for its moment.
-    let turn = || loop {
+    // Two directories at a time: most of the time of a kill is spent waiting for it.
+    let worker = || loop {
         let first = next.fetch_add(KILLS_PER_DIRECTORY, Ordering::Relaxed);
         if first >= kills {
             break;
@@ -215,15 +217,19 @@ fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
         drawn.lock().unwrap().merge(&met);
     };
     std::thread::scope(|scope| {
-        scope.spawn(turn);
-        scope.spawn(turn);
+        scope.spawn(worker);
+        scope.spawn(worker);
     });
     let total = total.into_inner();
     let drawn = drawn.into_inner().unwrap();
     println!("{drawn}");
     println!("{kills} kills, {total} acknowledged transactions, all found");
     if kills >= KILLS {
-        assert_eq!(drawn.missing_orders(), Vec::<&str>::new(), "orders that no life has loaded");
+        assert_eq!(
+            drawn.missing_orders(),
+            Vec::<&str>::new(),
+            "orders that no incarnation has loaded"
+        );
     }
     assert!(total > kills, "the load acknowledged next to nothing");
 }
@@ -242,19 +248,19 @@ fn killed_during_recovery_a_database_keeps_every_acknowledged_transaction() {
         victim.wait_open();
         thread::sleep(Duration::from_millis(200 + rng.below(200)));
         victim.kill(&mut acknowledged);
-        // How long an undisturbed recovery takes is not known before, so the moments are spread
-        // over what the last one that was cut short lived for, and somewhat beyond.
+        // The time of an undisturbed recovery is not known in advance, so the kills are spread over
+        // a window that grows after each kill that came too early and shrinks after the others.
         let mut window_us = 40_000;
         for attempt in 0..RECOVERY_KILLS {
             let victim = Victim::start(&path, Role::Recover, seed + round + attempt);
-            let life = rng.below(window_us);
-            thread::sleep(Duration::from_micros(life));
+            let run_us = rng.below(window_us);
+            thread::sleep(Duration::from_micros(run_us));
             let opened = victim.kill(&mut acknowledged);
             before_open += u64::from(!opened);
-            window_us = if opened { (life * 3 / 4).max(4_000) } else { window_us * 3 / 2 };
+            window_us = if opened { (run_us * 3 / 4).max(4_000) } else { window_us * 3 / 2 };
         }
         check(&path, &acknowledged, Role::Recover, seed + round);
-        // And what recovery left behind is a database like any other.
+        // The recovered database works like any other.
         let again = seed + rounds + round;
         let mut victim = Victim::start(&path, Role::LoadWithoutCheckpoints, again);
         victim.wait_open();
@@ -266,7 +272,7 @@ fn killed_during_recovery_a_database_keeps_every_acknowledged_transaction() {
     assert!(before_open > 0, "no kill hit a recovery");
 }
 
-/// Not a test of its own: what the children of the tests above run.
+/// Not an independent test: the children of the tests above run it.
 #[test]
 fn child_process() {
     child::run_if_asked();

@@ -1,11 +1,11 @@
-//! A table for each life, filled in one of the test kit's patterns, with a name that follows one
-//! too. A row of its own says how many steps of the pattern have been committed, so what must be in
-//! the table is known whatever the kill left.
+//! A table for each incarnation, filled in one of the test kit's patterns, with a name that also
+//! follows a pattern. A row in another table has the number of committed steps of the pattern, from
+//! which the check computes what the table must contain, whenever the kill came.
 //!
 //! | table | key | value |
 //! | --- | --- | --- |
-//! | `progress` | life | steps that are committed |
-//! | a name for each life | keys of the pattern | values of the pattern |
+//! | `progress` | incarnation | number of committed steps |
+//! | a name for each incarnation | keys of the pattern | values of the pattern |
 
 use std::collections::BTreeMap;
 
@@ -18,43 +18,47 @@ use crate::{
     child::say,
 };
 
-/// The client that acknowledges the steps of life 0; the other lives follow.
+/// The client that acknowledges the steps of incarnation 0; the numbers of the others follow.
 const FIRST: u64 = NO_CLIENT << 1;
 const PROGRESS: &str = "progress";
-/// Insertions of a life.
+/// Insertions of an incarnation.
 const INSERTIONS: u64 = 150;
-/// Steps in a transaction, at most.
+/// Upper bound on the steps in a transaction.
 const STEPS_MAX: u64 = 20;
 /// Pages are of the default size.
 const NODE_BYTES: usize = 8192;
 const NAME_LEN_MAX: usize = 200;
-/// Lives whose tables have different names.
-const LIVES: u64 = 1 << 20;
+/// Number of incarnations whose tables have different names.
+const INCARNATIONS: u64 = 1 << 20;
 
-/// The order of a life's keys: all in turn.
-pub(crate) fn order_of(life: u64) -> Order {
-    Order::ALL[(life % Order::ALL.len() as u64) as usize]
+/// Returns the order of an incarnation's keys. Successive incarnations go through all orders.
+pub(crate) fn order_of(incarnation: u64) -> Order {
+    Order::ALL[(incarnation % Order::ALL.len() as u64) as usize]
 }
 
-fn pattern(life: u64) -> Pattern {
-    Pattern::with_order(order_of(life), &mut Random::new(life), Limits::of_node(NODE_BYTES))
+fn pattern(incarnation: u64) -> Pattern {
+    Pattern::with_order(
+        order_of(incarnation),
+        &mut Random::new(incarnation),
+        Limits::of_node(NODE_BYTES),
+    )
 }
 
-/// Each life's table sorts in front of those of the lives before.
-fn table_name(life: u64) -> String {
+/// Returns the name of an incarnation's table, which sorts before those of earlier incarnations.
+fn table_name(incarnation: u64) -> String {
     let random = &mut Random::new(0);
     let names = Pattern::with_order(Order::Descending, random, Limits::of_node(NODE_BYTES));
     let names = Pattern { lengths: Lengths::Alternating, has_empty_key: false, ..names };
-    names.table_name(life % LIVES, NAME_LEN_MAX)
+    names.table_name(incarnation % INCARNATIONS, NAME_LEN_MAX)
 }
 
-/// Goes on with the pattern of a life where it stands.
-pub(crate) fn fill(db: &Database, life: u64, mut rng: Rng) -> Result<()> {
-    let (table, progress) = (db.table(&table_name(life))?, db.table(PROGRESS)?);
-    let key = life.to_be_bytes();
+/// Continues the pattern of an incarnation after its last committed step.
+pub(crate) fn fill(db: &Database, incarnation: u64, mut rng: Rng) -> Result<()> {
+    let (table, progress) = (db.table(&table_name(incarnation))?, db.table(PROGRESS)?);
+    let key = incarnation.to_be_bytes();
     let done = db.transact("progress", |tx| tx.get(&progress, key))?;
     let mut done = done.map_or(0, |row| number(&row, 0));
-    let mut steps = pattern(life).steps(INSERTIONS).skip(done as usize);
+    let mut steps = pattern(incarnation).steps(INSERTIONS).skip(done as usize);
     loop {
         let some: Vec<Step> = steps.by_ref().take(1 + rng.below(STEPS_MAX) as usize).collect();
         if some.is_empty() {
@@ -80,12 +84,12 @@ pub(crate) fn fill(db: &Database, life: u64, mut rng: Rng) -> Result<()> {
             _ => db.transact("pattern", apply)?,
         }
         done = after;
-        say(&format!("ack {} {done}\n", FIRST + life));
+        say(&format!("ack {} {done}\n", FIRST + incarnation));
     }
 }
 
-/// Panics unless each life's table is as its progress says, and no acknowledged step is missing.
-/// Answers which patterns there are.
+/// Panics unless each incarnation's table has the contents that its progress requires, and no
+/// acknowledged step is missing. Returns the patterns that were found.
 pub(crate) fn check(db: &Database, books: &Books, acknowledged: &Acknowledged) -> Drawn {
     let mut drawn = Drawn::default();
     let progress: BTreeMap<u64, u64> = match db.open_table(PROGRESS) {
@@ -94,12 +98,16 @@ pub(crate) fn check(db: &Database, books: &Books, acknowledged: &Acknowledged) -
         }
         Err(_) => BTreeMap::new(),
     };
-    for (client, told) in acknowledged.iter().filter(|(client, _)| **client >= FIRST) {
+    for (client, acknowledged) in acknowledged.iter().filter(|(client, _)| **client >= FIRST) {
         let done = progress.get(&(client - FIRST)).copied().unwrap_or(0);
-        assert!(done >= *told, "life {}: {told} steps acknowledged, {done} found", client - FIRST);
+        assert!(
+            done >= *acknowledged,
+            "incarnation {}: {acknowledged} steps acknowledged, {done} found",
+            client - FIRST
+        );
     }
-    for (life, done) in progress {
-        let pattern = pattern(life);
+    for (incarnation, done) in progress {
+        let pattern = pattern(incarnation);
         let mut model = BTreeMap::new();
         for step in pattern.steps(INSERTIONS).take(done as usize) {
             match step {
@@ -107,9 +115,9 @@ pub(crate) fn check(db: &Database, books: &Books, acknowledged: &Acknowledged) -
                 Step::Delete { key } => drop(model.remove(&key)),
             }
         }
-        let table = db.open_table(&table_name(life)).unwrap();
+        let table = db.open_table(&table_name(incarnation)).unwrap();
         let rows: BTreeMap<_, _> = books.rows(&table).into_iter().collect();
-        assert!(rows == model, "life {life}: {pattern} after {done} steps");
+        assert!(rows == model, "incarnation {incarnation}: {pattern} after {done} steps");
         drawn.note(&pattern);
     }
     drawn

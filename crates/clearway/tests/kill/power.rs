@@ -1,8 +1,8 @@
-//! The power goes: a file system of its own is shut down under the running process, without a last
-//! write, and what it has on its device is all there is.
+//! A power cut: the file system of the database is shut down under the running process, without a
+//! last write, so that only what is on its device remains.
 //!
-//! It takes root, a loop device, `mkfs.ext4` and a Python to ask for the shutdown. Without one of
-//! them the test says so and does nothing; `CLEARWAY_POWER_CUTS` says how often it is done.
+//! The test needs root, a loop device, `mkfs.ext4`, and Python to request the shutdown. Without one
+//! of them it reports that it is skipped. `CLEARWAY_POWER_CUTS` sets the number of cuts.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,14 +12,14 @@ use std::{
 
 use clearway_sync::thread;
 
-use super::{Acknowledged, LAST_WORDS, Rng, Victim, check, directory, setting};
+use super::{Acknowledged, GRACE, Rng, Victim, check, directory, setting};
 use crate::child::Role;
 
 /// Cuts, unless the environment says otherwise.
 const CUTS: u64 = 3;
 /// Size of the file system.
 const DEVICE_BYTES: u64 = 512 << 20;
-/// Cuts of one database. It grows with each, and has filled the device after some ninety.
+/// Cuts of one database. It grows with each cut, and would fill the device after about ninety.
 const CUTS_A_DATABASE: u64 = 25;
 /// `EXT4_IOC_SHUTDOWN` with the flag that leaves the journal unflushed.
 const SHUTDOWN: &str = "import fcntl,os,struct,sys; \
@@ -55,7 +55,7 @@ impl Device {
         quietly("umount", &[self.mount.to_str().unwrap()])
     }
 
-    /// Nothing more reaches the device.
+    /// Shuts the file system down: nothing more reaches the device.
     fn cut_power(&self) -> bool {
         quietly("python3", &["-c", SHUTDOWN, self.mount.to_str().unwrap()])
     }
@@ -91,7 +91,7 @@ fn a_power_cut_loses_no_acknowledged_transaction() {
             println!("SKIPPED: the file system cannot be shut down here");
             return;
         }
-        victim.die(&mut acknowledged, LAST_WORDS);
+        victim.die(&mut acknowledged, GRACE);
         assert!(device.unmount() && device.mount(), "the file system does not come back");
         check(&path, &acknowledged, Role::Load, seed + cut);
     }

@@ -1,15 +1,15 @@
-//! A child that does all that the engine can: it opens, works, checkpoints and closes, again and
-//! again, replaces long values, and makes and drops tables; so it passes every failpoint.
+//! A child that does everything that the engine can do: it opens, works, checkpoints and closes,
+//! repeatedly; it replaces long values, and creates and drops tables. So it passes every failpoint.
 //!
-//! Beside the books of the other children there are
+//! Its tables, in addition to those of the other children:
 //!
 //! | table | key | value |
 //! | --- | --- | --- |
 //! | `large` | sequence modulo [`LARGE`] | the last such sequence of client [`SWAPPER`], often |
 //! | `scratch-N` | row | the last sequence of client [`TABLE_MAKER`]; N is that modulo [`NAMES`] |
 //!
-//! A table of scratch is made empty, filled in one transaction, and dropped before the next is
-//! made.
+//! A scratch table is created empty, filled in one transaction, and dropped before the next one is
+//! created.
 
 use std::{path::Path, time::Duration};
 
@@ -26,30 +26,32 @@ use crate::{
 
 /// The client that replaces large values.
 const SWAPPER: u64 = 1_000;
-/// The client that makes tables and drops them.
+/// The client that creates and drops tables.
 const TABLE_MAKER: u64 = 1_001;
-/// Says that a table's drop begins, or is done; the sequence is the one that filled it.
+/// The client number that reports the begin of a table's drop. The sequence is that of the
+/// transaction that filled the table.
 const DROPPING: u64 = NO_CLIENT;
+/// The client number that reports the end of a table's drop.
 const DROPPED: u64 = NO_CLIENT + 1;
 
-/// Keys with large values.
+/// Number of keys with large values.
 const LARGE: u64 = 8;
-/// Names for tables that come and go.
+/// Number of names of scratch tables.
 const NAMES: u64 = 3;
-/// Rows of such a table, and their length: some leaves.
+/// Rows of a scratch table, and their length: together a few leaves.
 const ROWS: u64 = 60;
 const ROW_BYTES: usize = 400;
-/// Changes of the transaction that each closing finds open.
+/// Changes of the transaction that is open during each close.
 const LEFT_OPEN: u64 = 12;
-/// How long the database stays open.
+/// The mean time for which the database stays open.
 const DAY_MS: u64 = 120;
-/// How long the transaction that each closing finds open outlives the beginning of the closing.
+/// The time from the begin of a close until the open transaction is dropped.
 const CLOSING_MS: u64 = 30;
-/// One closing of this many waits for that transaction in vain, which takes a second.
-const PATIENT_EVERY: u64 = 16;
+/// One close in this many waits for that transaction in vain, which takes a second.
+const WAIT_IN_VAIN_EVERY: u64 = 16;
 
-/// Lives until killed.
-pub(crate) fn live(path: &Path, seed: u64) -> ! {
+/// Works until killed.
+pub(crate) fn run(path: &Path, seed: u64) -> ! {
     let mut rng = Rng::new(seed * 41);
     for day in seed * 1_000.. {
         let db = open(path, Role::Restless, seed);
@@ -60,7 +62,7 @@ pub(crate) fn live(path: &Path, seed: u64) -> ! {
 }
 
 /// Works for a while and closes while a transaction is open.
-fn one_day(db: &Database, (life, day): (u64, u64), rng: &mut Rng) -> Result<()> {
+fn one_day(db: &Database, (incarnation, day): (u64, u64), rng: &mut Rng) -> Result<()> {
     let books = &Books::open(db)?;
     let seed = |n: u64| Rng::new(day * 31 + n);
     thread::scope(|scope| {
@@ -70,7 +72,7 @@ fn one_day(db: &Database, (life, day): (u64, u64), rng: &mut Rng) -> Result<()> 
         scope.spawn(move || until_closed(batches(db, books, day, seed(AGENTS))));
         scope.spawn(move || until_closed(swap(db, books, seed(AGENTS + 1))));
         scope.spawn(move || until_closed(make_tables(db, books, seed(AGENTS + 2))));
-        scope.spawn(move || until_closed(patterned::fill(db, life, seed(AGENTS + 3))));
+        scope.spawn(move || until_closed(patterned::fill(db, incarnation, seed(AGENTS + 3))));
         thread::sleep(Duration::from_millis(DAY_MS / 2 + rng.below(DAY_MS)));
         db.checkpoint()?;
         let mut tx = db.begin();
@@ -78,13 +80,13 @@ fn one_day(db: &Database, (life, day): (u64, u64), rng: &mut Rng) -> Result<()> 
             let key = [&pair(u64::MAX, day)[..], &index.to_be_bytes()].concat();
             tx.put(&books.batch, key, b"never committed")?;
         }
-        close_under(db, tx, day % PATIENT_EVERY == 0)
+        close_under(db, tx, day % WAIT_IN_VAIN_EVERY == 0)
     })
 }
 
-/// Closes while a transaction is open, which is not ended by that: the next opening undoes it. The
-/// transaction is dropped as soon as the database refuses work, or, if the closing is to wait for
-/// it in vain, afterwards.
+/// Closes while a transaction is open. The close does not end it: the next opening undoes it. The
+/// transaction is dropped soon after the database begins to refuse work; if the close is to wait
+/// for it in vain, it is dropped after the close.
 fn close_under(db: &Database, tx: Transaction, waits_in_vain: bool) -> Result<()> {
     let still_in_use =
         |closed: &Result<()>| matches!(closed, Err(Error::StillInUse { transactions: 1, .. }));
@@ -106,7 +108,7 @@ fn close_under(db: &Database, tx: Transaction, waits_in_vain: bool) -> Result<()
     if still_in_use(&closed) { Ok(()) } else { closed }
 }
 
-/// What fails because the database was closed has not failed.
+/// Accepts an error that is due to the close of the database.
 fn until_closed(result: Result<()>) {
     match result {
         Err(Error::Closed) => {}
@@ -118,7 +120,7 @@ fn some_transfer(rng: &mut Rng) -> Transfer {
     Transfer { from: rng.below(ACCOUNTS), to: rng.below(ACCOUNTS), amount: rng.below(1_000) }
 }
 
-/// The value of `sequence` under the table `large`: up to five pages long.
+/// Returns the value of `sequence` in the table `large`: up to five pages long.
 fn large_value(sequence: u64) -> Vec<u8> {
     sequence.to_be_bytes().repeat(1_000 + sequence as usize % 5 * 800)
 }
@@ -143,7 +145,7 @@ fn scratch_name(sequence: u64) -> String {
 
 fn make_tables(db: &Database, books: &Books, mut rng: Rng) -> Result<()> {
     let mut sequence = books.last_sequence(TABLE_MAKER)?;
-    // What an earlier life left.
+    // The table that an earlier incarnation may have left.
     drop_if_there(db, &scratch_name(sequence + 1))?;
     loop {
         say(&format!("ack {DROPPING} {sequence}\n"));
@@ -171,7 +173,7 @@ fn drop_if_there(db: &Database, name: &str) -> Result<()> {
     }
 }
 
-/// Checks what the children have left. Answers which patterns of keys are in it.
+/// Checks what the children have left. Returns the patterns of keys that are in it.
 pub(crate) fn check(db: &Database, acknowledged: &Acknowledged) -> Drawn {
     let books = Books::open(db).unwrap();
     books.check(acknowledged);

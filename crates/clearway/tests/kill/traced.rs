@@ -1,16 +1,16 @@
-//! The process is killed at, or is refused, a system call of its own: the N-th write, sync, rename
-//! or cut. `strace` does it; without it these tests say so and do nothing.
+//! The process is killed at one of its system calls, or the call fails: the N-th write, sync,
+//! allocation or rename. `strace` does it; without it these tests report that they are skipped.
 
 use std::process::{Command, Stdio};
 
-use super::{Acknowledged, LAST_WORDS, Rng, Victim, check, directory, setting};
+use super::{Acknowledged, GRACE, Rng, Victim, check, directory, setting};
 use crate::child::Role;
 
-/// System calls by which the engine changes its files.
+/// The system calls with which the engine changes its files.
 const CALLS: [&str; 6] = ["pwritev2", "pwrite64", "fdatasync", "fsync", "fallocate", "renameat"];
 /// Rounds of each test, unless the environment says otherwise.
 const ROUNDS: u64 = 4;
-/// A call beyond this number comes late in a child's life, or never.
+/// Upper bound on the number of the call. A child makes later calls late or never.
 const NUMBER_MAX: u64 = 60;
 
 /// Whether `strace` is there and may trace.
@@ -21,7 +21,7 @@ pub(crate) fn can_trace() -> bool {
     probe.status().is_ok_and(|status| status.success())
 }
 
-/// What happens at a number of a system call.
+/// Returns the command line that injects `what` into call number `number` of `call`.
 fn injection(call: &str, what: &str, number: u64) -> Vec<String> {
     let inject = format!("inject={call}:{what}:when={number}");
     let trace = format!("trace={call}");
@@ -42,12 +42,14 @@ fn killed_at_a_system_call_a_database_keeps_every_acknowledged_transaction() {
     for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
         let (place, mut acknowledged) = (directory(), Acknowledged::new());
         let path = place.path().join("db");
-        // The first life may die at its creation, the second at its recovery, later ones anywhere.
-        for life in 0..3 {
+        // The first incarnation may be killed in the creation, the second in its recovery, the
+        // third anywhere.
+        for incarnation in 0..3 {
             let call = CALLS[rng.below(CALLS.len() as u64) as usize];
             let wrapper = injection(call, "signal=KILL", 1 + rng.below(NUMBER_MAX));
-            let victim = Victim::start_under(&wrapper, &path, Role::Load, seed + 3 * round + life);
-            struck += u64::from(victim.die(&mut acknowledged, LAST_WORDS).is_some());
+            let victim =
+                Victim::start_under(&wrapper, &path, Role::Load, seed + 3 * round + incarnation);
+            struck += u64::from(victim.die(&mut acknowledged, GRACE).is_some());
         }
         check(&path, &acknowledged, Role::Load, seed + round);
     }
@@ -67,20 +69,20 @@ fn refused_a_system_call_a_database_keeps_every_acknowledged_transaction() {
     for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
         let (place, mut acknowledged) = (directory(), Acknowledged::new());
         let path = place.path().join("db");
-        // Something to lose.
+        // Acknowledge some transactions first.
         let mut victim = Victim::start(&path, Role::Load, seed + round);
         victim.wait_open();
         victim.kill(&mut acknowledged);
         let call = CALLS[rng.below(CALLS.len() as u64) as usize];
         let error = ["error=EIO", "error=ENOSPC"][rng.below(2) as usize];
         let number = 1 + rng.below(NUMBER_MAX);
-        // Once, or from there on.
+        // The call fails once, or from this number on.
         let number = format!("{number}{}", ["", "+"][rng.below(2) as usize]);
         let inject = format!("inject={call}:{error}:when={number}");
         let mut wrapper = injection(call, error, 1);
         wrapper[8] = inject;
         let victim = Victim::start_under(&wrapper, &path, Role::Load, seed + round + 1);
-        victim.die(&mut acknowledged, LAST_WORDS);
+        victim.die(&mut acknowledged, GRACE);
         check(&path, &acknowledged, Role::Load, seed + round);
     }
 }

@@ -19,13 +19,13 @@ pub(super) struct TableUse {
     last: LeafHint,
     /// How often, of late, a transaction began elsewhere than the one before had ended: then a
     /// hint from the one before costs more than it saves.
-    strayed: u8,
+    hint_misses: u8,
     /// Whether the running transaction has not used the table yet.
     is_first: bool,
 }
 
-/// From this count of strayed transactions on, hints are not handed on.
-const STRAYED_MAX: u8 = 2;
+/// From this count of hint misses on, hints are not handed on.
+const HINT_MISSES_MAX: u8 = 2;
 
 impl TableUse {
     pub(super) fn new(tree: TreeId) -> TableUse {
@@ -37,7 +37,7 @@ impl TableUse {
             locks: 0,
             hint: none,
             last: none,
-            strayed: 0,
+            hint_misses: 0,
             is_first: true,
         }
     }
@@ -63,9 +63,11 @@ impl TableUse {
     pub(super) fn note(&mut self, hint: LeafHint) {
         if self.is_first {
             self.is_first = false;
-            let stayed = hint.is_same_leaf(&self.last);
-            self.strayed =
-                if stayed { self.strayed.saturating_sub(1) } else { (self.strayed + 1).min(8) };
+            let is_hit = hint.is_same_leaf(&self.last);
+            self.hint_misses = match is_hit {
+                true => self.hint_misses.saturating_sub(1),
+                false => (self.hint_misses + 1).min(8),
+            };
         }
         self.hint = hint;
     }
@@ -78,7 +80,7 @@ impl TableUse {
             self.locks = 0;
             self.last = self.hint;
             self.is_first = true;
-            if self.strayed >= STRAYED_MAX {
+            if self.hint_misses >= HINT_MISSES_MAX {
                 self.hint = LeafHint::default();
             }
         }

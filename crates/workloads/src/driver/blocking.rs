@@ -22,7 +22,7 @@ pub(super) fn run<S: Store, W: Workload<S>>(
                 let started = Instant::now();
                 let client = clients.get(turn.client);
                 let result = perform(agent.workload, agent.store, client, &turn.work);
-                agent.settle(&mut measured, turn.kind, started, result)?;
+                agent.count(&mut measured, turn.kind, started, result)?;
                 clients.freed(turn.client);
             }
             Next::Idle(until) => agent.sleep(until),

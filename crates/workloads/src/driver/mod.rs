@@ -185,7 +185,7 @@ impl<S: Store, W: Workload<S>> Agent<'_, S, W> {
 
     /// Counts the outcome of a transaction of type `kind`; an error that is neither a conflict nor
     /// a rollback that the workload asked for ends the run.
-    fn settle(
+    fn count(
         &self,
         measured: &mut Measured,
         kind: usize,

@@ -62,7 +62,7 @@ impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
         match self.agent.workload.submit(self.agent.store, its, &work) {
             Ok(pending) => self.in_flight.push_back(InFlight { client, kind, started, pending }),
             Err(error) => {
-                self.agent.settle(&mut self.measured, kind, started, Err(error))?;
+                self.agent.count(&mut self.measured, kind, started, Err(error))?;
                 self.clients.freed(client);
             }
         }
@@ -86,7 +86,7 @@ impl<S: Store, W: Workload<S>> Pipeline<'_, S, W> {
     fn reap(&mut self) -> Result<(), S::Error> {
         let Some(oldest) = self.in_flight.pop_front() else { return Ok(()) };
         let result = oldest.pending.wait().map(drop);
-        self.agent.settle(&mut self.measured, oldest.kind, oldest.started, result)?;
+        self.agent.count(&mut self.measured, oldest.kind, oldest.started, result)?;
         self.clients.freed(oldest.client);
         Ok(())
     }

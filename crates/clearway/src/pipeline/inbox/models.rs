@@ -1,4 +1,4 @@
-//! Models of an agent's sleep.
+//! Models of an agent that parks and is woken.
 //!
 //! Deliberate errors, and the model that was seen to fail for each:
 //!
@@ -21,12 +21,12 @@ fn work(inbox: &Inbox<u32>) -> usize {
             jobs += 1;
             continue;
         }
-        match inbox.sleep(&ThreadWaker::current()) {
-            Rest::Sleep => thread::park(),
-            Rest::Jobs => {}
-            Rest::Closed => return jobs,
+        match inbox.prepare_park(&ThreadWaker::current()) {
+            ParkCheck::MayPark => thread::park(),
+            ParkCheck::Jobs => {}
+            ParkCheck::Closed => return jobs,
         }
-        inbox.awake();
+        inbox.clear_waker();
     }
 }
 
@@ -58,13 +58,13 @@ fn a_job_for_a_busy_agent_is_taken_by_one_that_sleeps() {
                     if inboxes[0].pop().is_some() {
                         return;
                     }
-                    // Like `Agent::rest`.
-                    if inboxes[1].sleep(&ThreadWaker::current()) == Rest::Sleep
+                    // Like `Agent::park`.
+                    if inboxes[1].prepare_park(&ThreadWaker::current()) == ParkCheck::MayPark
                         && inboxes[0].is_empty()
                     {
                         thread::park();
                     }
-                    inboxes[1].awake();
+                    inboxes[1].clear_waker();
                 }
             })
         };
