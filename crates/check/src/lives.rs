@@ -17,7 +17,7 @@ use std::{
 
 use clap::ValueEnum;
 use clearway_check::{
-    Rng, clock, format,
+    clock, format,
     history::{Event, History, Phase},
     workload::{self, EngineStore, Settings, Sink, Workload},
 };
@@ -25,6 +25,7 @@ use clearway_sync::{
     atomic::{AtomicU64, Ordering},
     thread,
 };
+use clearway_testkit::Random;
 
 use crate::{
     args::{Kind, LifeArgs},
@@ -100,14 +101,14 @@ pub(crate) fn record(
     transactions: u64,
     crashes: u64,
 ) -> Result<History, Failure> {
-    let mut rng = Rng::new(seed, u64::MAX);
+    let mut random = Random::stream(seed, u64::MAX);
     let mut history = History::default();
     let share = transactions / (crashes + 1);
     let mut issued = 0;
     for life in 0..crashes {
         let mut child = start(place, workload, seed, life, issued)?;
-        let count = share / 2 + rng.below(share.max(1));
-        let lived = outlive(&mut child, count, rng.below(GRACE_MAX_US));
+        let count = share / 2 + random.below(share.max(1));
+        let lived = outlive(&mut child, count, random.below(GRACE_MAX_US));
         let _ = child.kill();
         let status = child.wait().map_err(|error| Failure::work(place, &error))?;
         let crash = clock::now_ns();

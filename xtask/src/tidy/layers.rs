@@ -60,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     // Programs around the engine see its façade, and the vocabulary of threads.
-    ("clearway-workloads", &["clearway", "clearway-sync"]),
+    ("clearway-workloads", &["clearway", "clearway-sync", "clearway-testkit"]),
     ("clearway-check", &["clearway-console", "clearway", "clearway-sync", "clearway-testkit"]),
     // The prover uses the whole engine, and parts of it directly.
     (
