@@ -24,7 +24,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// The child process that `run --crashes` starts and kills
     #[command(hide = true)]
-    Life(LifeArgs),
+    Incarnation(IncarnationArgs),
 }
 
 #[derive(Group, Debug)]
@@ -107,7 +107,7 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Group, Debug)]
-pub(crate) struct LifeArgs {
+pub(crate) struct IncarnationArgs {
     #[arg(long)]
     pub(crate) database: PathBuf,
     #[arg(long)]
@@ -117,7 +117,7 @@ pub(crate) struct LifeArgs {
     #[arg(long)]
     pub(crate) seed: u64,
     #[arg(long)]
-    pub(crate) life: u64,
+    pub(crate) incarnation: u64,
     #[arg(long)]
     pub(crate) issued_before: u64,
 }

@@ -9,7 +9,7 @@
 
 mod args;
 mod failure;
-mod lives;
+mod incarnations;
 mod run;
 
 use std::{
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::History(args) => check_file(&args),
         Command::Run(args) => run::run(&args),
-        Command::Life(args) => lives::live(&args),
+        Command::Incarnation(args) => incarnations::work(&args),
     };
     match result {
         Ok(code) => ExitCode::from(code),

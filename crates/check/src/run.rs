@@ -20,7 +20,7 @@ use crate::{
     args::{Kind, RunArgs},
     exit_code,
     failure::Failure,
-    lives,
+    incarnations,
 };
 
 /// Number of histories if the command line gives neither a number nor a time.
@@ -143,10 +143,10 @@ fn keep(
 fn record(args: &RunArgs, workload: Workload, seed: u64) -> Result<History, Failure> {
     let place = tempfile::tempdir().map_err(|error| Failure::Work(error.to_string()))?;
     if args.crashes > 0 {
-        return lives::record(place.path(), workload, seed, args.transactions, args.crashes);
+        return incarnations::record(place.path(), workload, seed, args.transactions, args.crashes);
     }
     let settings = Settings::new(workload, seed, args.transactions);
-    let (history, result) = record_life(&place.path().join("database"), &settings)?;
+    let (history, result) = record_incarnation(&place.path().join("database"), &settings)?;
     if let Err(error) = result {
         let path = keep(args, &history, workload, seed)?;
         return Err(Failure::work(&path, &error));
@@ -155,7 +155,7 @@ fn record(args: &RunArgs, workload: Workload, seed: u64) -> Result<History, Fail
 }
 
 /// Opens the database, runs a workload on it, and closes and verifies it.
-pub(crate) fn record_life(
+pub(crate) fn record_incarnation(
     path: &Path,
     settings: &Settings,
 ) -> Result<(History, clearway::Result<()>), Failure> {

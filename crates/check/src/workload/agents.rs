@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    PER_LIFE, Shared, Sink,
+    PER_INCARNATION, Shared, Sink,
     perform::perform,
     plan::{self, Plan, Planner, Step},
     store::{How, Ticket},
@@ -73,11 +73,11 @@ struct Agent<'a, S> {
 impl<'a, S: Sink> Agent<'a, S> {
     fn new(shared: &'a Shared<'a>, number: u64, sink: S) -> Agent<'a, S> {
         let settings = shared.settings;
-        let random = Random::stream(settings.seed, settings.life * PER_LIFE + number);
+        let random = Random::stream(settings.seed, settings.incarnation * PER_INCARNATION + number);
         Agent {
             shared,
             planner: Planner { workload: settings.workload, random, last_seen: HashMap::new() },
-            first_process: settings.life * PER_LIFE + number * settings.under_way,
+            first_process: settings.incarnation * PER_INCARNATION + number * settings.under_way,
             sink,
         }
     }
@@ -120,7 +120,7 @@ impl<'a, S: Sink> Agent<'a, S> {
     /// Runs a transaction up to its ticket; returns `None` if it ended before.
     fn start(&mut self, issued: u64, process: u64) -> Option<UnderWay> {
         let settings = self.shared.settings;
-        let id = settings.life * PER_LIFE + issued;
+        let id = settings.incarnation * PER_INCARNATION + issued;
         let plan = self.planner.plan(id, settings.issued_before + issued);
         self.start_plan(id, process, &plan)
     }
@@ -161,7 +161,7 @@ impl<'a, S: Sink> Agent<'a, S> {
             let step = |op| Step { op, upgrade: false, swap: false, undone: None, pause_us: 0 };
             let steps = ops.into_iter().map(step).collect();
             let plan = Plan { steps, how: How::Transact, abort: false };
-            let id = settings.life * PER_LIFE + PER_LIFE / 2 + number as u64;
+            let id = settings.incarnation * PER_INCARNATION + PER_INCARNATION / 2 + number as u64;
             let Some(open) = self.start_plan(id, self.first_process, &plan) else { continue };
             finish(self.shared, &mut self.sink, id, self.first_process, (open.ticket)());
         }

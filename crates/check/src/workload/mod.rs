@@ -80,7 +80,7 @@ pub struct Settings {
     /// The number of transactions that each of the latter keeps in progress.
     pub under_way: u64,
     /// The incarnation of the database, counted in crashes. It makes ids and processes distinct.
-    pub life: u64,
+    pub incarnation: u64,
     /// The number of transactions issued in earlier incarnations.
     pub issued_before: u64,
 }
@@ -95,14 +95,14 @@ impl Settings {
             waiting_threads: 3,
             pipelining_threads: 2,
             under_way: 6,
-            life: 0,
+            incarnation: 0,
             issued_before: 0,
         }
     }
 }
 
 /// Number of ids of transactions and processes for each incarnation; the next incarnation's follow.
-const PER_LIFE: u64 = 1_000_000;
+const PER_INCARNATION: u64 = 1_000_000;
 
 /// Records events. Each thread has a sink of its own, so that recording does not synchronize
 /// threads.

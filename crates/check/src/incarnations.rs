@@ -28,9 +28,9 @@ use clearway_sync::{
 use clearway_testkit::Random;
 
 use crate::{
-    args::{Kind, LifeArgs},
+    args::{IncarnationArgs, Kind},
     failure::Failure,
-    run::{kind_of, node_bytes, options, record_life},
+    run::{kind_of, node_bytes, options, record_incarnation},
 };
 
 /// Number of invocations per dot.
@@ -40,19 +40,19 @@ const GRACE_MAX_US: u64 = 5_000;
 /// Upper bound on a child's transactions; the kill comes long before.
 const TRANSACTIONS_MAX: u64 = 400_000;
 /// Upper bound on the file numbers of a child's threads.
-const PIECES_MAX: u64 = 64;
+const FRAGMENTS_MAX: u64 = 64;
 
-fn piece_path(folder: &Path, life: u64, piece: u64) -> PathBuf {
-    folder.join(format!("life-{life}-{piece}"))
+fn fragment_path(folder: &Path, incarnation: u64, number: u64) -> PathBuf {
+    folder.join(format!("fragment-{incarnation}-{number}"))
 }
 
 /// The log fragment of one thread: writes events into a file of its own.
-struct Piece {
+struct Fragment {
     file: File,
     invocations: u64,
 }
 
-impl Sink for Piece {
+impl Sink for Fragment {
     fn record(&mut self, event: &Event) {
         let line = format::event_line(event) + "\n";
         self.file.write_all(line.as_bytes()).expect("an event cannot be written down");
@@ -67,27 +67,27 @@ impl Sink for Piece {
 }
 
 /// Runs the child: opens the database and works until the parent kills it.
-pub(crate) fn live(args: &LifeArgs) -> Result<u8, Failure> {
+pub(crate) fn work(args: &IncarnationArgs) -> Result<u8, Failure> {
     let failed = |error: clearway::Error| Failure::work(&args.database, &error);
     let database = options(args.seed).open(&args.database).map_err(failed)?;
     let nodes = node_bytes(args.seed);
     let store = EngineStore::with_patterns(database, args.seed, nodes).map_err(failed)?;
     let workload = args.workload.workload(0);
     let settings = Settings {
-        life: args.life,
+        incarnation: args.incarnation,
         issued_before: args.issued_before,
         ..Settings::new(workload, args.seed, TRANSACTIONS_MAX)
     };
-    let pieces = AtomicU64::new(0);
+    let fragments = AtomicU64::new(0);
     let sink = || {
-        let piece = pieces.fetch_add(1, Ordering::Relaxed); // a number of its own, no more
-        let path = piece_path(&args.events, args.life, piece);
+        let number = fragments.fetch_add(1, Ordering::Relaxed); // a number of its own, no more
+        let path = fragment_path(&args.events, args.incarnation, number);
         let file = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&path)
             .expect("a file for events cannot be opened");
-        Piece { file, invocations: 0 }
+        Fragment { file, invocations: 0 }
     };
     workload::run_with(&store, &settings, &sink, &drop).map_err(failed)?;
     Err(Failure::Work("the child was not killed".to_owned()))
@@ -105,24 +105,26 @@ pub(crate) fn record(
     let mut history = History::default();
     let share = transactions / (crashes + 1);
     let mut issued = 0;
-    for life in 0..crashes {
-        let mut child = start(place, workload, seed, life, issued)?;
+    for incarnation in 0..crashes {
+        let mut child = start(place, workload, seed, incarnation, issued)?;
         let count = share / 2 + random.below(share.max(1));
-        let lived = outlive(&mut child, count, random.below(GRACE_MAX_US));
+        let waited = wait_for_invocations(&mut child, count, random.below(GRACE_MAX_US));
         let _ = child.kill();
         let status = child.wait().map_err(|error| Failure::work(place, &error))?;
         let crash = clock::now_ns();
-        if lived.is_err() || status.code().is_some() {
-            return Err(Failure::Work(format!("the child of life {life} failed: {status}")));
+        if waited.is_err() || status.code().is_some() {
+            return Err(Failure::Work(format!(
+                "the child of incarnation {incarnation} failed: {status}"
+            )));
         }
-        issued += gather(place, life, crash, &mut history)?;
+        issued += gather(place, incarnation, crash, &mut history)?;
     }
     let settings = Settings {
-        life: crashes,
+        incarnation: crashes,
         issued_before: issued,
         ..Settings::new(workload, seed, transactions.saturating_sub(issued).max(share / 2))
     };
-    let (last, result) = record_life(&place.join("database"), &settings)?;
+    let (last, result) = record_incarnation(&place.join("database"), &settings)?;
     result.map_err(|error| Failure::work(place, &error))?;
     history.events.extend(last.events);
     (history.workload, history.seed) = (last.workload, last.seed);
@@ -134,16 +136,16 @@ fn start(
     place: &Path,
     workload: Workload,
     seed: u64,
-    life: u64,
+    incarnation: u64,
     issued: u64,
 ) -> Result<Child, Failure> {
     let kind: Kind = kind_of(workload);
     let kind = kind.to_possible_value().map(|value| value.get_name().to_owned());
     let program = std::env::current_exe().map_err(|error| Failure::Work(error.to_string()))?;
     let mut command = Command::new(program);
-    command.arg("life").arg("--database").arg(place.join("database"));
+    command.arg("incarnation").arg("--database").arg(place.join("database"));
     command.arg("--events").arg(place).args(["--workload", &kind.unwrap_or_default()]);
-    let numbers = [("--seed", seed), ("--life", life), ("--issued-before", issued)];
+    let numbers = [("--seed", seed), ("--incarnation", incarnation), ("--issued-before", issued)];
     for (name, value) in numbers {
         command.args([name, &value.to_string()]);
     }
@@ -151,7 +153,7 @@ fn start(
 }
 
 /// Waits until the child has invoked `count` transactions, and a little longer.
-fn outlive(child: &mut Child, count: u64, grace_us: u64) -> std::io::Result<()> {
+fn wait_for_invocations(child: &mut Child, count: u64, grace_us: u64) -> std::io::Result<()> {
     let mut dots = vec![0; (count / INVOCATIONS_PER_DOT).max(1) as usize];
     if let Some(output) = child.stdout.as_mut() {
         output.read_exact(&mut dots)?;
@@ -162,27 +164,33 @@ fn outlive(child: &mut Child, count: u64, grace_us: u64) -> std::io::Result<()> 
 
 /// Adds the events that a killed child left, and the crash, to the history. Returns the number of
 /// the child's transactions. Transactions that were in progress have an unknown outcome.
-fn gather(place: &Path, life: u64, crash: u64, history: &mut History) -> Result<u64, Failure> {
-    let mut piece = History::default();
-    for number in 0..PIECES_MAX {
-        let path = piece_path(place, life, number);
+fn gather(
+    place: &Path,
+    incarnation: u64,
+    crash: u64,
+    history: &mut History,
+) -> Result<u64, Failure> {
+    let mut recorded = History::default();
+    for number in 0..FRAGMENTS_MAX {
+        let path = fragment_path(place, incarnation, number);
         let Ok(mut file) = File::open(&path) else { break };
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| Failure::work(&path, &error))?;
-        format::read_piece(&text, &mut piece).map_err(|error| Failure::work(&path, &error))?;
+        format::read_fragment(&text, &mut recorded)
+            .map_err(|error| Failure::work(&path, &error))?;
     }
-    piece.sort();
-    let ends = piece.events.iter().filter(|event| event.phase != Phase::Invoke);
+    recorded.sort();
+    let ends = recorded.events.iter().filter(|event| event.phase != Phase::Invoke);
     let ended: HashSet<u64> = ends.map(|event| event.id).collect();
     let invoked: Vec<&Event> =
-        piece.events.iter().filter(|event| event.phase == Phase::Invoke).collect();
+        recorded.events.iter().filter(|event| event.phase == Phase::Invoke).collect();
     let count = invoked.len() as u64;
     let open: Vec<Event> = invoked
         .into_iter()
         .filter(|event| !ended.contains(&event.id))
         .map(|event| Event { phase: Phase::Info, time: crash, ops: Vec::new(), ..event.clone() })
         .collect();
-    history.events.extend(piece.events);
+    history.events.extend(recorded.events);
     history.events.extend(open);
     history.crashes.push(crash);
     Ok(count)
