@@ -46,7 +46,7 @@ struct Simulation {
     jobs: Jobs,
     /// Print every step.
     #[arg(long)]
-    tell: bool,
+    print_steps: bool,
 }
 
 #[derive(Args)]
@@ -166,7 +166,7 @@ impl Simulation {
             None => Some(self.seeds.unwrap_or(1000)),
             Some(_) => self.seeds,
         };
-        let sharding = self.jobs.sharding(self.tell || seeds == Some(1));
+        let sharding = self.jobs.sharding(self.print_steps || seeds == Some(1));
         simulation::Choice { seed: self.seed, seeds, time, sharding }
     }
 }
@@ -175,7 +175,7 @@ fn main() -> ExitCode {
     let Arguments { lane } = Arguments::parse();
     let passed = match lane {
         Lane::Simulation(simulation) => {
-            if simulation.tell {
+            if simulation.print_steps {
                 simulation::print_steps();
             }
             simulation::run(simulation.choice())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clearway_testkit::Drawn;
 
-use super::{Counters, run_seed};
+use super::{RunCounters, run_seed};
 use crate::{
     cases::{Cases, catch_panics},
     shards::{Counts, Shard, Sharding},
@@ -33,7 +33,7 @@ pub fn run(choice: Choice) -> bool {
 
 fn work(choice: Choice, shard: Shard) -> (Counts, bool) {
     let Choice { seed: first, seeds, time, .. } = choice;
-    let mut counters = Counters::default();
+    let mut counters = RunCounters::default();
     let mut drawn = Drawn::default();
     let run = |number: u64| {
         let outcome = run_seed(first.wrapping_add(number));
@@ -50,7 +50,7 @@ fn work(choice: Choice, shard: Shard) -> (Counts, bool) {
 }
 
 fn print_summary(choice: Choice, counts: &Counts, took: Duration) {
-    let counters = Counters::from_counts(counts);
+    let counters = RunCounters::from_counts(counts);
     let processes = match choice.sharding {
         Sharding::Processes(count) => count.max(1),
         Sharding::Shard(_) => 1,

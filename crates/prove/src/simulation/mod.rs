@@ -24,7 +24,7 @@ mod session;
 mod watched;
 mod world;
 
-pub use counters::Counters;
+pub use counters::RunCounters;
 pub use lane::{Choice, run};
 
 use std::mem::ManuallyDrop;
@@ -63,7 +63,7 @@ pub struct Outcome {
     /// The violation, if an oracle found one.
     pub verdict: Verdict,
     /// The counts of the run; only the seed is counted if the run panicked or could not start.
-    pub counters: Counters,
+    pub counters: RunCounters,
     /// The patterns of keys that were drawn; none if the run panicked or could not start.
     pub drawn: Drawn,
     /// A digest of all operations on all disks of the run.
@@ -73,7 +73,7 @@ pub struct Outcome {
 impl Outcome {
     /// The outcome of a run of which only the violation is known.
     fn broken(violation: Violation) -> Outcome {
-        let counters = Counters { seeds: 1, ..Counters::default() };
+        let counters = RunCounters { seeds: 1, ..RunCounters::default() };
         Outcome { verdict: Err(violation), counters, drawn: Drawn::default(), trace: 0 }
     }
 }

@@ -9,7 +9,7 @@ use clearway_testkit::disk::{MetadataMode, SimDisk, SimOptions};
 use clearway_txn::{Engine, Table};
 
 use super::{
-    counters::Counters,
+    counters::RunCounters,
     plan::{Plan, Step},
     print_step,
     session::{Finished, Progress, Session, Surroundings, classify},
@@ -49,7 +49,7 @@ pub(super) struct World {
     pub(super) stopped_at: Option<Lsn>,
     /// Tables whose drop has begun and could not be finished for lack of space.
     pub(super) unfinished_drops: Vec<String>,
-    pub(super) counters: Counters,
+    pub(super) counters: RunCounters,
     /// A digest of all operations on the disks before this one.
     pub(super) trace: u64,
 }
@@ -84,7 +84,7 @@ impl World {
             is_faulty: false,
             stopped_at: None,
             unfinished_drops: Vec::new(),
-            counters: Counters { seeds: 1, ..Counters::default() },
+            counters: RunCounters { seeds: 1, ..RunCounters::default() },
             trace: 0,
         };
         world.open().map_err(|error| Violation::unexpected("creating a database", &error))?;
