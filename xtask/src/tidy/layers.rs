@@ -95,7 +95,16 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-testkit",
         ],
     ),
-    ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync", "clearway-testkit"]),
+    (
+        "clearway-cli",
+        &[
+            "clearway-console",
+            "clearway",
+            "clearway-workloads",
+            "clearway-sync",
+            "clearway-testkit",
+        ],
+    ),
     // The lab measures the whole engine, and parts of it alone.
     (
         "clearway-lab",
