@@ -1,8 +1,10 @@
 //! Mutation: from an example to a similar input.
 
-/// Random numbers (SplitMix64).
+use clearway_testkit::Random;
+
+/// The random numbers of an input, and the changes drawn from them.
 pub(crate) struct Mutator {
-    state: u64,
+    random: Random,
 }
 
 /// Boundary values, at which programs often fail.
@@ -11,18 +13,15 @@ const EDGES: [u64; 12] =
 
 impl Mutator {
     pub(crate) fn new(seed: u64) -> Mutator {
-        Mutator { state: seed ^ 0x5851_F42D_4C95_7F2D }
+        Mutator { random: Random::new(seed ^ 0x5851_F42D_4C95_7F2D) }
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.random.next_u64()
     }
 
-    /// Below `n`, which is not 0.
+    /// Returns a number below `n`, which is not 0. By remainder, other than [`Random::below`]: the
+    /// seeds of earlier findings must continue to give the same inputs.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }

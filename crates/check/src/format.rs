@@ -146,7 +146,7 @@ fn read_line(line: &str, history: &mut History) -> Result<(), Problem> {
 
 /// Reads the lines written by a process that was killed. There is no header, and a last line
 /// without its end is ignored.
-pub fn read_piece(text: &str, history: &mut History) -> Result<(), FormatError> {
+pub fn read_fragment(text: &str, history: &mut History) -> Result<(), FormatError> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (at, line) in whole.lines().enumerate() {
         read_line(line, history).map_err(|problem| FormatError { line: at + 1, problem })?;

@@ -17,7 +17,7 @@ use std::{
 
 use clap::ValueEnum;
 use clearway_check::{
-    Rng, clock, format,
+    clock, format,
     history::{Event, History, Phase},
     workload::{self, EngineStore, Settings, Sink, Workload},
 };
@@ -25,6 +25,7 @@ use clearway_sync::{
     atomic::{AtomicU64, Ordering},
     thread,
 };
+use clearway_testkit::Random;
 
 use crate::{
     args::{IncarnationArgs, Kind},
@@ -39,19 +40,19 @@ const GRACE_MAX_US: u64 = 5_000;
 /// Upper bound on a child's transactions; the kill comes long before.
 const TRANSACTIONS_MAX: u64 = 400_000;
 /// Upper bound on the file numbers of a child's threads.
-const PIECES_MAX: u64 = 64;
+const FRAGMENTS_MAX: u64 = 64;
 
-fn piece_path(folder: &Path, incarnation: u64, piece: u64) -> PathBuf {
-    folder.join(format!("incarnation-{incarnation}-{piece}"))
+fn fragment_path(folder: &Path, incarnation: u64, number: u64) -> PathBuf {
+    folder.join(format!("fragment-{incarnation}-{number}"))
 }
 
 /// The log fragment of one thread: writes events into a file of its own.
-struct Piece {
+struct Fragment {
     file: File,
     invocations: u64,
 }
 
-impl Sink for Piece {
+impl Sink for Fragment {
     fn record(&mut self, event: &Event) {
         let line = format::event_line(event) + "\n";
         self.file.write_all(line.as_bytes()).expect("an event cannot be written down");
@@ -77,16 +78,16 @@ pub(crate) fn run_child(args: &IncarnationArgs) -> Result<u8, Failure> {
         issued_before: args.issued_before,
         ..Settings::new(workload, args.seed, TRANSACTIONS_MAX)
     };
-    let pieces = AtomicU64::new(0);
+    let fragments = AtomicU64::new(0);
     let sink = || {
-        let piece = pieces.fetch_add(1, Ordering::Relaxed); // a number of its own, no more
-        let path = piece_path(&args.events, args.incarnation, piece);
+        let number = fragments.fetch_add(1, Ordering::Relaxed); // a number of its own, no more
+        let path = fragment_path(&args.events, args.incarnation, number);
         let file = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&path)
             .expect("a file for events cannot be opened");
-        Piece { file, invocations: 0 }
+        Fragment { file, invocations: 0 }
     };
     workload::run_with(&store, &settings, &sink, &drop).map_err(failed)?;
     Err(Failure::Work("the child was not killed".to_owned()))
@@ -100,18 +101,18 @@ pub(crate) fn record(
     transactions: u64,
     crashes: u64,
 ) -> Result<History, Failure> {
-    let mut rng = Rng::new(seed, u64::MAX);
+    let mut random = Random::stream(seed, u64::MAX);
     let mut history = History::default();
     let share = transactions / (crashes + 1);
     let mut issued = 0;
     for incarnation in 0..crashes {
         let mut child = start(place, workload, seed, incarnation, issued)?;
-        let count = share / 2 + rng.below(share.max(1));
-        let lived = outlive(&mut child, count, rng.below(GRACE_MAX_US));
+        let count = share / 2 + random.below(share.max(1));
+        let waited = wait_for_invocations(&mut child, count, random.below(GRACE_MAX_US));
         let _ = child.kill();
         let status = child.wait().map_err(|error| Failure::work(place, &error))?;
         let crash = clock::now_ns();
-        if lived.is_err() || status.code().is_some() {
+        if waited.is_err() || status.code().is_some() {
             return Err(Failure::Work(format!(
                 "the child of incarnation {incarnation} failed: {status}"
             )));
@@ -152,7 +153,7 @@ fn start(
 }
 
 /// Waits until the child has invoked `count` transactions, and a little longer.
-fn outlive(child: &mut Child, count: u64, grace_us: u64) -> std::io::Result<()> {
+fn wait_for_invocations(child: &mut Child, count: u64, grace_us: u64) -> std::io::Result<()> {
     let mut dots = vec![0; (count / INVOCATIONS_PER_DOT).max(1) as usize];
     if let Some(output) = child.stdout.as_mut() {
         output.read_exact(&mut dots)?;
@@ -169,26 +170,27 @@ fn gather(
     crash: u64,
     history: &mut History,
 ) -> Result<u64, Failure> {
-    let mut piece = History::default();
-    for number in 0..PIECES_MAX {
-        let path = piece_path(place, incarnation, number);
+    let mut recorded = History::default();
+    for number in 0..FRAGMENTS_MAX {
+        let path = fragment_path(place, incarnation, number);
         let Ok(mut file) = File::open(&path) else { break };
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| Failure::work(&path, &error))?;
-        format::read_piece(&text, &mut piece).map_err(|error| Failure::work(&path, &error))?;
+        format::read_fragment(&text, &mut recorded)
+            .map_err(|error| Failure::work(&path, &error))?;
     }
-    piece.sort();
-    let ends = piece.events.iter().filter(|event| event.phase != Phase::Invoke);
+    recorded.sort();
+    let ends = recorded.events.iter().filter(|event| event.phase != Phase::Invoke);
     let ended: HashSet<u64> = ends.map(|event| event.id).collect();
     let invoked: Vec<&Event> =
-        piece.events.iter().filter(|event| event.phase == Phase::Invoke).collect();
+        recorded.events.iter().filter(|event| event.phase == Phase::Invoke).collect();
     let count = invoked.len() as u64;
     let open: Vec<Event> = invoked
         .into_iter()
         .filter(|event| !ended.contains(&event.id))
         .map(|event| Event { phase: Phase::Info, time: crash, ops: Vec::new(), ..event.clone() })
         .collect();
-    history.events.extend(piece.events);
+    history.events.extend(recorded.events);
     history.events.extend(open);
     history.crashes.push(crash);
     Ok(count)

@@ -18,8 +18,6 @@
 //! [`history`] defines a history, [`mod@format`] its file format, [`check`] reports its anomalies,
 //! and [`workload`] produces histories.
 
-mod rng;
-
 pub mod clock;
 pub mod edn;
 pub mod format;
@@ -31,4 +29,3 @@ mod checker;
 pub use checker::{
     Anomaly, Class, Kind, Level, MEMORY_BYTES, Report, Surrender, check, check_level, check_within,
 };
-pub use rng::Rng;

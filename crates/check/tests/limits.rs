@@ -7,9 +7,10 @@ use std::{
 };
 
 use clearway_check::{
-    Level, Rng, Surrender, check_within, format,
+    Level, Surrender, check_within, format,
     history::{Event, History, Op, Phase},
 };
+use clearway_testkit::Random;
 
 const CLIENTS: u64 = 64;
 const REGISTERS: u64 = 10;
@@ -17,7 +18,7 @@ const REGISTERS: u64 = 10;
 /// A valid history of `CLIENTS` transactions at a time on few registers. Each writes one without
 /// having read it; with `reads`, half of the operations are reads.
 fn hot_registers(transactions: u64, reads: bool) -> History {
-    let mut rng = Rng::new(7, 0);
+    let mut random = Random::new(7);
     let mut state = [None; REGISTERS as usize];
     let mut free = [0u64; CLIENTS as usize];
     let mut history = History::default();
@@ -25,13 +26,13 @@ fn hot_registers(transactions: u64, reads: bool) -> History {
     for id in 0..transactions {
         let client = id % CLIENTS;
         let effect = (id + CLIENTS) * 1_000 + 500;
-        let begin = (effect - rng.below(CLIENTS * 500)).max(free[client as usize] + 1);
-        let end = effect + 1 + rng.below(CLIENTS * 400);
+        let begin = (effect - random.below(CLIENTS * 500)).max(free[client as usize] + 1);
+        let end = effect + 1 + random.below(CLIENTS * 400);
         free[client as usize] = end;
         let (mut asked, mut done) = (Vec::new(), Vec::new());
         for part in 0..2 {
-            let key = rng.below(REGISTERS);
-            if reads && rng.below(2) == 0 {
+            let key = random.below(REGISTERS);
+            if reads && random.below(2) == 0 {
                 asked.push(Op::Read { key, value: None });
                 done.push(Op::Read { key, value: Some(state[key as usize]) });
             } else {

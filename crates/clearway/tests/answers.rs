@@ -20,6 +20,7 @@ use std::{
 };
 
 use clearway::{Database, Error, Options, Pending, PipelineOptions, Result, Table, Transaction};
+use clearway_testkit::Random;
 use clearway_testkit::disk::DelayedDisk;
 
 const ROWS: usize = 3;
@@ -66,19 +67,10 @@ struct Seen {
     matters: bool,
 }
 
-/// Numbers from a seed: a step of SplitMix64.
-fn draw(state: &mut u64, below: u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    (z ^ (z >> 31)) % below
-}
-
 /// The rows, in an order drawn at random.
-fn order(random: &mut u64) -> [u8; ROWS] {
+fn order(random: &mut Random) -> [u8; ROWS] {
     let mut rows: [u8; ROWS] = std::array::from_fn(|row| row as u8);
-    (1..ROWS).for_each(|at| rows.swap(at, draw(random, at as u64 + 1) as usize));
+    random.shuffle(&mut rows);
     rows
 }
 
@@ -99,7 +91,7 @@ impl Run {
         }
     }
 
-    fn write(&self, random: &mut u64) {
+    fn write(&self, random: &mut Random) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let rows = order(random);
         let written = self.db.submit("write", |tx| {
@@ -118,7 +110,7 @@ impl Run {
     }
 
     /// One attempt of a reader.
-    fn read(&self, tx: &mut Transaction, seen: &RefCell<Seen>, random: &mut u64) -> Result<()> {
+    fn read(&self, tx: &mut Transaction, seen: &RefCell<Seen>, random: &mut Random) -> Result<()> {
         seen.borrow_mut().attempts += 1;
         seen.borrow_mut().is_victim = false;
         let mut result = Ok(());
@@ -135,7 +127,7 @@ impl Run {
                     break;
                 }
             }
-            thread::sleep(Duration::from_micros(draw(random, 300)));
+            thread::sleep(Duration::from_micros(random.below(300)));
         }
         let mut seen = seen.borrow_mut();
         seen.matters = seen.commits.iter().any(|commit| !self.is_durable(*commit));
@@ -152,10 +144,10 @@ impl Run {
 
     /// The closure of a reader: reads, or remembers what a lost attempt has read, and ends at
     /// random with a value, an error or a panic.
-    fn body(&self, tx: &mut Transaction, seen: &RefCell<Seen>, random: &mut u64) -> Result<()> {
-        let remembers = seen.borrow().attempts > 0 && draw(random, 2) == 0;
+    fn body(&self, tx: &mut Transaction, seen: &RefCell<Seen>, random: &mut Random) -> Result<()> {
+        let remembers = seen.borrow().attempts > 0 && random.below(2) == 0;
         let result = if remembers { self.remember(seen) } else { self.read(tx, seen, random) };
-        match draw(random, 4) {
+        match random.below(4) {
             0 => panic!("after reading {:?}", seen.borrow().commits),
             1 if result.is_ok() => tx.abort(format!("after reading {:?}", seen.borrow().commits)),
             _ => result,
@@ -174,9 +166,9 @@ impl Run {
         self.checks[kind as usize].fetch_add(u64::from(seen.matters), Ordering::Relaxed);
     }
 
-    fn run_reader(&self, random: &mut u64) {
+    fn run_reader(&self, random: &mut Random) {
         let seen = RefCell::default();
-        let result = if draw(random, 2) == 0 {
+        let result = if random.below(2) == 0 {
             self.db.transact("transact", |tx| self.body(tx, &seen, random))
         } else {
             self.db.submit("submit", |tx| self.body(tx, &seen, random)).and_then(Pending::wait)
@@ -195,7 +187,7 @@ impl Run {
     }
 
     /// Runs a transaction that its owner ends.
-    fn run_interactive(&self, random: &mut u64) {
+    fn run_interactive(&self, random: &mut Random) {
         let seen = RefCell::default();
         let mut tx = self.db.begin();
         if self.read(&mut tx, &seen, random).is_ok() {
@@ -211,8 +203,8 @@ impl Run {
 }
 
 /// Runs a reader on an agent. Its closure must be `'static`, so it borrows nothing.
-fn run_ticket(run: &'static Run, pipeline: &clearway::Pipeline, random: &mut u64) {
-    let mut random = draw(random, u64::MAX);
+fn run_ticket(run: &'static Run, pipeline: &clearway::Pipeline, random: &mut Random) {
+    let mut random = Random::new(random.next_u64());
     let (send, seen) = std::sync::mpsc::channel();
     let body = move |tx: &mut Transaction| {
         let seen = RefCell::default();
@@ -235,10 +227,10 @@ impl Run {
         &self,
         tx: &mut Transaction,
         seen: &RefCell<Seen>,
-        random: &mut u64,
+        random: &mut Random,
     ) -> Result<()> {
         self.read(tx, seen, random)?;
-        if draw(random, 2) == 0 { tx.abort("as it should") } else { Ok(()) }
+        if random.below(2) == 0 { tx.abort("as it should") } else { Ok(()) }
     }
 }
 
@@ -276,10 +268,10 @@ fn run_with(options: Options) {
         for thread in 0..THREADS {
             let pipeline = &pipeline;
             scope.spawn(move || {
-                let mut random = thread;
+                let mut random = Random::new(thread);
                 while !run.is_done() && Instant::now() < deadline {
                     run.write(&mut random);
-                    match draw(&mut random, 8) {
+                    match random.below(8) {
                         0 => run.run_interactive(&mut random),
                         1 => run_ticket(run, pipeline, &mut random),
                         _ => run.run_reader(&mut random),

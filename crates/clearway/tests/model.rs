@@ -11,6 +11,7 @@ use std::{
 };
 
 use clearway::{Database, Entry, Error, Options, Savepoint, Table, Transaction};
+use clearway_testkit::Random;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -61,42 +62,38 @@ impl Value {
     }
 }
 
-/// xorshift64*. The seed determines the run.
-struct Rng(u64);
+/// Draws operations. The seed determines the run.
+struct Operations {
+    random: Random,
+}
 
-impl Rng {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % bound
-    }
-
+impl Operations {
     /// Returns keys that repeat often, with common prefixes and lengths from 0 to 40.
     fn key(&mut self) -> Key {
-        let mut key = match self.below(4) {
+        let mut key = match self.random.below(4) {
             0 => Vec::new(),
             1 => b"common/prefix/".to_vec(),
             2 => b"common/prefiy/".to_vec(),
-            _ => vec![b'k'; self.below(30) as usize],
+            _ => vec![b'k'; self.random.below(30) as usize],
         };
-        key.extend((self.below(120) as u16).to_be_bytes().iter().skip(self.below(2) as usize));
+        let (number, skipped) = (self.random.below(120) as u16, self.random.below(2) as usize);
+        key.extend_from_slice(&number.to_be_bytes()[skipped..]);
         Key(key)
     }
 
     /// Returns values from empty to several pages of this size.
     fn value(&mut self) -> Value {
-        let len = match self.below(10) {
+        let len = match self.random.below(10) {
             0 => 0,
-            1 => 100 + self.below(400),
-            2 => 1_000 + self.below(4_000),
-            _ => self.below(60),
+            1 => 100 + self.random.below(400),
+            2 => 1_000 + self.random.below(4_000),
+            _ => self.random.below(60),
         };
-        Value { len: len as usize, byte: self.below(256) as u8 }
+        Value { len: len as usize, byte: self.random.below(256) as u8 }
     }
 
     fn bound(&mut self) -> Bound<Key> {
-        match self.below(3) {
+        match self.random.below(3) {
             0 => Bound::Unbounded,
             1 => Bound::Included(self.key()),
             _ => Bound::Excluded(self.key()),
@@ -104,16 +101,16 @@ impl Rng {
     }
 
     fn op(&mut self) -> Op {
-        match self.below(100) {
+        match self.random.below(100) {
             0..25 => Op::Insert(self.key(), self.value()),
             25..40 => Op::Put(self.key(), self.value()),
             40..50 => Op::Update(self.key(), self.value()),
             50..62 => Op::Delete(self.key()),
-            62..65 => Op::DeleteRange(self.key(), self.below(60) as u8),
+            62..65 => Op::DeleteRange(self.key(), self.random.below(60) as u8),
             65..72 => Op::Get(self.key()),
-            72..80 => Op::Scan(self.bound(), self.bound(), self.below(2) == 0),
+            72..80 => Op::Scan(self.bound(), self.bound(), self.random.below(2) == 0),
             80..84 => Op::Savepoint,
-            84..87 => Op::RollbackTo(self.below(4) as usize),
+            84..87 => Op::RollbackTo(self.random.below(4) as usize),
             87..94 => Op::Commit,
             94..97 => Op::Rollback,
             97..99 => Op::Checkpoint,
@@ -320,8 +317,8 @@ fn random_operations_match_an_ordered_map() {
     };
     let first = setting("CLEARWAY_MODEL_SEED", 1);
     for seed in first..first + setting("CLEARWAY_MODEL_RUNS", RUNS) {
-        let mut rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let ops: Vec<_> = (0..OPERATIONS).map(|_| rng.op()).collect();
+        let mut operations = Operations { random: Random::new(seed) };
+        let ops: Vec<_> = (0..OPERATIONS).map(|_| operations.op()).collect();
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(&ops))) {
             eprintln!("seed {seed} fails; shrinking");
             let ops = shrink(ops);

@@ -35,6 +35,11 @@ pub(crate) fn size(bytes: u64) -> String {
     ByteSize(bytes).to_string()
 }
 
+/// Converts nanoseconds to microseconds.
+pub(crate) fn micros(nanos: u64) -> f64 {
+    nanos as f64 / 1e3
+}
+
 /// Formats nanoseconds with a unit: `85.00µs`, `1.23ms`.
 pub(crate) fn time(nanos: u64) -> String {
     format!("{:.2?}", Duration::from_nanos(nanos))

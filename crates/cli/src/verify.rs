@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clearway::{Database, LevelReport, TableReport, VerifyReport};
-use comfy_table::{CellAlignment, Table, presets};
+use clearway_console::table;
 use serde_json::json;
 
 use crate::{
@@ -56,9 +56,8 @@ fn name_of(table: &TableReport) -> &str {
 
 /// Returns the report as text, with a line for each table.
 pub(crate) fn tables(report: &VerifyReport) -> String {
-    let mut lines = Table::new();
     let head = ["table", "entries", "ghosts", "values", "pages", "overflow", "levels"];
-    lines.load_style(presets::NOTHING).set_header(head);
+    let mut lines = table(1, head);
     for table in &report.tables {
         let tree = &table.report;
         lines.add_row([
@@ -70,13 +69,6 @@ pub(crate) fn tables(report: &VerifyReport) -> String {
             grouped(tree.overflow_pages),
             tree.levels.len().to_string(),
         ]);
-    }
-    for (at, column) in lines.column_iter_mut().enumerate() {
-        if at == 0 {
-            column.set_padding((0, 0));
-        } else {
-            column.set_padding((2, 0)).set_cell_alignment(CellAlignment::Right);
-        }
     }
     format!("{}\n", lines.trim_fmt())
 }

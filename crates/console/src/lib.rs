@@ -4,6 +4,14 @@
 //! `println!` panics in that case, in the middle of the work. These macros do not: [`say!`] ends
 //! the process as the signal `SIGPIPE` would, since no further result would be read; [`offer!`] and
 //! [`tell!`] continue without a reader.
+//!
+//! With the feature `table`, `table` makes text tables.
+
+#[cfg(feature = "table")]
+mod table;
+
+#[cfg(feature = "table")]
+pub use table::table;
 
 use std::{
     fmt::Arguments,

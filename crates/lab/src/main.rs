@@ -20,9 +20,9 @@ mod experiment;
 mod experiments;
 mod frame;
 mod machine;
+mod number;
 mod perform;
 mod report;
-mod table;
 mod variants;
 
 use std::process::ExitCode;

@@ -6,12 +6,13 @@ use std::{
     time::Duration,
 };
 
+use clearway_console::table;
 use serde_json::{Map, Value, json};
 
 use crate::{
     experiment::{About, Entry},
     machine,
-    table::{number, table},
+    number::number,
     variants::{Samples, Spread},
 };
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use clearway_base::{Epoch, Error, Lsn, LsnSpan, SECTOR_SIZE, TxnId};
 use clearway_disk::{Disk, MemoryDisk, OpenMode};
 use clearway_log::{Log, LogOptions, LogReader, Record};
+use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use scenario::*;
 
@@ -345,13 +346,12 @@ fn records_may_lie_across_segments() {
 fn damaged_bytes_never_make_the_reader_panic_or_return_a_changed_record() {
     let (memory, spans) = log_with_large_last_group();
     let end = spans[29].end.0;
-    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut random = Random::new(1);
     for _ in 0..300 {
         let disk: Arc<dyn Disk> = Arc::new(memory.fork());
         for _ in 0..3 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let at = (state >> 20) % end;
-            overwrite(&disk, at, &[(state >> 50) as u8]);
+            let at = random.below(end);
+            overwrite(&disk, at, &[random.next_u64() as u8]);
         }
         // `read_all` checks each body; any prefix or an error is right.
         if let Ok((numbers, _)) = read_all(&disk, Lsn::ZERO) {

@@ -21,6 +21,7 @@ use std::{
 use clearway_base::{Lsn, PAGE_SIZE, PageId, Result};
 use clearway_disk::{MemoryDisk, OsDisk};
 use clearway_pool::{Pool, PoolOptions, Wal};
+use clearway_testkit::Random;
 
 /// A log that is always durable.
 struct NoLog(AtomicU64);
@@ -137,12 +138,10 @@ fn misses(cache_bytes: u64, threads: u64, seconds: u64) {
         for seed in 1..=threads {
             let (pool, wal) = (&pool, &wal);
             scope.spawn(move || {
-                let mut state = seed;
+                let mut random = Random::new(seed);
                 while start.elapsed() < Duration::from_secs(seconds) {
-                    state =
-                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed * 2 + 1);
-                    let id = PageId((state >> 33) as u32 % pages);
-                    if state >> 62 < 2 {
+                    let id = PageId(random.below(u64::from(pages)) as u32);
+                    if random.one_in(2) {
                         let mut page = pool.exclusive(id).unwrap();
                         assert_eq!(page[100], id.0 as u8);
                         page.begin_change();

@@ -13,6 +13,7 @@ use std::{
 use clearway_base::{PAGE_SIZE, PageId};
 use clearway_disk::{Disk, MemoryDisk, OsDisk};
 use clearway_pool::{Pool, PoolOptions};
+use clearway_testkit::Random;
 use support::*;
 
 /// Twenty times the cache of 64 pages.
@@ -20,19 +21,14 @@ const PAGES: u32 = 1280;
 /// 64 pages and the reserve of 8.
 const BOUND: u64 = 72 * PAGE_SIZE as u64;
 
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    *state >> 33
-}
-
 /// Threads write and read random pages; every page must always have the contents of its counter.
 fn churn(pool: &Pool, wal: &CountingWal, written: &[AtomicU64], seed: u64, rounds: u32) {
-    let mut state = seed;
+    let mut random = Random::new(seed);
     for _ in 0..rounds {
-        let id = random(&mut state) as u32 % PAGES;
+        let id = random.below(u64::from(PAGES)) as u32;
         let page = PageId(id);
         let written = &written[id as usize];
-        match random(&mut state) % 4 {
+        match random.below(4) {
             0 => {
                 let mut page = pool.exclusive(page).unwrap();
                 assert_eq!(check(page.id(), &page), written.load(Ordering::Relaxed));

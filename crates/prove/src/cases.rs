@@ -16,7 +16,7 @@ use clearway_sync::{
 
 use crate::{
     oracles::{Oracle, Violation},
-    parts::Part,
+    shards::Shard,
 };
 
 /// A case that takes longer than this counts as hanging.
@@ -30,7 +30,7 @@ fn findings_max() -> u64 {
 /// Numbered cases, and the functions that run and reproduce one of them.
 pub(crate) struct Cases<Run, Command> {
     /// The cases that this process runs.
-    pub(crate) part: Part,
+    pub(crate) shard: Shard,
     /// The number of cases of all processes; unlimited if `None`.
     pub(crate) count: Option<u64>,
     /// The time limit.
@@ -87,7 +87,7 @@ where
 {
     /// Runs all cases, and prints each finding with the command line that reproduces it.
     pub(crate) fn run(self) -> Summary {
-        let Cases { part, count, time, mut run, command } = self;
+        let Cases { shard, count, time, mut run, command } = self;
         let progress = Progress {
             done: AtomicU64::new(0),
             findings: AtomicU64::new(0),
@@ -97,8 +97,8 @@ where
             has_ended: AtomicBool::new(false),
         };
         thread::scope(|scope| {
-            let watcher = scope.spawn(|| progress.watch(part, &command));
-            for number in part.numbers().take_while(|number| count.is_none_or(|all| *number < all))
+            let watcher = scope.spawn(|| progress.watch(shard, &command));
+            for number in shard.numbers().take_while(|number| count.is_none_or(|all| *number < all))
             {
                 let is_late = time.is_some_and(|time| progress.begun.elapsed() >= time);
                 if is_late || progress.is_given_up() {
@@ -145,7 +145,7 @@ impl Progress {
     }
 
     /// Shows progress, and exits the process if a case hangs.
-    fn watch(&self, part: Part, command: &impl Fn(u64) -> String) {
+    fn watch(&self, shard: Shard, command: &impl Fn(u64) -> String) {
         while !self.has_ended.load(Ordering::Acquire) {
             thread::park_timeout(Duration::from_millis(50));
             if let Some((number, since)) = *self.at.lock()
@@ -156,12 +156,12 @@ impl Progress {
                 clearway_console::say!("given up because of a case that hangs");
                 std::process::exit(2);
             }
-            if part.is_first() && io::stderr().is_terminal() {
+            if shard.is_first() && io::stderr().is_terminal() {
                 let (done, findings) =
                     (self.done.load(Ordering::Relaxed), self.findings.load(Ordering::Relaxed));
                 let seconds = self.begun.elapsed().as_secs();
                 clearway_console::tell_part(format_args!(
-                    "\r{seconds} s: {done} cases in the first part, {findings} findings "
+                    "\r{seconds} s: {done} cases in the first shard, {findings} findings "
                 ));
             }
         }
@@ -253,11 +253,11 @@ mod tests {
             5 => panic!("five"),
             _ => Ok(()),
         };
-        let cases = |part| {
+        let cases = |shard| {
             let command = |number| format!("case {number}");
-            Cases { part, count: Some(50), time: None, run, command }.run()
+            Cases { shard, count: Some(50), time: None, run, command }.run()
         };
-        let summary = cases(Part::WHOLE);
+        let summary = cases(Shard::WHOLE);
         assert_eq!((summary.cases, summary.findings, summary.all_passed()), (50, 2, false));
         let odd = cases("1/2".parse().unwrap());
         assert_eq!((odd.cases, odd.findings), (25, 2));

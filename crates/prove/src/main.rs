@@ -5,9 +5,9 @@ use std::{process::ExitCode, time::Duration};
 use clap::{Args, Parser, Subcommand};
 
 use clearway_prove::{
-    flips, images, mutants,
-    parts::{Part, Share},
-    stepped,
+    corruption, images, mutants,
+    shards::{Shard, Sharding},
+    simulation,
 };
 
 /// Runs the engine under power cuts, failing disks, corrupted files and planted bugs, and checks
@@ -22,17 +22,17 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Lane {
     /// Simulate several transactions on one thread and a simulated disk; a seed chooses each step.
-    Stepped(Stepped),
+    Simulation(Simulation),
     /// Cut the power at each disk operation of some scenarios, and let each operation fail.
     Images(Images),
     /// Change bits and sectors of database files.
-    Flips(Flips),
+    Corruption(Corruption),
     /// Plant bugs, one at a time, and run the other lanes to detect each of them.
     Mutants(Mutants),
 }
 
 #[derive(Args)]
-struct Stepped {
+struct Simulation {
     /// The number of seeds. Default: 1000, or as many as the time allows.
     #[arg(long)]
     seeds: Option<u64>,
@@ -46,7 +46,7 @@ struct Stepped {
     jobs: Jobs,
     /// Print every step.
     #[arg(long)]
-    tell: bool,
+    print_steps: bool,
 }
 
 #[derive(Args)]
@@ -66,7 +66,7 @@ struct Images {
     seed: u64,
     /// Run only the scenario of this name.
     #[arg(long)]
-    script: Option<String>,
+    scenario: Option<String>,
     /// Run only this operation of the scenario.
     #[arg(long)]
     at: Option<usize>,
@@ -81,17 +81,17 @@ impl Images {
     fn choice(self) -> images::Choice {
         let is_one = self.at.is_some() || self.damage.is_some();
         let images = (!self.all && !is_one).then(|| self.images.unwrap_or(10_000));
-        let share = self.jobs.share(is_one);
-        let Images { seed, recovery, script: scenario, at, damage, .. } = self;
-        images::Choice { seed, images, recovery, scenario, at, damage, share }
+        let sharding = self.jobs.sharding(is_one);
+        let Images { seed, recovery, scenario, at, damage, .. } = self;
+        images::Choice { seed, images, recovery, scenario, at, damage, sharding }
     }
 }
 
 #[derive(Args)]
-struct Flips {
+struct Corruption {
     /// The number of cases.
     #[arg(long, default_value_t = 10_000)]
-    flips: u64,
+    cases: u64,
     /// The seed of the random choices, decimal or after 0x.
     #[arg(long, default_value = "0", value_parser = parse_seed)]
     seed: u64,
@@ -102,10 +102,10 @@ struct Flips {
     jobs: Jobs,
 }
 
-impl Flips {
-    fn choice(&self) -> flips::Choice {
-        let Flips { flips, seed, at, .. } = *self;
-        flips::Choice { seed, flips, at, share: self.jobs.share(at.is_some()) }
+impl Corruption {
+    fn choice(&self) -> corruption::Choice {
+        let Corruption { cases, seed, at, .. } = *self;
+        corruption::Choice { seed, cases, at, sharding: self.jobs.sharding(at.is_some()) }
     }
 }
 
@@ -135,19 +135,19 @@ struct Jobs {
     /// The number of processes that share the cases. Default: one for each core.
     #[arg(long)]
     jobs: Option<usize>,
-    /// The part of the cases that this process runs.
+    /// The shard of the cases that this process runs.
     #[arg(long, hide = true)]
-    part: Option<Part>,
+    shard: Option<Shard>,
 }
 
 impl Jobs {
     /// Returns the distribution of the cases. A single case runs in one process.
-    fn share(&self, is_one: bool) -> Share {
+    fn sharding(&self, is_one: bool) -> Sharding {
         let cores = || clearway_sync::thread::available_parallelism().map_or(1, usize::from);
-        match self.part {
-            Some(part) => Share::Part(part),
-            None if is_one => Share::Processes(1),
-            None => Share::Processes(self.jobs.unwrap_or_else(cores)),
+        match self.shard {
+            Some(shard) => Sharding::Shard(shard),
+            None if is_one => Sharding::Processes(1),
+            None => Sharding::Processes(self.jobs.unwrap_or_else(cores)),
         }
     }
 }
@@ -159,29 +159,29 @@ fn parse_seed(text: &str) -> Result<u64, std::num::ParseIntError> {
     }
 }
 
-impl Stepped {
-    fn choice(&self) -> stepped::Choice {
+impl Simulation {
+    fn choice(&self) -> simulation::Choice {
         let time = self.minutes.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
         let seeds = match time {
             None => Some(self.seeds.unwrap_or(1000)),
             Some(_) => self.seeds,
         };
-        let share = self.jobs.share(self.tell || seeds == Some(1));
-        stepped::Choice { seed: self.seed, seeds, time, share }
+        let sharding = self.jobs.sharding(self.print_steps || seeds == Some(1));
+        simulation::Choice { seed: self.seed, seeds, time, sharding }
     }
 }
 
 fn main() -> ExitCode {
     let Arguments { lane } = Arguments::parse();
     let passed = match lane {
-        Lane::Stepped(stepped) => {
-            if stepped.tell {
-                stepped::print_steps();
+        Lane::Simulation(simulation) => {
+            if simulation.print_steps {
+                simulation::print_steps();
             }
-            stepped::run(stepped.choice())
+            simulation::run(simulation.choice())
         }
         Lane::Images(lane) => images::run(&lane.choice()),
-        Lane::Flips(lane) => flips::run(lane.choice()),
+        Lane::Corruption(lane) => corruption::run(lane.choice()),
         Lane::Mutants(mutants) => mutants::run(&mutants.choice()),
     };
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }

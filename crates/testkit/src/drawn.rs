@@ -85,7 +85,7 @@ mod tests {
     fn counts_are_printed_and_parsed() {
         let (mut drawn, mut random) = (Drawn::default(), Random::new(3));
         drawn.note(&Pattern::draw(&mut random, Limits::of_node(256)));
-        let mut read = Drawn::parse(&format!("stepped | {drawn}")).unwrap();
+        let mut read = Drawn::parse(&format!("simulation | {drawn}")).unwrap();
         assert_eq!(read, drawn);
         assert_eq!(drawn.missing().len(), Drawn::names().count() - 4);
         read.merge(&drawn);

@@ -6,8 +6,9 @@ use std::ops::Bound::Unbounded;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use clearway_base::{Error, Result};
+use clearway_testkit::Random;
 use clearway_tree::{Cursor, Direction, LeafHint, ReadIntent, Tree};
-use double::{Database, Random, Txn};
+use double::{Database, Txn};
 
 fn key(n: u64) -> Vec<u8> {
     format!("{n:04}").into_bytes()
@@ -54,7 +55,7 @@ fn moving_records_are_never_counted_twice_or_missed() {
     txn.commit(&tree);
     let (done, scans) = (AtomicBool::new(false), AtomicU64::new(0));
     let mover = |seed: u64| {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut moved = 0;
         // Until there were scans enough; a scan of everything may be a victim many times.
         for n in 0..50_000 {
@@ -117,7 +118,7 @@ fn counters_add_up() {
     let db = Database::new();
     let tree = db.tree(7, 256);
     let worker = |seed: u64| {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut sum = 0;
         for _ in 0..500 {
             // Sorted, so that most transactions wait and few are victims.

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use clearway_base::{Error, TreeId};
 use clearway_lock::{LockId, Outcome, RangeMode as M, WaitLimit};
+use clearway_testkit::Random;
 use clearway_tree::{Context, Direction, LeafHint, ReadIntent, Tree};
-use double::{Database, Random, Txn, would_block};
+use double::{Database, Txn, would_block};
 
 const TREE: u32 = 7;
 
@@ -243,7 +244,7 @@ fn can_change(db: &Database, tree: &Tree, n: u64) -> bool {
 #[test]
 fn scanned_range_keeps_phantoms_out_whatever_the_pages_do() {
     let (db, tree) = bordered();
-    let mut random = Random(4711);
+    let mut random = Random::new(4711);
     for round in 0..60 {
         let mut bound = || match random.below(5) {
             0 => Unbounded,

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use clearway_base::Error;
+use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, ReadIntent, Tree};
-use double::{Database, Random, Txn};
+use double::{Database, Txn};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -205,7 +206,8 @@ fn run(seed: u64, node_bytes: usize, keys: u64, transactions: u64) {
     println!("seed {seed}");
     let db = Database::new();
     let tree = db.tree(7, node_bytes);
-    let mut run = Run { random: Random(seed), hint: LeafHint::default(), keys, shrinking: false };
+    let mut run =
+        Run { random: Random::new(seed), hint: LeafHint::default(), keys, shrinking: false };
     let mut model = Model::new();
     for n in 0..transactions {
         run.shrinking = n % 200 >= 120;
@@ -246,7 +248,7 @@ fn every_prefix_of_the_log_is_a_sound_tree() {
     let tree = db.tree(7, 256);
     let start = db.log.len();
     let mut run =
-        Run { random: Random(99), hint: LeafHint::default(), keys: 100, shrinking: false };
+        Run { random: Random::new(99), hint: LeafHint::default(), keys: 100, shrinking: false };
     let mut model = Model::new();
     for _ in 0..30 {
         run.transaction(&db, &tree, &mut model);

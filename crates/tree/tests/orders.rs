@@ -3,8 +3,9 @@
 mod double;
 
 use clearway_base::PAGE_SIZE;
+use clearway_testkit::Random;
 use clearway_tree::{LeafHint, LevelReport, Tree};
-use double::{Database, Random};
+use double::Database;
 
 /// Bytes of a node that fences, slots and records may use.
 const CAPACITY: u64 = PAGE_SIZE as u64 - 56;
@@ -53,10 +54,7 @@ fn loaded(records: impl Iterator<Item = (Vec<u8>, usize)> + Clone) -> Vec<LevelR
 /// The orders of distinct numbers, by name.
 fn orders(count: u64) -> Vec<(&'static str, Vec<u64>)> {
     let mut shuffled: Vec<u64> = (0..count).collect();
-    let mut random = Random(5);
-    for at in (1..shuffled.len()).rev() {
-        shuffled.swap(at, random.below(at as u64 + 1) as usize);
-    }
+    Random::new(5).shuffle(&mut shuffled);
     let sequences = |falling: bool, sequences: u64| -> Vec<u64> {
         let each = count / sequences;
         let place = move |n: u64| if falling { each - 1 - n } else { n };

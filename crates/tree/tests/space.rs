@@ -5,8 +5,9 @@ mod double;
 use std::ops::Bound::Unbounded;
 
 use clearway_base::Error;
+use clearway_testkit::Random;
 use clearway_tree::{Direction, LeafHint, Tree};
-use double::{Database, Random};
+use double::Database;
 
 fn key(n: u64) -> Vec<u8> {
     n.to_be_bytes().to_vec()
@@ -68,12 +69,10 @@ fn ascending_insertion_fills_pages() {
 fn foster_chains_stay_short() {
     let db = Database::new();
     let tree = db.tree(7, 512);
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let keys: std::collections::BTreeSet<u64> = (0..5_000).map(|_| random.below(1 << 40)).collect();
     let mut shuffled: Vec<u64> = keys.into_iter().collect();
-    for at in (1..shuffled.len()).rev() {
-        shuffled.swap(at, random.below(at as u64 + 1) as usize);
-    }
+    random.shuffle(&mut shuffled);
     insert_all(&db, &tree, shuffled.into_iter());
     let report = db.verify_only(&tree);
     assert!(report.levels.len() >= 3);

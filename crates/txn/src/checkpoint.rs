@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_checkpoint_names_nothing_that_an_earlier_one_gave_back() {
         let disk = Arc::new(MemoryDisk::new());
-        let engine = Engine::open(disk, EngineOptions::stepped()).unwrap();
+        let engine = Engine::open(disk, EngineOptions::simulation()).unwrap();
         let core = engine.core();
         let table = engine.create_table("t").unwrap();
         let put = |value: &[u8]| {
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_full_log_is_emptied_once_a_backup_lets_it_go() {
-        let mut options = EngineOptions::stepped();
+        let mut options = EngineOptions::simulation();
         options.log.segment_bytes = 64 << 10;
         options.log.capacity_bytes = 256 << 10;
         let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();

@@ -78,7 +78,7 @@ impl EngineOptions {
     /// Options of an engine without any thread of its own: everything happens on the thread that
     /// calls, in an order that depends on the calls alone. Such an engine cleans and checkpoints
     /// when it is told to; what would wait for a background thread fails at once.
-    pub fn stepped() -> EngineOptions {
+    pub fn simulation() -> EngineOptions {
         let mut options = EngineOptions { background: false, ..EngineOptions::default() };
         options.log.background = false;
         options.pool.background_cleaner = false;

@@ -13,10 +13,11 @@ use std::{
 
 use clearway_base::{Error, Result};
 use clearway_disk::MemoryDisk;
+use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk};
 use clearway_txn::{Engine, EngineOptions, Table};
 
-use rig::{Rng, check, contents, open, open_with, options, seeds};
+use rig::{check, contents, open, open_with, options, seeds};
 
 const ACCOUNTS: u64 = 40;
 const THREADS: u64 = 3;
@@ -30,17 +31,23 @@ fn account(n: u64) -> [u8; 8] {
 }
 
 /// One transfer, and a line of history with what it was.
-fn transfer(engine: &Arc<Engine>, tables: &[Table; 2], key: &[u8], rng: &mut Rng) -> Result<()> {
+fn transfer(
+    engine: &Arc<Engine>,
+    tables: &[Table; 2],
+    key: &[u8],
+    random: &mut Random,
+) -> Result<()> {
     let mut txn = engine.begin();
     let savepoint = txn.savepoint()?;
     // It may change its mind half way, and begin again.
     let line = loop {
-        let (from, to, amount) = (rng.below(ACCOUNTS), rng.below(ACCOUNTS), rng.below(100) as i64);
+        let (from, to, amount) =
+            (random.below(ACCOUNTS), random.below(ACCOUNTS), random.below(100) as i64);
         for (number, change) in [(from, -amount), (to, amount)] {
             let old = txn.get_for_update(&tables[0], &account(number))?.map_or(0, |b| balance(&b));
             txn.put(&tables[0], &account(number), &(old + change).to_le_bytes())?;
         }
-        if rng.below(10) > 0 {
+        if random.below(10) > 0 {
             break [from.to_le_bytes(), to.to_le_bytes(), amount.to_le_bytes()].concat();
         }
         txn.rollback_to(&savepoint)?;
@@ -52,11 +59,11 @@ fn transfer(engine: &Arc<Engine>, tables: &[Table; 2], key: &[u8], rng: &mut Rng
 
 /// Transfers until the engine stops. Answers how many were acknowledged.
 fn work(engine: &Arc<Engine>, tables: &[Table; 2], thread: u64, seed: u64) -> u64 {
-    let mut rng = Rng(seed * 1000 + thread);
+    let mut random = Random::new(seed * 1000 + thread);
     let mut n = 0u64;
     loop {
         let key = [thread.to_be_bytes(), n.to_be_bytes()].concat();
-        match transfer(engine, tables, &key, &mut rng) {
+        match transfer(engine, tables, &key, &mut random) {
             Ok(()) => n += 1,
             Err(Error::Deadlock { .. }) => {}
             Err(Error::Poisoned { .. } | Error::OutcomeUnknown { .. } | Error::Io { .. }) => {

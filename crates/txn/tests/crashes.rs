@@ -13,10 +13,11 @@ use std::sync::{
 
 use clearway_disk::MemoryDisk;
 use clearway_sync::Mutex;
+use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, Table};
 
-use rig::{Contents, Rng, check, commit, contents, open, open_with, options, put, start};
+use rig::{Contents, check, commit, contents, open, open_with, options, put, start};
 
 /// An image of the disk and how much had been acknowledged when it was made.
 struct Image {
@@ -49,14 +50,14 @@ fn camera(
 
 /// The `n`-th transaction of the sequence: some writes, a savepoint, sometimes a rollback.
 fn step(engine: &Arc<Engine>, table: &Table, n: usize, model: &mut Contents) {
-    let mut rng = Rng(n as u64);
+    let mut random = Random::new(n as u64);
     let mut txn = engine.begin();
     let before = model.clone();
-    for _ in 0..1 + rng.below(6) {
-        let key = format!("key{:03}", rng.below(60)).into_bytes();
-        let len = if rng.below(20) == 0 { 3000 } else { rng.below(60) as usize };
-        let value = vec![rng.next() as u8; len];
-        match rng.below(10) {
+    for _ in 0..1 + random.below(6) {
+        let key = format!("key{:03}", random.below(60)).into_bytes();
+        let len = if random.below(20) == 0 { 3000 } else { random.below(60) as usize };
+        let value = vec![random.next_u64() as u8; len];
+        match random.below(10) {
             0..3 if model.remove(&key).is_some() => txn.delete(table, &key).unwrap(),
             3 => {
                 let savepoint = txn.savepoint().unwrap();
@@ -69,7 +70,7 @@ fn step(engine: &Arc<Engine>, table: &Table, n: usize, model: &mut Contents) {
             }
         }
     }
-    if rng.below(8) == 0 {
+    if random.below(8) == 0 {
         txn.rollback().unwrap();
         *model = before;
     } else {

@@ -27,10 +27,11 @@ use clearway_lock::WaitLimit;
 use clearway_log::{Log, LogOptions};
 use clearway_pool::PoolOptions;
 use clearway_sync::Mutex;
+use clearway_testkit::Random;
 use clearway_testkit::disk::{DelayedDisk, Event, Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
-use rig::{Rng, check, commit, contents, open_with, options, put, read_all};
+use rig::{check, commit, contents, open_with, options, put, read_all};
 
 const PAGE: u64 = PAGE_SIZE as u64;
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -134,11 +135,11 @@ fn invariant_01_wal_a_page_reaches_disk_only_after_its_log() {
         for worker in 0..4u64 {
             let (engine, table) = (&engine, &table);
             scope.spawn(move || {
-                let mut rng = Rng(worker);
+                let mut random = Random::new(worker);
                 for n in 0..400 {
                     let mut txn = engine.begin();
                     for _ in 0..2 {
-                        let key = format!("{worker}/{:04}", rng.below(600));
+                        let key = format!("{worker}/{:04}", random.below(600));
                         txn.put(table, key.as_bytes(), &[n as u8; 60]).unwrap();
                     }
                     // Nobody asks for durability but the pool.

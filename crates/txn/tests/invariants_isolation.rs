@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 use clearway_base::{Error, Result};
 use clearway_disk::MemoryDisk;
 use clearway_lock::{LockOptions, WaitLimit};
+use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk};
 use clearway_tree::Direction::{self, Ascending as UP, Descending as DOWN};
 use clearway_tree::{ReadIntent, TreeReport};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
-use rig::{Contents, Rng, check, commit, contents, open, open_with, options, put, read_all};
+use rig::{Contents, check, commit, contents, open, open_with, options, put, read_all};
 
 /// Far longer than any of these tests takes.
 const WATCHDOG: Duration = Duration::from_secs(20);
@@ -103,15 +104,15 @@ fn remove(txn: &mut Transaction, table: &Table, key: &str) -> Result<()> {
 }
 
 /// Some threads do `work` over and over until `main` is done, or has failed.
-fn busy(threads: u64, work: impl Fn(u64, &mut Rng) + Sync, main: impl FnOnce() -> bool) {
+fn busy(threads: u64, work: impl Fn(u64, &mut Random) + Sync, main: impl FnOnce() -> bool) {
     let stop = AtomicBool::new(false);
     let is_fine = thread::scope(|scope| {
         for seed in 0..threads {
             let (stop, work) = (&stop, &work);
             scope.spawn(move || {
-                let mut rng = Rng(seed);
+                let mut random = Random::new(seed);
                 while !stop.load(SeqCst) {
-                    work(seed, &mut rng);
+                    work(seed, &mut random);
                 }
             });
         }
@@ -220,12 +221,12 @@ const ACCOUNTS: u64 = 24;
 const PLACES: u64 = 120;
 
 /// Moves an account to another place, and some of its money to another one.
-fn move_money(txn: &mut Transaction, table: &Table, rng: &mut Rng) -> Result<()> {
+fn move_money(txn: &mut Transaction, table: &Table, random: &mut Random) -> Result<()> {
     let place = |n: u64| format!("{n:03}");
     let amount = |value: &[u8]| std::str::from_utf8(value).unwrap().parse::<u64>().unwrap();
-    let (from, to) = (place(rng.below(PLACES)), place(rng.below(PLACES)));
+    let (from, to) = (place(random.below(PLACES)), place(random.below(PLACES)));
     let Some(old) = txn.get(table, from.as_bytes())? else { return Ok(()) };
-    let add = if rng.below(2) == 0 { amount(&old) } else { amount(&old) / 2 };
+    let add = if random.below(2) == 0 { amount(&old) } else { amount(&old) / 2 };
     match amount(&old) - add {
         0 => txn.delete(table, from.as_bytes())?,
         rest => txn.update(table, from.as_bytes(), rest.to_string().as_bytes())?,
@@ -261,9 +262,9 @@ fn invariant_05_read_only_transactions_see_one_state() {
     watched("books", || {
         let (engine, table) = filled(tiny(true), &[]);
         (0..ACCOUNTS).for_each(|n| put(&engine, &table, &format!("{:03}", n * 5), "100"));
-        let work = |seed, rng: &mut Rng| {
+        let work = |seed, random: &mut Random| {
             retry(&engine, |txn| match seed {
-                0 | 1 => move_money(txn, &table, rng),
+                0 | 1 => move_money(txn, &table, random),
                 2 => audit(txn, &table, UP),
                 _ => audit(txn, &table, DOWN),
             });
@@ -284,8 +285,8 @@ fn invariant_07_fences_equal_separators_while_in_use() {
     watched("verify", || {
         let (engine, table) = filled(tiny(true), &[]);
         // Waves, so that nodes come and go.
-        let work = |seed, rng: &mut Rng| {
-            let (start, grow) = (rng.below(900), rng.below(2) == 0);
+        let work = |seed, random: &mut Random| {
+            let (start, grow) = (random.below(900), random.below(2) == 0);
             for key in (start..start + 60).map(|n| format!("{seed}{n:04}")) {
                 retry(&engine, |txn| match grow {
                     true => txn.put(&table, key.as_bytes(), b"value").map(drop),
@@ -421,26 +422,26 @@ fn invariant_08_ghosts_stay_while_locked_and_their_tag_outlives_them() {
 }
 
 /// One storm: everything a transaction can do to a table, and to its neighbour, taken back again.
-fn storm(engine: &Arc<Engine>, table: &Table, other: &Table, rng: &mut Rng) {
+fn storm(engine: &Arc<Engine>, table: &Table, other: &Table, random: &mut Random) {
     let mut txn = engine.begin();
     for n in 0..120 {
-        txn.put(table, format!("{:04}x{n}", rng.below(400)).as_bytes(), b"storm").unwrap();
+        txn.put(table, format!("{:04}x{n}", random.below(400)).as_bytes(), b"storm").unwrap();
     }
     let savepoint = txn.savepoint().unwrap();
     for n in (0..400).filter(|n| n % 7 != 0) {
         txn.delete(table, format!("{n:04}").as_bytes()).unwrap();
     }
-    if rng.below(2) == 0 {
+    if random.below(2) == 0 {
         txn.rollback_to(&savepoint).unwrap();
     }
     for n in (0..400).step_by(7) {
-        let long = "storm".repeat(1 + rng.below(200) as usize);
+        let long = "storm".repeat(1 + random.below(200) as usize);
         txn.update(table, format!("{n:04}").as_bytes(), long.as_bytes()).unwrap();
     }
     txn.rollback().unwrap();
     // The neighbour's work is committed: it grows and shrinks among the same pages.
     let mut txn = engine.begin();
-    let grows = rng.below(2) == 0;
+    let grows = random.below(2) == 0;
     for key in (0..200).map(|n| format!("{n:04}")) {
         match grows {
             true => drop(txn.put(other, key.as_bytes(), b"value").unwrap()),
@@ -462,9 +463,9 @@ fn storms(background: bool) {
     let model = contents(&engine, &table);
     let before = report(&engine, &table);
     assert_eq!((model.len(), before.records), (400, 400));
-    let mut rng = Rng(9);
+    let mut random = Random::new(9);
     for round in 0..5 {
-        storm(&engine, &table, &other, &mut rng);
+        storm(&engine, &table, &other, &mut random);
         assert_eq!(contents(&engine, &table), model, "round {round}");
         let mut txn = engine.begin();
         assert_eq!(scan(&mut txn, &table, ("", "~"), DOWN).unwrap(), model, "round {round}");
@@ -566,11 +567,11 @@ fn invariant_11_nobody_dies_without_a_deadlock() {
             for seed in 0..4 {
                 let (engine, table) = (&engine, &table);
                 scope.spawn(move || {
-                    let mut rng = Rng(seed);
+                    let mut random = Random::new(seed);
                     for _ in 0..150 {
                         let mut txn = engine.begin();
                         // Always upwards, and for update from the start.
-                        for key in (b'a'..=b'g').filter(|_| rng.below(2) == 0) {
+                        for key in (b'a'..=b'g').filter(|_| random.below(2) == 0) {
                             txn.get_for_update(table, &[key]).unwrap().unwrap();
                             thread::yield_now();
                             txn.update(table, &[key], b"new").unwrap();

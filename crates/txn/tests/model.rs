@@ -7,10 +7,11 @@ use std::{ops::Bound, sync::Arc};
 
 use clearway_base::Error;
 use clearway_disk::MemoryDisk;
+use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, EngineOptions, Table, Transaction};
 
-use rig::{Contents, Rng, check, commit, contents, open_with, options, seeds};
+use rig::{Contents, check, commit, contents, open_with, options, seeds};
 
 struct Model {
     disk: MemoryDisk,
@@ -18,7 +19,7 @@ struct Model {
     table: Table,
     /// What is committed.
     contents: Contents,
-    rng: Rng,
+    random: Random,
     node_bytes: usize,
 }
 
@@ -28,7 +29,14 @@ impl Model {
         let node_bytes = [256, 400, 1024][seed as usize % 3];
         let engine = Model::open(&disk, node_bytes);
         let table = engine.create_table("t").unwrap();
-        Model { disk, engine, table, contents: Contents::new(), rng: Rng(seed), node_bytes }
+        Model {
+            disk,
+            engine,
+            table,
+            contents: Contents::new(),
+            random: Random::new(seed),
+            node_bytes,
+        }
     }
 
     fn open(disk: &MemoryDisk, node_bytes: usize) -> Arc<Engine> {
@@ -36,23 +44,23 @@ impl Model {
     }
 
     fn key(&mut self) -> Vec<u8> {
-        let n = self.rng.below(400);
+        let n = self.random.below(400);
         let long = if n.is_multiple_of(7) { 4 } else { 1 };
         format!("{n:03}").repeat(long).into_bytes()
     }
 
     fn value(&mut self) -> Vec<u8> {
-        let len = match self.rng.below(30) {
-            0 => 9000 + self.rng.below(9000),
-            1..4 => 100 + self.rng.below(200),
-            _ => self.rng.below(40),
+        let len = match self.random.below(30) {
+            0 => 9000 + self.random.below(9000),
+            1..4 => 100 + self.random.below(200),
+            _ => self.random.below(40),
         };
-        vec![self.rng.next() as u8; len as usize]
+        vec![self.random.next_u64() as u8; len as usize]
     }
 
     fn operate(&mut self, txn: &mut Transaction, model: &mut Contents) {
         let (key, value, table) = (self.key(), self.value(), self.table.clone());
-        match self.rng.below(12) {
+        match self.random.below(12) {
             0..3 => {
                 let replaced = txn.put(&table, &key, &value).unwrap();
                 assert_eq!(replaced, model.insert(key, value).is_some());
@@ -94,20 +102,20 @@ impl Model {
         let mut txn = self.engine.begin();
         let mut model = self.contents.clone();
         let mut savepoints = Vec::new();
-        for _ in 0..self.rng.below(30) {
-            match self.rng.below(12) {
+        for _ in 0..self.random.below(30) {
+            match self.random.below(12) {
                 0 => savepoints.push((txn.savepoint().unwrap(), model.clone())),
                 1 if !savepoints.is_empty() => {
-                    let at = self.rng.below(savepoints.len() as u64) as usize;
+                    let at = self.random.below(savepoints.len() as u64) as usize;
                     savepoints.truncate(at + 1);
                     txn.rollback_to(&savepoints[at].0).unwrap();
                     model = savepoints[at].1.clone();
                 }
-                2 if self.rng.below(8) == 0 => self.engine.checkpoint().unwrap(),
+                2 if self.random.below(8) == 0 => self.engine.checkpoint().unwrap(),
                 _ => self.operate(&mut txn, &mut model),
             }
         }
-        match self.rng.below(8) {
+        match self.random.below(8) {
             0 => drop(txn.rollback().unwrap()),
             1 => self.crash(Some(txn)),
             _ => {
@@ -119,7 +127,7 @@ impl Model {
 
     /// The process dies; an open transaction dies with it.
     fn crash(&mut self, open: Option<Transaction>) {
-        if self.rng.below(2) == 0 {
+        if self.random.below(2) == 0 {
             // What the open transaction has logged is durable.
             self.engine.log().wait_durable(self.engine.log().end()).unwrap();
         }

@@ -9,9 +9,10 @@ use clearway_base::{Error, Lsn, PageId, Result};
 use clearway_disk::MemoryDisk;
 use clearway_log::{Record, record_bytes};
 use clearway_sync::{Mutex, thread};
+use clearway_testkit::Random;
 use clearway_testkit::disk::{Faults, FaultyDisk, Operation};
 use clearway_txn::{Engine, EngineOptions, Table};
-use rig::{Contents, Rng, check, commit, contents, open, open_with, options};
+use rig::{Contents, check, commit, contents, open, open_with, options};
 
 /// The kind of an image's record; see `docs/log-format.md`.
 const IMAGE: u8 = 10;
@@ -28,13 +29,19 @@ fn key(number: u64) -> Vec<u8> {
 }
 
 /// A transaction of some writes; whether it is to commit.
-fn work(engine: &Arc<Engine>, table: &Table, rng: &mut Rng, model: &mut Contents) -> Result<()> {
+fn work(
+    engine: &Arc<Engine>,
+    table: &Table,
+    random: &mut Random,
+    model: &mut Contents,
+) -> Result<()> {
     let mut txn = engine.begin();
     let (before, mut kept) = (model.clone(), None);
-    for number in 0..1 + rng.below(12) {
-        let key = key(rng.below(300));
-        let value = vec![rng.next() as u8; [0, 9, 9, 60, 100, 12_000][rng.below(6) as usize]];
-        if rng.below(2) == 0 && model.remove(&key).is_some() {
+    for number in 0..1 + random.below(12) {
+        let key = key(random.below(300));
+        let value =
+            vec![random.next_u64() as u8; [0, 9, 9, 60, 100, 12_000][random.below(6) as usize]];
+        if random.below(2) == 0 && model.remove(&key).is_some() {
             txn.delete(table, &key)?;
         } else {
             txn.put(table, &key, &value)?;
@@ -44,7 +51,7 @@ fn work(engine: &Arc<Engine>, table: &Table, rng: &mut Rng, model: &mut Contents
             kept = Some((txn.savepoint()?, model.clone()));
         }
     }
-    match rng.below(4) {
+    match random.below(4) {
         0 => {
             *model = before;
             txn.rollback()?;
@@ -66,11 +73,11 @@ fn crashed() -> (MemoryDisk, Contents) {
     let disk = MemoryDisk::new();
     let engine = open_with(disk.clone(), checking());
     let (table, gone) = (engine.create_table("t").unwrap(), engine.create_table("gone").unwrap());
-    let (mut rng, mut model) = (Rng(3), Contents::new());
+    let (mut random, mut model) = (Random::new(3), Contents::new());
     for round in 0..200 {
-        work(&engine, &table, &mut rng, &mut model).unwrap();
+        work(&engine, &table, &mut random, &mut model).unwrap();
         if round % 20 == 10 {
-            work(&engine, &gone, &mut Rng(round), &mut Contents::new()).unwrap();
+            work(&engine, &gone, &mut Random::new(round), &mut Contents::new()).unwrap();
             engine.maintain().unwrap();
         }
     }
@@ -139,16 +146,16 @@ fn threads_that_share_pages_log_their_images_in_order() {
         for number in 0..4u64 {
             let (engine, table) = (&engine, &table);
             scope.spawn(move || {
-                let mut rng = Rng(number);
+                let mut random = Random::new(number);
                 for _ in 0..150 {
                     let mut txn = engine.begin();
-                    let mut keys: Vec<u64> = (0..4).map(|_| rng.below(200)).collect();
+                    let mut keys: Vec<u64> = (0..4).map(|_| random.below(200)).collect();
                     keys.sort_unstable();
                     for n in keys {
-                        let value = vec![number as u8; rng.below(80) as usize];
+                        let value = vec![number as u8; random.below(80) as usize];
                         txn.put(table, &key(n), &value).unwrap();
                     }
-                    if rng.below(5) == 0 {
+                    if random.below(5) == 0 {
                         txn.rollback().unwrap();
                     } else {
                         commit(engine, txn);

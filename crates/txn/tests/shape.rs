@@ -12,10 +12,11 @@ use std::{
 
 use clearway_base::PAGE_SIZE;
 use clearway_disk::MemoryDisk;
+use clearway_testkit::Random;
 use clearway_tree::{Load, TreeReport};
 use clearway_txn::{Engine, EngineOptions, Table};
 
-use rig::{Rng, commit, open_with, options};
+use rig::{commit, open_with, options};
 
 /// Rows of 116 bytes and what a record takes beside: some 140 leaves of 60 rows.
 const ROWS: u64 = 8_400;
@@ -78,11 +79,9 @@ fn check(order: Order, expected: Load) {
 }
 
 fn shuffled(seed: u64) -> Order {
-    let mut random = Rng(seed);
+    let mut random = Random::new(seed);
     let mut numbers: Vec<u64> = (0..ROWS).collect();
-    for at in (1..numbers.len()).rev() {
-        numbers.swap(at, random.below(at as u64 + 1) as usize);
-    }
+    random.shuffle(&mut numbers);
     Box::new(numbers.into_iter())
 }
 

@@ -9,8 +9,8 @@
 //!   check of its data.
 //! - [`drive`]: runs a [`Workload`] with many clients over few threads, pipelined or blocking,
 //!   and measures throughput and latency.
-//! - [`Rng`], [`Skew`], [`Histogram`]: random numbers, distributions and latency histograms;
-//!   [`Usage`]: operating system counters of a run.
+//! - [`Skew`], [`Histogram`], [`Usage`]: distributions over the test kit's random numbers, latency
+//!   histograms, and operating system counters of a run.
 //!
 //! ```
 //! use std::time::Duration;
@@ -28,7 +28,6 @@
 //! # Ok::<(), clearway::Error>(())
 //! ```
 
-mod rng;
 mod skew;
 mod usage;
 
@@ -44,7 +43,6 @@ mod tpcc;
 pub use clearway::Histogram;
 pub use clearway_store::{ClearwayStore, ClearwayTransaction};
 pub use driver::{Commit, Outcome, Plan, Tick, TypeOutcome, Workload, drive};
-pub use rng::Rng;
 pub use skew::{Sampler, Skew};
 pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
 pub use tatp::{Tatp, TatpAudit, TatpClient, TatpScale, TatpTransaction};

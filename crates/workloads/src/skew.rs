@@ -9,7 +9,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::Rng;
+use clearway_testkit::Random;
 
 /// A choice of distribution.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -83,12 +83,12 @@ impl Sampler {
 
     /// One pick.
     #[inline]
-    pub fn pick(&self, rng: &mut Rng) -> u64 {
+    pub fn pick(&self, random: &mut Random) -> u64 {
         match &self.kind {
-            Kind::Uniform => rng.below(self.items),
-            Kind::Zipf(zipf) => zipf.pick(rng),
+            Kind::Uniform => random.below(self.items),
+            Kind::Zipf(zipf) => zipf.pick(random),
             Kind::SelfSimilar { exponent } => {
-                ((self.items as f64 * rng.unit().powf(*exponent)) as u64).min(self.items - 1)
+                ((self.items as f64 * random.unit().powf(*exponent)) as u64).min(self.items - 1)
             }
         }
     }
@@ -128,9 +128,9 @@ impl Zipf {
         (log1p_over(t) * x).exp()
     }
 
-    fn pick(&self, rng: &mut Rng) -> u64 {
+    fn pick(&self, random: &mut Random) -> u64 {
         loop {
-            let u = self.area_last + rng.unit() * (self.area_first - self.area_last);
+            let u = self.area_last + random.unit() * (self.area_first - self.area_last);
             let x = self.area_inverse(u);
             let rank = (x + 0.5).floor().clamp(1.0, self.items);
             if rank - x <= self.accept || u >= self.area(rank + 0.5) - self.height(rank) {
@@ -155,9 +155,9 @@ mod tests {
     use super::*;
 
     fn shares(skew: Skew, items: u64) -> Vec<f64> {
-        let (sampler, mut rng) = (Sampler::new(skew, items), Rng::new(3));
+        let (sampler, mut random) = (Sampler::new(skew, items), Random::new(3));
         let mut counts = vec![0u32; items as usize];
-        (0..100_000).for_each(|_| counts[sampler.pick(&mut rng) as usize] += 1);
+        (0..100_000).for_each(|_| counts[sampler.pick(&mut random) as usize] += 1);
         counts.iter().map(|&c| f64::from(c) / 100_000.0).collect()
     }
 

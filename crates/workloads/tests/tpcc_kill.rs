@@ -19,8 +19,9 @@ use std::{
 };
 
 use clearway::{CommitMode, Database, Options, Pending};
+use clearway_testkit::Random;
 use clearway_workloads::{
-    ClearwayStore, Rng, StoreError, Tpcc, TpccClient, TpccMix, TpccScale, TpccTransaction, Workload,
+    ClearwayStore, StoreError, Tpcc, TpccClient, TpccMix, TpccScale, TpccTransaction, Workload,
 };
 
 const DIRECTORY: &str = "CLEARWAY_TPCC_KILL_DIRECTORY";
@@ -167,10 +168,10 @@ fn kill_some(mode: Mode, kills: u64) {
     let path = place.path().join("db");
     let mut acknowledged = Acknowledged::default();
     check(&path, 2, mode, 0, &acknowledged);
-    let mut rng = Rng::new(1);
+    let mut random = Random::new(1);
     for kill in 1..=wanted.unwrap_or(kills) {
         // At least one, so that it has begun.
-        run_child(&path, kill, mode, 1 + rng.below(TRANSACTIONS_MAX), &mut acknowledged);
+        run_child(&path, kill, mode, 1 + random.below(TRANSACTIONS_MAX), &mut acknowledged);
         check(&path, kill, mode, kill, &acknowledged);
     }
     println!("{mode:?}: {acknowledged:?}");

@@ -23,7 +23,7 @@ pub(crate) fn target() -> Target {
 }
 
 pub(crate) fn options() -> EngineOptions {
-    let mut options = EngineOptions { node_bytes: 512, ..EngineOptions::stepped() };
+    let mut options = EngineOptions { node_bytes: 512, ..EngineOptions::simulation() };
     options.log = LogOptions {
         ring_bytes: 64 << 10,
         segment_bytes: 64 << 10,
@@ -103,9 +103,9 @@ const FILES: [&str; 4] = ["data", "data", "log/0000000000000000", "doublewrite"]
 
 fn take(input: &[u8]) -> Result<(), String> {
     let disk = base_image();
-    for wound in input.chunks_exact(8).take(24) {
-        let number = |at: usize| u16::from_le_bytes([wound[at], wound[at + 1]]) as usize;
-        let name = FILES[wound[0] as usize % FILES.len()];
+    for corruption in input.chunks_exact(8).take(24) {
+        let number = |at: usize| u16::from_le_bytes([corruption[at], corruption[at + 1]]) as usize;
+        let name = FILES[corruption[0] as usize % FILES.len()];
         let file = disk.open(name, OpenMode::Existing).map_err(|error| error.to_string())?;
         let len = file.len().map_err(|error| error.to_string())? as usize;
         let pages = (len / PAGE_SIZE).max(1);
@@ -118,19 +118,19 @@ fn take(input: &[u8]) -> Result<(), String> {
         let at = (page * PAGE_SIZE) as u64;
         file.read_at(&mut bytes, at).map_err(|error| error.to_string())?;
         // Half of the damage hits the head of a page, which holds most of its structure.
-        let place = if wound[1] & 1 == 0 { number(4) % 200 } else { number(4) % PAGE_SIZE };
-        match wound[1] >> 1 & 3 {
+        let place = if corruption[1] & 1 == 0 { number(4) % 200 } else { number(4) % PAGE_SIZE };
+        match corruption[1] >> 1 & 3 {
             // A page LSN: before, at or beyond the end of the log.
-            0 if wound[1] & 0x30 == 0x30 => {
+            0 if corruption[1] & 0x30 == 0x30 => {
                 let lsn = [number(6) as u64, u64::MAX, 0][number(4) % 3];
                 bytes[8..16].copy_from_slice(&lsn.to_le_bytes());
             }
-            0 => bytes[place] ^= 1 << (wound[6] & 7),
-            1 => bytes[place] = wound[7],
-            2 => bytes[place..].iter_mut().take(4).for_each(|byte| *byte = wound[7]),
+            0 => bytes[place] ^= 1 << (corruption[6] & 7),
+            1 => bytes[place] = corruption[7],
+            2 => bytes[place..].iter_mut().take(4).for_each(|byte| *byte = corruption[7]),
             _ => bytes[place..].iter_mut().take(2).for_each(|byte| *byte = 0),
         }
-        if name == "data" && wound[1] & 8 == 0 {
+        if name == "data" && corruption[1] & 8 == 0 {
             seal_page(page as u32, &mut bytes);
         }
         file.write_at(&bytes, at).map_err(|error| error.to_string())?;

@@ -150,9 +150,9 @@ fn take(input: &[u8]) -> std::result::Result<(), String> {
     let mut random = Mutator::new(number);
     SUBJECT.with_borrow_mut(|subject| {
         let subject = subject.get_or_insert_with(make);
-        let wounded = subject.tear(&mut random);
+        let torn = subject.tear(&mut random);
         let outcome = subject.read(&mut random);
-        subject.heal(&wounded);
+        subject.restore(&torn);
         outcome
     })
 }
@@ -213,7 +213,7 @@ impl Subject {
         Ok(())
     }
 
-    fn heal(&self, torn: &[usize]) {
+    fn restore(&self, torn: &[usize]) {
         for &at in torn {
             let (page, late) = &self.late[at];
             self.put(*page, late);

@@ -70,7 +70,7 @@ impl Lane {
 
 /// Lanes that begin with a different seed for each commit. The others begin with seed 1, in
 /// particular the mutants: catching them must not depend on chance.
-pub(crate) const FRESH: &[&str] = &["stepped"];
+pub(crate) const FRESH: &[&str] = &["simulation"];
 
 /// The command for programs of the lanes: built like a release, but with assertions and without the
 /// slow link.
@@ -106,9 +106,9 @@ fn always() -> Option<String> {
 pub(crate) const LANES: &[Lane] = &[
     Lane::new("specs", specs),
     Lane::new("fuzz", fuzz).drawing_patterns(),
-    Lane::new("flips", flips).drawing_patterns(),
+    Lane::new("corruption", corruption).drawing_patterns(),
     Lane::new("images", images).drawing_patterns(),
-    Lane::new("stepped", stepped).drawing_patterns(),
+    Lane::new("simulation", simulation).drawing_patterns(),
     Lane::new("kill", kill).unless(not_linux).drawing_patterns(),
     Lane::new("syscalls", syscalls).unless(no_strace),
     Lane::new("power", power).unless(no_mount),
@@ -138,9 +138,9 @@ fn fuzz(budget: Budget, seed: u64) -> Vec<Work> {
     vec![Work::cargo(&format!("{FUZZ} {much}"))]
 }
 
-fn flips(budget: Budget, seed: u64) -> Vec<Work> {
-    let flips = amount(budget, 10_000, 200_000);
-    vec![Work::cargo(&format!("{PROVE} flips --flips {flips} --seed {seed:#x}"))]
+fn corruption(budget: Budget, seed: u64) -> Vec<Work> {
+    let cases = amount(budget, 10_000, 200_000);
+    vec![Work::cargo(&format!("{PROVE} corruption --cases {cases} --seed {seed:#x}"))]
 }
 
 fn images(budget: Budget, seed: u64) -> Vec<Work> {
@@ -151,14 +151,14 @@ fn images(budget: Budget, seed: u64) -> Vec<Work> {
             run(&format!("--images {}", amount(budget, 12_000, 200_000))),
             // Takes a second: power fails during a creation, and again while the creation starts
             // over.
-            run("--script create --all --recovery"),
+            run("--scenario create --all --recovery"),
         ],
     }
 }
 
-fn stepped(budget: Budget, seed: u64) -> Vec<Work> {
+fn simulation(budget: Budget, seed: u64) -> Vec<Work> {
     let seeds = amount(budget, 20_000, 260_000);
-    vec![Work::cargo(&format!("{PROVE} stepped --seed {seed:#x} --seeds {seeds}"))]
+    vec![Work::cargo(&format!("{PROVE} simulation --seed {seed:#x} --seeds {seeds}"))]
 }
 
 fn quietly(program: &str, arguments: &[&str]) -> bool {

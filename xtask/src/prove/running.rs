@@ -60,7 +60,7 @@ impl Teller {
         if self.is_alone {
             clearway_console::say!("{line}");
         } else {
-            clearway_console::say!("{:<9} | {line}", self.lane);
+            clearway_console::say!("{:<10} | {line}", self.lane);
         }
     }
 }
@@ -205,6 +205,6 @@ mod tests {
     fn the_lanes_that_draw_patterns_are_those_of_the_documentation() {
         let drawing: Vec<_> =
             LANES.iter().filter(|lane| lane.draws_patterns).map(|lane| lane.name).collect();
-        assert_eq!(drawing, ["fuzz", "flips", "images", "stepped", "kill", "histories"]);
+        assert_eq!(drawing, ["fuzz", "corruption", "images", "simulation", "kill", "histories"]);
     }
 }

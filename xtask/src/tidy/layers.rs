@@ -60,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     // Programs around the engine see its façade, and the vocabulary of threads.
-    ("clearway-workloads", &["clearway", "clearway-sync"]),
+    ("clearway-workloads", &["clearway", "clearway-sync", "clearway-testkit"]),
     ("clearway-check", &["clearway-console", "clearway", "clearway-sync", "clearway-testkit"]),
     // The prover uses the whole engine, and parts of it directly.
     (
@@ -95,7 +95,16 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-testkit",
         ],
     ),
-    ("clearway-cli", &["clearway", "clearway-workloads", "clearway-sync", "clearway-testkit"]),
+    (
+        "clearway-cli",
+        &[
+            "clearway-console",
+            "clearway",
+            "clearway-workloads",
+            "clearway-sync",
+            "clearway-testkit",
+        ],
+    ),
     // The lab measures the whole engine, and parts of it alone.
     (
         "clearway-lab",

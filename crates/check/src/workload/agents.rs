@@ -7,9 +7,9 @@ use std::{
 
 use clearway::{Error, Result};
 use clearway_sync::thread;
+use clearway_testkit::Random;
 
 use crate::{
-    Rng,
     clock::now_ns,
     history::{Event, Op, Phase},
 };
@@ -73,10 +73,10 @@ struct Agent<'a, S> {
 impl<'a, S: Sink> Agent<'a, S> {
     fn new(shared: &'a Shared<'a>, number: u64, sink: S) -> Agent<'a, S> {
         let settings = shared.settings;
-        let rng = Rng::new(settings.seed, settings.incarnation * PER_INCARNATION + number);
+        let random = Random::stream(settings.seed, settings.incarnation * PER_INCARNATION + number);
         Agent {
             shared,
-            planner: Planner { workload: settings.workload, rng, last_seen: HashMap::new() },
+            planner: Planner { workload: settings.workload, random, last_seen: HashMap::new() },
             first_process: settings.incarnation * PER_INCARNATION + number * settings.under_way,
             sink,
         }

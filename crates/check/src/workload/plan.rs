@@ -1,10 +1,8 @@
 //! Plans of transactions, drawn from the seed.
 
-use crate::{
-    Rng,
-    history::{Op, Way},
-    rng::spread,
-};
+use clearway_testkit::{Random, mix};
+
+use crate::history::{Op, Way};
 
 use super::{Workload, store::How};
 
@@ -46,7 +44,7 @@ pub(super) struct Plan {
 /// A generator of plans.
 pub(super) struct Planner {
     pub(super) workload: Workload,
-    pub(super) rng: Rng,
+    pub(super) random: Random,
     /// The last values seen of registers, which a compare-and-set expects.
     pub(super) last_seen: std::collections::HashMap<u64, Option<u64>>,
 }
@@ -55,15 +53,15 @@ impl Planner {
     /// The plan of the transaction `id`, which is the `issued`-th.
     pub(super) fn plan(&mut self, id: u64, issued: u64) -> Plan {
         let mut next = id * VALUES_PER_TRANSACTION;
-        let count = 1 + self.rng.below(4);
-        let read_only = self.rng.one_in(4);
+        let count = 1 + self.random.below(4);
+        let read_only = self.random.one_in(4);
         let mut steps = Vec::new();
         for _ in 0..count {
             let workload = match self.workload {
                 Workload::Mixed => {
                     let all =
                         [Workload::Append, Workload::Register, Workload::Range, Workload::Sum];
-                    all[self.rng.below(4) as usize]
+                    all[self.random.below(4) as usize]
                 }
                 one => one,
             };
@@ -78,12 +76,12 @@ impl Planner {
             }
         }
         let hows = [How::Transact, How::Submit, How::Commit, How::CommitPipelined];
-        let how = hows[self.rng.below(4) as usize];
-        Plan { steps, how, abort: self.rng.one_in(20) }
+        let how = hows[self.random.below(4) as usize];
+        Plan { steps, how, abort: self.random.one_in(20) }
     }
 
     fn step(&mut self, op: Op, next: &mut u64) -> Step {
-        let undone = self.rng.one_in(16).then(|| {
+        let undone = self.random.one_in(16).then(|| {
             *next += 1;
             match op {
                 Op::Append { key, .. } | Op::List { key, .. } => Op::Append { key, value: *next },
@@ -100,26 +98,26 @@ impl Planner {
                 }
             }
         });
-        let pause_us = if self.rng.one_in(4) { self.rng.below(200) } else { 0 };
-        let (upgrade, swap) = (self.rng.one_in(4), self.rng.one_in(2));
+        let pause_us = if self.random.one_in(4) { self.random.below(200) } else { 0 };
+        let (upgrade, swap) = (self.random.one_in(4), self.random.one_in(2));
         Step { op, upgrade, swap, undone, pause_us }
     }
 
     /// A key of the window in use; every third time, the hot key.
     fn key(&mut self, issued: u64, keys: u64) -> u64 {
         let base = issued / TURNOVER * keys;
-        if self.rng.one_in(3) { base } else { base + self.rng.below(keys) }
+        if self.random.one_in(3) { base } else { base + self.random.below(keys) }
     }
 
     fn bounds(&mut self, issued: u64, keys: u64) -> (u64, u64, Way) {
-        let low = issued / TURNOVER * keys + self.rng.below(keys);
-        let way = if self.rng.one_in(2) { Way::Up } else { Way::Down };
-        (low, low + self.rng.below(keys), way)
+        let low = issued / TURNOVER * keys + self.random.below(keys);
+        let way = if self.random.one_in(2) { Way::Up } else { Way::Down };
+        (low, low + self.random.below(keys), way)
     }
 
     fn append_op(&mut self, issued: u64, read_only: bool, next: &mut u64) -> Op {
         let key = self.key(issued, KEYS);
-        match self.rng.below(10) {
+        match self.random.below(10) {
             0 => {
                 let (low, high, way) = self.bounds(issued, KEYS);
                 Op::Lists { low, high, way, found: None }
@@ -141,7 +139,7 @@ impl Planner {
         }
         *next += 1;
         let write = Op::Write { key, value: *next };
-        match self.rng.below(10) {
+        match self.random.below(10) {
             0..3 => vec![read],
             3 => vec![write],
             4..7 => {
@@ -154,7 +152,7 @@ impl Planner {
 
     fn range_op(&mut self, issued: u64, read_only: bool, next: &mut u64) -> Op {
         let key = self.key(issued, ROWS);
-        let choice = self.rng.below(if read_only { 4 } else { 10 });
+        let choice = self.random.below(if read_only { 4 } else { 10 });
         match choice {
             0..3 => {
                 let (low, high, way) = self.bounds(issued, ROWS);
@@ -172,19 +170,19 @@ impl Planner {
     /// The version of a row: where sums are read, a large random number that can be recognized in a
     /// sum.
     fn version(&self, number: u64) -> u64 {
-        if self.workload == Workload::Range { number } else { spread(number) }
+        if self.workload == Workload::Range { number } else { mix(number) }
     }
 
     fn sum_ops(&mut self, issued: u64, read_only: bool, next: &mut u64) -> Vec<Op> {
         let rows = rows_in_use(self.workload);
         let (one, other) = (self.key(issued, rows), self.key(issued, rows));
-        let choice = self.rng.below(10);
+        let choice = self.random.below(10);
         if choice == 0 {
             return vec![Op::Rows { low: one, high: one, way: Way::Up, found: None }];
         }
         if choice < 5 || read_only {
             let (low, _, way) = self.bounds(issued, rows);
-            let high = low + self.rng.below(SUMMED_ROWS);
+            let high = low + self.random.below(SUMMED_ROWS);
             return vec![Op::Sum { low, high, way, found: None }];
         }
         *next += 2;

@@ -1,9 +1,7 @@
 //! Small random histories.
 
-use clearway_check::{
-    Rng,
-    history::{Event, History, Op, Phase, Way},
-};
+use clearway_check::history::{Event, History, Op, Phase, Way};
+use clearway_testkit::Random;
 
 use crate::orders::State;
 
@@ -29,42 +27,44 @@ const KEYS: u64 = 2;
 
 /// Up to six transactions. They run operation by operation on one state; the degree of
 /// interleaving, and whether results are falsified afterwards, are drawn at random.
-pub(crate) fn history(rng: &mut Rng, mix: Mix) -> History {
-    let count = 2 + rng.below(if matches!(mix, Mix::Rows | Mix::Sums) { 4 } else { 5 });
+pub(crate) fn history(random: &mut Random, mix: Mix) -> History {
+    let count = 2 + random.below(if matches!(mix, Mix::Rows | Mix::Sums) { 4 } else { 5 });
     let mut value = 0;
-    let mut plans: Vec<Vec<Op>> = (0..count).map(|_| plan(rng, mix, &mut value)).collect();
+    let mut plans: Vec<Vec<Op>> = (0..count).map(|_| plan(random, mix, &mut value)).collect();
     if mix.has_ledgers() {
         plans.push((0..KEYS).map(|key| Op::Ledger { key, versions: None }).collect());
     }
-    let mut history = execute(rng, &plans, mix.has_ledgers());
-    if rng.one_in(3) {
-        falsify(rng, &mut history);
+    let mut history = execute(random, &plans, mix.has_ledgers());
+    if random.one_in(3) {
+        falsify(random, &mut history);
     }
     history.sort();
     history
 }
 
-fn plan(rng: &mut Rng, mix: Mix, value: &mut u64) -> Vec<Op> {
+fn plan(random: &mut Random, mix: Mix, value: &mut u64) -> Vec<Op> {
     let mut ops = Vec::new();
-    for _ in 0..1 + rng.below(3) {
+    for _ in 0..1 + random.below(3) {
         let mix = match mix {
-            Mix::All => [Mix::Lists, Mix::Registers, Mix::Rows, Mix::Sums][rng.below(4) as usize],
+            Mix::All => {
+                [Mix::Lists, Mix::Registers, Mix::Rows, Mix::Sums][random.below(4) as usize]
+            }
             mix => mix,
         };
         *value += 1;
         // Large and random, so that a sum determines the versions.
-        let value = Rng::new(*value, 0).next_u64();
-        ops.push(op(rng, mix, value));
+        let value = clearway_testkit::mix(*value);
+        ops.push(op(random, mix, value));
     }
     ops
 }
 
-fn op(rng: &mut Rng, mix: Mix, value: u64) -> Op {
-    let key = rng.below(KEYS);
-    let low = rng.below(KEYS);
-    let high = low + rng.below(KEYS);
-    let way = if rng.one_in(2) { Way::Up } else { Way::Down };
-    match (mix, rng.below(5)) {
+fn op(random: &mut Random, mix: Mix, value: u64) -> Op {
+    let key = random.below(KEYS);
+    let low = random.below(KEYS);
+    let high = low + random.below(KEYS);
+    let way = if random.one_in(2) { Way::Up } else { Way::Down };
+    match (mix, random.below(5)) {
         (Mix::Lists, 0 | 1) => Op::Append { key, value },
         (Mix::Lists, 2) => Op::Lists { low, high, way, found: None },
         (Mix::Lists, _) => Op::List { key, values: None },
@@ -72,7 +72,7 @@ fn op(rng: &mut Rng, mix: Mix, value: u64) -> Op {
         (Mix::Registers, _) => Op::Read { key, value: None },
         (_, 0) => Op::Insert { key, version: value },
         (_, 1) => Op::Delete { key, version: value },
-        (Mix::Sums, _) if rng.one_in(4) => Op::Rows { low, high, way, found: None },
+        (Mix::Sums, _) if random.one_in(4) => Op::Rows { low, high, way, found: None },
         (Mix::Sums, 2..) => Op::Sum { low, high, way, found: None },
         (_, 2) => Op::Rows { low: key, high: key, way, found: None },
         _ => Op::Rows { low, high, way, found: None },
@@ -86,13 +86,13 @@ struct Running {
     invoked: u64,
 }
 
-fn execute(rng: &mut Rng, plans: &[Vec<Op>], last_is_last: bool) -> History {
+fn execute(random: &mut Random, plans: &[Vec<Op>], last_is_last: bool) -> History {
     let mut history = History::default();
     let mut state = State::default();
     let mut waiting: Vec<usize> = (0..plans.len()).rev().collect();
     let mut running: Vec<(usize, Running)> = Vec::new();
-    let (mut time, sloppy) = (0, rng.one_in(2));
-    let at_once = 1 + rng.below(3) as usize;
+    let (mut time, sloppy) = (0, random.one_in(2));
+    let at_once = 1 + random.below(3) as usize;
     while !waiting.is_empty() || !running.is_empty() {
         time += 1;
         let next = waiting.last().copied();
@@ -100,14 +100,14 @@ fn execute(rng: &mut Rng, plans: &[Vec<Op>], last_is_last: bool) -> History {
         if let Some(index) = next
             && running.len() < at_once
             && !alone
-            && (running.is_empty() || rng.one_in(2))
+            && (running.is_empty() || random.one_in(2))
         {
             waiting.pop();
             let plan = plans[index].clone();
             running.push((index, Running { plan, done: Vec::new(), invoked: time }));
             continue;
         }
-        let at = rng.below(running.len() as u64) as usize;
+        let at = random.below(running.len() as u64) as usize;
         let (index, transaction) = &mut running[at];
         let steps = if sloppy { 1 } else { transaction.plan.len() };
         for _ in 0..steps {
@@ -116,21 +116,21 @@ fn execute(rng: &mut Rng, plans: &[Vec<Op>], last_is_last: bool) -> History {
                 transaction.done.push(op);
             }
         }
-        if transaction.done.len() == transaction.plan.len() && rng.one_in(2) {
-            record(rng, *index, transaction, time, &mut history);
+        if transaction.done.len() == transaction.plan.len() && random.one_in(2) {
+            record(random, *index, transaction, time, &mut history);
             running.swap_remove(at);
         }
     }
     history
 }
 
-fn record(rng: &mut Rng, index: usize, run: &Running, time: u64, history: &mut History) {
+fn record(random: &mut Random, index: usize, run: &Running, time: u64, history: &mut History) {
     let (id, process) = (index as u64, index as u64);
     let ops = run.plan.clone();
     let phase = Phase::Invoke;
     history.events.push(Event { id, process, phase, time: run.invoked, ops: ops.clone() });
     let is_last_read = matches!(ops[0], Op::Ledger { .. });
-    let (phase, ops) = match rng.below(12) {
+    let (phase, ops) = match random.below(12) {
         0 if !is_last_read => (Phase::Info, Vec::new()),
         1 if !is_last_read => (Phase::Fail, Vec::new()),
         _ => (Phase::Ok, run.done.clone()),
@@ -139,14 +139,14 @@ fn record(rng: &mut Rng, index: usize, run: &Running, time: u64, history: &mut H
 }
 
 /// Falsifies the result of one read.
-fn falsify(rng: &mut Rng, history: &mut History) {
+fn falsify(random: &mut Random, history: &mut History) {
     let events = history.events.len() as u64;
-    let event = &mut history.events[rng.below(events) as usize];
+    let event = &mut history.events[random.below(events) as usize];
     if event.phase != Phase::Ok || event.ops.is_empty() {
         return;
     }
     let ops = event.ops.len() as u64;
-    match &mut event.ops[rng.below(ops) as usize] {
+    match &mut event.ops[random.below(ops) as usize] {
         Op::List { values: Some(values), .. } => drop(values.pop()),
         Op::Read { value: Some(value), .. } => *value = value.map(|value| value ^ 1),
         Op::Rows { found: Some(found), .. } => drop(found.pop()),

@@ -7,13 +7,14 @@
 mod generate;
 mod orders;
 
-use clearway_check::{Level, Rng, check_level, format, history::History};
+use clearway_check::{Level, check_level, format, history::History};
+use clearway_testkit::Random;
 
 /// Number of histories of each kind.
 const HISTORIES: u64 = 4_000;
 
 fn compare(seed: u64, workload: generate::Mix, counts: &mut [u64; 2]) {
-    let history = generate::history(&mut Rng::new(seed, workload as u64), workload);
+    let history = generate::history(&mut Random::stream(seed, workload as u64), workload);
     for level in [Level::StrictSerializable, Level::Serializable] {
         let expected = orders::is_valid(&history, level);
         let report = check_level(&history, level).unwrap();

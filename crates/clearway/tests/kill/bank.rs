@@ -11,31 +11,14 @@
 
 use std::collections::HashMap;
 
-use clearway::{Database, Result, Table, Transaction};
-
 use crate::NO_CLIENT;
+use clearway::{Database, Result, Table, Transaction};
 
 pub(crate) const ACCOUNTS: u64 = 400;
 /// Rows of a batch.
 pub(crate) const BATCH: u64 = 24;
 /// Rows that one transaction of the check reads.
 const CHUNK: usize = 5_000;
-
-/// xorshift64*.
-pub(crate) struct Rng(u64);
-
-impl Rng {
-    pub(crate) fn new(seed: u64) -> Rng {
-        Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20) % bound.max(1)
-    }
-}
 
 /// The tables.
 pub(crate) struct Books {

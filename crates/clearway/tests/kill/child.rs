@@ -8,10 +8,11 @@ use std::{
 
 use clearway::{Database, Error, Options, Pending, Result};
 use clearway_sync::thread;
+use clearway_testkit::Random;
 use clearway_testkit::failpoint;
 
 use crate::{
-    bank::{ACCOUNTS, BATCH, Books, Rng, Transfer, pair},
+    bank::{ACCOUNTS, BATCH, Books, Transfer, pair},
     patterned, restless,
 };
 
@@ -110,15 +111,15 @@ fn load(db: &Database, seed: u64) {
         let db = db.clone();
         thread::spawn(move || {
             let books = Books::open(&db).unwrap();
-            exit_on_error(pipeline(&db, &books, agent, Rng::new(seed * 31 + agent)));
+            exit_on_error(pipeline(&db, &books, agent, Random::new(seed * 31 + agent)));
         });
     }
     let filled = db.clone();
-    thread::spawn(move || exit_on_error(patterned::fill(&filled, seed, Rng::new(seed * 41))));
+    thread::spawn(move || exit_on_error(patterned::fill(&filled, seed, Random::new(seed * 41))));
     let db = db.clone();
     thread::spawn(move || {
         let books = Books::open(&db).unwrap();
-        exit_on_error(batches(&db, &books, seed, Rng::new(seed * 37)));
+        exit_on_error(batches(&db, &books, seed, Random::new(seed * 37)));
     });
 }
 
@@ -130,7 +131,7 @@ pub(crate) fn exit_on_error(result: Result<()>) {
 }
 
 /// Keeps one transaction of each of its clients in progress, and reports the acknowledged ones.
-pub(crate) fn pipeline(db: &Database, books: &Books, agent: u64, mut rng: Rng) -> Result<()> {
+pub(crate) fn pipeline(db: &Database, books: &Books, agent: u64, mut random: Random) -> Result<()> {
     let mut under_way: VecDeque<(u64, u64, Pending<()>)> = VecDeque::new();
     let mut free: VecDeque<(u64, u64)> = VecDeque::new();
     for client in agent * CLIENTS..(agent + 1) * CLIENTS {
@@ -141,11 +142,11 @@ pub(crate) fn pipeline(db: &Database, books: &Books, agent: u64, mut rng: Rng) -
         while let Some((client, last)) = free.pop_front() {
             let sequence = last + 1;
             let what = Transfer {
-                from: rng.below(ACCOUNTS),
-                to: rng.below(ACCOUNTS),
-                amount: rng.below(1_000),
+                from: random.below(ACCOUNTS),
+                to: random.below(ACCOUNTS),
+                amount: random.below(1_000),
             };
-            if rng.below(20) == 0 {
+            if random.below(20) == 0 {
                 abort(db, books, client, sequence, what)?;
             }
             let pending = db.submit("transfer", |tx| books.transfer(tx, client, sequence, what))?;
@@ -185,19 +186,19 @@ fn abort(db: &Database, books: &Books, client: u64, sequence: u64, what: Transfe
 
 /// Runs long transactions of many rows and rolls some of them back, so that a kill leaves much to
 /// undo.
-pub(crate) fn batches(db: &Database, books: &Books, writer: u64, mut rng: Rng) -> Result<()> {
+pub(crate) fn batches(db: &Database, books: &Books, writer: u64, mut random: Random) -> Result<()> {
     for batch in 0.. {
         let mut tx = db.begin();
         for index in 0..BATCH {
             let key = [&pair(writer, batch)[..], &index.to_be_bytes()].concat();
             // Values from nothing to overflow pages.
-            let len = [0, 50, 700, 9_000][rng.below(4) as usize];
+            let len = [0, 50, 700, 9_000][random.below(4) as usize];
             tx.put(&books.batch, key, vec![7; len])?;
             if index % 8 == 7 {
                 thread::yield_now();
             }
         }
-        match rng.below(3) {
+        match random.below(3) {
             0 => tx.rollback()?,
             1 => tx.commit()?,
             _ => drop(tx.commit_pipelined()?),

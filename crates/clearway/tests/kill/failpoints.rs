@@ -8,8 +8,9 @@ use std::{os::unix::process::ExitStatusExt, path::Path, time::Duration};
 
 use clearway_base::failpoint::Failpoint;
 use clearway_testkit::Drawn;
+use clearway_testkit::Random;
 
-use super::{Acknowledged, Rng, Victim, directory, options, setting};
+use super::{Acknowledged, Victim, directory, options, setting};
 use crate::{child::Role, patterned::order_of, restless};
 
 /// Chains for each point, unless the environment says otherwise.
@@ -94,28 +95,26 @@ fn early(point: Failpoint) -> u64 {
 
 /// Returns chains that contain every point once; in the first round with an early passage, which
 /// must be reached.
-fn chains(rng: &mut Rng, round: u64) -> Vec<Vec<Stop>> {
+fn chains(random: &mut Random, round: u64) -> Vec<Vec<Stop>> {
     let mut points: Vec<Failpoint> = Failpoint::ALL.to_vec();
-    for at in (1..points.len()).rev() {
-        points.swap(at, rng.below(at as u64 + 1) as usize);
-    }
+    random.shuffle(&mut points);
     // Points of the creation come first, one after the other in the same directory.
     points.sort_by_key(|point| !is_of_creation(*point));
     let stop = |point| {
         let last = if round == 0 { early(point) } else { passage_max(point) };
-        Stop { point, passage: 1 + rng.below(last) }
+        Stop { point, passage: 1 + random.below(last) }
     };
     let stops: Vec<Stop> = points.into_iter().map(stop).collect();
     stops.chunks(CHAIN).map(<[Stop]>::to_vec).collect()
 }
 
 /// Returns a stop at a later passage than those of the first round.
-fn late(rng: &mut Rng) -> Stop {
+fn late(random: &mut Random) -> Stop {
     let points: Vec<Failpoint> =
         Failpoint::ALL.iter().copied().filter(|point| early(*point) > 1).collect();
-    let point = points[rng.below(points.len() as u64) as usize];
+    let point = points[random.below(points.len() as u64) as usize];
     let (from, to) = (early(point), passage_max(point));
-    Stop { point, passage: from + rng.below(to - from) + 1 }
+    Stop { point, passage: from + random.below(to - from) + 1 }
 }
 
 /// A chain of stops. Prints how to run it again if it fails.
@@ -171,11 +170,11 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
         println!("{hits} kills, {acknowledged} acknowledged transactions, all found");
         return;
     }
-    let mut rng = Rng::new(seed ^ 0xFA11);
+    let mut random = Random::new(seed ^ 0xFA11);
     let (mut runs, mut hits, mut acknowledged) = (0, 0, 0);
     let mut drawn = Drawn::default();
     for round in 0..setting("CLEARWAY_KILL_ROUNDS", ROUNDS).max(1) {
-        for stops in chains(&mut rng, round) {
+        for stops in chains(&mut random, round) {
             runs += stops.len();
             let chain = Chain { stops, seed: seed + runs as u64 };
             let (chain_hits, chain_acknowledged, met) = chain.run();
@@ -189,7 +188,7 @@ fn killed_at_a_failpoint_a_database_keeps_every_acknowledged_transaction() {
         let Some(order) = drawn.missing_orders().into_iter().next() else { break };
         let first =
             (seed + runs as u64..).find(|number| order_of(*number).name() == order).unwrap();
-        let chain = Chain { stops: vec![late(&mut rng)], seed: first };
+        let chain = Chain { stops: vec![late(&mut random)], seed: first };
         let (chain_hits, chain_acknowledged, met) = chain.run();
         drawn.merge(&met);
         runs += 1;

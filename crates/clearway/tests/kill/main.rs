@@ -33,8 +33,9 @@ use std::{
 
 use clearway_sync::thread;
 use clearway_testkit::Drawn;
+use clearway_testkit::Random;
 
-use bank::{Books, Rng};
+use bank::Books;
 use child::{Role, options};
 
 /// Kills under load, unless the environment says otherwise.
@@ -184,13 +185,13 @@ fn check(path: &Path, acknowledged: &Acknowledged, role: Role, seed: u64) -> Dra
 /// Kills children in a directory of their own. Returns the number of transactions that were
 /// acknowledged there and the patterns of keys that were loaded.
 fn kill_under_load(kills: Range<u64>, seed: u64) -> (u64, Drawn) {
-    let mut rng = Rng::new(seed + kills.start);
+    let mut random = Random::new(seed + kills.start);
     let (place, mut acknowledged) = (directory(), Acknowledged::new());
     let (path, mut drawn) = (place.path().join("db"), Drawn::default());
     for kill in kills.clone() {
         let mut victim = Victim::start(&path, Role::Load, seed + kill);
         victim.wait_open();
-        thread::sleep(Duration::from_micros(rng.below(LOAD_MAX_MS * 1_000)));
+        thread::sleep(Duration::from_micros(random.below(LOAD_MAX_MS * 1_000)));
         victim.kill(&mut acknowledged);
         if (kill + 1) % KILLS_BETWEEN_CHECKS == 0 || kill + 1 == kills.end {
             drawn = check(&path, &acknowledged, Role::Load, seed + kill);
@@ -238,7 +239,7 @@ fn killed_under_load_a_database_keeps_every_acknowledged_transaction() {
 fn killed_during_recovery_a_database_keeps_every_acknowledged_transaction() {
     let rounds = setting("CLEARWAY_KILLS", RECOVERY_ROUNDS * RECOVERY_KILLS) / RECOVERY_KILLS;
     let seed = setting("CLEARWAY_KILL_SEED", 1);
-    let mut rng = Rng::new(seed ^ 0xDEAD);
+    let mut random = Random::new(seed ^ 0xDEAD);
     let mut before_open = 0;
     for round in 0..rounds.max(1) {
         let (place, mut acknowledged) = (directory(), Acknowledged::new());
@@ -246,14 +247,14 @@ fn killed_during_recovery_a_database_keeps_every_acknowledged_transaction() {
         // No checkpoints: all of the load is replayed by each recovery that comes through.
         let mut victim = Victim::start(&path, Role::LoadWithoutCheckpoints, seed + round);
         victim.wait_open();
-        thread::sleep(Duration::from_millis(200 + rng.below(200)));
+        thread::sleep(Duration::from_millis(200 + random.below(200)));
         victim.kill(&mut acknowledged);
         // The time of an undisturbed recovery is not known in advance, so the kills are spread over
         // a window that grows after each kill that came too early and shrinks after the others.
         let mut window_us = 40_000;
         for attempt in 0..RECOVERY_KILLS {
             let victim = Victim::start(&path, Role::Recover, seed + round + attempt);
-            let run_us = rng.below(window_us);
+            let run_us = random.below(window_us);
             thread::sleep(Duration::from_micros(run_us));
             let opened = victim.kill(&mut acknowledged);
             before_open += u64::from(!opened);

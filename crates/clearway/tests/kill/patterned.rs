@@ -14,7 +14,7 @@ use clearway_testkit::{Drawn, Lengths, Limits, Order, Pattern, Random, Step};
 
 use crate::{
     Acknowledged, NO_CLIENT,
-    bank::{Books, Rng, number},
+    bank::{Books, number},
     child::say,
 };
 
@@ -53,14 +53,14 @@ fn table_name(incarnation: u64) -> String {
 }
 
 /// Continues the pattern of an incarnation after its last committed step.
-pub(crate) fn fill(db: &Database, incarnation: u64, mut rng: Rng) -> Result<()> {
+pub(crate) fn fill(db: &Database, incarnation: u64, mut random: Random) -> Result<()> {
     let (table, progress) = (db.table(&table_name(incarnation))?, db.table(PROGRESS)?);
     let key = incarnation.to_be_bytes();
     let done = db.transact("progress", |tx| tx.get(&progress, key))?;
     let mut done = done.map_or(0, |row| number(&row, 0));
     let mut steps = pattern(incarnation).steps(INSERTIONS).skip(done as usize);
     loop {
-        let some: Vec<Step> = steps.by_ref().take(1 + rng.below(STEPS_MAX) as usize).collect();
+        let some: Vec<Step> = steps.by_ref().take(1 + random.below(STEPS_MAX) as usize).collect();
         if some.is_empty() {
             return Ok(());
         }
@@ -74,12 +74,12 @@ pub(crate) fn fill(db: &Database, incarnation: u64, mut rng: Rng) -> Result<()> 
             }
             tx.put(&progress, key, after.to_be_bytes()).map(drop)
         };
-        if rng.below(6) == 0 {
+        if random.below(6) == 0 {
             let mut tx = db.begin();
             apply(&mut tx)?;
             tx.rollback()?;
         }
-        match rng.below(3) {
+        match random.below(3) {
             0 => db.submit("pattern", apply)?.wait()?,
             _ => db.transact("pattern", apply)?,
         }

@@ -11,8 +11,9 @@ use std::{
 };
 
 use clearway_sync::thread;
+use clearway_testkit::Random;
 
-use super::{Acknowledged, GRACE, Rng, Victim, check, directory, setting};
+use super::{Acknowledged, GRACE, Victim, check, directory, setting};
 use crate::child::Role;
 
 /// Cuts, unless the environment says otherwise.
@@ -77,7 +78,7 @@ fn a_power_cut_loses_no_acknowledged_transaction() {
         return;
     };
     let seed = setting("CLEARWAY_KILL_SEED", 1);
-    let mut rng = Rng::new(seed ^ 0x0FF);
+    let mut random = Random::new(seed ^ 0x0FF);
     let path = device.mount.join("db");
     for cut in 0..setting("CLEARWAY_POWER_CUTS", CUTS) {
         if cut > 0 && cut % CUTS_A_DATABASE == 0 {
@@ -86,7 +87,7 @@ fn a_power_cut_loses_no_acknowledged_transaction() {
         }
         let mut victim = Victim::start(&path, Role::Load, seed + cut);
         victim.wait_open();
-        thread::sleep(Duration::from_millis(rng.below(200)));
+        thread::sleep(Duration::from_millis(random.below(200)));
         if !device.cut_power() {
             println!("SKIPPED: the file system cannot be shut down here");
             return;

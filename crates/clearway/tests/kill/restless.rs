@@ -16,10 +16,11 @@ use std::{path::Path, time::Duration};
 use clearway::{Database, Error, Result, Transaction};
 use clearway_sync::thread;
 use clearway_testkit::Drawn;
+use clearway_testkit::Random;
 
 use crate::{
     Acknowledged, NO_CLIENT,
-    bank::{ACCOUNTS, Books, Rng, Transfer, number, pair},
+    bank::{ACCOUNTS, Books, Transfer, number, pair},
     child::{AGENTS, Role, batches, exit_on_error, open, pipeline, say},
     patterned,
 };
@@ -52,19 +53,19 @@ const WAIT_IN_VAIN_EVERY: u64 = 16;
 
 /// Works until killed.
 pub(crate) fn run(path: &Path, seed: u64) -> ! {
-    let mut rng = Rng::new(seed * 41);
+    let mut random = Random::new(seed * 41);
     for day in seed * 1_000.. {
         let db = open(path, Role::Restless, seed);
         say("\nopen\n");
-        exit_on_error(one_day(&db, (seed, day), &mut rng));
+        exit_on_error(one_day(&db, (seed, day), &mut random));
     }
     unreachable!("there is always another day")
 }
 
 /// Works for a while and closes while a transaction is open.
-fn one_day(db: &Database, (incarnation, day): (u64, u64), rng: &mut Rng) -> Result<()> {
+fn one_day(db: &Database, (incarnation, day): (u64, u64), random: &mut Random) -> Result<()> {
     let books = &Books::open(db)?;
-    let seed = |n: u64| Rng::new(day * 31 + n);
+    let seed = |n: u64| Random::new(day * 31 + n);
     thread::scope(|scope| {
         for agent in 0..AGENTS {
             scope.spawn(move || until_closed(pipeline(db, books, agent, seed(agent))));
@@ -73,7 +74,7 @@ fn one_day(db: &Database, (incarnation, day): (u64, u64), rng: &mut Rng) -> Resu
         scope.spawn(move || until_closed(swap(db, books, seed(AGENTS + 1))));
         scope.spawn(move || until_closed(make_tables(db, books, seed(AGENTS + 2))));
         scope.spawn(move || until_closed(patterned::fill(db, incarnation, seed(AGENTS + 3))));
-        thread::sleep(Duration::from_millis(DAY_MS / 2 + rng.below(DAY_MS)));
+        thread::sleep(Duration::from_millis(DAY_MS / 2 + random.below(DAY_MS)));
         db.checkpoint()?;
         let mut tx = db.begin();
         for index in 0..LEFT_OPEN {
@@ -116,8 +117,12 @@ fn until_closed(result: Result<()>) {
     }
 }
 
-fn some_transfer(rng: &mut Rng) -> Transfer {
-    Transfer { from: rng.below(ACCOUNTS), to: rng.below(ACCOUNTS), amount: rng.below(1_000) }
+fn some_transfer(random: &mut Random) -> Transfer {
+    Transfer {
+        from: random.below(ACCOUNTS),
+        to: random.below(ACCOUNTS),
+        amount: random.below(1_000),
+    }
 }
 
 /// Returns the value of `sequence` in the table `large`: up to five pages long.
@@ -126,10 +131,10 @@ fn large_value(sequence: u64) -> Vec<u8> {
 }
 
 /// Replaces large values, so that there is something to free after each commit.
-fn swap(db: &Database, books: &Books, mut rng: Rng) -> Result<()> {
+fn swap(db: &Database, books: &Books, mut random: Random) -> Result<()> {
     let large = db.table("large")?;
     for sequence in books.last_sequence(SWAPPER)? + 1.. {
-        let what = some_transfer(&mut rng);
+        let what = some_transfer(&mut random);
         db.transact("swap", |tx| {
             tx.put(&large, (sequence % LARGE).to_be_bytes(), large_value(sequence))?;
             books.transfer(tx, SWAPPER, sequence, what)
@@ -143,7 +148,7 @@ fn scratch_name(sequence: u64) -> String {
     format!("scratch-{}", sequence % NAMES)
 }
 
-fn make_tables(db: &Database, books: &Books, mut rng: Rng) -> Result<()> {
+fn make_tables(db: &Database, books: &Books, mut random: Random) -> Result<()> {
     let mut sequence = books.last_sequence(TABLE_MAKER)?;
     // The table that an earlier incarnation may have left.
     drop_if_there(db, &scratch_name(sequence + 1))?;
@@ -153,7 +158,7 @@ fn make_tables(db: &Database, books: &Books, mut rng: Rng) -> Result<()> {
         say(&format!("ack {DROPPED} {sequence}\n"));
         sequence += 1;
         let table = db.create_table(&scratch_name(sequence))?;
-        let what = some_transfer(&mut rng);
+        let what = some_transfer(&mut random);
         db.transact("fill", |tx| {
             for row in 0..ROWS {
                 let value = sequence.to_be_bytes().repeat(ROW_BYTES / 8);

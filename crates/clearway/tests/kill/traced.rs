@@ -3,7 +3,9 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Acknowledged, GRACE, Rng, Victim, check, directory, setting};
+use clearway_testkit::Random;
+
+use super::{Acknowledged, GRACE, Victim, check, directory, setting};
 use crate::child::Role;
 
 /// The system calls with which the engine changes its files.
@@ -37,7 +39,7 @@ fn killed_at_a_system_call_a_database_keeps_every_acknowledged_transaction() {
         return;
     }
     let seed = setting("CLEARWAY_KILL_SEED", 1);
-    let mut rng = Rng::new(seed ^ 0x57AC);
+    let mut random = Random::new(seed ^ 0x57AC);
     let mut struck = 0;
     for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
         let (place, mut acknowledged) = (directory(), Acknowledged::new());
@@ -45,8 +47,8 @@ fn killed_at_a_system_call_a_database_keeps_every_acknowledged_transaction() {
         // The first incarnation may be killed in the creation, the second in its recovery, the
         // third anywhere.
         for incarnation in 0..3 {
-            let call = CALLS[rng.below(CALLS.len() as u64) as usize];
-            let wrapper = injection(call, "signal=KILL", 1 + rng.below(NUMBER_MAX));
+            let call = CALLS[random.below(CALLS.len() as u64) as usize];
+            let wrapper = injection(call, "signal=KILL", 1 + random.below(NUMBER_MAX));
             let victim =
                 Victim::start_under(&wrapper, &path, Role::Load, seed + 3 * round + incarnation);
             struck += u64::from(victim.die(&mut acknowledged, GRACE).is_some());
@@ -65,7 +67,7 @@ fn refused_a_system_call_a_database_keeps_every_acknowledged_transaction() {
         return;
     }
     let seed = setting("CLEARWAY_KILL_SEED", 1);
-    let mut rng = Rng::new(seed ^ 0xE10);
+    let mut random = Random::new(seed ^ 0xE10);
     for round in 0..setting("CLEARWAY_TRACED", ROUNDS) {
         let (place, mut acknowledged) = (directory(), Acknowledged::new());
         let path = place.path().join("db");
@@ -73,11 +75,11 @@ fn refused_a_system_call_a_database_keeps_every_acknowledged_transaction() {
         let mut victim = Victim::start(&path, Role::Load, seed + round);
         victim.wait_open();
         victim.kill(&mut acknowledged);
-        let call = CALLS[rng.below(CALLS.len() as u64) as usize];
-        let error = ["error=EIO", "error=ENOSPC"][rng.below(2) as usize];
-        let number = 1 + rng.below(NUMBER_MAX);
+        let call = CALLS[random.below(CALLS.len() as u64) as usize];
+        let error = ["error=EIO", "error=ENOSPC"][random.below(2) as usize];
+        let number = 1 + random.below(NUMBER_MAX);
         // The call fails once, or from this number on.
-        let number = format!("{number}{}", ["", "+"][rng.below(2) as usize]);
+        let number = format!("{number}{}", ["", "+"][random.below(2) as usize]);
         let inject = format!("inject={call}:{error}:when={number}");
         let mut wrapper = injection(call, error, 1);
         wrapper[8] = inject;

@@ -152,7 +152,8 @@ mod tests {
     use std::sync::Mutex;
 
     use clearway::Pending;
-    use clearway_workloads::{ClearwayStore, Commit, Rng};
+    use clearway_testkit::Random;
+    use clearway_workloads::{ClearwayStore, Commit};
 
     use super::*;
 
@@ -172,7 +173,7 @@ mod tests {
     }
 
     impl Workload<ClearwayStore> for Recorded {
-        type Client = (u64, Rng);
+        type Client = (u64, Random);
         type Work = u64;
         type Output = ();
 
@@ -180,13 +181,13 @@ mod tests {
             &["put"]
         }
 
-        fn client(&self, seed: u64) -> (u64, Rng) {
+        fn client(&self, seed: u64) -> (u64, Random) {
             let number = self.clients.fetch_add(1, Ordering::Relaxed);
-            (number, Rng::stream(seed, number))
+            (number, Random::stream(seed, number))
         }
 
-        fn draw(&self, (number, rng): &mut (u64, Rng)) -> (usize, u64) {
-            let drawn = rng.below(1 << 40);
+        fn draw(&self, (number, random): &mut (u64, Random)) -> (usize, u64) {
+            let drawn = random.below(1 << 40);
             self.drawn.lock().unwrap().push((*number, drawn));
             (0, drawn)
         }
@@ -194,7 +195,7 @@ mod tests {
         fn run(
             &self,
             store: &ClearwayStore,
-            client: &mut (u64, Rng),
+            client: &mut (u64, Random),
             work: &u64,
         ) -> clearway::Result<()> {
             self.submit(store, client, work)?.wait()
@@ -203,7 +204,7 @@ mod tests {
         fn submit(
             &self,
             store: &ClearwayStore,
-            _: &mut (u64, Rng),
+            _: &mut (u64, Random),
             work: &u64,
         ) -> clearway::Result<Pending<()>> {
             let table = store.table("one")?;

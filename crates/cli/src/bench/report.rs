@@ -9,7 +9,7 @@ use super::{CheckResult, Figure, probe::Probe, run::Load, timings, types, work::
 use crate::{
     args::RunArgs,
     contention,
-    units::{grouped, size, time},
+    units::{grouped, micros, size, time},
 };
 
 /// Everything that a run measured. Latencies are in nanoseconds.
@@ -171,7 +171,6 @@ impl Report<'_> {
     /// Returns the fields that all workloads have.
     fn common_json(&self) -> Value {
         let (run, work, usage) = (self.run, self.work, self.usage);
-        let us = |nanos: u64| nanos as f64 / 1e3;
         json!({
             "workload": self.workload,
             "version": env!("CARGO_PKG_VERSION"),
@@ -179,18 +178,11 @@ impl Report<'_> {
             "commits": run.commits,
             "transactions": self.transactions(),
             "seconds": run.elapsed.as_secs_f64(),
-            "latency_us": {
-                "mean": run.latency.mean() / 1e3,
-                "p50": us(run.latency.quantile(0.5)),
-                "p90": us(run.latency.quantile(0.9)),
-                "p99": us(run.latency.quantile(0.99)),
-                "p999": us(run.latency.quantile(0.999)),
-                "max": us(run.latency.max()),
-            },
+            "latency_us": types::latency_json(&run.latency),
             "raw_flush_us": self.probe.as_ref().map(|probe| json!({
                 "bytes": probe.bytes,
-                "p50": us(probe.times.quantile(0.5)),
-                "p99": us(probe.times.quantile(0.99)),
+                "p50": micros(probe.times.quantile(0.5)),
+                "p99": micros(probe.times.quantile(0.99)),
             })),
             "interrupted": run.interrupted,
             "aborts": run.aborts,

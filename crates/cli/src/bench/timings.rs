@@ -6,7 +6,7 @@ use clearway::{Histogram, TypeTimings};
 use clearway_workloads::Outcome as Run;
 use serde_json::{Value, json};
 
-use crate::units::time;
+use crate::units::{micros, time};
 
 /// Returns the types that belong to the run, without those of loading and checking.
 fn of_run<'a>(run: &Run, timings: &'a [TypeTimings]) -> impl Iterator<Item = &'a TypeTimings> {
@@ -34,15 +34,14 @@ pub(crate) fn write(run: &Run, timings: &[TypeTimings], out: &mut String) -> fmt
 
 /// Returns a JSON object for each type, with its three histograms.
 pub(crate) fn to_json(run: &Run, timings: &[TypeTimings]) -> Value {
-    let us = |nanos: u64| nanos as f64 / 1e3;
     let histogram = |h: &Histogram| {
         json!({
             "count": h.count(),
             "mean": h.mean() / 1e3,
             "deviation": h.deviation() / 1e3,
-            "p50": us(h.quantile(0.5)),
-            "p99": us(h.quantile(0.99)),
-            "max": us(h.max()),
+            "p50": micros(h.quantile(0.5)),
+            "p99": micros(h.quantile(0.99)),
+            "max": micros(h.max()),
         })
     };
     let types = of_run(run, timings).map(|of| {

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write as _};
 
-use clearway_workloads::{Outcome as Run, TypeOutcome};
+use clearway_workloads::{Histogram, Outcome as Run, TypeOutcome};
 use serde_json::{Value, json};
 
-use crate::units::{grouped, time};
+use crate::units::{grouped, micros, time};
 
 /// Writes a line for each type that ran. Writes nothing if the workload has only one type, since
 /// the rest of the report describes that type.
@@ -35,7 +35,6 @@ pub(crate) fn write(run: &Run, out: &mut String) -> fmt::Result {
 
 /// Returns a JSON object for each type.
 pub(crate) fn to_json(run: &Run) -> Value {
-    let us = |nanos: u64| nanos as f64 / 1e3;
     let types = run.types.iter().map(|kind| {
         json!({
             "name": kind.name,
@@ -44,17 +43,22 @@ pub(crate) fn to_json(run: &Run) -> Value {
             "failures": kind.failures,
             "share": share(run, kind),
             "tps": per_second(run, kind),
-            "latency_us": {
-                "mean": kind.latency.mean() / 1e3,
-                "p50": us(kind.latency.quantile(0.5)),
-                "p90": us(kind.latency.quantile(0.9)),
-                "p99": us(kind.latency.quantile(0.99)),
-                "p999": us(kind.latency.quantile(0.999)),
-                "max": us(kind.latency.max()),
-            },
+            "latency_us": latency_json(&kind.latency),
         })
     });
     types.collect()
+}
+
+/// Returns a JSON object with the mean, the quantiles and the maximum, in microseconds.
+pub(super) fn latency_json(latency: &Histogram) -> Value {
+    json!({
+        "mean": latency.mean() / 1e3,
+        "p50": micros(latency.quantile(0.5)),
+        "p90": micros(latency.quantile(0.9)),
+        "p99": micros(latency.quantile(0.99)),
+        "p999": micros(latency.quantile(0.999)),
+        "max": micros(latency.max()),
+    })
 }
 
 /// Returns the fraction of all transactions that were of this type, whatever their outcome.

@@ -9,7 +9,7 @@ use clearway_sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
-use clearway_workloads::Rng;
+use clearway_testkit::Random;
 
 use crate::{experiment::Outcome, machine};
 
@@ -19,7 +19,7 @@ const COMMITS_UNAWAITED: u64 = 64;
 /// One client: its number, its random numbers, and the count of its transactions.
 pub(super) struct Client {
     pub(super) number: u64,
-    pub(super) rng: Rng,
+    pub(super) random: Random,
     /// The number of transactions that the client has submitted.
     pub(super) submitted: u64,
 }
@@ -63,7 +63,8 @@ pub(super) fn run(
         let client = |number| {
             let (submit, ends, done) = (&submit, &ends, &done);
             scope.spawn(move || {
-                let mut client = Client { number, rng: Rng::stream(seed, number), submitted: 0 };
+                let mut client =
+                    Client { number, random: Random::stream(seed, number), submitted: 0 };
                 let result = work(&mut client, submit, ends);
                 // Relaxed: read after the join.
                 done.fetch_add(client.submitted, Ordering::Relaxed);

@@ -17,8 +17,8 @@ use clearway_sync::{
     atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
 };
+use clearway_testkit::Random;
 use clearway_variants::lock::{LockVariants, VictimPolicy};
-use clearway_workloads::Rng;
 
 use crate::experiment::{
     About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen,
@@ -86,10 +86,10 @@ fn measure(victims: VictimPolicy, retries_first: bool, time: Duration) -> Sample
         for n in 0..THREADS {
             let (table, ends, done, flushes) = (&table, &ends, &done, &flushes);
             scope.spawn(move || {
-                let (mut owner, mut rng) = (table.owner(), Rng::stream(5, n));
+                let (mut owner, mut random) = (table.owner(), Random::stream(5, n));
                 while !ends.load(Ordering::Relaxed) {
                     // Relaxed: read after the join.
-                    let ran = pipeline(table, &mut owner, &mut rng, ends, retries_first);
+                    let ran = pipeline(table, &mut owner, &mut random, ends, retries_first);
                     done.fetch_add(ran, Ordering::Relaxed);
                     flushes.fetch_add(1, Ordering::Relaxed);
                 }
@@ -112,7 +112,7 @@ fn measure(victims: VictimPolicy, retries_first: bool, time: Duration) -> Sample
 fn pipeline(
     table: &LockTable,
     owner: &mut LockOwner,
-    rng: &mut Rng,
+    random: &mut Random,
     ends: &AtomicBool,
     retries_first: bool,
 ) -> u64 {
@@ -124,7 +124,7 @@ fn pipeline(
             owner.set_txn(TxnId(ran + 1));
         }
         owner.set_pipeline(ran);
-        if transfer(table, owner, rng).is_err() {
+        if transfer(table, owner, random).is_err() {
             retry = Some(owner.priority().after_loss());
             break;
         }
@@ -139,9 +139,9 @@ fn pipeline(
 }
 
 /// Locks a teller, its branch and a row of its own. The locks are kept until the pipeline flushes.
-fn transfer(table: &LockTable, owner: &mut LockOwner, rng: &mut Rng) -> Result<(), Error> {
-    let branch = rng.below(BRANCHES);
-    let rows = [branch * TELLERS + rng.below(TELLERS), branch, rng.below(1 << 40)];
+fn transfer(table: &LockTable, owner: &mut LockOwner, random: &mut Random) -> Result<(), Error> {
+    let branch = random.below(BRANCHES);
+    let rows = [branch * TELLERS + random.below(TELLERS), branch, random.below(1 << 40)];
     for (tree, row) in TREES.into_iter().zip(rows) {
         let id = LockId::of(tree, &row.to_be_bytes());
         if table.try_acquire(owner, id, RangeMode::XN) == Asked::Denied {

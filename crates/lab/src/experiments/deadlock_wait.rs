@@ -126,7 +126,7 @@ fn transfer(
     [accounts, tellers, branches, history]: &[Table; 4],
     client: &mut Client,
 ) -> clearway::Result<Pending<()>> {
-    let (account, teller) = (client.rng.below(ACCOUNTS), client.rng.below(TELLERS));
+    let (account, teller) = (client.random.below(ACCOUNTS), client.random.below(TELLERS));
     let line = [client.number.to_be_bytes(), client.submitted.to_be_bytes()].concat();
     db.submit("tpc-b", |tx| {
         for (table, row) in [(accounts, account), (tellers, teller), (branches, 0)] {

@@ -38,7 +38,7 @@ impl FewRows {
         })?;
         let ran = clients::run(&db, self.threads, time, 3, |client| {
             let mut rows: Vec<u64> =
-                (0..PER_TRANSACTION).map(|_| client.rng.below(self.rows)).collect();
+                (0..PER_TRANSACTION).map(|_| client.random.below(self.rows)).collect();
             if self.canonical {
                 rows.sort_unstable();
             }

@@ -26,6 +26,7 @@ use clearway_lock::{
     LockOptions, LockOwner, LockTable, ResourceId, WaitLimit,
 };
 use clearway_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use clearway_testkit::Random;
 use clearway_variants::lock::{IntentMethod, LockVariants};
 
 use crate::{
@@ -165,24 +166,12 @@ fn table(intent_locks: IntentMethod) -> LockTable {
     LockTable::new(LockOptions::default().lock_variant(intent_locks))
 }
 
-/// A small generator of random numbers.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) % bound
+/// Draws the modes on the database and on the tables.
+fn draw_modes(random: &mut Random, absolutes: u32) -> (IntentMode, IntentMode) {
+    if random.below(MILLION) < u64::from(absolutes) {
+        return (if random.one_in(4) { X } else { IX }, X);
     }
-
-    /// Draws the modes on the database and on the tables.
-    fn modes(&mut self, absolutes: u32) -> (IntentMode, IntentMode) {
-        if self.below(MILLION) < u64::from(absolutes) {
-            return (if self.below(4) == 0 { X } else { IX }, X);
-        }
-        if self.below(2) == 0 { (IS, IS) } else { (IX, IX) }
-    }
+    if random.one_in(2) { (IS, IS) } else { (IX, IX) }
 }
 
 /// Takes the locks of a transaction, from the database down. This is a total order, so no deadlock
@@ -201,11 +190,11 @@ fn measure(lab: &Lab, method: IntentMethod, absolutes: u32, threads: u32) -> Sam
     let done = AtomicU64::new(0);
     let work = |seed: u32| {
         let mut owner = table.owner();
-        let mut draws = Draws(u64::from(seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random = Random::new(u64::from(seed));
         let mut count = 0;
         // Relaxed: only the number of rounds depends on when the thread sees the flag.
         while !stop.load(Ordering::Relaxed) {
-            lock(&table, &mut owner, draws.modes(absolutes));
+            lock(&table, &mut owner, draw_modes(&mut random, absolutes));
             count += 1;
             table.release_all(&mut owner, Some(Lsn(count)));
         }
@@ -229,8 +218,8 @@ fn measure(lab: &Lab, method: IntentMethod, absolutes: u32, threads: u32) -> Sam
 }
 
 fn alone(method: IntentMethod, rounds: u64) -> Outcome<()> {
-    let mut draws = Draws(1);
-    turns(method, 1, rounds, |_| draws.modes(0))
+    let mut random = Random::new(1);
+    turns(method, 1, rounds, |_| draw_modes(&mut random, 0))
 }
 
 fn alone_in_ix(method: IntentMethod, rounds: u64) -> Outcome<()> {
@@ -238,8 +227,8 @@ fn alone_in_ix(method: IntentMethod, rounds: u64) -> Outcome<()> {
 }
 
 fn concurrent(method: IntentMethod, rounds: u64) -> Outcome<()> {
-    let mut draws = Draws(1);
-    at_a_time(method, rounds, || draws.modes(0))
+    let mut random = Random::new(1);
+    at_a_time(method, rounds, || draw_modes(&mut random, 0))
 }
 
 fn concurrent_in_ix(method: IntentMethod, rounds: u64) -> Outcome<()> {
@@ -247,9 +236,9 @@ fn concurrent_in_ix(method: IntentMethod, rounds: u64) -> Outcome<()> {
 }
 
 fn with_absolutes(method: IntentMethod, rounds: u64) -> Outcome<()> {
-    let mut draws = Draws(1);
+    let mut random = Random::new(1);
     turns(method, OWNERS, rounds, |round| {
-        draws.modes(if round % ABSOLUTE_EVERY == 0 { MILLION as u32 } else { 0 })
+        draw_modes(&mut random, if round % ABSOLUTE_EVERY == 0 { MILLION as u32 } else { 0 })
     })
 }
 

@@ -14,7 +14,7 @@ use super::log_insert::{
 };
 use crate::{
     experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
-    table::number,
+    number::number,
 };
 
 #[derive(Args, Debug)]

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     callgrind::Case,
     experiment::{About, Experiment, Findings, Grid, Grids, Lab, Outcome, Run, Sample, Seen},
-    table::number,
+    number::number,
     variants::Samples,
 };
 

@@ -4,6 +4,7 @@
 
 use clearway_base::Lsn;
 use clearway_lock::{IntentMode, LockOwner, LockTable, RangeMode};
+use clearway_testkit::Random;
 
 use crate::{Step, ask, id, intend, intent_tables};
 
@@ -173,16 +174,10 @@ fn run_script(seed: u64, table: &LockTable) -> u64 {
     let mut waiting: [Waiting; OWNERS] = [None; OWNERS];
     let mut model = Model::default();
     let mut deaths = 0;
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut roll = |sides: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 20) % sides
-    };
+    let mut random = Random::new(seed);
     for _ in 0..120 {
-        let owner = roll(OWNERS as u64) as usize;
-        match (waiting[owner], roll(10)) {
+        let owner = random.below(OWNERS as u64) as usize;
+        match (waiting[owner], random.below(10)) {
             (Some(_), 0) => {
                 table.cancel(&mut owners[owner]);
                 model.withdraw(owner);
@@ -194,8 +189,8 @@ fn run_script(seed: u64, table: &LockTable) -> u64 {
                 model.release_all(owner);
             }
             (None, _) => {
-                let thing = roll(THINGS as u64) as usize;
-                let mode = random_mode(thing, roll(1 << 20));
+                let thing = random.below(THINGS as u64) as usize;
+                let mode = random_mode(thing, random.below(1 << 20));
                 let expected = model.ask(owner, thing, mode);
                 let actual = ask_table(table, &mut owners[owner], thing, mode);
                 assert_eq!(actual, expected, "seed {seed}: {owner} asks {thing} for {mode:?}");

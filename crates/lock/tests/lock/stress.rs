@@ -10,18 +10,9 @@ use clearway_base::{Error, Lsn};
 use clearway_lock::{
     IntentMode, LockOptions, LockOwner, LockTable, Outcome, RangeMode, ResourceId, WaitLimit,
 };
+use clearway_testkit::Random;
 
 use crate::{id, table};
-
-/// A small generator of numbers, one for each thread.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
-        (self.0 >> 33) % sides
-    }
-}
 
 /// Takes a lock as the tree does: tries, waits if denied, and confirms.
 fn lock(table: &LockTable, owner: &mut LockOwner, n: u32, mode: RangeMode) -> Result<(), Error> {
@@ -48,12 +39,12 @@ fn random_locks_lose_no_wakeup_and_exclude_each_other() {
     let deaths = AtomicU64::new(0);
     let modes = [RangeMode::SN, RangeMode::XN, RangeMode::NS, RangeMode::NX, RangeMode::XX];
     on_threads(6, |seed| {
-        let (mut dice, mut owner) = (Dice(seed * 77 + 5), table.owner());
+        let (mut random, mut owner) = (Random::new(seed * 77 + 5), table.owner());
         for _ in 0..6_000 {
             let mut mine = [RangeMode::NN; KEYS];
-            for _ in 0..1 + dice.roll(4) {
-                let key = dice.roll(KEYS as u64) as usize;
-                let mode = modes[dice.roll(modes.len() as u64) as usize];
+            for _ in 0..1 + random.below(4) {
+                let key = random.below(KEYS as u64) as usize;
+                let mode = modes[random.below(modes.len() as u64) as usize];
                 match lock(&table, &mut owner, key as u32, mode) {
                     Ok(()) => mine[key] = mine[key].supremum(mode),
                     Err(Error::Deadlock { .. }) => {
@@ -64,7 +55,7 @@ fn random_locks_lose_no_wakeup_and_exclude_each_other() {
                 }
             }
             enter(&cells, &mine, 1);
-            if dice.roll(8) == 0 {
+            if random.below(8) == 0 {
                 thread::yield_now();
             }
             enter(&cells, &mine, -1);
@@ -115,12 +106,12 @@ fn sleepers_are_woken_at_every_handover() {
 fn ordered_acquisition_never_meets_a_deadlock() {
     let table = table();
     on_threads(6, |seed| {
-        let (mut dice, mut owner) = (Dice(seed + 900), table.owner());
+        let (mut random, mut owner) = (Random::new(seed + 900), table.owner());
         for _ in 0..4_000 {
             let mut key = 0;
             while key < 10 {
-                key += 1 + dice.roll(4) as u32;
-                let mode = if dice.roll(3) == 0 { RangeMode::XX } else { RangeMode::SN };
+                key += 1 + random.below(4) as u32;
+                let mode = if random.below(3) == 0 { RangeMode::XX } else { RangeMode::SN };
                 lock(&table, &mut owner, key, mode).expect("a total order has no cycle");
             }
             table.release_all(&mut owner, None);
@@ -158,14 +149,14 @@ fn intent_and_range_locks_mixed_end_without_time_limits() {
     let table = LockTable::new(LockOptions { buckets: 8, intents: 4, ..Default::default() });
     let modes = [IntentMode::IS, IntentMode::IX, IntentMode::IX, IntentMode::S, IntentMode::X];
     on_threads(6, |seed| {
-        let (mut dice, mut owner) = (Dice(seed * 31), table.owner());
+        let (mut random, mut owner) = (Random::new(seed * 31), table.owner());
         for _ in 0..3_000 {
             for _ in 0..3 {
-                let resource = ResourceId(dice.roll(2) as u32);
-                let mode = modes[dice.roll(modes.len() as u64) as usize];
+                let resource = ResourceId(random.below(2) as u32);
+                let mode = modes[random.below(modes.len() as u64) as usize];
                 let end = table
                     .acquire_intent(&mut owner, resource, mode, WaitLimit::Forever)
-                    .and_then(|()| lock(&table, &mut owner, dice.roll(4) as u32, RangeMode::XN));
+                    .and_then(|()| lock(&table, &mut owner, random.below(4) as u32, RangeMode::XN));
                 if let Err(error) = end {
                     assert!(matches!(error, Error::Deadlock { .. }), "unexpected {error}");
                     break;
@@ -182,13 +173,13 @@ fn intent_and_range_locks_mixed_end_without_time_limits() {
 fn short_limits_leave_an_empty_table() {
     let table = table();
     on_threads(6, |seed| {
-        let (mut dice, mut owner) = (Dice(seed + 4), table.owner());
+        let (mut random, mut owner) = (Random::new(seed + 4), table.owner());
         for _ in 0..300 {
             for _ in 0..3 {
-                let limit = WaitLimit::For(std::time::Duration::from_micros(dice.roll(60)));
-                let key = id(dice.roll(3) as u32);
+                let limit = WaitLimit::For(std::time::Duration::from_micros(random.below(60)));
+                let key = id(random.below(3) as u32);
                 _ = table.acquire(&mut owner, key, RangeMode::XN, limit);
-                let mode = if dice.roll(4) == 0 { IntentMode::X } else { IntentMode::IX };
+                let mode = if random.below(4) == 0 { IntentMode::X } else { IntentMode::IX };
                 _ = table.acquire_intent(&mut owner, ResourceId(0), mode, limit);
             }
             thread::yield_now();

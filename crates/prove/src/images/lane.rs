@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use clearway_testkit::Drawn;
 use clearway_testkit::disk::{CrashImage, SimDisk};
+use clearway_testkit::{Drawn, Random};
 
 use super::{
     damage::{Damage, FAILURES},
@@ -16,8 +16,7 @@ use super::{
 use crate::{
     cases::{Cases, Finding, catch_panics, caught},
     oracles::Verdict,
-    parts::{Counts, Part, Share},
-    random::Random,
+    shards::{Counts, Shard, Sharding},
 };
 
 /// The number of images that are examined for each failure.
@@ -42,7 +41,7 @@ pub struct Choice {
     /// The only damage to inflict, if given.
     pub damage: Option<String>,
     /// The processes that run the cases.
-    pub share: Share,
+    pub sharding: Sharding,
 }
 
 #[derive(Clone, Copy)]
@@ -60,13 +59,13 @@ struct Lane<'a> {
 /// Runs the cases and prints a summary. Returns true if all of them passed.
 pub fn run(choice: &Choice) -> bool {
     catch_panics();
-    choice.share.run(|part| work(choice, part), print_summary)
+    choice.sharding.run(|shard| work(choice, shard), print_summary)
 }
 
-fn work(choice: &Choice, part: Part) -> Option<(Counts, bool)> {
+fn work(choice: &Choice, shard: Shard) -> Option<(Counts, bool)> {
     let lane = Lane { choice, recordings: record(choice)? };
     match lane.cases() {
-        Ok(cases) => Some(lane.run(&cases, part)),
+        Ok(cases) => Some(lane.run(&cases, shard)),
         Err(unknown) => {
             clearway_console::say!("{unknown}");
             None
@@ -102,9 +101,9 @@ fn record(choice: &Choice) -> Option<Vec<Recording>> {
         recordings.push(setups[number as usize].record()?);
         Ok(())
     };
-    let (part, count) = (Part::WHOLE, Some(setups.len() as u64));
+    let (shard, count) = (Shard::WHOLE, Some(setups.len() as u64));
     let command = |number: u64| command(&setups[number as usize].name(), 0, "keep-all");
-    let summary = Cases { part, count, time: None, run, command }.run();
+    let summary = Cases { shard, count, time: None, run, command }.run();
     if setups.is_empty() || !summary.all_passed() {
         clearway_console::say!(
             "images: {} scenarios, {} do not run",
@@ -118,7 +117,7 @@ fn record(choice: &Choice) -> Option<Vec<Recording>> {
 
 fn command(scenario: &str, at: usize, damage: &str) -> String {
     format!(
-        "cargo run --profile prove -p clearway-prove -- images --script {scenario} --at {at} \
+        "cargo run --profile prove -p clearway-prove -- images --scenario {scenario} --at {at} \
          --damage {damage}"
     )
 }
@@ -160,7 +159,7 @@ impl Lane<'_> {
         random.below(1_000_000)
     }
 
-    fn run(&self, cases: &[Case], part: Part) -> (Counts, bool) {
+    fn run(&self, cases: &[Case], shard: Shard) -> (Counts, bool) {
         let mut examined = Examined::default();
         let run = |number: u64| self.run_case(cases[number as usize], &mut examined);
         let command = |number: u64| {
@@ -168,11 +167,11 @@ impl Lane<'_> {
             self.command(case, case.damage)
         };
         let count = Some(cases.len() as u64);
-        let summary = Cases { part, count, time: None, run, command }.run();
+        let summary = Cases { shard, count, time: None, run, command }.run();
         let mut counts = examined.counts;
         counts.add("findings", summary.findings);
         counts.add_drawn(&examined.drawn);
-        if part.is_first() {
+        if shard.is_first() {
             let operations = self.recordings.iter().map(|one| one.cuts.len() as u64);
             counts.add("scenarios", self.recordings.len() as u64);
             counts.add("operations", operations.sum());

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scripts_have_every_order_and_every_mixture() {
+    fn the_scenarios_have_every_order_and_every_mixture() {
         let mut drawn = Drawn::default();
         for (name, _) in SCENARIOS {
             drawn.note(&pattern_of(name).unwrap());

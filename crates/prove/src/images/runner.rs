@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use clearway_base::{Error, Lsn, Result};
 use clearway_disk::Disk;
+use clearway_testkit::Random;
 use clearway_testkit::disk::{CrashImage, Fault, Lasting, ReadFault, ReadWhen, SimDisk};
 use clearway_testkit::errors::{self, Circumstances};
 use clearway_txn::{Creation, Engine, EngineOptions, Table};
@@ -23,7 +24,6 @@ use crate::{
         Bounds, Change, History, Oracle, State, Verdict, Violation, check_quiet, check_structure,
         read_state,
     },
-    random::Random,
 };
 
 /// The reason for which a scenario ends early.

@@ -1,8 +1,8 @@
 //! A scenario on a kind of disk, and the recording of one run: a power cut at each operation, and
 //! the facts that are needed to judge the image it leaves.
 
-use clearway_testkit::Pattern;
 use clearway_testkit::disk::{MetadataMode, SimDisk, SimOptions};
+use clearway_testkit::{Pattern, Random};
 use clearway_txn::EngineOptions;
 
 use super::{
@@ -11,10 +11,7 @@ use super::{
     runner::{Planned, ScenarioRunner, Stop},
     scenarios::{OLD, SCENARIOS, Scenario},
 };
-use crate::{
-    oracles::{History, Verdict},
-    random::Random,
-};
+use crate::oracles::{History, Verdict};
 
 /// The suffix of a scenario's name if its disk keeps names and lengths in order.
 const ORDERED: &str = "-ordered";
@@ -119,7 +116,7 @@ impl Setup {
 
 /// Engine options with small sizes throughout.
 pub(crate) fn engine_options() -> EngineOptions {
-    let mut options = EngineOptions { node_bytes: 256, ..EngineOptions::stepped() };
+    let mut options = EngineOptions { node_bytes: 256, ..EngineOptions::simulation() };
     options.log.ring_bytes = 64 << 10;
     options.log.segment_bytes = 16 << 10;
     options.log.capacity_bytes = 256 << 10;

@@ -7,11 +7,11 @@ use super::Choice;
 /// A lane that can hunt a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lane {
-    Stepped,
+    Simulation,
     Images,
-    /// The images of one script, the creation of a database, and of all its recoveries.
+    /// The images of one scenario, the creation of a database, and of all its recoveries.
     Creations,
-    Flips,
+    Corruption,
     Specs,
     /// The unit tests of the lock manager and of its variants.
     Locks,
@@ -35,10 +35,10 @@ pub(super) enum Lane {
 impl Lane {
     /// All lanes.
     const ALL: [Lane; 12] = [
-        Lane::Stepped,
+        Lane::Simulation,
         Lane::Images,
         Lane::Creations,
-        Lane::Flips,
+        Lane::Corruption,
         Lane::Specs,
         Lane::Locks,
         Lane::Intents,
@@ -68,10 +68,10 @@ impl Lane {
     /// Returns the name by which a patch file and the report call the lane.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Lane::Stepped => "stepped",
+            Lane::Simulation => "simulation",
             Lane::Images => "images",
             Lane::Creations => "creations",
-            Lane::Flips => "flips",
+            Lane::Corruption => "corruption",
             Lane::Specs => "specs",
             Lane::Locks => "locks",
             Lane::Intents => "intents",
@@ -97,7 +97,7 @@ impl Lane {
             Lane::Slots => Some("-p clearway-variants --lib -- log::array:: log::releases::"),
             Lane::Answers => Some("-p clearway --test answers --test scan_errors"),
             Lane::Upkeep => Some("-p clearway-txn --test upkeep"),
-            Lane::Stepped | Lane::Images | Lane::Creations | Lane::Flips => None,
+            Lane::Simulation | Lane::Images | Lane::Creations | Lane::Corruption => None,
         }
     }
 
@@ -114,12 +114,14 @@ impl Lane {
         let minutes = format!("{}", choice.time.as_secs_f64() / 60.0);
         let seed = format!("{:#x}", choice.seed);
         match self {
-            Lane::Stepped => command.args(["stepped", "--minutes", &minutes, "--seed", &seed]),
+            Lane::Simulation => {
+                command.args(["simulation", "--minutes", &minutes, "--seed", &seed])
+            }
             Lane::Images => command.args(["images", "--images", "4000", "--seed", &seed]),
             Lane::Creations => {
-                command.args(["images", "--script", "create", "--all", "--recovery"])
+                command.args(["images", "--scenario", "create", "--all", "--recovery"])
             }
-            Lane::Flips => command.args(["flips", "--flips", "3000", "--seed", &seed]),
+            Lane::Corruption => command.args(["corruption", "--cases", "3000", "--seed", &seed]),
             _ => unreachable!("returned above: the lane is tests of a crate"),
         };
         command

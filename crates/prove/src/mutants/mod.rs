@@ -60,14 +60,14 @@ fn hunt_all(choice: &Choice) -> io::Result<bool> {
         }
     }
     let mut caught = 0;
-    clearway_console::say!("{:<28} {:<9} {:>8}  description", "mutant", "lane", "after");
+    clearway_console::say!("{:<28} {:<10} {:>8}  description", "mutant", "lane", "after");
     for mutant in &mutants {
         let (lane, after) = hunt(mutant, choice);
         caught += usize::from(lane.is_some());
         let lane = lane.map_or("SURVIVED", Lane::name);
         let after = format!("{:.1} s", after.as_secs_f64());
         let Mutant { name, description, .. } = mutant;
-        clearway_console::say!("{name:<28} {lane:<9} {after:>8}  {description}");
+        clearway_console::say!("{name:<28} {lane:<10} {after:>8}  {description}");
         io::stdout().flush()?;
     }
     clearway_console::say!("mutants: {caught} of {} planted bugs caught", mutants.len());

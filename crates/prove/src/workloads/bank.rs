@@ -2,13 +2,11 @@
 
 use std::ops::Bound;
 
+use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
 
 use super::{Answer, Operation, Program, Verb, Workload, Write, number};
-use crate::{
-    oracles::{Oracle, State, Verdict, Violation},
-    random::Random,
-};
+use crate::oracles::{Oracle, State, Verdict, Violation};
 
 const TABLE: &str = "accounts";
 const BALANCE: i64 = 1000;

@@ -3,13 +3,11 @@
 
 use std::ops::Bound;
 
+use clearway_testkit::Random;
 use clearway_tree::ReadIntent;
 
 use super::{Answer, Operation, Program, Verb, Workload, Write, number};
-use crate::{
-    oracles::{Oracle, State, Verdict, Violation},
-    random::Random,
-};
+use crate::oracles::{Oracle, State, Verdict, Violation};
 
 const ACCOUNTS: &str = "accounts";
 const TELLERS: &str = "tellers";

@@ -14,13 +14,10 @@ mod witness;
 
 use std::ops::Bound;
 
-use clearway_testkit::Pattern;
+use clearway_testkit::{Pattern, Random};
 use clearway_tree::{Direction, ReadIntent};
 
-use crate::{
-    oracles::{State, Verdict},
-    random::Random,
-};
+use crate::oracles::{State, Verdict};
 
 pub use bank::Bank;
 pub use counters::Counters;

@@ -2,11 +2,11 @@
 
 use std::{cell::RefCell, ops::Bound, rc::Rc};
 
-use clearway_testkit::{Limits, Pattern, Step, Steps, Values};
+use clearway_testkit::{Limits, Pattern, Random, Step, Steps, Values};
 use clearway_tree::{Direction, ReadIntent};
 
 use super::{Answer, Operation, Program, Verb, Workload, Write};
-use crate::{oracles::State, random::Random};
+use crate::oracles::State;
 
 const TABLE: &str = "t";
 /// The approximate number of bytes of keys and values in one run. It is small because the log is

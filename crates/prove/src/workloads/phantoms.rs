@@ -5,10 +5,11 @@
 
 use std::ops::Bound;
 
+use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
 
 use super::{Answer, Operation, Program, Verb, Workload, Write};
-use crate::{oracles::State, random::Random};
+use crate::oracles::State;
 
 const TABLE: &str = "t";
 

@@ -2,10 +2,11 @@
 
 use std::{cell::RefCell, ops::Bound, rc::Rc};
 
+use clearway_testkit::Random;
 use clearway_tree::{Direction, ReadIntent};
 
 use super::{Answer, Operation, Program, Values, Verb, Workload, Write};
-use crate::{oracles::State, random::Random};
+use crate::oracles::State;
 
 /// See the module.
 pub struct RandomKeys {

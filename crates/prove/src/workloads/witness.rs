@@ -5,8 +5,9 @@ use std::ops::Bound;
 
 use clearway_tree::{Direction, ReadIntent};
 
+use clearway_testkit::Random;
+
 use super::{Answer, Operation, Program, Verb, Write};
-use crate::random::Random;
 
 /// The name of the table. It sorts after the tables that the other workloads use first.
 pub(crate) const WITNESS: &str = "witness";

@@ -31,6 +31,10 @@
 //!   be avoided: a data sync makes no names durable, and a durable write makes no other write
 //!   durable.
 //!
+//! Each decision draws from a [`Random::stream`](crate::Random::stream) of its own. So a draw
+//! depends on the seed and on its purpose, never on the number of earlier draws: one more fault in
+//! a plan changes no other outcome of the same run.
+//!
 //! Latch order: a disk has one latch, and no thread that holds it calls another disk. An observer
 //! runs under the latch and must not call the disk.
 //!
@@ -46,7 +50,6 @@
 //! | `files`, `read` | the calls of the traits |
 //! | `fault` | planned faults, and events |
 //! | `crash` | what a power failure leaves |
-//! | `random` | numbers drawn from the seed |
 
 mod contents;
 mod crash;
@@ -54,7 +57,6 @@ mod fault;
 mod files;
 mod image;
 mod names;
-mod random;
 mod read;
 mod state;
 

@@ -347,15 +347,3 @@ pub fn would_block<T: std::fmt::Debug>(result: Result<T>) -> bool {
         Err(error) => panic!("{error}"),
     }
 }
-
-/// A small generator, the same on every machine.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-}

@@ -57,19 +57,15 @@ impl WaitCounts {
 
 #[cfg(test)]
 mod tests {
+    use clearway_testkit::Random;
+
     use super::*;
 
     #[test]
     fn quantiles_bound_the_true_ones() {
-        let mut random = 0x1234_5678_9ABC_DEF1u64;
-        let mut lengths: Vec<u64> = (0..5_000)
-            .map(|_| {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                (random >> 32) >> (random % 33)
-            })
-            .collect();
+        let mut random = Random::new(1);
+        let mut lengths: Vec<u64> =
+            (0..5_000).map(|_| (random.next_u64() >> 32) >> random.below(33)).collect();
         let (mut whole, mut parts) =
             (WaitCounts::default(), [WaitCounts::default(), WaitCounts::default()]);
         for (at, &us) in lengths.iter().enumerate() {

@@ -113,6 +113,7 @@ mod tests {
     use std::collections::HashMap;
 
     use clearway_base::{KeySample, TreeId};
+    use clearway_testkit::{Random, mix};
 
     use super::*;
 
@@ -122,21 +123,15 @@ mod tests {
 
     /// A stream over few or many keys, even or skewed, and the sketches that saw its parts.
     fn run(seed: u64, capacity: usize, shards: usize) {
-        let mut random = seed;
-        let mut next = move |below: u64| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            (random >> 11) % below
-        };
-        let keys = 1 + next(400);
+        let mut random = Random::new(seed);
+        let keys = 1 + random.below(400);
         let mut sketches = vec![Sketch::new(capacity); shards];
         let mut truth = vec![HashMap::<u64, u64>::new(); shards];
-        let n = 1 + next(5_000);
+        let n = 1 + random.below(5_000);
         for _ in 0..n {
             // The smaller of some draws: the more draws, the more skewed.
-            let key = (0..1 + seed % 5).map(|_| next(keys)).min().unwrap_or(0);
-            let shard = next(shards as u64) as usize;
+            let key = (0..1 + seed % 5).map(|_| random.below(keys)).min().unwrap_or(0);
+            let shard = random.below(shards as u64) as usize;
             sketches[shard].offer(LockId(key), name(key), 10);
             *truth[shard].entry(key).or_default() += 1;
         }
@@ -175,7 +170,7 @@ mod tests {
     #[test]
     fn bounds_hold_for_every_stream() {
         for seed in 1..200u64 {
-            let seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let seed = mix(seed);
             run(seed, 1 + (seed % 64) as usize, 1 + (seed >> 8) as usize % 4);
         }
     }

@@ -84,7 +84,8 @@ mod tests {
     const KEYS: u32 = 300;
 
     fn engine(escalate_after: Option<usize>) -> (Arc<Engine>, [Table; 2]) {
-        let options = EngineOptions { escalate_after, node_bytes: 512, ..EngineOptions::stepped() };
+        let options =
+            EngineOptions { escalate_after, node_bytes: 512, ..EngineOptions::simulation() };
         let engine = Engine::open(Arc::new(MemoryDisk::new()), options).unwrap();
         let tables = ["one", "two"].map(|name| engine.create_table(name).unwrap());
         for table in &tables {

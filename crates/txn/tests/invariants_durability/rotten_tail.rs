@@ -9,7 +9,7 @@ use clearway_txn::{Engine, EngineOptions};
 const SECTOR: usize = 512;
 
 fn options() -> EngineOptions {
-    let mut options = EngineOptions { node_bytes: 256, ..EngineOptions::stepped() };
+    let mut options = EngineOptions { node_bytes: 256, ..EngineOptions::simulation() };
     options.log.ring_bytes = 64 << 10;
     options.log.segment_bytes = 64 << 10;
     options.log.capacity_bytes = 512 << 10;

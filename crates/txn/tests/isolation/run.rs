@@ -165,7 +165,7 @@ fn catch_up(spec: &Spec, engine: &Engine, seats: &mut [Seat], events: &mut Vec<S
 
 /// A new engine with the spec's table.
 pub(crate) fn start(spec: &Spec, locking: &Locking) -> (Arc<Engine>, Table) {
-    let mut options = EngineOptions { node_bytes: spec.node_bytes, ..EngineOptions::stepped() };
+    let mut options = EngineOptions { node_bytes: spec.node_bytes, ..EngineOptions::simulation() };
     options.parts = Arc::new(TxnVariant::from(locking.protocol));
     options.escalate_after = spec.escalate_after;
     options.log = clearway_log::LogOptions { background: false, ..rig::options().log };

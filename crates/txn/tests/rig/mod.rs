@@ -110,23 +110,6 @@ pub(crate) fn seeds(quick: u64) -> std::ops::Range<u64> {
     0..wanted.unwrap_or(quick)
 }
 
-/// SplitMix64: the same numbers on every machine.
-pub(crate) struct Rng(pub(crate) u64);
-
-impl Rng {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
-
 /// A transaction that has lost a deadlock for "a" and "b", and has been rolled back.
 pub(crate) fn loser(engine: &Arc<Engine>, table: &Table) -> RetryContext {
     let barrier = Barrier::new(2);

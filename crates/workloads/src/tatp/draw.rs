@@ -3,11 +3,12 @@
 
 use std::{fmt, str::FromStr};
 
+use clearway_testkit::Random;
+
 use super::{
     population::{location, number},
     rows::{END_MAX, FORWARDING_LEN, START_STEP, STARTS, TYPES, forwarding_row},
 };
-use crate::Rng;
 
 /// A transaction type of TATP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,30 +134,32 @@ impl Mix {
 
     /// The next transaction.
     #[inline]
-    pub(super) fn draw(&self, rng: &mut Rng) -> Drawn {
-        let transaction = self.only.unwrap_or_else(|| pick(rng));
-        let subscriber = self.subscriber(rng);
+    pub(super) fn draw(&self, random: &mut Random) -> Drawn {
+        let transaction = self.only.unwrap_or_else(|| pick(random));
+        let subscriber = self.subscriber(random);
         match transaction {
             TatpTransaction::GetSubscriberData => Drawn::GetSubscriberData { subscriber },
             TatpTransaction::GetNewDestination => {
-                let (kind, start, end) = (kind(rng), start(rng), end(rng));
+                let (kind, start, end) = (kind(random), start(random), end(random));
                 Drawn::GetNewDestination { subscriber, kind, start, end }
             }
-            TatpTransaction::GetAccessData => Drawn::GetAccessData { subscriber, kind: kind(rng) },
+            TatpTransaction::GetAccessData => {
+                Drawn::GetAccessData { subscriber, kind: kind(random) }
+            }
             TatpTransaction::UpdateSubscriberData => {
-                let (bit, data) = (rng.below(2) == 1, rng.below(1 << 8) as u8);
-                Drawn::UpdateSubscriberData { subscriber, kind: kind(rng), bit, data }
+                let (bit, data) = (random.below(2) == 1, random.below(1 << 8) as u8);
+                Drawn::UpdateSubscriberData { subscriber, kind: kind(random), bit, data }
             }
             TatpTransaction::UpdateLocation => {
-                Drawn::UpdateLocation { subscriber, location: location(rng) }
+                Drawn::UpdateLocation { subscriber, location: location(random) }
             }
             TatpTransaction::InsertCallForwarding => {
-                let (kind, start) = (kind(rng), start(rng));
-                let row = forwarding_row(end(rng), &number(rng));
+                let (kind, start) = (kind(random), start(random));
+                let row = forwarding_row(end(random), &number(random));
                 Drawn::InsertCallForwarding { subscriber, kind, start, row }
             }
             TatpTransaction::DeleteCallForwarding => {
-                Drawn::DeleteCallForwarding { subscriber, kind: kind(rng), start: start(rng) }
+                Drawn::DeleteCallForwarding { subscriber, kind: kind(random), start: start(random) }
             }
         }
     }
@@ -164,16 +167,16 @@ impl Mix {
     /// A subscriber by the description's non-uniform distribution:
     /// (random(0, A) | random(1, P)) % P + 1. The bits that A has are set more often than not.
     #[inline]
-    fn subscriber(&self, rng: &mut Rng) -> u32 {
-        let bits = rng.below(self.a + 1) | (1 + rng.below(self.subscribers));
+    fn subscriber(&self, random: &mut Random) -> u32 {
+        let bits = random.below(self.a + 1) | (1 + random.below(self.subscribers));
         (bits % self.subscribers + 1) as u32
     }
 }
 
 /// A type by the standard mix.
 #[inline]
-fn pick(rng: &mut Rng) -> TatpTransaction {
-    let mut left = rng.below(100);
+fn pick(random: &mut Random) -> TatpTransaction {
+    let mut left = random.below(100);
     for transaction in TatpTransaction::ALL {
         let percent = transaction.percent();
         if left < percent {
@@ -185,18 +188,18 @@ fn pick(rng: &mut Rng) -> TatpTransaction {
 }
 
 #[inline]
-fn kind(rng: &mut Rng) -> u8 {
-    1 + rng.below(u64::from(TYPES)) as u8
+fn kind(random: &mut Random) -> u8 {
+    1 + random.below(u64::from(TYPES)) as u8
 }
 
 #[inline]
-fn start(rng: &mut Rng) -> u8 {
-    START_STEP * rng.below(u64::from(STARTS)) as u8
+fn start(random: &mut Random) -> u8 {
+    START_STEP * random.below(u64::from(STARTS)) as u8
 }
 
 #[inline]
-fn end(rng: &mut Rng) -> u8 {
-    1 + rng.below(u64::from(END_MAX)) as u8
+fn end(random: &mut Random) -> u8 {
+    1 + random.below(u64::from(END_MAX)) as u8
 }
 
 #[cfg(test)]
@@ -208,8 +211,8 @@ mod tests {
         let percents = TatpTransaction::ALL.map(TatpTransaction::percent);
         assert_eq!(percents, [35, 10, 35, 2, 14, 2, 2]);
         assert_eq!(percents.iter().sum::<u64>(), 100);
-        let (mix, mut rng, mut counts) = (Mix::new(1_000, None), Rng::new(1), [0u32; KINDS]);
-        (0..100_000).for_each(|_| counts[mix.draw(&mut rng).transaction() as usize] += 1);
+        let (mix, mut random, mut counts) = (Mix::new(1_000, None), Random::new(1), [0u32; KINDS]);
+        (0..100_000).for_each(|_| counts[mix.draw(&mut random).transaction() as usize] += 1);
         for (count, percent) in counts.into_iter().zip(percents) {
             let share = f64::from(count) / 1_000.0;
             assert!((share - percent as f64).abs() < 0.5, "{share}, not {percent}");
@@ -220,8 +223,8 @@ mod tests {
     fn names_are_read_and_written_alike_and_one_type_can_be_had_alone() {
         for transaction in TatpTransaction::ALL {
             assert_eq!(transaction.to_string().parse(), Ok(transaction));
-            let (mix, mut rng) = (Mix::new(10, Some(transaction)), Rng::new(2));
-            assert!((0..100).all(|_| mix.draw(&mut rng).transaction() == transaction));
+            let (mix, mut random) = (Mix::new(10, Some(transaction)), Random::new(2));
+            assert!((0..100).all(|_| mix.draw(&mut random).transaction() == transaction));
         }
         assert!("update".parse::<TatpTransaction>().is_err());
     }
@@ -243,15 +246,15 @@ mod tests {
     /// so that the halves of the population are hit in the proportion 1 to 3, and again within.
     #[test]
     fn subscribers_are_in_range_and_not_uniform() {
-        let (mix, mut rng) = (Mix::new(1 << 16, None), Rng::new(3));
+        let (mix, mut random) = (Mix::new(1 << 16, None), Random::new(3));
         let mut upper = 0;
         for _ in 0..100_000 {
-            let subscriber = mix.subscriber(&mut rng);
+            let subscriber = mix.subscriber(&mut random);
             assert!((1..=1 << 16).contains(&subscriber));
             upper += u32::from(subscriber > 1 << 15);
         }
         let share = f64::from(upper) / 100_000.0;
         assert!((share - 0.75).abs() < 0.01, "{share}");
-        assert_eq!(Mix::new(1, None).subscriber(&mut rng), 1);
+        assert_eq!(Mix::new(1, None).subscriber(&mut random), 1);
     }
 }

@@ -26,9 +26,9 @@ use clearway_sync::{
     CachePadded,
     atomic::{AtomicU64, Ordering},
 };
+use clearway_testkit::Random;
 
 use crate::{
-    Rng,
     driver::Workload,
     store::{Store, StoreError},
 };
@@ -100,7 +100,7 @@ impl<S: Store> Tables<S> {
 
 /// One logical client: its random numbers and its row buffer.
 pub struct TatpClient {
-    rng: Rng,
+    random: Random,
     /// The index of its counter.
     counter: usize,
     row: Vec<u8>,
@@ -174,7 +174,7 @@ impl<S: Store> Workload<S> for Tatp<S> {
         // Relaxed: only the uniqueness of the number matters.
         let number = self.clients.fetch_add(1, Ordering::Relaxed);
         TatpClient {
-            rng: Rng::stream(seed, number),
+            random: Random::stream(seed, number),
             counter: number as usize % COUNTERS,
             row: Vec::with_capacity(64),
         }
@@ -182,7 +182,7 @@ impl<S: Store> Workload<S> for Tatp<S> {
 
     #[inline]
     fn draw(&self, client: &mut TatpClient) -> (usize, Drawn) {
-        let work = self.mix.draw(&mut client.rng);
+        let work = self.mix.draw(&mut client.random);
         (work.transaction() as usize, work)
     }
 

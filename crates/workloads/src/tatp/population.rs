@@ -8,12 +8,13 @@
 //! types that are chosen at random; none to three rows of CALL_FORWARDING for each facility, as
 //! often each, with start times that are chosen at random; 85 of 100 facilities are active.
 
+use clearway_testkit::Random;
+
 use super::rows::{
     ACCESS_LEN, DIGITS, FACILITY_LEN, FORWARDING_LEN, HEX_AT, MSC_LOCATION_AT, START_STEP, STARTS,
     SUBSCRIBER_LEN, TYPES, digits, forwarding_row, write_bits, write_msc_location,
     write_vlr_location,
 };
-use crate::Rng;
 
 /// Facilities of 100 that are active.
 const ACTIVE_PERCENT: u64 = 85;
@@ -35,18 +36,18 @@ pub(super) struct Shape {
 
 impl Shape {
     /// The shape of subscriber `id`, and the random numbers that its columns come from.
-    pub(super) fn draw(id: u32) -> (Shape, Rng) {
-        let mut rng = Rng::stream(SEED, u64::from(id));
-        let count = 1 + rng.below(u64::from(TYPES)) as u32;
-        let access = subset(&mut rng, TYPES, count);
-        let count = 1 + rng.below(u64::from(TYPES)) as u32;
-        let facilities = subset(&mut rng, TYPES, count);
+    pub(super) fn draw(id: u32) -> (Shape, Random) {
+        let mut random = Random::stream(SEED, u64::from(id));
+        let count = 1 + random.below(u64::from(TYPES)) as u32;
+        let access = subset(&mut random, TYPES, count);
+        let count = 1 + random.below(u64::from(TYPES)) as u32;
+        let facilities = subset(&mut random, TYPES, count);
         let forwardings = std::array::from_fn(|kind| {
-            let count = rng.below(u64::from(STARTS) + 1) as u32;
-            let starts = subset(&mut rng, STARTS, count);
+            let count = random.below(u64::from(STARTS) + 1) as u32;
+            let starts = subset(&mut random, STARTS, count);
             if facilities >> kind & 1 == 1 { starts } else { 0 }
         });
-        (Shape { access, facilities, forwardings }, rng)
+        (Shape { access, facilities, forwardings }, random)
     }
 
     /// Rows of all tables, the subscriber's own and the index's among them.
@@ -69,17 +70,17 @@ pub(super) struct Subscriber {
 impl Subscriber {
     /// Draws subscriber `id`.
     pub(super) fn draw(id: u32) -> Subscriber {
-        let (shape, mut rng) = Shape::draw(id);
-        let rng = &mut rng;
+        let (shape, mut random) = Shape::draw(id);
+        let random = &mut random;
         Subscriber {
             shape,
-            row: subscriber_row(id, rng),
-            access: std::array::from_fn(|_| access_row(rng)),
-            facilities: std::array::from_fn(|_| facility_row(rng)),
+            row: subscriber_row(id, random),
+            access: std::array::from_fn(|_| access_row(random)),
+            facilities: std::array::from_fn(|_| facility_row(random)),
             forwardings: std::array::from_fn(|_| {
                 std::array::from_fn(|slot| {
-                    let end = START_STEP * slot as u8 + 1 + rng.below(HOURS_MAX) as u8;
-                    forwarding_row(end, &number(rng))
+                    let end = START_STEP * slot as u8 + 1 + random.below(HOURS_MAX) as u8;
+                    forwarding_row(end, &number(random))
                 })
             }),
         }
@@ -113,10 +114,10 @@ fn members(set: u8, of: u8) -> impl Iterator<Item = u8> {
 
 /// A random set of `count` numbers below `of`, every one as likely: each number is taken with the
 /// chance that what is left to take has among what is left to ask.
-fn subset(rng: &mut Rng, of: u8, count: u32) -> u8 {
+fn subset(random: &mut Random, of: u8, count: u32) -> u8 {
     let (mut set, mut left) = (0, u64::from(count));
     for member in 0..of {
-        if rng.below(u64::from(of - member)) < left {
+        if random.below(u64::from(of - member)) < left {
             set |= 1 << member;
             left -= 1;
         }
@@ -124,46 +125,46 @@ fn subset(rng: &mut Rng, of: u8, count: u32) -> u8 {
     set
 }
 
-fn subscriber_row(id: u32, rng: &mut Rng) -> [u8; SUBSCRIBER_LEN] {
+fn subscriber_row(id: u32, random: &mut Random) -> [u8; SUBSCRIBER_LEN] {
     let mut row = [0; SUBSCRIBER_LEN];
     row[..DIGITS].copy_from_slice(&digits(u64::from(id)));
-    write_bits(&mut row, rng.below(1 << 10) as u16);
+    write_bits(&mut row, random.below(1 << 10) as u16);
     // Two hexadecimal digits to a byte, and bytes of their own.
-    row[HEX_AT..MSC_LOCATION_AT].fill_with(|| rng.below(1 << 8) as u8);
-    write_msc_location(&mut row, location(rng));
-    write_vlr_location(&mut row, location(rng));
+    row[HEX_AT..MSC_LOCATION_AT].fill_with(|| random.below(1 << 8) as u8);
+    write_msc_location(&mut row, location(random));
+    write_vlr_location(&mut row, location(random));
     row
 }
 
 /// A msc_location or vlr_location: 1 to 2³² − 1.
 #[inline]
-pub(super) fn location(rng: &mut Rng) -> u32 {
-    1 + rng.below(u64::from(u32::MAX)) as u32
+pub(super) fn location(random: &mut Random) -> u32 {
+    1 + random.below(u64::from(u32::MAX)) as u32
 }
 
-fn access_row(rng: &mut Rng) -> [u8; ACCESS_LEN] {
+fn access_row(random: &mut Random) -> [u8; ACCESS_LEN] {
     let mut row = [0; ACCESS_LEN];
-    row[..2].fill_with(|| rng.below(1 << 8) as u8);
-    row[2..].fill_with(|| letter(rng));
+    row[..2].fill_with(|| random.below(1 << 8) as u8);
+    row[2..].fill_with(|| letter(random));
     row
 }
 
-fn facility_row(rng: &mut Rng) -> [u8; FACILITY_LEN] {
+fn facility_row(random: &mut Random) -> [u8; FACILITY_LEN] {
     let mut row = [0; FACILITY_LEN];
-    row[0] = u8::from(rng.below(100) < ACTIVE_PERCENT);
-    row[1..3].fill_with(|| rng.below(1 << 8) as u8);
-    row[3..].fill_with(|| letter(rng));
+    row[0] = u8::from(random.below(100) < ACTIVE_PERCENT);
+    row[1..3].fill_with(|| random.below(1 << 8) as u8);
+    row[3..].fill_with(|| letter(random));
     row
 }
 
-fn letter(rng: &mut Rng) -> u8 {
-    b'A' + rng.below(26) as u8
+fn letter(random: &mut Random) -> u8 {
+    b'A' + random.below(26) as u8
 }
 
 /// A random numberx.
 #[inline]
-pub(super) fn number(rng: &mut Rng) -> [u8; DIGITS] {
-    digits(rng.below(NUMBERS))
+pub(super) fn number(random: &mut Random) -> [u8; DIGITS] {
+    digits(random.below(NUMBERS))
 }
 
 #[cfg(test)]

@@ -17,9 +17,10 @@ mod load;
 mod rows;
 
 use clearway_sync::atomic::{AtomicU64, Ordering};
+use clearway_testkit::Random;
 
 use crate::{
-    Rng, Sampler, Skew,
+    Sampler, Skew,
     driver::Workload,
     store::{Operations, Order, Store, StoreError},
 };
@@ -92,7 +93,7 @@ impl<S: Store> Tables<S> {
 
 /// One logical client: its random numbers, its history sequence and its row buffer.
 pub struct TpcbClient {
-    rng: Rng,
+    random: Random,
     number: u64,
     sequence: u64,
     row: Vec<u8>,
@@ -145,19 +146,19 @@ impl<S: Store> Tpcb<S> {
     }
 
     fn transfer(&self, client: &mut TpcbClient) -> Transfer {
-        let rng = &mut client.rng;
+        let random = &mut client.random;
         let branches = u64::from(self.scale.branches);
         let per_branch = u64::from(self.scale.accounts_per_branch);
-        let branch = self.branches.pick(rng);
-        let teller = branch * TELLERS + rng.below(TELLERS);
-        let home = if branches == 1 || rng.below(100) < LOCAL_PERCENT {
+        let branch = self.branches.pick(random);
+        let teller = branch * TELLERS + random.below(TELLERS);
+        let home = if branches == 1 || random.below(100) < LOCAL_PERCENT {
             branch
         } else {
-            (branch + 1 + rng.below(branches - 1)) % branches
+            (branch + 1 + random.below(branches - 1)) % branches
         };
-        let rank = self.accounts.pick(rng);
+        let rank = self.accounts.pick(random);
         let account = home * per_branch + rank * self.spread % per_branch;
-        let delta = rng.below(2 * DELTA_MAX + 1) as i64 - DELTA_MAX as i64;
+        let delta = random.below(2 * DELTA_MAX + 1) as i64 - DELTA_MAX as i64;
         client.sequence += 1;
         Transfer {
             account,
@@ -212,7 +213,7 @@ impl<S: Store> Workload<S> for Tpcb<S> {
         // Relaxed: only the uniqueness of the number matters.
         let number = self.clients.fetch_add(1, Ordering::Relaxed);
         TpcbClient {
-            rng: Rng::stream(seed, number),
+            random: Random::stream(seed, number),
             number,
             sequence: self.sequence_base,
             row: Vec::with_capacity(128),

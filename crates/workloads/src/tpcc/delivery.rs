@@ -21,7 +21,7 @@ pub struct Delivery {
 
 impl Delivery {
     pub(super) fn draw(terminal: &mut Terminal) -> Delivery {
-        let carrier = between(&mut terminal.rng, 1, 10) as u8;
+        let carrier = between(&mut terminal.random, 1, 10) as u8;
         Delivery { warehouse: terminal.warehouse, carrier, date: now() }
     }
 

@@ -1,6 +1,6 @@
 //! The transaction mix of a run.
 
-use crate::Rng;
+use clearway_testkit::Random;
 
 /// A transaction type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,10 +49,10 @@ pub enum TpccMix {
 
 impl TpccMix {
     #[inline]
-    pub(super) fn pick(self, rng: &mut Rng) -> TpccTransaction {
+    pub(super) fn pick(self, random: &mut Random) -> TpccTransaction {
         match self {
             TpccMix::Only(kind) => kind,
-            TpccMix::Standard => match rng.below(100) {
+            TpccMix::Standard => match random.below(100) {
                 0..45 => TpccTransaction::NewOrder,
                 45..88 => TpccTransaction::Payment,
                 88..92 => TpccTransaction::OrderStatus,
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn the_standard_mix_has_the_standard_shares() {
-        let (mut rng, mut counts) = (Rng::new(3), [0u32; 5]);
-        (0..100_000).for_each(|_| counts[TpccMix::Standard.pick(&mut rng) as usize] += 1);
+        let (mut random, mut counts) = (Random::new(3), [0u32; 5]);
+        (0..100_000).for_each(|_| counts[TpccMix::Standard.pick(&mut random) as usize] += 1);
         for (count, percent) in counts.into_iter().zip([45, 43, 4, 4, 4]) {
             assert!(count.abs_diff(percent * 1_000) < 600, "{counts:?}");
         }

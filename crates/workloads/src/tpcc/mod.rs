@@ -214,7 +214,7 @@ impl<S: Store> Workload<S> for Tpcc<S> {
 
     fn draw(&self, client: &mut TpccClient) -> (usize, Work) {
         let terminal = &mut client.terminal;
-        let work = match self.mix.pick(&mut terminal.rng) {
+        let work = match self.mix.pick(&mut terminal.random) {
             TpccTransaction::NewOrder => Work::NewOrder(new_order::NewOrder::draw(terminal)),
             TpccTransaction::Payment => {
                 client.sequence += 1;
@@ -234,7 +234,7 @@ impl<S: Store> Workload<S> for Tpcc<S> {
     fn pause(&self, client: &mut TpccClient, kind: usize) -> Duration {
         let next = TpccTransaction::ALL[kind];
         let last = client.last.replace(next);
-        self.think.pause(&mut client.terminal.rng, last, next)
+        self.think.pause(&mut client.terminal.random, last, next)
     }
 
     fn run(&self, store: &S, client: &mut TpccClient, work: &Work) -> Result<(), S::Error> {

@@ -7,7 +7,7 @@ use super::{
     LINES_MAX, LINES_MIN, Tables,
     access::{Scratch, missing, read, read_for_update},
     keys,
-    random::{between, chance, is_original},
+    random::{between, is_original},
     rows::{customer, district, item, order, order_line, stock, warehouse},
     terminal::{Terminal, now},
 };
@@ -36,15 +36,15 @@ pub(super) struct Line {
 impl NewOrder {
     pub(super) fn draw(terminal: &mut Terminal) -> NewOrder {
         let (district, customer) = (terminal.any_district(), terminal.customer());
-        let line_count = between(&mut terminal.rng, LINES_MIN.into(), LINES_MAX.into()) as u8;
-        let is_mistaken = chance(&mut terminal.rng, 1);
+        let line_count = between(&mut terminal.random, LINES_MIN.into(), LINES_MAX.into()) as u8;
+        let is_mistaken = terminal.random.chance(1);
         let mut lines = [Line::default(); LINES_MAX as usize];
         for line in &mut lines[..usize::from(line_count)] {
             line.item = terminal.item();
-            let is_remote = chance(&mut terminal.rng, 1);
+            let is_remote = terminal.random.chance(1);
             line.supply_warehouse =
                 if is_remote { terminal.other_warehouse() } else { terminal.warehouse };
-            line.quantity = between(&mut terminal.rng, 1, 10) as u8;
+            line.quantity = between(&mut terminal.random, 1, 10) as u8;
         }
         if is_mistaken {
             lines[usize::from(line_count) - 1].item = terminal.scale.items + 1;

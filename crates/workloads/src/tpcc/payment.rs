@@ -5,7 +5,7 @@ use super::{
     Tables,
     access::{Scratch, Who, customer_number, read_for_update},
     keys,
-    random::{between, chance},
+    random::between,
     rows::{customer, district, history, warehouse},
     terminal::{Terminal, now},
 };
@@ -27,7 +27,7 @@ impl Payment {
     pub(super) fn draw(terminal: &mut Terminal, sequence: u32) -> Payment {
         let (warehouse, district) = (terminal.warehouse, terminal.any_district());
         let (customer_warehouse, customer_district) =
-            if terminal.scale.warehouses == 1 || chance(&mut terminal.rng, 85) {
+            if terminal.scale.warehouses == 1 || terminal.random.chance(85) {
                 (warehouse, district)
             } else {
                 (terminal.other_warehouse(), terminal.any_district())
@@ -38,7 +38,7 @@ impl Payment {
             customer_warehouse,
             customer_district,
             who: terminal.who(),
-            amount: i64::from(between(&mut terminal.rng, 100, 500_000)),
+            amount: i64::from(between(&mut terminal.random, 100, 500_000)),
             date: now(),
             history: keys::history(terminal.number, sequence),
         }

@@ -24,7 +24,7 @@ pub struct StockLevel {
 
 impl StockLevel {
     pub(super) fn draw(terminal: &mut Terminal) -> StockLevel {
-        let threshold = between(&mut terminal.rng, 10, 20);
+        let threshold = between(&mut terminal.random, 10, 20);
         StockLevel { warehouse: terminal.warehouse, district: terminal.district, threshold }
     }
 

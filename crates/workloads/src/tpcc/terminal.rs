@@ -5,12 +5,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clearway_testkit::Random;
+
 use super::{
     DISTRICTS, TpccScale, TpccTransaction,
     access::{Scratch, Who},
-    random::{Distributions, between, chance, last_name},
+    random::{Distributions, between, last_name},
 };
-use crate::Rng;
 
 /// One logical client: its terminal, its history sequence and its buffers.
 pub struct TpccClient {
@@ -24,7 +25,7 @@ pub struct TpccClient {
 /// A terminal. It stays with its warehouse, and with its district where a transaction does not
 /// draw one (clause 2.4.1.1 and its like).
 pub(super) struct Terminal {
-    pub(super) rng: Rng,
+    pub(super) random: Random,
     pub(super) number: u32,
     pub(super) warehouse: u32,
     pub(super) district: u8,
@@ -36,7 +37,7 @@ impl Terminal {
     pub(super) fn new(scale: TpccScale, load_constant: u32, seed: u64, number: u32) -> Terminal {
         let (warehouse, district) = place(scale.warehouses, number);
         Terminal {
-            rng: Rng::stream(seed, u64::from(number)),
+            random: Random::stream(seed, u64::from(number)),
             number,
             warehouse,
             district,
@@ -47,7 +48,7 @@ impl Terminal {
 
     /// Any of the ten districts.
     pub(super) fn any_district(&mut self) -> u8 {
-        between(&mut self.rng, 1, u32::from(DISTRICTS)) as u8
+        between(&mut self.random, 1, u32::from(DISTRICTS)) as u8
     }
 
     /// Another warehouse than the terminal's own, if there is one.
@@ -57,21 +58,21 @@ impl Terminal {
             return self.warehouse;
         }
         let others = u64::from(warehouses - 1);
-        (self.warehouse + self.rng.below(others) as u32) % warehouses + 1
+        (self.warehouse + self.random.below(others) as u32) % warehouses + 1
     }
 
     pub(super) fn customer(&mut self) -> u32 {
-        self.numbers.customer.pick(&mut self.rng)
+        self.numbers.customer.pick(&mut self.random)
     }
 
     pub(super) fn item(&mut self) -> u32 {
-        self.numbers.item.pick(&mut self.rng)
+        self.numbers.item.pick(&mut self.random)
     }
 
     /// A customer by last name in 60 of 100 cases, and else by number.
     pub(super) fn who(&mut self) -> Who {
-        if chance(&mut self.rng, 60) {
-            Who::LastName(last_name(self.numbers.last_name.pick(&mut self.rng)))
+        if self.random.chance(60) {
+            Who::LastName(last_name(self.numbers.last_name.pick(&mut self.random)))
         } else {
             Who::Number(self.customer())
         }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use clearway_testkit::Random;
+
 use super::TpccTransaction;
-use crate::Rng;
 
 /// The waits of a client between transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +32,7 @@ impl TpccThink {
     /// it waits as if it had been one like itself, so that not all clients begin at once.
     pub(super) fn pause(
         self,
-        rng: &mut Rng,
+        random: &mut Random,
         last: Option<TpccTransaction>,
         next: TpccTransaction,
     ) -> Duration {
@@ -39,16 +40,16 @@ impl TpccThink {
             TpccThink::None => Duration::ZERO,
             TpccThink::Spec => {
                 let mean = THINKING[last.unwrap_or(next) as usize];
-                Duration::from_secs(KEYING[next as usize]) + exponential(rng, mean)
+                Duration::from_secs(KEYING[next as usize]) + exponential(random, mean)
             }
         }
     }
 }
 
 /// Draws from a truncated exponential distribution with a mean in seconds.
-fn exponential(rng: &mut Rng, mean: f64) -> Duration {
+fn exponential(random: &mut Random, mean: f64) -> Duration {
     // One minus, so that it is no logarithm of zero.
-    let times = -(1.0 - rng.unit()).ln();
+    let times = -(1.0 - random.unit()).ln();
     Duration::from_secs_f64(mean * times.min(LONGEST))
 }
 
@@ -59,9 +60,9 @@ mod tests {
 
     #[test]
     fn thinking_is_exponential_and_cut() {
-        let mut rng = Rng::new(9);
+        let mut random = Random::new(9);
         let n = 100_000;
-        let times: Vec<_> = (0..n).map(|_| exponential(&mut rng, 5.0).as_secs_f64()).collect();
+        let times: Vec<_> = (0..n).map(|_| exponential(&mut random, 5.0).as_secs_f64()).collect();
         let mean = times.iter().sum::<f64>() / f64::from(n);
         assert!((4.9..5.1).contains(&mean), "{mean}");
         // A share of e⁻² exceeds twice the mean.
@@ -74,9 +75,9 @@ mod tests {
     #[test]
     fn a_pause_is_of_the_last_ones_thinking_and_the_next_ones_keying() {
         use TpccTransaction::{Delivery, NewOrder, Payment};
-        let mut rng = Rng::new(10);
+        let mut random = Random::new(10);
         let mut mean = |last, next| {
-            let pauses = (0..20_000).map(|_| TpccThink::Spec.pause(&mut rng, last, next));
+            let pauses = (0..20_000).map(|_| TpccThink::Spec.pause(&mut random, last, next));
             let (least, sum) = pauses.fold((Duration::MAX, Duration::ZERO), |(least, sum), one| {
                 (least.min(one), sum + one)
             });
@@ -86,16 +87,16 @@ mod tests {
         assert_eq!(mean(Some(NewOrder), Payment), (3, 15));
         assert_eq!(mean(Some(Delivery), Payment), (3, 8));
         assert_eq!(mean(None, Delivery), (2, 7), "as after another of its kind");
-        assert_eq!(TpccThink::None.pause(&mut rng, Some(Payment), NewOrder), Duration::ZERO);
+        assert_eq!(TpccThink::None.pause(&mut random, Some(Payment), NewOrder), Duration::ZERO);
     }
 
     #[test]
     fn ten_terminals_that_wait_for_no_answer_reach_the_maximum() {
-        let (mut rng, mut last) = (Rng::new(11), None);
+        let (mut random, mut last) = (Random::new(11), None);
         let (mut orders, mut waited) = (0, Duration::ZERO);
         for _ in 0..200_000 {
-            let next = TpccMix::Standard.pick(&mut rng);
-            waited += TpccThink::Spec.pause(&mut rng, last, next);
+            let next = TpccMix::Standard.pick(&mut random);
+            waited += TpccThink::Spec.pause(&mut random, last, next);
             orders += u32::from(next == TpccTransaction::NewOrder);
             last = Some(next);
         }

@@ -8,7 +8,8 @@
 
 use clearway::{Error, Pending, Result, Table};
 use clearway_sync::atomic::{AtomicU64, Ordering};
-use clearway_workloads::{ClearwayStore, Operations, Rng, Sampler, Skew, Store, Workload};
+use clearway_testkit::Random;
+use clearway_workloads::{ClearwayStore, Operations, Sampler, Skew, Store, Workload};
 
 const TELLERS: u64 = 10;
 /// A row of an account, a teller or a branch.
@@ -42,7 +43,7 @@ pub(super) struct Bank {
 
 /// A client: its random numbers, the key of its last history row, and a row buffer.
 pub(super) struct Client {
-    rng: Rng,
+    random: Random,
     history: u64,
     row: Vec<u8>,
 }
@@ -89,11 +90,11 @@ impl Bank {
     }
 
     fn work(&self, client: &mut Client) -> Work {
-        let rng = &mut client.rng;
-        let branch = self.branches.pick(rng);
-        let account = branch * u64::from(self.shape.accounts) + self.accounts.pick(rng);
-        let teller = branch * TELLERS + rng.below(TELLERS);
-        let reads = std::array::from_fn(|_| rng.below(100) < u64::from(self.shape.reads));
+        let random = &mut client.random;
+        let branch = self.branches.pick(random);
+        let account = branch * u64::from(self.shape.accounts) + self.accounts.pick(random);
+        let teller = branch * TELLERS + random.below(TELLERS);
+        let reads = std::array::from_fn(|_| random.below(100) < u64::from(self.shape.reads));
         client.history += u64::from(!reads[1]);
         Work { account, teller, branch, history: client.history, reads }
     }
@@ -149,7 +150,7 @@ impl Workload<ClearwayStore> for Bank {
     fn client(&self, seed: u64) -> Client {
         // Relaxed: only the uniqueness of the numbers matters.
         let number = self.clients.fetch_add(1, Ordering::Relaxed);
-        Client { rng: Rng::stream(seed, number), history: number << 32, row: Vec::new() }
+        Client { random: Random::stream(seed, number), history: number << 32, row: Vec::new() }
     }
 
     fn draw(&self, client: &mut Client) -> (usize, Work) {

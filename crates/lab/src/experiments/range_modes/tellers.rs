@@ -7,7 +7,8 @@ use std::ops::Bound;
 
 use clearway::{Error, Pending, Result, Table};
 use clearway_sync::atomic::{AtomicU64, Ordering};
-use clearway_workloads::{ClearwayStore, Operations, Order, Rng, Store, Workload};
+use clearway_testkit::Random;
+use clearway_workloads::{ClearwayStore, Operations, Order, Store, Workload};
 
 /// The number of range searches in a transaction.
 const SEARCHES: usize = 4;
@@ -68,16 +69,16 @@ impl Tellers {
     }
 
     /// Draws the first and the last key of a search, both included.
-    fn search(&self, rng: &mut Rng) -> (u64, u64) {
-        let gaps = rng.below(self.span + 1);
-        let first = rng.below(self.tellers - gaps);
-        let offset = if rng.below(100) < self.hits { 0 } else { BETWEEN };
+    fn search(&self, random: &mut Random) -> (u64, u64) {
+        let gaps = random.below(self.span + 1);
+        let first = random.below(self.tellers - gaps);
+        let offset = if random.below(100) < self.hits { 0 } else { BETWEEN };
         (key_of(first) + offset, key_of(first + gaps) + offset)
     }
 
-    fn work(&self, rng: &mut Rng) -> Work {
-        let searches = std::array::from_fn(|_| self.search(rng));
-        let teller = key_of(rng.below(self.tellers));
+    fn work(&self, random: &mut Random) -> Work {
+        let searches = std::array::from_fn(|_| self.search(random));
+        let teller = key_of(random.below(self.tellers));
         let write = match self.write {
             Write::Update => teller,
             // Relaxed: only the uniqueness of the numbers matters.
@@ -120,7 +121,7 @@ impl Tellers {
 }
 
 impl Workload<ClearwayStore> for Tellers {
-    type Client = Rng;
+    type Client = Random;
     type Work = Work;
     type Output = ();
 
@@ -128,20 +129,20 @@ impl Workload<ClearwayStore> for Tellers {
         &["search"]
     }
 
-    fn client(&self, seed: u64) -> Rng {
+    fn client(&self, seed: u64) -> Random {
         // Relaxed: only the uniqueness of the numbers matters.
-        Rng::stream(seed, self.clients.fetch_add(1, Ordering::Relaxed))
+        Random::stream(seed, self.clients.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn draw(&self, rng: &mut Rng) -> (usize, Work) {
-        (0, self.work(rng))
+    fn draw(&self, random: &mut Random) -> (usize, Work) {
+        (0, self.work(random))
     }
 
-    fn run(&self, store: &ClearwayStore, _rng: &mut Rng, work: &Work) -> Result<()> {
+    fn run(&self, store: &ClearwayStore, _rng: &mut Random, work: &Work) -> Result<()> {
         store.run("search", |tx| self.perform(tx, work))
     }
 
-    fn submit(&self, store: &ClearwayStore, _rng: &mut Rng, work: &Work) -> Result<Pending<()>> {
+    fn submit(&self, store: &ClearwayStore, _rng: &mut Random, work: &Work) -> Result<Pending<()>> {
         store.submit("search", |tx| self.perform(tx, work))
     }
 }

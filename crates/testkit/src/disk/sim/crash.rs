@@ -23,10 +23,9 @@ use super::{
     contents::{Change, Contents, Unsynced, UnsyncedWrite, sectors},
     image::Image,
     names::{Directories, FileId},
-    random::Draws,
     state::State,
 };
-use crate::mix;
+use crate::{Random, mix};
 
 /// The selection of unsynced changes that a crash keeps. Changes are numbered in the order in which
 /// they were made. In [`MetadataMode::Ext4Ordered`], all changes of names and lengths from the
@@ -161,8 +160,8 @@ impl Decisions {
         decisions
     }
 
-    fn draws(&self, about: About, subject: u64) -> Draws {
-        Draws::new(self.image.seed() ^ mix(about as u64), subject)
+    fn draws(&self, about: About, subject: u64) -> Random {
+        Random::stream(self.image.seed() ^ mix(about as u64), subject)
     }
 
     fn is_last(&self, sequence: u64) -> bool {
@@ -239,7 +238,7 @@ impl Decisions {
     fn rank(&self, sequence: u64, index: usize) -> u64 {
         let mut draws = self.draws(About::Order, sequence);
         match self.image {
-            CrashImage::Reorder(_) => draws.next(),
+            CrashImage::Reorder(_) => draws.next_u64(),
             CrashImage::Random(_) if draws.chance(10) => 1 << 32 | index as u64,
             _ => index as u64,
         }
@@ -338,7 +337,7 @@ impl Decisions {
 
     fn put_garbage(&self, image: &mut Image, range: Range<u64>) {
         let mut draws = self.draws(About::Bytes, range.start);
-        let garbage: Vec<u8> = range.clone().map(|_| draws.next() as u8).collect();
+        let garbage: Vec<u8> = range.clone().map(|_| draws.next_u64() as u8).collect();
         image.put(&garbage, range.start);
     }
 

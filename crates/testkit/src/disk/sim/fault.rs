@@ -4,8 +4,7 @@ use std::{fmt, io};
 
 use clearway_base::Error;
 
-use super::random::Draws;
-use crate::disk::Lasting;
+use crate::{Random, disk::Lasting};
 
 /// The kind of an operation on a simulated disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -220,7 +219,7 @@ impl Plan {
             let due = match *when {
                 ReadWhen::Number(at) => at == number,
                 ReadWhen::PerMillion(rate) => {
-                    Draws::new(seed ^ index as u64, number).below(1_000_000) < u64::from(rate)
+                    Random::stream(seed ^ index as u64, number).below(1_000_000) < u64::from(rate)
                 }
             };
             due.then_some(*fault)

@@ -9,9 +9,12 @@ use super::{
     Shared, SimDisk,
     fault::{SimEvent, SimOperation},
     names::{FileId, NameChange},
-    random,
     state::{Extent, State, failure, path},
 };
+use crate::{Random, mix};
+
+/// Makes the numbers that the engine draws from the disk differ from the disk's own draws.
+const NUMBER_SALT: u64 = 0x9E37_79B9_7F4A_7C15;
 
 fn event(operation: SimOperation, name: &str) -> SimEvent<'_> {
     SimEvent { number: 0, operation, name, offset: 0, len: 0, bytes: &[], failed: false }
@@ -175,7 +178,7 @@ impl Disk for SimDisk {
         let mut state = self.0.state.lock();
         state.check_power("draw a random number for", "")?;
         state.drawn += 1;
-        Ok(random::draw(state.seed, state.drawn))
+        Ok(Random::stream(mix(state.seed ^ NUMBER_SALT), state.drawn).next_u64())
     }
 
     fn path(&self) -> PathBuf {

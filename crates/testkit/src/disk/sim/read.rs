@@ -8,9 +8,9 @@ use super::{
     contents::sectors,
     fault::{ReadFault, SimEvent, SimOperation},
     names::FileId,
-    random::Draws,
     state::{State, failure},
 };
+use crate::Random;
 
 /// Makes the draws for reads differ from those for other operations of the same number.
 const READ_SALT: u64 = 0x5EAD;
@@ -39,7 +39,7 @@ impl State {
     }
 
     fn apply_read_fault(&self, id: FileId, buf: &mut [u8], offset: u64, fault: ReadFault) {
-        let mut draws = Draws::new(self.seed ^ READ_SALT, self.reads);
+        let mut draws = Random::stream(self.seed ^ READ_SALT, self.reads);
         match fault {
             ReadFault::Fail => (),
             ReadFault::FlipBit => {
@@ -59,7 +59,7 @@ impl State {
 
     /// Replaces one sector by its previous contents. The sector is drawn from those whose previous
     /// contents differ.
-    fn make_stale(&self, id: FileId, buf: &mut [u8], offset: u64, mut draws: Draws) {
+    fn make_stale(&self, id: FileId, buf: &mut [u8], offset: u64, mut draws: Random) {
         let end = offset + buf.len() as u64;
         let stale: Vec<_> = sectors(offset, end)
             .filter_map(|sector| {

@@ -16,9 +16,8 @@ use super::{
     fault::{Effect, Plan, PowerCut, SimEvent, SimOperation},
     image::Image,
     names::{Directories, FileId, NameChange},
-    random::Draws,
 };
-use crate::mix;
+use crate::{Random, mix};
 
 pub(super) type Observer = Arc<dyn Fn(&SimEvent<'_>) + Send + Sync>;
 
@@ -47,11 +46,11 @@ pub(super) struct State {
 pub(super) enum Extent {
     Whole,
     /// A part that the draws determine.
-    Part(Draws),
+    Part(Random),
     /// A sync drops the unsynced writes instead.
     DropWrites,
     /// A write changes another place of its file, or no place if there are no draws.
-    Misdirected(Option<Draws>),
+    Misdirected(Option<Random>),
 }
 
 pub(super) fn path(name: &str) -> PathBuf {
@@ -101,7 +100,7 @@ impl State {
         self.check_power(operation.verb(), name)?;
         self.operations += 1;
         event.number = self.operations;
-        let draws = Draws::new(self.seed, event.number);
+        let draws = Random::stream(self.seed, event.number);
         let result = match self.plan.effect_on(operation, event.number) {
             Effect::Succeed => apply(self, Extent::Whole),
             Effect::CutPower => {
@@ -221,7 +220,7 @@ impl State {
         id: FileId,
         offset: u64,
         len: usize,
-        draws: &mut Draws,
+        draws: &mut Random,
     ) -> Option<u64> {
         let size = SECTOR_SIZE as u64;
         let last = self.files[id].live.len.checked_sub(len as u64)? / size;
@@ -327,7 +326,7 @@ impl State {
 
 /// Draws the number of bytes that an interrupted write has written: up to some sector boundary, or
 /// up to its end.
-fn part_of(offset: u64, end: u64, draws: &mut Draws) -> usize {
+fn part_of(offset: u64, end: u64, draws: &mut Random) -> usize {
     let size = SECTOR_SIZE as u64;
     let (first, count) = (offset / size, end.div_ceil(size) - offset / size);
     let stop = (first + draws.below(count + 1)) * size;

@@ -6,7 +6,8 @@ use std::{collections::BTreeSet, io};
 use clearway_base::SECTOR_SIZE;
 use clearway_disk::{Disk, File, OpenMode};
 
-use super::{random::Draws, *};
+use super::*;
+use crate::Random;
 use crate::disk::Lasting;
 
 mod crashes;

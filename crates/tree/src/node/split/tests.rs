@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
+use clearway_testkit::Random;
 
 use super::super::layout::{RECORD_OVERHEAD, SLOTS};
 use super::super::{Division, Image, Limits, Node, NodeMut, NodeRecord};
@@ -57,37 +58,23 @@ fn splits_for(mut page: Page, key: &[u8], value_len: usize, by_pattern: usize) -
     unreachable!()
 }
 
-/// Numbers that look like chance, from a seed.
-struct Random(u64);
+fn below(random: &mut Random, bound: usize) -> usize {
+    random.below(bound as u64) as usize
+}
 
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
+/// Draws a short key, any, or one of the longest, out of few letters: keys share prefixes.
+fn draw_key(random: &mut Random, max: usize) -> Vec<u8> {
+    let lengths = [below(random, 8.min(max)), below(random, max), max, max];
+    let len = random.pick(&lengths);
+    let mut letter = || random.pick(b"aby");
+    let mut key: Vec<u8> = (0..len.min(6)).map(|_| letter()).collect();
+    key.resize(len, letter());
+    key
+}
 
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 >> 16
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    /// A short key, any, or one of the longest, out of few letters: keys share prefixes.
-    fn key(&mut self, max: usize) -> Vec<u8> {
-        let len = [self.below(8.min(max)), self.below(max), max, max][self.below(4)];
-        let mut letter = || b"aby"[self.below(3)];
-        let mut key: Vec<u8> = (0..len.min(6)).map(|_| letter()).collect();
-        key.resize(len, letter());
-        key
-    }
-
-    fn node_bytes(&mut self) -> usize {
-        [256 + self.below(768), 256 + self.below(PAGE_SIZE - 256), PAGE_SIZE][self.below(3)]
-    }
+fn draw_node_bytes(random: &mut Random) -> usize {
+    let choices = [256 + below(random, 768), 256 + below(random, PAGE_SIZE - 256), PAGE_SIZE];
+    random.pick(&choices)
 }
 
 /// Fences that the keys lie between: none, the longest, or two of the longest that differ in
@@ -106,13 +93,14 @@ fn full_leaf_is_split_wherever_room_is_wanted() {
     let mut splits_seen = [0; 5];
     for seed in 0..600 {
         let mut random = Random::new(seed);
-        let node_bytes = random.node_bytes();
+        let node_bytes = draw_node_bytes(&mut random);
         let limits = Limits::of(node_bytes);
-        let (max, which, by_pattern) = (limits.key_len_max, random.below(3), random.below(3));
+        let (max, which, by_pattern) =
+            (limits.key_len_max, below(&mut random, 3), below(&mut random, 3));
         let (low, high) = fences(which, max);
         let mut page = empty(0, node_bytes, &low, high.as_deref());
         for _ in 0..900 {
-            let mut key = random.key(max);
+            let mut key = draw_key(&mut random, max);
             if which == 2 {
                 key = [&low[..max - 1], &[b'b' + key.len() as u8 % 20]].concat();
             }
@@ -120,7 +108,7 @@ fn full_leaf_is_split_wherever_room_is_wanted() {
                 continue;
             }
             let room = limits.record_len_max - key.len();
-            let value_len = [0, room / 8, room][random.below(3)];
+            let value_len = [0, room / 8, room][below(&mut random, 3)];
             if Node::new(&page[..]).fits(key.len(), value_len) {
                 assert!(insert(&mut page, &key, value_len));
                 continue;
@@ -128,7 +116,7 @@ fn full_leaf_is_split_wherever_room_is_wanted() {
             let splits = splits_for(page, &key, value_len, by_pattern);
             assert!(splits <= by_pattern + 2, "seed {seed}: {splits} splits");
             splits_seen[splits] += 1;
-            if random.below(20) == 0 {
+            if random.one_in(20) {
                 break; // Else go on: what is smaller makes the node fuller.
             }
         }
@@ -140,11 +128,11 @@ fn full_leaf_is_split_wherever_room_is_wanted() {
 fn full_branch_is_split_wherever_a_child_is_adopted() {
     for seed in 0..300 {
         let mut random = Random::new(seed);
-        let node_bytes = random.node_bytes();
+        let node_bytes = draw_node_bytes(&mut random);
         let max = Limits::of(node_bytes).key_len_max;
         let mut page = empty(1, node_bytes, b"", Some(&vec![b'z'; max]));
         NodeMut::new(&mut page).insert_child(0, b"", PageId(1));
-        let mut keys: Vec<Vec<u8>> = (0..700).map(|_| random.key(max)).collect();
+        let mut keys: Vec<Vec<u8>> = (0..700).map(|_| draw_key(&mut random, max)).collect();
         match random.below(3) {
             0 => keys.sort_unstable(),
             1 => keys.sort_unstable_by(|a, b| b.cmp(a)),
@@ -240,7 +228,7 @@ fn chance_is_no_sequence() {
     let mut uneven = 0;
     for seed in 0..500u64 {
         let mut random = Random::new(seed);
-        let keys = std::iter::repeat_with(|| random.next());
+        let keys = std::iter::repeat_with(|| random.next_u64());
         let mut seen = BTreeSet::new();
         let keys = keys.filter(|key| seen.insert(*key));
         let (slot, _) = split_after(0..0, keys);

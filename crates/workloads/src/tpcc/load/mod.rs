@@ -6,10 +6,10 @@ mod people;
 mod wares;
 
 use clearway_sync::atomic::{AtomicU64, Ordering};
+use clearway_testkit::Random;
 
 use super::{DISTRICTS, Tables, TpccScale, random::load_constant, terminal::now};
 use crate::{
-    Rng,
     loading::{Loader, Mark, Progress, in_parallel},
     store::{Store, StoreError},
 };
@@ -28,7 +28,7 @@ pub(super) fn load_if_absent<S: Store>(
     threads: usize,
     progress: &Progress<'_>,
 ) -> Result<u32, S::Error> {
-    let constant = load_constant(&mut Rng::stream(SEED, u64::MAX));
+    let constant = load_constant(&mut Random::stream(SEED, u64::MAX));
     let bytes = scale.to_bytes();
     let mark = Mark { store, table: &tables.scale, what: "TPC-C data", scale: &bytes };
     let load = || load(store, tables, &Plan { scale, constant, date: now() }, threads, progress);
@@ -100,7 +100,7 @@ fn load<S: Store>(
             // Relaxed: hands out numbers and nothing else.
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(unit) = unit(&plan.scale, number) else { return Ok(()) };
-            let loaded = plan.load(tables, &unit, &mut Rng::stream(SEED, number), loader);
+            let loaded = plan.load(tables, &unit, &mut Random::stream(SEED, number), loader);
             if loaded.is_err() {
                 // Make the other threads stop as well.
                 next.store(u64::MAX / 2, Ordering::Relaxed);
@@ -115,18 +115,18 @@ impl Plan {
         &self,
         tables: &'a Tables<S>,
         unit: &Unit,
-        rng: &mut Rng,
+        random: &mut Random,
         loader: &mut Loader<'a, S>,
     ) -> Result<(), S::Error> {
         match *unit {
-            Unit::Items { part } => self.items(tables, part, rng, loader),
-            Unit::Warehouse { warehouse } => self.warehouse(tables, warehouse, rng, loader),
-            Unit::Stock { warehouse, part } => self.stock(tables, warehouse, part, rng, loader),
+            Unit::Items { part } => self.items(tables, part, random, loader),
+            Unit::Warehouse { warehouse } => self.warehouse(tables, warehouse, random, loader),
+            Unit::Stock { warehouse, part } => self.stock(tables, warehouse, part, random, loader),
             Unit::Customers { warehouse, district } => {
-                self.customers(tables, (warehouse, district), rng, loader)
+                self.customers(tables, (warehouse, district), random, loader)
             }
             Unit::Orders { warehouse, district } => {
-                self.orders(tables, (warehouse, district), rng, loader)
+                self.orders(tables, (warehouse, district), random, loader)
             }
         }
     }

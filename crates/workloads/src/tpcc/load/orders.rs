@@ -1,9 +1,10 @@
 //! Loading a district's orders: their lines, the index by customer, and new-order rows for those
 //! that are not delivered yet, which are the last.
 
+use clearway_testkit::Random;
+
 use super::Plan;
 use crate::{
-    Rng,
     loading::Loader,
     store::Store,
     tpcc::{
@@ -18,24 +19,24 @@ impl Plan {
         &self,
         tables: &'a Tables<S>,
         (warehouse, district): (u32, u8),
-        rng: &mut Rng,
+        random: &mut Random,
         loader: &mut Loader<'a, S>,
     ) -> Result<(), S::Error> {
         // Each customer once, at the standard scale; over again where there are more orders.
-        let customers = permutation(rng, self.scale.customers_per_district);
+        let customers = permutation(random, self.scale.customers_per_district);
         let delivered = self.scale.delivered_per_district();
         for (number, &customer) in
             (1..=self.scale.orders_per_district).zip(customers.iter().cycle())
         {
             let is_delivered = number <= delivered;
-            let lines = between(rng, LINES_MIN.into(), LINES_MAX.into()) as u8;
+            let lines = between(random, LINES_MIN.into(), LINES_MAX.into()) as u8;
             let mut row = [0; order::LEN];
             order::ENTRY_DATE.set(&mut row, self.date);
             order::CUSTOMER.set(&mut row, customer);
             order::LINES.set(&mut row, lines);
             order::ALL_LOCAL.set(&mut row, 1);
             if is_delivered {
-                order::CARRIER.set(&mut row, between(rng, 1, 10) as u8);
+                order::CARRIER.set(&mut row, between(random, 1, 10) as u8);
             }
             let key = keys::order(warehouse, district, number);
             loader.insert(&tables.order, &key, &row)?;
@@ -45,7 +46,7 @@ impl Plan {
                 loader.insert(&tables.new_order, &key, &[])?;
             }
             for line in 1..=lines {
-                let row = self.order_line(warehouse, is_delivered, rng);
+                let row = self.order_line(warehouse, is_delivered, random);
                 let key = keys::order_line(warehouse, district, number, line);
                 loader.insert(&tables.order_line, &key, &row)?;
             }
@@ -57,17 +58,17 @@ impl Plan {
         &self,
         warehouse: u32,
         is_delivered: bool,
-        rng: &mut Rng,
+        random: &mut Random,
     ) -> [u8; order_line::LEN] {
         let mut row = [0; order_line::LEN];
-        order_line::ITEM.set(&mut row, between(rng, 1, self.scale.items));
+        order_line::ITEM.set(&mut row, between(random, 1, self.scale.items));
         order_line::SUPPLY_WAREHOUSE.set(&mut row, warehouse);
         order_line::QUANTITY.set(&mut row, 5);
-        order_line::DISTRICT_INFO.set(&mut row, text(rng, 24));
+        order_line::DISTRICT_INFO.set(&mut row, text(random, 24));
         if is_delivered {
             order_line::DELIVERY_DATE.set(&mut row, self.date);
         } else {
-            order_line::AMOUNT.set(&mut row, between(rng, 1, 999_999).into());
+            order_line::AMOUNT.set(&mut row, between(random, 1, 999_999).into());
         }
         row
     }

@@ -95,7 +95,7 @@ impl Naive {
 /// Makes drawn calls on a file and on its model.
 fn history(seed: u64, calls: usize) -> (SimDisk, Naive) {
     let (disk, file) = posix(seed);
-    let (mut naive, mut draws) = (Naive::default(), Draws::new(seed, 1));
+    let (mut naive, mut draws) = (Naive::default(), Random::stream(seed, 1));
     for call in 1..=calls as u8 {
         let at = [0, 100, 500, 512, 1024][draws.below(5) as usize];
         let bytes = vec![call; [1, 12, 512, 600][draws.below(4) as usize]];

@@ -10,7 +10,7 @@ use super::*;
 /// A run of drawn calls with faults in it.
 fn run(seed: u64, mode: MetadataMode) -> SimDisk {
     let (disk, file) = with_file(mode, seed);
-    let mut draws = Draws::new(seed, 0);
+    let mut draws = Random::stream(seed, 0);
     let when = ReadWhen::PerMillion(300_000);
     disk.plan(Fault::Read { fault: ReadFault::FlipBit, when });
     disk.plan(Fault::MisdirectedWrite { at: 20 });

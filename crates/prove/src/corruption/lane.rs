@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use clearway_testkit::Drawn;
+use clearway_testkit::{Drawn, Random};
 
 use super::{judge, judge::Outcome, original::Original};
 use crate::{
     cases::{Cases, catch_panics},
     images::Setup,
-    parts::{Counts, Part, Share},
-    random::Random,
+    shards::{Counts, Shard, Sharding},
 };
 
 /// One case in this many uses a database with several tables that was closed in order.
@@ -21,25 +20,25 @@ pub struct Choice {
     /// The seed of the random choices.
     pub seed: u64,
     /// The number of cases.
-    pub flips: u64,
+    pub cases: u64,
     /// The only case to run, if given.
     pub at: Option<u64>,
     /// The processes that run the cases.
-    pub share: Share,
+    pub sharding: Sharding,
 }
 
 /// Runs the cases and prints a summary. Returns true if all of them passed.
 pub fn run(choice: Choice) -> bool {
     catch_panics();
-    choice.share.run(|part| work(choice, part), print_summary)
+    choice.sharding.run(|shard| work(choice, shard), print_summary)
 }
 
-fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
+fn work(choice: Choice, shard: Shard) -> Option<(Counts, bool)> {
     let originals = originals(&choice)?;
     let (mut counts, mut drawn) = (Counts::default(), Drawn::default());
     let (first, count) = match choice.at {
         Some(at) => (at, 1),
-        None => (0, choice.flips),
+        None => (0, choice.cases),
     };
     let several: Vec<&Original> =
         originals.iter().filter(|original| original.has_other_tables()).collect();
@@ -56,11 +55,11 @@ fn work(choice: Choice, part: Part) -> Option<(Counts, bool)> {
         Ok(())
     };
     let command = |number: u64| command(choice.seed, first + number);
-    let summary = Cases { part, count: Some(count), time: None, run, command }.run();
+    let summary = Cases { shard, count: Some(count), time: None, run, command }.run();
     counts.add_drawn(&drawn);
     counts.add("cases", summary.cases);
     counts.add("findings", summary.findings);
-    if part.is_first() {
+    if shard.is_first() {
         counts.add("databases", originals.len() as u64);
     }
     Some((counts, summary.all_passed()))
@@ -70,8 +69,8 @@ fn print_summary(counts: &Counts, took: Duration) {
     let of = |outcome: Outcome| counts.get(outcome.name());
     clearway_console::say!("{}", counts.drawn());
     clearway_console::say!(
-        "flips: {} cases on {} databases: {} with the same contents, {} refused, {} with damage \
-         reported on access, {} ending at a torn tail; {} with other tables, all intact; {} \
+        "corruption: {} cases on {} databases: {} with the same contents, {} refused, {} with \
+         damage reported on access, {} ending at a torn tail; {} with other tables, all intact; {} \
          findings, {:.1} s",
         counts.get("cases"),
         counts.get("databases"),
@@ -86,7 +85,7 @@ fn print_summary(counts: &Counts, took: Duration) {
 }
 
 fn command(seed: u64, at: u64) -> String {
-    format!("cargo run --profile prove -p clearway-prove -- flips --seed {seed} --at {at}")
+    format!("cargo run --profile prove -p clearway-prove -- corruption --seed {seed} --at {at}")
 }
 
 fn originals(choice: &Choice) -> Option<Vec<Original>> {
@@ -98,11 +97,11 @@ fn originals(choice: &Choice) -> Option<Vec<Original>> {
         originals.extend(Original::all_of(&setups[number as usize].record()?)?);
         Ok(())
     };
-    let (part, count) = (Part::WHOLE, Some(setups.len() as u64));
+    let (shard, count) = (Shard::WHOLE, Some(setups.len() as u64));
     let command = |_: u64| command(choice.seed, 0);
-    let summary = Cases { part, count, time: None, run, command }.run();
+    let summary = Cases { shard, count, time: None, run, command }.run();
     if !summary.all_passed() {
-        clearway_console::say!("flips: {} scenarios do not run", summary.findings);
+        clearway_console::say!("corruption: {} scenarios do not run", summary.findings);
         return None;
     }
     Some(originals)

@@ -2,11 +2,11 @@
 
 use std::{fmt, ops::AddAssign};
 
-use crate::parts::Counts;
+use crate::shards::Counts;
 
 /// Counts over one seed, or over many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct RunCounters {
     /// Seeds run.
     pub seeds: u64,
     /// Steps of the driver.
@@ -45,7 +45,7 @@ pub struct Tally {
     pub repaired: u64,
 }
 
-impl Tally {
+impl RunCounters {
     /// Returns every count with its name.
     fn fields(&mut self) -> [(&'static str, &mut u64); 18] {
         [
@@ -76,22 +76,22 @@ impl Tally {
         counts
     }
 
-    pub(super) fn from_counts(counts: &Counts) -> Tally {
-        let mut tally = Tally::default();
-        tally.fields().into_iter().for_each(|(name, count)| *count = counts.get(name));
-        tally
+    pub(super) fn from_counts(counts: &Counts) -> RunCounters {
+        let mut counters = RunCounters::default();
+        counters.fields().into_iter().for_each(|(name, count)| *count = counts.get(name));
+        counters
     }
 }
 
-impl AddAssign for Tally {
-    fn add_assign(&mut self, mut other: Tally) {
+impl AddAssign for RunCounters {
+    fn add_assign(&mut self, mut other: RunCounters) {
         for ((_, count), (_, more)) in self.fields().into_iter().zip(other.fields()) {
             *count += *more;
         }
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for RunCounters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seeds         {:>12}", self.seeds)?;
         writeln!(f, "steps         {:>12}", self.steps)?;

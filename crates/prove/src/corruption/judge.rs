@@ -3,22 +3,20 @@
 use std::sync::Arc;
 
 use clearway_base::{Error, Lsn, Result};
+use clearway_testkit::Random;
 use clearway_testkit::disk::SimDisk;
 use clearway_txn::Engine;
 
 use super::{
-    corruption::Corruption,
     exchange,
+    inject::Corruption,
     original::{Original, open},
     other_tables,
-    seals::{self, Seal},
+    trailers::{self, GroupTrailer},
 };
-use crate::{
-    oracles::{
-        Bounds, Oracle, Row, State, Verdict, Violation, check_quiet, check_same, check_structure,
-        read_state,
-    },
-    random::Random,
+use crate::oracles::{
+    Bounds, Oracle, Row, State, Verdict, Violation, check_quiet, check_same, check_structure,
+    read_state,
 };
 
 /// One case in this many is the log of another copy instead of a corruption.
@@ -63,7 +61,7 @@ pub(super) fn examine(original: &Original, random: &mut Random) -> Verdict<(Outc
     }
     let disk = original.disk.fork();
     let io = |error: Error| Violation::unexpected("damaging", &error);
-    let before = seals::read(&disk).map_err(io)?;
+    let before = trailers::read(&disk).map_err(io)?;
     let count = random.pick(&[1, 1, 1, 2, 5]);
     let mut corruptions = Vec::new();
     let one_tables = original.pages_of_one_table(random);
@@ -75,8 +73,11 @@ pub(super) fn examine(original: &Original, random: &mut Random) -> Verdict<(Outc
         corruptions.push(corruption.map_err(io)?);
     }
     let lsns: Vec<u64> = corruptions.iter().filter_map(Corruption::lsn).collect();
-    let is_untouched = |seal: &&Seal| !lsns.iter().any(|lsn| (seal.group..seal.end).contains(lsn));
-    let after: Vec<Seal> = before.iter().filter(is_untouched).copied().collect();
+    let is_untouched = |trailer: &&GroupTrailer| {
+        let group = trailer.group..trailer.end;
+        !lsns.iter().any(|lsn| group.contains(lsn))
+    };
+    let after: Vec<GroupTrailer> = before.iter().filter(is_untouched).copied().collect();
     // The undamaged tables first, since `judge` may open the database and change it.
     let others = other_tables::examine(original, &disk, &corruptions);
     let judged = others.and_then(|any| Ok((judge(original, &disk, &corruptions, &after)?, any)));
@@ -92,14 +93,14 @@ fn judge(
     original: &Original,
     disk: &SimDisk,
     corruptions: &[Corruption],
-    seals: &[Seal],
+    trailers: &[GroupTrailer],
 ) -> Verdict<Outcome> {
     let engine = match open(disk, &original.options) {
         Ok(engine) => engine,
         Err(error) => {
             check_typed("opening", &error)?;
             // The opening has already written log of its own behind a torn tail.
-            let is_torn = torn_at(corruptions, seals).is_some();
+            let is_torn = torn_at(corruptions, trailers).is_some();
             return if is_torn {
                 Ok(Outcome::Refused)
             } else {
@@ -108,7 +109,7 @@ fn judge(
         }
     };
     if engine.tables().iter().map(String::as_str).ne(original.contents.tables())
-        && torn_at(corruptions, seals).is_none()
+        && torn_at(corruptions, trailers).is_none()
     {
         let detail = format!("the tables are {:?}", engine.tables());
         return Err(Violation::new(Oracle::Prefix, detail));
@@ -124,7 +125,7 @@ fn judge(
     };
     let torn = match original.contents.difference(&found) {
         None => false,
-        Some(detail) => judge_torn(original, &found, torn_at(corruptions, seals), detail)?,
+        Some(detail) => judge_torn(original, &found, torn_at(corruptions, trailers), detail)?,
     };
     if let Err(error) = rewrite(&engine, &found) {
         check_typed("writing", &error)?;
@@ -181,15 +182,16 @@ fn check_later(original: &Original, disk: &SimDisk, found: Option<&State>) -> Ve
     }
 }
 
-/// Returns the first damaged byte of the log that no intact seal behind it proves to have been
-/// durable.
-fn torn_at(corruptions: &[Corruption], seals: &[Seal]) -> Option<u64> {
-    let is_covered = |lsn: &u64| seals.iter().any(|seal| seal.group > *lsn && seal.durable > *lsn);
+/// Returns the first damaged byte of the log that no intact group trailer behind it proves to have
+/// been durable.
+fn torn_at(corruptions: &[Corruption], trailers: &[GroupTrailer]) -> Option<u64> {
+    let covers = |trailer: &GroupTrailer, lsn: u64| trailer.group > lsn && trailer.durable > lsn;
+    let is_covered = |lsn: &u64| trailers.iter().any(|trailer| covers(trailer, *lsn));
     corruptions.iter().filter_map(Corruption::lsn).filter(|lsn| !is_covered(lsn)).min()
 }
 
-/// Judges a shorter history: it is allowed if it ends at damage in the part of the log that no seal
-/// proves to have been durable.
+/// Judges a shorter history: it is allowed if it ends at damage in the part of the log that no
+/// group trailer proves to have been durable.
 fn judge_torn(
     original: &Original,
     found: &State,

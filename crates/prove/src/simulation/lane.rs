@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clearway_testkit::Drawn;
 
-use super::{Tally, run_seed};
+use super::{RunCounters, run_seed};
 use crate::{
     cases::{Cases, catch_panics},
-    parts::{Counts, Part, Share},
+    shards::{Counts, Shard, Sharding},
 };
 
 /// The selection of the seeds.
@@ -20,52 +20,52 @@ pub struct Choice {
     /// The time limit.
     pub time: Option<Duration>,
     /// The processes that run the seeds.
-    pub share: Share,
+    pub sharding: Sharding,
 }
 
 /// Runs the seeds and prints a summary. Returns true if all of them passed.
 pub fn run(choice: Choice) -> bool {
     catch_panics();
     choice
-        .share
-        .run(|part| Some(work(choice, part)), |counts, took| print_summary(choice, counts, took))
+        .sharding
+        .run(|shard| Some(work(choice, shard)), |counts, took| print_summary(choice, counts, took))
 }
 
-fn work(choice: Choice, part: Part) -> (Counts, bool) {
+fn work(choice: Choice, shard: Shard) -> (Counts, bool) {
     let Choice { seed: first, seeds, time, .. } = choice;
-    let mut tally = Tally::default();
+    let mut counters = RunCounters::default();
     let mut drawn = Drawn::default();
     let run = |number: u64| {
         let outcome = run_seed(first.wrapping_add(number));
-        tally += outcome.tally;
+        counters += outcome.counters;
         drawn.merge(&outcome.drawn);
         Ok(outcome.verdict?)
     };
     let command = |number: u64| command(first.wrapping_add(number));
-    let summary = Cases { part, count: seeds, time, run, command }.run();
-    let mut counts = tally.into_counts();
+    let summary = Cases { shard, count: seeds, time, run, command }.run();
+    let mut counts = counters.into_counts();
     counts.add("failed", summary.findings);
     counts.add_drawn(&drawn);
     (counts, summary.all_passed())
 }
 
 fn print_summary(choice: Choice, counts: &Counts, took: Duration) {
-    let tally = Tally::from_counts(counts);
-    let processes = match choice.share {
-        Share::Processes(count) => count.max(1),
-        Share::Part(_) => 1,
+    let counters = RunCounters::from_counts(counts);
+    let processes = match choice.sharding {
+        Sharding::Processes(count) => count.max(1),
+        Sharding::Shard(_) => 1,
     };
-    let per_seed = took.as_secs_f64() * 1e3 * processes as f64 / tally.seeds.max(1) as f64;
-    clearway_console::say!("{tally}");
+    let per_seed = took.as_secs_f64() * 1e3 * processes as f64 / counters.seeds.max(1) as f64;
+    clearway_console::say!("{counters}");
     clearway_console::say!("{}", counts.drawn());
     clearway_console::say!("per seed      {per_seed:>9.2} ms   in all {:.1} s", took.as_secs_f64());
-    clearway_console::say!("stepped: {} seeds, {} failed", tally.seeds, counts.get("failed"));
+    clearway_console::say!("simulation: {} seeds, {} failed", counters.seeds, counts.get("failed"));
 }
 
 /// Returns the command line that runs a seed again.
 fn command(seed: u64) -> String {
     format!(
         "SEED={seed:#x} cargo run --profile prove -p clearway-prove -- \
-         stepped --seed {seed:#x} --seeds 1"
+         simulation --seed {seed:#x} --seeds 1"
     )
 }

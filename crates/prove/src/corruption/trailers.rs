@@ -1,5 +1,5 @@
-//! Reads the seals (the group trailers) of a log. Each of them proves the log before a certain LSN
-//! to have been durable.
+//! Reads the group trailers of a log. Each of them proves the log before a certain LSN to have been
+//! durable.
 //!
 //! This is an independent implementation of `docs/log-format.md`, which uses no code of the log.
 
@@ -8,30 +8,30 @@ use clearway_disk::{Disk, File, OpenMode};
 use clearway_testkit::disk::SimDisk;
 
 const HEADER: usize = 32;
-const SEAL: u8 = 0xF0;
-/// The largest length of a seal: it fills the rest of a sector, or that and one more.
-const SEAL_LEN_MAX: usize = HEADER + SECTOR_SIZE;
+const TRAILER: u8 = 0xF0;
+/// The largest length of a group trailer: it fills the rest of a sector, or that and one more.
+const TRAILER_LEN_MAX: usize = HEADER + SECTOR_SIZE;
 /// The length of a segment's label, which follows the log bytes from format version 2 on.
 const LABEL: usize = 4096;
 const LABEL_MAGIC: &[u8] = b"CLWSEGM2";
 
-/// A valid seal.
+/// A valid group trailer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seal {
+pub(super) struct GroupTrailer {
     /// The start of its group.
     pub(super) group: u64,
     /// The end of its group.
     pub(super) end: u64,
-    /// The LSN up to which the log was durable when the seal was made.
+    /// The LSN up to which the log was durable when the trailer was made.
     pub(super) durable: u64,
 }
 
-/// Returns all valid seals in the order of the log.
+/// Returns all valid group trailers in the order of the log.
 ///
 /// # Errors
 /// An error of the disk.
-pub(super) fn read(disk: &SimDisk) -> Result<Vec<Seal>> {
-    let mut seals = Vec::new();
+pub(super) fn read(disk: &SimDisk) -> Result<Vec<GroupTrailer>> {
+    let mut trailers = Vec::new();
     let (mut log, mut start) = (Vec::new(), 0);
     for name in disk.list("log")? {
         let Ok(lsn) = u64::from_str_radix(&name, 16) else { continue };
@@ -39,13 +39,13 @@ pub(super) fn read(disk: &SimDisk) -> Result<Vec<Seal>> {
         let mut bytes = vec![0; log_bytes(&*file)? as usize];
         file.read_at(&mut bytes, 0)?;
         if start + log.len() as u64 != lsn {
-            find(&log, start, &mut seals);
+            find(&log, start, &mut trailers);
             (log, start) = (Vec::new(), lsn);
         }
         log.extend(bytes);
     }
-    find(&log, start, &mut seals);
-    Ok(seals)
+    find(&log, start, &mut trailers);
+    Ok(trailers)
 }
 
 /// Returns the number of log bytes in a segment's file, which excludes the label.
@@ -57,26 +57,26 @@ pub(super) fn log_bytes(file: &dyn File) -> Result<u64> {
     Ok(if magic == LABEL_MAGIC { at } else { len })
 }
 
-fn find(log: &[u8], start: u64, seals: &mut Vec<Seal>) {
+fn find(log: &[u8], start: u64, trailers: &mut Vec<GroupTrailer>) {
     for at in (0..log.len().saturating_sub(HEADER)).step_by(8) {
         let rest = &log[at..];
         let len = word(rest, 4) as usize;
-        let is_one = rest[12] == SEAL
-            && (HEADER..=SEAL_LEN_MAX).contains(&len)
+        let is_one = rest[12] == TRAILER
+            && (HEADER..=TRAILER_LEN_MAX).contains(&len)
             && len <= rest.len()
             && (at + len).is_multiple_of(SECTOR_SIZE);
         if is_one && checksum(&rest[..len], start + at as u64) == word(rest, 0) {
             let durable = u64::from_le_bytes(rest[24..32].try_into().expect("8 bytes"));
-            // Groups are contiguous. If the group before this one has no valid seal, the start
-            // assumed here is too early.
-            let group = seals.last().map_or(start, |seal| seal.end);
-            seals.push(Seal { group, end: start + (at + len) as u64, durable });
+            // Groups are contiguous. If the group before this one has no valid trailer, the
+            // start assumed here is too early.
+            let group = trailers.last().map_or(start, |trailer| trailer.end);
+            trailers.push(GroupTrailer { group, end: start + (at + len) as u64, durable });
         }
     }
 }
 
 /// Computes the checksum of a record: over the salt if there is one, the body, the LSN, and the
-/// header without the checksum. A seal has its salt in the field where other records have the
+/// header without the checksum. A trailer has its salt in the field where other records have the
 /// transaction id.
 fn checksum(record: &[u8], lsn: u64) -> u32 {
     let (header, body) = record.split_at(HEADER);

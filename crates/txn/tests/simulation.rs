@@ -11,11 +11,11 @@ use clearway_txn::{Engine, EngineOptions};
 
 fn options() -> EngineOptions {
     let small = rig::options();
-    let stepped = EngineOptions::stepped();
+    let simulation = EngineOptions::simulation();
     EngineOptions {
         node_bytes: small.node_bytes,
         log: LogOptions { background: false, capacity_bytes: 256 << 10, ..small.log },
-        ..stepped
+        ..simulation
     }
 }
 
@@ -24,7 +24,7 @@ fn threads() -> usize {
 }
 
 #[test]
-fn stepped_engine_commits_cleans_and_reopens_on_the_calling_thread_alone() {
+fn simulation_engine_commits_cleans_and_reopens_on_the_calling_thread_alone() {
     let disk = MemoryDisk::new();
     let before = threads();
     let engine = Engine::open(Arc::new(disk.clone()), options()).unwrap();
@@ -56,7 +56,7 @@ fn stepped_engine_commits_cleans_and_reopens_on_the_calling_thread_alone() {
 }
 
 #[test]
-fn stepped_engine_says_that_the_log_is_full_instead_of_waiting_for_a_checkpoint() {
+fn simulation_engine_reports_that_the_log_is_full_instead_of_waiting_for_a_checkpoint() {
     let engine = Engine::open(Arc::new(MemoryDisk::new()), options()).unwrap();
     let table = engine.create_table("t").unwrap();
     let begun = Instant::now();

@@ -44,7 +44,7 @@ impl World {
             self.disk.plan(Fault::PowerCut { at });
             self.keep_disk_busy()?;
         }
-        self.tally.crashes += 1;
+        self.counters.crashes += 1;
         self.disk.cut_power();
         let image = match self.random.below(8) {
             0 => CrashImage::DropAll,
@@ -78,7 +78,7 @@ impl World {
     /// Restarts a process that was killed or has stopped itself: its writes stay, except for those
     /// that the disk has dropped.
     pub(super) fn kill(&mut self) -> Verdict {
-        self.tally.reopenings += 1;
+        self.counters.reopenings += 1;
         let mut disk = self.disk.fork();
         if self.is_faulty && self.stopped_at.is_some() {
             // The writes that the disk dropped may still be in the kernel's cache, or not.
@@ -98,8 +98,8 @@ impl World {
         self.unfinished_drops.clear();
         if let Some(engine) = self.engine.take() {
             let pool = engine.stats().pool;
-            self.tally.evictions += pool.evictions;
-            self.tally.repaired += pool.pages_repaired;
+            self.counters.evictions += pool.evictions;
+            self.counters.repaired += pool.pages_repaired;
         }
         self.stopped_at = None;
         self.is_faulty = false;
@@ -130,13 +130,13 @@ impl World {
                 Err(error) => return Err(Violation::unexpected("recovery", &error)),
             }
             left -= 1;
-            self.tally.crashes_in_recovery += 1;
+            self.counters.crashes_in_recovery += 1;
             print_step(|| "  recovery interrupted".to_string());
             self.forget_running();
             let image = CrashImage::Random(self.random.next_u64());
             self.take_disk(self.disk.crash(image));
         };
-        self.tally.recoveries += 1;
+        self.counters.recoveries += 1;
         if let Some(reference) = reference {
             check_same(&reference, &found)?;
         }
@@ -163,7 +163,7 @@ impl World {
     fn judge_recovered(&mut self, found: &State) -> Verdict {
         let survived = self.history.judge(found, self.history.bounds())?;
         let report = self.engine().recovery().clone();
-        self.tally.images += report.images;
+        self.counters.images += report.images;
         print_step(|| format!("  {survived} of {:?} survived; {report:?}", self.history.bounds()));
         self.history.restart_after(survived);
         self.plan.workload.check(found)?;
@@ -190,7 +190,7 @@ impl World {
             Err(Error::LogFull { .. } | Error::DiskFull { .. }) => return self.kill(),
             Err(error) => return Err(Violation::unexpected("close", &error)),
         }
-        self.tally.reopenings += 1;
+        self.counters.reopenings += 1;
         let bounds = self.history.bounds();
         self.history.acknowledge_commit(bounds.appended);
         self.forget_running();

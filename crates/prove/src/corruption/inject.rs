@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use clearway_base::{PAGE_SIZE, PageId, Result, SECTOR_SIZE};
 use clearway_disk::{Disk, File, OpenMode};
+use clearway_testkit::Random;
 use clearway_testkit::disk::{SimDisk, seal_page};
 
-use super::seals::{Seal, log_bytes};
-use crate::random::Random;
+use super::trailers::{GroupTrailer, log_bytes};
 
 const SECTOR: u64 = SECTOR_SIZE as u64;
 const PAGE: u64 = PAGE_SIZE as u64;
@@ -35,14 +35,18 @@ impl Corruption {
     ///
     /// # Errors
     /// An error of the disk.
-    pub(super) fn make(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<Corruption> {
-        let (file, offset) = place(disk, seals, random)?;
+    pub(super) fn make(
+        disk: &SimDisk,
+        trailers: &[GroupTrailer],
+        random: &mut Random,
+    ) -> Result<Corruption> {
+        let (file, offset) = place(disk, trailers, random)?;
         let handle = disk.open(&file, OpenMode::Existing)?;
         if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(3) {
             return Corruption::misdirect(disk, &*handle, random);
         }
         if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(8) {
-            let end = seals.last().map_or(0, |seal| seal.end);
+            let end = trailers.last().map_or(0, |trailer| trailer.end);
             return Corruption::forge_page_lsn(disk, (offset / PAGE) as u32, end, random);
         }
         Corruption::make_at(disk, file, offset, random)
@@ -164,7 +168,7 @@ fn flip(bytes: &mut [u8], bits: u64, random: &mut Random) {
 }
 
 /// Draws a file and the offset of a byte in it.
-fn place(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<(String, u64)> {
+fn place(disk: &SimDisk, trailers: &[GroupTrailer], random: &mut Random) -> Result<(String, u64)> {
     let names = disk.file_names();
     let is_segment = |name: &&String| {
         name.strip_prefix("log/").is_some_and(|digits| u64::from_str_radix(digits, 16).is_ok())
@@ -189,8 +193,8 @@ fn place(disk: &SimDisk, seals: &[Seal], random: &mut Random) -> Result<(String,
         _ => {}
     }
     let segment_bytes = log_bytes(&*disk.open(segments[0], OpenMode::Existing)?)?;
-    let ends = seals.last().map_or(0, |seal| seal.end);
-    let begins = seals.first().map_or(0, |seal| seal.group);
+    let ends = trailers.last().map_or(0, |trailer| trailer.end);
+    let begins = trailers.first().map_or(0, |trailer| trailer.group);
     let lsn = match random.below(10) {
         0..5 => random.between(begins, ends.max(begins + 1) - 1),
         5..9 => (ends + SECTOR).saturating_sub(random.below(TAIL)).max(begins),

@@ -2,7 +2,7 @@
 //!
 //! Threads would not scale: opening a database, reading pages in and evicting them change the
 //! kernel's page table of the process, and its threads contend for that. To use several cores, a
-//! lane starts its own program once for each core and adds up the counts of all parts.
+//! lane starts its own program once for each core and adds up the counts of all shards.
 
 use std::{
     collections::BTreeMap,
@@ -20,14 +20,14 @@ use clearway_testkit::Drawn;
 
 /// Every `of`-th case, from case `index` on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct Shard {
     index: u64,
     of: NonZeroU64,
 }
 
-impl Part {
+impl Shard {
     /// All cases.
-    pub const WHOLE: Part = Part { index: 0, of: NonZeroU64::MIN };
+    pub const WHOLE: Shard = Shard { index: 0, of: NonZeroU64::MIN };
 
     /// The numbers of its cases in ascending order, without end.
     pub(crate) fn numbers(self) -> impl Iterator<Item = u64> {
@@ -39,25 +39,25 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.index, self.of)
     }
 }
 
-impl FromStr for Part {
+impl FromStr for Shard {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Part, String> {
+    fn from_str(text: &str) -> Result<Shard, String> {
         let parsed = text.split_once('/').and_then(|(index, of)| {
-            let part = Part { index: index.parse().ok()?, of: of.parse().ok()? };
-            (part.index < part.of.get()).then_some(part)
+            let shard = Shard { index: index.parse().ok()?, of: of.parse().ok()? };
+            (shard.index < shard.of.get()).then_some(shard)
         });
-        parsed.ok_or_else(|| format!("{text:?} is no part, such as 0/2 or 1/2"))
+        parsed.ok_or_else(|| format!("{text:?} is no shard, such as 0/2 or 1/2"))
     }
 }
 
-/// Named counters, which can be added up over the parts.
+/// Named counters, which can be added up over the shards.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Counts(BTreeMap<String, u64>);
 
@@ -92,7 +92,7 @@ impl AddAssign<&Counts> for Counts {
 /// The prefix of the counters of drawn patterns.
 const DRAWN: &str = "drawn-";
 
-/// The first word of the line in which a part reports its counts.
+/// The first word of the line in which a shard reports its counts.
 const LINE: &str = "counts:";
 
 impl fmt::Display for Counts {
@@ -116,31 +116,31 @@ impl Counts {
 
 /// The processes that run the cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Share {
+pub enum Sharding {
     /// This number of child processes, each with the arguments of this one.
     Processes(usize),
-    /// This process, which is one of the children and runs this part.
-    Part(Part),
+    /// This process, which is one of the children and runs this shard.
+    Shard(Shard),
 }
 
-impl Share {
+impl Sharding {
     /// Runs `work`, which returns its counts and whether all cases passed, or `None` if it printed
-    /// why it could not start. Then calls `print_summary` with the counts of all parts. Returns
+    /// why it could not start. Then calls `print_summary` with the counts of all shards. Returns
     /// true if all cases passed.
     pub(crate) fn run(
         self,
-        work: impl FnOnce(Part) -> Option<(Counts, bool)>,
+        work: impl FnOnce(Shard) -> Option<(Counts, bool)>,
         print_summary: impl FnOnce(&Counts, Duration),
     ) -> bool {
         let begun = Instant::now();
         let done = match self {
-            Share::Part(part) => {
-                let Some((counts, all_passed)) = work(part) else { return false };
+            Sharding::Shard(shard) => {
+                let Some((counts, all_passed)) = work(shard) else { return false };
                 clearway_console::say!("{counts}");
                 return all_passed;
             }
-            Share::Processes(0 | 1) => work(Part::WHOLE),
-            Share::Processes(count) => Some(run_parts(count as u64)),
+            Sharding::Processes(0 | 1) => work(Shard::WHOLE),
+            Sharding::Processes(count) => Some(run_shards(count as u64)),
         };
         let Some((counts, all_passed)) = done else { return false };
         print_summary(&counts, begun.elapsed());
@@ -148,23 +148,23 @@ impl Share {
     }
 }
 
-/// A process that runs one part, and the thread that reads its output.
+/// A process that runs one shard, and the thread that reads its output.
 struct Worker {
     child: Child,
     reader: thread::JoinHandle<Counts>,
 }
 
-/// Starts the parts and adds up their counts. The first part that fails ends the others, which
+/// Starts the shards and adds up their counts. The first shard that fails ends the others, which
 /// would only find the same fault again.
-fn run_parts(count: u64) -> (Counts, bool) {
-    let parts = (0..count).filter_map(|index| Some(Part { index, of: NonZeroU64::new(count)? }));
+fn run_shards(count: u64) -> (Counts, bool) {
+    let shards = (0..count).filter_map(|index| Some(Shard { index, of: NonZeroU64::new(count)? }));
     let mut workers = Vec::new();
     let mut all_passed = true;
-    for part in parts {
-        match start(part) {
+    for shard in shards {
+        match start(shard) {
             Ok(worker) => workers.push(worker),
             Err(error) => {
-                clearway_console::say!("part {part} does not start: {error}");
+                clearway_console::say!("shard {shard} does not start: {error}");
                 all_passed = false;
             }
         }
@@ -174,35 +174,35 @@ fn run_parts(count: u64) -> (Counts, bool) {
     for mut worker in workers {
         let _ = worker.child.wait();
         match worker.reader.join() {
-            Ok(part) => counts += &part,
+            Ok(shard) => counts += &shard,
             Err(_) => all_passed = false,
         }
     }
     (counts, all_passed)
 }
 
-fn start(part: Part) -> io::Result<Worker> {
+fn start(shard: Shard) -> io::Result<Worker> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(std::env::args_os().skip(1)).args(["--part", &part.to_string()]);
+    command.args(std::env::args_os().skip(1)).args(["--shard", &shard.to_string()]);
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take();
     let reader = thread::spawn(move || output.map_or_else(Counts::default, pass_on));
     Ok(Worker { child, reader })
 }
 
-/// Prints the output of a part except for its counts, which it returns.
+/// Prints the output of a shard except for its counts, which it returns.
 fn pass_on(output: ChildStdout) -> Counts {
     let mut counts = Counts::default();
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         match Counts::parse(&line) {
-            Some(part) => counts += &part,
+            Some(shard) => counts += &shard,
             None => clearway_console::say!("{line}"),
         }
     }
     counts
 }
 
-/// Waits for all parts, and kills the others when one fails. Returns true if all succeeded.
+/// Waits for all shards, and kills the others when one fails. Returns true if all succeeded.
 fn wait_for(workers: &mut [Worker]) -> bool {
     loop {
         let mut is_running = false;
@@ -228,18 +228,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_share_all_numbers() {
-        let part = |text: &str| text.parse::<Part>().unwrap().numbers().take(3).collect::<Vec<_>>();
-        assert_eq!(part("0/3"), [0, 3, 6]);
-        assert_eq!(part("1/3"), [1, 4, 7]);
-        assert_eq!(part("2/3"), [2, 5, 8]);
-        assert_eq!(Part::WHOLE.numbers().take(3).collect::<Vec<_>>(), [0, 1, 2]);
+    fn shards_share_all_numbers() {
+        let shard =
+            |text: &str| text.parse::<Shard>().unwrap().numbers().take(3).collect::<Vec<_>>();
+        assert_eq!(shard("0/3"), [0, 3, 6]);
+        assert_eq!(shard("1/3"), [1, 4, 7]);
+        assert_eq!(shard("2/3"), [2, 5, 8]);
+        assert_eq!(Shard::WHOLE.numbers().take(3).collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     #[test]
-    fn an_invalid_part_is_refused() {
+    fn an_invalid_shard_is_refused() {
         for text in ["", "1", "2/2", "0/0", "-1/2", "a/b"] {
-            assert!(text.parse::<Part>().is_err(), "{text}");
+            assert!(text.parse::<Shard>().is_err(), "{text}");
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use clearway_testkit::Random;
 use clearway_txn::EngineOptions;
 use clearway_variants::{
     lock::{IntentMethod, LockVariants},
@@ -12,7 +13,6 @@ use clearway_variants::{
 
 use crate::{
     oracles::Violation,
-    random::Random,
     workloads::{Bank, Counters, Patterns, Phantoms, RandomKeys, Vanishing, Workload},
 };
 
@@ -167,7 +167,7 @@ impl Plan {
     /// Returns the options for the next opening. Options that are not properties of the database
     /// change each time.
     pub(super) fn options(&self, random: &mut Random) -> EngineOptions {
-        let mut options = EngineOptions::stepped();
+        let mut options = EngineOptions::simulation();
         options.node_bytes = self.node_bytes;
         options.redo_check = self.redo_check;
         options.escalate_after = self.escalate_after;

@@ -3,16 +3,14 @@
 
 use clearway_base::{Error, Result};
 use clearway_disk::{Disk, OpenMode};
+use clearway_testkit::Random;
 use clearway_testkit::disk::{CrashImage, SimDisk};
 
 use super::{
     judge::{Outcome, check_typed},
     original::{Original, open},
 };
-use crate::{
-    oracles::{Oracle, Verdict, Violation, check_same, read_state},
-    random::Random,
-};
+use crate::oracles::{Oracle, Verdict, Violation, check_same, read_state};
 
 const TABLE: &str = "of a copy";
 

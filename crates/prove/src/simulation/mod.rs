@@ -12,6 +12,7 @@
 //!                     └────► at the end: quiesce
 //! ```
 
+mod counters;
 mod crash;
 mod expected;
 mod faults;
@@ -20,12 +21,11 @@ mod lane;
 mod plan;
 mod quiesce;
 mod session;
-mod tally;
 mod watched;
 mod world;
 
+pub use counters::RunCounters;
 pub use lane::{Choice, run};
-pub use tally::Tally;
 
 use std::mem::ManuallyDrop;
 
@@ -63,7 +63,7 @@ pub struct Outcome {
     /// The violation, if an oracle found one.
     pub verdict: Verdict,
     /// The counts of the run; only the seed is counted if the run panicked or could not start.
-    pub tally: Tally,
+    pub counters: RunCounters,
     /// The patterns of keys that were drawn; none if the run panicked or could not start.
     pub drawn: Drawn,
     /// A digest of all operations on all disks of the run.
@@ -73,8 +73,8 @@ pub struct Outcome {
 impl Outcome {
     /// The outcome of a run of which only the violation is known.
     fn broken(violation: Violation) -> Outcome {
-        let tally = Tally { seeds: 1, ..Tally::default() };
-        Outcome { verdict: Err(violation), tally, drawn: Drawn::default(), trace: 0 }
+        let counters = RunCounters { seeds: 1, ..RunCounters::default() };
+        Outcome { verdict: Err(violation), counters, drawn: Drawn::default(), trace: 0 }
     }
 }
 
@@ -92,14 +92,14 @@ fn run_world(seed: u64) -> Outcome {
     let mut world = ManuallyDrop::new(world);
     let verdict = (0..world.plan.steps).try_for_each(|_| world.step());
     let verdict = verdict.and_then(|()| world.quiesce());
-    let (tally, trace) = (world.tally, world.trace ^ world.disk.trace_digest());
+    let (counters, trace) = (world.counters, world.trace ^ world.disk.trace_digest());
     let verdict = verdict.map_err(|violation| world.plan.with_pattern(violation));
     let mut drawn = Drawn::default();
     world.plan.workload.drawn().iter().for_each(|pattern| drawn.note(pattern));
     if verdict.is_ok() {
         drop(ManuallyDrop::into_inner(world));
     }
-    Outcome { verdict, tally, drawn, trace }
+    Outcome { verdict, counters, drawn, trace }
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
         for seed in 0..20 {
             let (one, other) = (run_seed(seed), run_seed(seed));
             assert!(one.verdict.is_ok(), "seed {seed}: {:?}", one.verdict);
-            assert_eq!((one.trace, one.tally), (other.trace, other.tally), "seed {seed}");
+            assert_eq!((one.trace, one.counters), (other.trace, other.counters), "seed {seed}");
         }
     }
 

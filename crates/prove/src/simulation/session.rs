@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use clearway_base::{Error, Result};
 use clearway_lock::{AbsoluteMode, WaitLimit};
+use clearway_testkit::Random;
 use clearway_testkit::errors::{self, Circumstances};
 use clearway_tree::{Direction, ReadIntent};
 use clearway_txn::{Engine, Savepoint, Table, TableCursor, Transaction};
@@ -16,7 +17,6 @@ use super::{
 };
 use crate::{
     oracles::{Oracle, State, Verdict, Violation, brief},
-    random::Random,
     workloads::{Answer, Operation, Program, Verb},
 };
 

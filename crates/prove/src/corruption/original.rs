@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use clearway_base::{PageId, Result};
 use clearway_disk::Disk;
-use clearway_testkit::Pattern;
 use clearway_testkit::disk::{CrashImage, SimDisk};
+use clearway_testkit::{Pattern, Random};
 use clearway_txn::{Creation, Engine, EngineOptions};
 
 use super::other_tables::{self, Owners};
@@ -13,7 +13,6 @@ use crate::{
     cases::Held,
     images::{Cut, Phase, Recording},
     oracles::{Bounds, History, State, Verdict, Violation, read_state},
-    random::Random,
 };
 
 /// The number of killed databases that are taken from each scenario.

@@ -14,7 +14,7 @@ const SOON: u64 = 12;
 impl World {
     /// Plans a fault for one of the next operations, or changes the free space.
     pub(super) fn plan_fault(&mut self) {
-        self.tally.faults += 1;
+        self.counters.faults += 1;
         let at = self.disk.operations() + 1 + self.random.below(SOON);
         let kind = ErrorKind::Other;
         let fail = |operation, lasting| Fault::Fail { at, operation, kind, lasting };
@@ -80,7 +80,7 @@ impl World {
 
     fn note_stopped(&mut self) {
         if self.stopped_at.is_none() && self.engine().log().health().is_err() {
-            self.tally.poisoned += 1;
+            self.counters.poisoned += 1;
             self.stopped_at = Some(self.engine().log().durable());
         }
     }

@@ -15,7 +15,7 @@ use clearway_testkit::disk::SimDisk;
 use clearway_txn::Engine;
 
 use super::{
-    corruption::Corruption,
+    inject::Corruption,
     original::{Original, open},
 };
 use crate::oracles::{Oracle, State, Verdict, Violation, check_same, read_table};

@@ -4,19 +4,19 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use clearway_base::{Error, Lsn};
 use clearway_lock::AbsoluteMode;
+use clearway_testkit::Random;
 use clearway_testkit::disk::{MetadataMode, SimDisk, SimOptions};
 use clearway_txn::{Engine, Table};
 
 use super::{
+    counters::RunCounters,
     plan::{Plan, Step},
     print_step,
     session::{Finished, Progress, Session, Surroundings, classify},
-    tally::Tally,
     watched::Watch,
 };
 use crate::{
     oracles::{Change, History, Oracle, State, Verdict, Violation},
-    random::Random,
     workloads::{Operation, Program, Verb, WITNESS, Witness, Write, witness_rows},
 };
 
@@ -49,7 +49,7 @@ pub(super) struct World {
     pub(super) stopped_at: Option<Lsn>,
     /// Tables whose drop has begun and could not be finished for lack of space.
     pub(super) unfinished_drops: Vec<String>,
-    pub(super) tally: Tally,
+    pub(super) counters: RunCounters,
     /// A digest of all operations on the disks before this one.
     pub(super) trace: u64,
 }
@@ -84,7 +84,7 @@ impl World {
             is_faulty: false,
             stopped_at: None,
             unfinished_drops: Vec::new(),
-            tally: Tally { seeds: 1, ..Tally::default() },
+            counters: RunCounters { seeds: 1, ..RunCounters::default() },
             trace: 0,
         };
         world.open().map_err(|error| Violation::unexpected("creating a database", &error))?;
@@ -140,7 +140,7 @@ impl World {
 
     /// Runs one step.
     pub(super) fn step(&mut self) -> Verdict {
-        self.tally.steps += 1;
+        self.counters.steps += 1;
         let step = self.plan.step(&mut self.random);
         print_step(|| format!("{step:?} at operation {}", self.disk.operations()));
         match step {
@@ -217,11 +217,11 @@ impl World {
         match progress {
             Progress::Advanced => Ok(()),
             Progress::Blocked => {
-                self.tally.blocked += 1;
+                self.counters.blocked += 1;
                 if refusals > self.plan.refusals_max { self.roll_back(at) } else { Ok(()) }
             }
             Progress::Full => {
-                self.tally.full += 1;
+                self.counters.full += 1;
                 // A user may free space and try again, or give up.
                 if self.random.one_in(2) { self.roll_back(at) } else { self.checkpoint() }
             }
@@ -250,7 +250,7 @@ impl World {
             return Err(Violation::new(Oracle::Answer, detail));
         }
         if committed.wrote {
-            self.tally.commits += 1;
+            self.counters.commits += 1;
             let last = self.history.lsn_of(self.history.bounds().appended);
             if ack <= last {
                 let detail = format!("a commit at {ack} after one at {last}");
@@ -259,7 +259,7 @@ impl World {
             let depends_on = self.history.commit(ack, overlay.into_changes());
             self.pending.push(Pending { ack, depends_on });
         } else {
-            self.tally.readers += 1;
+            self.counters.readers += 1;
             if !overlay.changes_nothing(self.history.state()) {
                 let detail = "a commit reports that nothing was written, and something was";
                 return Err(Violation::new(Oracle::Answer, detail));
@@ -273,7 +273,7 @@ impl World {
     /// Rolls a transaction back, which must always succeed while the disk works.
     pub(super) fn roll_back(&mut self, at: usize) -> Verdict {
         let Some(session) = self.sessions[at].take() else { return Ok(()) };
-        self.tally.rollbacks += 1;
+        self.counters.rollbacks += 1;
         print_step(|| format!("  {at}: rolled back"));
         let Finished { txn, depends_on, .. } = session.finish();
         match txn.rollback() {
@@ -296,7 +296,7 @@ impl World {
             if result.ack > durable || shown.is_err() {
                 return true;
             }
-            self.tally.acknowledged += 1;
+            self.counters.acknowledged += 1;
             shown = self.watch.acknowledge(result.ack);
             self.history.acknowledge(result.ack);
             self.history.acknowledge_commit(result.depends_on);
@@ -317,7 +317,7 @@ impl World {
             true => self.engine().checkpoint(),
             false => self.engine().checkpoint_lightly(),
         };
-        self.tally.checkpoints += u64::from(result.is_ok());
+        self.counters.checkpoints += u64::from(result.is_ok());
         self.judge_result("Database::checkpoint", result)
     }
 
@@ -328,7 +328,7 @@ impl World {
         match classify(call, error)? {
             Progress::DiskFailed(error) => self.handle_failure(None, &error),
             _ => {
-                self.tally.full += 1;
+                self.counters.full += 1;
                 Ok(())
             }
         }
