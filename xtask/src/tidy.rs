@@ -6,6 +6,7 @@
 //! | [`layers`] | dependencies allowed between crates |
 //! | [`boundaries`] | crates that may name `std::fs`, atomics and `unsafe`; safety arguments |
 //! | [`product`] | planted bugs, names of variants, features inside of functions |
+//! | [`types`] | names of types: unique in the engine |
 //! | [`words`] | names, unfinished work, module heads, the glossary |
 //! | [`labels`] | labels of invariants: unique, and those that are cited exist |
 //! | [`language`] | words that have a better one, doc comments that open with a clause |
@@ -25,6 +26,7 @@ mod product;
 mod ratchet;
 mod scan;
 mod sizes;
+mod types;
 mod words;
 
 use std::{
@@ -79,12 +81,15 @@ pub(crate) fn check(root: &Path) -> io::Result<Report> {
     }
     violations.extend(sizes::check_functions(&sources));
     violations.extend(files::check_modules(&sources));
+    violations.extend(files::check_folder_form(&sources));
+    violations.extend(types::check(&sources));
     for text in &texts {
         if text.path.ends_with("Cargo.toml") {
             violations.extend(layers::check(text));
         }
         if text.path.ends_with(".md") {
             violations.extend(files::check_links(root, text));
+            violations.extend(sizes::check_document(text));
         }
         if text.path == words::GLOSSARY {
             violations.extend(words::check_glossary(text));

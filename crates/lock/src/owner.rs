@@ -36,7 +36,7 @@ use crate::{
 
 /// A waiting request, with the data needed to pick it up or to undo it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRequest {
     pub(crate) request: Request,
     pub(crate) since: Instant,
 }
@@ -71,7 +71,7 @@ pub struct LockOwner {
     /// The private table of intent locks (OWNER-2). There are few, so it is searched from the
     /// front.
     pub(crate) intents: Vec<HeldIntent>,
-    pub(crate) pending: Option<Pending>,
+    pub(crate) pending: Option<PendingRequest>,
     /// True if the deadlock check of the pending request was made (polled waits only).
     pub(crate) checked: bool,
     /// The priority that this attempt of the transaction inherited from earlier ones, and its age.

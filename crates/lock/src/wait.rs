@@ -64,7 +64,7 @@ use crate::{
     identity::LockId,
     intent::HeldIntent,
     mode::RangeMode,
-    owner::{LockOwner, Pending, Request},
+    owner::{LockOwner, PendingRequest, Request},
     parts::Holder,
     queue::{Purpose, RequestResult},
     registry::{OwnerSlot, Target},
@@ -181,7 +181,7 @@ impl LockTable {
     }
 
     pub(crate) fn note_pending(&self, owner: &mut LockOwner, request: Request) {
-        owner.pending = Some(Pending { request, since: Instant::now() });
+        owner.pending = Some(PendingRequest { request, since: Instant::now() });
     }
 
     pub(crate) fn slot(&self, owner: &LockOwner) -> &OwnerSlot {

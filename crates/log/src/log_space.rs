@@ -61,7 +61,7 @@ use crate::{health::Health, options::LogOptions, record::TRAILER_BYTES_MAX, segm
 pub(crate) type SpaceWaker = Box<dyn Fn() + Send + Sync>;
 
 /// The callback that stops the log.
-type Stop = Box<dyn Fn(Error) + Send + Sync>;
+type StopCallback = Box<dyn Fn(Error) + Send + Sync>;
 
 /// The account of log space.
 pub(crate) struct SpaceAccount {
@@ -85,7 +85,7 @@ pub(crate) struct SpaceAccount {
     /// Held while a segment is prepared.
     growth: Mutex<()>,
     waiters: SpaceWaiters,
-    stop: OnceLock<Stop>,
+    stop: OnceLock<StopCallback>,
     preparer: Preparer,
     space_waker: Mutex<Option<Arc<SpaceWaker>>>,
 }

@@ -18,6 +18,17 @@ pub(crate) fn check_modules(sources: &[Source]) -> Vec<Violation> {
         .collect()
 }
 
+/// Reports modules in the form `folder/mod.rs`: a module with parts is `folder.rs` beside
+/// `folder/`. A test program's module needs the first form, or it would be a program.
+pub(crate) fn check_folder_form(sources: &[Source]) -> Vec<Violation> {
+    let is_old = |source: &&Source| is_module(&source.path) && source.path.ends_with("/mod.rs");
+    let report = |source: &Source| {
+        let path = source.path.replace("/mod.rs", ".rs");
+        violation(&source.path, 1, format!("this file belongs to {path}"))
+    };
+    sources.iter().filter(is_old).map(report).collect()
+}
+
 /// Whether a file takes part only if a module declares it.
 fn is_module(path: &str) -> bool {
     let Some((_, inside)) = path.split_once("src/") else { return false };

@@ -1,7 +1,7 @@
 //! Lengths of lines, files and functions.
 
 use super::{
-    Violation,
+    Text, Violation,
     scan::{Source, body, identifier, words},
     violation,
 };
@@ -37,6 +37,25 @@ pub(crate) fn check_file(source: &Source) -> Vec<Violation> {
     if lines > FILE_LINES_MAX {
         let message = format!("file of {lines} lines, at most {FILE_LINES_MAX}");
         found.push(violation(&source.path, 1, message));
+    }
+    found
+}
+
+/// Checks the lines of a document, other than those that cannot be broken: headings, rows of
+/// tables, code, and lines with an address.
+pub(crate) fn check_document(document: &Text) -> Vec<Violation> {
+    let mut in_fence = false;
+    let mut found = Vec::new();
+    for (index, line) in document.text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            in_fence = !in_fence;
+        }
+        let is_fixed = in_fence || line.starts_with(['|', '#']) || line.contains("://");
+        let len = line.chars().count();
+        if len > LINE_LEN_MAX && !is_fixed {
+            let message = format!("line of {len} characters, at most {LINE_LEN_MAX}");
+            found.push(violation(&document.path, index + 1, message));
+        }
     }
     found
 }

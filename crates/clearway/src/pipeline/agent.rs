@@ -2,41 +2,26 @@
 
 use std::{cell::Cell, collections::VecDeque, sync::Arc, task::Context};
 
-use clearway_sync::{
-    ThreadWaker,
-    atomic::{AtomicU64, Ordering},
-    thread,
-};
+use clearway_sync::{Counter, ThreadWaker, atomic::Ordering, thread};
 
 use super::{Inbox, Job, PipelineShared, PipelineStats, inbox::ParkCheck};
 
 /// The counters of an agent. Only the agent writes them.
 #[derive(Default)]
-pub(super) struct AgentCounters([AtomicU64; 4]);
-
-/// The indexes of [`AgentCounters`].
-#[derive(Clone, Copy)]
-enum Counter {
-    Results,
-    Batches,
-    Parks,
-    Stolen,
+pub(super) struct AgentCounters {
+    results: Counter,
+    batches: Counter,
+    parks: Counter,
+    stolen: Counter,
 }
 
 impl AgentCounters {
-    fn add(&self, counter: Counter, count: u64) {
-        // Relaxed: a statistic, with one writer.
-        let counter = &self.0[counter as usize];
-        counter.store(counter.load(Ordering::Relaxed) + count, Ordering::Relaxed);
-    }
-
     pub(super) fn add_to(&self, sum: PipelineStats) -> PipelineStats {
-        let counter = |counter: Counter| self.0[counter as usize].load(Ordering::Relaxed);
         PipelineStats {
-            results: sum.results + counter(Counter::Results),
-            batches: sum.batches + counter(Counter::Batches),
-            parks: sum.parks + counter(Counter::Parks),
-            stolen: sum.stolen + counter(Counter::Stolen),
+            results: sum.results + self.results.get(),
+            batches: sum.batches + self.batches.get(),
+            parks: sum.parks + self.parks.get(),
+            stolen: sum.stolen + self.stolen.get(),
         }
     }
 }
@@ -103,11 +88,11 @@ impl Agent {
             delivered += 1;
             // Count the result before it is delivered, so that a client with a result finds it
             // counted.
-            self.counters().add(Counter::Results, 1);
+            self.counters().results.add_as_only_writer(1);
             job.deliver();
         }
         if delivered > 0 {
-            self.counters().add(Counter::Batches, 1);
+            self.counters().batches.add_as_only_writer(1);
         }
     }
 
@@ -116,7 +101,7 @@ impl Agent {
     fn next(&mut self) -> Option<Box<dyn Job>> {
         self.shared.inboxes[self.number].pop().or_else(|| {
             let stolen = self.others().find_map(super::Jobs::pop)?;
-            self.counters().add(Counter::Stolen, 1);
+            self.counters().stolen.add_as_only_writer(1);
             Some(stolen)
         })
     }
@@ -141,7 +126,7 @@ impl Agent {
             || check == ParkCheck::MayPark && self.others().all(Inbox::is_empty);
         let mut context = Context::from_waker(&waker);
         if !is_over && is_idle && !self.waiting.front().is_some_and(|job| job.poll(&mut context)) {
-            self.counters().add(Counter::Parks, 1);
+            self.counters().parks.add_as_only_writer(1);
             thread::park();
         }
         inbox.clear_waker();
