@@ -58,7 +58,7 @@ pub(crate) struct Core {
     /// Committed transactions whose deferred frees failed and will be tried again; none once the
     /// engine is closed.
     #[allow(clippy::vec_box)] // slots are handed about as boxes: unboxing one would copy it
-    pub(crate) stranded: Mutex<Option<Vec<Box<TransactionState>>>>,
+    pub(crate) failed_deallocations: Mutex<Option<Vec<Box<TransactionState>>>>,
     /// The engine takes no work any more. Set in `closing.rs`.
     pub(crate) closed: AtomicBool,
     pub(crate) directory: Directory,

@@ -417,12 +417,13 @@ fn create(
     let space = SpaceMap::open(pool.clone());
     let root = OnceLock::new();
     let opening = assemble(disk, options, block, (log, pool, space), |core| {
-        let mut slot = TransactionState::begin(core)?;
-        core.space.create(&mut *slot)?;
+        let mut state = TransactionState::begin(core)?;
+        core.space.create(&mut *state)?;
         let (pool, space) = (core.pool.clone(), core.space.clone());
-        let catalogue = Tree::create(pool, space, TreeId::CATALOGUE, CATALOGUE_CONFIG, &mut *slot)?;
+        let catalogue =
+            Tree::create(pool, space, TreeId::CATALOGUE, CATALOGUE_CONFIG, &mut *state)?;
         let _ = root.set(catalogue.root());
-        finish::leave(slot);
+        finish::leave(state);
         Ok(catalogue)
     })?;
     let core = &opening.core;
@@ -474,7 +475,7 @@ pub(crate) fn recover(
         // Before anything is changed (SUPERBLOCK-4).
         checkpoint::take(&core, Cleaning::Nothing)?;
     }
-    let losers = recovery::adopt(&core, &pass.owed)?;
+    let losers = recovery::adopt(&core, &pass.unfinished)?;
     // Losers' trees must be known, those of uncommitted creations included.
     tables::load(&core)?;
     // From here on checkpoints may be needed to make room in the log.
@@ -572,7 +573,7 @@ fn assemble(
         checkpoints: Checkpoints::new(block.checkpoint),
         log_space: LogSpace::default(),
         upkeep: UpkeepQueue::default(),
-        stranded: Mutex::new(Some(Vec::new())),
+        failed_deallocations: Mutex::new(Some(Vec::new())),
         closed: AtomicBool::new(false),
         directory: Directory::default(),
         options,

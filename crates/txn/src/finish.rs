@@ -47,159 +47,159 @@ pub struct Committed {
 
 /// Commits. See [`Transaction::commit`](crate::Transaction::commit).
 #[inline]
-pub(crate) fn commit(mut slot: Box<TransactionState>) -> Result<Committed> {
+pub(crate) fn commit(mut state: Box<TransactionState>) -> Result<Committed> {
     // FINISH-4: after the last read.
-    if let Err(error) = slot.core.check_open() {
-        abandon(slot);
+    if let Err(error) = state.core.check_open() {
+        abandon(state);
         return Err(error);
     }
-    slot.report_leaves();
-    if !slot.wrote {
-        let ack = slot.owner.max_tag();
-        slot.entry().finish();
-        slot.entry().read_only_commits.add_as_only_writer(1);
-        release(&mut slot, None);
-        slot.retire();
+    state.report_leaves();
+    if !state.wrote {
+        let ack = state.owner.max_tag();
+        state.entry().finish();
+        state.entry().read_only_commits.add_as_only_writer(1);
+        release(&mut state, None);
+        state.retire();
         return Ok(Committed { ack, wrote: false });
     }
-    let span = match slot.log_commit() {
+    let span = match state.log_commit() {
         Ok(span) => span,
         Err(error) => {
-            abandon(slot);
+            abandon(state);
             return Err(error);
         }
     };
     failpoint::pass(Failpoint::CommitLogged);
-    slot.entry().commits.add_as_only_writer(1);
-    let ack = span.end.max(slot.owner.max_tag());
-    let outcome = release_committed(&mut slot, ack, span.end);
+    state.entry().commits.add_as_only_writer(1);
+    let ack = span.end.max(state.owner.max_tag());
+    let outcome = release_committed(&mut state, ack, span.end);
     failpoint::pass(Failpoint::CommitReleased);
-    tidy_up(slot);
+    tidy_up(state);
     outcome.map(|()| Committed { ack, wrote: true })
 }
 
 /// Releases the locks of a committed writer: at once, before the commit is durable.
 #[inline]
-fn release_committed(slot: &mut TransactionState, ack: Lsn, end: Lsn) -> Result<()> {
-    let core = &slot.core;
+fn release_committed(state: &mut TransactionState, ack: Lsn, end: Lsn) -> Result<()> {
+    let core = &state.core;
     let waited = match &core.commit_release {
         None => Ok(()),
-        Some(other) => other.before_release(&core.locks, &mut slot.owner, &core.log, ack),
+        Some(other) => other.before_release(&core.locks, &mut state.owner, &core.log, ack),
     };
-    release(slot, Some(end));
+    release(state, Some(end));
     waited
 }
 
 #[inline]
-fn release(slot: &mut TransactionState, commit: Option<Lsn>) {
-    slot.core.locks.release_all(&mut slot.owner, commit);
-    invariant(slot.owner.held() == 0, "finish: a transaction that has ended holds no lock");
+fn release(state: &mut TransactionState, commit: Option<Lsn>) {
+    state.core.locks.release_all(&mut state.owner, commit);
+    invariant(state.owner.held() == 0, "finish: a transaction that has ended holds no lock");
 }
 
 /// What a transaction that has ended leaves to do.
 #[inline]
-fn tidy_up(slot: Box<TransactionState>) {
-    if slot.frees.is_empty() { slot.retire() } else { free_deferred(slot) }
+fn tidy_up(state: Box<TransactionState>) {
+    if state.frees.is_empty() { state.retire() } else { free_deferred(state) }
 }
 
 /// Does what the transaction deferred (FINISH-5). If that fails now, the slot waits for another try
 /// with the next checkpoint; until then it keeps the log from its commit record on.
 #[cold]
-fn free_deferred(mut slot: Box<TransactionState>) {
-    match slot.free_deferred() {
-        Ok(()) => slot.retire(),
+fn free_deferred(mut state: Box<TransactionState>) {
+    match state.free_deferred() {
+        Ok(()) => state.retire(),
         Err(_) => {
-            let core = slot.core.clone();
-            let mut stranded = core.stranded.lock();
-            if let Some(stranded) = &mut *stranded {
-                return stranded.push(slot);
+            let core = state.core.clone();
+            let mut failed_deallocations = core.failed_deallocations.lock();
+            if let Some(failed_deallocations) = &mut *failed_deallocations {
+                return failed_deallocations.push(state);
             }
             // The engine is closed: nobody will try again.
-            drop(stranded);
-            leave_to_recovery(slot);
+            drop(failed_deallocations);
+            leave_to_recovery(state);
         }
     }
 }
 
 /// Tries again what [`free_deferred`] could not do.
 pub(crate) fn retry_stranded(core: &Arc<Core>) {
-    let stranded = core.stranded.lock().as_mut().map(std::mem::take);
-    stranded.into_iter().flatten().for_each(free_deferred);
+    let failed_deallocations = core.failed_deallocations.lock().as_mut().map(std::mem::take);
+    failed_deallocations.into_iter().flatten().for_each(free_deferred);
 }
 
 /// Tries for the last time; what fails now, and whatever fails later, is recovery's to do
 /// (FINISH-5).
 pub(crate) fn settle_stranded(core: &Arc<Core>) {
-    let stranded = core.stranded.lock().take();
-    stranded.into_iter().flatten().for_each(free_deferred);
+    let failed_deallocations = core.failed_deallocations.lock().take();
+    failed_deallocations.into_iter().flatten().for_each(free_deferred);
 }
 
 /// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Answers the highest tag
 /// that the transaction met (FINISH-6).
-pub(crate) fn rollback(mut slot: Box<TransactionState>) -> Result<Lsn> {
-    if slot.wrote {
-        if let Err(error) = slot.core.check_open() {
-            abandon(slot);
+pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
+    if state.wrote {
+        if let Err(error) = state.core.check_open() {
+            abandon(state);
             return Err(error);
         }
-        if let Err(error) = undo_all(&mut slot) {
+        if let Err(error) = undo_all(&mut state) {
             // Its changes can be neither kept nor taken back now: recovery will.
-            let error = slot.core.fail(error);
-            abandon(slot);
+            let error = state.core.fail(error);
+            abandon(state);
             return Err(error);
         }
     }
-    slot.report_leaves();
-    slot.entry().finish();
-    slot.entry().rollbacks.add_as_only_writer(1);
-    let seen = slot.owner.max_tag();
-    release(&mut slot, None);
-    slot.frees.clear();
-    tidy_up(slot);
+    state.report_leaves();
+    state.entry().finish();
+    state.entry().rollbacks.add_as_only_writer(1);
+    let seen = state.owner.max_tag();
+    release(&mut state, None);
+    state.frees.clear();
+    tidy_up(state);
     Ok(seen)
 }
 
 /// Ends the engine's own work that has logged no change of content: locks go, nothing is counted.
-pub(crate) fn leave(mut slot: Box<TransactionState>) {
-    invariant(!slot.wrote, "finish: what has written commits or is undone");
-    slot.report_leaves();
-    slot.entry().finish();
-    release(&mut slot, None);
-    slot.retire();
+pub(crate) fn leave(mut state: Box<TransactionState>) {
+    invariant(!state.wrote, "finish: what has written commits or is undone");
+    state.report_leaves();
+    state.entry().finish();
+    release(&mut state, None);
+    state.retire();
 }
 
 /// Ends a loser that recovery has undone.
-pub(crate) fn end_loser(mut slot: Box<TransactionState>) -> Result<()> {
-    slot.reserve_end()?;
-    slot.log_end()?;
-    slot.report_leaves();
-    slot.entry().finish();
-    slot.retire();
+pub(crate) fn end_loser(mut state: Box<TransactionState>) -> Result<()> {
+    state.reserve_end()?;
+    state.log_end()?;
+    state.report_leaves();
+    state.entry().finish();
+    state.retire();
     Ok(())
 }
 
 /// Undoes everything and says so in the log.
-fn undo_all(slot: &mut TransactionState) -> Result<()> {
-    slot.undo_to(0)?;
-    slot.log_end().map(drop)
+fn undo_all(state: &mut TransactionState) -> Result<()> {
+    state.undo_to(0)?;
+    state.log_end().map(drop)
 }
 
 /// Ends a transaction of an engine that has stopped or closes: its locks go, its changes stay for
 /// recovery to undo. Nobody who sees them is acknowledged any more (FINISH-4).
 #[cold]
-pub(crate) fn abandon(slot: Box<TransactionState>) {
-    if slot.wrote { leave_to_recovery(slot) } else { leave(slot) }
+pub(crate) fn abandon(state: Box<TransactionState>) {
+    if state.wrote { leave_to_recovery(state) } else { leave(state) }
 }
 
 /// Lets go of a slot whose transaction is recovery's to end. It stays registered with what it is
 /// owed (TXN-TABLE-6), so that a checkpoint which is still to come lists it; the slot is not used
 /// again.
 #[cold]
-fn leave_to_recovery(mut slot: Box<TransactionState>) {
-    slot.report_leaves();
-    slot.entry().leave_to_recovery();
-    release(&mut slot, None);
-    let core = slot.core.clone();
-    drop(slot);
+fn leave_to_recovery(mut state: Box<TransactionState>) {
+    state.report_leaves();
+    state.entry().leave_to_recovery();
+    release(&mut state, None);
+    let core = state.core.clone();
+    drop(state);
     core.leave_directory();
 }

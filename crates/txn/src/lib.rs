@@ -44,7 +44,7 @@ mod kinds;
 mod options;
 mod report;
 
-mod frees;
+mod deferred;
 mod log_space;
 mod record;
 mod space_reservation;

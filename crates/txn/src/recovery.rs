@@ -11,9 +11,10 @@
 //!   (`EngineOptions::redo_check`), redo is compared with them.
 //! - RECOVERY-2. Whatever the pass reads is made durable first, so a page that redo changed may be
 //!   written at once without breaking the WAL rule.
-//! - RECOVERY-3. After the pass `owed` holds exactly the unfinished transactions: the checkpoint's
-//!   list, corrected by every record from `B` on. Records know better than the list: what stands
-//!   between `B` and the list is newer than what the list was made from, or already in it.
+//! - RECOVERY-3. After the pass `unfinished` holds exactly the unfinished transactions: the
+//!   checkpoint's list, corrected by every record from `B` on. Records are newer than the list: a
+//!   record between `B` and the list is newer than the state from which the list was made, or is in
+//!   the list already.
 //! - RECOVERY-4. Undo logs compensations under the loser's own id, and END when it is done. A crash
 //!   in the middle leaves a shorter undo chain and never a change undone twice.
 //!
@@ -47,8 +48,8 @@ use clearway_pool::Pool;
 use crate::{
     EngineOptions,
     core::Core,
+    deferred::DeferredDeallocations,
     finish,
-    frees::DeferredFrees,
     read_ahead::RecordBatch,
     record::{self, ActiveEntry, Need},
     superblock::{Superblock, VERSION_1},
@@ -64,7 +65,7 @@ pub(crate) struct Pass {
     /// Images that redo was checked by.
     pub(crate) images: u64,
     /// Unfinished transactions (RECOVERY-3).
-    pub(crate) owed: Vec<ActiveEntry>,
+    pub(crate) unfinished: Vec<ActiveEntry>,
     /// The epochs in it that may be needed, ascending (RECOVERY-5); none in version 1.
     pub(crate) epochs: Vec<EpochMark>,
 }
@@ -108,8 +109,8 @@ pub(crate) fn forward(
 ) -> Result<Pass> {
     if block.log_empty {
         check_reaches(pool, block.redo)?;
-        let (owed, epochs) = (Vec::new(), Vec::new());
-        return Ok(Pass { tail: block.redo, records: 0, images: 0, owed, epochs });
+        let (unfinished, epochs) = (Vec::new(), Vec::new());
+        return Ok(Pass { tail: block.redo, records: 0, images: 0, unfinished, epochs });
     }
     sync_log(&**disk)?;
     let lineage = Arc::new(lineage);
@@ -149,10 +150,10 @@ pub(crate) fn forward(
     }
     let tail = reader.tail();
     check_reaches(pool, tail)?;
-    let owed = analysis.owed.into_values().collect();
+    let unfinished = analysis.unfinished.into_values().collect();
     let is_read = |mark: &&EpochMark| last.is_some_and(|epoch| mark.epoch <= epoch);
     let epochs = lineage.marks().iter().filter(is_read).copied().collect();
-    Ok(Pass { tail, records, images, owed, epochs })
+    Ok(Pass { tail, records, images, unfinished, epochs })
 }
 
 /// Checks that a log that ends at `tail` contains every change that a page has. Nothing else proves
@@ -179,7 +180,7 @@ fn sync_log(disk: &dyn Disk) -> Result<()> {
 struct Analysis {
     /// Where the checkpoint begins.
     begin: Lsn,
-    owed: BTreeMap<TxnId, ActiveEntry>,
+    unfinished: BTreeMap<TxnId, ActiveEntry>,
     /// Who ended between `begin` and the end of the checkpoint, and may be in its list still.
     ended: HashSet<TxnId>,
     /// Whether the checkpoint's last record was met.
@@ -188,17 +189,17 @@ struct Analysis {
 
 impl Analysis {
     fn new(begin: Lsn) -> Analysis {
-        Analysis { begin, owed: BTreeMap::new(), ended: HashSet::new(), complete: false }
+        Analysis { begin, unfinished: BTreeMap::new(), ended: HashSet::new(), complete: false }
     }
 
     fn note(&mut self, record: &RecordView<'_>) {
         let start = record.span.start;
         match record.kind {
-            record::USER => self.owes(record.txn, start, Need::Undo(start)),
-            record::COMPENSATION => self.owes(record.txn, start, Need::Undo(record.prev)),
+            record::USER => self.note_pending(record.txn, start, Need::Undo(start)),
+            record::COMPENSATION => self.note_pending(record.txn, start, Need::Undo(record.prev)),
             record::COMMIT if record.body.is_empty() => self.end(record.txn),
             record::COMMIT => {
-                self.owes(record.txn, start, Need::Frees { commit: start, begun: 0 });
+                self.note_pending(record.txn, start, Need::Frees { commit: start, begun: 0 });
             }
             record::SYSTEM if record.txn != TxnId::NONE => self.begun(record, start),
             record::END => self.end(record.txn),
@@ -211,8 +212,8 @@ impl Analysis {
         }
     }
 
-    fn owes(&mut self, txn: TxnId, start: Lsn, need: Need) {
-        let entry = self.owed.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
+    fn note_pending(&mut self, txn: TxnId, start: Lsn, need: Need) {
+        let entry = self.unfinished.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
         entry.need = need;
     }
 
@@ -220,7 +221,7 @@ impl Analysis {
     fn begun(&mut self, record: &RecordView<'_>, start: Lsn) {
         let txn = record.txn;
         let need = Need::Frees { commit: Lsn::ZERO, begun: 0 };
-        let entry = self.owed.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
+        let entry = self.unfinished.entry(txn).or_insert(ActiveEntry { txn, first: start, need });
         // The commit record may stand before the checkpoint; then the list will name it.
         let commit = match entry.need {
             Need::Frees { commit, .. } => commit,
@@ -230,7 +231,7 @@ impl Analysis {
     }
 
     fn end(&mut self, txn: TxnId) {
-        self.owed.remove(&txn);
+        self.unfinished.remove(&txn);
         if !self.complete {
             self.ended.insert(txn);
         }
@@ -242,7 +243,7 @@ impl Analysis {
             if self.ended.contains(&listed.txn) {
                 continue;
             }
-            let entry = self.owed.entry(listed.txn).or_insert(listed);
+            let entry = self.unfinished.entry(listed.txn).or_insert(listed);
             entry.first = entry.first.min(listed.first);
             if let (
                 Need::Frees { commit: commit @ Lsn::ZERO, begun },
@@ -269,10 +270,10 @@ pub(crate) struct Losers {
 }
 
 /// Registers the unfinished transactions.
-pub(crate) fn adopt(core: &Arc<Core>, owed: &[ActiveEntry]) -> Result<Losers> {
+pub(crate) fn adopt(core: &Arc<Core>, unfinished: &[ActiveEntry]) -> Result<Losers> {
     let mut losers = Losers { undo: BTreeMap::new(), undone: Vec::new(), frees: Vec::new() };
     let mut reader = core.log.reader(core.superblock.get().retention_lsn)?;
-    for entry in owed {
+    for entry in unfinished {
         match entry.need {
             Need::Undo(Lsn::ZERO) => {
                 losers.undone.push(TransactionState::resume(
@@ -289,9 +290,9 @@ pub(crate) fn adopt(core: &Arc<Core>, owed: &[ActiveEntry]) -> Result<Losers> {
             }
             Need::Frees { commit, begun } => {
                 let frees = read_frees(&mut reader, entry.txn, commit)?;
-                let mut slot = TransactionState::resume(core, entry.txn, entry.first, commit)?;
-                slot.resume_frees(commit, begun, frees);
-                losers.frees.push(slot);
+                let mut state = TransactionState::resume(core, entry.txn, entry.first, commit)?;
+                state.resume_frees(commit, begun, frees);
+                losers.frees.push(state);
             }
         }
     }
@@ -299,9 +300,9 @@ pub(crate) fn adopt(core: &Arc<Core>, owed: &[ActiveEntry]) -> Result<Losers> {
 }
 
 /// Reads the deferred frees of a committed transaction, newest record first.
-fn read_frees(reader: &mut LogReader, txn: TxnId, commit: Lsn) -> Result<DeferredFrees> {
+fn read_frees(reader: &mut LogReader, txn: TxnId, commit: Lsn) -> Result<DeferredDeallocations> {
     let damaged = || Error::corrupt("log record", format!("the deferred frees of {}", txn.0));
-    let mut frees = DeferredFrees::default();
+    let mut frees = DeferredDeallocations::default();
     let mut at = commit;
     let mut kind = record::COMMIT;
     while at != Lsn::ZERO {
@@ -324,24 +325,24 @@ pub(crate) fn backward(core: &Arc<Core>, mut losers: Losers) -> Result<Undone> {
     };
     let mut reader = core.log.reader(core.superblock.get().retention_lsn)?;
     let mut body = Vec::new();
-    while let Some((lsn, mut slot)) = losers.undo.pop_last() {
-        let prev = read_change(&mut reader, slot.id, lsn, &mut body)?;
-        slot.undo_from_log(lsn, prev, &body)?;
+    while let Some((lsn, mut state)) = losers.undo.pop_last() {
+        let prev = read_change(&mut reader, state.id, lsn, &mut body)?;
+        state.undo_from_log(lsn, prev, &body)?;
         failpoint::pass(Failpoint::LoserChangeUndone);
         done.changes += 1;
         if prev == Lsn::ZERO {
-            losers.undone.push(slot);
+            losers.undone.push(state);
         } else {
-            losers.undo.insert(prev, slot);
+            losers.undo.insert(prev, state);
         }
     }
-    for slot in losers.undone {
-        finish::end_loser(slot)?;
+    for state in losers.undone {
+        finish::end_loser(state)?;
     }
-    for mut slot in losers.frees {
-        slot.reserve_end()?;
-        slot.free_deferred()?;
-        slot.retire();
+    for mut state in losers.frees {
+        state.reserve_end()?;
+        state.free_deferred()?;
+        state.retire();
     }
     Ok(done)
 }

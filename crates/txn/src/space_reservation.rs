@@ -5,7 +5,7 @@
 //!   before it took a latch, and so is the trailer of the group that its commit record will stand
 //!   in. Reservations come in chunks, so that the log's counter is rarely touched. (Images for the
 //!   redo check are nobody's: what the log has no room for at the moment is not written.)
-//! - TXN-SPACE-2. `held ≥ owed + frees + END` between operations: paid for are the rollback of
+//! - TXN-SPACE-2. `held ≥ for_undo + frees + END` between operations: paid for are the rollback of
 //!   everything logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES`
 //!   records and `END`; and the record that ends the transaction either way. A rollback therefore
 //!   never runs out of log. What is rolled back takes back exactly what it was owed.
@@ -50,7 +50,7 @@ pub(crate) struct SpaceReservation {
     /// reserved; the debt is paid at the next chance.
     held: i64,
     /// What the rollback of everything logged so far, and the end, will take (TXN-SPACE-2).
-    owed: u64,
+    for_undo: u64,
     /// What the deferred frees add to a commit (TXN-SPACE-2).
     frees: u64,
     /// Some of it may lie beyond the log's capacity (TXN-SPACE-3), and is not kept for the next
@@ -62,7 +62,7 @@ impl SpaceReservation {
     /// What has to be held for an operation of `bytes`.
     #[inline]
     fn wanted(&self, bytes: u64) -> i64 {
-        (self.owed + self.frees + END_BYTES + OPERATION_SLACK + bytes) as i64
+        (self.for_undo + self.frees + END_BYTES + OPERATION_SLACK + bytes) as i64
     }
 
     /// Makes room for an operation of `bytes` of the transaction in slot `index`, its undo
@@ -120,7 +120,7 @@ impl SpaceReservation {
     /// the next one has it paid, when a truncation may have brought room.
     #[cold]
     fn make_do(&mut self, core: &Core, index: u32) -> Result<()> {
-        let promised = (self.owed + self.frees) as i64;
+        let promised = (self.for_undo + self.frees) as i64;
         if self.held >= promised { Ok(()) } else { self.fetch(core, index, promised) }
     }
 
@@ -146,16 +146,16 @@ impl SpaceReservation {
         self.spend(bytes + TRAILER_BYTES_MAX);
     }
 
-    /// A change with a body of `len` bytes was logged: its undo is owed.
+    /// A change with a body of `len` bytes was logged: the reservation covers its undo from now on.
     #[inline]
-    pub(crate) fn owe(&mut self, len: usize) {
-        self.owed += undo_bytes(len);
+    pub(crate) fn change_logged(&mut self, len: usize) {
+        self.for_undo += undo_bytes(len);
     }
 
     /// What a rollback, and what a commit takes in its place.
     #[cfg(test)]
     pub(crate) fn promised(&self) -> (u64, u64) {
-        (self.owed, self.frees)
+        (self.for_undo, self.frees)
     }
 
     /// What is there to pay it.
@@ -173,13 +173,13 @@ impl SpaceReservation {
     /// The commit record stands, and its `FREES`: what is still to come is the end, if anything.
     #[inline]
     pub(crate) fn commit(&mut self) {
-        (self.owed, self.frees) = (0, 0);
+        (self.for_undo, self.frees) = (0, 0);
     }
 
     /// A change with a body of `len` bytes was undone.
     #[inline]
-    pub(crate) fn settle(&mut self, len: usize) {
-        self.owed = self.owed.saturating_sub(undo_bytes(len));
+    pub(crate) fn change_undone(&mut self, len: usize) {
+        self.for_undo = self.for_undo.saturating_sub(undo_bytes(len));
     }
 
     /// The transaction has ended: gives back all but a small rest.

@@ -200,39 +200,39 @@ pub(crate) fn create(core: &Arc<Core>, name: &str) -> Result<Table> {
     core.check_open()?;
     let _ddl = core.tables.ddl.lock();
     complete_drop(core, name)?;
-    let mut slot = TransactionState::begin(core)?;
-    let tree = match create_in(&mut slot, name) {
+    let mut state = TransactionState::begin(core)?;
+    let tree = match create_in(&mut state, name) {
         Ok(tree) => tree,
         Err(error) => {
-            finish::rollback(slot)?;
+            finish::rollback(state)?;
             return Err(error);
         }
     };
     let table = Table::new(name.into(), tree, core.opening);
     core.tables.know(&table);
     // A failure has stopped the engine: the next opening knows whether there is a table.
-    commit_durably(slot)?;
+    commit_durably(state)?;
     failpoint::pass(Failpoint::TableEntered);
     core.tables.publish(&table);
     Ok(table)
 }
 
-fn create_in(slot: &mut TransactionState, name: &str) -> Result<Tree> {
-    let core = slot.core.clone();
+fn create_in(state: &mut TransactionState, name: &str) -> Result<Tree> {
+    let core = state.core.clone();
     let catalogue = core.tables.catalogue();
-    slot.operate(&catalogue, IntentMode::IX, |slot, hint| {
+    state.operate(&catalogue, IntentMode::IX, |state, hint| {
         let (tree, key) = (catalogue.tree(), name.as_bytes());
-        if tree.get(slot, hint, key, ReadIntent::Update, &mut Vec::new())? {
+        if tree.get(state, hint, key, ReadIntent::Update, &mut Vec::new())? {
             return Err(Error::TableExists { name: name.into() });
         }
         // Relaxed: under `ddl`.
         let id = TreeId(core.tables.next_id.fetch_add(1, Ordering::Relaxed));
         let (pool, space) = (core.pool.clone(), core.space.clone());
-        let created = Tree::create(pool, space, id, core.tree_config(), slot)?;
+        let created = Tree::create(pool, space, id, core.tree_config(), state)?;
         failpoint::pass(Failpoint::TableRooted);
         let entry = CatalogueEntry { state: LIVE, tree: id, root: created.root() };
-        if let Err(error) = tree.insert(slot, hint, key, &entry.encode()) {
-            created.destroy(slot)?;
+        if let Err(error) = tree.insert(state, hint, key, &entry.encode()) {
+            created.destroy(state)?;
             return Err(error);
         }
         Ok(created)
@@ -273,19 +273,19 @@ fn drop_for(core: &Arc<Core>, holder: &mut TransactionState, name: &str) -> Resu
 
 fn mark_dropping(core: &Arc<Core>, table: &Table) -> Result<()> {
     let entry = CatalogueEntry { state: DROPPING, tree: table.id(), root: table.tree().root() };
-    change_catalogue(core, |slot, hint, catalogue| {
-        catalogue.update(slot, hint, table.name().as_bytes(), &entry.encode())
+    change_catalogue(core, |state, hint, catalogue| {
+        catalogue.update(state, hint, table.name().as_bytes(), &entry.encode())
     })
 }
 
 /// The part of a drop that comes after its mark. Nobody uses the tree: those who did had ended
 /// when the absolute lock was granted, and the others see the mark.
-fn finish_drop(core: &Arc<Core>, slot: &mut TransactionState, table: &Table) -> Result<()> {
+fn finish_drop(core: &Arc<Core>, state: &mut TransactionState, table: &Table) -> Result<()> {
     let name = table.name();
-    let delete = |slot: &mut TransactionState, hint: &mut LeafHint, catalogue: &Tree| {
-        catalogue.delete(slot, hint, name.as_bytes())
+    let delete = |state: &mut TransactionState, hint: &mut LeafHint, catalogue: &Tree| {
+        catalogue.delete(state, hint, name.as_bytes())
     };
-    let destroyed = table.tree().destroy(slot);
+    let destroyed = table.tree().destroy(state);
     failpoint::pass(Failpoint::DropEmptied);
     match destroyed.and_then(|()| change_catalogue(core, delete)) {
         Ok(()) => {
@@ -304,9 +304,9 @@ fn finish_drop(core: &Arc<Core>, slot: &mut TransactionState, table: &Table) -> 
 fn complete_drop(core: &Arc<Core>, name: &str) -> Result<bool> {
     let table = core.tables.maps.read().unfinished.get(name).cloned();
     let Some(table) = table else { return Ok(false) };
-    let mut slot = TransactionState::begin(core)?;
-    let result = finish_drop(core, &mut slot, &table);
-    finish::leave(slot);
+    let mut state = TransactionState::begin(core)?;
+    let result = finish_drop(core, &mut state, &table);
+    finish::leave(state);
     result.map(|()| true)
 }
 
@@ -316,21 +316,21 @@ fn change_catalogue(
     change: impl FnOnce(&mut TransactionState, &mut LeafHint, &Tree) -> Result<()>,
 ) -> Result<()> {
     let catalogue = core.tables.catalogue();
-    let mut slot = TransactionState::begin(core)?;
-    let changed =
-        slot.operate(&catalogue, IntentMode::IX, |slot, hint| change(slot, hint, catalogue.tree()));
+    let mut state = TransactionState::begin(core)?;
+    let changed = state
+        .operate(&catalogue, IntentMode::IX, |state, hint| change(state, hint, catalogue.tree()));
     match changed {
-        Ok(()) => commit_durably(slot),
+        Ok(()) => commit_durably(state),
         Err(error) => {
-            finish::rollback(slot)?;
+            finish::rollback(state)?;
             Err(error)
         }
     }
 }
 
-fn commit_durably(slot: Box<TransactionState>) -> Result<()> {
-    let core = slot.core.clone();
-    let committed = finish::commit(slot)?;
+fn commit_durably(state: Box<TransactionState>) -> Result<()> {
+    let core = state.core.clone();
+    let committed = finish::commit(state)?;
     core.log.force(committed.ack)
 }
 
@@ -339,7 +339,7 @@ fn commit_durably(slot: Box<TransactionState>) -> Result<()> {
 /// known) and once afterwards.
 pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
     let catalogue = core.tables.catalogue();
-    let mut slot = TransactionState::begin(core)?;
+    let mut state = TransactionState::begin(core)?;
     let mut cursor = catalogue.tree().cursor(
         Bound::Unbounded,
         Bound::Unbounded,
@@ -349,7 +349,7 @@ pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
     let mut maps = Maps::default();
     let mut last_id = TreeId::CATALOGUE.0;
     maps.by_id.insert(TreeId::CATALOGUE.0, catalogue.clone());
-    while let Some((key, value)) = cursor.next(catalogue.tree(), &mut *slot)? {
+    while let Some((key, value)) = cursor.next(catalogue.tree(), &mut *state)? {
         let name = String::from_utf8(key)
             .map_err(|_| Error::corrupt("catalogue", "a table's name is not text"))?;
         let entry = CatalogueEntry::decode(&value)?;
@@ -365,7 +365,7 @@ pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
             maps.unfinished.insert(name, table);
         }
     }
-    finish::leave(slot);
+    finish::leave(state);
     *core.tables.maps.write() = maps;
     core.tables.next_id.store(last_id + 1, Ordering::Relaxed);
     Ok(())

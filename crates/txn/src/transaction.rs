@@ -21,7 +21,7 @@ use crate::{
 /// error, [`Error::LockTimeout`] and [`Error::WouldBlock`] among them, it goes on.
 pub struct Transaction {
     /// `None` once the transaction has ended.
-    slot: Option<Box<TransactionState>>,
+    state: Option<Box<TransactionState>>,
     /// The process that opened the database.
     process: Process,
     id: TxnId,
@@ -63,11 +63,11 @@ impl Savepoint {
 
 impl Transaction {
     #[inline]
-    pub(crate) fn new(process: Process, slot: Result<Box<TransactionState>>) -> Transaction {
-        let with = |id, opening, slot| Transaction { slot, process, id, opening, retry: None };
+    pub(crate) fn new(process: Process, state: Result<Box<TransactionState>>) -> Transaction {
+        let with = |id, opening, state| Transaction { state, process, id, opening, retry: None };
         let refused = |id| with(id, NO_OPENING, None);
-        match slot {
-            Ok(slot) => with(slot.id, slot.opening, Some(slot)),
+        match state {
+            Ok(state) => with(state.id, state.opening, Some(state)),
             Err(Error::TooManyTransactions { .. }) => refused(REFUSED_FULL),
             Err(_) => refused(REFUSED_CLOSED),
         }
@@ -75,8 +75,8 @@ impl Transaction {
 
     /// The slot of a transaction that runs.
     #[cfg(test)]
-    pub(crate) fn slot(&self) -> &TransactionState {
-        self.slot.as_ref().expect("it runs")
+    pub(crate) fn state(&self) -> &TransactionState {
+        self.state.as_ref().expect("it runs")
     }
 
     /// Why there is no slot.
@@ -102,22 +102,24 @@ impl Transaction {
 
     /// Whether it has not ended.
     pub fn is_active(&self) -> bool {
-        self.slot.is_some()
+        self.state.is_some()
     }
 
     /// How long its further operations wait for locks. Answers what was set before.
     pub fn set_wait_limit(&mut self, limit: WaitLimit) -> WaitLimit {
-        let Some(slot) = &mut self.slot else { return WaitLimit::Default };
-        std::mem::replace(&mut slot.limit, limit)
+        let Some(state) = &mut self.state else { return WaitLimit::Default };
+        std::mem::replace(&mut state.limit, limit)
     }
 
     /// Takes the retry context of this transaction, which has lost a conflict, for the next attempt
     /// to [`resume`](Self::resume) with.
     #[cold]
     pub fn take_retry_context(&mut self) -> RetryContext {
-        match (self.retry.take(), &self.slot) {
+        match (self.retry.take(), &self.state) {
             (Some(context), _) => *context,
-            (None, Some(slot)) => RetryContext::with(slot.owner.priority(), slot.owner.max_tag()),
+            (None, Some(state)) => {
+                RetryContext::with(state.owner.priority(), state.owner.max_tag())
+            }
             (None, None) => RetryContext::default(),
         }
     }
@@ -125,8 +127,8 @@ impl Transaction {
     /// Up to where the log must be durable before anything that was read may be told; also after a
     /// deadlock, which rolls the transaction back before its owner hears of it.
     pub fn seen(&self) -> Lsn {
-        match (&self.slot, &self.retry) {
-            (Some(slot), _) => slot.owner.max_tag(),
+        match (&self.state, &self.retry) {
+            (Some(state), _) => state.owner.max_tag(),
             (None, context) => context.as_ref().map_or(Lsn::ZERO, |context| context.seen),
         }
     }
@@ -140,16 +142,16 @@ impl Transaction {
     #[cold]
     pub fn resume(&mut self, context: &RetryContext) -> Result<()> {
         self.check_process()?;
-        let Some(slot) = &mut self.slot else { return Err(self.ended()) };
-        let result = slot.begin_again(context);
+        let Some(state) = &mut self.state else { return Err(self.ended()) };
+        let result = state.begin_again(context);
         if result.is_err() { self.die(result) } else { result }
     }
 
     /// Says how many transactions the pipeline that this one belongs to has completed; see
     /// [`Victims`](clearway_lock::parts::Victims).
     pub fn set_pipeline(&mut self, completed: u64) {
-        if let Some(slot) = &mut self.slot {
-            slot.owner.set_pipeline(completed);
+        if let Some(state) = &mut self.state {
+            state.owner.set_pipeline(completed);
         }
     }
 
@@ -162,8 +164,8 @@ impl Transaction {
         operation: impl FnOnce(&mut TransactionState, &mut LeafHint) -> Result<R>,
     ) -> Result<R> {
         self.check_process()?;
-        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
-        let result = slot.operate(table, mode, operation);
+        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        let result = state.operate(table, mode, operation);
         match result {
             Err(Error::Deadlock { .. }) => self.die(result),
             result => result,
@@ -173,9 +175,9 @@ impl Transaction {
     /// Rolls back a deadlock's victim, so that the others can go on.
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
-        if let Some(mut slot) = self.slot.take() {
-            self.retry = Some(Box::new(slot.retry_context()));
-            finish::rollback(slot)?;
+        if let Some(mut state) = self.state.take() {
+            self.retry = Some(Box::new(state.retry_context()));
+            finish::rollback(state)?;
         }
         result
     }
@@ -190,8 +192,8 @@ impl Transaction {
     /// `value` is meaningless if not.
     #[inline]
     pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        self.run(table, IntentMode::IS, |slot, hint| {
-            table.tree().get(slot, hint, key, ReadIntent::Read, value)
+        self.run(table, IntentMode::IS, |state, hint| {
+            table.tree().get(state, hint, key, ReadIntent::Read, value)
         })
     }
 
@@ -209,8 +211,8 @@ impl Transaction {
         key: &[u8],
         value: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.run(table, IntentMode::IX, |slot, hint| {
-            table.tree().get(slot, hint, key, ReadIntent::Update, value)
+        self.run(table, IntentMode::IX, |state, hint| {
+            table.tree().get(state, hint, key, ReadIntent::Update, value)
         })
     }
 
@@ -220,13 +222,13 @@ impl Transaction {
     /// [`Error::DuplicateKey`] if it is there.
     #[inline]
     pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.run(table, IntentMode::IX, |slot, hint| table.tree().insert(slot, hint, key, value))
+        self.run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value))
     }
 
     /// Sets the value of `key`, adding the key if need be. Answers whether it was there.
     #[inline]
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
-        self.run(table, IntentMode::IX, |slot, hint| table.tree().put(slot, hint, key, value))
+        self.run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value))
     }
 
     /// Changes the value of a key.
@@ -235,7 +237,7 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.run(table, IntentMode::IX, |slot, hint| table.tree().update(slot, hint, key, value))
+        self.run(table, IntentMode::IX, |state, hint| table.tree().update(state, hint, key, value))
     }
 
     /// Removes a key.
@@ -244,7 +246,7 @@ impl Transaction {
     /// [`Error::NotFound`] if there is no such key.
     #[inline]
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        self.run(table, IntentMode::IX, |slot, hint| table.tree().delete(slot, hint, key))
+        self.run(table, IntentMode::IX, |state, hint| table.tree().delete(state, hint, key))
     }
 
     /// Locks a whole table: a reader under it, or a writer if the lock is exclusive, takes no locks
@@ -257,8 +259,8 @@ impl Transaction {
     /// can be used when the lock is gone, and drops wait.
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
         self.check_process()?;
-        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
-        let result = slot.lock_database(mode.into());
+        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        let result = state.lock_database(mode.into());
         match result {
             Err(Error::Deadlock { .. }) => self.die(result),
             result => result,
@@ -288,16 +290,16 @@ impl Transaction {
     /// Marks the present state.
     pub fn savepoint(&mut self) -> Result<Savepoint> {
         self.check_process()?;
-        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
-        slot.savepoint_serial += 1;
-        let serial = slot.savepoint_serial;
-        slot.savepoints.push((serial, slot.undo.len()));
+        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        state.savepoint_serial += 1;
+        let serial = state.savepoint_serial;
+        state.savepoints.push((serial, state.undo.len()));
         Ok(Savepoint { opening: self.opening, txn: self.id, serial })
     }
 
     /// The number of the newest savepoint that was set.
     pub fn last_savepoint(&self) -> u64 {
-        self.slot.as_ref().map_or(0, |slot| slot.savepoint_serial)
+        self.state.as_ref().map_or(0, |state| state.savepoint_serial)
     }
 
     /// Undoes what was done since the savepoint. The savepoint stays valid, later ones do not;
@@ -307,18 +309,18 @@ impl Transaction {
     /// [`Error::UnknownSavepoint`] if it is another transaction's, or a rollback went past it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check_process()?;
-        let Some(slot) = self.slot.as_mut() else { return Err(self.ended()) };
-        let at = slot.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
+        let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
+        let at = state.savepoints.binary_search_by_key(&savepoint.serial, |&(serial, _)| serial);
         let is_own = (savepoint.opening, savepoint.txn) == (self.opening, self.id);
         let (Ok(at), true) = (at, is_own) else {
             return Err(Error::UnknownSavepoint);
         };
-        slot.core.check_open()?;
-        let keep = slot.savepoints[at].1;
-        slot.savepoints.truncate(at + 1);
-        let result = slot.undo_to(keep);
+        state.core.check_open()?;
+        let keep = state.savepoints[at].1;
+        state.savepoints.truncate(at + 1);
+        let result = state.undo_to(keep);
         // Changes that can be neither kept nor taken back are recovery's to undo.
-        result.map_err(|error| slot.core.fail(error))
+        result.map_err(|error| state.core.fail(error))
     }
 
     /// Commits: the commit record stands in the log and all locks are released (unless the options
@@ -335,8 +337,8 @@ impl Transaction {
     #[inline]
     pub fn commit(mut self) -> Result<Committed> {
         self.check_process()?;
-        match self.slot.take() {
-            Some(slot) => finish::commit(slot),
+        match self.state.take() {
+            Some(state) => finish::commit(state),
             None => Err(self.ended()),
         }
     }
@@ -349,8 +351,8 @@ impl Transaction {
     /// reopening undoes.
     pub fn rollback(mut self) -> Result<Lsn> {
         self.check_process()?;
-        match self.slot.take() {
-            Some(slot) => finish::rollback(slot),
+        match self.state.take() {
+            Some(state) => finish::rollback(state),
             None => Err(self.ended()),
         }
     }
@@ -358,14 +360,14 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
+        if let Some(state) = self.state.take() {
             if !self.process.is_current() {
                 // It is the parent's, who ends it; here it stays in memory as it was at the fork.
-                std::mem::forget(slot);
+                std::mem::forget(state);
                 return;
             }
             // A failure has stopped the engine, which tells everybody who asks.
-            let _ = finish::rollback(slot);
+            let _ = finish::rollback(state);
         }
     }
 }
@@ -387,7 +389,7 @@ impl TableCursor {
     /// of every read.
     #[allow(clippy::should_implement_trait)] // It needs the transaction.
     pub fn next(&mut self, txn: &mut Transaction) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        self.step(txn, |inner, tree, slot| inner.next(tree, slot))
+        self.step(txn, |inner, tree, state| inner.next(tree, state))
     }
 
     /// As [`next`](Self::next), but the entry stays in the cursor, in memory that the next step
@@ -397,7 +399,7 @@ impl TableCursor {
     /// Those of `next`.
     #[inline]
     pub fn advance(&mut self, txn: &mut Transaction) -> Result<bool> {
-        self.step(txn, |inner, tree, slot| inner.advance(tree, slot))
+        self.step(txn, |inner, tree, state| inner.advance(tree, state))
     }
 
     /// Key and value of the entry that the last [`advance`](Self::advance) came to. Means nothing
@@ -417,7 +419,7 @@ impl TableCursor {
             return Err(Error::TransactionEnded);
         }
         let TableCursor { table, mode, inner, .. } = self;
-        txn.run(table, *mode, |slot, _| step(inner, table.tree(), slot))
+        txn.run(table, *mode, |state, _| step(inner, table.tree(), state))
     }
 
     /// From here on the cursor returns only records whose locks are free or the transaction's own,
@@ -457,7 +459,7 @@ mod tests {
 
         let mut txn = engine.begin();
         txn.delete(&table, &0u32.to_be_bytes()).unwrap();
-        let promised = |txn: &Transaction| txn.slot.as_ref().unwrap().reservation.promised();
+        let promised = |txn: &Transaction| txn.state.as_ref().unwrap().reservation.promised();
         let (savepoint, before) = (txn.savepoint().unwrap(), promised(&txn));
         assert!(before.0 > 0 && before.1 > 0);
         for n in 1..200u32 {
@@ -469,12 +471,12 @@ mod tests {
         for n in 1..200u32 {
             txn.delete(&table, &n.to_be_bytes()).unwrap();
         }
-        let mut slot = txn.slot.take().unwrap();
-        slot.log_commit().unwrap();
-        assert_eq!(slot.reservation.promised(), (0, 0));
-        assert!(slot.reservation.held() >= record_bytes(0) as i64, "its END");
-        slot.free_deferred().unwrap();
-        assert!(slot.reservation.held() >= 0);
-        finish::abandon(slot);
+        let mut state = txn.state.take().unwrap();
+        state.log_commit().unwrap();
+        assert_eq!(state.reservation.promised(), (0, 0));
+        assert!(state.reservation.held() >= record_bytes(0) as i64, "its END");
+        state.free_deferred().unwrap();
+        assert!(state.reservation.held() >= 0);
+        finish::abandon(state);
     }
 }

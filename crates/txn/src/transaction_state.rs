@@ -22,8 +22,8 @@
 //!   table of another database, so the opening is compared before the id is looked up.
 
 mod context;
+mod deallocation;
 mod escalation;
-mod freeing;
 mod retry;
 mod table_use;
 mod waiting;
@@ -39,14 +39,14 @@ use clearway_log::Record;
 use clearway_sync::invariant;
 use clearway_tree::LeafHint;
 
-use freeing::Freeing;
+use deallocation::Deallocation;
 pub use retry::RetryContext;
 use table_use::TableUse;
 
 use crate::{
     contention::{PassedWait, Wanted},
     core::Core,
-    frees::DeferredFrees,
+    deferred::DeferredDeallocations,
     kinds::Kind,
     parts::RangeModes,
     record,
@@ -103,9 +103,9 @@ pub(crate) struct TransactionState {
     /// Leaves to report to upkeep.
     pub(crate) reported: Vec<Report>,
     /// Values to free once the transaction has committed.
-    pub(crate) frees: DeferredFrees,
+    pub(crate) frees: DeferredDeallocations,
     /// While deferred frees are done.
-    freeing: Option<Freeing>,
+    freeing: Option<Deallocation>,
     /// Whether this is a loser that recovery undoes: there are no locks then to say what is free.
     recovering: bool,
     /// Whether a ghost was asked about that somebody holds or awaits.
@@ -134,16 +134,16 @@ impl TransactionState {
 
     #[inline]
     fn begin_among(core: &Arc<Core>, slots_max: u32, kind: Kind) -> Result<Box<TransactionState>> {
-        let begin = |slot: &mut TransactionState| {
-            slot.sequence = slot.sequence.wrapping_add(1);
-            slot.start(txn_id(core.epoch, slot.sequence, slot.index));
+        let begin = |state: &mut TransactionState| {
+            state.sequence = state.sequence.wrapping_add(1);
+            state.start(txn_id(core.epoch, state.sequence, state.index));
         };
         match core.transactions.reuse(begin) {
-            Some(mut slot) => {
-                if slot.kind != kind {
-                    slot.identify(kind);
+            Some(mut state) => {
+                if state.kind != kind {
+                    state.identify(kind);
                 }
-                Ok(slot)
+                Ok(state)
             }
             None => {
                 TransactionState::new(core, slots_max, kind, |index| txn_id(core.epoch, 0, index))
@@ -161,12 +161,12 @@ impl TransactionState {
         first: Lsn,
         head: Lsn,
     ) -> Result<Box<TransactionState>> {
-        let mut slot = TransactionState::new(core, SLOTS_MAX, Kind::NONE, |_| loser)?;
-        slot.wrote = true;
-        slot.recovering = true;
-        slot.entry().register(first);
-        slot.entry().owes_undo(head);
-        Ok(slot)
+        let mut state = TransactionState::new(core, SLOTS_MAX, Kind::NONE, |_| loser)?;
+        state.wrote = true;
+        state.recovering = true;
+        state.entry().register(first);
+        state.entry().set_undo_next(head);
+        Ok(state)
     }
 
     #[cold]
@@ -177,7 +177,7 @@ impl TransactionState {
         id: impl FnOnce(u32) -> TxnId,
     ) -> Result<Box<TransactionState>> {
         let (index, id) = core.transactions.grow(slots_max, id)?;
-        let mut slot = Box::new(TransactionState {
+        let mut state = Box::new(TransactionState {
             index,
             sequence: 0,
             opening: core.opening,
@@ -199,7 +199,7 @@ impl TransactionState {
             savepoints: Vec::new(),
             savepoint_serial: 0,
             reported: Vec::new(),
-            frees: DeferredFrees::default(),
+            frees: DeferredDeallocations::default(),
             freeing: None,
             recovering: false,
             met_held_ghost: Cell::new(false),
@@ -207,9 +207,9 @@ impl TransactionState {
             core: core.clone(),
             anchor: Arc::new(Anchor(core.clone())),
         });
-        slot.owner.set_txn(id);
-        slot.identify(kind);
-        Ok(slot)
+        state.owner.set_txn(id);
+        state.identify(kind);
+        Ok(state)
     }
 
     #[inline]
@@ -436,15 +436,15 @@ impl TransactionState {
         let span = match self.core.log.insert_with_trailer(&record) {
             Ok(span) => span,
             Err(error) => {
-                entry.owes_undo(self.undo.head());
+                entry.set_undo_next(self.undo.head());
                 return Err(error);
             }
         };
         if body.is_empty() {
             entry.finish();
         } else {
-            entry.owes_frees(span.start, 0);
-            self.freeing = Some(Freeing { commit: span.start, current: 0, begun: 0 });
+            entry.set_deallocations(span.start, 0);
+            self.freeing = Some(Deallocation { commit: span.start, current: 0, begun: 0 });
         }
         self.reservation.spend_with_trailer(span.end.0 - span.start.0);
         self.reservation.commit();
@@ -464,15 +464,15 @@ impl TransactionState {
         Ok(span)
     }
 
-    /// Inserts a record that changes what is owed, between the two marks of TXN-TABLE-3. `owes` is
-    /// what is owed once the record stands.
+    /// Inserts a record that changes the undo-next LSN, between the two marks of TXN-TABLE-3.
+    /// `undo_next` returns that LSN for the span of the record.
     #[inline]
     fn log_change(
         &mut self,
         kind: u8,
         prev: Lsn,
         body: &[u8],
-        owes: impl FnOnce(LsnSpan) -> Lsn,
+        undo_next: impl FnOnce(LsnSpan) -> Lsn,
     ) -> Result<LsnSpan> {
         let entry = self.core.transactions.entry(self.index);
         if !self.wrote {
@@ -483,12 +483,12 @@ impl TransactionState {
         let record = Record { kind, txn: self.id, prev, body: &[body] };
         match self.core.log.insert(&record) {
             Ok(span) => {
-                entry.owes_undo(owes(span));
+                entry.set_undo_next(undo_next(span));
                 self.reservation.spend(span.end.0 - span.start.0);
                 Ok(span)
             }
             Err(error) => {
-                entry.owes_undo(self.undo.head());
+                entry.set_undo_next(self.undo.head());
                 Err(error)
             }
         }

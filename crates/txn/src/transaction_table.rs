@@ -130,12 +130,12 @@ impl TransactionEntry {
 
     /// After that insert, or when it failed with the same `undo` as before.
     #[inline]
-    pub(crate) fn owes_undo(&self, undo: Lsn) {
+    pub(crate) fn set_undo_next(&self, undo: Lsn) {
         self.word.store(undo.0 << LSN_SHIFT, Ordering::Release);
     }
 
     /// The transaction has committed; its frees are owed, but for those that have begun.
-    pub(crate) fn owes_frees(&self, commit: Lsn, begun: u64) {
+    pub(crate) fn set_deallocations(&self, commit: Lsn, begun: u64) {
         // Relaxed: own store (TXN-TABLE-1).
         let is_running = self.id.load(Ordering::Relaxed) != 0;
         invariant(is_running, "transaction table: a running transaction defers deallocations");
@@ -400,10 +400,10 @@ mod tests {
         assert!(table.snapshot().is_empty(), "a reader is owed nothing");
         entry.register(Lsn(512));
         entry.busy();
-        entry.owes_undo(Lsn(600));
+        entry.set_undo_next(Lsn(600));
         let active = table.snapshot()[0];
         assert_eq!((active.first, active.need), (Lsn(512), Need::Undo(Lsn(600))));
-        entry.owes_frees(Lsn(700), 2);
+        entry.set_deallocations(Lsn(700), 2);
         assert_eq!(table.snapshot()[0].need, Need::Frees { commit: Lsn(700), begun: 2 });
         assert_eq!(table.oldest_first(), Some(Lsn(512)));
         entry.finish();
@@ -423,7 +423,7 @@ mod tests {
             let reader = scope.spawn(|| table.snapshot());
             clearway_sync::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!reader.is_finished());
-            entry.owes_undo(Lsn(640));
+            entry.set_undo_next(Lsn(640));
             assert_eq!(reader.join().unwrap()[0].need, Need::Undo(Lsn(640)));
         });
     }
@@ -432,7 +432,7 @@ mod tests {
     fn left_slots_are_listed_and_not_active() {
         let table = TransactionTable::new();
         let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
-        table.entry(index).owes_undo(Lsn(600));
+        table.entry(index).set_undo_next(Lsn(600));
         table.close();
         assert_eq!(table.active(), 1);
         table.entry(index).leave_to_recovery();

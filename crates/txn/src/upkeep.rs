@@ -154,7 +154,7 @@ pub(crate) fn unreported(core: &Core) -> Result<Vec<LeafKey>> {
 fn visit(core: &Arc<Core>, leaf: Arc<LeafKey>, visits: u32) -> Result<()> {
     let (tree, key) = &*leaf;
     let visits = visits + 1;
-    let result = in_table(core, *tree, |slot, tree| maintain(slot, tree, key, &mut Vec::new()));
+    let result = in_table(core, *tree, |state, tree| maintain(state, tree, key, &mut Vec::new()));
     let repeat = match &result {
         Ok(Some(left)) => left.is_unfinished(visits),
         Ok(None) => false,
@@ -183,26 +183,26 @@ impl Left {
 
 /// Upkeep at one key; `end` is where its leaf ends then.
 fn maintain(
-    slot: &mut TransactionState,
+    state: &mut TransactionState,
     tree: &Tree,
     key: &[u8],
     end: &mut Vec<u8>,
 ) -> Result<Left> {
-    slot.met_held_ghost.set(false);
-    tree.maintain(slot, key)?;
+    state.met_held_ghost.set(false);
+    tree.maintain(state, key)?;
     let leaf = tree.survey(key, end)?;
-    Ok(Left { leaf, met_held_ghost: slot.met_held_ghost.get() })
+    Ok(Left { leaf, met_held_ghost: state.met_held_ghost.get() })
 }
 
 /// One stretch of the walk over a table's leaves; whether the walk is over, or has to wait.
 fn walk(core: &Arc<Core>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
     let mut position = from;
-    let result = in_table(core, tree, |slot, tree| {
+    let result = in_table(core, tree, |state, tree| {
         for _ in 0..STRETCH_LEAVES {
             if core.upkeep.is_stopping() {
                 return Err(Error::Closed);
             }
-            if !walk_leaf(slot, tree, &mut position)? {
+            if !walk_leaf(state, tree, &mut position)? {
                 return Ok(false);
             }
         }
@@ -223,13 +223,13 @@ fn walk(core: &Arc<Core>, tree: TreeId, from: Vec<u8>) -> Result<bool> {
 
 /// Looks at the leaf of `position`, does what it needs, and moves `position` to the next leaf;
 /// `false` if there is none. A leaf that needs nothing is latched once, and shared.
-fn walk_leaf(slot: &mut TransactionState, tree: &Tree, position: &mut Vec<u8>) -> Result<bool> {
+fn walk_leaf(state: &mut TransactionState, tree: &Tree, position: &mut Vec<u8>) -> Result<bool> {
     let mut end = Vec::new();
     let mut leaf = tree.survey(position, &mut end)?;
     if leaf.ghosts > 0 || leaf.is_sparse || leaf.has_pending_adoption {
-        let left = maintain(slot, tree, position, &mut end)?;
+        let left = maintain(state, tree, position, &mut end)?;
         let again = left.leaf.ghosts > 0 || left.met_held_ghost || left.leaf.has_pending_adoption;
-        slot.core.upkeep.visited_in_passing(again.then(|| (tree.id(), position.clone())));
+        state.core.upkeep.visited_in_passing(again.then(|| (tree.id(), position.clone())));
         leaf = left.leaf;
     }
     *position = end;
@@ -245,12 +245,12 @@ fn in_table<R>(
 ) -> Result<Option<R>> {
     core.check_open()?;
     let Some(table) = core.tables.by_id(tree) else { return Ok(None) };
-    let mut slot = TransactionState::begin(core)?;
-    slot.limit = WaitLimit::NoWait;
-    let result = slot.operate(&table, IntentMode::IX, |slot, _| work(slot, table.tree()));
+    let mut state = TransactionState::begin(core)?;
+    state.limit = WaitLimit::NoWait;
+    let result = state.operate(&table, IntentMode::IX, |state, _| work(state, table.tree()));
     // What it has found to do beside its leaf, or above it, does not wait for more of it.
-    slot.reported.iter_mut().for_each(|report| report.again = true);
-    finish::leave(slot);
+    state.reported.iter_mut().for_each(|report| report.again = true);
+    finish::leave(state);
     match result {
         Err(Error::UnknownTable { .. }) => Ok(None),
         result => result.map(Some),

@@ -89,9 +89,9 @@ fn walk(core: &Arc<Core>, tables: &[Table]) -> Result<Vec<TableReport>> {
     let mut reports = Vec::new();
     for table in tables {
         // The intent lock keeps the table from being dropped under the walk.
-        let mut slot = TransactionState::begin(core)?;
-        let result = slot.enter(table, IntentMode::IS).and_then(|_| table.tree().verify());
-        finish::leave(slot);
+        let mut state = TransactionState::begin(core)?;
+        let result = state.enter(table, IntentMode::IS).and_then(|_| table.tree().verify());
+        finish::leave(state);
         match result {
             Ok(report) => reports.push(TableReport {
                 name: table.name().into(),

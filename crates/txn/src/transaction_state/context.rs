@@ -95,7 +95,7 @@ impl Context for TransactionState {
     fn log_user(&mut self, body: &[u8]) -> Result<LsnSpan> {
         let span = self.log_change(record::USER, self.undo.head(), body, |span| span.start)?;
         self.undo.push(span.start, body);
-        self.reservation.owe(body.len());
+        self.reservation.change_logged(body.len());
         Ok(span)
     }
 
@@ -115,7 +115,7 @@ impl Context for TransactionState {
         let next = self.undo.next();
         let span = self.log_change(record::COMPENSATION, next, body, |_| next)?;
         let undone = self.undo.pop();
-        self.reservation.settle(undone.unwrap_or(0));
+        self.reservation.change_undone(undone.unwrap_or(0));
         Ok(span)
     }
 

@@ -11,7 +11,7 @@
 //!   Nor does a list of lock identities say which of them belong to the table. What is written
 //!   under them has their tags at the commit, beside those of the table's lock.
 //! - ESCALATION-3. Nobody else notices but by having to wait: isolation is the same (TXN-6 of
-//!   `slot`).
+//!   `state`).
 //!
 //! | has | asks for | has then no more locks for |
 //! | --- | --- | --- |
@@ -103,7 +103,7 @@ mod tests {
     }
 
     fn held(txn: &Transaction) -> usize {
-        txn.slot().owner.held()
+        txn.state().owner.held()
     }
 
     #[test]

@@ -24,13 +24,13 @@ const ENTRY_BYTES_MAX: usize = 260;
 
 /// The frees a transaction has deferred, in order.
 #[derive(Default)]
-pub(crate) struct DeferredFrees {
+pub(crate) struct DeferredDeallocations {
     bytes: Vec<u8>,
     /// Of each entry: the position of its change in the undo list, and where it ends in `bytes`.
     ends: Vec<(usize, usize)>,
 }
 
-impl DeferredFrees {
+impl DeferredDeallocations {
     /// By how many log bytes the frees make a commit longer at most: the entries, and, beyond the
     /// one record that ends every transaction, a header for each further one of `FREES`, `COMMIT`
     /// and `END`.
@@ -104,7 +104,7 @@ impl DeferredFrees {
     /// Reads a record's body back, in front of what was read already: records are read newest
     /// first. `None` if it is damaged.
     pub(crate) fn prepend(&mut self, body: &[u8]) -> Option<()> {
-        let mut whole = DeferredFrees::default();
+        let mut whole = DeferredDeallocations::default();
         let mut rest = body;
         while !rest.is_empty() {
             let (tree, after) = rest.split_first_chunk::<4>()?;
@@ -138,13 +138,13 @@ mod tests {
 
     #[test]
     fn frees_survive_their_records() {
-        let mut frees = DeferredFrees::default();
+        let mut frees = DeferredDeallocations::default();
         for n in 0..4000u32 {
             frees.push(n as usize, TreeId(n % 7), &n.to_le_bytes().repeat(4));
         }
         let full: Vec<Vec<u8>> = frees.full_bodies().map(<[u8]>::to_vec).collect();
         assert_eq!(full.len(), 2, "4,000 × 21 bytes are three bodies");
-        let mut read = DeferredFrees::default();
+        let mut read = DeferredDeallocations::default();
         read.prepend(frees.last_body()).unwrap();
         for body in full.iter().rev() {
             assert!(body.len() <= BODY_BYTES_MAX);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn commit_with_frees_takes_no_more_log_than_was_owed() {
-        let mut frees = DeferredFrees::default();
+        let mut frees = DeferredDeallocations::default();
         for n in 0..10_000usize {
             frees.push(n, TreeId(7), &[7; 16]);
             let records = frees.full_bodies().chain([frees.last_body(), &[]]);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn undone_changes_take_their_frees_with_them() {
-        let mut frees = DeferredFrees::default();
+        let mut frees = DeferredDeallocations::default();
         for change in [0, 3, 5] {
             frees.push(change, TreeId(9), b"reference");
         }

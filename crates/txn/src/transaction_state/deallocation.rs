@@ -8,11 +8,11 @@ use clearway_log::Record;
 use clearway_tree::Tree;
 
 use super::TransactionState;
-use crate::{frees::DeferredFrees, record};
+use crate::{deferred::DeferredDeallocations, record};
 
 /// Where a committed transaction stands with its deferred frees.
 #[derive(Clone, Copy)]
-pub(super) struct Freeing {
+pub(super) struct Deallocation {
     /// Its commit record.
     pub(super) commit: Lsn,
     /// The free at work.
@@ -47,7 +47,7 @@ impl TransactionState {
         Ok(())
     }
 
-    fn free_each(&mut self, frees: &DeferredFrees) -> Result<()> {
+    fn free_each(&mut self, frees: &DeferredDeallocations) -> Result<()> {
         let core = self.core.clone();
         let done = self.freeing.map_or(0, |freeing| freeing.begun);
         for (number, (tree, reference)) in frees.iter().enumerate().skip(done as usize) {
@@ -64,16 +64,20 @@ impl TransactionState {
     }
 
     /// Takes over the deferred frees of a recovered transaction.
-    pub(crate) fn resume_frees(&mut self, commit: Lsn, begun: u64, frees: DeferredFrees) {
-        self.freeing = Some(Freeing { commit, current: begun, begun });
+    pub(crate) fn resume_frees(&mut self, commit: Lsn, begun: u64, frees: DeferredDeallocations) {
+        self.freeing = Some(Deallocation { commit, current: begun, begun });
         self.frees = frees;
-        self.entry().owes_frees(commit, begun);
+        self.entry().set_deallocations(commit, begun);
     }
 
     /// Logs a step of a deferred free: the record says which one has begun, and so does the
     /// public record, so that nobody begins it again.
     #[cold]
-    pub(super) fn log_free_step(&mut self, mut freeing: Freeing, body: &[u8]) -> Result<LsnSpan> {
+    pub(super) fn log_free_step(
+        &mut self,
+        mut freeing: Deallocation,
+        body: &[u8],
+    ) -> Result<LsnSpan> {
         let entry = self.core.transactions.entry(self.index);
         entry.busy();
         let number = freeing.current + 1;
@@ -83,7 +87,7 @@ impl TransactionState {
         if inserted.is_ok() {
             freeing.begun = number;
         }
-        entry.owes_frees(freeing.commit, freeing.begun);
+        entry.set_deallocations(freeing.commit, freeing.begun);
         self.freeing = Some(freeing);
         let span = inserted?;
         failpoint::pass(Failpoint::FreeBegun);
