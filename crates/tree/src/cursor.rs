@@ -57,7 +57,7 @@ use clearway_base::{PageId, Result};
 use clearway_lock::{LockId, Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
-use crate::locking::Waited;
+use crate::locking::LockWaitState;
 use crate::node::Node;
 use crate::tree::ReadIntent;
 use crate::{Context, LeafHint, Tree};
@@ -194,7 +194,7 @@ impl Cursor {
         if self.skips {
             return self.advance_free(tree, ctx);
         }
-        let mut waited = Waited::default();
+        let mut waited = LockWaitState::default();
         while self.state != CursorState::End {
             let step = match self.direction {
                 Direction::Ascending => self.ascend(tree, ctx, &mut waited)?,
@@ -209,7 +209,7 @@ impl Cursor {
                 }
                 Step::Wait(id, mode) => waited.wait(ctx, id, mode)?,
                 Step::End => {
-                    waited.give_back(ctx);
+                    waited.release_others(ctx);
                     self.state = CursorState::End;
                 }
             }
@@ -260,7 +260,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
         leaf: SharedPage<'_>,
         (slot, mode): (Option<usize>, RangeMode),
     ) -> Result<Step> {
@@ -273,7 +273,7 @@ impl Cursor {
             tree.note_key(waited, &self.candidate);
             return Ok(Step::Wait(id, mode));
         }
-        waited.settle(ctx, id);
+        waited.keep_only(ctx, id);
         let node = Node::new(&*leaf);
         let at = slot.unwrap_or(0);
         let is_record = slot.is_some_and(|slot| !node.is_ghost(slot));

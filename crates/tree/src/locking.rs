@@ -2,19 +2,20 @@
 //! again.
 //!
 //! Invariants
-//! 1. *No wait under a latch.* [`Waited::wait`] is called with no latch held.
+//! 1. *No wait under a latch.* [`LockWaitState::wait`] is called with no latch held.
 //! 2. *Keep.* A lock obtained by waiting is kept over the new descent, so that on a hot page the
 //!    operation makes progress however often the page changes.
 //! 3. *No more than asked.* When the protocol, on the new look, asks for another lock, or asked for
 //!    the lock only for an instant, it is given back, unless the transaction held part of it before
 //!    it waited: then giving it back would break two-phase locking.
 //!    An insertion that waited for the gap and has to wait for the key, or the other way round,
-//!    keeps both ([`Waited::keep_beside`]): two that gave one back for the other could go on for
-//!    ever.
+//!    keeps both ([`LockWaitState::keep_both`]): two insertions that released one for the other
+//!    could repeat that for ever.
 //! 4. *Named where it is known.* Whoever is denied a lock notes its key, in the same latch hold
 //!    ([`Tree::note_key`], [`Tree::note_before`]): whoever waits can then say what for.
 //! 5. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
-//!    splits the gap; its lock then covers its new gap in the same mode ([`Waited::own_gap`]).
+//!    splits the gap; its lock then covers its new gap in the same mode
+//!    ([`LockWaitState::own_gap`]).
 //!
 //! Algorithm
 //! : "Efficient Locking for Databases", section 2.2, algorithms 1 and 2 and their footnote.
@@ -35,7 +36,7 @@ use crate::{Context, Tree};
 
 /// The locks, if any, that the running operation obtained by waiting and may have to give back.
 #[derive(Default)]
-pub(crate) struct Waited {
+pub(crate) struct LockWaitState {
     kept: Option<LockId>,
     /// The one waited for before, where both are wanted (invariant 3).
     beside: Option<LockId>,
@@ -43,7 +44,7 @@ pub(crate) struct Waited {
     name: Option<KeyName>,
 }
 
-impl Waited {
+impl LockWaitState {
     /// Waits for a lock that was denied under the latch. The latch is free by now.
     pub(crate) fn wait<C: Context>(
         &mut self,
@@ -69,17 +70,17 @@ impl Waited {
     /// The protocol has asked for `id` again and got it: it belongs to the transaction now. Any
     /// other lock that was waited for is given back.
     #[inline]
-    pub(crate) fn settle<C: Context>(&mut self, ctx: &mut C, id: LockId) {
+    pub(crate) fn keep_only<C: Context>(&mut self, ctx: &mut C, id: LockId) {
         if self.kept.is_some() || self.beside.is_some() {
-            self.adopt(id);
-            self.give_back(ctx);
+            self.keep(id);
+            self.release_others(ctx);
         }
     }
 
     /// Another lock is about to be waited for, and `id` is wanted too: if it was waited for, it is
     /// kept beside the other.
     #[cold]
-    pub(crate) fn keep_beside<C: Context>(&mut self, ctx: &mut C, id: LockId) {
+    pub(crate) fn keep_both<C: Context>(&mut self, ctx: &mut C, id: LockId) {
         if self.beside == Some(id) {
             return;
         }
@@ -91,10 +92,10 @@ impl Waited {
         }
     }
 
-    /// As [`settle`](Waited::settle), but a lock other than `id` is kept on: it guards what the
-    /// operation is about to do, and is given back when that is done.
+    /// As [`keep_only`](LockWaitState::keep_only), but the operation also keeps a lock other than
+    /// `id`: that lock guards what the operation is about to do, and is released afterwards.
     #[inline]
-    pub(crate) fn adopt(&mut self, id: LockId) {
+    pub(crate) fn keep(&mut self, id: LockId) {
         if self.kept == Some(id) {
             self.kept = None;
         }
@@ -105,7 +106,7 @@ impl Waited {
 
     /// Gives back what was wanted for an instant only, or is wanted no more.
     #[inline]
-    pub(crate) fn give_back<C: Context>(&mut self, ctx: &mut C) {
+    pub(crate) fn release_others<C: Context>(&mut self, ctx: &mut C) {
         for id in [self.kept.take(), self.beside.take()].into_iter().flatten() {
             ctx.release(id);
         }
@@ -131,14 +132,19 @@ impl Tree {
     // Out of line, as the next: the callers are where each instruction counts.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_key(&self, waited: &mut Waited, key: &[u8]) {
+    pub(crate) fn note_key(&self, waited: &mut LockWaitState, key: &[u8]) {
         waited.name = Some(KeyName { tree: self.id, key: KeySample::of(key) });
     }
 
     /// Notes the same of the lock of the key before `slot`; see [`Tree::lock_before`].
     #[cold]
     #[inline(never)]
-    pub(crate) fn note_before(&self, waited: &mut Waited, node: Node<'_, [u8]>, slot: usize) {
+    pub(crate) fn note_before(
+        &self,
+        waited: &mut LockWaitState,
+        node: Node<'_, [u8]>,
+        slot: usize,
+    ) {
         match slot.checked_sub(1) {
             None => self.note_key(waited, node.low_fence()),
             Some(before) => {

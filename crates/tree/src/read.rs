@@ -21,7 +21,7 @@ use clearway_base::Result;
 use clearway_lock::{LockId, Outcome, RangeMode};
 use clearway_pool::SharedPage;
 
-use crate::locking::Waited;
+use crate::locking::LockWaitState;
 use crate::node::Node;
 use crate::overflow::OverflowRef;
 use crate::scratch::Scratch;
@@ -65,7 +65,7 @@ impl Tree {
         out.clear();
         let own = self.lock_of(key);
         ctx.expect(own);
-        let mut waited = Waited::default();
+        let mut waited = LockWaitState::default();
         loop {
             let (leaf, known): (SharedPage<'_>, _) = self.leaf_and_slot(key, hint, &mut None)?;
             let node = Node::new(&*leaf);
@@ -86,7 +86,7 @@ impl Tree {
                 waited.wait(ctx, id, mode)?;
                 continue;
             }
-            waited.settle(ctx, id);
+            waited.keep_only(ctx, id);
             let Ok(slot) = found else { return Ok(false) };
             hint.slot = slot;
             if node.is_ghost(slot) {

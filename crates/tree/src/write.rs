@@ -31,7 +31,7 @@ use clearway_base::Result;
 use clearway_lock::{LockId, Outcome, Part, RangeMode};
 use clearway_pool::ExclusivePage;
 
-use crate::locking::Waited;
+use crate::locking::LockWaitState;
 use crate::node::Node;
 use crate::scratch::Scratch;
 use crate::{Context, LeafHint, Tree, op};
@@ -113,7 +113,7 @@ impl Tree {
         key: &[u8],
         known: Option<usize>,
         absent: Absent,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> LockVerdict {
         let found = known.map_or_else(|| node.find(key), Ok);
         match found {
@@ -127,7 +127,7 @@ impl Tree {
                     self.note_key(waited, key);
                     return LockVerdict::Denied(id, RangeMode::XN);
                 }
-                waited.settle(ctx, id);
+                waited.keep_only(ctx, id);
                 LockVerdict::Locked(found)
             }
         }
@@ -141,7 +141,7 @@ impl Tree {
         key: &[u8],
         slot: usize,
         absent: Absent,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> LockVerdict {
         let before = self.lock_before(node, slot);
         if absent == Absent::Read {
@@ -149,7 +149,7 @@ impl Tree {
                 self.note_before(waited, node, slot);
                 return LockVerdict::Denied(before, RangeMode::NS);
             }
-            waited.settle(ctx, before);
+            waited.keep_only(ctx, before);
             return LockVerdict::Locked(Err(slot));
         }
         // For an instant only, under the latch that newcomers to the gap would need (invariant 2).
@@ -157,20 +157,20 @@ impl Tree {
         // they wait for it, and to wait for them would go on for ever.
         if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
-            waited.keep_beside(ctx, self.lock_of(key));
+            waited.keep_both(ctx, self.lock_of(key));
             self.note_before(waited, node, slot);
             return LockVerdict::Denied(before, RangeMode::NX);
         }
         let (id, gap) = (self.lock_of(key), waited.own_gap(ctx, before));
         let mode = RangeMode::new(Part::X, gap);
         if ctx.request(id, mode) == Outcome::Denied {
-            waited.keep_beside(ctx, before);
+            waited.keep_both(ctx, before);
             self.note_key(waited, key);
             return LockVerdict::Denied(id, mode);
         }
         ctx.pass_tag(before, id);
         // A lock waited for on `before` stays until the record stands; `store` gives it back.
-        waited.adopt(id);
+        waited.keep(id);
         LockVerdict::Locked(Err(slot))
     }
 

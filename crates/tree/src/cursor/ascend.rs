@@ -14,7 +14,7 @@ use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
 use super::{Cursor, CursorState, Step};
-use crate::locking::Waited;
+use crate::locking::LockWaitState;
 use crate::node::Node;
 use crate::{Context, Tree};
 
@@ -23,7 +23,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> Result<Step> {
         if self.state == CursorState::Start {
             self.ascend_start(tree, ctx, waited)
@@ -37,7 +37,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> Result<Step> {
         let (key, included) = match &self.lower {
             Bound::Included(key) => (&key[..], true),
@@ -65,7 +65,7 @@ impl Cursor {
             }
             return Ok(Step::Wait(id, RangeMode::NS));
         }
-        waited.settle(ctx, id);
+        waited.keep_only(ctx, id);
         self.state = CursorState::Between;
         self.position.clone_from(&self.candidate);
         Ok(Step::Moved)
@@ -76,7 +76,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> Result<Step> {
         let (leaf, found) = Cursor::find(&mut self.hint, tree, &self.position)?;
         let node = Node::new(&*leaf);
@@ -109,7 +109,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
         leaf: SharedPage<'_>,
         slot: Option<usize>,
     ) -> Result<Step> {

@@ -13,7 +13,7 @@ use clearway_lock::{Outcome, Part, RangeMode};
 use clearway_pool::SharedPage;
 
 use super::{Cursor, CursorState, Step};
-use crate::locking::Waited;
+use crate::locking::LockWaitState;
 use crate::node::Node;
 use crate::{Context, Tree};
 
@@ -22,7 +22,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> Result<Step> {
         if self.state == CursorState::Start {
             match &self.upper {
@@ -40,7 +40,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> Result<Step> {
         let Bound::Included(key) = &self.upper else { return Ok(Step::Moved) };
         let (leaf, found) = Cursor::find(&mut self.hint, tree, key)?;
@@ -62,7 +62,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
     ) -> Result<Step> {
         if !self.at_infinity && self.is_at_lower_end() {
             return Ok(Step::End);
@@ -90,7 +90,7 @@ impl Cursor {
         &mut self,
         tree: &Tree,
         ctx: &mut C,
-        waited: &mut Waited,
+        waited: &mut LockWaitState,
         leaf: SharedPage<'_>,
         below: usize,
     ) -> Result<Step> {
@@ -107,7 +107,7 @@ impl Cursor {
                 tree.note_key(waited, &self.candidate);
                 return Ok(Step::Wait(id, RangeMode::NS));
             }
-            waited.settle(ctx, id);
+            waited.keep_only(ctx, id);
             return Ok(Step::End);
         }
         let mode = self.mode_of(node, slot, Part::S);

@@ -8,7 +8,7 @@ use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
 
 use super::{Absent, LockVerdict, OP_OVERHEAD};
-use crate::locking::Waited;
+use crate::locking::LockWaitState;
 use crate::node::Node;
 use crate::op::{Change, UserOp};
 use crate::scratch::Scratch;
@@ -23,7 +23,7 @@ impl Tree {
     pub fn delete<C: Context>(&self, ctx: &mut C, hint: &mut LeafHint, key: &[u8]) -> Result<()> {
         self.check_key(key)?;
         ctx.expect(self.lock_of(key));
-        let mut waited = Waited::default();
+        let mut waited = LockWaitState::default();
         let mut pending = None;
         loop {
             // The operation and its undo each carry the old value, which stands in the leaf.

@@ -16,7 +16,7 @@ use clearway_pool::ExclusivePage;
 
 use super::{Absent, LockVerdict, OP_OVERHEAD};
 use crate::descend::PendingAdoption;
-use crate::locking::Waited;
+use crate::locking::LockWaitState;
 use crate::node::Node;
 use crate::op::{self, Change, Op, UserOp};
 use crate::scratch::Scratch;
@@ -102,7 +102,7 @@ impl Tree {
         goal: Goal,
     ) -> Result<Option<bool>> {
         ctx.expect(self.lock_of(key));
-        let mut waited = Waited::default();
+        let mut waited = LockWaitState::default();
         let mut pending = None;
         // The old value's length is not known yet; it is at most the longest inline record. Twice,
         // for the undo.
@@ -112,12 +112,12 @@ impl Tree {
             ctx.reserve(2 * bytes)?;
             match self.store_look(ctx, hint, key, stored, goal, (&mut waited, &mut pending))? {
                 Look::Done(replaced) => {
-                    waited.give_back(ctx);
+                    waited.release_others(ctx);
                     self.adopt_pending(ctx, key, pending);
                     return Ok(Some(replaced));
                 }
                 Look::Chain => {
-                    waited.give_back(ctx);
+                    waited.release_others(ctx);
                     return Ok(None);
                 }
                 Look::Refused(error) => return Err(error),
@@ -136,7 +136,7 @@ impl Tree {
         key: &[u8],
         stored: Option<Stored<'_>>,
         goal: Goal,
-        (waited, pending): (&mut Waited, &mut Option<PendingAdoption>),
+        (waited, pending): (&mut LockWaitState, &mut Option<PendingAdoption>),
     ) -> Result<Look> {
         let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, pending)?;
         let node = Node::new(&*leaf);
