@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use clearway_lock::LockOptions;
 use clearway_txn::EngineOptions;
 
 use super::Options;
@@ -42,13 +41,7 @@ impl Options {
         self
     }
 
-    /// For experiments: sets how the lock manager waits and handles deadlocks.
-    pub fn locks(mut self, change: impl FnOnce(&mut LockOptions)) -> Options {
-        change(&mut self.engine.lock);
-        self
-    }
-
-    /// For tests: changes any other option of the engine.
+    /// For tests and experiments: changes any other option of the engine, those of locks included.
     pub fn engine(mut self, change: impl FnOnce(&mut EngineOptions)) -> Options {
         change(&mut self.engine);
         self

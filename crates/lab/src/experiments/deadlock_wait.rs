@@ -81,7 +81,8 @@ impl Experiment for DeadlockWait {
     fn measure(&self, run: &Run<'_, Self>) -> Outcome<Sample> {
         let options = DatabaseOptions::in_memory().cache_size(64 << 20).log_capacity(256 << 20);
         let (method, spin_rounds) = *run.variant;
-        let options = options.locks(|locks| locks.spin_rounds = spin_rounds).lock_variant(method);
+        let options =
+            options.engine(|engine| engine.lock.spin_rounds = spin_rounds).lock_variant(method);
         measure(options, *run.point, run.lab.time)
     }
 

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use clearway_base::{Lsn, PAGE_SIZE};
+use clearway_base::{Lsn, PAGE_SIZE, SECTOR_SIZE};
 
 use super::{Oracle, Verdict, Violation};
 
@@ -23,6 +23,11 @@ const LOG_PREFIX: &str = "log/";
 const DATA_FILE: &str = "data";
 /// Pages 0 and 1 hold the superblock.
 const SUPERBLOCKS: u64 = 2;
+/// The offset of the retention LSN in a superblock (`docs/page-format.md`).
+const RETENTION: usize = 48;
+/// The offset of the flags, and the flag of a database that is being created.
+const FLAGS: usize = 68;
+const CREATING: u8 = 1;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -162,9 +167,8 @@ impl WriteAhead {
     }
 
     fn note_superblock(&mut self, bytes: &[u8]) {
-        let is_creating = bytes[68] & 1 != 0;
-        if bytes.len() >= 512 && !is_creating {
-            self.retention = Lsn(long(bytes, 48));
+        if bytes.len() >= SECTOR_SIZE && bytes[FLAGS] & CREATING == 0 {
+            self.retention = Lsn(long(bytes, RETENTION));
         }
     }
 

@@ -48,7 +48,7 @@ const AN_HOUR: Duration = Duration::from_secs(3_600);
 
 fn open(deadlocks: DeadlockMethod) -> Outcome<(ClearwayStore, HotRow)> {
     let options = DatabaseOptions::in_memory().cache_size(32 << 20).log_capacity(64 << 20);
-    let options = options.locks(|locks| locks.wait_limit = None).lock_variant(deadlocks);
+    let options = options.engine(|engine| engine.lock.wait_limit = None).lock_variant(deadlocks);
     let store = ClearwayStore::new(options.open("lab")?);
     let row = HotRow::load(&store)?;
     Ok((store, row))
