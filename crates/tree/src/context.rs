@@ -1,4 +1,4 @@
-//! What a tree operation needs of the transaction that runs it.
+//! The interface through which a tree operation uses the transaction that runs it.
 //!
 //! The tree knows *when* the locking protocol wants a lock and when a change must be logged; the
 //! transaction knows *how* both are done. This trait is the whole border between the two, so the
@@ -13,19 +13,20 @@
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId};
 use clearway_lock::{LockId, Outcome, RangeMode};
 
-/// What a tree operation needs of the transaction that runs it.
+/// The interface through which a tree operation uses the transaction that runs it.
 pub trait Context {
     /// Tries to acquire a lock, without waiting. A granted lock is kept until the transaction
     /// ends, and its tag has been taken into account.
     fn request(&mut self, id: LockId, mode: RangeMode) -> Outcome;
 
-    /// A lock that will be asked for soon, most likely: a hint, given before the way to its leaf.
+    /// Hints that the lock will most likely be requested soon; called before the descent to its
+    /// leaf.
     #[inline]
     fn expect(&self, _id: LockId) {}
 
-    /// Whether `mode` is compatible with what others hold or await; takes nothing. The tag is
-    /// taken into account as for [`request`](Context::request). [`RangeMode::NN`] is compatible
-    /// with everything: it asks for nothing and takes the tag into account.
+    /// Checks whether `mode` is compatible with all that other owners hold or await; takes no lock.
+    /// The tag is taken into account as for [`request`](Context::request). [`RangeMode::NN`] is
+    /// compatible with everything: it requests no lock and takes the tag into account.
     fn check(&mut self, id: LockId, mode: RangeMode) -> Outcome;
 
     /// Acquires a lock, waiting as long as the transaction's limit allows. No latch is held.
@@ -35,22 +36,24 @@ pub trait Context {
     /// `Deadlock`, `LockTimeout`, `WouldBlock`, `Cancelled`.
     fn wait(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()>;
 
-    /// Gives back a lock obtained by [`wait`](Context::wait) that the protocol, after a new
-    /// descent, no longer asks for. The tree asks this only for locks of which the transaction
-    /// held nothing before that wait, so that nothing it relies on is given back.
+    /// Releases a lock obtained by [`wait`](Context::wait) that the protocol, after a new descent,
+    /// no longer needs. The tree calls this only for locks of which the transaction held nothing
+    /// before that wait, so that nothing it relies on is released.
     fn release(&mut self, id: LockId);
 
     /// Whether the transaction holds `id` in a mode that covers `mode`.
     fn holds(&self, id: LockId, mode: RangeMode) -> bool;
 
-    /// Whether nobody, the transaction itself included, holds or awaits the lock of a ghost record
-    /// or of a fence. Asked with the leaf exclusively latched, so that nobody new can arrive. A
-    /// recovery that undoes without locks answers `false`: others' ghosts may still be needed.
+    /// Returns true if no transaction, this one included, holds or awaits the lock of a ghost
+    /// record or of a fence. Called with the leaf exclusively latched, so that no operation can
+    /// request it under the latch meanwhile. A recovery that undoes without locks returns `false`:
+    /// the ghosts of other transactions may still be needed.
     fn ghost_is_free(&self, ghost: LockId) -> bool;
 
-    /// Raises the tag of `to` to at least the tag of `from`: done in the same latch hold in which
-    /// the record of `from` disappears. `false`, and nothing is done, if somebody who has `to`
-    /// already would miss a tag that is not durable: then the record has to stay.
+    /// Raises the tag of `to` to at least the tag of `from`, in the same latch hold in which the
+    /// record of `from` is removed. Returns `false` and changes nothing if a transaction that
+    /// already holds or awaits `to` would miss a tag that is not durable: then the record has to
+    /// stay.
     fn inherit_tag(&mut self, from: LockId, to: LockId) -> bool;
 
     /// Raises the tag of `key`, which the transaction has locked and is about to insert, to at
@@ -61,9 +64,10 @@ pub trait Context {
     /// that are kept for that.
     fn is_undoing(&self) -> bool;
 
-    /// Makes sure that at least `bytes` of log space, beyond what the undo of earlier operations is
-    /// owed, are reserved for the step about to start, its own undo included. Not cumulative:
-    /// asking twice without logging in between reserves nothing more. No latch is held.
+    /// Makes sure that at least `bytes` of log space, beyond what is reserved for the undo of
+    /// earlier operations, are reserved for the step about to start, its own undo included. Not
+    /// cumulative: a second call without logging in between reserves nothing more. No latch is
+    /// held.
     ///
     /// A context that rolls back must grant it from what it has kept for that purpose.
     ///
@@ -87,7 +91,8 @@ pub trait Context {
     }
 
     /// Logs an image (its body in pieces) of a page as the record that ends at `lsn` left it. If
-    /// the log has no room to spare, there is none: nobody has reserved any, nobody relies on it.
+    /// the log has no room to spare, no image is logged: no space is reserved for it, and nothing
+    /// relies on it.
     fn log_image(&mut self, _lsn: Lsn, _body: &[&[u8]]) {}
 
     /// Remembers that the overflow chain behind `reference` belongs to a value that the
@@ -102,6 +107,6 @@ pub trait Context {
     /// [`Tree::maintain`](crate::Tree::maintain) with this key, until
     /// [`Tree::survey`](crate::Tree::survey) finds no ghost there. At most once for each leaf that
     /// a transaction deletes from or scans, so it may allocate; under a latch, so no I/O.
-    /// Forgetting it costs space, and time of scans.
+    /// A report that is lost costs space, and time of scans.
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]);
 }

@@ -1,20 +1,22 @@
-//! From the root to the leaf of a key.
+//! The descent from the root to the leaf of a key.
 //!
 //! What it is
 //! : Branches are read optimistically, without a latch; only the leaf is latched, shared for reads
 //!   and exclusively for writes. Foster pointers are followed on every level.
 //!
 //! Invariants
-//! 1. *Nothing unvalidated is used.* The child read from a branch is used only after the branch
-//!    was validated, and the child's first look counts only if the branch is still unchanged when
+//! 1. *Nothing unvalidated is used.* The child read from a branch is used only after the branch was
+//!    validated, and the first read of the child counts only if the branch is still unchanged when
 //!    the child has been opened (optimistic lock coupling).
-//! 2. *The leaf proves itself.* A latched page is accepted iff it is a leaf of this tree whose own
-//!    range covers the key. Own ranges of a tree's leaves are disjoint and a page that leaves the
-//!    tree is marked as freed under its exclusive latch, so such a page is *the* leaf of the key,
-//!    however it was reached. (Only the pages of a tree that is destroyed keep their looks; nobody
-//!    asks for its keys any more, and no other tree has its id while the database is open.) A leaf
-//!    that has the key in one of its slots covers it. This is what makes the leaf hint and every
-//!    race with splits, adoptions, merges and page reuse harmless.
+//! 2. *The latched page is checked, not the way to it.* A latched page is accepted iff it is a leaf
+//!    of this tree whose own range covers the key, that is, the key is between the leaf's low fence
+//!    and its foster key (or its high fence if it has no foster child). The own ranges of a tree's
+//!    leaves are disjoint, and a page that leaves the tree is marked as freed under its exclusive
+//!    latch, so an accepted page is *the* leaf of the key, however it was reached. A leaf that has
+//!    the key in one of its slots covers it. This makes the leaf hint and every race with splits,
+//!    adoptions, merges and page reuse harmless. (Exception: the pages of a dropped tree still look
+//!    like its leaves after they are freed. This does no harm: no operation uses the tree any more,
+//!    and no other tree gets its id while the database is open.)
 //! 3. *Bounded.* An attempt goes down at most [`LEVELS_MAX`] levels and along foster chains, which
 //!    [`chain`] shows to end; after [`RESTARTS_MAX`] attempts the descent couples shared latches
 //!    instead ([`latched`]).
@@ -108,7 +110,7 @@ impl<'a> Latched<'a> for ExclusivePage<'a> {
 
 /// Where an attempt ended.
 enum End {
-    /// The node to latch, which still has to prove itself, and its parent.
+    /// The node to latch, which has not been checked yet, and its parent.
     Node(PageId, PageId),
     /// Something changed on the way.
     Restart,
@@ -126,8 +128,8 @@ pub(crate) struct Located {
 }
 
 impl Tree {
-    /// The leaf of `key`, latched as `L` says. Looks at the hinted page first and leaves the
-    /// hint on the leaf it found. A foster child met on the way is noted in `pending`.
+    /// Returns the leaf of `key`, latched as `L` requires. Tries the hinted page first and sets the
+    /// hint to the leaf that it found. A foster child met on the way is noted in `pending`.
     #[inline]
     pub(crate) fn leaf<'a, L: Latched<'a>>(
         &'a self,
@@ -138,7 +140,7 @@ impl Tree {
         self.leaf_and_slot(key, hint, pending).map(|(leaf, _)| leaf)
     }
 
-    /// As [`leaf`](Tree::leaf); also the key's slot, if the hint was right about it.
+    /// As [`leaf`](Tree::leaf); also returns the key's slot, if the hint named it.
     #[inline]
     pub(crate) fn leaf_and_slot<'a, L: Latched<'a>>(
         &'a self,
@@ -146,12 +148,13 @@ impl Tree {
         hint: &mut LeafHint,
         pending: &mut Option<PendingAdoption>,
     ) -> Result<(L, Option<usize>)> {
-        // A page that cannot be read may be nobody's by now: the descent does not need it then, or
-        // meets the same error.
+        // Ignore an error from the hinted page: it may no longer belong to any tree, and then the
+        // descent does not read it. If it still belongs to this tree and the descent needs it, the
+        // descent gets the same error.
         if hint.page != PageId::NONE
             && let Ok(leaf) = L::latch(&self.pool, hint.page)
         {
-            // Any page, in any state: it has to prove itself (invariant 2).
+            // This may be any page, in any state, so it is checked (invariant 2).
             let node = Node::new(&*leaf);
             if node.is_leaf() && node.tree() == self.id {
                 if node.has_key_at(hint.slot, key) {
@@ -192,7 +195,8 @@ impl Tree {
     ) -> Result<L> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {
-            // What an earlier attempt met may be gone; this one meets it again if not.
+            // A foster child that an earlier attempt met may be gone; if not, this one meets it
+            // again.
             *pending = None;
             if let End::Node(page, parent) = self.attempt(key, 0, pending)?
                 && let Some((id, leaf)) = self.latch_leaf(page, parent, key, pending)?
@@ -216,7 +220,7 @@ impl Tree {
             let node = Node::new(&view);
             let level = node.level();
             if !node.is_branch() || level <= stop {
-                // A leaf proves itself once latched (invariant 2); so does anything else.
+                // The caller checks the page once it is latched (invariant 2).
                 return Ok(End::Node(view.id(), parent));
             }
             if node.foster().is_some() {
@@ -233,7 +237,8 @@ impl Tree {
             if level == stop + 1 {
                 return Ok(End::Node(next, view.id()));
             }
-            // No latch is held, so reading the child in makes nobody wait (invariant 4).
+            // No latch is held, so no thread waits for a latch while the child is read in
+            // (invariant 4).
             let child = self.pool.optimistic(next)?;
             if view.validate().is_err() {
                 return Ok(End::Restart);
@@ -245,7 +250,8 @@ impl Tree {
         Ok(End::Restart)
     }
 
-    /// Latches the leaf `page`, or the foster child that owns the key. `None` to start over.
+    /// Latches the leaf `page`, or the foster child that owns the key. Returns `None` if the
+    /// descent must start over.
     fn latch_leaf<'a, L: Latched<'a>>(
         &'a self,
         page: PageId,
@@ -265,9 +271,9 @@ impl Tree {
         }
     }
 
-    /// The node on `level` to which the path for `key` leads, as far as can be told without
-    /// latches: for upkeep and checks, which look again under latches. `None` if the tree is not
-    /// that high, or if things change too fast.
+    /// Returns the node on `level` to which the path for `key` leads, as far as can be determined
+    /// without latches: for upkeep and checks, which check again under latches. `None` if the tree
+    /// is not that high, or if it changes too fast.
     pub(crate) fn locate(&self, key: &[u8], level: u8) -> Result<Option<Located>> {
         let backoff = Backoff::new();
         for _ in 0..RESTARTS_MAX {

@@ -1,19 +1,20 @@
-//! The locking protocol's answer to a denied request: let the latch go, wait, keep the lock, look
-//! again.
+//! The locking protocol's reaction to a denied request: release the latch, wait, keep the lock,
+//! descend and request again.
 //!
 //! Invariants
 //! 1. *No wait under a latch.* [`LockWaitState::wait`] is called with no latch held.
 //! 2. *Keep.* A lock obtained by waiting is kept over the new descent, so that on a hot page the
 //!    operation makes progress however often the page changes.
-//! 3. *No more than asked.* When the protocol, on the new look, asks for another lock, or asked for
-//!    the lock only for an instant, it is given back, unless the transaction held part of it before
-//!    it waited: then giving it back would break two-phase locking.
-//!    An insertion that waited for the gap and has to wait for the key, or the other way round,
-//!    keeps both ([`LockWaitState::keep_both`]): two insertions that released one for the other
-//!    could repeat that for ever.
-//! 4. *Named where it is known.* Whoever is denied a lock notes its key, in the same latch hold
-//!    ([`Tree::note_key`], [`Tree::note_before`]): whoever waits can then say what for.
-//! 5. *Own gaps grow no holes.* A key inserted into a gap that the transaction itself has locked
+//! 3. *No more than requested.* After a wait and a new descent, the protocol may request another
+//!    lock, or may have needed the lock only for a check. Then the lock obtained by waiting is
+//!    released, unless the transaction held part of it before it waited: in that case the release
+//!    would break two-phase locking. An insertion that waited for the gap and has to wait for the
+//!    key, or the other way round, keeps both ([`LockWaitState::keep_both`]): two insertions that
+//!    released one for the other could repeat that for ever.
+//! 4. *Named where it is known.* An operation that is denied a lock notes the lock's key, in the
+//!    same latch hold ([`Tree::note_key`], [`Tree::note_before`]), so that the wait can be
+//!    published with the key's name.
+//! 5. *Own gaps stay covered.* A key inserted into a gap that the transaction itself has locked
 //!    splits the gap; its lock then covers its new gap in the same mode
 //!    ([`LockWaitState::own_gap`]).
 //!
@@ -22,7 +23,7 @@
 //!
 //! Differences
 //! : The footnote compares page LSNs after a wait and starts over when they differ. Dropping the
-//!   lock then is a livelock on a hot page; here the lock stays and the *question* is asked again.
+//!   lock then is a livelock on a hot page; here the lock is kept and the *request* is repeated.
 //! : The low fence of a leaf counts as a key that is present as a ghost, whether or not a ghost
 //!   record is stored for it: reading or inserting it locks its key and not a gap. Every page
 //!   border is thus a lockable key of its own, and cursors lock it when they pass.
@@ -34,18 +35,18 @@ use crate::node::Node;
 use crate::scratch::Scratch;
 use crate::{Context, Tree};
 
-/// The locks, if any, that the running operation obtained by waiting and may have to give back.
+/// The locks, if any, that the running operation obtained by waiting and may have to release.
 #[derive(Default)]
 pub(crate) struct LockWaitState {
     kept: Option<LockId>,
-    /// The one waited for before, where both are wanted (invariant 3).
+    /// The lock waited for before that, if both are needed (invariant 3).
     beside: Option<LockId>,
     /// The lock that was denied last (invariant 4).
     name: Option<KeyName>,
 }
 
 impl LockWaitState {
-    /// Waits for a lock that was denied under the latch. The latch is free by now.
+    /// Waits for a lock that was denied under the latch. The caller has released the latch.
     pub(crate) fn wait<C: Context>(
         &mut self,
         ctx: &mut C,
@@ -67,8 +68,8 @@ impl LockWaitState {
         Ok(())
     }
 
-    /// The protocol has asked for `id` again and got it: it belongs to the transaction now. Any
-    /// other lock that was waited for is given back.
+    /// Called when the protocol has requested `id` again and it was granted: the transaction now
+    /// keeps it. Releases any other lock that was obtained by waiting.
     #[inline]
     pub(crate) fn keep_only<C: Context>(&mut self, ctx: &mut C, id: LockId) {
         if self.kept.is_some() || self.beside.is_some() {
@@ -77,8 +78,8 @@ impl LockWaitState {
         }
     }
 
-    /// Another lock is about to be waited for, and `id` is wanted too: if it was waited for, it is
-    /// kept beside the other.
+    /// Called before a wait for another lock, when `id` is needed too: if `id` was obtained by
+    /// waiting, it is kept beside the other.
     #[cold]
     pub(crate) fn keep_both<C: Context>(&mut self, ctx: &mut C, id: LockId) {
         if self.beside == Some(id) {
@@ -104,7 +105,7 @@ impl LockWaitState {
         }
     }
 
-    /// Gives back what was wanted for an instant only, or is wanted no more.
+    /// Releases the locks that were needed only for a check, or are not needed any more.
     #[inline]
     pub(crate) fn release_others<C: Context>(&mut self, ctx: &mut C) {
         for id in [self.kept.take(), self.beside.take()].into_iter().flatten() {
@@ -112,8 +113,8 @@ impl LockWaitState {
         }
     }
 
-    /// The part of `id`'s gap that the transaction holds for good, that is, not counting a lock
-    /// that will be given back (invariant 5).
+    /// Returns the part of `id`'s gap that the transaction holds until it ends, that is, not
+    /// counting a lock that will be released (invariant 5).
     pub(crate) fn own_gap<C: Context>(&self, ctx: &C, id: LockId) -> Part {
         if self.kept == Some(id) || self.beside == Some(id) {
             Part::N
@@ -156,7 +157,7 @@ impl Tree {
     }
 }
 
-/// Whether the transaction holds any part of `id`.
+/// Returns true if the transaction holds any part of `id`.
 fn holds_any<C: Context>(ctx: &C, id: LockId) -> bool {
     ctx.holds(id, RangeMode::SN) || ctx.holds(id, RangeMode::NS)
 }

@@ -3,14 +3,16 @@
 //! Invariants
 //! 1. *Lock before change.* A record is changed only under its key's exclusive lock, and the lock
 //!    is requested under the same exclusive latch as the change, or was held before.
-//! 2. *No insert into a locked gap.* A key becomes part of a leaf only after the gap it falls into
-//!    was found free of others' locks, in the same latch hold: who wants to lock the gap needs the
-//!    leaf's latch, so nobody can come in between.
-//!    The new key takes over the gap's tag with the part of the gap above it.
-//! 3. *Undo leaves a ghost.* Whatever was inserted stays as a ghost when it is undone; ghosts leave
-//!    by `reclaim` only.
-//! 4. *Paid first.* Log space and room in the page are found before the record is logged: after
-//!    the log record is in the log, nothing can fail.
+//! 2. *No insert into a locked gap.* A key is added to a leaf only after `check` has found, in the
+//!    same latch hold, that no other owner holds or awaits the gap that the key falls into, or
+//!    `holds`, that the transaction itself holds the gap in X. An owner relies on a gap lock only
+//!    after a request under the leaf's latch (a lock that a wait has granted is requested again
+//!    there), so none can begin to do so between the check and the insert. The new key now covers
+//!    the upper part of the gap, so it inherits the gap's tag.
+//! 3. *Undo leaves a ghost.* An inserted key stays as a ghost when its insert is undone; only
+//!    `reclaim` removes ghosts.
+//! 4. *Paid first.* Log space is reserved and room in the page is found before the record is
+//!    logged: once the record is in the log, nothing can fail.
 //! 5. *No foreign I/O under the latch.* Overflow chains are written before the leaf is latched, and
 //!    old ones are freed after commit ([`Context::defer_free`]).
 //!
@@ -19,10 +21,12 @@
 //!
 //! Differences
 //! : The paper creates a ghost in a system transaction, locks it and turns it into a record. Here
-//!   the lock comes first, which nobody can observe since the leaf stays latched, and then one log
-//!   record inserts the record itself; its undo leaves the ghost that the system transaction would
-//!   have left. Locking first also closes a hole: between creation and lock, an inserter that had
-//!   to wait for the new key's lock would leave its own gap lock one key short.
+//!   the key is locked first. No other thread can observe the difference, since the leaf stays
+//!   latched. Then one log record inserts the record itself; its undo leaves the ghost that the
+//!   system transaction would have left. Locking first also avoids an error of the paper's order:
+//!   if the inserter had to wait for the new key's lock after the ghost had been created, a gap
+//!   lock that the inserter itself held would end at that ghost and no longer cover the gap above
+//!   it.
 
 mod delete;
 mod store;
@@ -41,20 +45,20 @@ use store::Goal;
 /// at most 24; the rest is for the log's own header, whose size the tree need not know.
 pub(crate) const OP_OVERHEAD: usize = 128;
 
-/// What the locking protocol said, under the latch.
+/// The result of the locking protocol, under the latch.
 enum LockVerdict {
     /// Locked: the key's slot, or the slot where it would be.
     Locked(Result<usize, usize>),
-    /// Denied: let the latch go and wait for this.
+    /// Denied: release the latch and wait for this lock.
     Denied(LockId, RangeMode),
 }
 
-/// What an operation is going to do about an absent key.
+/// The purpose for which an operation locks an absent key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Absent {
-    /// Report it, which is a read.
+    /// To report that it is absent, which is a read.
     Read,
-    /// Insert it.
+    /// To insert it.
     Insert,
 }
 
@@ -62,8 +66,8 @@ impl Tree {
     /// Inserts a record.
     ///
     /// # Errors
-    /// `DuplicateKey` if the key is present (the transaction has then read it, under a lock);
-    /// `KeyTooLarge`, `ValueTooLarge`; whatever waiting, logging or reading a page can fail with.
+    /// `DuplicateKey` if the key is present (the transaction then holds the key's exclusive lock);
+    /// `KeyTooLarge`, `ValueTooLarge`; the errors of waiting, logging and reading a page.
     pub fn insert<C: Context>(
         &self,
         ctx: &mut C,
@@ -91,8 +95,8 @@ impl Tree {
     /// Replaces the value of an existing record.
     ///
     /// # Errors
-    /// `NotFound` if the key is absent (the transaction has then read that, under a lock);
-    /// otherwise as for [`insert`](Tree::insert).
+    /// `NotFound` if the key is absent (the transaction then holds a lock under which it stays
+    /// absent); otherwise as for [`insert`](Tree::insert).
     pub fn update<C: Context>(
         &self,
         ctx: &mut C,
@@ -103,8 +107,8 @@ impl Tree {
         self.store(ctx, hint, key, value, Goal::Update).map(|_| ())
     }
 
-    /// Asks for the locks that a write of `key` needs, under the exclusive latch of its leaf.
-    /// `known` is its slot, if the hint knew it.
+    /// Requests the locks that a write of `key` needs, under the exclusive latch of its leaf.
+    /// `known` is the key's slot, if the leaf hint has it.
     #[inline]
     fn lock_for_write<C: Context>(
         &self,
@@ -133,7 +137,7 @@ impl Tree {
         }
     }
 
-    /// The same for a key that is absent and would stand at `slot`.
+    /// As `lock_for_write`, for a key that is absent and whose record would be at `slot`.
     fn lock_absent<C: Context>(
         &self,
         ctx: &mut C,
@@ -152,9 +156,11 @@ impl Tree {
             waited.keep_only(ctx, before);
             return LockVerdict::Locked(Err(slot));
         }
-        // For an instant only, under the latch that newcomers to the gap would need (invariant 2).
-        // Waiters count against a check; but once this transaction has the gap, as after a wait,
-        // they wait for it, and to wait for them would go on for ever.
+        // Only check that no other owner holds or awaits the gap. No lock is kept: to rely on a
+        // lock of the gap, an owner must request it under the leaf's latch, which this thread holds
+        // (invariant 2). A check is also denied because of waiting requests. But if this
+        // transaction already holds the gap in X, as after a wait for it, those requests wait for
+        // this transaction, and waiting for them would never end; so `holds` is tested, too.
         if ctx.check(before, RangeMode::NX) == Outcome::Denied && !ctx.holds(before, RangeMode::NX)
         {
             waited.keep_both(ctx, self.lock_of(key));
@@ -169,7 +175,8 @@ impl Tree {
             return LockVerdict::Denied(id, mode);
         }
         ctx.pass_tag(before, id);
-        // A lock waited for on `before` stays until the record stands; `store` gives it back.
+        // A lock on `before` that was obtained by waiting is kept until the record is inserted;
+        // `store` then releases it.
         waited.keep(id);
         LockVerdict::Locked(Err(slot))
     }

@@ -164,7 +164,7 @@ impl Shortage {
 
     /// Cleans everything, so that as much of the log as possible can go.
     fn relieve(&mut self, core: &Arc<Core>) -> Result<()> {
-        finish::retry_stranded(core);
+        finish::retry_deallocations(core);
         let keeper = core.log_kept_from();
         let before = core.log.retention_lsn();
         checkpoint::take(core, Cleaning::All)?;
@@ -185,7 +185,7 @@ fn keep_pace(core: &Arc<Core>) -> Result<()> {
     if core.checkpoints.log_bytes_since(core.log.end()) < step {
         return Ok(());
     }
-    finish::retry_stranded(core);
+    finish::retry_deallocations(core);
     checkpoint::take(core, Cleaning::Old)
 }
 

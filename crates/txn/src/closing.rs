@@ -140,7 +140,7 @@ pub(crate) fn close(core: &Arc<Core>, background: Option<Background>) -> Result<
         background.stop(core);
     }
     core.transactions.close();
-    finish::settle_stranded(core);
+    finish::finish_deallocations(core);
     let healthy = core.log.health();
     let written = healthy.and_then(|()| {
         core.pool.clean_all()?;
@@ -197,7 +197,7 @@ impl Drop for Opening {
         // left undone is the next one's, as after a crash.
         core.transactions.close();
         core.log.poison(Error::Closed);
-        finish::settle_stranded(core);
+        finish::finish_deallocations(core);
         // It cleans nothing any more, since the log has stopped.
         let _ = core.pool.close();
         core.finish_closing();

@@ -57,7 +57,7 @@ pub(crate) struct Core {
     pub(crate) upkeep: UpkeepQueue,
     /// Committed transactions whose deferred frees failed and will be tried again; none once the
     /// engine is closed.
-    #[allow(clippy::vec_box)] // slots are handed about as boxes: unboxing one would copy it
+    #[allow(clippy::vec_box)] // states are passed on as boxes: unboxing one would copy it
     pub(crate) failed_deallocations: Mutex<Option<Vec<Box<TransactionState>>>>,
     /// The engine takes no work any more. Set in `closing.rs`.
     pub(crate) closed: AtomicBool,

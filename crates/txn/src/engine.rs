@@ -207,7 +207,7 @@ impl Engine {
     /// Writes what is dirty and moves the start of recovery up to now.
     pub fn checkpoint(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        finish::retry_stranded(&self.core);
+        finish::retry_deallocations(&self.core);
         checkpoint::take(&self.core, Cleaning::All)
     }
 
@@ -215,7 +215,7 @@ impl Engine {
     /// time to time: writes only what was dirty at the checkpoint before already.
     pub fn checkpoint_lightly(&self) -> Result<()> {
         let _visit = self.core.visit()?;
-        finish::retry_stranded(&self.core);
+        finish::retry_deallocations(&self.core);
         checkpoint::take(&self.core, Cleaning::Old)
     }
 

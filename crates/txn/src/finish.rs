@@ -3,25 +3,29 @@
 //! Commit of a writer:
 //!
 //! ```text
-//!   busy ─► COMMIT record ─► nothing owed ─► locks released, tags = END of the record ─► ack
+//!   busy ─► COMMIT record ─► nothing to undo ─► locks released, tags = end of the record ─► ack
 //! ```
 //!
 //! Invariants:
 //! - FINISH-1. Locks are released after the commit record stands in the log buffer, so commit
 //!   records are in the order in which their effects become visible; and nothing that could still
 //!   fail comes between the record and the release.
-//! - FINISH-2. The result may leave when the log is durable up to `ack` = max(end of the commit
-//!   record, every tag met). A reader logs nothing; its `ack` is the highest tag it met.
+//! - FINISH-2. The result may be delivered when the log is durable up to `ack` = max(end of the
+//!   commit record, every tag met). A reader logs nothing; its `ack` is the highest tag it met.
 //! - FINISH-3. An end by rollback leaves no tag: after the undo the visible value is the
 //!   predecessor's, and so is the tag.
 //! - FINISH-4. Once the log has failed no commit succeeds, a reader's included: it may have read
 //!   what a stopped transaction left behind.
-//! - FINISH-5. What a transaction deferred is done after its commit; until its END record recovery
-//!   would do it.
-//! - FINISH-6. What a rolled back transaction has read may be told to anybody only when the log is
-//!   durable up to the highest tag it met, as for a reader: "the key is there" is a result too.
-//! - FINISH-7. The leaves that a transaction reports to upkeep are in its queue before the
-//!   transaction counts as ended, so that a closing engine which counts no transaction misses none.
+//! - FINISH-5. The engine frees the values whose freeing a transaction deferred, after that
+//!   transaction's commit. If the engine stops before the transaction's END record (the log record
+//!   after which nothing is left to do for it) is in the log, recovery frees them.
+//! - FINISH-6. [`rollback`] returns the highest tag that the transaction met. The caller (`fail` of
+//!   the transaction in `crates/clearway`) delivers nothing that the transaction has read, not even
+//!   an error, before the log is durable up to that tag, as for a reader: "the key is there" is a
+//!   result too. (The lazy commit mode of `crates/clearway` gives up this and FINISH-2.)
+//! - FINISH-7. A transaction adds the leaves that it reports to the upkeep queue before it counts
+//!   as ended. So when an engine that is closing counts no active transaction, all reports are in
+//!   that queue.
 //!
 //! Algorithm: "Early lock release", section 3 (partial strictness); tags after "Efficient Locking
 //! for Databases", section 5.3.
@@ -39,7 +43,7 @@ use crate::{core::Core, transaction_state::TransactionState};
 /// A commit that has been requested: locks released, not yet durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Committed {
-    /// The result may be shown once the log is durable up to here.
+    /// The result may be delivered once the log is durable up to here (FINISH-2).
     pub ack: Lsn,
     /// Whether the transaction changed anything.
     pub wrote: bool,
@@ -78,7 +82,8 @@ pub(crate) fn commit(mut state: Box<TransactionState>) -> Result<Committed> {
     outcome.map(|()| Committed { ack, wrote: true })
 }
 
-/// Releases the locks of a committed writer: at once, before the commit is durable.
+/// Releases the locks of a committed writer: at once, before the commit is durable, unless the
+/// options plug in another `CommitRelease`, which may first wait for durability.
 #[inline]
 fn release_committed(state: &mut TransactionState, ack: Lsn, end: Lsn) -> Result<()> {
     let core = &state.core;
@@ -96,14 +101,15 @@ fn release(state: &mut TransactionState, commit: Option<Lsn>) {
     invariant(state.owner.held() == 0, "finish: a transaction that has ended holds no lock");
 }
 
-/// What a transaction that has ended leaves to do.
+/// Does the work that remains after a transaction has ended, and retires its state.
 #[inline]
 fn tidy_up(state: Box<TransactionState>) {
     if state.frees.is_empty() { state.retire() } else { free_deferred(state) }
 }
 
-/// Does what the transaction deferred (FINISH-5). If that fails now, the slot waits for another try
-/// with the next checkpoint; until then it keeps the log from its commit record on.
+/// Frees the values whose freeing the transaction deferred (FINISH-5). If that fails, the state is
+/// put into `core.failed_deallocations`, and the next checkpoint tries again; until then the log
+/// from the transaction's first record on is retained.
 #[cold]
 fn free_deferred(mut state: Box<TransactionState>) {
     match state.free_deferred() {
@@ -114,27 +120,27 @@ fn free_deferred(mut state: Box<TransactionState>) {
             if let Some(failed_deallocations) = &mut *failed_deallocations {
                 return failed_deallocations.push(state);
             }
-            // The engine is closed: nobody will try again.
+            // The engine is closed, so no checkpoint will try again.
             drop(failed_deallocations);
             leave_to_recovery(state);
         }
     }
 }
 
-/// Tries again what [`free_deferred`] could not do.
-pub(crate) fn retry_stranded(core: &Arc<Core>) {
+/// Tries again the deallocations that failed in [`free_deferred`].
+pub(crate) fn retry_deallocations(core: &Arc<Core>) {
     let failed_deallocations = core.failed_deallocations.lock().as_mut().map(std::mem::take);
     failed_deallocations.into_iter().flatten().for_each(free_deferred);
 }
 
-/// Tries for the last time; what fails now, and whatever fails later, is recovery's to do
+/// Tries the failed deallocations for the last time. Recovery does what fails now or later
 /// (FINISH-5).
-pub(crate) fn settle_stranded(core: &Arc<Core>) {
+pub(crate) fn finish_deallocations(core: &Arc<Core>) {
     let failed_deallocations = core.failed_deallocations.lock().take();
     failed_deallocations.into_iter().flatten().for_each(free_deferred);
 }
 
-/// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Answers the highest tag
+/// Rolls back. See [`Transaction::rollback`](crate::Transaction::rollback). Returns the highest tag
 /// that the transaction met (FINISH-6).
 pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
     if state.wrote {
@@ -143,7 +149,8 @@ pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
             return Err(error);
         }
         if let Err(error) = undo_all(&mut state) {
-            // Its changes can be neither kept nor taken back now: recovery will.
+            // The engine can now neither commit these changes nor undo them. Recovery undoes them
+            // at the next opening.
             let error = state.core.fail(error);
             abandon(state);
             return Err(error);
@@ -159,7 +166,9 @@ pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
     Ok(seen)
 }
 
-/// Ends the engine's own work that has logged no change of content: locks go, nothing is counted.
+/// Ends a transaction that has logged no change of content: the engine's own work, or a user's
+/// transaction that the stopped engine refuses. Releases its locks and counts neither a commit nor
+/// a rollback.
 pub(crate) fn leave(mut state: Box<TransactionState>) {
     invariant(!state.wrote, "finish: what has written commits or is undone");
     state.report_leaves();
@@ -178,22 +187,24 @@ pub(crate) fn end_loser(mut state: Box<TransactionState>) -> Result<()> {
     Ok(())
 }
 
-/// Undoes everything and says so in the log.
+/// Undoes all changes and logs the END record.
 fn undo_all(state: &mut TransactionState) -> Result<()> {
     state.undo_to(0)?;
     state.log_end().map(drop)
 }
 
-/// Ends a transaction of an engine that has stopped or closes: its locks go, its changes stay for
-/// recovery to undo. Nobody who sees them is acknowledged any more (FINISH-4).
+/// Ends a transaction of an engine that has stopped or is closing. Releases its locks and leaves
+/// its changes for recovery to undo. No transaction that reads these changes is acknowledged
+/// (FINISH-4).
 #[cold]
 pub(crate) fn abandon(state: Box<TransactionState>) {
     if state.wrote { leave_to_recovery(state) } else { leave(state) }
 }
 
-/// Lets go of a slot whose transaction is recovery's to end. It stays registered with what it is
-/// owed (TXN-TABLE-6), so that a checkpoint which is still to come lists it; the slot is not used
-/// again.
+/// Releases the locks of a transaction that recovery will end, and drops its state. The transaction
+/// stays registered in the transaction table with the work that recovery must do for it (its undo
+/// or its deferred deallocations, TXN-TABLE-6), so that a checkpoint which is still to come lists
+/// it. Its transaction slot is not used again.
 #[cold]
 fn leave_to_recovery(mut state: Box<TransactionState>) {
     state.report_leaves();

@@ -37,8 +37,8 @@
 //!
 //! Latch order: an engine's outcome (`closing`) → `ddl` → a checkpoint's mutex → the maps of
 //! tables, a free list, the log reserve, the upkeep queue; the latter are leaves, as are
-//! the mutexes of the directory and of the stranded slots. None is taken under a page latch but
-//! those of the log and the lock table.
+//! the mutexes of the directory and of the failed deallocations. None is taken under a page latch
+//! but those of the log and the lock table.
 
 mod kinds;
 mod options;

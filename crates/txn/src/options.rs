@@ -40,7 +40,7 @@ pub struct EngineOptions {
     /// table as a whole, without waiting, and then takes no more. Default: never.
     pub escalate_after: Option<usize>,
     /// Whether a deadlock's victim takes the locks it needed in canonical order first when it is
-    /// run again (`slot::again`).
+    /// run again (`transaction_state::retry`).
     pub retries_lock_first: bool,
     /// Whether opening may create the database.
     pub create: Creation,

@@ -31,7 +31,8 @@ pub struct Transaction {
     retry: Option<Box<RetryContext>>,
 }
 
-/// The ids of transactions that could not begin. A slot gives out neither: an epoch is at least 1.
+/// The ids of transactions that could not begin. No running transaction has one of these: an epoch
+/// is at least 1.
 const REFUSED_CLOSED: TxnId = TxnId(1);
 const REFUSED_FULL: TxnId = TxnId(2);
 /// The opening of a transaction that did not begin: openings are numbered from 1.
@@ -73,13 +74,13 @@ impl Transaction {
         }
     }
 
-    /// The slot of a transaction that runs.
+    /// Returns the state of a running transaction.
     #[cfg(test)]
     pub(crate) fn state(&self) -> &TransactionState {
         self.state.as_ref().expect("it runs")
     }
 
-    /// Why there is no slot.
+    /// Returns the error that says why the transaction has no state.
     #[cold]
     fn ended(&self) -> Error {
         match self.id {
@@ -105,14 +106,15 @@ impl Transaction {
         self.state.is_some()
     }
 
-    /// How long its further operations wait for locks. Answers what was set before.
+    /// Sets how long further operations of this transaction wait for locks. Returns the limit that
+    /// was set before.
     pub fn set_wait_limit(&mut self, limit: WaitLimit) -> WaitLimit {
         let Some(state) = &mut self.state else { return WaitLimit::Default };
         std::mem::replace(&mut state.limit, limit)
     }
 
-    /// Takes the retry context of this transaction, which has lost a conflict, for the next attempt
-    /// to [`resume`](Self::resume) with.
+    /// Takes the retry context of this transaction, which was a deadlock's victim, for the next
+    /// attempt to [`resume`](Self::resume) with.
     #[cold]
     pub fn take_retry_context(&mut self) -> RetryContext {
         match (self.retry.take(), &self.state) {
@@ -124,8 +126,9 @@ impl Transaction {
         }
     }
 
-    /// Up to where the log must be durable before anything that was read may be told; also after a
-    /// deadlock, which rolls the transaction back before its owner hears of it.
+    /// Returns the LSN up to which the log must be durable before the caller may reveal anything
+    /// that the transaction has read. Also valid after a deadlock, when the transaction has been
+    /// rolled back before the caller gets the error.
     pub fn seen(&self) -> Lsn {
         match (&self.state, &self.retry) {
             (Some(state), _) => state.owner.max_tag(),
@@ -133,12 +136,13 @@ impl Transaction {
         }
     }
 
-    /// Makes this transaction another attempt of one that lost a conflict: the more often it lost,
-    /// the less others win against it, and it locks first what it needed before. To be called
-    /// before its first operation.
+    /// Makes this transaction the next attempt of one that was a deadlock's victim. It takes over
+    /// that one's age, so it is chosen as a victim only after all transactions that have not been
+    /// victims, and after younger former victims (VICTIM-2). It begins by taking the locks that the
+    /// lost attempt needed. Call this before the first operation.
     ///
     /// # Errors
-    /// [`Error::Deadlock`] if it has lost again; it is rolled back then.
+    /// [`Error::Deadlock`] if it is a victim again; it has then been rolled back.
     #[cold]
     pub fn resume(&mut self, context: &RetryContext) -> Result<()> {
         self.check_process()?;
@@ -147,8 +151,8 @@ impl Transaction {
         if result.is_err() { self.die(result) } else { result }
     }
 
-    /// Says how many transactions the pipeline that this one belongs to has completed; see
-    /// [`Victims`](clearway_lock::parts::Victims).
+    /// Sets how many transactions have completed in the sequence of transactions to which this one
+    /// belongs; see [`Victims`](clearway_lock::parts::Victims).
     pub fn set_pipeline(&mut self, completed: u64) {
         if let Some(state) = &mut self.state {
             state.owner.set_pipeline(completed);
@@ -172,7 +176,7 @@ impl Transaction {
         }
     }
 
-    /// Rolls back a deadlock's victim, so that the others can go on.
+    /// Rolls back a deadlock's victim, so that the other transactions of the cycle can go on.
     #[cold]
     fn die<R>(&mut self, result: Result<R>) -> Result<R> {
         if let Some(mut state) = self.state.take() {
@@ -250,13 +254,13 @@ impl Transaction {
     }
 
     /// Locks a whole table: a reader under it, or a writer if the lock is exclusive, takes no locks
-    /// on keys. Waits for those who use the table otherwise.
+    /// on keys. Waits for the transactions that hold a conflicting lock on the table.
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
         self.run(table, mode.into(), |_, _| Ok(()))
     }
 
-    /// Locks the whole database likewise: all tables there are. A table that is created meanwhile
-    /// can be used when the lock is gone, and drops wait.
+    /// Locks the whole database in the same way, that is, all tables, also those that are created
+    /// while the lock is held. A drop of a table waits for the lock.
     pub fn lock_database(&mut self, mode: AbsoluteMode) -> Result<()> {
         self.check_process()?;
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
@@ -319,16 +323,18 @@ impl Transaction {
         let keep = state.savepoints[at].1;
         state.savepoints.truncate(at + 1);
         let result = state.undo_to(keep);
-        // Changes that can be neither kept nor taken back are recovery's to undo.
+        // The undo failed, so stop the engine. Recovery undoes the changes at the next opening.
         result.map_err(|error| state.core.fail(error))
     }
 
     /// Commits: the commit record stands in the log and all locks are released (unless the options
     /// say otherwise) when this returns, but the transaction is **not yet durable**. Its result may
-    /// be shown once the log is durable up to `ack`: wait with
-    /// [`Log::wait_durable`](clearway_log::Log::wait_durable), or ask with
-    /// [`Log::request_flush`](clearway_log::Log::request_flush) and look later. Nobody else asks
-    /// for the flush.
+    /// be delivered once the log is durable up to `ack` (FINISH-2). The caller must request that:
+    /// it waits with [`Log::wait_durable`](clearway_log::Log::wait_durable), or calls
+    /// [`Log::request_flush`](clearway_log::Log::request_flush) and compares
+    /// [`Log::durable`](clearway_log::Log::durable) later. The engine requests no flush for this
+    /// commit: without one of these calls it becomes durable only with a flush that was requested
+    /// for something else.
     ///
     /// # Errors
     /// [`Error::TransactionEnded`]; [`Error::Poisoned`] or [`Error::Closed`] if the engine has
@@ -343,8 +349,8 @@ impl Transaction {
         }
     }
 
-    /// Undoes everything and ends. Answers an LSN: when the log is durable up to there, nothing
-    /// that the transaction has seen can be taken back by a crash any more.
+    /// Undoes everything and ends. Returns an LSN: once the log is durable up to it, a crash can no
+    /// longer undo anything that the transaction has read.
     ///
     /// # Errors
     /// [`Error::TransactionEnded`]. A failure to undo stops the engine: [`Error::Poisoned`];
@@ -362,11 +368,12 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
             if !self.process.is_current() {
-                // It is the parent's, who ends it; here it stays in memory as it was at the fork.
+                // The transaction belongs to the parent process, which ends it. The child keeps the
+                // memory as it was at the fork.
                 std::mem::forget(state);
                 return;
             }
-            // A failure has stopped the engine, which tells everybody who asks.
+            // A failed rollback has stopped the engine; later calls return that error.
             let _ = finish::rollback(state);
         }
     }

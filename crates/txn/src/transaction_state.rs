@@ -1,25 +1,29 @@
 //! The private half of a transaction: its locks, undo list, log space reservation and table hints.
 //!
-//! A slot implements the tree's [`Context`](clearway_tree::Context): what the tree asks under its
-//! latches goes straight to the lock table and to the log. It also runs work that belongs to no
-//! user (ghost reclaim, the catalogue, recovery's losers), which differs only in what it logs.
+//! [`TransactionState`] implements the tree's [`Context`](clearway_tree::Context): what the tree
+//! requests under its latches goes directly to the lock table and to the log. It also runs work
+//! that belongs to no user (ghost reclaim, the catalogue, the losers that recovery undoes), which
+//! differs only in what it logs.
 //!
 //! Invariants:
-//! - TXN-1. `undo` is UNDO-1, and the public record owes exactly its head
-//!   (TXN-TABLE-3, TXN-TABLE-4).
+//! - TXN-1. `undo` obeys UNDO-1. Until the transaction commits, the `word` of its
+//!   `TransactionEntry`, which other threads may read, names exactly the head of `undo` as the
+//!   change at which recovery would begin the undo (TXN-TABLE-3, TXN-TABLE-4).
 //! - TXN-2. No log space is reserved and no lock is awaited under a latch: `reserve` and `wait` are
 //!   the only calls that block, and the tree makes them with no latch held. (Images for the redo
 //!   check take what is free, or are left out.)
-//! - TXN-3. Exactly one compensation is logged for each undone change; logging it takes the change
-//!   off the undo list.
-//! - TXN-4. A slot holds a reference to the engine's core, in the free list too, so that a begin
-//!   and an end touch no shared reference count. Closing the engine empties the lists.
-//! - TXN-6. While an operation on a table runs, or an undo in it, `cover` is what the transaction
-//!   has on every key there by absolute locks. It takes no range locks that this covers, and meets
-//!   no tags on them: it met the self and descendant tags of the absolute lock, which no commit can
-//!   raise while it is held.
-//! - TXN-5. `tables` knows only tables of the slot's own opening: an id alone would also fit a
-//!   table of another database, so the opening is compared before the id is looked up.
+//! - TXN-3. Exactly one compensation is logged for each undone change; logging it removes the
+//!   change from the undo list.
+//! - TXN-4. A state holds a reference to the engine's core, also while it is in the free list, so
+//!   that a begin and an end touch no shared reference count. Closing the engine empties the lists.
+//! - TXN-5. `tables` has only tables of the state's own opening: an id alone would also fit a table
+//!   of another database, so the opening is compared before the id is looked up.
+//! - TXN-6. While an operation or an undo on a table runs, `cover` is the range-lock mode that the
+//!   transaction's absolute locks on the table and the database imply for each key of the table.
+//!   The transaction requests no range lock that `cover` covers, and so it reads no tags of single
+//!   keys. That is safe: when it was granted the absolute lock, it read that lock's self and
+//!   descendant tags, and no commit of another transaction can raise these while the absolute lock
+//!   is held.
 
 mod context;
 mod deallocation;
@@ -57,40 +61,41 @@ use crate::{
     upkeep::Report,
 };
 
-/// Tables whose leaf hints a slot remembers from one transaction to the next.
+/// The number of tables whose leaf hints a state keeps from one transaction to the next.
 const TABLES_KEPT: usize = 16;
 
-/// A reference to the core with a count of its own.
+/// A reference to the core with a reference count of its own.
 struct Anchor(Arc<Core>);
 
 /// See the module.
 pub(crate) struct TransactionState {
     pub(crate) core: Arc<Core>,
-    /// Keeps the core alive while the slot itself moves to the free list. The slot's own, so that
-    /// its count is on nobody else's cache line (TXN-4).
+    /// Keeps the core alive while this state moves to the free list. Each state has its own
+    /// `Anchor`, so that no other thread writes the cache line of its reference count (TXN-4).
     anchor: Arc<Anchor>,
     index: u32,
     sequence: u32,
-    /// The core's, at hand for each use of a table (TXN-5).
+    /// A copy of `core.opening`, read at each use of a table (TXN-5).
     pub(crate) opening: u64,
     pub(crate) id: TxnId,
     /// The transaction's type.
     kind: Kind,
     pub(crate) owner: LockOwner,
-    /// The engine's, at hand for each lock.
+    /// A copy of `core.range_modes`, read at each lock request.
     range_modes: Option<&'static RangeModes>,
     pub(crate) undo: UndoList,
     pub(crate) reservation: SpaceReservation,
     /// Whether this transaction has logged anything of its own.
     pub(crate) wrote: bool,
-    /// Whether changes are being undone: log space then comes from what was set aside.
+    /// Whether changes are being undone: their log space then comes from what was reserved for
+    /// that.
     undoing: bool,
     pub(crate) limit: WaitLimit,
     /// Whether the transaction has published a wait for a lock.
     has_published_wait: bool,
-    /// The lock of which it was refused in a deadlock.
+    /// The lock and mode that were denied to this transaction when it became a deadlock's victim.
     refused: Option<(LockId, RangeMode)>,
-    /// Its waits that are not counted yet.
+    /// The waits of this transaction that have not been counted yet.
     passed_waits: Vec<PassedWait>,
     tables: Vec<TableUse>,
     /// The intent lock the running transaction holds on the database.
@@ -104,17 +109,21 @@ pub(crate) struct TransactionState {
     pub(crate) reported: Vec<Report>,
     /// Values to free once the transaction has committed.
     pub(crate) frees: DeferredDeallocations,
-    /// While deferred frees are done.
+    /// The progress of the deferred deallocations, from the commit record to the END record.
     freeing: Option<Deallocation>,
-    /// Whether this is a loser that recovery undoes: there are no locks then to say what is free.
+    /// True if recovery runs this transaction: a loser (a transaction that was active at the
+    /// crash), or a committed one whose deferred deallocations were unfinished. Recovery takes no
+    /// locks, so the lock table cannot show then whether a ghost is unlocked.
     recovering: bool,
-    /// Whether a ghost was asked about that somebody holds or awaits.
+    /// True if the tree could not reclaim a ghost: its lock is held or awaited, or that cannot be
+    /// known (`ghost_is_free`), or its tag could not be moved yet (`inherit_tag`).
     pub(crate) met_held_ghost: Cell<bool>,
     body: Vec<u8>,
 }
 
 impl TransactionState {
-    /// A slot for the next transaction: a used one if there is any.
+    /// Begins a transaction: returns a state that an earlier one has used, or a new one if none is
+    /// free.
     #[inline]
     ///
     /// # Errors
@@ -123,7 +132,8 @@ impl TransactionState {
         TransactionState::begin_among(core, SLOTS_MAX, Kind::NONE)
     }
 
-    /// As [`begin`](Slot::begin), for a user: some slots are kept for the engine's own work.
+    /// As [`begin`](TransactionState::begin), for a user: some transaction slots are reserved for
+    /// the engine's own work.
     ///
     /// # Errors
     /// Those of `begin`.
@@ -151,10 +161,10 @@ impl TransactionState {
         }
     }
 
-    /// A slot that continues `loser`, whose newest change not undone is at `head`.
+    /// Returns a state that continues `loser`, whose newest change not undone is at `head`.
     ///
     /// # Errors
-    /// Those of [`begin`](Slot::begin).
+    /// Those of [`begin`](TransactionState::begin).
     pub(crate) fn resume(
         core: &Arc<Core>,
         loser: TxnId,
@@ -219,22 +229,22 @@ impl TransactionState {
         self.entry().start(id);
     }
 
-    /// Says of what type the transactions in this slot are, until another is said: most often, one
-    /// type after the same type uses a slot.
+    /// Sets the type of the transactions that use this state, until the next call. Consecutive
+    /// transactions in one state mostly have the same type, so this call is rare.
     #[cold]
     fn identify(&mut self, kind: Kind) {
         self.kind = kind;
         self.entry().identify(who(self.owner.number(), kind));
     }
 
-    /// What others may read of this transaction.
+    /// Returns the part of this transaction that other threads may read.
     #[inline]
     pub(crate) fn entry(&self) -> &TransactionEntry {
         self.core.transactions.entry(self.index)
     }
 
-    /// Ends the transaction here and keeps the slot for the next. The public record is finished
-    /// and the locks are released already.
+    /// Ends the transaction and puts this state into the free list for the next one. The caller has
+    /// finished the `TransactionEntry` and released the locks.
     #[inline]
     pub(crate) fn retire(mut self: Box<Self>) {
         self.reservation.end(&self.core.log);
@@ -264,8 +274,8 @@ impl TransactionState {
         }
     }
 
-    /// Makes sure that the transaction holds an intent lock on the table and that the table is
-    /// there. Answers where its hint is.
+    /// Makes sure that the transaction holds an intent lock on the table and that the table has not
+    /// been dropped. Returns the table's index in `tables`.
     #[inline]
     pub(crate) fn enter(&mut self, table: &Table, mode: IntentMode) -> Result<usize> {
         if self.core.is_closed() {
@@ -282,7 +292,8 @@ impl TransactionState {
         self.enter_first(table, mode, at)
     }
 
-    /// The first use of a table in its mode by a transaction. The slot knows it `at`, if at all.
+    /// Takes the intent lock `mode` on a table on which the transaction does not hold it yet. `at`
+    /// is the index of the table in `tables`, or `None` if it is not there.
     fn enter_first(&mut self, table: &Table, mode: IntentMode, at: Option<usize>) -> Result<usize> {
         self.core.check_open()?;
         let unknown = || Err(Error::UnknownTable { name: table.name().into() });
@@ -290,9 +301,10 @@ impl TransactionState {
             return unknown();
         }
         let tree = table.id();
-        // Nobody locks the catalogue as a whole, so its users need not say that they are there. And
-        // they must not: it would share an entry with some tables, and a drop holds its table's
-        // absolutely while it changes the catalogue.
+        // No transaction locks the catalogue as a whole, so its users need no intent lock on it.
+        // They must not take one: its entry would be shared with some tables, and a drop changes
+        // the catalogue, in a transaction of its own, while it holds the absolute lock of its
+        // table, which may be in that same entry.
         if tree != TreeId::CATALOGUE {
             self.enter_database(mode.above())?;
             let resource = ResourceId(tree.0);
@@ -301,7 +313,8 @@ impl TransactionState {
                 self.wait_for_whole(Wanted::Table(tree), resource, mode)?;
             }
         }
-        // Whoever drops the table says so before it lets go of its absolute lock.
+        // A drop marks the table before it releases the table's absolute lock, so once the intent
+        // lock is granted the mark is visible here.
         if table.is_dropped() {
             return unknown();
         }
@@ -314,8 +327,8 @@ impl TransactionState {
         Ok(at)
     }
 
-    /// Makes sure that the transaction holds `mode` on the database: the intents of its tables'
-    /// locks, taken with the first of them.
+    /// Makes sure that the transaction holds `mode` on the database: an intent lock that it takes
+    /// with the first lock on a table.
     #[inline]
     fn enter_database(&mut self, mode: IntentMode) -> Result<()> {
         if self.database.is_some_and(|held| held.covers(mode)) {
@@ -341,7 +354,7 @@ impl TransactionState {
         Ok(())
     }
 
-    /// Reports to upkeep what the tree asked to report (FINISH-7).
+    /// Adds the leaves that the tree has reported to the upkeep queue (FINISH-7).
     #[inline]
     pub(crate) fn report_leaves(&mut self) {
         if !self.reported.is_empty() {
@@ -349,7 +362,7 @@ impl TransactionState {
         }
     }
 
-    /// Runs one operation on `table`, its hint at hand.
+    /// Runs one operation on `table`, with the table's leaf hint.
     #[inline]
     pub(crate) fn operate<R>(
         &mut self,
@@ -375,7 +388,8 @@ impl TransactionState {
     /// # Errors
     /// A failure leaves the rest of the changes in place: the caller stops the engine.
     pub(crate) fn undo_to(&mut self, keep: usize) -> Result<()> {
-        // First, for what they were promised is not owed any more.
+        // Forget the deferred deallocations of the undone changes first: they will not run, so the
+        // log space reserved for them is no longer needed and can pay for the undo.
         self.frees.forget_from(keep);
         self.reservation.owe_frees(self.frees.log_bytes());
         debug_assert!(self.can_pay_undo(), "TXN-SPACE-2");
@@ -406,7 +420,8 @@ impl TransactionState {
         tree.undo(self, body)
     }
 
-    /// Whether the reservation pays for the whole rollback. A loser's died with its process.
+    /// Returns true if the reservation pays for the whole rollback. The reservation of a loser was
+    /// lost when its process ended, so it is not checked.
     fn can_pay_undo(&self) -> bool {
         self.recovering || self.reservation.covers(self.undo.newest(usize::MAX).map(<[u8]>::len))
     }
@@ -425,7 +440,8 @@ impl TransactionState {
         result
     }
 
-    /// Logs the commit record, after which the transaction owes nothing but its deferred frees.
+    /// Logs the commit record, after which recovery has no work left for the transaction except its
+    /// deferred deallocations.
     #[inline]
     pub(crate) fn log_commit(&mut self) -> Result<LsnSpan> {
         let prev = if self.frees.is_empty() { Lsn::ZERO } else { self.log_frees()? };
@@ -451,12 +467,12 @@ impl TransactionState {
         Ok(span)
     }
 
-    /// Makes room for the record that ends a loser.
+    /// Reserves log space for the END record of a loser.
     pub(crate) fn reserve_end(&mut self) -> Result<()> {
         self.reservation.reserve(&self.core, self.index, 0)
     }
 
-    /// Logs the record that ends a transaction which owes nothing any more.
+    /// Logs the END record of a transaction for which recovery has no work left.
     pub(crate) fn log_end(&mut self) -> Result<LsnSpan> {
         let record = Record { kind: record::END, txn: self.id, prev: Lsn::ZERO, body: &[] };
         let span = self.core.log.insert(&record)?;

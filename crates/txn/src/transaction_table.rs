@@ -1,26 +1,28 @@
-//! Where running transactions are registered, without a mutex that all of them touch.
+//! The transaction table: the register of running transactions, without a mutex that all of them
+//! touch.
 //!
-//! A transaction runs in a *slot*. What others may read of it (the checkpointer, statistics) is a
-//! [`TransactionEntry`] on its own cache lines, at a fixed place for the life of the engine. The
-//! rest, its lock owner, undo list and log space reservation, is a boxed [`TransactionState`] that
-//! moves between a free list and the running [`Transaction`](crate::Transaction), so that its
-//! memory serves the next one.
+//! A transaction runs in a *transaction slot*. The part of it that other threads may read (the
+//! checkpointer, statistics) is a [`TransactionEntry`] on its own cache lines, at a fixed place for
+//! the life of the engine. The rest, its lock owner, undo list and log space reservation, is a
+//! boxed [`TransactionState`] that moves between a free list and the running
+//! [`Transaction`](crate::Transaction), so that the next transaction reuses its memory.
 //!
 //! Invariants:
 //! - TXN-TABLE-1. A `TransactionEntry` is written only by the thread that runs the transaction in
 //!   its slot.
 //! - TXN-TABLE-2. `first` is at or before the transaction's first record: it is set, from the log's
 //!   end, before that record is inserted.
-//! - TXN-TABLE-3. Around each insert that changes what recovery owes the transaction, `word` is
-//!   *busy*; a reader waits until it is not. So a checkpoint that reads it after inserting a record
-//!   at `B` learns of every such insert before `B`.
-//! - TXN-TABLE-4. `word` is zero whenever nothing would be owed to the transaction.
+//! - TXN-TABLE-3. Around each insert that changes what recovery must do for the transaction, `word`
+//!   is *busy*; a reader waits until it is not. So a checkpoint that reads it after inserting a
+//!   record at `B` sees the effect of every such insert before `B`.
+//! - TXN-TABLE-4. `word` is zero whenever recovery would have nothing to do for the transaction.
 //! - TXN-TABLE-5. Ids are never used twice in an epoch: slot and a sequence per slot.
-//! - TXN-TABLE-6. What is owed when the engine stops or closes stays owed: the slot is *left*,
-//!   neither finished nor used again, and does not count as active.
-//! - TXN-TABLE-7. Once `close` has returned no transaction starts, and every one that has started
-//!   is seen by `active`: `id` is set under the latch of a free list, where `closed` is looked at,
-//!   too.
+//! - TXN-TABLE-6. If a transaction has unfinished work when the engine stops or closes, its `word`
+//!   keeps naming that work, for recovery: the slot is *left*, neither finished nor used again, and
+//!   does not count as active.
+//! - TXN-TABLE-7. Once `close` has returned no transaction starts, and `active` counts every one
+//!   that has started: `id` is set under the latch of a free list, and `closed` is read under the
+//!   same latch.
 //!
 //! Life of `word`:
 //!
@@ -76,18 +78,19 @@ const BUSY: u64 = 1;
 const FREES: u64 = 2;
 const LSN_SHIFT: u32 = 2;
 
-/// What others may read of a slot.
+/// The part of a transaction slot that other threads may read.
 #[derive(Default)]
 pub(crate) struct TransactionEntry {
     /// The running transaction, 0 if there is none.
     id: AtomicU64,
-    /// What recovery would owe it: LSN << 2 | flags. See the module's diagram.
+    /// The work that recovery would have to do for it: LSN << 2 | flags. See the module's diagram.
     word: AtomicU64,
     /// TXN-TABLE-2; 0 while it has logged nothing.
     first: AtomicU64,
-    /// Of the frees it owes, how many have begun.
+    /// The number of its deferred deallocations that have begun.
     begun: AtomicU64,
-    /// Nobody runs here any more; what is owed is the next opening's (TXN-TABLE-6).
+    /// True if no transaction runs here any more and the next opening does the unfinished work
+    /// (TXN-TABLE-6).
     left: AtomicBool,
     /// The lock table's number of its owner, plus 1, in the upper half, and the type of the running
     /// transaction in the lower. (With `left` in one word: all of this is one cache line.)
@@ -98,7 +101,7 @@ pub(crate) struct TransactionEntry {
 }
 
 impl TransactionEntry {
-    /// Says whose locks a transaction of this type will have: [`who`].
+    /// Sets the lock owner and the type of the transactions in this slot: [`who`].
     #[inline]
     pub(crate) fn identify(&self, who: u32) {
         // Relaxed: for diagnosis only.
@@ -114,13 +117,13 @@ impl TransactionEntry {
         self.id.store(id.0, Ordering::Release);
     }
 
-    /// Notes where the transaction's first record cannot be before (TXN-TABLE-2).
+    /// Sets an LSN at or before the transaction's first record (TXN-TABLE-2).
     #[inline]
     pub(crate) fn register(&self, first: Lsn) {
         self.first.store(first.0, Ordering::Release);
     }
 
-    /// Before an insert that changes what is owed (TXN-TABLE-3).
+    /// Called before an insert that changes what recovery must do (TXN-TABLE-3).
     #[inline]
     pub(crate) fn busy(&self) {
         let word = self.word.load(Ordering::Relaxed); // own store (TXN-TABLE-1)
@@ -128,13 +131,14 @@ impl TransactionEntry {
         self.word.store(word | BUSY, Ordering::Release);
     }
 
-    /// After that insert, or when it failed with the same `undo` as before.
+    /// Called after that insert, or when it has failed, with the same `undo` as before.
     #[inline]
     pub(crate) fn set_undo_next(&self, undo: Lsn) {
         self.word.store(undo.0 << LSN_SHIFT, Ordering::Release);
     }
 
-    /// The transaction has committed; its frees are owed, but for those that have begun.
+    /// Called after the commit, and at each of the deferred deallocations: recovery would do those
+    /// that have not begun.
     pub(crate) fn set_deallocations(&self, commit: Lsn, begun: u64) {
         // Relaxed: own store (TXN-TABLE-1).
         let is_running = self.id.load(Ordering::Relaxed) != 0;
@@ -143,7 +147,7 @@ impl TransactionEntry {
         self.word.store(commit.0 << LSN_SHIFT | FREES, Ordering::Release);
     }
 
-    /// The transaction has ended: nothing is owed, nobody runs here.
+    /// Called when the transaction has ended: recovery has no work for it, and the slot is free.
     #[inline]
     pub(crate) fn finish(&self) {
         self.word.store(0, Ordering::Release);
@@ -151,7 +155,8 @@ impl TransactionEntry {
         self.first.store(0, Ordering::Release);
     }
 
-    /// Nobody runs here any more, and what is owed stays owed (TXN-TABLE-6).
+    /// Called when no transaction will run here any more; the unfinished work is left to recovery
+    /// (TXN-TABLE-6).
     pub(crate) fn leave_to_recovery(&self) {
         let first = !self.left.load(Ordering::Relaxed); // own store (TXN-TABLE-1)
         invariant(first, "TXN-TABLE-6: a transaction is left to recovery once");
@@ -163,7 +168,8 @@ impl TransactionEntry {
         self.id.load(Ordering::Relaxed) != 0 && !self.left.load(Ordering::Acquire)
     }
 
-    /// What is owed to the transaction in this slot, if anything is (TXN-TABLE-3, TXN-TABLE-4).
+    /// Returns the work that recovery would have to do for the transaction in this slot, if any
+    /// (TXN-TABLE-3, TXN-TABLE-4).
     fn snapshot(&self) -> Option<ActiveEntry> {
         let backoff = Backoff::new();
         loop {
@@ -206,7 +212,7 @@ pub(crate) struct Oldest {
     pub(crate) kind: Kind,
 }
 
-/// The word by which diagnosis finds a transaction from the number of its lock owner.
+/// Returns the word by which diagnosis finds a transaction from the number of its lock owner.
 #[inline]
 pub(crate) fn who(owner: u32, kind: Kind) -> u32 {
     // At most 65,535 owners: number plus 1 fits 16 bits.
@@ -223,9 +229,9 @@ pub(crate) struct TransactionTable {
     chunks: Box<[OnceLock<Chunk>]>,
     /// Slots ever handed out; they are numbered from 0.
     used: AtomicU32,
-    #[allow(clippy::vec_box)] // Slots move as pointers, from transaction to list and back.
+    #[allow(clippy::vec_box)] // States move as pointers, from transaction to list and back.
     free: [CachePadded<SpinLatch<Vec<Box<TransactionState>>>>; PARTITIONS],
-    /// Set when the engine closes: slots are dropped and not kept.
+    /// Set when the engine closes: states are dropped and not kept.
     closed: AtomicBool,
 }
 
@@ -239,21 +245,21 @@ impl TransactionTable {
         }
     }
 
-    /// A slot that some transaction used before, this thread's last one if possible, with the next
-    /// one begun in it (TXN-TABLE-7). There is none once the transaction table is closed.
+    /// Begins a transaction in a state that an earlier transaction has used, this thread's last one
+    /// if possible (TXN-TABLE-7). Returns `None` if there is none, as after `close`.
     #[inline]
     pub(crate) fn reuse(
         &self,
         begin: impl Fn(&mut TransactionState),
     ) -> Option<Box<TransactionState>> {
         let pop = |list: &mut Vec<Box<TransactionState>>| {
-            let mut slot = list.pop()?;
-            begin(&mut slot);
-            Some(slot)
+            let mut state = list.pop()?;
+            begin(&mut state);
+            Some(state)
         };
         let home = partition();
-        if let Some(slot) = pop(&mut self.free[home].lock()) {
-            return Some(slot);
+        if let Some(state) = pop(&mut self.free[home].lock()) {
+            return Some(state);
         }
         (1..PARTITIONS)
             .find_map(|step| pop(&mut *self.free[(home + step) % PARTITIONS].try_lock()?))
@@ -272,8 +278,8 @@ impl TransactionTable {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::Closed);
         }
-        // Relaxed: the number alone is used, and the chunk is published by its OnceLock. Beyond
-        // the bound it does not move: who walks over the slots believes it.
+        // Relaxed: the number alone is used, and the chunk is published by its OnceLock. It never
+        // exceeds the bound: threads that visit all slots rely on it.
         let more = |used| (used < slots_max).then_some(used + 1);
         let index = self
             .used
@@ -284,8 +290,8 @@ impl TransactionTable {
         Ok((index, id))
     }
 
-    /// The transaction that has locks under this owner's number, and its type. Of one that waits,
-    /// the truth; of another, what was true a moment ago.
+    /// Returns the transaction that has locks under this owner's number, and its type. The result
+    /// is exact for a transaction that waits; for any other it may be out of date.
     pub(crate) fn transaction_of(&self, owner: u32) -> Option<(TxnId, Kind)> {
         // Relaxed: for diagnosis only.
         (0..self.used.load(Ordering::Relaxed)).find_map(|index| {
@@ -296,30 +302,30 @@ impl TransactionTable {
         })
     }
 
-    /// Keeps a slot for the next transaction, or hands it back if the engine was closed.
+    /// Keeps a state for the next transaction, or returns it if the engine was closed.
     #[inline]
-    pub(crate) fn give_back(&self, slot: Box<TransactionState>) -> Option<Box<TransactionState>> {
+    pub(crate) fn give_back(&self, state: Box<TransactionState>) -> Option<Box<TransactionState>> {
         let mut list = self.free[partition()].lock();
         // Read under the latch: `close` sets the flag first and then empties every list under
-        // its latch, so a slot is either refused here or dropped there.
+        // its latch, so a state is either refused here or dropped there.
         if self.closed.load(Ordering::Acquire) {
-            return Some(slot);
+            return Some(state);
         }
-        list.push(slot);
+        list.push(state);
         None
     }
 
-    /// Drops the free slots, now and from now on; no transaction starts any more (TXN-TABLE-7).
-    /// Slots hold the engine alive.
+    /// Drops the free states, now and from now on; no transaction starts any more (TXN-TABLE-7).
+    /// States hold the engine's core alive.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for list in &self.free {
-            let slots = std::mem::take(&mut *list.lock());
-            drop(slots);
+            let states = std::mem::take(&mut *list.lock());
+            drop(states);
         }
     }
 
-    /// The public record of slot `index`.
+    /// Returns the `TransactionEntry` of slot `index`.
     #[inline]
     pub(crate) fn entry(&self, index: u32) -> &TransactionEntry {
         let chunk = self.chunks[index as usize / CHUNK_SLOTS]
@@ -332,14 +338,15 @@ impl TransactionTable {
         (0..self.used.load(Ordering::Acquire)).map(|index| self.entry(index))
     }
 
-    /// What is owed to every running transaction, for a checkpoint that has inserted its first
-    /// record. A slot that appears meanwhile logs after that record and needs no entry.
+    /// Returns the work that recovery would have to do for every running transaction, for a
+    /// checkpoint that has inserted its first record. A slot that appears meanwhile logs after that
+    /// record and needs no entry.
     pub(crate) fn snapshot(&self) -> Vec<ActiveEntry> {
         self.all().filter_map(TransactionEntry::snapshot).collect()
     }
 
-    /// At or before the oldest record of every running transaction. A transaction that is missed
-    /// registers now and logs only after what the caller inserted before.
+    /// Returns an LSN at or before the oldest record of every running transaction. A transaction
+    /// that is missed registers now and logs only after what the caller inserted before.
     pub(crate) fn oldest_first(&self) -> Option<Lsn> {
         self.all().filter_map(TransactionEntry::first).min()
     }
@@ -392,12 +399,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snapshot_tells_what_is_owed() {
+    fn snapshot_lists_unfinished_work() {
         let table = TransactionTable::new();
         let (index, _) = table.grow(SLOTS_MAX, |_| TxnId(1)).unwrap();
         let entry = table.entry(index);
         entry.start(txn_id(Epoch(1), 1, index));
-        assert!(table.snapshot().is_empty(), "a reader is owed nothing");
+        assert!(table.snapshot().is_empty(), "recovery has no work for a reader");
         entry.register(Lsn(512));
         entry.busy();
         entry.set_undo_next(Lsn(600));

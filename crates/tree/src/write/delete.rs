@@ -1,8 +1,8 @@
 //! Delete: a record becomes a ghost.
 //!
 //! The ghost keeps its place in the leaf, and so its key stays a boundary that can be locked, until
-//! nobody holds or awaits the lock (restructure invariant 3). Its value stays too, but undo does
-//! not count on it: an insert over the ghost may have replaced it, so the log body has a copy.
+//! no transaction holds or awaits the lock (restructure invariant 3). Its value stays too, but undo
+//! does not rely on it: an insert over the ghost may have replaced it, so the log body has a copy.
 
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
@@ -18,8 +18,8 @@ impl Tree {
     /// Deletes a record.
     ///
     /// # Errors
-    /// `NotFound` if the key is absent (the transaction has then read that, under a lock);
-    /// `KeyTooLarge`; whatever waiting, logging or reading a page can fail with.
+    /// `NotFound` if the key is absent (the transaction then holds a lock under which it stays
+    /// absent); `KeyTooLarge`; the errors of waiting, logging and reading a page.
     pub fn delete<C: Context>(&self, ctx: &mut C, hint: &mut LeafHint, key: &[u8]) -> Result<()> {
         self.check_key(key)?;
         ctx.expect(self.lock_of(key));

@@ -1,4 +1,5 @@
-//! Insert, put and update: one loop, since they differ only in what they make of finding the key.
+//! Insert, put and update: one loop, since they differ only in how they treat a key that is present
+//! or absent.
 //!
 //! ```text
 //!          ┌──────────── wait for a lock ◄──────┐
@@ -6,10 +7,11 @@
 //!   reserve ─► latch leaf ─► lock ─► decide ────┼─► log, change ─► done
 //!          ▲                                    │
 //!          ├──────────── make room ◄────────────┤
-//!          └──────────── write chain ◄──────────┘     (latch let go on each way back)
+//!          └──────────── write chain ◄──────────┘     (latch released on each way back)
 //! ```
-//! The key's lock, once granted, is kept, so what was decided on one look holds on every later one:
-//! only the gap may have to be asked for again, as long as the key is not part of the leaf.
+//! Once the key's lock is granted, the transaction keeps it, so a decision made in one latch hold
+//! is valid in all later ones. Only the gap must be checked again in each later latch hold, while
+//! the key has no record in the leaf.
 
 use clearway_base::{Error, Result};
 use clearway_pool::ExclusivePage;
@@ -22,12 +24,12 @@ use crate::op::{self, Change, Op, UserOp};
 use crate::scratch::Scratch;
 use crate::{Context, LeafHint, Tree, overflow};
 
-/// What a store makes of finding the key, or not.
+/// The requirement of a store on the key's presence.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
     /// The key must be absent.
     Insert,
-    /// Either will do.
+    /// The key may be present or absent.
     Put,
     /// The key must be present.
     Update,
@@ -46,17 +48,17 @@ struct Stored<'v> {
     overflow: bool,
 }
 
-/// What one look at the leaf came to.
-enum Look {
+/// The result of one latch hold on the leaf.
+enum StoreStep {
     /// Done; whether a record was replaced.
     Done(bool),
     /// The key's state, locked, forbids the operation.
     Refused(Error),
-    /// Wait for this lock and look again.
+    /// The lock was denied: wait for it and repeat.
     Wait(clearway_lock::LockId, clearway_lock::RangeMode),
-    /// Make room for this many bytes and look again.
+    /// The leaf is too full: make room for this many bytes and repeat.
     Room(usize),
-    /// The key is locked and the operation allowed: write the overflow chain and look again.
+    /// The key is locked and the operation allowed: write the overflow chain and repeat.
     Chain,
 }
 
@@ -76,7 +78,7 @@ impl Tree {
             let stored = Stored { bytes: value, overflow: false };
             return stored_or_absent(self.store_loop(ctx, hint, key, Some(stored), goal)?);
         }
-        // First the locks and the verdict, then the chain: a refused insert writes no chain.
+        // First the locks and the decision, then the chain: a refused insert writes no chain.
         if let Some(replaced) = self.store_loop(ctx, hint, key, None, goal)? {
             return Ok(replaced);
         }
@@ -91,8 +93,8 @@ impl Tree {
         stored_or_absent(result?)
     }
 
-    /// Looks, and does what the look asks for, until it is done. `None` if the value is still to
-    /// be written to a chain.
+    /// Repeats `store_step`, with the work that each step requires in between, until the store is
+    /// done. Returns `None` if the value is still to be written to a chain.
     fn store_loop<C: Context>(
         &self,
         ctx: &mut C,
@@ -110,26 +112,26 @@ impl Tree {
         let bytes = key.len() + new_len + self.limits.record_len_max + OP_OVERHEAD;
         loop {
             ctx.reserve(2 * bytes)?;
-            match self.store_look(ctx, hint, key, stored, goal, (&mut waited, &mut pending))? {
-                Look::Done(replaced) => {
+            match self.store_step(ctx, hint, key, stored, goal, (&mut waited, &mut pending))? {
+                StoreStep::Done(replaced) => {
                     waited.release_others(ctx);
                     self.adopt_pending(ctx, key, pending);
                     return Ok(Some(replaced));
                 }
-                Look::Chain => {
+                StoreStep::Chain => {
                     waited.release_others(ctx);
                     return Ok(None);
                 }
-                Look::Refused(error) => return Err(error),
-                Look::Wait(id, mode) => waited.wait(ctx, id, mode)?,
-                Look::Room(bytes) => self.make_room(ctx, hint, key, bytes)?,
+                StoreStep::Refused(error) => return Err(error),
+                StoreStep::Wait(id, mode) => waited.wait(ctx, id, mode)?,
+                StoreStep::Room(bytes) => self.make_room(ctx, hint, key, bytes)?,
             }
         }
     }
 
     /// One latch hold: lock, decide, log, change.
     #[inline]
-    fn store_look<C: Context>(
+    fn store_step<C: Context>(
         &self,
         ctx: &mut C,
         hint: &mut LeafHint,
@@ -137,27 +139,28 @@ impl Tree {
         stored: Option<Stored<'_>>,
         goal: Goal,
         (waited, pending): (&mut LockWaitState, &mut Option<PendingAdoption>),
-    ) -> Result<Look> {
+    ) -> Result<StoreStep> {
         let (mut leaf, known): (ExclusivePage<'_>, _) = self.leaf_and_slot(key, hint, pending)?;
         let node = Node::new(&*leaf);
         let found = match self.lock_for_write(ctx, node, key, known, goal.absent(), waited) {
-            LockVerdict::Denied(id, mode) => return Ok(Look::Wait(id, mode)),
+            LockVerdict::Denied(id, mode) => return Ok(StoreStep::Wait(id, mode)),
             LockVerdict::Locked(found) => found,
         };
-        // The key is locked: this answer, and a refusal because of it, is a read that stays true.
+        // The key, or the gap in which it would be, is locked. So whether the key is present cannot
+        // change until the transaction ends, and a refusal because of that is a serializable read.
         let live = found.is_ok_and(|slot| !node.is_ghost(slot));
         match goal {
-            Goal::Insert if live => return Ok(Look::Refused(Error::DuplicateKey)),
-            Goal::Update if !live => return Ok(Look::Refused(Error::NotFound)),
+            Goal::Insert if live => return Ok(StoreStep::Refused(Error::DuplicateKey)),
+            Goal::Update if !live => return Ok(StoreStep::Refused(Error::NotFound)),
             _ => {}
         }
-        let Some(stored) = stored else { return Ok(Look::Chain) };
+        let Some(stored) = stored else { return Ok(StoreStep::Chain) };
         let fits = match found {
             Ok(slot) => node.fits_value(slot, stored.bytes.len()),
             Err(_) => node.fits(key.len(), stored.bytes.len()),
         };
         if !fits {
-            return Ok(Look::Room(stored.bytes.len()));
+            return Ok(StoreStep::Room(stored.bytes.len()));
         }
         // From here on nothing can fail but the log itself (write invariant 4).
         let change = match found {
@@ -172,7 +175,7 @@ impl Tree {
         let shrinks = live && stored.bytes.len() < node.value_len(slot) && !Tree::is_sparse(node);
         let op = UserOp { page: leaf.id(), tree: self.id, slot, key, change };
         if matches!(op.change, Change::Delta { new: [], .. }) {
-            return Ok(Look::Done(true)); // The value is what it was.
+            return Ok(StoreStep::Done(true)); // The value is what it was.
         }
         let mut scratch = Scratch::borrow();
         op.encode(&mut scratch.body);
@@ -186,11 +189,13 @@ impl Tree {
         if shrinks && Tree::is_sparse(Node::new(&*leaf)) {
             ctx.defer_maintenance(self.id, key);
         }
-        Ok(Look::Done(live))
+        Ok(StoreStep::Done(live))
     }
 }
 
-/// The outcome of a loop that had its value at hand.
+/// Returns the outcome of a `store_loop` that was given the value. Such a loop never returns
+/// `None`: only `StoreStep::Chain` leads to it, which requires that there is no value. The error
+/// for that impossible case keeps this code free of a panic.
 #[inline]
 fn stored_or_absent(done: Option<bool>) -> Result<bool> {
     match done {
@@ -199,8 +204,8 @@ fn stored_or_absent(done: Option<bool>) -> Result<bool> {
     }
 }
 
-/// What applying `change` needs, out of the value that it stores: nothing of it lies in the page,
-/// which can then be changed.
+/// Returns `change` without any borrow of the page: its new bytes come from `value`, and its old
+/// bytes, which applying it does not need, are empty. The page can then be borrowed mutably.
 #[inline]
 fn detached<'v>(change: &Change<'_>, value: &'v [u8]) -> Change<'v> {
     match *change {

@@ -1,4 +1,5 @@
-//! What the tree asks of a slot (TXN-2: nothing here waits but `wait` and `reserve`).
+//! The tree's [`Context`], implemented by the transaction state (TXN-2: nothing here waits except
+//! `wait` and `reserve`).
 
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
 use clearway_lock::{LockId, Outcome, RangeMode};
@@ -82,8 +83,8 @@ impl Context for TransactionState {
         if !self.undoing {
             return self.reservation.reserve(&self.core, self.index, bytes as u64);
         }
-        // A loser's own reservation died with its process. What it was for is there, unless the
-        // log's capacity was made smaller; and there is the engine's reserve.
+        // The reservation of a loser was lost when its process ended. The space that it had is
+        // free, unless the log's capacity was made smaller; and there is the engine's reserve.
         if self.recovering && self.reservation.reserve(&self.core, self.index, bytes as u64).is_ok()
         {
             return Ok(());
@@ -148,8 +149,8 @@ impl Context for TransactionState {
 }
 
 impl TransactionState {
-    /// Whether the lock on the whole table stands for `mode` on a key (TXN-6). Who has none asks
-    /// even for nothing, for the sake of the tag.
+    /// Returns true if the absolute locks imply `mode` on a key (TXN-6). Without such a lock, even
+    /// `NN` is passed on to the lock table, where `check` takes the tag into account.
     #[inline]
     fn is_covered(&self, mode: RangeMode) -> bool {
         !self.cover.is_none() && self.cover.covers(mode)

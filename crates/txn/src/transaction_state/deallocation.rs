@@ -17,12 +17,14 @@ pub(super) struct Deallocation {
     pub(super) commit: Lsn,
     /// The free at work.
     pub(super) current: u64,
-    /// So many have begun: a step of each is in the log, or there was nothing to do.
+    /// The number of frees that have begun: a step of each is in the log, or there was nothing to
+    /// do.
     pub(super) begun: u64,
 }
 
 impl TransactionState {
-    /// Logs the deferred frees for which the commit record has no room. Answers the last record.
+    /// Logs the deferred frees for which the commit record has no room. Returns the start of the
+    /// last record.
     #[cold]
     pub(super) fn log_frees(&mut self) -> Result<Lsn> {
         let mut prev = Lsn::ZERO;
@@ -53,8 +55,8 @@ impl TransactionState {
         for (number, (tree, reference)) in frees.iter().enumerate().skip(done as usize) {
             let number = number as u64;
             self.freeing.iter_mut().for_each(|freeing| freeing.current = number);
-            // The value belongs to nobody any more, even if its table has been dropped meanwhile;
-            // so its tree's id will do, and no root is needed.
+            // The value is not reachable any more, even if its table has been dropped meanwhile; so
+            // the id of its tree is enough, and no root is needed.
             let (pool, space) = (core.pool.clone(), core.space.clone());
             let owner = Tree::open(pool, space, tree, PageId::NONE, core.tree_config());
             owner.free_value(self, reference)?;
@@ -71,7 +73,7 @@ impl TransactionState {
     }
 
     /// Logs a step of a deferred free: the record says which one has begun, and so does the
-    /// public record, so that nobody begins it again.
+    /// `TransactionEntry`, so that it is not begun again.
     #[cold]
     pub(super) fn log_free_step(
         &mut self,

@@ -1,24 +1,25 @@
-//! The retry context of a deadlock's victim, for its next attempt: its priority, and the locks that
-//! it had and the one that it was refused, which the next attempt takes in canonical order first.
+//! The retry context of a deadlock's victim, for its next attempt: its priority, the locks that it
+//! held and the one that it was denied. The next attempt first takes these locks, in canonical
+//! order.
 //!
-//! Those who lost in a deadlock will want the same rows again. In canonical order they meet at the
-//! first of them and queue up, where in an order of their own they would lose and win in turns.
-//! What the next attempt locks and then does not need is locked for nothing, and for the length
-//! of one transaction.
+//! The victims of a deadlock will need the same rows again. If they lock them in canonical order,
+//! they meet at the first of them and queue up; in orders of their own they could become victims in
+//! turns. A lock that the next attempt takes here and then does not need is held in vain, for the
+//! length of one transaction.
 //!
 //! Invariants:
 //! - RETRY-1. The canonical order is that of lock identities, the same for all transactions.
-//! - RETRY-2. These locks are in addition: what a statement needs it asks for as always. So nothing
-//!   depends on them. One that is not granted soon is left out, and all behind it: this time the
-//!   statements might do without, as those that skip what is locked do.
-//! - RETRY-3. Large transactions take nothing along: they would shut out everybody while they queue
-//!   up.
-//! - RETRY-4. What is waited for here is published like every wait, under the key's name if the
-//!   lost attempt wrote the key or waited for it. The lock table keeps identities only, so of what
-//!   was just read at once no name is known.
-//! - RETRY-5. The next attempt counts the highest tag that the lost one met among its own: the
-//!   closure may remember what an earlier attempt has read. So neither a value nor an error of a
-//!   later attempt is returned before that is durable.
+//! - RETRY-2. These locks are in addition: a statement requests all locks it needs as always. So
+//!   nothing depends on them. If one is not granted soon, the attempt leaves out this one and all
+//!   that follow: this time the statements might do without, as those that skip locked entries do.
+//! - RETRY-3. The next attempt of a transaction with many locks takes none of them first: it would
+//!   block all other transactions while it queues up.
+//! - RETRY-4. A wait for one of these locks is published like every wait, under the key's name if
+//!   the lost attempt wrote the key or waited for it. The lock table has only identities, so the
+//!   name of a key that was only read, without a wait, is not known.
+//! - RETRY-5. The next attempt takes the highest tag that the lost one met into account as its own:
+//!   the closure may remember what an earlier attempt has read. So neither a value nor an error of
+//!   a later attempt is returned before the log is durable up to that tag.
 //!
 //! Source: the remedy of "Efficient Locking Techniques for Databases on Modern Hardware", section
 //! 4, for victims that lose again and again is left open there; measured by `clearway-lab
@@ -33,16 +34,17 @@ use clearway_tree::key_of_body;
 use super::TransactionState;
 use crate::contention::{Wanted, WantedMode};
 
-/// More locks than these are not taken along (RETRY-3).
+/// An attempt that held at least this number of locks passes none to the next (RETRY-3).
 const LOCKS_MAX: usize = 64;
 
-/// Changes among which names of locks are looked for (RETRY-4), the newest.
+/// The number of changes, the newest, in which names of locks are searched (RETRY-4).
 const CHANGES_MAX: usize = 256;
 
-/// How long a lock is waited for (RETRY-2): far longer than a short transaction takes.
+/// The limit of the wait for one of these locks (RETRY-2): far longer than a short transaction
+/// takes.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// The retry context of a transaction that lost a conflict, for its next attempt.
+/// The retry context of a deadlock's victim, for its next attempt.
 #[derive(Debug, Default)]
 pub struct RetryContext {
     pub(crate) priority: RetryPriority,
@@ -52,7 +54,7 @@ pub struct RetryContext {
     locks: Vec<Needed>,
 }
 
-/// A lock that the lost attempt had or was refused.
+/// A lock that the lost attempt held or was denied.
 #[derive(Debug)]
 struct Needed {
     id: LockId,
@@ -61,14 +63,14 @@ struct Needed {
 }
 
 impl RetryContext {
-    /// Without locks.
+    /// Returns a context without locks.
     pub(crate) fn with(priority: RetryPriority, seen: Lsn) -> RetryContext {
         RetryContext { priority, seen, locks: Vec::new() }
     }
 }
 
 impl TransactionState {
-    /// Returns the retry context of this transaction, which has lost a deadlock.
+    /// Returns the retry context of this transaction, a deadlock's victim.
     #[cold]
     pub(crate) fn retry_context(&mut self) -> RetryContext {
         let refused = self.refused.take();
@@ -110,10 +112,10 @@ impl TransactionState {
         }
     }
 
-    /// Begins another attempt of a transaction that lost.
+    /// Begins the next attempt of a deadlock's victim.
     ///
     /// # Errors
-    /// [`Error::Deadlock`] if that was lost as well.
+    /// [`Error::Deadlock`] if this attempt is a victim, too.
     #[cold]
     pub(crate) fn begin_again(&mut self, context: &RetryContext) -> Result<()> {
         self.owner.resume(context.priority.after_loss());
@@ -133,7 +135,7 @@ impl TransactionState {
         Ok(())
     }
 
-    /// Takes one of the locks; a wait for it is published (RETRY-4), and not counted as a
+    /// Takes one of the locks. A wait for it is published (RETRY-4), but not counted as a
     /// statement's.
     fn lock_again(&mut self, needed: &Needed, limit: WaitLimit) -> Result<()> {
         let &Needed { id, mode, name } = needed;

@@ -1,21 +1,24 @@
-//! What a slot remembers of the tables it uses: the intent lock, and where the last operation was.
+//! What a transaction state remembers of the tables it uses: the intent lock, and where the last
+//! operation was.
 
 use clearway_base::TreeId;
 use clearway_lock::{IntentMode, RangeMode};
 use clearway_tree::LeafHint;
 
-/// What a slot knows of a table.
+/// The part of a transaction state that concerns one table.
 pub(super) struct TableUse {
     pub(super) tree: TreeId,
     /// The intent lock the running transaction holds.
     pub(super) intent: Option<IntentMode>,
-    /// What it has on every key by absolute locks, on the table or on the database (TXN-6).
+    /// The range-lock mode that the absolute locks on the table and the database imply for each key
+    /// (TXN-6).
     pub(super) cover: RangeMode,
-    /// How many range locks it has taken here; counted only where locks escalate.
+    /// The number of range locks that the transaction has taken here; counted only where locks
+    /// escalate.
     pub(super) locks: usize,
     /// The leaf of the last operation, maybe an earlier transaction's. Only ever a hint.
     pub(super) hint: LeafHint,
-    /// The leaf in which the transaction before ended.
+    /// The leaf in which the previous transaction ended.
     last: LeafHint,
     /// How often, of late, a transaction began elsewhere than the one before had ended: then a
     /// hint from the one before costs more than it saves.
@@ -42,7 +45,8 @@ impl TableUse {
         }
     }
 
-    /// The running transaction holds `mode` on the table now, and `database` on the database.
+    /// Records that the running transaction now holds `mode` on the table, and `database` on the
+    /// database.
     #[inline]
     pub(super) fn hold(&mut self, mode: IntentMode, database: Option<IntentMode>) {
         let mode = self.intent.map_or(mode, |held| held.supremum(mode));

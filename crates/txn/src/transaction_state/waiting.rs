@@ -1,7 +1,7 @@
-//! A slot that waits for a lock: what it says before, and what it counts and tells afterwards.
+//! A transaction's wait for a lock: it is published before, and counted and reported afterwards.
 //!
-//! Nothing here runs for a lock that is granted at once: the tree asks under its latch first, and
-//! `enter_first` tries first.
+//! Nothing here runs for a lock that is granted at once: the tree first requests it under its
+//! latch, and `enter_first` first tries it without waiting.
 
 use clearway_base::{KeyName, Result};
 use clearway_lock::{IntentMode, LockId, RangeMode, ResourceId, WaitLimit};
