@@ -67,8 +67,9 @@ pub enum Error {
     },
     /// The directory is in use, for one of three reasons. Another process, or another handle of
     /// this process, has it open. Or the database was closed while a transaction, a backup or a
-    /// check ran that has not ended yet ([`Error::StillInUse`]). Or a child process that was forked
-    /// while it was open still runs and has not called `exec`: see `Database`.
+    /// verify call was running that has not ended yet ([`Error::StillInUse`]). Or a child process
+    /// that was forked while the database was open still runs and has not called `exec`: see
+    /// `Database`.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
@@ -89,7 +90,7 @@ pub enum Error {
         path: PathBuf,
         /// Transactions that are still open.
         transactions: u64,
-        /// Backups, checks, and calls that create or drop a table, still running.
+        /// Backups, verify calls, and calls that create or drop a table, still running.
         others: u32,
     },
     /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
@@ -137,7 +138,8 @@ pub enum Error {
         /// The lock, and the transactions that held it.
         conflict: Option<Arc<LockConflict>>,
     },
-    /// The owner of the wait cancelled it.
+    /// A lock wait was cancelled by the code that had started it. The engine's own calls never
+    /// return this error.
     Cancelled,
     /// `insert` found the key present.
     DuplicateKey,
@@ -214,8 +216,9 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
-    /// A write or sync failed earlier and the engine stopped. Nothing further is acknowledged;
-    /// reopen the database to recover it.
+    /// A write, a sync or an undo failed earlier, or an invariant was broken (`cause` names it),
+    /// and the engine has stopped. It acknowledges nothing further. Reopen the database to recover
+    /// it, after [`Error::BrokenInvariant`] in a new process.
     Poisoned {
         /// The failure that stopped the engine.
         cause: Arc<Error>,
@@ -311,8 +314,9 @@ impl fmt::Display for Error {
             AlreadyOpen { path, process } => match process {
                 Some(id) if *id == std::process::id() => write!(
                     f,
-                    "{} is in use by this process: another handle has it open, or a transaction, \
-                     backup or check that has not ended since it was closed",
+                    "{} is in use by this process: another handle has it open, or the \
+                     database was closed and a transaction, backup or verify call that began \
+                     before has not ended",
                     path.display()
                 ),
                 Some(id) => write!(f, "{} is in use by process {id}", path.display()),

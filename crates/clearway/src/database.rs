@@ -161,7 +161,8 @@ impl Database {
         self.inner.engine.drop_table(name)
     }
 
-    /// Runs `body` as a transaction of type `name` and returns its value once it is durable.
+    /// Runs `body` as a transaction of type `name` and returns its value once it is durable (under
+    /// [`CommitMode::Lazy`](crate::CommitMode::Lazy), at once).
     ///
     /// `body` may run **more than once**: a transaction that is the victim of a deadlock is rolled
     /// back and, after a short random pause, run again. `body` should therefore have no effects
@@ -174,8 +175,8 @@ impl Database {
     ///
     /// Returning an error, including [`Error::Panicked`], can take as long as a commit. The error
     /// may reveal what the closure has read ("the key is there"), and that may come from a commit
-    /// that is not durable yet. Therefore every result is returned only when everything that any
-    /// attempt has read is durable.
+    /// that is not durable yet. Therefore, in the default commit mode, every result is returned
+    /// only when everything that any attempt has read is durable.
     ///
     /// `name` groups transactions for statistics; use one name for each kind of transaction.
     ///
@@ -189,8 +190,8 @@ impl Database {
     ///
     /// # Errors
     /// - the error that `body` returns;
-    /// - [`Error::Deadlock`] if the transaction lost too many deadlocks (see
-    ///   [`Options::attempts`]);
+    /// - [`Error::Deadlock`] if the transaction was a deadlock's victim in each of its attempts
+    ///   (see [`Options::attempts`]);
     /// - [`Error::Panicked`];
     /// - the error of a scan that `body` did not handle (see [`Scan`](crate::Scan));
     /// - [`Error::OutcomeUnknown`] if the log failed after the commit was requested;
@@ -226,9 +227,9 @@ impl Database {
     /// As for [`transact`](Database::transact), except that the [`Pending`] reports two kinds of
     /// errors instead of this call:
     /// - a failure of the log;
-    /// - an error of the closure, including the conflict of the last attempt and a panic, if the
-    ///   closure has read something that is not durable yet, since the error may reveal it. Such a
-    ///   `Pending` becomes ready with the next flush, like that of a commit.
+    /// - an error of the closure, including the [`Error::Deadlock`] of the last attempt and a
+    ///   panic, if the closure has read something that is not durable yet, since the error may
+    ///   reveal it. Such a `Pending` becomes ready with the next flush, like that of a commit.
     pub fn submit<T>(
         &self,
         name: &'static str,
@@ -240,8 +241,9 @@ impl Database {
     }
 
     /// Waits until every transaction that was committed before this call is durable. Under
-    /// [`CommitMode::Lazy`](crate::CommitMode::Lazy) this ends the loss window for them. In the
-    /// default mode, a caller that waits for its results does not need this call.
+    /// [`CommitMode::Lazy`](crate::CommitMode::Lazy) a crash can then no longer lose these commits:
+    /// they have left the loss window. In the default mode, a caller that waits for its results
+    /// does not need this call.
     ///
     /// # Errors
     /// [`Error::OutcomeUnknown`] if the log has failed: the last transactions may be lost.
@@ -253,7 +255,8 @@ impl Database {
 
     /// Begins a transaction that the caller ends: with [`commit`](Transaction::commit),
     /// [`commit_pipelined`](Transaction::commit_pipelined) or [`rollback`](Transaction::rollback).
-    /// Dropping it rolls it back. The caller retries after conflicts: see [`Error::is_retryable`].
+    /// Dropping it rolls it back. If it is a deadlock's victim, the caller runs it again: see
+    /// [`Error::is_retryable`].
     ///
     /// If the transaction cannot begin, its first operation reports the reason: [`Error::Closed`],
     /// or [`Error::TooManyTransactions`] when 65,000 run at once.
@@ -413,17 +416,19 @@ impl Database {
     ///
     /// End all transactions first: those that are still open do not take effect, and the next
     /// opening undoes them. The directory stays locked until the last of them is dropped and
-    /// running backups and checks have ended; this call waits up to a second for that. A commit
-    /// that was requested before is made durable, and its [`Pending`] remains valid.
+    /// running backups and calls of [`verify`](Database::verify) have ended; this call waits up to
+    /// a second for that. A commit that was requested before is made durable, and its [`Pending`]
+    /// remains valid.
     ///
     /// A second call waits for the first one and returns the same result, with one exception: after
     /// [`Error::StillInUse`] it waits again, and returns `Ok` once the remaining transactions,
-    /// backups and checks have ended. Dropping the last handle closes without that wait.
+    /// backups and calls of `verify` have ended. Dropping the last handle closes without that wait.
     ///
     /// # Errors
     /// The database is closed in any case, and nothing acknowledged is lost:
-    /// - [`Error::StillInUse`] if transactions, backups or checks are still running after a second.
-    ///   The database was closed cleanly; a new opening is refused until they have ended;
+    /// - [`Error::StillInUse`] if transactions, backups or calls of `verify` are still running
+    ///   after a second. The database was closed cleanly; a new opening is refused until they have
+    ///   ended;
     /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::Io`],
     ///   [`Error::DiskFull`] or [`Error::LogFull`]: the next opening recovers.
     pub fn close(&self) -> Result<()> {

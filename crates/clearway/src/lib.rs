@@ -2,8 +2,9 @@
 //! for each other's log flushes.
 //!
 //! A database is a directory. It holds tables: ordered byte keys and byte values. Any number of
-//! threads read and write them in transactions. Every transaction is serializable, and its result
-//! cannot be seen before it is durable.
+//! threads read and write them in transactions. Every transaction is serializable, and in the
+//! default commit mode its result cannot be seen before it is durable ([`CommitMode::Lazy`] gives
+//! this up).
 //!
 //! ```
 //! use clearway::{Database, Error, Result};
@@ -42,11 +43,12 @@
 //! # Guarantees
 //! - **Serializable.** Every transaction, including read-only ones. Phantoms do not occur. There is
 //!   no weaker isolation level.
-//! - **Durable.** A value leaves [`transact`](Database::transact), [`Pending::wait`] or `.await`
-//!   only when the log is on disk up to its own commit record *and* up to the commit record of
-//!   every transaction whose work it read. An acknowledged transaction survives a crash of the
-//!   process, of the machine, and of recovery itself. An unacknowledged transaction takes effect
-//!   completely or not at all.
+//! - **Durable.** In the default commit mode, [`transact`](Database::transact), [`Pending::wait`]
+//!   and `.await` return a value only when the log is on disk up to its own commit record *and* up
+//!   to the commit record of every transaction whose work it read. ([`CommitMode::Lazy`] gives this
+//!   up: it returns values at once.) An acknowledged transaction survives a crash of the process,
+//!   of the machine, and of recovery itself. An unacknowledged transaction takes effect completely
+//!   or not at all.
 //! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged.
 //!   Pending results fail with [`Error::OutcomeUnknown`] and later calls with [`Error::Poisoned`].
 //!   Opening the database again recovers it. A failed sync is never retried. If the engine finds

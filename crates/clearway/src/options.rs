@@ -13,7 +13,8 @@ use crate::Database;
 #[cfg(feature = "experiments")]
 mod experiments;
 
-/// Number of attempts of a conflicting transaction before its error is returned.
+/// Upper bound on the attempts of a transaction that is each time a deadlock's victim; then its
+/// error is returned.
 const ATTEMPTS_DEFAULT: u32 = 100;
 
 /// One transaction in this many is timed.
@@ -63,9 +64,11 @@ pub enum CommitMode {
     /// are always the last ones: if one is lost, all later ones are lost too, so the database
     /// remains consistent.
     ///
-    /// The loss window covers the commits since the start of the last but one flush: the time of
-    /// two flushes and twice the group-commit delay of 100 µs, less than a millisecond on a good
-    /// disk. It is never larger than the log buffer, 16 MiB. [`Database::sync`] ends it.
+    /// The *loss window* is the set of commits that a crash can lose: those made since the start of
+    /// the flush before the last one. They span at most two flushes and two group-commit delays of
+    /// 100 µs each, less than a millisecond on a good disk, and are never larger than the log
+    /// buffer, 16 MiB. [`Database::sync`] makes all commits before it durable, and so empties the
+    /// window.
     Lazy,
 }
 
@@ -222,9 +225,9 @@ impl Options {
         self
     }
 
-    /// Sets how often [`transact`](Database::transact) and [`submit`](Database::submit) run a
-    /// closure whose transaction is the victim of deadlocks before they return [`Error::Deadlock`].
-    /// Default 100, at least 1.
+    /// Sets the maximum number of times that [`transact`](Database::transact) and
+    /// [`submit`](Database::submit) run a closure. If the transaction is a deadlock's victim in the
+    /// last of them, they return [`Error::Deadlock`]. Default 100, at least 1.
     pub fn attempts(mut self, attempts: u32) -> Options {
         self.attempts = attempts.max(1);
         self

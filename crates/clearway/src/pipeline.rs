@@ -1,4 +1,4 @@
-//! The transactions of many clients on a few agent threads.
+//! Runs the transactions of many clients on a few threads, its *agents*.
 //!
 //! ```text
 //!   submit ─▶ inbox ─▶ agent: run ─▶ waiting results ─▶ deliver all durable ones
@@ -151,9 +151,9 @@ struct PipelineShared {
 /// # Ok::<(), clearway::Error>(())
 /// ```
 ///
-/// Closures run as in [`transact`](Database::transact): more than once if they lose a conflict, so
-/// they should have no effects other than through the transaction. Dropping the pipeline
-/// [closes](Pipeline::close) it.
+/// Closures run as in [`transact`](Database::transact): more than once if the transaction is a
+/// deadlock's victim, so they should have no effects other than through the transaction. Dropping
+/// the pipeline [closes](Pipeline::close) it.
 ///
 /// An agent whose transaction waits for a lock delivers no results meanwhile, and if all agents
 /// wait, no transaction is run. Therefore a closure must not wait for another result of the same

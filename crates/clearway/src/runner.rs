@@ -1,14 +1,16 @@
-//! Runs a closure as a transaction: retries it after a lost conflict, and contains its panics.
+//! Runs a closure as a transaction: runs it again if the transaction was the victim of a deadlock,
+//! and catches its panics.
 //!
-//! Each attempt inherits state from the previous, lost one: its priority, so that a victim of a
-//! deadlock is not the victim of the next one and succeeds after a bounded number of attempts (see
-//! `crates/lock/src/victims.rs`); the locks it needed, which it takes in canonical order first; and
-//! the LSN of what it has read, for which every later result waits (see
-//! `crates/txn/src/slot/retry.rs`).
+//! Each attempt receives state from the lost one before it: its priority, so that a victim can die
+//! again only in a cycle with an older former victim, and succeeds after a bounded number of
+//! attempts (see `crates/lock/src/victims.rs`); the locks it needed, which it takes in canonical
+//! order first; and the highest tag that it met, up to which the log must be durable before any
+//! later result is delivered (see `crates/txn/src/transaction_state/retry.rs`).
 //!
-//! Invariant: RUNNER-1. A value or an error that leaves `run` depends only on durable data, or it
-//! is in a [`Pending`] that waits until the data are durable. The exceptions are errors of an
-//! engine that has stopped: they reveal nothing of what was read.
+//! Invariant: RUNNER-1. A value or an error that `run` returns depends only on durable data, or is
+//! in a [`Pending`] that withholds it until the data are durable. There are two exceptions: errors
+//! of an engine that has stopped, which reveal nothing of what was read, and everything under
+//! [`CommitMode::Lazy`](crate::CommitMode) (PENDING-2).
 
 use std::{
     any::Any,
@@ -33,12 +35,12 @@ const PAUSE_MAX_US: u64 = 10_000;
 /// The outcome of one attempt.
 enum Attempt<T> {
     Done(Pending<T>),
-    /// The attempt lost a conflict, and another attempt follows, with this context.
+    /// The attempt was a deadlock's victim, and another attempt follows, with this context.
     Retry(RetryContext),
     Failed(Error),
 }
 
-/// Runs `body` until it commits, fails or has lost too many conflicts.
+/// Runs `body` until it commits, fails, or was a deadlock's victim in the last attempt allowed.
 #[inline]
 pub(crate) fn run<T>(
     database: &Inner,
@@ -91,9 +93,9 @@ fn run_once<T>(
 /// run again even if it hid the error.
 #[inline]
 fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) -> Attempt<T> {
-    let error = match (result, tx.conflict()) {
+    let error = match (result, tx.deadlock()) {
         (Ok(value), None) => return ended(tx.finish(value)),
-        (_, Some(conflict)) => conflict,
+        (_, Some(deadlock)) => deadlock,
         (Err(error), None) => error,
     };
     // The program handles a lock timeout, since it has set the limit.
@@ -105,7 +107,8 @@ fn commit_or_roll_back<T>(mut tx: Transaction, last: bool, result: Result<T>) ->
     }
     let context = tx.inner.take_retry_context();
     match tx.undo(Count::Retry) {
-        // The next attempt waits for what this one has read (RETRY-5).
+        // The context carries the highest tag that this attempt met, so the result of the next
+        // attempt is withheld until the log is durable up to it (RETRY-5).
         Ok(_) => Attempt::Retry(context),
         // A failed rollback stops the engine, so report that error to the caller.
         Err(failure) => Attempt::Failed(failure),

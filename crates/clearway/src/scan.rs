@@ -140,8 +140,11 @@ impl<'tx> Scan<'tx> {
     ///   the entry.
     /// - *Never lost.* Passing over an entry does not change it: if the lock's holder rolls back,
     ///   or keeps the entry, a later scan returns it.
-    /// - *No wait* for an entry; the scan waits only for the table's own lock, which only a drop of
-    ///   the table withholds.
+    /// - *No wait* for an entry. The scan waits only for its intent locks on the table and on the
+    ///   database, which conflict with a drop of the table and with a lock on the whole table or
+    ///   database that another transaction holds ([`lock_table`](Transaction::lock_table),
+    ///   [`lock_database`](Transaction::lock_database),
+    ///   [`escalate_after`](crate::Options::escalate_after)).
     /// - *Durable.* As always, everything that was returned is durable before this transaction is
     ///   acknowledged. So is the deletion of each entry that the scan found deleted.
     ///

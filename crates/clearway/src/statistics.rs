@@ -54,7 +54,7 @@ pub struct TypeStats {
     /// Transactions that committed.
     pub commits: u64,
     /// Transactions that were rolled back and not retried: by the closure, because of an error, or
-    /// because they lost too many conflicts.
+    /// because they were a deadlock's victim in each attempt.
     pub rollbacks: u64,
     /// Attempts that were a deadlock's victim and were run again.
     pub retries: u64,

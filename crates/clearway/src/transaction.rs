@@ -43,10 +43,12 @@ pub struct Transaction {
     trouble: Option<Box<Trouble>>,
 }
 
-/// A condition that prevents the commit of a transaction, however the program handled the error.
+/// A condition that prevents the commit of a transaction even if the closure hides the error. The
+/// error of a scan can be cleared: by a rollback to an earlier savepoint, or with
+/// `acknowledge_error`.
 enum Trouble {
-    /// The conflict that ended it.
-    Conflict(Error),
+    /// The [`Error::Deadlock`] that ended it.
+    Deadlock(Error),
     /// The first error that the iterator of a scan yielded, and the number of the newest savepoint
     /// at that time. An adaptor or a loop may have swallowed it, so that the program has read
     /// incomplete data.
@@ -61,11 +63,12 @@ impl Transaction {
         Transaction { inner: database.engine.begin_as(kind), shard, kind, began, trouble: None }
     }
 
-    /// Records that a result ended the transaction.
+    /// Passes `result` on. If it is [`Error::Deadlock`], which has ended the transaction, records
+    /// it.
     #[inline]
     pub(crate) fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error @ Error::Deadlock { .. }) = &result {
-            self.trouble = Some(Box::new(Trouble::Conflict(error.clone())));
+            self.trouble = Some(Box::new(Trouble::Deadlock(error.clone())));
         }
         result
     }
@@ -79,7 +82,9 @@ impl Transaction {
         self.trouble.get_or_insert_with(of_scan);
     }
 
-    /// Returns the error of a scan that was neither acknowledged nor rolled back.
+    /// Takes the error that a scan's iterator yielded, if the program has neither accepted it
+    /// ([`acknowledge_error`](Transaction::acknowledge_error)) nor rolled back to a savepoint
+    /// before it.
     #[cold]
     fn take_error_of_scan(&mut self) -> Option<Error> {
         match self.trouble.take().map(|trouble| *trouble) {
@@ -100,11 +105,11 @@ impl Transaction {
         self.note(result)
     }
 
-    /// Returns the conflict that ended this transaction, if it lost one.
+    /// Returns the [`Error::Deadlock`] that ended this transaction, if it was a deadlock's victim.
     #[inline]
-    pub(crate) fn conflict(&self) -> Option<Error> {
+    pub(crate) fn deadlock(&self) -> Option<Error> {
         match self.trouble.as_deref()? {
-            Trouble::Conflict(error) => Some(error.clone()),
+            Trouble::Deadlock(error) => Some(error.clone()),
             Trouble::OfScan { .. } => None,
         }
     }
@@ -222,10 +227,11 @@ impl Transaction {
     /// Inserts a key.
     ///
     /// # Errors
-    /// [`Error::DuplicateKey`] if the key is present; it then stays locked as after a read;
-    /// [`Error::ValueTooLarge`]; [`Error::LogFull`] if the log has no room, and [`Error::DiskFull`]
-    /// if the disk has none: the transaction stays open. Those of [`get`](Transaction::get) as
-    /// well; [`Error::BadOption`] also if the database would grow beyond its largest size.
+    /// [`Error::DuplicateKey`] if the key is present; the key then stays locked exclusively, as
+    /// after [`get_for_update`](Transaction::get_for_update); [`Error::ValueTooLarge`];
+    /// [`Error::LogFull`] if the log has no room, and [`Error::DiskFull`] if the disk has none: the
+    /// transaction stays open. Those of [`get`](Transaction::get) as well; [`Error::BadOption`]
+    /// also if the database would grow beyond its largest size.
     #[inline]
     pub fn insert(
         &mut self,
@@ -452,7 +458,9 @@ impl Transaction {
     /// [`Error::OutcomeUnknown`] if the log failed before the commit was durable.
     /// - [`Error::TransactionEnded`] after a deadlock, [`Error::TooManyTransactions`] if the
     ///   transaction could not begin;
-    /// - the error of a scan that was neither acknowledged nor rolled back, see [`Scan`];
+    /// - the error that the iterator of a scan yielded, unless the program has accepted it
+    ///   ([`acknowledge_error`](Transaction::acknowledge_error)) or rolled back to a savepoint
+    ///   before it, see [`Scan`];
     /// - [`Error::Closed`], [`Error::Poisoned`].
     pub fn commit(self) -> Result<()> {
         self.finish(())?.wait()
@@ -481,8 +489,9 @@ impl Transaction {
         self.undo(Count::Rollback).map(drop)
     }
 
-    /// Commits and counts the transaction under its type; the value is withheld until the commit is
-    /// durable. If an error of a scan is unhandled, rolls back instead.
+    /// Commits and counts the transaction under its type. The `Pending` withholds the value until
+    /// the log is durable up to `ack`; under [`CommitMode::Lazy`] it withholds nothing. If an error
+    /// of a scan is unhandled, rolls back instead.
     #[inline]
     pub(crate) fn finish<T>(mut self, value: T) -> Result<Pending<T>> {
         if self.trouble.is_some()
@@ -500,8 +509,9 @@ impl Transaction {
         Ok(Pending::new(value, committed, timed, self.shard))
     }
 
-    /// Rolls back and counts the transaction under its type; `error` is withheld until everything
-    /// that the transaction has read is durable.
+    /// Rolls back and counts the transaction under its type. Returns `error` at once if everything
+    /// that the transaction has read is durable, or under [`CommitMode::Lazy`]. Otherwise returns a
+    /// `Pending` that withholds `error` until then.
     #[cold]
     pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
         let shard = Arc::clone(&self.shard);

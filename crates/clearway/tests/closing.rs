@@ -168,7 +168,7 @@ fn the_directory_stays_locked_while_a_transaction_is_open() {
     assert!(matches!(db.health(), Err(Error::Closed)), "it is closed all the same");
     let second = options(&disk).open("x").unwrap_err();
     assert!(matches!(second, Error::AlreadyOpen { .. }));
-    assert!(second.to_string().contains("that has not ended since it was closed"), "{second}");
+    assert!(second.to_string().contains("that began before has not ended"), "{second}");
     drop(tx);
     db.close().unwrap();
     assert_eq!(entries(&disk), []);

@@ -31,9 +31,10 @@
 //!
 //! Algorithm: "Efficient Locking for Databases", algorithm 5: a request is compared with what the
 //! requests ahead *want* and with what those behind *have*. Difference: Shore-MT also makes the
-//! first waiter ahead a dependency regardless of its mode; then a reader behind a conversion S → X
-//! of another key part would wait for nothing. Here only modes decide, both in the grant rule and
-//! in the wait-for edges, which are derived from the same conditions.
+//! first waiter ahead a dependency regardless of its mode; then a reader of one part (the key, say)
+//! behind a conversion S → X of the other part (the gap) would wait although their modes do not
+//! conflict. Here only modes decide, both in the grant rule and in the wait-for edges, which are
+//! derived from the same conditions.
 
 use crate::{
     entries::{Entries, LockEntry},
@@ -115,7 +116,7 @@ impl Entries {
         match mine {
             None => {
                 let entry = LockEntry { id, owner, granted: mode, wanted: mode, kept };
-                // First among the holders (ENTRIES-2), so before all waiters.
+                // Behind the holders and before the first newcomer (ENTRIES-2).
                 match newcomers {
                     None if asked.compatible(mode) => self.push(entry),
                     Some(at) if asked.compatible(mode) && self.admits(id, owner, mode) => {

@@ -176,8 +176,8 @@ impl OwnerSlot {
         }
     }
 
-    /// Marks the wait as blocking: the owner's thread will repeat its deadlock check as the
-    /// detector requires.
+    /// Marks the wait as blocking: the owner's thread will repeat its deadlock check as the method
+    /// requires.
     pub(crate) fn mark_blocking_wait(&self) {
         // Relaxed: a detector that sees it late walks through this waiter, which is also correct.
         self.blocking_wait.store(true, Ordering::Relaxed);
@@ -198,7 +198,7 @@ impl OwnerSlot {
     }
 
     /// Marks the owner as the victim of a cycle that contains this wait. Called under the
-    /// detector's mutex.
+    /// `confirmation` mutex.
     pub(crate) fn mark_victim(&self, wait: WaitState) {
         // SeqCst, like the load: the owner stores its waker and then checks, the marking thread
         // marks and then takes the waker (the latch of the waker orders the two).
@@ -210,7 +210,7 @@ impl OwnerSlot {
         self.victim_wait.load(Ordering::SeqCst) == self.state().0 && self.state().is_waiting()
     }
 
-    /// Clears the victim mark. Called by the owner, under the detector's mutex.
+    /// Clears the victim mark. Called by the owner, under the `confirmation` mutex.
     pub(crate) fn unmark_victim(&self) {
         self.victim_wait.store(0, Ordering::SeqCst);
     }

@@ -11,7 +11,7 @@
 //!   an allocation for which another thread waits.
 //!
 //! Latch order: a bucket's or resource's latch, then an owner's slot (`registry`); nothing after
-//! that. The detector's mutex comes before all of them.
+//! that. The `confirmation` mutex comes before all of them.
 //!
 //! Algorithm: "Efficient Locking for Databases", section 2.2 (requests), 4.2 (queues and
 //! conversions) and 5.3, algorithms 6 and 7 (tags for safe early release of all locks).
@@ -124,11 +124,12 @@ impl Bucket {
         Bucket { entries: SpinLatch::new(Entries::new()), tag: AtomicU64::new(0) }
     }
 
-    /// Returns the tag, for an owner that was granted a lock here (BUCKET-3).
+    /// Returns the tag, for an owner that was granted a lock here (BUCKET-3), or for `pass_tag`.
     #[inline]
     pub(crate) fn tag(&self) -> Lsn {
-        // Relaxed: the caller holds the latch, or was granted its lock after the tag rose, which
-        // the Acquire of `OwnerSlot::is_granted` saw (BUCKET-2).
+        // Relaxed: the caller holds the bucket's latch; or was granted its lock after the tag rose,
+        // which the Acquire of `OwnerSlot::is_granted` saw (BUCKET-2); or is `pass_tag`, which
+        // states its reason.
         Lsn(self.tag.load(Ordering::Relaxed))
     }
 
@@ -141,8 +142,8 @@ impl Bucket {
         }
     }
 
-    /// Lowers an owner's lock to the exclusive parts of it that `keep` has, and returns them. The
-    /// tag first, then the grants, all in one latch hold (BUCKET-2).
+    /// Keeps of an owner's lock only the exclusive parts that are also in `keep`, and returns the
+    /// mode that is kept. Raises the tag before it grants waiters, in one latch hold (BUCKET-2).
     #[inline]
     fn release(
         &self,
@@ -178,9 +179,10 @@ pub(crate) struct LockTableShared {
     buckets: Box<[Bucket]>,
     resources: Box<[CachePadded<Resource>]>,
     pub(crate) registry: OwnerRegistry,
-    /// Held while a waiter confirms that it is in a cycle and withdraws: one victim at a time.
-    pub(crate) detector: Mutex<()>,
-    /// The detector of the table's parts; `None` for the search.
+    /// Held while a waiter confirms that it is in a cycle and withdraws, so that there is one
+    /// victim at a time.
+    pub(crate) confirmation: Mutex<()>,
+    /// The method of the table's parts for deadlocks; `None` for the search.
     pub(crate) method: Option<Box<dyn Detector>>,
     /// The victim policy of the table's parts; `None` for the owner that closes the cycle.
     victims: Option<Box<dyn Victims>>,
@@ -214,7 +216,7 @@ impl LockTable {
                 buckets: (0..buckets).map(|_| Bucket::new()).collect(),
                 resources: (0..resources).map(|_| CachePadded::default()).collect(),
                 registry: OwnerRegistry::new(),
-                detector: Mutex::new(()),
+                confirmation: Mutex::new(()),
                 store: options.parts.intents(resources as u32),
                 spinners: CachePadded::new(AtomicU32::new(0)),
                 ages: CachePadded::new(AtomicU64::new(1)),
@@ -346,8 +348,9 @@ impl LockTable {
         self.shared.registry.wake(&mut owner.granted);
     }
 
-    /// Releases every lock and readies the owner, its [`max_tag`](LockOwner::max_tag) included, for
-    /// the next transaction. A request that still waits is withdrawn.
+    /// Releases every lock and resets the owner for the next transaction. This sets
+    /// [`max_tag`](LockOwner::max_tag) to zero, so a caller that needs it reads it before. A
+    /// request that still waits is withdrawn.
     ///
     /// With `commit`, the end of the commit record, every lock held exclusively is tagged with it
     /// before it can be granted to another owner. Without `commit`, as after a rollback or for a
@@ -380,7 +383,8 @@ impl LockTable {
         owner.last = NO_LOCK;
     }
 
-    /// Lowers a lock to the exclusive parts of it that `keep` has, and returns them.
+    /// Keeps of a lock only the exclusive parts that are also in `keep`, and returns the mode that
+    /// is kept.
     #[inline]
     fn release_range(
         &self,
@@ -393,8 +397,8 @@ impl LockTable {
         self.bucket(id).release(id, owner.slot, keep, commit, handover)
     }
 
-    /// Returns the actions of a change in a queue on its waiters. Granted owners are recorded, to
-    /// be woken after the latch is released.
+    /// Returns the handover that grants waiters when a queue changes. It records the granted owners
+    /// in `granted`; the caller wakes them after it has released the latch.
     #[inline]
     pub(crate) fn granting<'a>(&'a self, granted: &'a mut Vec<u32>) -> Granting<'a> {
         Granting { table: self, granted }
@@ -410,7 +414,7 @@ impl LockTable {
         self.bucket(id).entries.lock().of(id).all(|entry| entry.owner == owner.slot)
     }
 
-    /// Returns the tag that a holder of `id` meets now.
+    /// Returns the tag that an owner would read now if it were granted a lock on `id`.
     pub fn tag(&self, id: LockId) -> Lsn {
         let bucket = self.bucket(id);
         let _latched = bucket.entries.lock();
@@ -418,13 +422,13 @@ impl LockTable {
     }
 
     /// Raises the tag of `to` to that of `from`: before a ghost is removed, owners that will lock
-    /// its predecessor's gap instead must meet its tag there. `durable` is the durable LSN.
+    /// the gap of its predecessor instead must read its tag there. `durable` is the durable LSN.
     ///
-    /// Refused (`false`, and nothing is changed) if an owner other than `owner` holds or awaits
-    /// `to` and the tag is not durable. A holder may rely on its lock without reading the tag again
-    /// (OWNER-3), so it would never meet this one; even a tag of `to` that is already as high is no
-    /// proof that it did, since that may have been raised after the grant. `owner` itself meets it
-    /// here.
+    /// Returns `false` and changes nothing if the tag of `from` is not durable and an owner other
+    /// than `owner` holds or awaits `to`. Such a holder need not read the tag of its lock again
+    /// (OWNER-3), so it would not learn of the raised tag. That the tag of `to` is already as high
+    /// proves nothing: it may have been raised after the grant to that holder. `owner` itself takes
+    /// the tag into account here.
     pub fn inherit_tag(
         &self,
         owner: &mut LockOwner,
@@ -447,11 +451,13 @@ impl LockTable {
 
     /// Raises the tag of `to`, a key that is being created and whose lock the caller holds, to that
     /// of `from`, whose gap it splits: owners that lock the upper part of that gap from now on do
-    /// so under the new identity, and must meet the tag left by a ghost that was once in it. No
+    /// so under the new identity, and must read the tag left by a ghost that was once in it. No
     /// owner can hold the new gap yet, so none misses the tag.
     ///
-    /// The caller has the latch of the leaf, under which alone such tags move; so reading without
-    /// the bucket's latch is enough.
+    /// The caller holds the exclusive latch of the leaf, and a tag is passed from one key to
+    /// another only under that latch. In the same latch hold it was granted the gap of `from` or
+    /// found it free, so it has also read what former holders of the gap left in the tag
+    /// (BUCKET-3). So this call reads the tag of `from` without the latch of its bucket.
     #[inline]
     pub fn pass_tag(&self, from: LockId, to: LockId) {
         let tag = self.bucket(from).tag();

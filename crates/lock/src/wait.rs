@@ -11,7 +11,7 @@
 //! - LOCK-WAIT-4. A grant that comes before the withdrawal wins: a waiter at its time limit, or
 //!   about to die, that was granted in the meantime has its lock and no error.
 //! - LOCK-WAIT-5. Every waiter checks for a deadlock after it has published its wait, and again as
-//!   the detector requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
+//!   the method requires (see `deadlock`). Before it sleeps, a waiter stores its waker and checks
 //!   afterwards, so that no notification is lost.
 //!
 //! ```text
@@ -30,22 +30,22 @@
 //! A polled request takes the same path without the spin, and sleeps by returning `Pending`.
 //!
 //! Algorithm: "Efficient Locking Techniques for Databases on Modern Hardware", section 4.2, figure
-//! 5: a hybrid of spinning and sleeping. A waiter spins only while there are no more running
-//! transactions than processors, and fewer waiters spin than there are other processors; the
-//! duration, and the definition of running transactions, are in `spin`. A waiter that may not spin,
-//! or has spun without a grant, sleeps.
+//! 5: a hybrid of spinning and sleeping. A waiter spins only while the number of running
+//! transactions is at most that of the processors, and the number of spinning waiters is less than
+//! that of the other processors; the duration, and the definition of running transactions, are in
+//! `spin`. A waiter that may not spin, or has spun without a grant, sleeps.
 //! [`LockOptions::spin_rounds`](crate::LockOptions::spin_rounds) has the paper's two other policies
 //! as its extremes.
 //!
 //! Differences: the paper's sleepers wake up every 10 ms to check again. Here a grant is handed
-//! over, so a waiter sleeps until it has the lock, gives up, or is a deadlock's victim; it wakes up
-//! in between only for detectors that require it.
+//! over, so a waiter sleeps until it has the lock, reaches its time limit, or is a deadlock's
+//! victim; it wakes up in between only if the method requires it.
 //!
-//! Tried and dropped: to spin whenever fewer waiters spin than there are other processors, however
-//! many owners there are. With more threads than processors, a spinning thread takes the processor
-//! from one that could run, possibly the holder, and pairs of threads pass the lock back and forth:
-//! with 32 threads on 2 processors a quarter of what sleeping at once gives (`clearway-lab
-//! deadlock_wait`, November 2026).
+//! Tried and rejected: spinning whenever fewer waiters spin than there are other processors,
+//! however many owners there are. With more threads than processors, a spinning thread takes the
+//! processor from one that could run, possibly the holder, and pairs of threads alternate in
+//! holding the lock. With 32 threads on 2 processors the throughput was a quarter of that of
+//! sleeping at once (`clearway-lab deadlock_wait`, November 2026).
 
 mod spin;
 

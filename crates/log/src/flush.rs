@@ -16,18 +16,20 @@
 //!
 //! Invariants:
 //! - FLUSH-1. Groups are consecutive, and only `begin` makes them, under the schedule's mutex.
-//! - FLUSH-2. The durable LSN moves only in `complete`, under that mutex, to the end of a group
-//!   before which every flush has completed, and never once the log is poisoned.
+//! - FLUSH-2. Only `complete`, under that mutex, moves the durable LSN: to the end of a group whose
+//!   flush and all earlier flushes have completed. Once the log is poisoned it does not move.
 //! - FLUSH-3. A group is written once. A failed write or sync is never tried again.
 //! - FLUSH-4. At most `in_flight_max` flushes are in flight at a time.
-//! - FLUSH-5. No lost request. A requester raises `requested` (and `awaited`, if the group-commit
-//!   delay must not apply), then reads the wake threshold of its kind (`WakeThresholds`); a flusher
-//!   writes both thresholds, then reads both requests (in `decide`). All accesses are SeqCst, so if
-//!   the requester read a threshold that let it skip the schedule, the flusher that wrote a lower
-//!   one sees the request. A requester that waits reads `requested` again after it has raised
-//!   `awaited`: a request without a waiter either sees that or is seen by it. A requester that does
-//!   not skip the schedule decides and signals under the mutex, under which daemons decide and go
-//!   to sleep. Under a [`FlushPolicy`] of another crate no requester skips it.
+//! - FLUSH-5. No lost request. (a) A requester raises `requested` (and `awaited`, if the
+//!   group-commit delay must not apply), then reads the wake threshold of its kind
+//!   (`WakeThresholds`), and takes the schedule's mutex only if its LSN is at or above the
+//!   threshold. A flusher writes both thresholds, then reads both requests (in `decide`). All
+//!   accesses are SeqCst, so if the requester read a threshold that kept it from the mutex, the
+//!   flusher that wrote a lower one reads the request. (b) A requester that waits raises `awaited`
+//!   and then reads `requested` again. So for each concurrent requester that does not wait, either
+//!   that requester reads the raised `awaited`, or this one reads the raised `requested`. (c) A
+//!   requester that takes the mutex decides and signals under it; daemons decide and go to sleep
+//!   under it. Under a [`FlushPolicy`] of another crate every requester takes it.
 //! - FLUSH-6. A thread that changes the schedule so that a group may start either starts it or
 //!   signals a sleeping daemon, if there is one; a daemon that is awake decides again before it
 //!   sleeps. For a group that may start only later, one daemon, the *timer daemon*, will be awake
@@ -86,7 +88,8 @@ pub(crate) struct Parts {
     pub(crate) completion: Arc<CompletionQueue>,
 }
 
-/// Forms groups and flushes them.
+/// The shared state of all flushers (the threads that write groups), and the operations by which
+/// they form and write groups.
 pub(crate) struct Flusher {
     parts: Parts,
     stamp: Stamp,
@@ -211,7 +214,7 @@ impl Flusher {
         if self.other_policy.is_some() {
             self.request_by_policy(lsn);
         } else if self.raise_requested(lsn) {
-            self.wake_flusher();
+            self.wake_daemon();
         }
     }
 
@@ -223,7 +226,7 @@ impl Flusher {
         let Some(policy) = &self.other_policy else { return };
         policy.request();
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
-        self.wake_flusher();
+        self.wake_daemon();
     }
 
     /// Raises `requested`. Returns true if the schedule must be checked because of the change.
@@ -249,7 +252,7 @@ impl Flusher {
         if self.other_policy.is_some() {
             self.request_by_policy(lsn);
         } else if self.raise_awaited(lsn) {
-            self.wake_flusher();
+            self.wake_daemon();
         }
     }
 
@@ -261,7 +264,7 @@ impl Flusher {
         if self.awaited.load(Ordering::SeqCst) < requested {
             self.awaited.fetch_max(requested, Ordering::SeqCst);
         }
-        // Read again: a request made meanwhile saw no waiter.
+        // Read again: a concurrent requester may have read `awaited` too early (FLUSH-5 b).
         let requested = self.requested.load(Ordering::SeqCst);
         requested >= self.thresholds.awaited.load(Ordering::SeqCst)
     }
@@ -269,7 +272,7 @@ impl Flusher {
     /// Wakes a daemon if a group can start, or if it can start later and there is no timer daemon
     /// (FLUSH-6).
     #[cold]
-    fn wake_flusher(&self) {
+    fn wake_daemon(&self) {
         let mut schedule = self.schedule.lock();
         match self.decide(&schedule) {
             Decision::Start => self.signal(&mut schedule),
@@ -278,8 +281,9 @@ impl Flusher {
         }
     }
 
-    /// Forces durability up to `lsn` for a thread that is about to wait for it: another policy must
-    /// not let it wait until a group is complete. The default one never does.
+    /// Requests durability up to `lsn` for a thread that is about to wait for it. The group starts
+    /// as soon as the device can take it: another policy must not let more records gather first.
+    /// The default policy does not delay a group for which a thread waits.
     pub(crate) fn force(&self, lsn: Lsn) {
         let Some(policy) = &self.other_policy else { return };
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
@@ -347,9 +351,10 @@ impl Flusher {
         Some(group)
     }
 
-    /// Writes a group, completes the flush, and wakes its waiters. With `leaves`, the caller has
-    /// other work afterwards and will not decide again.
-    fn flush(&self, group: LsnSpan, leaves: bool) {
+    /// Writes a group, completes the flush, and wakes its waiters. `caller_returns` is true for a
+    /// caller that is not a daemon: before it wakes the waiters, this call wakes a daemon if
+    /// another group can start, since the caller may return to other work.
+    fn flush(&self, group: LsnSpan, caller_returns: bool) {
         let mut guard = CompletionGuard { flusher: self, group, result: None };
         self.parts.insertion.await_released(group);
         // SAFETY: RING-4. `await_released` has returned; and the durable LSN cannot pass the start
@@ -368,8 +373,8 @@ impl Flusher {
         let ready = self.parts.completion.take_up_to(self.parts.ring.durable());
         // Waking many waiters takes longer than waking one daemon: let a daemon start the next
         // group meanwhile.
-        if leaves || ready.len() > WAKE_ALONE_MAX {
-            self.wake_flusher();
+        if caller_returns || ready.len() > WAKE_ALONE_MAX {
+            self.wake_daemon();
         }
         ready.into_iter().for_each(wake);
     }
@@ -390,7 +395,9 @@ impl Flusher {
         while schedule.in_flight.front().is_some_and(|flush| flush.is_complete) {
             durable = schedule.in_flight.pop_front().map(|flush| flush.end);
         }
-        // Holds by HEALTH-1: no later flush may complete past a failed one.
+        // A failed flush counts as complete in the loop above, but after a failure the durable LSN
+        // must not move (FLUSH-2). A poisoned log stays poisoned (HEALTH-1), so no later flush
+        // moves it either.
         if let Some(lsn) = durable
             && !self.parts.health.is_poisoned()
         {
@@ -511,8 +518,8 @@ impl Flusher {
     }
 }
 
-/// Upper bound on the waiters that a daemon wakes itself before it checks for the next group: about
-/// 5 µs each.
+/// If a daemon has more waiters to wake than this, it first signals another daemon to start the
+/// next group, and then wakes them all. Waking one waiter takes about 5 µs.
 const WAKE_ALONE_MAX: usize = 4;
 
 /// Completes a flush even if the disk panicked: that is a failure like any other.

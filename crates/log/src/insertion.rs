@@ -1,6 +1,7 @@
 //! Insertion of records into the ring: reserve, fill, release.
 //!
-//! An insertion determines which steps are serialized. All obey these invariants:
+//! An implementation of [`Insertion`] is a *strategy*: it determines which of the steps are
+//! serialized. All strategies obey these invariants:
 //! - INSERTION-1. Records stand in the log in the order of their reservations, without a hole.
 //! - INSERTION-2. [`Insertion::await_released`] returns only when every byte of the group was
 //!   filled, and what the fillers wrote is visible to the caller.
@@ -89,8 +90,8 @@ pub trait Insertion: Send + Sync {
     /// Waits until the group, which has a trailer, is filled (INSERTION-2).
     fn await_released(&self, group: LsnSpan);
 
-    /// Returns the records inserted so far, trailers included; an insertion may count only those of
-    /// released groups.
+    /// Returns the number of records inserted so far, trailers included; a strategy may count only
+    /// those of released groups.
     fn records(&self) -> u64;
 
     /// Returns the number of records since the last trailer that have reserved space for the next

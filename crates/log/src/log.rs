@@ -335,8 +335,8 @@ impl Log {
         if self.ring.durable() >= lsn { Ok(()) } else { self.wait_slowly(lsn) }
     }
 
-    /// Like [`wait_durable`](Log::wait_durable), for callers that must not wait until a group is
-    /// complete, whatever the policy of group commit.
+    /// Like [`wait_durable`](Log::wait_durable), but the group starts as soon as the device can
+    /// take it, even if the group-commit policy in use would let more records gather first.
     ///
     /// # Errors
     ///
@@ -510,7 +510,7 @@ impl Log {
         self.space.reserved_end().0.saturating_sub(used)
     }
 
-    /// Returns the bytes that the live segments may occupy.
+    /// Returns the bytes that the segments in use may occupy.
     pub fn capacity_bytes(&self) -> u64 {
         self.space.capacity_bytes()
     }
@@ -553,7 +553,7 @@ impl Log {
             ring_waits: self.ring_waits.get(),
             waiting: self.completion.len() as u64,
             beyond_bytes: self.space.beyond_bytes(),
-            segments: segments.live,
+            segments: segments.in_use,
             segments_created: segments.created,
             segments_recycled: segments.recycled,
         }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!  retention_lsn          end of the log      reserved_end       limit     end of segments
-//!  ├── live, needed ──────┼── reserved ───────┼── free ──────────┼─ reserve ──┤
+//!  ├── in use, needed ────┼── reserved ───────┼── free ──────────┼─ reserve ──┤
 //! ```
 //!
 //! Invariants:
@@ -26,12 +26,13 @@
 //!   `reserved_end` without a check, and reservations are then refused until the reserve is full
 //!   again. The preparer refills it in the background. While it cannot, no insert requests a flush
 //!   by itself (`is_tight`), so such groups are few and large, or one for a batch of pages.
-//! - LOG-SPACE-5. Live segments occupy at most `capacity_bytes`, with three exceptions: a segment
-//!   that a flusher had to add because unpaid trailers used up the reserve; segments for rollbacks
-//!   and for the checkpoints that make room ([`Log::reserve_beyond_capacity`]); and segments that
-//!   recovery adds ([`Log::lift_capacity`]). After a crash the log may be completely full, and an
-//!   opening needs some space: for its epoch, its reserve, and the checkpoint that makes room
-//!   again. If the disk is full as well, the reserve must suffice.
+//! - LOG-SPACE-5. The segments that are in use (not freed) occupy at most `capacity_bytes`, with
+//!   three exceptions: a segment that a flusher had to add because unpaid trailers used up the
+//!   reserve; segments for rollbacks and for the checkpoints that make room
+//!   ([`Log::reserve_beyond_capacity`]); and segments that recovery adds ([`Log::lift_capacity`]).
+//!   After a crash the log may be completely full, and an opening needs some space: for its epoch,
+//!   its reserve, and the checkpoint that makes room again. If the disk is full as well, the
+//!   reserve must suffice.
 //!
 //! Latch order: `growth` → the segments' latches; the waiters' mutex → the segments' state.
 //! `reserve_space` without growth is a single compare-exchange.
@@ -397,7 +398,7 @@ impl SpaceAccount {
         Lsn(self.retention_lsn.load(Ordering::SeqCst))
     }
 
-    /// Returns the bytes that the live segments may occupy.
+    /// Returns the bytes that the segments in use may occupy.
     pub(crate) fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }

@@ -13,7 +13,7 @@ pub struct LogOptions {
     pub ring_bytes: usize,
     /// Size of a segment file: a multiple of 4096. Fixed for the life of a database.
     pub segment_bytes: u64,
-    /// Bytes that the live segments may occupy together, at least two segments. The 4 KiB label
+    /// Bytes that the segments in use may occupy together, at least two segments. The 4 KiB label
     /// after each segment does not count.
     pub capacity_bytes: u64,
     /// The group-commit delay: the time from the start of a group to the start of the next one if

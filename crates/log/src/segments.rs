@@ -11,7 +11,7 @@
 //!   written (zeros, or an earlier segment's bytes) and all of it, the name included, is durable.
 //!   So a group write changes no metadata and never finds the disk full, and a short segment is
 //!   damage.
-//! - SEGMENTS-2. The live segments are consecutive: `first .. first + files.len()`.
+//! - SEGMENTS-2. The segments in use are consecutive: `first .. first + files.len()`.
 //! - SEGMENTS-3. Only segments wholly below the retention LSN lose their name. They become reserved
 //!   segments (`log/spare-<n>`) and later, by a rename, a segment at the end; or they are removed.
 //!   At start no file loses its name before all needed segments were found.
@@ -58,7 +58,7 @@ pub(crate) struct Segments {
     reserved_segments_max: usize,
     /// Held by a thread that adds or removes files.
     directory: Mutex<ReservedSegments>,
-    state: Mutex<Live>,
+    state: Mutex<SegmentsInUse>,
     /// The failure after which it is unknown which names are durable (SEGMENTS-4).
     broken: OnceLock<Error>,
     created: Counter,
@@ -73,15 +73,15 @@ struct ReservedSegments {
     next: u64,
 }
 
-/// The live segments (SEGMENTS-2).
-struct Live {
+/// The segments in use (SEGMENTS-2).
+struct SegmentsInUse {
     first: u64,
     files: VecDeque<Arc<dyn File>>,
     /// One for each file; `None` in version 1.
     labels: VecDeque<Option<Label>>,
 }
 
-impl Live {
+impl SegmentsInUse {
     fn end(&self) -> u64 {
         self.first + self.files.len() as u64
     }
@@ -90,7 +90,7 @@ impl Live {
 /// Numbers of segments, by origin.
 #[derive(Clone, Copy)]
 pub(crate) struct SegmentCounts {
-    pub(crate) live: u64,
+    pub(crate) in_use: u64,
     pub(crate) created: u64,
     pub(crate) recycled: u64,
 }
@@ -106,11 +106,11 @@ impl Segments {
         Lsn(self.state.lock().first * self.segment_bytes)
     }
 
-    /// Returns epoch and salt of the label of the live segment that holds `lsn`.
+    /// Returns epoch and salt of the label of the segment that holds `lsn`.
     pub(crate) fn label_at(&self, lsn: Lsn) -> Option<(Epoch, Salt)> {
-        let live = self.state.lock();
-        let place = (lsn.0 / self.segment_bytes).checked_sub(live.first)?;
-        let label = (*live.labels.get(place as usize)?)?;
+        let in_use = self.state.lock();
+        let place = (lsn.0 / self.segment_bytes).checked_sub(in_use.first)?;
+        let label = (*in_use.labels.get(place as usize)?)?;
         Some((label.epoch, label.salt))
     }
 
@@ -122,7 +122,7 @@ impl Segments {
     /// Returns figures for [`LogStats`](crate::LogStats).
     pub(crate) fn counts(&self) -> SegmentCounts {
         SegmentCounts {
-            live: self.state.lock().files.len() as u64,
+            in_use: self.state.lock().files.len() as u64,
             created: self.created.get(),
             recycled: self.recycled.get(),
         }
@@ -145,16 +145,16 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns the file of a live segment. Adds the segment if it does not exist, which log space
+    /// Returns the file of a segment in use. Adds the segment if it does not exist, which log space
     /// reservations prevent unless unpaid trailers used up the reserve.
     fn file(&self, index: u64) -> Result<Arc<dyn File>> {
         loop {
             {
-                let live = self.state.lock();
-                let place = index.checked_sub(live.first).ok_or_else(|| {
-                    Error::corrupt("log", format!("segment {index} was given back too early"))
+                let in_use = self.state.lock();
+                let place = index.checked_sub(in_use.first).ok_or_else(|| {
+                    Error::corrupt("log", format!("segment {index} was freed too early"))
                 })?;
-                if let Some(file) = live.files.get(place as usize) {
+                if let Some(file) = in_use.files.get(place as usize) {
                     return Ok(file.clone());
                 }
             }
@@ -185,14 +185,14 @@ impl Segments {
         let mut reserved = self.directory.lock();
         let first_needed = retention_lsn.0 / self.segment_bytes;
         let mut is_changed = false;
-        // One by one: a segment that cannot be freed stays live.
+        // One by one: a segment that cannot be freed stays in use.
         while let Some((index, file)) = self.oldest().filter(|(index, _)| *index < first_needed) {
             self.give_back(&mut reserved, &segment_name(index * self.segment_bytes), file)?;
             failpoint::pass(Failpoint::SegmentGivenBack);
-            let mut live = self.state.lock();
-            live.files.pop_front();
-            live.labels.pop_front();
-            live.first += 1;
+            let mut in_use = self.state.lock();
+            in_use.files.pop_front();
+            in_use.labels.pop_front();
+            in_use.first += 1;
             is_changed = true;
         }
         if is_changed {
@@ -202,7 +202,7 @@ impl Segments {
     }
 
     fn oldest(&self) -> Option<(u64, Arc<dyn File>)> {
-        let live = self.state.lock();
-        Some((live.first, live.files.front()?.clone()))
+        let in_use = self.state.lock();
+        Some((in_use.first, in_use.files.front()?.clone()))
     }
 }

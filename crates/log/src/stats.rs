@@ -20,7 +20,7 @@ pub struct LogStats {
     /// Bytes reserved beyond the capacity, for rollbacks and for checkpoints, when the log was
     /// full.
     pub beyond_bytes: u64,
-    /// Live segment files.
+    /// Files of segments that are in use.
     pub segments: u64,
     /// Segments made as new files.
     pub segments_created: u64,

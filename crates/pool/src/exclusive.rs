@@ -4,7 +4,7 @@
 //!
 //! 1. latch the pages exclusively;
 //! 2. [`begin_change`](ExclusivePage::begin_change) on each: a clean page becomes dirty, with the
-//!    log's present end as recLSN;
+//!    log's present end as recovery LSN;
 //! 3. insert the record; change the bytes;
 //! 4. [`finish_change`](ExclusivePage::finish_change) on each, with the record's end;
 //! 5. release the latches.

@@ -14,8 +14,9 @@
 //! | `slot`       | the exclusive holder of the page while it is being brought in        |
 //!
 //! Invariants:
-//! - FRAME-1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is `1 + recLSN`,
-//!   and every change that is not in the durable copy has a record that starts at recLSN or later.
+//! - FRAME-1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is one more than
+//!   the recovery LSN, and every change that is not in the durable copy has a record that starts at
+//!   the recovery LSN or later.
 //! - FRAME-2. `rec_lsn` goes to 0 only after the copy is durable *in place*, so pages that are
 //!   being written count as dirty.
 //! - FRAME-3. At most one cleaner has `writing`, so two copies of a page never race to the disk.
@@ -79,7 +80,7 @@ impl Frame {
         self.referenced.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns the recLSN of a dirty page.
+    /// Returns the recovery LSN of a dirty page.
     #[inline]
     pub(crate) fn rec_lsn(&self) -> Option<Lsn> {
         // Relaxed: the checkpointer orders this load with a SeqCst fence (see `mark_dirty`); other
@@ -106,10 +107,10 @@ impl Frame {
     /// Makes a clean page dirty. Called by the exclusive holder before it inserts the log record.
     ///
     /// The fence pairs with the one in [`Pool::redo_start`](crate::Pool::redo_start): a
-    /// checkpointer that takes the log's end first and the recLSNs second either sees this store
-    /// or took an end that is not after the start of the record.
+    /// checkpointer that takes the log's end first and the recovery LSNs second either sees this
+    /// store or took an end that is not after the start of the record.
     pub(crate) fn mark_dirty(&self, rec_lsn: Lsn) {
-        invariant(!self.is_dirty(), "FRAME-1: a dirty page keeps its older recLSN");
+        invariant(!self.is_dirty(), "FRAME-1: a dirty page keeps its older recovery LSN");
         self.rec_lsn.store(rec_lsn.0.saturating_add(1), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
@@ -134,7 +135,7 @@ impl Frame {
         true
     }
 
-    /// Ends a cleaner's copy that failed: the page stays dirty with its recLSN.
+    /// Ends a cleaner's copy that failed: the page stays dirty with its recovery LSN.
     pub(crate) fn cancel_write(&self) {
         invariant(self.is_writing(), "FRAME-3: only a batch's page leaves the batch");
         self.writing.store(0, Ordering::Release);
@@ -143,7 +144,7 @@ impl Frame {
     /// Ends a cleaner's copy that is durable in place. `copied_at` was the log's end during the
     /// copy. If the latch can be taken shared and the page was not changed since, the page becomes
     /// clean. If it was changed, or another thread holds it exclusively and may be changing it, its
-    /// recLSN becomes `copied_at`: every later change has a later record (FRAME-1, FRAME-2).
+    /// recovery LSN becomes `copied_at`: every later change has a later record (FRAME-1, FRAME-2).
     pub(crate) fn finish_write(&self, copied_at: Lsn) {
         invariant(self.is_writing(), "FRAME-3: only a batch's page is finished");
         invariant(self.is_dirty(), "FRAME-2: pages in flight to the disk count as dirty");

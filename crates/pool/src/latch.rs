@@ -193,7 +193,8 @@ impl Latch {
     #[inline]
     pub(crate) fn shared_at_once(&self) -> bool {
         let word = self.0.load(Ordering::Relaxed);
-        // The count's top bit is left to the slow path, which searches for the last free number.
+        // Counts with the top bit set (4,096 sharers and more) are left to the slow path, which
+        // joins as long as the count is below its maximum, 8,191.
         if word & (EXCLUSIVE | RESIDENT | WAITS | SHARED_TOP) != RESIDENT {
             return false;
         }

@@ -24,7 +24,7 @@
 //!    contents.
 //! 4. **Bound.** At most `cache_bytes / 8 KiB` pages are resident, plus a 64th (at least 8) while
 //!    all others are latched or pinned.
-//! 5. **recLSN.** [`Pool::redo_start`] is never later than the first record that some page's
+//! 5. **Recovery LSN.** [`Pool::redo_start`] is never later than the first record that some page's
 //!    durable copy lacks, however changes and writes interleave.
 //! 6. **Progress.** A miss succeeds although every page is dirty, whatever latches its caller has.
 //!

@@ -3,9 +3,9 @@
 //! | question                              | answered in        |
 //! | ------------------------------------- | ------------------ |
 //! | where is a page, where is its frame?  | `space`, `region`  |
-//! | who may read or write it now?         | `latch`, guards    |
+//! | which threads may access it now?      | `latch`, guards    |
 //! | is it in memory, and if not?          | `miss`             |
-//! | who leaves when memory is short?      | `evict`, `slots`   |
+//! | which page is evicted for another?    | `evict`, `slots`   |
 //! | how do changes reach the disk?        | `clean`            |
 //!
 //! Latch order. The pool itself waits for a page's latch only in the four access functions, on
@@ -58,7 +58,8 @@ pub struct Pool {
     pub(crate) wal: Arc<dyn Wal>,
     pub(crate) cleaning: PageCleaner,
     pub(crate) counters: Counters,
-    /// Upper bound for recLSNs while redo runs, `u64::MAX` otherwise; see `set_redo_position`.
+    /// Upper bound on the recovery LSNs of pages that become dirty while redo runs, `u64::MAX`
+    /// otherwise; see `set_redo_position`.
     redo_position: AtomicU64,
     /// The first failed write or sync of data; nothing is written after it.
     pub(crate) failure: OnceLock<Error>,
@@ -77,7 +78,8 @@ impl Pool {
         let counters = Counters::default();
         let cleaning = PageCleaner::open(disk, &data, &options, &counters.pages_repaired)?;
         let data_bytes = u64::from(data.pages()) * PAGE_SIZE as u64;
-        // Require space to double the data file; otherwise accept the smallest space available.
+        // The address space that is required even if the system grants less than `max_bytes`:
+        // enough for the cache and for twice the data file, whichever is more.
         let least_bytes = options.cache_bytes.max(data_bytes * 2).next_multiple_of(1 << 20);
         let pool = Arc::new(Pool {
             space: PageSpace::reserve(options.max_bytes, least_bytes)?,
@@ -225,15 +227,15 @@ impl Pool {
     }
 
     /// Sets the redo position: redo applies records that start at `from` or later, so pages made
-    /// dirty from now on get a recLSN of at most `from`. `None` once redo is over. Without this a
-    /// page that redo changes would get the log's end as its recLSN, and a checkpoint taken after
-    /// recovery would cut off the records that it still needs.
+    /// dirty from now on get a recovery LSN of at most `from`. `None` once redo is over. Without
+    /// this a page that redo changes would get the log's end as its recovery LSN, and a checkpoint
+    /// taken after recovery would cut off the records that it still needs.
     pub fn set_redo_position(&self, from: Option<Lsn>) {
         // SeqCst: rare, and it keeps the argument for redo_start free of cases.
         self.redo_position.store(from.unwrap_or(Lsn::MAX).0, Ordering::SeqCst);
     }
 
-    /// Returns the recLSN for a page that becomes dirty now.
+    /// Returns the recovery LSN for a page that becomes dirty now.
     #[cold]
     pub(crate) fn rec_lsn_now(&self) -> Lsn {
         let now = self.wal.end().min(Lsn(self.redo_position.load(Ordering::SeqCst)));
@@ -251,8 +253,8 @@ impl Pool {
         self.health()
     }
 
-    /// The highest page LSN that was ever written when the pool was opened: by the WAL rule the log
-    /// was durable up to there. A log that ends earlier is damaged.
+    /// The highest page LSN that may have been written to the data file before the pool was opened:
+    /// by the WAL rule the log was durable up to there. A log that ends earlier is damaged.
     pub fn page_lsn_max(&self) -> Lsn {
         self.cleaning.page_lsn_max()
     }

@@ -97,7 +97,7 @@ pub(crate) fn dies(table: &LockTable, owner: &mut LockOwner, alarmed: bool) -> b
 
 /// Confirms cycles and chooses a victim for each. Only one thread does so at a time (SEARCH-3).
 fn confirm(table: &LockTable, graph: &mut Graph, owner: &mut LockOwner) -> Finding {
-    let _one_victim_at_a_time = table.shared.detector.lock();
+    let _one_victim_at_a_time = table.shared.confirmation.lock();
     let is_marked = table.slot(owner).is_marked_victim();
     // The cycle that was found may be gone, and another one may exist. Each repetition means that
     // an owner moved between a search and its confirmation, or was marked (GRAPH-4).

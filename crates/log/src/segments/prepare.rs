@@ -18,8 +18,8 @@ use clearway_disk::{AlignedBuf, Disk, File, OpenMode};
 use clearway_sync::{Counter, Mutex};
 
 use super::{
-    LOG_DIR, Live, ReservedSegments, Segments, index_of_name, layout::reserved_segment_name,
-    list_segments, segment_name,
+    LOG_DIR, ReservedSegments, Segments, SegmentsInUse, index_of_name,
+    layout::reserved_segment_name, list_segments, segment_name,
 };
 use crate::{
     identity::{self, LABEL_BYTES, Label, Lineage},
@@ -53,7 +53,7 @@ impl Segments {
             epoch,
             reserved_segments_max: (options.capacity_bytes / segment_bytes / 2).max(1) as usize,
             directory: Mutex::new(ReservedSegments::default()),
-            state: Mutex::new(Live { first, files, labels }),
+            state: Mutex::new(SegmentsInUse { first, files, labels }),
             broken: OnceLock::new(),
             created: Counter::default(),
             recycled: Counter::default(),
@@ -67,8 +67,8 @@ impl Segments {
     /// Labels the segments that begin at or behind `tail`, where the epoch will begin (ID-4).
     fn label_from(&self, tail: Lsn) -> Result<()> {
         let (first, end) = {
-            let live = self.state.lock();
-            (live.first, live.end())
+            let in_use = self.state.lock();
+            (in_use.first, in_use.end())
         };
         for index in tail.0.div_ceil(self.segment_bytes).max(first)..end {
             let label = self.label(index, &*self.file(index)?)?;
@@ -121,10 +121,10 @@ impl Segments {
                 }
             };
         // Only now may groups be written to it (SEGMENTS-1).
-        let mut live = self.state.lock();
-        live.files.push_back(file);
-        live.labels.push_back(label);
-        drop(live);
+        let mut in_use = self.state.lock();
+        in_use.files.push_back(file);
+        in_use.labels.push_back(label);
+        drop(in_use);
         let counter = if is_recycled { &self.recycled } else { &self.created };
         counter.add(1);
         Ok(())
@@ -197,7 +197,7 @@ struct Survey {
     old: Vec<(String, Arc<dyn File>)>,
     /// Unneeded segments of format version 1, which have no room for a label.
     outdated: Vec<String>,
-    /// The live segments.
+    /// The segments in use.
     files: VecDeque<Arc<dyn File>>,
 }
 
@@ -235,7 +235,7 @@ fn survey(
     if next < needed.end { Err(missing(next)) } else { Ok(found) }
 }
 
-/// Reads the labels of the live segments.
+/// Reads the labels of the segments in use.
 fn read_labels(
     lineage: &Lineage,
     files: &VecDeque<Arc<dyn File>>,

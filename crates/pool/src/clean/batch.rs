@@ -60,7 +60,7 @@ impl PageBatch {
 }
 
 /// An in-flight batch. In any case, a panic included, its pages leave the batch: clean, dirty with
-/// a later recLSN, or as dirty as before (CLEANER-2).
+/// a later recovery LSN, or as dirty as before (CLEANER-2).
 struct InFlightBatch<'b> {
     pool: &'b Pool,
     batch: &'b mut PageBatch,
@@ -99,7 +99,7 @@ impl Drop for InFlightBatch<'_> {
 }
 
 impl Pool {
-    /// Writes those of `pages` that are dirty with a recLSN below `limit` and not latched
+    /// Writes those of `pages` that are dirty with a recovery LSN below `limit` and not latched
     /// exclusively, as many as fit in a batch. Returns the number of pages written.
     pub(super) fn write_batch(
         &self,
@@ -161,8 +161,8 @@ impl Pool {
         // SAFETY: the shared latch is held until after the copy (PAGE-BYTES-3).
         copy.copy_from_slice(unsafe { self.space.bytes(page).slice() });
         if header::page_lsn(copy) <= rec_lsn {
-            // CLEANER-6: a record that changed the page since would begin at recLSN or later, and
-            // end after it.
+            // CLEANER-6: a record that changed the page since would begin at the recovery LSN or
+            // later, and end after it.
             frame.mark_clean();
             frame.cancel_write();
             frame.latch.release_shared();

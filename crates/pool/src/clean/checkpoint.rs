@@ -14,8 +14,8 @@ use crate::Pool;
 const PAUSE: Duration = Duration::from_micros(100);
 
 impl Pool {
-    /// The smallest recLSN of all dirty pages, including those being written; `None` if every page
-    /// equals its durable copy.
+    /// The smallest recovery LSN of all dirty pages, including those being written; `None` if every
+    /// page equals its durable copy.
     ///
     /// A fuzzy checkpoint takes the log's end *first* and then calls this. Redo from the smaller of
     /// the two misses nothing: a page made dirty after it was examined here has a record that
@@ -26,7 +26,7 @@ impl Pool {
     }
 
     /// Writes every page that is dirty now. Pages that are changed meanwhile may stay dirty, with
-    /// a recLSN not before the call.
+    /// a recovery LSN not before the call.
     ///
     /// The caller must hold no latch, since this waits for pages that stay latched exclusively.
     ///
@@ -36,7 +36,7 @@ impl Pool {
         self.clean_older(Lsn(self.wal.end().0.saturating_add(1)))
     }
 
-    /// Like [`Pool::clean_all`], for pages with a recLSN below `lsn`.
+    /// Like [`Pool::clean_all`], for pages with a recovery LSN below `lsn`.
     pub fn clean_older(&self, lsn: Lsn) -> Result<()> {
         loop {
             let mut old: Vec<PageId> =

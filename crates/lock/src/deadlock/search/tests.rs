@@ -51,7 +51,7 @@ fn only_the_first_of_two_finders_dies() {
 fn finder_waits_for_another_to_confirm_and_then_looks_again() {
     let (table, mut owners) = standing_cycle();
     let [a, b, _] = &mut owners;
-    let confirming = table.shared.detector.lock();
+    let confirming = table.shared.confirmation.lock();
     thread::scope(|scope| {
         let second = scope.spawn(|| dies(&table, a, false));
         while table.stats().searches == 0 {
