@@ -45,9 +45,9 @@ impl Corruption {
         if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(3) {
             return Corruption::misdirect(disk, &*handle, random);
         }
-        if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(8) {
+        if file == "data" && offset >= FIRST_PAGE * PAGE && random.one_in(5) {
             let end = trailers.last().map_or(0, |trailer| trailer.end);
-            return Corruption::forge_page_lsn(disk, (offset / PAGE) as u32, end, random);
+            return Corruption::forge_page_lsn(disk, &*handle, end, random);
         }
         Corruption::make_at(disk, file, offset, random)
     }
@@ -93,15 +93,7 @@ impl Corruption {
 
     /// Overwrites a page with another of its kind, as a misdirected write does.
     fn misdirect(disk: &SimDisk, data: &dyn File, random: &mut Random) -> Result<Corruption> {
-        let mut used = Vec::new();
-        for page in FIRST_PAGE..data.len()? / PAGE {
-            let mut bytes = vec![0; PAGE_SIZE];
-            data.read_at(&mut bytes, page * PAGE)?;
-            used.extend((bytes[KIND_AT] != 0).then_some((page, bytes)));
-        }
-        if used.is_empty() {
-            used.push((FIRST_PAGE, vec![0; PAGE_SIZE]));
-        }
+        let used = used_pages(data)?;
         let (page, before) = random.pick(&used);
         let mut same_kind = used.into_iter().filter(|(_, bytes)| bytes[KIND_AT] == before[KIND_AT]);
         let nth = random.below(same_kind.clone().count() as u64) as usize;
@@ -115,18 +107,17 @@ impl Corruption {
     /// later state of the data file has.
     fn forge_page_lsn(
         disk: &SimDisk,
-        page: u32,
+        data: &dyn File,
         end: u64,
         random: &mut Random,
     ) -> Result<Corruption> {
-        let offset = u64::from(page) * PAGE;
-        let mut before = vec![0; PAGE_SIZE];
-        disk.open("data", OpenMode::Existing)?.read_at(&mut before, offset)?;
-        let beyond = random.pick(&[1, 512, 1 << 20, u64::MAX - end]);
+        let (page, before) = random.pick(&used_pages(data)?);
+        let beyond = random.pick(&[1, 512, 1 << 20, 1 << 40, u64::MAX - end]);
         let mut after = before.clone();
         after[PAGE_LSN].copy_from_slice(&(end + beyond).to_le_bytes());
-        seal_page(page, &mut after);
-        disk.overwrite("data", offset, &after)?;
+        seal_page(page as u32, &mut after);
+        disk.overwrite("data", page * PAGE, &after)?;
+        let offset = page * PAGE;
         Ok(Corruption { file: "data".into(), offset, before, after, is_label: false })
     }
 
@@ -158,6 +149,20 @@ impl Corruption {
     pub(super) fn restore(&self, disk: &SimDisk) -> Result<()> {
         disk.overwrite(&self.file, self.offset, &self.before)
     }
+}
+
+/// Returns the pages that were ever written, with their bytes; at least one.
+fn used_pages(data: &dyn File) -> Result<Vec<(u64, Vec<u8>)>> {
+    let mut used = Vec::new();
+    for page in FIRST_PAGE..data.len()? / PAGE {
+        let mut bytes = vec![0; PAGE_SIZE];
+        data.read_at(&mut bytes, page * PAGE)?;
+        used.extend((bytes[KIND_AT] != 0).then_some((page, bytes)));
+    }
+    if used.is_empty() {
+        used.push((FIRST_PAGE, vec![0; PAGE_SIZE]));
+    }
+    Ok(used)
 }
 
 fn flip(bytes: &mut [u8], bits: u64, random: &mut Random) {

@@ -162,6 +162,8 @@ fn rewrite(engine: &Arc<Engine>, contents: &State) -> Result<()> {
             let mut txn = engine.begin();
             for (key, row) in rows {
                 if let Some(value) = &row.value {
+                    // The second put alone would change nothing.
+                    txn.put(&table, key, b"")?;
                     txn.put(&table, key, value)?;
                 }
             }
