@@ -13,7 +13,7 @@ use rig::{commit, open, options, start};
 /// The first page after the superblock.
 const FIRST: u32 = 2;
 
-/// Fills a table with so many rows that it has several leaves.
+/// Fills a table with enough rows for several leaves.
 fn filled() -> (MemoryDisk, Arc<Engine>) {
     let (disk, engine, table) = start();
     let mut txn = engine.begin();

@@ -162,7 +162,7 @@ fn rewrite(engine: &Arc<Engine>, contents: &State) -> Result<()> {
             let mut txn = engine.begin();
             for (key, row) in rows {
                 if let Some(value) = &row.value {
-                    // The second put alone would change nothing.
+                    // The record shrinks, then has its value again: two changes of its leaf.
                     txn.put(&table, key, b"")?;
                     txn.put(&table, key, value)?;
                 }
