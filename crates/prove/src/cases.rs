@@ -19,8 +19,12 @@ use crate::{
     shards::Shard,
 };
 
-/// A case that takes longer than this counts as hanging.
+/// A case that takes longer than this counts as hanging. The time is that of the watchdog thread
+/// (`WatchTime`).
 const CASE_TIME_MAX: Duration = Duration::from_secs(60);
+/// The time between two checks of the watchdog thread.
+const WATCH_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Returns the number of findings after which a lane skips the remaining cases. One finding catches
 /// a mutant.
 fn findings_max() -> u64 {
@@ -46,7 +50,7 @@ pub(crate) struct Cases<Run, Command> {
 pub(crate) struct Summary {
     pub(crate) cases: u64,
     pub(crate) findings: u64,
-    /// True if the run was stopped after `FINDINGS_MAX` findings.
+    /// True if the run was stopped after `findings_max` findings.
     pub(crate) is_given_up: bool,
 }
 
@@ -75,8 +79,8 @@ struct Progress {
     findings: AtomicU64,
     findings_max: u64,
     begun: Instant,
-    /// The running case and the time at which it was started.
-    at: Mutex<Option<(u64, Instant)>>,
+    /// The number of the running case.
+    at: Mutex<Option<u64>>,
     has_ended: AtomicBool,
 }
 
@@ -132,7 +136,7 @@ impl Progress {
         run: &mut impl FnMut(u64) -> Result<(), Finding>,
         command: &impl Fn(u64) -> String,
     ) {
-        *self.at.lock() = Some((number, Instant::now()));
+        *self.at.lock() = Some(number);
         let result = caught(|| run(number)).and_then(|()| check_invariants());
         *self.at.lock() = None;
         self.done.fetch_add(1, Ordering::Relaxed);
@@ -146,10 +150,12 @@ impl Progress {
 
     /// Shows progress, and exits the process if a case hangs.
     fn watch(&self, shard: Shard, command: &impl Fn(u64) -> String) {
+        let mut time = WatchTime::new(Instant::now());
         while !self.has_ended.load(Ordering::Acquire) {
-            thread::park_timeout(Duration::from_millis(50));
-            if let Some((number, since)) = *self.at.lock()
-                && since.elapsed() > CASE_TIME_MAX
+            thread::park_timeout(WATCH_INTERVAL);
+            let running = *self.at.lock();
+            if let Some(number) = running
+                && time.of_case(number, Instant::now()) > CASE_TIME_MAX
             {
                 clear_line();
                 clearway_console::say!("Liveness: the case does not end\n  {}", command(number));
@@ -165,6 +171,35 @@ impl Progress {
                 ));
             }
         }
+    }
+}
+
+/// The time for which the watchdog thread has seen one case run.
+///
+/// It is not the elapsed time: while the process is stopped, or the machine runs other processes,
+/// the watchdog thread stands still as the case does, and an interval between two checks counts for
+/// at most twice its planned length. It is not the processor time either, which a case that waits
+/// for ever does not use.
+struct WatchTime {
+    case: Option<u64>,
+    seen: Duration,
+    last: Instant,
+}
+
+impl WatchTime {
+    fn new(now: Instant) -> WatchTime {
+        WatchTime { case: None, seen: Duration::ZERO, last: now }
+    }
+
+    /// Returns the time for which case `number`, which runs `now`, has been seen.
+    fn of_case(&mut self, number: u64, now: Instant) -> Duration {
+        if self.case == Some(number) {
+            self.seen += now.duration_since(self.last).min(WATCH_INTERVAL * 2);
+        } else {
+            (self.case, self.seen) = (Some(number), Duration::ZERO);
+        }
+        self.last = now;
+        self.seen
     }
 }
 
@@ -245,6 +280,23 @@ fn clear_line() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_in_which_the_process_is_stopped_does_not_count_for_the_case() {
+        let mut now = Instant::now();
+        let mut time = WatchTime::new(now);
+        assert_eq!(time.of_case(7, now), Duration::ZERO);
+        now += Duration::from_secs(3600);
+        assert_eq!(time.of_case(7, now), WATCH_INTERVAL * 2);
+        let mut checks = 0;
+        while time.of_case(7, now) <= CASE_TIME_MAX {
+            now += WATCH_INTERVAL;
+            checks += 1;
+        }
+        // 60 s are 1,200 intervals, of which the hour was two; one more is beyond the limit.
+        assert_eq!(checks, 1199);
+        assert_eq!(time.of_case(8, now), Duration::ZERO);
+    }
 
     #[test]
     fn findings_and_panics_are_counted_and_other_cases_run() {
