@@ -1,9 +1,9 @@
 //! The tools that the tests of all layers share: the generator of random numbers, the generator of
-//! key and value patterns, the disks that delay, fail and crash, and the kill of a process at a
-//! failpoint. The crate depends on the shared types, the synchronization and the files of the
-//! engine (`base`, `sync`, `disk`) and on no layer above them, so every crate above can use it in
-//! its unit tests. Those three crates use it in `tests/` only: a unit test would link two copies of
-//! its own crate.
+//! key and value patterns, the disks that delay, fail and crash, the kill of a process at a
+//! failpoint, the operations of a transaction program, and a bank. The crate depends on the shared
+//! types, the synchronization and the files of the engine (`base`, `sync`, `disk`) and on no layer
+//! above them, so every crate above can use it in its unit tests. Those three crates use it in
+//! `tests/` only: a unit test would link two copies of its own crate.
 //!
 //! Applications insert keys in patterns: counters, newest-first indexes, queues. Random keys find
 //! other bugs than these patterns do, and tests should not each choose a few of their own. So there
@@ -19,6 +19,7 @@
 //!
 //! Everything is a function of the pattern: the same seed gives the same bytes on every machine.
 
+pub mod bank;
 pub mod disk;
 mod drawn;
 pub mod errors;
@@ -26,6 +27,7 @@ pub mod failpoint;
 mod lengths;
 mod order;
 mod pattern;
+pub mod program;
 mod random;
 mod steps;
 mod values;

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use clearway::{Database, Error, Pending, Result, Scan, Table, Transaction};
+use clearway::{Database, Error, Pending, Result, Savepoint, Scan, Table, Transaction};
+use clearway_testkit::program::{KeyBounds, Operations, ScanOrder};
 
-use crate::store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
+use crate::store::{Outstanding, Store};
 
 /// A Clearway database behind the workloads' [`Store`] trait.
 #[derive(Clone)]
@@ -21,27 +22,6 @@ impl ClearwayStore {
     /// The database.
     pub fn database(&self) -> &Database {
         &self.db
-    }
-}
-
-/// The reason given for a rollback that the workload itself requested.
-const ASKED_FOR: &str = "the workload asked for the rollback";
-
-impl StoreError for Error {
-    fn failed(reason: String) -> Error {
-        Error::Aborted { reason }
-    }
-
-    fn rollback() -> Error {
-        Error::Aborted { reason: ASKED_FOR.into() }
-    }
-
-    fn is_rollback(&self) -> bool {
-        matches!(self, Error::Aborted { reason } if reason == ASKED_FOR)
-    }
-
-    fn is_conflict(&self) -> bool {
-        self.is_retryable()
     }
 }
 
@@ -81,9 +61,17 @@ pub struct ClearwayTransaction<'a> {
     tx: &'a mut Transaction,
 }
 
+impl<'a> ClearwayTransaction<'a> {
+    /// Wraps a transaction.
+    pub fn new(tx: &'a mut Transaction) -> ClearwayTransaction<'a> {
+        ClearwayTransaction { tx }
+    }
+}
+
 impl Operations for ClearwayTransaction<'_> {
     type Table = Table;
     type Error = Error;
+    type Savepoint = Savepoint;
 
     #[inline]
     fn get(&mut self, table: &Table, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
@@ -119,12 +107,12 @@ impl Operations for ClearwayTransaction<'_> {
         &mut self,
         table: &Table,
         bounds: KeyBounds<'_>,
-        order: Order,
+        order: ScanOrder,
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
         let scan = match order {
-            Order::Ascending => self.tx.scan(table, bounds),
-            Order::Descending => self.tx.scan_descending(table, bounds),
+            ScanOrder::Ascending => self.tx.scan(table, bounds),
+            ScanOrder::Descending => self.tx.scan_descending(table, bounds),
         };
         walk(scan, visit)
     }
@@ -136,6 +124,14 @@ impl Operations for ClearwayTransaction<'_> {
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
         walk(self.tx.scan_for_update(table, bounds), visit)
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint> {
+        self.tx.savepoint()
+    }
+
+    fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        self.tx.rollback_to(savepoint)
     }
 }
 
@@ -184,7 +180,7 @@ mod tests {
             [b"a", b"b"].map(|row| other.get(&table, row).is_ok())
         };
         let seen = store.run("scan", |tx| {
-            tx.scan(&table, (Unbounded, Unbounded), Order::Ascending, &mut |_, _| false)?;
+            tx.scan(&table, (Unbounded, Unbounded), ScanOrder::Ascending, &mut |_, _| false)?;
             let after_scan = readable();
             tx.scan_for_update(&table, (Unbounded, Unbounded), &mut |_, _| false)?;
             Ok([after_scan, readable()])

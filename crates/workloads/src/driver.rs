@@ -28,8 +28,9 @@ use clearway_sync::{
     CachePadded,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
+use clearway_testkit::program::ProgramError;
 
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 use outcome::Measured;
 pub use outcome::{Outcome, TypeOutcome};

@@ -42,9 +42,10 @@ mod tpcc;
 
 pub use clearway::Histogram;
 pub use clearway_store::{ClearwayStore, ClearwayTransaction};
+pub use clearway_testkit::program::{KeyBounds, Operations, ProgramError, ScanOrder};
 pub use driver::{Commit, Outcome, Plan, Tick, TypeOutcome, Workload, drive};
 pub use skew::{Sampler, Skew};
-pub use store::{KeyBounds, Operations, Order, Outstanding, Store, StoreError};
+pub use store::{Outstanding, Store};
 pub use tatp::{Tatp, TatpAudit, TatpClient, TatpScale, TatpTransaction};
 pub use tpcb::{Tpcb, TpcbBalance, TpcbClient, TpcbScale};
 pub use tpcc::{Tpcc, TpccClient, TpccMix, TpccReport, TpccScale, TpccThink, TpccTransaction};

@@ -6,9 +6,11 @@
 
 use std::{collections::VecDeque, thread};
 
+use clearway_testkit::program::{Operations, ProgramError};
+
 use crate::{
     driver::{join, start},
-    store::{Operations, Outstanding, Store, StoreError},
+    store::{Outstanding, Store},
 };
 
 /// A callback that receives the number of rows added since its last call, and returns whether to

@@ -5,37 +5,9 @@
 //! pipelined commits commits in `submit` and returns the result itself:
 //! `Result<T, E>` itself implements [`Outstanding`] for that.
 
-use std::{ops::Bound, time::Instant};
+use std::time::Instant;
 
-/// An error of a [`Store`].
-pub trait StoreError: std::error::Error + Send + Sync + 'static {
-    /// Creates an error that ends the transaction with `reason`, for example because a required row
-    /// is missing.
-    fn failed(reason: String) -> Self;
-
-    /// Creates an error that rolls the transaction back at the workload's request, for example for
-    /// an order of an unknown item.
-    fn rollback() -> Self;
-
-    /// Whether this is [`rollback`](StoreError::rollback)'s: the driver counts it and continues.
-    fn is_rollback(&self) -> bool;
-
-    /// Whether this is a conflict that outlasted the store's own retries: the driver counts it and
-    /// continues, where any other error ends the run.
-    fn is_conflict(&self) -> bool;
-}
-
-/// A key range's bounds, lower then upper.
-pub type KeyBounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
-
-/// The order of a scan.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// Smallest key first.
-    Ascending,
-    /// Largest key first.
-    Descending,
-}
+use clearway_testkit::program::{Operations, ProgramError};
 
 /// A handle of an engine.
 ///
@@ -45,7 +17,7 @@ pub trait Store: Send + Sync + 'static {
     /// A table.
     type Table: Send + Sync;
     /// The engine's error.
-    type Error: StoreError;
+    type Error: ProgramError;
     /// The transaction type passed to closures.
     type Tx<'a>: Operations<Table = Self::Table, Error = Self::Error>;
     /// The handle of a commit that is not durable yet.
@@ -68,63 +40,6 @@ pub trait Store: Send + Sync + 'static {
 
     /// Returns the number of attempts rolled back because of a conflict since the store was opened.
     fn aborts(&self) -> u64;
-}
-
-/// The operations of a workload inside a transaction. Every operation is as isolated as the
-/// engine's strongest level allows.
-pub trait Operations {
-    /// A table.
-    type Table;
-    /// The engine's error.
-    type Error;
-
-    /// Reads a row into `out`; false if there is none (`out` is then empty).
-    fn get(
-        &mut self,
-        table: &Self::Table,
-        key: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Self::Error>;
-
-    /// Like [`get`](Operations::get), with the intention to write the row next.
-    fn get_for_update(
-        &mut self,
-        table: &Self::Table,
-        key: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Self::Error>;
-
-    /// Adds a row; one that exists is an error.
-    fn insert(&mut self, table: &Self::Table, key: &[u8], row: &[u8]) -> Result<(), Self::Error>;
-
-    /// Adds or replaces a row.
-    fn put(&mut self, table: &Self::Table, key: &[u8], row: &[u8]) -> Result<(), Self::Error>;
-
-    /// Replaces a row; one that does not exist is an error.
-    fn update(&mut self, table: &Self::Table, key: &[u8], row: &[u8]) -> Result<(), Self::Error>;
-
-    /// Removes a row; one that does not exist is an error.
-    fn delete(&mut self, table: &Self::Table, key: &[u8]) -> Result<(), Self::Error>;
-
-    /// Visits the rows of a range in key order, as long as `visit` returns true.
-    fn scan(
-        &mut self,
-        table: &Self::Table,
-        bounds: KeyBounds<'_>,
-        order: Order,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), Self::Error>;
-
-    /// Like an ascending [`scan`](Operations::scan), with the intention to write the rows visited.
-    /// An engine without such scans uses an ordinary one.
-    fn scan_for_update(
-        &mut self,
-        table: &Self::Table,
-        bounds: KeyBounds<'_>,
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<(), Self::Error> {
-        self.scan(table, bounds, Order::Ascending, visit)
-    }
 }
 
 /// A commit that is not durable yet.

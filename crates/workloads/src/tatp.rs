@@ -27,11 +27,9 @@ use clearway_sync::{
     atomic::{AtomicU64, Ordering},
 };
 use clearway_testkit::Random;
+use clearway_testkit::program::ProgramError;
 
-use crate::{
-    driver::Workload,
-    store::{Store, StoreError},
-};
+use crate::{driver::Workload, store::Store};
 
 pub use check::TatpAudit;
 pub use draw::TatpTransaction;

@@ -18,12 +18,9 @@ mod rows;
 
 use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_testkit::Random;
+use clearway_testkit::program::{Operations, ProgramError, ScanOrder};
 
-use crate::{
-    Sampler, Skew,
-    driver::Workload,
-    store::{Operations, Order, Store, StoreError},
-};
+use crate::{Sampler, Skew, driver::Workload, store::Store};
 
 pub use check::TpcbBalance;
 use rows::{HISTORY_LEN, history_key, history_row, key, read_balance, write_balance};
@@ -255,7 +252,7 @@ fn last_sequence<S: Store>(store: &S, history: &S::Table) -> Result<u64, S::Erro
             let mut first = None;
             let lower = std::ops::Bound::Included(&from[..]);
             let bounds = (lower, std::ops::Bound::Unbounded);
-            tx.scan(history, bounds, Order::Ascending, &mut |key, _| {
+            tx.scan(history, bounds, ScanOrder::Ascending, &mut |key, _| {
                 first = Some(rows::history_client(key));
                 false
             })?;
@@ -264,7 +261,7 @@ fn last_sequence<S: Store>(store: &S, history: &S::Table) -> Result<u64, S::Erro
             let bounds =
                 (std::ops::Bound::Included(&low[..]), std::ops::Bound::Excluded(&high[..]));
             let mut last = 0;
-            tx.scan(history, bounds, Order::Descending, &mut |key, _| {
+            tx.scan(history, bounds, ScanOrder::Descending, &mut |key, _| {
                 last = rows::history_sequence(key);
                 false
             })?;

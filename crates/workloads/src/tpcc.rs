@@ -43,11 +43,9 @@ mod load;
 use std::time::Duration;
 
 use clearway_sync::atomic::{AtomicU32, Ordering};
+use clearway_testkit::program::{Operations, ProgramError, ScanOrder};
 
-use crate::{
-    driver::Workload,
-    store::{Operations, Order, Store, StoreError},
-};
+use crate::{driver::Workload, store::Store};
 
 use access::Scratch;
 pub use check::TpccReport;
@@ -264,7 +262,7 @@ fn last_sequence<S: Store>(store: &S, history: &S::Table) -> Result<u32, S::Erro
         let bounds = (Included(&[0u8; 8][..]), Excluded(&above[..]));
         let found = store.run("resume", |tx| {
             let mut last = None;
-            tx.scan(history, bounds, Order::Descending, &mut |key, _| {
+            tx.scan(history, bounds, ScanOrder::Descending, &mut |key, _| {
                 last = Some((keys::number(key, 0), keys::last_number(key)));
                 false
             })?;

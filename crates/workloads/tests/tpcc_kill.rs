@@ -21,7 +21,7 @@ use std::{
 use clearway::{CommitMode, Database, Options, Pending};
 use clearway_testkit::Random;
 use clearway_workloads::{
-    ClearwayStore, StoreError, Tpcc, TpccClient, TpccMix, TpccScale, TpccTransaction, Workload,
+    ClearwayStore, ProgramError, Tpcc, TpccClient, TpccMix, TpccScale, TpccTransaction, Workload,
 };
 
 const DIRECTORY: &str = "CLEARWAY_TPCC_KILL_DIRECTORY";

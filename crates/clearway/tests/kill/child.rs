@@ -8,11 +8,11 @@ use std::{
 
 use clearway::{Database, Error, Options, Pending, Result};
 use clearway_sync::thread;
-use clearway_testkit::Random;
-use clearway_testkit::failpoint;
+use clearway_testkit::bank::{BankTransfer, pair};
+use clearway_testkit::{Random, failpoint};
 
 use crate::{
-    bank::{ACCOUNTS, BATCH, Books, Transfer, pair},
+    bank::{BANK, BATCH, Books},
     patterned, restless,
 };
 
@@ -141,15 +141,11 @@ pub(crate) fn pipeline(db: &Database, books: &Books, agent: u64, mut random: Ran
     loop {
         while let Some((client, last)) = free.pop_front() {
             let sequence = last + 1;
-            let what = Transfer {
-                from: random.below(ACCOUNTS),
-                to: random.below(ACCOUNTS),
-                amount: random.below(1_000),
-            };
+            let transfer = BANK.draw(&mut random, client, sequence);
             if random.below(20) == 0 {
-                abort(db, books, client, sequence, what)?;
+                abort(db, books, &transfer)?;
             }
-            let pending = db.submit("transfer", |tx| books.transfer(tx, client, sequence, what))?;
+            let pending = db.submit("transfer", |tx| books.transfer(tx, &transfer))?;
             under_way.push_back((client, sequence, pending));
         }
         if let Some((client, sequence, pending)) = under_way.pop_front() {
@@ -173,9 +169,9 @@ fn acknowledge(lines: &mut String, free: &mut VecDeque<(u64, u64)>, client: u64,
 }
 
 /// Runs a transaction that aborts after all its work.
-fn abort(db: &Database, books: &Books, client: u64, sequence: u64, what: Transfer) -> Result<()> {
+fn abort(db: &Database, books: &Books, transfer: &BankTransfer) -> Result<()> {
     let result: Result<()> = db.transact("abort", |tx| {
-        books.transfer(tx, client, sequence, what)?;
+        books.transfer(tx, transfer)?;
         tx.abort("on purpose")
     });
     match result {

@@ -15,12 +15,12 @@ use std::{path::Path, time::Duration};
 
 use clearway::{Database, Error, Result, Transaction};
 use clearway_sync::thread;
-use clearway_testkit::Drawn;
-use clearway_testkit::Random;
+use clearway_testkit::bank::pair;
+use clearway_testkit::{Drawn, Random};
 
 use crate::{
     Acknowledged, NO_CLIENT,
-    bank::{ACCOUNTS, Books, Transfer, number, pair},
+    bank::{BANK, Books, number},
     child::{AGENTS, Role, batches, exit_on_error, open, pipeline, say},
     patterned,
 };
@@ -117,14 +117,6 @@ fn until_closed(result: Result<()>) {
     }
 }
 
-fn some_transfer(random: &mut Random) -> Transfer {
-    Transfer {
-        from: random.below(ACCOUNTS),
-        to: random.below(ACCOUNTS),
-        amount: random.below(1_000),
-    }
-}
-
 /// Returns the value of `sequence` in the table `large`: up to five pages long.
 fn large_value(sequence: u64) -> Vec<u8> {
     sequence.to_be_bytes().repeat(1_000 + sequence as usize % 5 * 800)
@@ -134,10 +126,10 @@ fn large_value(sequence: u64) -> Vec<u8> {
 fn swap(db: &Database, books: &Books, mut random: Random) -> Result<()> {
     let large = db.table("large")?;
     for sequence in books.last_sequence(SWAPPER)? + 1.. {
-        let what = some_transfer(&mut random);
+        let transfer = BANK.draw(&mut random, SWAPPER, sequence);
         db.transact("swap", |tx| {
             tx.put(&large, (sequence % LARGE).to_be_bytes(), large_value(sequence))?;
-            books.transfer(tx, SWAPPER, sequence, what)
+            books.transfer(tx, &transfer)
         })?;
         say(&format!("ack {SWAPPER} {sequence}\n"));
     }
@@ -158,14 +150,14 @@ fn make_tables(db: &Database, books: &Books, mut random: Random) -> Result<()> {
         say(&format!("ack {DROPPED} {sequence}\n"));
         sequence += 1;
         let table = db.create_table(&scratch_name(sequence))?;
-        let what = some_transfer(&mut random);
+        let transfer = BANK.draw(&mut random, TABLE_MAKER, sequence);
         db.transact("fill", |tx| {
             for row in 0..ROWS {
                 let value = sequence.to_be_bytes().repeat(ROW_BYTES / 8);
                 tx.put(&table, row.to_be_bytes(), value)?;
             }
             tx.put(&table, ROWS.to_be_bytes(), large_value(sequence))?;
-            books.transfer(tx, TABLE_MAKER, sequence, what)
+            books.transfer(tx, &transfer)
         })?;
         say(&format!("ack {TABLE_MAKER} {sequence}\n"));
     }

@@ -18,7 +18,7 @@
 use std::time::{Duration, Instant};
 
 use clearway_sync::atomic::{AtomicU64, Ordering};
-use clearway_workloads::{Outcome, Plan, Store, StoreError, Tick, Workload, drive};
+use clearway_workloads::{Outcome, Plan, ProgramError, Store, Tick, Workload, drive};
 
 /// A time that is longer than any run, and short enough to be added to the time of day.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 86_400);

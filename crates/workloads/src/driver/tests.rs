@@ -4,7 +4,7 @@ mod pauses;
 
 use std::time::Duration;
 
-use crate::{ClearwayStore, Commit, Operations, Plan, Store, StoreError, Workload, drive};
+use crate::{ClearwayStore, Commit, Operations, Plan, ProgramError, Store, Workload, drive};
 
 fn store() -> ClearwayStore {
     let options = clearway::Options::in_memory().cache_size(16 << 20);

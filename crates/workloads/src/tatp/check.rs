@@ -12,6 +12,8 @@
 
 use std::{ops::Bound, thread};
 
+use clearway_testkit::program::{KeyBounds, Operations, ScanOrder};
+
 use super::{
     Tables, Tatp,
     population::Subscriber,
@@ -22,7 +24,7 @@ use super::{
 };
 use crate::{
     driver::{join, start},
-    store::{KeyBounds, Operations, Order, Store},
+    store::Store,
 };
 
 /// Subscribers that one transaction of the check reads, each with some eleven rows.
@@ -117,7 +119,7 @@ impl<S: Store> Tatp<S> {
             let bounds = self.bounds(from, to, &lower, &upper);
             rows += store.run("check", |tx| {
                 let mut rows = 0;
-                tx.scan(&self.tables.forwarding, bounds, Order::Ascending, &mut |_, _| {
+                tx.scan(&self.tables.forwarding, bounds, ScanOrder::Ascending, &mut |_, _| {
                     rows += 1;
                     true
                 })?;
@@ -176,7 +178,7 @@ fn gather<S: Store>(
     bounds: KeyBounds<'_>,
 ) -> Result<Rows, S::Error> {
     let mut rows = Rows::new();
-    tx.scan(table, bounds, Order::Ascending, &mut |key, row| {
+    tx.scan(table, bounds, ScanOrder::Ascending, &mut |key, row| {
         rows.push((key.to_vec(), row.to_vec()));
         true
     })?;

@@ -3,6 +3,8 @@
 
 use std::ops::Bound;
 
+use clearway_testkit::program::{Operations, ProgramError, ScanOrder};
+
 use super::{
     Tables,
     draw::Drawn,
@@ -11,7 +13,7 @@ use super::{
         typed_key, write_bit_1, write_data_a, write_vlr_location,
     },
 };
-use crate::store::{Operations, Order, Store, StoreError};
+use crate::store::Store;
 
 /// Runs one transaction; false if it was unsuccessful with nothing to roll back. `row` is memory
 /// to work with.
@@ -96,7 +98,7 @@ fn get_new_destination<S: Store>(
     let upper = forwarding_key(subscriber, kind, start);
     let bounds = (Bound::Included(&lower[..]), Bound::Included(&upper[..]));
     row.clear();
-    tx.scan(&tables.forwarding, bounds, Order::Ascending, &mut |_, found| {
+    tx.scan(&tables.forwarding, bounds, ScanOrder::Ascending, &mut |_, found| {
         if end < end_time(found) {
             row.extend_from_slice(found);
         }
@@ -139,7 +141,7 @@ fn insert_call_forwarding<S: Store>(
     let (lower, upper) = (typed_key(id, 0), typed_key(id, u8::MAX));
     let bounds = (Bound::Included(&lower[..]), Bound::Included(&upper[..]));
     let mut exists = false;
-    tx.scan(&tables.facility, bounds, Order::Ascending, &mut |key, _| {
+    tx.scan(&tables.facility, bounds, ScanOrder::Ascending, &mut |key, _| {
         exists |= key.last() == Some(&kind);
         true
     })?;

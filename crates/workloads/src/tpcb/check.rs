@@ -6,13 +6,15 @@
 
 use std::{ops::Bound, thread};
 
+use clearway_testkit::program::{Operations, ScanOrder};
+
 use super::{
     TELLERS, Tpcb, TpcbScale,
     rows::{history_branch, key, read_balance},
 };
 use crate::{
     driver::{join, start},
-    store::{Operations, Order, Store},
+    store::Store,
 };
 
 /// Rows that one transaction of the check reads.
@@ -155,7 +157,7 @@ fn scan_rows<S: Store>(
         // A retried transaction must not visit twice, so rows are gathered first.
         let batch = store.run("check", |tx| {
             let mut batch: Vec<(u64, Vec<u8>)> = Vec::new();
-            tx.scan(table, bounds, Order::Ascending, &mut |key, row| {
+            tx.scan(table, bounds, ScanOrder::Ascending, &mut |key, row| {
                 let id = key.first_chunk().map_or(u64::MAX, |bytes| u64::from_be_bytes(*bytes));
                 batch.push((id, row.to_vec()));
                 (batch.len() as u64) < ROWS_PER_TRANSACTION

@@ -2,11 +2,13 @@
 
 use std::ops::Bound;
 
+use clearway_testkit::program::{KeyBounds, Operations, ProgramError, ScanOrder};
+
 use super::{
     Tables,
     keys::{self, NAME_LEN},
 };
-use crate::store::{KeyBounds, Operations, Order, Store, StoreError};
+use crate::store::Store;
 
 /// Buffers of a client that its transactions use one after the other.
 #[derive(Default)]
@@ -79,7 +81,7 @@ pub(super) fn customer_number<S: Store>(
     let high = keys::customer_name(warehouse, district, last, &[u8::MAX; NAME_LEN], u32::MAX);
     // A retry starts over.
     found.clear();
-    tx.scan(&tables.customer_name, inclusive(&low, &high), Order::Ascending, &mut |key, _| {
+    tx.scan(&tables.customer_name, inclusive(&low, &high), ScanOrder::Ascending, &mut |key, _| {
         found.push(keys::last_number(key));
         true
     })?;

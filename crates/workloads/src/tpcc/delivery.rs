@@ -2,6 +2,8 @@
 //!
 //! One transaction for the ten districts; those without undelivered orders are passed over.
 
+use clearway_testkit::program::Operations;
+
 use super::{
     DISTRICTS, Tables,
     access::{Scratch, inclusive, read_for_update},
@@ -10,7 +12,7 @@ use super::{
     rows::{customer, order, order_line},
     terminal::{Terminal, now},
 };
-use crate::store::{Operations, Store};
+use crate::store::Store;
 
 /// A carrier's visit.
 pub struct Delivery {

@@ -7,11 +7,12 @@ mod wares;
 
 use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_testkit::Random;
+use clearway_testkit::program::ProgramError;
 
 use super::{DISTRICTS, Tables, TpccScale, random::load_constant, terminal::now};
 use crate::{
     loading::{Loader, Mark, Progress, in_parallel},
-    store::{Store, StoreError},
+    store::Store,
 };
 
 /// Parts that the items, and each warehouse's stock, are loaded in.

@@ -3,6 +3,8 @@
 //! One in a hundred has an unused item's number in its last line and is rolled back when it gets
 //! there; one line in a hundred is supplied by another warehouse.
 
+use clearway_testkit::program::{Operations, ProgramError};
+
 use super::{
     LINES_MAX, LINES_MIN, Tables,
     access::{Scratch, missing, read, read_for_update},
@@ -11,7 +13,7 @@ use super::{
     rows::{customer, district, item, order, order_line, stock, warehouse},
     terminal::{Terminal, now},
 };
-use crate::store::{Operations, Store, StoreError};
+use crate::store::Store;
 
 /// The parameters of a new order.
 pub struct NewOrder {

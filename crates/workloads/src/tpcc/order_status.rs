@@ -1,5 +1,7 @@
 //! Order-status (clause 2.6): a customer asks for the balance and the newest order.
 
+use clearway_testkit::program::{Operations, ScanOrder};
+
 use super::{
     Tables,
     access::{Scratch, Who, customer_number, inclusive, read},
@@ -7,7 +9,7 @@ use super::{
     rows::{customer, order, order_line},
     terminal::Terminal,
 };
-use crate::store::{Operations, Order, Store};
+use crate::store::Store;
 
 /// The parameters of an order-status transaction.
 pub struct OrderStatus {
@@ -53,7 +55,7 @@ impl OrderStatus {
         let low = keys::customer_order(self.warehouse, self.district, number, 0);
         let high = keys::customer_order(self.warehouse, self.district, number, u32::MAX);
         let (bounds, mut newest) = (inclusive(&low, &high), None);
-        tx.scan(&tables.customer_order, bounds, Order::Descending, &mut |key, _| {
+        tx.scan(&tables.customer_order, bounds, ScanOrder::Descending, &mut |key, _| {
             newest = Some(keys::last_number(key));
             false
         })?;
@@ -70,7 +72,7 @@ impl OrderStatus {
         let low = keys::order_line(self.warehouse, self.district, number, 0);
         let high = keys::order_line(self.warehouse, self.district, number, u8::MAX);
         let bounds = inclusive(&low, &high);
-        tx.scan(&tables.order_line, bounds, Order::Ascending, &mut |_, row| {
+        tx.scan(&tables.order_line, bounds, ScanOrder::Ascending, &mut |_, row| {
             std::hint::black_box((
                 order_line::ITEM.get(row),
                 order_line::SUPPLY_WAREHOUSE.get(row),

@@ -1,6 +1,8 @@
 //! Payment (clause 2.5): a customer pays, in 15 of 100 cases at a warehouse other than the home
 //! warehouse.
 
+use clearway_testkit::program::Operations;
+
 use super::{
     Tables,
     access::{Scratch, Who, customer_number, read_for_update},
@@ -9,7 +11,7 @@ use super::{
     rows::{customer, district, history, warehouse},
     terminal::{Terminal, now},
 };
-use crate::store::{Operations, Store};
+use crate::store::Store;
 
 /// A payment.
 pub struct Payment {

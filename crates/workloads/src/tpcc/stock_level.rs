@@ -2,6 +2,8 @@
 
 use std::ops::Bound;
 
+use clearway_testkit::program::{Operations, ScanOrder};
+
 use super::{
     Tables,
     access::{Scratch, read},
@@ -10,7 +12,7 @@ use super::{
     rows::{district, order_line, stock},
     terminal::Terminal,
 };
-use crate::store::{Operations, Order, Store};
+use crate::store::Store;
 
 /// Number of orders examined.
 const ORDERS: u32 = 20;
@@ -65,7 +67,7 @@ impl StockLevel {
         let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
         // A retry starts over.
         items.clear();
-        tx.scan(&tables.order_line, bounds, Order::Ascending, &mut |_, row| {
+        tx.scan(&tables.order_line, bounds, ScanOrder::Ascending, &mut |_, row| {
             items.push(order_line::ITEM.get(row));
             true
         })

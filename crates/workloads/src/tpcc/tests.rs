@@ -112,7 +112,7 @@ fn the_same_is_loaded_with_any_number_of_threads() {
                 found.lock().unwrap().push((key.to_vec(), row.to_vec()));
                 true
             };
-            store.run("all", |tx| tx.scan(table, bounds, Order::Ascending, visit)).unwrap();
+            store.run("all", |tx| tx.scan(table, bounds, ScanOrder::Ascending, visit)).unwrap();
         }
         found.into_inner().unwrap()
     };

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use clearway::{Error, Pending, Result, Table};
 use clearway_sync::atomic::{AtomicU64, Ordering};
 use clearway_testkit::Random;
-use clearway_workloads::{ClearwayStore, Operations, Order, Store, Workload};
+use clearway_workloads::{ClearwayStore, Operations, ScanOrder, Store, Workload};
 
 /// The number of range searches in a transaction.
 const SEARCHES: usize = 4;
@@ -95,7 +95,7 @@ impl Tellers {
         for (first, last) in work.searches {
             let (first, last) = (first.to_be_bytes(), last.to_be_bytes());
             let bounds = (Bound::Included(&first[..]), Bound::Included(&last[..]));
-            tx.scan(&self.table, bounds, Order::Ascending, &mut |_, _| true)?;
+            tx.scan(&self.table, bounds, ScanOrder::Ascending, &mut |_, _| true)?;
         }
         let key = work.write.to_be_bytes();
         match self.write {

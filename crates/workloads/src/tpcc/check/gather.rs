@@ -1,11 +1,13 @@
 //! Reads the rows and collects the facts.
 
+use clearway_testkit::program::Operations;
+
 use super::{
     facts::{CustomerFacts, DistrictFacts, OrderFacts, Ordered, Payments, Taken, WarehouseFacts},
     read::scan,
 };
 use crate::{
-    store::{Operations, Store},
+    store::Store,
     tpcc::{
         Tpcc,
         keys::{self, NAME_LEN},

@@ -2,7 +2,9 @@
 
 use std::ops::Bound;
 
-use crate::store::{Operations, Order, Store};
+use clearway_testkit::program::{Operations, ScanOrder};
+
+use crate::store::Store;
 
 /// Rows that one transaction of the check reads.
 const ROWS_PER_TRANSACTION: usize = 2_000;
@@ -31,7 +33,7 @@ pub(super) fn scan<S: Store>(
             batch.bytes.clear();
             batch.ends.clear();
             let bounds = (lower, Bound::Included(high));
-            tx.scan(table, bounds, Order::Ascending, &mut |key, row| {
+            tx.scan(table, bounds, ScanOrder::Ascending, &mut |key, row| {
                 batch.bytes.extend_from_slice(key);
                 let key_end = batch.bytes.len();
                 batch.bytes.extend_from_slice(row);

@@ -1,8 +1,10 @@
 //! Each condition fails when its own invariant is broken, and no other condition does.
 
+use clearway_testkit::program::Operations;
+
 use crate::{
     ClearwayStore,
-    store::{Operations, Store},
+    store::Store,
     tpcc::{Tpcc, TpccMix, TpccScale, keys, rows, tests::loaded},
 };
 

@@ -48,7 +48,7 @@ impl Data {
     fn keys(&self, table: &clearway::Table, low: &[u8], high: &[u8]) -> Vec<Vec<u8>> {
         let scanned = self.store.run("keys", |tx| {
             let mut keys = Vec::new();
-            tx.scan(table, access::inclusive(low, high), Order::Ascending, &mut |key, _| {
+            tx.scan(table, access::inclusive(low, high), ScanOrder::Ascending, &mut |key, _| {
                 keys.push(key.to_vec());
                 true
             })?;
