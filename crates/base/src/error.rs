@@ -39,8 +39,8 @@ pub enum Error {
         /// The file that could not be opened.
         path: PathBuf,
     },
-    /// The log has no room, and a checkpoint cannot make any: the oldest open transaction, or a
-    /// backup, keeps the log from being recycled. End that transaction or backup, or raise the
+    /// The log has no room, and no checkpoint has made any in time. Usually the oldest open
+    /// transaction, or a backup, keeps the log from being recycled (`keeper`). End it, or raise the
     /// log's capacity. The operation has changed nothing, and the transaction is still active.
     LogFull {
         /// The number of requested bytes.
@@ -95,7 +95,7 @@ pub enum Error {
     },
     /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
     Corrupt {
-        /// The damaged structure: "superblock", "page", "log record", "tree".
+        /// The damaged structure, for example "superblock", "log record" or "tree".
         what: &'static str,
         /// The place and the kind of the damage.
         detail: String,
@@ -192,10 +192,11 @@ pub enum Error {
     },
     /// The transaction has ended (committed, rolled back or failed); begin a new one.
     TransactionEnded,
-    /// A pipeline accepts no more transactions for now: its backlog of transactions that wait for
-    /// an agent is full. Submit the transaction again later.
+    /// The pipeline gave the transaction to an agent whose inbox is full, so it was not accepted.
+    /// Submit it again later.
     BacklogFull {
-        /// The number of transactions in the backlog.
+        /// The number of transactions that wait in that inbox: the agent's share of the pipeline's
+        /// backlog.
         waiting: u64,
     },
     /// The maximum number of transactions is open already: end some.
@@ -375,7 +376,8 @@ impl fmt::Display for Error {
             TransactionEnded => write!(f, "the transaction has ended"),
             BacklogFull { waiting } => write!(
                 f,
-                "the pipeline's backlog of {waiting} transactions is full; submit again later"
+                "{waiting} transactions wait for an agent of the pipeline, its share of the \
+                 backlog; submit again later"
             ),
             TooManyTransactions { max } => {
                 write!(f, "{max} transactions are open already; end some")

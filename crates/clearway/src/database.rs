@@ -29,10 +29,10 @@ use crate::{
 /// [`Cursor`](crate::Cursor), [`Pending`] and [`Pipeline`](crate::Pipeline) values of that handle,
 /// returns [`Error::Forked`] at once; calls without a `Result` do nothing. Dropping such values in
 /// the child closes nothing, writes nothing and does not wait, and the parent's database is
-/// unaffected. The child cannot open another database either, because the inherited state of
-/// sleeping threads is unusable. It can open one after `exec`. A child that was forked when no
-/// database was open and all handles had been dropped can open one without `exec`. (On a kernel
-/// older than 4.14, each check for a fork costs one `getpid`.)
+/// unaffected. The child cannot open another database either, because its copy of the table of
+/// sleeping threads refers to threads that do not exist in the child. It can open one after `exec`.
+/// A child that was forked when no database was open and all handles had been dropped can open one
+/// without `exec`. (On a kernel older than 4.14, each check for a fork costs one `getpid`.)
 ///
 /// The child inherits the lock on the directory, because a lock of `flock` belongs to the open file
 /// and not to a process. A child that calls `exec` releases its copy at once: all descriptors are

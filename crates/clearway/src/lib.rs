@@ -86,8 +86,8 @@
 //!
 //! An insert checks that the gap it goes into is free, but does not keep it locked: inserts into
 //! one gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables,
-//! and the database above them, are locked with intention counters, which compatible transactions
-//! share without a queue.
+//! and the database above them, are locked with intent locks. These are stored as counters, which
+//! compatible transactions share without a queue.
 //!
 //! A transaction that reads or writes most of a table may lock it as a whole instead of each key:
 //! [`lock_table`](Transaction::lock_table), and for all tables

@@ -13,8 +13,7 @@ use crate::Database;
 #[cfg(feature = "experiments")]
 mod experiments;
 
-/// Upper bound on the attempts of a transaction that is each time a deadlock's victim; then its
-/// error is returned.
+/// The default of [`Options::attempts`].
 const ATTEMPTS_DEFAULT: u32 = 100;
 
 /// One transaction in this many is timed.
@@ -65,10 +64,10 @@ pub enum CommitMode {
     /// remains consistent.
     ///
     /// The *loss window* is the set of commits that a crash can lose: those made since the start of
-    /// the flush before the last one. They span at most two flushes and two group-commit delays of
-    /// 100 µs each, less than a millisecond on a good disk, and are never larger than the log
-    /// buffer, 16 MiB. [`Database::sync`] makes all commits before it durable, and so empties the
-    /// window.
+    /// the last flush that has completed together with all flushes before it. They span at most two
+    /// flushes and two group-commit delays of 100 µs each, less than a millisecond on a good disk,
+    /// and are never larger than the log buffer, 16 MiB. [`Database::sync`] makes all commits
+    /// before it durable, and so empties the window.
     Lazy,
 }
 

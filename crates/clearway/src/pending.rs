@@ -1,8 +1,9 @@
 //! A result that is withheld until it is durable.
 //!
 //! Invariants:
-//! - PENDING-1. Neither a value nor an error is delivered before the log is durable up to `ack`: an
-//!   error, too, may reveal what was read ("the key is there").
+//! - PENDING-1. Neither the closure's value nor its error is delivered before the log is durable up
+//!   to `ack`: an error, too, may reveal what was read ("the key is there"). Only the failure of
+//!   the log and [`Error::Forked`], which reveal nothing of what was read, come earlier.
 //! - PENDING-2. Under [`CommitMode::Lazy`](crate::CommitMode) `ack` is zero, and nothing is
 //!   withheld.
 
@@ -24,7 +25,7 @@ use crate::{statistics::Shard, timings::Timed};
 /// or the error with which its closure ended, which becomes available once everything that the
 /// closure has read is durable.
 ///
-/// Wait for it with [`wait`](Pending::wait), `.await` it, or poll it with
+/// Wait for it with [`wait`](Pending::wait), `.await` it, or check it with
 /// [`try_take`](Pending::try_take). Dropping it discards the value, not the transaction.
 ///
 /// ```
@@ -88,8 +89,8 @@ impl<T> Pending<T> {
         self.shard.log().durable() >= self.ack
     }
 
-    /// Returns true if [`wait`](Pending::wait) would return at once: with the outcome, or with the
-    /// error of a failed log.
+    /// Returns true if [`wait`](Pending::wait) would return at once: with the outcome, with the
+    /// error of a failed log, or with [`Error::Forked`].
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.is_durable() || self.failure().is_some() || self.shard.check_process().is_err()
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_with_a_deadline_ends_with_the_first_of_the_two() {
+    fn a_wait_ends_at_its_deadline_or_with_the_flush_whichever_is_first() {
         let (log, pending) = commit();
         assert!(!pending.wait_until(Instant::now()), "it is only just being written");
         assert!(pending.wait_until(Instant::now() + Duration::from_secs(3_600)));

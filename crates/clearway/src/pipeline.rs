@@ -50,7 +50,7 @@ pub struct PipelineOptions {
     backlog: usize,
 }
 
-/// The default number of transactions that may wait to be run.
+/// The default of [`PipelineOptions::backlog`].
 const BACKLOG_DEFAULT: usize = 1 << 16;
 /// Upper bound on the number of agents; more would not help.
 const AGENTS_MAX: usize = 1024;
@@ -75,8 +75,12 @@ impl PipelineOptions {
         self
     }
 
-    /// Sets the maximum number of transactions that are submitted and have not begun. Further ones
-    /// are refused with [`Error::BacklogFull`]. Default 65,536.
+    /// Sets the maximum number of transactions that are submitted and have not begun. Default
+    /// 65,536.
+    ///
+    /// Each agent's inbox has room for an equal share, rounded up, and for one transaction at
+    /// least. A transaction is given to one inbox; if that has no room, the call fails with
+    /// [`Error::BacklogFull`], even if other inboxes have room.
     pub fn backlog(mut self, transactions: usize) -> PipelineOptions {
         self.backlog = transactions;
         self
@@ -124,7 +128,6 @@ struct PipelineShared {
     asleep: CachePadded<AtomicUsize>,
     /// The number of transactions that fit in one inbox.
     room: usize,
-    backlog: usize,
 }
 
 /// Runs the transactions of thousands of clients on a few threads, and delivers each result to its
@@ -172,7 +175,6 @@ impl Pipeline {
             counters: (0..options.agents).map(|_| CachePadded::default()).collect(),
             asleep: CachePadded::default(),
             room: options.backlog.div_ceil(options.agents).max(1),
-            backlog: options.backlog,
         });
         let pipeline = Pipeline { shared, agents: Mutex::new(Vec::new()) };
         for number in 0..options.agents {
@@ -191,9 +193,9 @@ impl Pipeline {
     /// thread or a task can wait for its result. The call itself never waits.
     ///
     /// # Errors
-    /// [`Error::BacklogFull`] if the [backlog](PipelineOptions::backlog) is full: submit again
-    /// later; [`Error::Closed`] after [`close`](Pipeline::close). The ticket reports all other
-    /// errors.
+    /// [`Error::BacklogFull`] if the agent's inbox has no room
+    /// ([`backlog`](PipelineOptions::backlog)): submit again later; [`Error::Closed`] after
+    /// [`close`](Pipeline::close). The ticket reports all other errors.
     pub fn submit<T, B>(&self, name: &'static str, body: B) -> Result<Ticket<T>>
     where
         T: Send + 'static,
@@ -234,7 +236,7 @@ impl Pipeline {
                 shared.wake_one();
                 Ok(())
             }
-            Err(Refused::Full(_)) => Err(Error::BacklogFull { waiting: shared.backlog as u64 }),
+            Err(Refused::Full(_)) => Err(Error::BacklogFull { waiting: shared.room as u64 }),
             Err(Refused::Closed(_)) => Err(Error::Closed),
         }
     }

@@ -26,7 +26,8 @@ const SHARDS: usize = 4;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TypeTimings {
-    /// The type; empty for transactions that were begun without a name.
+    /// The type. Empty for transactions that were begun without a name, and for types after the
+    /// 63rd.
     pub name: String,
     /// The time from the begin of the transaction until its locks were released, during which it
     /// could block other transactions.

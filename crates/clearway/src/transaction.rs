@@ -18,9 +18,9 @@ use crate::{
 /// Passed to the closures of [`transact`](crate::Database::transact) and
 /// [`submit`](crate::Database::submit), or begun with [`begin`](crate::Database::begin).
 ///
-/// An operation that fails leaves the transaction as it was before the operation, with one
-/// exception: after [`Error::Deadlock`] the transaction has been rolled back, and every further
-/// operation fails with [`Error::TransactionEnded`].
+/// An operation that fails has changed nothing in the database and leaves the transaction open;
+/// locks that it took may stay. There is one exception: after [`Error::Deadlock`] the transaction
+/// has been rolled back, and every further operation fails with [`Error::TransactionEnded`].
 ///
 /// ```
 /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -150,9 +150,15 @@ impl Transaction {
         self.note_found(result, value)
     }
 
-    /// Returns the value of `key`, and locks the key as a write does. Use it to read a key that
-    /// will be written: two transactions that both [`get`](Transaction::get) a key and then both
-    /// write it deadlock.
+    /// Returns the value of `key`, and locks the key exclusively, as a write does. Use it to read a
+    /// key that will be written: two transactions that both [`get`](Transaction::get) a key and
+    /// then both write it deadlock.
+    ///
+    /// If the key is absent, the call locks the gap that would contain it instead, exclusively:
+    /// until this transaction ends, other transactions wait before they insert any key into that
+    /// gap, or read that one in it is absent. [`insert`](Transaction::insert) and
+    /// [`put`](Transaction::put) lock no gap, so a key that is probably absent is better inserted
+    /// without this call.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get).

@@ -24,8 +24,8 @@
 //! | SS, –→XX | the holder of SS: XX | granted | conversions wait for no waiter (LOCK-QUEUE-2) |
 //! | SN, SN→XN | the other holder: XN | waits | each waits for the other: deadlock (LOCK-QUEUE-2) |
 //!
-//! No owner starves: an owner that passes a waiting newcomer is compatible with what it wants, and
-//! a holder converts at most four times.
+//! No owner starves: a newcomer that passes a waiting one is compatible with what that one wants,
+//! and a holder converts at most four times.
 //!
 //! All state is protected by the bucket's spin latch.
 //!
@@ -172,10 +172,10 @@ impl Entries {
         admitted
     }
 
-    /// Lowers what the owner of the entry at `at` has to `mode`, withdraws its waiting request, and
-    /// removes the entry if nothing is left. Then grants waiters that have become grantable
-    /// (LOCK-QUEUE-4).
-    // Always: a call costs a release of every lock 20 instructions.
+    /// Lowers the granted mode of the entry at `at`: it becomes `mode`. Withdraws the waiting
+    /// request of the entry's owner, and removes the entry if `mode` is none. Then grants waiters
+    /// that have become grantable (LOCK-QUEUE-4).
+    // Always inlined: a call would add 20 instructions to the release of each lock.
     #[inline(always)]
     pub(crate) fn lower(&mut self, at: usize, mode: RangeMode, handover: impl Handover) {
         let id = self.get(at).id;

@@ -182,11 +182,12 @@ pub(crate) struct LockTableShared {
     /// Held while a waiter confirms that it is in a cycle and withdraws, so that there is one
     /// victim at a time.
     pub(crate) confirmation: Mutex<()>,
-    /// The method of the table's parts for deadlocks; `None` for the search.
+    /// The deadlock method that `LockOptions::parts` provides; `None` for the search.
     pub(crate) method: Option<Box<dyn Detector>>,
-    /// The victim policy of the table's parts; `None` for the owner that closes the cycle.
+    /// The victim policy that `LockOptions::parts` provides; `None` for the owner that closes the
+    /// cycle.
     victims: Option<Box<dyn Victims>>,
-    /// The store of intent locks of the table's parts; `None` for counters.
+    /// The store of intent locks that `LockOptions::parts` provides; `None` for counters.
     pub(crate) store: Option<Box<dyn IntentStore>>,
     /// Number of waiters that spin now.
     pub(crate) spinners: CachePadded<AtomicU32>,

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - LOCK-WAIT-1. A request that must wait is queued, then published in the owner's slot, in one
-//!   hold of its target's latch.
+//!   hold of the latch of the bucket or resource that it waits for.
 //! - LOCK-WAIT-2. A waiter stores its waker first and checks for its grant afterwards; the granting
 //!   thread grants first and takes the waker afterwards. So no wake-up is lost, and nothing depends
 //!   on time-outs.
@@ -213,7 +213,7 @@ impl LockTable {
         let waker: Waker = ThreadWaker::current();
         let mut first = !checked;
         loop {
-            // In each iteration: the thread that woke this one has taken the waker.
+            // Store the waker in each iteration: the thread that woke this one has taken it.
             if self.slot(owner).is_granted_or_wakes(&waker) {
                 return Ok(());
             }
@@ -262,7 +262,8 @@ impl LockTable {
             if self.check_deadlock(owner, first) {
                 return Poll::Ready(Err(Error::Deadlock { txn: owner.txn, cycle: None }));
             }
-            // A grant made meanwhile may have been too early to use the waker.
+            // The waker is stored, so a grant made since then wakes the task (LOCK-WAIT-2). Return
+            // the lock in this poll instead of waiting for the next.
             granted = self.slot(owner).is_granted();
         }
         if granted {

@@ -11,7 +11,7 @@
 //!                       └ completed early: waits for the one before it
 //!
 //!  request ─▶ gathering ──begin──▶ in flight ──▶ complete ──all before it complete──▶ durable
-//!                                      └── error ──▶ poisoned: nothing becomes durable any more
+//!                                      └── error ──▶ poisoned: the durable LSN stays
 //! ```
 //!
 //! Invariants:
@@ -30,10 +30,10 @@
 //!   that requester reads the raised `awaited`, or this one reads the raised `requested`. (c) A
 //!   requester that takes the mutex decides and signals under it; daemons decide and go to sleep
 //!   under it. Under a [`FlushPolicy`] of another crate every requester takes it.
-//! - FLUSH-6. A thread that changes the schedule so that a group may start either starts it or
-//!   signals a sleeping daemon, if there is one; a daemon that is awake decides again before it
-//!   sleeps. For a group that may start only later, one daemon, the *timer daemon*, will be awake
-//!   by then.
+//! - FLUSH-6. If a thread changes the schedule so that a group may start, it either starts that
+//!   group or signals a sleeping daemon, if there is one; a daemon that is awake decides again
+//!   before it sleeps. For a group that may start only later, one daemon, the *timer daemon*, will
+//!   be awake by then.
 //! - FLUSH-7. A daemon ends only when it is stopped. A daemon that panics stops the log, and a
 //!   waker's panic ends no daemon.
 //! - FLUSH-8. After the closing trailer nothing is written: the insertion is closed, so no record
@@ -100,8 +100,9 @@ pub(crate) struct Flusher {
     has_daemons: bool,
     /// The highest LSN whose durability was requested.
     requested: CachePadded<AtomicU64>,
-    /// The highest LSN that was requested when a thread last began to wait, or when inserts had
-    /// passed an eighth of the ring: up to here the group-commit delay does not apply.
+    /// The highest LSN that was requested when a thread last began to wait, or when an insert last
+    /// passed a multiple of `flush_trigger_bytes`: up to here the group-commit delay does not
+    /// apply.
     awaited: CachePadded<AtomicU64>,
     thresholds: CachePadded<WakeThresholds>,
     schedule: Mutex<Schedule>,
@@ -130,7 +131,7 @@ struct Schedule {
     last_start: Option<Instant>,
     last_flush: Duration,
     daemons_asleep: usize,
-    /// A sleeping daemon was signalled and has not woken yet.
+    /// True from the signal to a sleeping daemon until a daemon wakes or a group starts.
     is_signalled: bool,
     /// One of the sleeping daemons, the timer daemon, will wake when a delayed group may start
     /// (FLUSH-6).
@@ -281,9 +282,9 @@ impl Flusher {
         }
     }
 
-    /// Requests durability up to `lsn` for a thread that is about to wait for it. The group starts
-    /// as soon as the device can take it: another policy must not let more records gather first.
-    /// The default policy does not delay a group for which a thread waits.
+    /// Makes another policy start the group as soon as the device can take it, for a thread that is
+    /// about to wait for `lsn`. Does nothing under the default policy, which does not delay a group
+    /// for which a thread waits: the wait itself requests the flush.
     pub(crate) fn force(&self, lsn: Lsn) {
         let Some(policy) = &self.other_policy else { return };
         self.requested.fetch_max(lsn.0, Ordering::SeqCst);
@@ -406,7 +407,7 @@ impl Flusher {
         self.publish_thresholds(&mut schedule);
     }
 
-    /// Stops the log: nothing becomes durable any more, and all waiters are notified.
+    /// Stops the log: nothing more is reported as durable, and all waiters are notified.
     pub(crate) fn poison(&self, cause: Error) {
         {
             // Under the mutex, so that no completion is half done (FLUSH-2).

@@ -5,8 +5,8 @@
 //!   trailer and is made durable by the closing thread, or is refused: the insertion is closed in
 //!   one step (RING-5), and all regions that it has handed out until then lie before the end that
 //!   the closing thread flushes. After the closing trailer nothing is inserted or written. A record
-//!   that is inserted while the log is being poisoned does not become durable, and its waiter gets
-//!   the error.
+//!   that was not durable when the log was poisoned is never *reported* as durable, and its waiter
+//!   gets the error: it may be on the disk, and the next opening decides.
 //! - LOG-2. An LSN is reported as durable only if it is at most the ring's durable LSN; a failure
 //!   that happened later does not change that.
 //! - LOG-3. The threads hold references to the parts, not to the log, so that dropping the log ends

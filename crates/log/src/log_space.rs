@@ -138,7 +138,8 @@ impl SpaceAccount {
         };
         match account.extend_to(end.0 + account.reserve_bytes) {
             Ok(()) => {}
-            // The reserve covers unpaid trailers (LOG-SPACE-4).
+            // The disk has no room for the reserve: open nevertheless, with the part of the reserve
+            // that exists (LOG-SPACE-5).
             Err(Error::DiskFull { .. }) if account.segments.end() >= end => {}
             Err(error) => return Err(error),
         }
@@ -364,7 +365,7 @@ impl SpaceAccount {
     pub(crate) fn truncate(&self, retention_lsn: Lsn) -> Result<()> {
         self.retention_lsn.fetch_max(retention_lsn.0, Ordering::SeqCst);
         let was_written = retention_lsn <= self.reserved_end();
-        invariant(was_written, "log space: log is truncated after it was written");
+        invariant(was_written, "log space: nothing is truncated that was not written");
         let truncated = self.segments.truncate(retention_lsn);
         // Segments beyond the capacity may be within it now (LOG-SPACE-2).
         self.raise_limit();

@@ -91,9 +91,10 @@ impl LogOptions {
         RECORD_LEN_MAX.min(self.ring_bytes / 2)
     }
 
-    /// An insert that passes a multiple of this, a power of two, requests a flush by itself, so
-    /// that a load without commits keeps the device busy and does not fill the ring. The
-    /// group-commit delay does not apply to such a flush.
+    /// Returns the distance, a power of two, between the LSNs at which inserts request a flush by
+    /// themselves: an insert that passes a multiple of it does, so that a load without commits
+    /// keeps the device busy and does not fill the ring. The group-commit delay does not apply to
+    /// such a flush.
     pub(crate) fn flush_trigger_bytes(&self) -> u64 {
         (self.ring_bytes as u64 / 8).clamp(SECTOR_SIZE as u64, 1 << 20)
     }

@@ -8,11 +8,11 @@
 //! | which page is evicted for another?    | `evict`, `slots`   |
 //! | how do changes reach the disk?        | `clean`            |
 //!
-//! Latch order. The pool itself waits for a page's latch only in the four access functions, on
-//! behalf of the caller; the caller defines the order among pages. Cleaners and the clock never
-//! wait for a page's latch; they skip latched pages. A thread may therefore miss while it holds
-//! latches of other pages: what it waits for in that case (a batch area, the log, the disk) never
-//! waits for a latch.
+//! Latch order. The pool itself waits for a page's latch only in `optimistic`, `shared` (which
+//! `pin` uses), `exclusive`, `format` and `OptimisticPage::latch_exclusive`, on behalf of the
+//! caller; the caller defines the order among pages. Cleaners and the clock never wait for a page's
+//! latch; they skip latched pages. A thread may therefore miss while it holds latches of other
+//! pages: what it waits for in that case (a batch area, the log, the disk) never waits for a latch.
 
 use std::sync::{Arc, OnceLock};
 
@@ -162,8 +162,9 @@ impl Pool {
 
     /// Latches a page for writing and fills it with zeros, without reading it from disk: for newly
     /// allocated pages, and for redo of full images (the page LSN starts at 0 again, so every image
-    /// applies). If no change is finished before the latch is released, the page is restored: its
-    /// former contents were kept, or it is evicted again.
+    /// applies). If no change is finished before the latch is released, the page becomes what it
+    /// was: if it was resident, its former contents are put back; if it was absent, it is evicted
+    /// again.
     ///
     /// # Errors
     /// As for [`Pool::optimistic`], except [`Error::CorruptPage`].
@@ -229,7 +230,7 @@ impl Pool {
     /// Sets the redo position: redo applies records that start at `from` or later, so pages made
     /// dirty from now on get a recovery LSN of at most `from`. `None` once redo is over. Without
     /// this a page that redo changes would get the log's end as its recovery LSN, and a checkpoint
-    /// taken after recovery would cut off the records that it still needs.
+    /// taken after recovery would cut off the records that the page still needs.
     pub fn set_redo_position(&self, from: Option<Lsn>) {
         // SeqCst: rare, and it keeps the argument for redo_start free of cases.
         self.redo_position.store(from.unwrap_or(Lsn::MAX).0, Ordering::SeqCst);

@@ -48,8 +48,8 @@ use crate::node::{Node, Place};
 /// leads to the level below.
 const LEVELS_MAX: usize = 256;
 
-/// Attempts before the descent couples shared latches. Each attempt of a storm costs about a
-/// microsecond, so this is well below what a reader would otherwise lose by parking.
+/// Attempts before the descent couples shared latches. A failed attempt costs about a microsecond,
+/// and all of them together cost well less than a reader would otherwise lose by parking.
 const RESTARTS_MAX: usize = 48;
 
 /// The page that a transaction's last operation on a tree ended in, and the slot: the next one

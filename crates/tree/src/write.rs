@@ -3,18 +3,19 @@
 //! Invariants
 //! 1. *Lock before change.* A record is changed only under its key's exclusive lock, and the lock
 //!    is requested under the same exclusive latch as the change, or was held before.
-//! 2. *No insert into a locked gap.* A key is added to a leaf only after `check` has found, in the
-//!    same latch hold, that no other owner holds or awaits the gap that the key falls into, or
-//!    `holds`, that the transaction itself holds the gap in X. An owner relies on a gap lock only
-//!    after a request under the leaf's latch (a lock that a wait has granted is requested again
-//!    there), so none can begin to do so between the check and the insert. The new key now covers
-//!    the upper part of the gap, so it inherits the gap's tag.
+//! 2. *No insert into a locked gap.* A key is added to a leaf only after one of two calls in the
+//!    same latch hold: `check`, which found that no other owner holds or awaits the gap that the
+//!    key falls into, or `holds`, which found that the transaction itself holds that gap in X. An
+//!    owner relies on a gap lock only after a request under the leaf's latch (a lock that a wait
+//!    has granted is requested again there), so none can begin to do so between the check and the
+//!    insert. The new key now covers the upper part of the gap, so its tag is raised to that of the
+//!    gap.
 //! 3. *Undo leaves a ghost.* An inserted key stays as a ghost when its insert is undone; only
 //!    `reclaim` removes ghosts.
 //! 4. *Paid first.* Log space is reserved and room in the page is found before the record is
 //!    logged: once the record is in the log, nothing can fail.
-//! 5. *No foreign I/O under the latch.* Overflow chains are written before the leaf is latched, and
-//!    old ones are freed after commit ([`Context::defer_free`]).
+//! 5. *No I/O for overflow pages under the latch.* Overflow chains are written before the leaf is
+//!    latched, and old ones are freed after commit ([`Context::defer_free`]).
 //!
 //! Algorithm
 //! : "Efficient Locking for Databases", algorithm 1, with updates and deletes after its pattern.
@@ -81,7 +82,7 @@ impl Tree {
     /// Inserts a record or replaces the value of an existing one; `true` if it replaced.
     ///
     /// # Errors
-    /// As for [`insert`](Tree::insert), but for `DuplicateKey`.
+    /// Those of [`insert`](Tree::insert) except `DuplicateKey`.
     pub fn put<C: Context>(
         &self,
         ctx: &mut C,

@@ -3,7 +3,8 @@
 //! Commit of a writer:
 //!
 //! ```text
-//!   busy ─► COMMIT record ─► nothing to undo ─► locks released, tags = end of the record ─► ack
+//!   entry marked busy ─► COMMIT record inserted ─► entry says: recovery has nothing to undo
+//!     ─► for each lock: tag raised to the end of the record, then lock released ─► ack returned
 //! ```
 //!
 //! Invariants:
@@ -12,8 +13,8 @@
 //!   fail comes between the record and the release.
 //! - FINISH-2. The result may be delivered when the log is durable up to `ack` = max(end of the
 //!   commit record, every tag met). A reader logs nothing; its `ack` is the highest tag it met.
-//! - FINISH-3. An end by rollback leaves no tag: after the undo the visible value is the
-//!   predecessor's, and so is the tag.
+//! - FINISH-3. A rollback raises no tag: after the undo the visible value is again that of the last
+//!   committed writer, whose commit is durable or covered by the tag.
 //! - FINISH-4. Once the log has failed no commit succeeds, a reader's included: it may have read
 //!   what a stopped transaction left behind.
 //! - FINISH-5. The engine frees the values whose freeing a transaction deferred, after that
@@ -170,7 +171,7 @@ pub(crate) fn rollback(mut state: Box<TransactionState>) -> Result<Lsn> {
 /// transaction that the stopped engine refuses. Releases its locks and counts neither a commit nor
 /// a rollback.
 pub(crate) fn leave(mut state: Box<TransactionState>) {
-    invariant(!state.wrote, "finish: what has written commits or is undone");
+    invariant(!state.wrote, "finish: a transaction that has written must commit or be undone");
     state.report_leaves();
     state.entry().finish();
     release(&mut state, None);

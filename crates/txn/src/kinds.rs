@@ -1,13 +1,13 @@
 //! Types of transactions: names that users give, numbered so that counting by type is cheap.
 //!
 //! Invariant: a type, once numbered, keeps its number as long as the engine is open. Number 0 is
-//! shared by transactions without a type and by those of types past the [`KINDS_MAX`]th.
+//! shared by transactions without a type and by transactions of types after the 63rd.
 
 use std::collections::HashMap;
 
 use clearway_sync::RwLock;
 
-/// Types that are told apart, the nameless one included.
+/// Upper bound on the number of types, number 0 included: 63 have a number of their own.
 pub const KINDS_MAX: usize = 64;
 
 /// The number of a type.

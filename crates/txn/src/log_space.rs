@@ -1,8 +1,8 @@
 //! What keeps the log from being recycled, and whether waiting for log space can help.
 //!
 //! A checkpoint gives back whole segments before the first record of the oldest transaction and
-//! before what a backup copies. So it depends on what keeps the oldest segment how long a
-//! reservation waits that finds no room:
+//! before what a backup copies. So how long a reservation that finds no room waits depends on what
+//! keeps the oldest segment:
 //! - If nothing does, it waits for the checkpoint (`crates/log/src/log_space/waiting.rs`).
 //! - If its own transaction does, it fails at once: it would wait for itself.
 //! - If another transaction or a backup does, it waits 100 ms at most, since most transactions are
@@ -10,8 +10,8 @@
 //!   earlier.
 //!
 //! Invariants:
-//! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: reservations read atomics and latches of
-//!   a few instructions, never the checkpoints' mutex.
+//! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: reservations read atomics and take
+//!   latches that are held for a few instructions; they never take the checkpoints' mutex.
 //! - TXN-LOG-SPACE-2. A transaction's age costs the transaction nothing: the checkpointer notes
 //!   where the log ends, twenty times a second, and an age is read off these notes.
 
@@ -25,9 +25,9 @@ use clearway_sync::Mutex;
 
 use crate::core::Core;
 
-/// How long reservations hope for the end of what keeps the log, once a checkpoint has freed
-/// nothing.
-const HOPE: Duration = Duration::from_millis(100);
+/// The time that reservations give the transaction or backup that keeps the log to end, counted
+/// from the first checkpoint that freed nothing because of it.
+const KEEPER_WAIT: Duration = Duration::from_millis(100);
 
 /// What is known about the use of log space.
 #[derive(Default)]
@@ -39,9 +39,9 @@ pub(crate) struct LogSpace {
 /// Checkpoints that gave back nothing.
 #[derive(Clone, Copy)]
 struct Fruitless {
-    /// Because the log was kept from here on.
+    /// The LSN from which on the log was kept, so that they freed nothing.
     keeper: Lsn,
-    /// When the first of them ended.
+    /// The time at which the first of them ended.
     since: Instant,
 }
 
@@ -58,14 +58,15 @@ impl LogSpace {
         };
     }
 
-    /// Whether what keeps the log from here on has made a checkpoint fruitless, and is not about
-    /// to end.
+    /// Returns true if the transaction or backup that keeps the log from the LSN `keeper` on made a
+    /// checkpoint fruitless [`KEEPER_WAIT`] ago or earlier: reservations no longer wait for its
+    /// end.
     fn is_stuck(&self, keeper: Lsn) -> bool {
         let fruitless = *self.fruitless.lock();
-        fruitless.is_some_and(|it| it.keeper == keeper && it.since.elapsed() >= HOPE)
+        fruitless.is_some_and(|it| it.keeper == keeper && it.since.elapsed() >= KEEPER_WAIT)
     }
 
-    /// The log ends here now.
+    /// Notes that the log ends at `end` now.
     pub(crate) fn note_end(&self, end: Lsn, keeper: Option<Lsn>) {
         self.notes.lock().add(end, keeper, Instant::now());
     }
@@ -80,7 +81,7 @@ struct Notes {
     apart: Duration,
 }
 
-/// Notes that are kept: 8 KiB.
+/// Upper bound on the number of notes that are kept; one takes 24 bytes, all of them 12 KiB.
 const NOTES_MAX: usize = 512;
 
 impl Notes {
@@ -209,7 +210,7 @@ mod tests {
         let space = LogSpace::default();
         space.note_checkpoint(false, Some(Lsn(7)));
         assert!(!space.is_stuck(Lsn(7)), "it may be about to end");
-        std::thread::sleep(HOPE);
+        std::thread::sleep(KEEPER_WAIT);
         space.note_checkpoint(false, Some(Lsn(7)));
         assert!(space.is_stuck(Lsn(7)) && !space.is_stuck(Lsn(8)));
         space.note_checkpoint(false, Some(Lsn(8)));

@@ -338,8 +338,9 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::TransactionEnded`]; [`Error::Poisoned`] or [`Error::Closed`] if the engine has
-    /// stopped: the transaction did not take place. [`Error::OutcomeUnknown`] only where locks
-    /// wait for the flush.
+    /// stopped: the transaction did not take place. [`Error::OutcomeUnknown`] only if the options
+    /// plug in a [`CommitRelease`](crate::parts::CommitRelease) that keeps locks until the commit
+    /// is durable, and the log failed first.
     #[inline]
     pub fn commit(mut self) -> Result<Committed> {
         self.check_process()?;

@@ -2,8 +2,9 @@
 //!
 //! [`TransactionState`] implements the tree's [`Context`](clearway_tree::Context): what the tree
 //! requests under its latches goes directly to the lock table and to the log. It also runs work
-//! that belongs to no user (ghost reclaim, the catalogue, the losers that recovery undoes), which
-//! differs only in what it logs.
+//! that belongs to no user (ghost reclaim, the catalogue, the losers that recovery undoes). Such
+//! work differs in what it logs, may use the transaction slots that are reserved for the engine,
+//! and takes no locks while recovery runs it.
 //!
 //! Invariants:
 //! - TXN-1. `undo` obeys UNDO-1. Until the transaction commits, the `word` of its

@@ -106,7 +106,7 @@ fn reader_of_old_data_waits_for_nobody() {
     let mut writer = s.engine.begin();
     writer.update(&s.table, b"c", b"new").unwrap();
     writer.rollback().unwrap();
-    // A rollback leaves no tag: what is read is what was durable before.
+    // A rollback raises no tag: what is read is what was durable before.
     let mut reader = s.engine.begin();
     assert_eq!(reader.get(&s.table, b"c").unwrap().unwrap(), b"old");
     let committed = reader.commit().unwrap();

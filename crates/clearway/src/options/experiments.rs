@@ -13,8 +13,9 @@ impl Options {
     /// makes fewer, larger flushes while threads are busy.
     ///
     /// Waiting for a [`Pending`](crate::Pending), with a thread or as a future, ends the delay for
-    /// all commits. Three things do not end it: polling a `Pending`; waiting for the
-    /// [`Ticket`](crate::Ticket) of a pipeline whose agents have more to run; commits of
+    /// all commits. Three things do not end it: checking a `Pending` with
+    /// [`try_take`](crate::Pending::try_take) or [`is_ready`](crate::Pending::is_ready); waiting
+    /// for the [`Ticket`](crate::Ticket) of a pipeline whose agents have more to run; commits of
     /// [`CommitMode::Lazy`](crate::CommitMode::Lazy).
     pub fn group_commit_delay(mut self, delay: Duration) -> Options {
         self.engine.log.group_commit_delay = delay;

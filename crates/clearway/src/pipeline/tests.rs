@@ -137,9 +137,10 @@ fn panics_harm_no_other_client() {
 }
 
 #[test]
-fn a_full_backlog_refuses_and_serves_what_it_has() {
+fn a_full_inbox_refuses_and_serves_what_it_has() {
     let (db, table) = open();
-    let pipeline = PipelineOptions::new().agents(1).backlog(4).start(&db).unwrap();
+    // Two inboxes, each with room for half of the backlog, rounded up: 4.
+    let pipeline = PipelineOptions::new().agents(2).backlog(7).start(&db).unwrap();
     let mut held = db.begin();
     held.put(&table, b"n", 0u64.to_le_bytes()).unwrap();
     let mut accepted = Vec::new();
@@ -153,7 +154,8 @@ fn a_full_backlog_refuses_and_serves_what_it_has() {
     };
     assert!(matches!(refused, Error::BacklogFull { waiting: 4 }), "{refused}");
     assert!(refused.is_retryable());
-    let expected = "the pipeline's backlog of 4 transactions is full; submit again later";
+    let expected = "4 transactions wait for an agent of the pipeline, its share of the backlog; \
+                    submit again later";
     assert_eq!(refused.to_string(), expected);
     held.commit().unwrap();
     assert!(accepted.len() >= 4);

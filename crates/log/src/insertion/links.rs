@@ -8,12 +8,12 @@
 //!   that an earlier lap left in the slot ended before its memory became durable and was reused, so
 //!   it is at most `at`.
 //!
-//! No thread clears a slot and no two threads write one at a time, so a release costs one store and
-//! no thread ever waits for its predecessor. This takes the place of the "wait my turn" loop in
-//! Algorithm 3 of "Aether" (and of the delegation of its Algorithm 4): with it, one descheduled
-//! copier stalled all that came after it. Links from which the gap-free prefix follows are known
-//! from InnoDB's redo log; there a dedicated thread advances the tail, here the flusher walks
-//! exactly the group it is about to write.
+//! No thread clears a slot, and no two threads write the same slot at the same time, so a release
+//! costs one store and no thread ever waits for its predecessor. This takes the place of the "wait
+//! my turn" loop in Algorithm 3 of "Aether" (and of the delegation of its Algorithm 4): with it, a
+//! thread that was descheduled while it filled its span stalled all threads with later spans. Links
+//! from which the gap-free prefix follows are known from InnoDB's redo log; there a dedicated
+//! thread advances the tail, here the flusher walks exactly the group it is about to write.
 
 use clearway_base::{Lsn, LsnSpan};
 use clearway_sync::{
@@ -52,8 +52,8 @@ impl Links {
 
     /// Follows the links from the group's start to its end.
     ///
-    /// A missing link means that a copier is still at work, for some nanoseconds unless it was
-    /// descheduled; so this spins a little and then yields the processor.
+    /// A missing link means that a thread is still filling its span, for some nanoseconds unless it
+    /// was descheduled; so this spins a little and then yields the processor.
     ///
     /// Returns the number of records.
     pub fn walk(&self, group: LsnSpan) -> u64 {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_waits_for_the_last_copier() {
+    fn walk_waits_for_the_last_thread_that_fills() {
         let links = Links::new(4096);
         links.mark(span(0, 40));
         links.mark(span(72, 512));

@@ -1,4 +1,4 @@
-//! Disk faults, and the check that a stopped engine makes nothing durable any more.
+//! Disk faults, and the check that the durable LSN of a stopped engine does not move.
 
 use std::io::ErrorKind;
 
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// Checks that a stopped engine has made nothing more durable. Then restarts the process or
+    /// Checks that the durable LSN of a stopped engine has not moved. Then restarts the process or
     /// cuts the power.
     pub(super) fn restart_stopped(&mut self) -> Verdict {
         let durable = self.engine().log().durable();

@@ -52,7 +52,8 @@ struct Stored<'v> {
 enum StoreStep {
     /// Done; whether a record was replaced.
     Done(bool),
-    /// The key's state, locked, forbids the operation.
+    /// The lock that the operation needs is held, and the operation is refused because the key is
+    /// present (or absent).
     Refused(Error),
     /// The lock was denied: wait for it and repeat.
     Wait(clearway_lock::LockId, clearway_lock::RangeMode),
