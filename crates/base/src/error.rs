@@ -66,10 +66,9 @@ pub enum Error {
         supported: u32,
     },
     /// The directory is in use, for one of three reasons. Another process, or another handle of
-    /// this process, has it open. Or the database was closed while a transaction, a backup or a
-    /// verify call was running that has not ended yet ([`Error::StillInUse`]). Or a child process
-    /// that was forked while the database was open still runs and has not called `exec`: see
-    /// `Database`.
+    /// this process, has it open. Or the database was closed, and a transaction or a call that
+    /// began before has not ended yet ([`Error::StillInUse`]). Or a child process that was forked
+    /// while the database was open still runs and has not called `exec`: see `Database`.
     AlreadyOpen {
         /// The directory.
         path: PathBuf,
@@ -90,7 +89,8 @@ pub enum Error {
         path: PathBuf,
         /// Transactions that are still open.
         transactions: u64,
-        /// Backups, verify calls, and calls that create or drop a table, still running.
+        /// Other calls that are still running: those that back up, verify, write a checkpoint, or
+        /// create or drop a table.
         others: u32,
     },
     /// Stored bytes are damaged. Restore a backup, or copy out what can still be read.
@@ -316,8 +316,8 @@ impl fmt::Display for Error {
                 Some(id) if *id == std::process::id() => write!(
                     f,
                     "{} is in use by this process: another handle has it open, or the \
-                     database was closed and a transaction, backup or verify call that began \
-                     before has not ended",
+                     database was closed and a transaction or another call that began before \
+                     has not ended",
                     path.display()
                 ),
                 Some(id) => write!(f, "{} is in use by process {id}", path.display()),

@@ -130,7 +130,7 @@ impl Database {
     /// - [`Error::DropUnfinished`] if a table of this name was dropped and its pages still cannot
     ///   be freed;
     /// - [`Error::LogFull`] and [`Error::DiskFull`] if there is no room for the table,
-    ///   [`Error::TooManyTransactions`];
+    ///   [`Error::NoFileDescriptor`], [`Error::TooManyTransactions`];
     /// - [`Error::OutcomeUnknown`] if the log failed before the table was durable;
     /// - [`Error::Io`], [`Error::Corrupt`], [`Error::CorruptPage`], [`Error::BadOption`] for a page
     ///   that cannot be read, as for [`Transaction::get`];
@@ -350,9 +350,10 @@ impl Database {
     /// log is recycled. Checkpoints are also written automatically; this call chooses the time.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] if a file could not grow, [`Error::LogFull`] if the log has no room for
-    /// the checkpoint's own records: the call may be repeated. [`Error::Poisoned`] if a write
-    /// failed, now or before; [`Error::Closed`].
+    /// [`Error::DiskFull`] if a file could not grow, [`Error::NoFileDescriptor`] if one could not
+    /// be opened, [`Error::LogFull`] if the log has no room for the checkpoint's own records: the
+    /// call may be repeated. [`Error::Poisoned`] if a write failed, now or before;
+    /// [`Error::Closed`].
     pub fn checkpoint(&self) -> Result<()> {
         self.inner.engine.checkpoint()
     }
@@ -369,8 +370,9 @@ impl Database {
     /// - [`Error::Io`] with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) if `to` is not
     ///   empty, even if it only contains an empty directory;
     /// - [`Error::AlreadyOpen`] if another backup writes to `to`;
-    /// - [`Error::DiskFull`], [`Error::Io`], [`Error::NotADatabase`] (`to` is a file), and
-    ///   [`Error::CorruptPage`] or [`Error::Corrupt`] for a page that cannot be read whole;
+    /// - [`Error::DiskFull`], [`Error::NoFileDescriptor`], [`Error::Io`], [`Error::NotADatabase`]
+    ///   (`to` is a file), and [`Error::CorruptPage`] or [`Error::Corrupt`] for a page that cannot
+    ///   be read whole;
     /// - [`Error::Closed`], [`Error::Poisoned`].
     ///
     /// A failed copy is incomplete and is not accepted as a database: remove it.
@@ -415,22 +417,23 @@ impl Database {
     /// every handle returns [`Error::Closed`].
     ///
     /// End all transactions first: those that are still open do not take effect, and the next
-    /// opening undoes them. The directory stays locked until the last of them is dropped and
-    /// running backups and calls of [`verify`](Database::verify) have ended; this call waits up to
-    /// a second for that. A commit that was requested before is made durable, and its [`Pending`]
-    /// remains valid.
+    /// opening undoes them. The directory stays locked until the last of them is dropped and all
+    /// running calls of [`backup`](Database::backup), [`verify`](Database::verify),
+    /// [`checkpoint`](Database::checkpoint), [`create_table`](Database::create_table) and
+    /// [`drop_table`](Database::drop_table) have ended; this call waits up to a second for that. A
+    /// commit that was requested before is made durable, and its [`Pending`] remains valid.
     ///
     /// A second call waits for the first one and returns the same result, with one exception: after
-    /// [`Error::StillInUse`] it waits again, and returns `Ok` once the remaining transactions,
-    /// backups and calls of `verify` have ended. Dropping the last handle closes without that wait.
+    /// [`Error::StillInUse`] it waits again, and returns `Ok` once the remaining transactions and
+    /// calls have ended. Dropping the last handle closes without that wait.
     ///
     /// # Errors
     /// The database is closed in any case, and nothing acknowledged is lost:
-    /// - [`Error::StillInUse`] if transactions, backups or calls of `verify` are still running
-    ///   after a second. The database was closed cleanly; a new opening is refused until they have
-    ///   ended;
+    /// - [`Error::StillInUse`] if transactions, or some of these calls, are still running after a
+    ///   second. The database was closed cleanly; a new opening is refused until they have ended;
     /// - the error that prevented a clean close, [`Error::Poisoned`], [`Error::Io`],
-    ///   [`Error::DiskFull`] or [`Error::LogFull`]: the next opening recovers.
+    ///   [`Error::DiskFull`], [`Error::NoFileDescriptor`] or [`Error::LogFull`]: the next opening
+    ///   recovers.
     pub fn close(&self) -> Result<()> {
         self.inner.engine.close()?;
         self.inner.engine.wait_for_users(Instant::now() + CLOSE_WAIT)

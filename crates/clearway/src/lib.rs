@@ -84,6 +84,13 @@
 //! | [`scan_for_update`](Transaction::scan_for_update) | X | S |
 //! | … with [`skip_locked`](Scan::skip_locked), of each entry it returns | X | N |
 //!
+//! Some absent keys are locked as if they were present, the key and not the gap: those whose
+//! *ghost* is still in the table, those at which a page of the table begins, and the empty key. A
+//! key that is deleted, or whose insertion is rolled back, leaves a ghost. The ghost is removed in
+//! the background, usually within seconds, once no transaction holds or awaits a lock on it. So the
+//! second of two `update`s of a key that was just deleted waits for the first, although both find
+//! the key absent.
+//!
 //! An insert checks that the gap it goes into is free, but does not keep it locked: inserts into
 //! one gap do not wait for each other. (Graefe, Kimura: "Orthogonal key-value locking".) Tables,
 //! and the database above them, are locked with intent locks. These are stored as counters, which
@@ -95,8 +102,9 @@
 //! automatically for transactions that hold many locks on one table.
 //!
 //! All locks are kept until commit and released **before** the commit is flushed. A transaction
-//! that acquires one of them then receives the position of that commit in the log, and is not
-//! acknowledged before the log is durable up to that position.
+//! that then acquires a lock which the committed transaction held exclusively receives the position
+//! of that commit in the log, and is not acknowledged before the log is durable up to that
+//! position. So does one that locks a whole table in which the committed transaction has written.
 //!
 //! # Deadlocks
 //! Every deadlock is found while its members wait: each waiter searches for a cycle through itself.

@@ -251,8 +251,9 @@ impl Options {
     /// - [`Error::ForeignLog`] for a log that belongs to other data;
     /// - [`Error::BadOption`];
     /// - [`Error::Io`] (with [`AlreadyExists`](std::io::ErrorKind::AlreadyExists) for a database
-    ///   where a new one was to be created), [`Error::DiskFull`], [`Error::Poisoned`] after a
-    ///   failed write.
+    ///   where a new one was to be created), [`Error::DiskFull`], [`Error::NoFileDescriptor`];
+    /// - [`Error::Poisoned`] after a failed write, or if an invariant was broken in this process;
+    /// - [`Error::Forked`] in the child of a process that had a database open.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         if Process::is_ruined() {
             return Err(Error::Forked);

@@ -11,8 +11,9 @@
 //! pipelining).
 //!
 //! Invariants:
-//! - PIPELINE-1. A result is delivered only when its [`Pending`] permits it; no path bypasses the
-//!   `Pending`.
+//! - PIPELINE-1. A result that is in a [`Pending`] is delivered only when the `Pending` permits it.
+//!   Only two kinds of errors are in none: those that `runner::run` returned itself, which RUNNER-1
+//!   permits to be delivered, and [`Error::Closed`] for a transaction that was not run.
 //! - PIPELINE-2. An accepted transaction is run, and its result delivered, exactly once: also when
 //!   the pipeline is closed, when the closure or its callback panics, and when the log fails.
 //! - PIPELINE-3. No queue is shared by all clients: an inbox, and the results that wait, belong to

@@ -6,6 +6,8 @@
 //!   types after the 63rd (`KINDS_MAX` counts number 0 as well).
 //! - STATISTICS-2. A thread always uses the same shard; two threads share one only if there are
 //!   more threads than shards. No word of a shard is written by every transaction of the database.
+//! - STATISTICS-3. Each [`Transaction`](crate::Transaction), and so each attempt of a closure, is
+//!   counted once: when [`Uncounted::count`] is called, or as a rollback when it ends without that.
 //!
 //! A shard also holds the handle of the log that each [`Pending`](crate::Pending) needs. If each
 //! `Pending` held the log itself, every commit of every thread would write the cache line of the
@@ -55,8 +57,11 @@ pub struct TypeStats {
     pub name: String,
     /// Transactions that committed.
     pub commits: u64,
-    /// Transactions that were rolled back and not retried: by the closure, because of an error, or
-    /// because they were a deadlock's victim in each attempt.
+    /// Transactions that ended without a commit and were not run again: they were rolled back by
+    /// the closure, with [`rollback`](crate::Transaction::rollback) or by being dropped; they were
+    /// a deadlock's victim, in the last attempt of a closure or begun with
+    /// [`begin`](crate::Database::begin); their commit failed; or they could not begin.
+    /// Transactions whose closure panicked are in `panics` only.
     pub rollbacks: u64,
     /// Attempts that were a deadlock's victim and were run again.
     pub retries: u64,
@@ -123,7 +128,7 @@ impl Shard {
     }
 
     #[inline]
-    pub(crate) fn count(&self, kind: Kind, what: Count) {
+    fn count(&self, kind: Kind, what: Count) {
         self.counters[kind.index()].0[what as usize].add(1);
     }
 }
@@ -133,6 +138,45 @@ impl Drop for Shard {
         if self.check_process().is_err() {
             // In a child, the log's threads and files belong to the parent.
             std::mem::forget(Arc::clone(&self.log));
+        }
+    }
+}
+
+/// A transaction that was not counted yet: its type, and the shard that will count it. Dropping it
+/// counts a rollback (STATISTICS-3).
+pub(crate) struct Uncounted {
+    /// `None` once the transaction is counted.
+    shard: Option<Arc<Shard>>,
+    kind: Kind,
+}
+
+impl Uncounted {
+    #[inline]
+    pub(crate) fn new(shard: Arc<Shard>, kind: Kind) -> Uncounted {
+        Uncounted { shard: Some(shard), kind }
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Counts how the transaction has ended, and returns the shard.
+    #[inline]
+    pub(crate) fn count(mut self, what: Count) -> Arc<Shard> {
+        let shard = self.shard.take().expect("a transaction is counted once (STATISTICS-3)");
+        shard.count(self.kind, what);
+        // Its drop would find nothing to do. This saves each commit a call.
+        std::mem::forget(self);
+        shard
+    }
+}
+
+impl Drop for Uncounted {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(shard) = self.shard.take() {
+            shard.count(self.kind, Count::Rollback);
         }
     }
 }

@@ -10,7 +10,7 @@ use clearway_txn::{Kind, Savepoint};
 use crate::{
     CommitMode, Cursor, KeyRange, LockWait, Pending, Scan, Table,
     database::Inner,
-    statistics::{Count, Shard},
+    statistics::{Count, Shard, Uncounted},
     timings::{Began, Timings},
 };
 
@@ -36,9 +36,9 @@ use crate::{
 /// ```
 #[must_use = "a transaction that is dropped is rolled back"]
 pub struct Transaction {
+    /// A drop rolls it back, and then drops `uncounted`.
     pub(crate) inner: clearway_txn::Transaction,
-    shard: Arc<Shard>,
-    kind: Kind,
+    uncounted: Uncounted,
     began: Began,
     trouble: Option<Box<Trouble>>,
 }
@@ -60,7 +60,8 @@ impl Transaction {
     pub(crate) fn begin(database: &Inner, kind: Kind) -> Transaction {
         let shard = database.statistics.shard();
         let began = shard.begin();
-        Transaction { inner: database.engine.begin_as(kind), shard, kind, began, trouble: None }
+        let (inner, uncounted) = (database.engine.begin_as(kind), Uncounted::new(shard, kind));
+        Transaction { inner, uncounted, began, trouble: None }
     }
 
     /// Passes `result` on. If it is [`Error::Deadlock`], which has ended the transaction, records
@@ -156,9 +157,9 @@ impl Transaction {
     ///
     /// If the key is absent, the call locks the gap that would contain it instead, exclusively:
     /// until this transaction ends, other transactions wait before they insert any key into that
-    /// gap, or read that one in it is absent. [`insert`](Transaction::insert) and
-    /// [`put`](Transaction::put) lock no gap, so a key that is probably absent is better inserted
-    /// without this call.
+    /// gap, or read that one in it is absent. (Some absent keys are locked themselves, not the gap:
+    /// see [locks](crate#locks).) [`insert`](Transaction::insert) and [`put`](Transaction::put)
+    /// lock no gap, so a key that is probably absent is better inserted without this call.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get).
@@ -235,7 +236,8 @@ impl Transaction {
     /// # Errors
     /// [`Error::DuplicateKey`] if the key is present; the key then stays locked exclusively, as
     /// after [`get_for_update`](Transaction::get_for_update); [`Error::ValueTooLarge`];
-    /// [`Error::LogFull`] if the log has no room, and [`Error::DiskFull`] if the disk has none: the
+    /// [`Error::LogFull`] if the log has no room, [`Error::DiskFull`] if the disk has none, and
+    /// [`Error::NoFileDescriptor`] if the log needs a new file and none can be opened: the
     /// transaction stays open. Those of [`get`](Transaction::get) as well; [`Error::BadOption`]
     /// also if the database would grow beyond its largest size.
     #[inline]
@@ -267,8 +269,8 @@ impl Transaction {
     /// Replaces the value of a key.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such key; its absence then stays locked as after a read.
-    /// Those of [`put`](Transaction::put) as well.
+    /// [`Error::NotFound`] if there is no such key; its absence then stays locked, see
+    /// [locks](crate#locks). Those of [`put`](Transaction::put) as well.
     #[inline]
     pub fn update(
         &mut self,
@@ -283,8 +285,9 @@ impl Transaction {
     /// Removes a key.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no such key; its absence then stays locked as after a read.
-    /// The errors of [`put`](Transaction::put) as well, except [`Error::ValueTooLarge`].
+    /// [`Error::NotFound`] if there is no such key; its absence then stays locked, see
+    /// [locks](crate#locks). The errors of [`put`](Transaction::put) as well, except
+    /// [`Error::ValueTooLarge`].
     #[inline]
     pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
         let result = self.inner.delete(&table.inner, key.as_ref());
@@ -415,8 +418,9 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::UnknownSavepoint`] if the savepoint belongs to another transaction or was discarded
-    /// by an earlier rollback. [`Error::Poisoned`] if the undo failed, which stops the engine; the
-    /// errors of [`savepoint`](Transaction::savepoint).
+    /// by an earlier rollback; [`Error::Closed`] if the database was closed, [`Error::Poisoned`] if
+    /// it has stopped or the undo fails, which stops it; the errors of
+    /// [`savepoint`](Transaction::savepoint).
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.inner.rollback_to(savepoint)?;
         if let Some(Trouble::OfScan { savepoint: newest, .. }) = self.trouble.as_deref()
@@ -489,8 +493,11 @@ impl Transaction {
     /// for them, whereas [`commit`](Transaction::commit) does.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the database was closed, [`Error::Poisoned`] if it has stopped or the
-    /// undo fails, which stops it: the next opening undoes the transaction.
+    /// For a transaction that has written, [`Error::Closed`] if the database was closed, and
+    /// [`Error::Poisoned`] if it has stopped or the undo fails, which stops it: the next opening
+    /// undoes the transaction. [`Error::TooManyTransactions`] and [`Error::Closed`] if the
+    /// transaction could not begin. A deadlock's victim, which has been rolled back, is not an
+    /// error.
     pub fn rollback(self) -> Result<()> {
         self.undo(Count::Rollback).map(drop)
     }
@@ -506,13 +513,13 @@ impl Transaction {
             return self.fail(Count::Rollback, error);
         }
         let mut committed = self.inner.commit()?;
-        let timed = Timings::released(self.kind, self.began);
-        self.shard.count(self.kind, Count::Commit);
-        if self.shard.mode() == CommitMode::Lazy {
-            self.shard.log().request_flush(committed.ack);
+        let timed = Timings::released(self.uncounted.kind(), self.began);
+        let shard = self.uncounted.count(Count::Commit);
+        if shard.mode() == CommitMode::Lazy {
+            shard.log().request_flush(committed.ack);
             committed.ack = Lsn::ZERO;
         }
-        Ok(Pending::new(value, committed, timed, self.shard))
+        Ok(Pending::new(value, committed, timed, shard))
     }
 
     /// Rolls back and counts the transaction under its type. Returns `error` at once if everything
@@ -520,8 +527,7 @@ impl Transaction {
     /// `Pending` that withholds `error` until then.
     #[cold]
     pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
-        let shard = Arc::clone(&self.shard);
-        let seen = self.undo(count)?;
+        let (seen, shard) = self.undo(count)?;
         let is_lazy = shard.mode() == CommitMode::Lazy;
         if is_lazy || shard.log().durable() >= seen {
             return Err(error);
@@ -531,14 +537,14 @@ impl Transaction {
 
     /// Rolls back and counts the transaction under its type. A transaction that has already ended
     /// is not an error. Returns the LSN up to which the log must be durable before anything that
-    /// was read may be revealed.
-    pub(crate) fn undo(self, count: Count) -> Result<Lsn> {
-        self.shard.count(self.kind, count);
+    /// was read may be revealed, and the transaction's shard.
+    pub(crate) fn undo(self, count: Count) -> Result<(Lsn, Arc<Shard>)> {
+        let shard = self.uncounted.count(count);
         let seen = self.inner.seen();
         match self.inner.rollback() {
             // The transaction was a deadlock's victim.
-            Err(Error::TransactionEnded) => Ok(seen),
-            result => result,
+            Err(Error::TransactionEnded) => Ok((seen, shard)),
+            result => result.map(|seen| (seen, shard)),
         }
     }
 }

@@ -351,3 +351,22 @@ fn claim_all(db: &Database, jobs: &Table, held: &Table, worker: u32, all: u32) -
         }
     }
 }
+
+#[test]
+fn absent_key_at_which_a_page_begins_is_locked_itself() {
+    let db = memory();
+    let t = db.table("t").unwrap();
+    let locks_out = |key: &[u8], other: &[u8]| {
+        let (mut first, mut second) = (db.begin(), db.begin());
+        second.lock_wait(LockWait::Never);
+        assert!(matches!(first.update(&t, key, b""), Err(Error::NotFound)));
+        match second.update(&t, other, b"") {
+            Err(Error::NotFound) => false,
+            Err(Error::WouldBlock { .. }) => true,
+            result => panic!("{result:?}"),
+        }
+    };
+    assert!(!locks_out(b"a", b"a"), "both share the gap");
+    assert!(locks_out(b"", b""), "the empty key is the low fence of the first leaf");
+    assert!(!locks_out(b"", b"a"), "its gap is free");
+}

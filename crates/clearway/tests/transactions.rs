@@ -470,24 +470,6 @@ fn a_result_is_not_delivered_before_the_log_is_durable() {
 }
 
 #[test]
-fn counters_are_kept_for_each_type_over_all_threads() {
-    let (db, t) = with_table();
-    thread::scope(|scope| {
-        for thread in 0..4u8 {
-            let (db, t) = (&db, &t);
-            scope.spawn(move || {
-                for n in 0..25u8 {
-                    db.submit("put", |tx| tx.put(t, [thread, n], b"")).unwrap().wait().unwrap();
-                }
-            });
-        }
-    });
-    db.begin().rollback().unwrap();
-    assert_eq!(type_stats(&db, "put").commits, 100);
-    assert_eq!(type_stats(&db, "").rollbacks, 1);
-}
-
-#[test]
 fn interactive_transactions_cross_threads() {
     let (db, t) = with_table();
     let mut tx = db.begin();

@@ -129,7 +129,7 @@ impl LockTable {
         for (place, entry) in found.iter_mut().zip(blocking) {
             *place = Some((entry.owner, entry.granted.name()));
         }
-        drop(entries); // Nothing is allocated under it (BUCKET-4).
+        drop(entries); // The list is allocated without the latch (BUCKET-4).
         found.into_iter().flatten().collect()
     }
 }

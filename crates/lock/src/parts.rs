@@ -19,7 +19,7 @@
 //!   check as [`Detector::next_check`] requires. A cycle of polled members alone is broken by the
 //!   check of the last of them: they check again only when they are polled ([`Check::edges`]).
 //! - LOCK-PARTS-3. `begin_wait` and `sources_changed` run under the latch of a queue: they take no
-//!   latch but their own, wake no owner, and allocate nothing (BUCKET-4).
+//!   latch but their own, wake no owner (BUCKET-4), and allocate nothing.
 //! - LOCK-PARTS-4. A detector that wakes an owner records the reason first (DEADLOCK-4): the owner
 //!   stores its waker and checks afterwards.
 //! - LOCK-PARTS-5. The rank that [`Victims`] gives depends only on its arguments (VICTIM-1). It

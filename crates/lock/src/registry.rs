@@ -320,7 +320,8 @@ impl OwnerRegistry {
         &chunk.expect("slots in use exist (LOCK-REGISTRY-1)")[slot as usize % CHUNK_SLOTS]
     }
 
-    /// Wakes the owners of these slots and empties the list. The caller holds no latch.
+    /// Wakes the owners of these slots and empties the list. The caller holds no latch of the lock
+    /// table. (It may hold a leaf's latch, if the tree releases a lock that it no longer needs.)
     pub(crate) fn wake(&self, granted: &mut Vec<u32>) {
         for slot in granted.drain(..) {
             // Comes after the grant: see `is_granted_or_wakes`.

@@ -7,8 +7,13 @@
 //! - BUCKET-2. A tag never decreases, and is raised *before* the lock becomes grantable: in the
 //!   same latch hold, ahead of the release.
 //! - BUCKET-3. An owner that is granted a lock or passes a check reads the tag afterwards.
-//! - BUCKET-4. No latch of a bucket is held while another is taken, while a waker runs, or across
-//!   an allocation for which another thread waits.
+//! - BUCKET-4. A thread that holds a bucket's latch takes no other bucket's latch, calls no waker,
+//!   and waits for nothing but the latches that follow in the latch order and the memory allocator.
+//!   It allocates only for an entry that finds no place in the cache line (the bucket's overflow),
+//!   and for the calling owner's lists: the locks that it holds and publishes, the owners that it
+//!   grants, and those that its search for a cycle meets. No cycle of waits can contain such an
+//!   allocation: the allocator calls nothing of the engine, so no thread waits for a latch while it
+//!   holds what the allocator needs. Threads that want the latch meanwhile spin a little longer.
 //!
 //! Latch order: a bucket's or resource's latch, then an owner's slot (`registry`); nothing after
 //! that. The `confirmation` mutex comes before all of them.
@@ -109,7 +114,7 @@ pub enum WaitLimit {
     Default,
 }
 
-/// One cache line (BUCKET-1): 8 bytes latch, 48 entries, 8 tag.
+/// One cache line (BUCKET-1): 8 bytes for the latch, 48 bytes for the entries, 8 bytes for the tag.
 #[repr(align(64))]
 pub(crate) struct Bucket {
     pub(crate) entries: SpinLatch<Entries>,
@@ -271,7 +276,9 @@ impl LockTable {
     /// Requests a lock and never waits. If denied, no request remains in the queue.
     ///
     /// A lock granted here was requested by the protocol: [`release`](Self::release) does not
-    /// release it. Requesting a lock again that is already held is fast and changes nothing.
+    /// release it. Requesting a lock again that is already held is fast and adds no mode to it. But
+    /// the request confirms a lock that [`acquire`](Self::acquire) obtained, so that `release`
+    /// keeps it from then on.
     #[inline]
     pub fn try_acquire(&self, owner: &mut LockOwner, id: LockId, mode: RangeMode) -> Outcome {
         if owner.last.0 == id && owner.last.1.covers(mode) {

@@ -8,7 +8,9 @@
 //!   it takes the mutex to collect. So either the waiter sees the new state or the flusher sees the
 //!   waiter.
 //! - COMPLETION-2. Wakers are called after the mutex is released: they may take any latch of their
-//!   own. A waker that panics affects no other waiter (`clearway_sync::wake`).
+//!   own. But the thread that calls them may hold page latches, if it flushes because it needs room
+//!   in the ring or in the page cache: a waker must not wait for an operation of a transaction. A
+//!   waker that panics affects no other waiter (`clearway_sync::wake`).
 //!
 //! Entries are keyed by LSN and the waker's identity, so a future that is polled again and again
 //! has one entry. A dropped future's entry stays until its LSN is durable; its wake-up has no

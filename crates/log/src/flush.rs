@@ -309,8 +309,10 @@ impl Flusher {
             if self.decide(&schedule) != Decision::Start {
                 return;
             }
-            // Without daemons, or once they have ended, the thread whose flush completes last
-            // continues.
+            // This thread's own LSN is in a group by now: leave the next group to a daemon. Without
+            // daemons, or once they are stopped, a flushing thread also writes what others have
+            // requested: it decides again after each flush, so the last of these threads leaves no
+            // request behind.
             if schedule.last_group_end >= lsn && self.has_daemons && !schedule.stopping {
                 return self.signal(&mut schedule);
             }

@@ -428,7 +428,9 @@ impl Log {
     /// # Errors
     ///
     /// [`Error::LogFull`] if there is no room after that, [`Error::DiskFull`] if the disk has none
-    /// for another segment; nothing is reserved then.
+    /// for another segment, and the other errors of the disk; [`Error::Poisoned`] and
+    /// [`Error::Closed`] if the prepared segments have no room (a reservation for which they have
+    /// room succeeds even then). Nothing is reserved after an error.
     #[inline]
     pub fn reserve_space(&self, bytes: u64) -> Result<()> {
         self.space.reserve_space(bytes)
@@ -455,6 +457,10 @@ impl Log {
 
     /// Like [`reserve_space`](Log::reserve_space), but fails at once where that would wait for a
     /// truncation: for the threads that truncate.
+    ///
+    /// # Errors
+    ///
+    /// Those of `reserve_space`; [`Error::Poisoned`] and [`Error::Closed`] also if there is room.
     pub fn try_reserve_space(&self, bytes: u64) -> Result<()> {
         self.space.try_reserve_space(bytes)
     }
@@ -465,7 +471,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// [`Error::DiskFull`] if the disk has no room either; nothing is reserved then.
+    /// [`Error::DiskFull`] if the disk has no room either, and the other errors of the disk;
+    /// [`Error::Poisoned`], [`Error::Closed`]. Nothing is reserved after an error.
     pub fn reserve_beyond_capacity(&self, bytes: u64) -> Result<()> {
         self.space.reserve_beyond_capacity(bytes)
     }
@@ -567,8 +574,9 @@ impl Log {
     /// The failure that prevented the log from becoming durable.
     pub fn close(&self) -> Result<()> {
         if !self.is_closing.swap(true, Ordering::SeqCst) {
-            // In this order: a thread that the insertion refuses finds the log closed, then or when
-            // it tries again (LOG-1).
+            // Close the health first: a thread that the insertion then refuses finds the log closed
+            // and returns that error. If it does not see that at once, since the insertion's word
+            // is read Relaxed, it repeats its attempt until it does (LOG-1).
             self.health.close();
             self.insertion.close();
             let end = self.end();

@@ -25,7 +25,8 @@
 //!   change is not committed) pays for its trailer from the log space reserve: it raises
 //!   `reserved_end` without a check, and reservations are then refused until the reserve is full
 //!   again. The preparer refills it in the background. While it cannot, no insert requests a flush
-//!   by itself (`is_tight`), so such groups are few and large, or one for a batch of pages.
+//!   by itself (`is_tight`), so such groups are few: one whenever the ring is full, which is large,
+//!   and one for each batch of pages that is cleaned.
 //! - LOG-SPACE-5. The segments that are in use (not freed) occupy at most `capacity_bytes`, with
 //!   three exceptions: a segment that a flusher had to add because unpaid trailers used up the
 //!   reserve; segments for rollbacks and for the checkpoints that make room
@@ -329,7 +330,9 @@ impl SpaceAccount {
     pub(crate) fn lift_capacity(&self, is_lifted: bool) {
         self.is_lifted.store(is_lifted, Ordering::SeqCst);
         if !is_lifted {
-            // Reservations beyond the capacity count like unpaid trailers (LOG-SPACE-4).
+            // The limit may fall below `reserved_end` here, because of reservations beyond the
+            // capacity. As after unpaid trailers, no reservation is granted then until there is
+            // room again (LOG-SPACE-4).
             self.limit.store(self.prepared(), Ordering::SeqCst);
         }
         // Raise it again if segments were added meanwhile.

@@ -29,10 +29,15 @@
 //! - PAGE-LATCH-5. A reader that saw any byte written under the exclusive bit fails its validation:
 //!   the writer's `Release` fence after the acquisition pairs with the reader's `Acquire` fence in
 //!   `is_unchanged`, so the reader's second check sees the exclusive bit or a later version.
-//! - PAGE-LATCH-6. No thread sleeps for ever: a thread is in the parking queue only while `waits`
-//!   is set (both are changed under the queue's own mutex), and a thread that releases a latch with
-//!   `waits` set wakes the queue's head: all readers up to and including the first writer. A woken
-//!   writer either gets the latch, and its release wakes the next, or calls `wake_next`.
+//! - PAGE-LATCH-6. No thread sleeps for ever. A thread is in the parking queue only while `waits`
+//!   is set: it enters the queue only if it finds the bit set and the latch held, and the bit is
+//!   cleared only when the queue is empty, all under the queue's own mutex. A thread that gives up
+//!   the exclusive bit, or that leaves as the last sharer, and finds `waits` set, wakes the queue's
+//!   head: all readers up to the first writer, and that writer. (A sharer that is not the last
+//!   wakes no thread: the last one will.) A woken writer does one of three things. It takes the
+//!   latch, to use the page or to read it in, and its release wakes the next. Or it finds that
+//!   another thread holds the latch, whose release wakes the next. Or it needs the latch no longer,
+//!   and calls `wake_next`.
 //!
 //! A sharer that finds `waits` set backs off before it joins the other sharers, so that writers are
 //! not starved. It never sleeps for a waiting writer, since that could deadlock two threads that

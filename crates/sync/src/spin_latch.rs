@@ -5,7 +5,8 @@
 //! - SPIN-LATCH-2. What a guard's holder wrote is seen by the next holder (`Release` in `drop`
 //!   pairs with `Acquire` in `lock` and `try_lock`).
 //!
-//! A thread that holds a guard must not block, do I/O or take a lock.
+//! A thread that holds a guard must not block, do I/O or take a lock. It may allocate memory if the
+//! list that it changes must grow: the allocator waits for no latch.
 
 #[cfg(all(test, loom))]
 mod models;

@@ -94,9 +94,8 @@ impl Bank {
         BankTransfer { client, sequence, from, to, amount: random.below(1_000) }
     }
 
-    /// Moves the amount, and adds a row to the history. One transfer in [`UNDONE_EVERY`] adds to a
-    /// balance and to the history before that, and rolls back to a savepoint: this too must leave
-    /// nothing.
+    /// Moves the amount, and adds a row to the history. One transfer in five adds to a balance and
+    /// to the history before that, and rolls back to a savepoint: this too must leave nothing.
     ///
     /// # Errors
     /// Those of the engine.

@@ -6,7 +6,8 @@
 //!
 //! Invariants
 //! 1. Everything but `wait` and `reserve` may be called under page latches and therefore never
-//!    waits for a lock or for log space.
+//!    waits for a lock or for log space. (A `log_*` call may wait for room in the log's buffer,
+//!    which is made without locks, log space and page latches.)
 //! 2. `wait` and `reserve` may block and are called with no latch held.
 //! 3. Every `log_*` call but `log_image` is paid for by an earlier `reserve` of the same operation.
 

@@ -22,9 +22,15 @@
 //!    instead ([`latched`]).
 //! 4. *One latch at a time*, but for the coupling of invariant 3; and no page is read in while
 //!    another page is latched.
-//! 5. *Every foster child is noted*, whether the key lies in it or before it: a node into which
-//!    keys are inserted in descending order is split again and again, and no descent ever follows
-//!    its foster pointer.
+//! 5. *The topmost foster child is noted.* A descent notes the topmost node on its path, the leaf
+//!    included, that has a foster child, whether the key lies in that child or before it: a node
+//!    into which keys are inserted in descending order is split again and again, and no descent
+//!    ever follows its foster pointer. An `insert`, `put`, `update` or `delete` that succeeds has
+//!    the noted foster child adopted. Upkeep, and an operation that has split a leaf, repeat
+//!    descent and adoption until nothing is noted or an adoption fails
+//!    ([`try_adopt_path`](Tree::try_adopt_path)). `survey` reports the note, and all other
+//!    operations discard it. Not noted are the foster children farther along a chain, that of a
+//!    leaf which the hint names, and those that only the coupled descent of invariant 3 meets.
 //!
 //! Algorithm
 //! : Leis, Haubenschild, Neumann, "Optimistic Lock Coupling" (IEEE Data Engineering Bulletin
@@ -129,7 +135,8 @@ pub(crate) struct Located {
 
 impl Tree {
     /// Returns the leaf of `key`, latched as `L` requires. Tries the hinted page first and sets the
-    /// hint to the leaf that it found. A foster child met on the way is noted in `pending`.
+    /// hint to the leaf that it found. A descent notes the topmost foster child that it meets in
+    /// `pending` (invariant 5).
     #[inline]
     pub(crate) fn leaf<'a, L: Latched<'a>>(
         &'a self,

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | ghost reclamation | room is wanted in a leaf; upkeep | `reclaim` |
 //! | split into a foster child | room is wanted and no ghost gives it | `split` |
-//! | adoption of a foster child | a writer's descent met one; upkeep | `adopt` |
+//! | adoption of a foster child | a writer's descent met one; a leaf was split; upkeep | `adopt` |
 //! | root growth | the root has a foster child | `adopt` |
 //! | merge with a neighbour | upkeep finds a sparse node | `merge` |
 //! | root shrinkage | the root has one child only | `merge` |

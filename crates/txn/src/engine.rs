@@ -67,8 +67,9 @@ impl Engine {
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::FormatTooNew`], [`Error::AlreadyOpen`],
     /// [`Error::Corrupt`], [`Error::CorruptPage`] and [`Error::ForeignLog`] for what is on the
-    /// disk; [`Error::BadOption`]; [`Error::Forked`]; and what the disk says. A failed opening
-    /// loses nothing.
+    /// disk; [`Error::BadOption`]; [`Error::Forked`]; [`Error::Poisoned`] after a failed write, or
+    /// if an invariant was broken in this process; the errors of the disk. A failed opening loses
+    /// nothing.
     pub fn open(disk: Arc<dyn Disk>, options: EngineOptions) -> Result<Arc<Engine>> {
         options.check()?;
         let stay = Process::enter().ok_or(Error::Forked)?;
@@ -321,8 +322,9 @@ impl Engine {
 
     /// Closes the database in good order: what was committed is durable, the next opening has
     /// nothing to do. Transactions that are still active are left for that opening to undo; every
-    /// further call gives [`Error::Closed`]. The directory stays locked until they, and backups and
-    /// checks under way, have ended as well.
+    /// further call gives [`Error::Closed`]. The directory stays locked until they have ended, and
+    /// so have all running calls of `backup`, `verify`, `checkpoint`, `maintain`, `create_table`
+    /// and `drop_table`.
     ///
     /// A second close waits for the first, and answers the same.
     ///

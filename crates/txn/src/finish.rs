@@ -4,7 +4,8 @@
 //!
 //! ```text
 //!   entry marked busy ─► COMMIT record inserted ─► entry says: recovery has nothing to undo
-//!     ─► for each lock: tag raised to the end of the record, then lock released ─► ack returned
+//!     ─► for each lock: if held to write, tag raised to the end of the record; then released
+//!     ─► ack returned
 //! ```
 //!
 //! Invariants:

@@ -310,7 +310,10 @@ impl Transaction {
     /// locks are kept.
     ///
     /// # Errors
-    /// [`Error::UnknownSavepoint`] if it is another transaction's, or a rollback went past it.
+    /// [`Error::UnknownSavepoint`] if it is another transaction's, or a rollback went past it;
+    /// [`Error::TransactionEnded`], or the reason why the transaction could not begin;
+    /// [`Error::Closed`] if the engine was closed, [`Error::Poisoned`] if it has stopped or the
+    /// undo fails, which stops it.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
         self.check_process()?;
         let Some(state) = self.state.as_mut() else { return Err(self.ended()) };
@@ -354,8 +357,10 @@ impl Transaction {
     /// longer undo anything that the transaction has read.
     ///
     /// # Errors
-    /// [`Error::TransactionEnded`]. A failure to undo stops the engine: [`Error::Poisoned`];
-    /// reopening undoes.
+    /// [`Error::TransactionEnded`], or the reason why the transaction could not begin. For a
+    /// transaction that has written, [`Error::Closed`] if the engine was closed, and
+    /// [`Error::Poisoned`] if it has stopped or the undo fails, which stops it: the next opening
+    /// undoes the transaction.
     pub fn rollback(mut self) -> Result<Lsn> {
         self.check_process()?;
         match self.state.take() {

@@ -10,13 +10,18 @@
 //! - TXN-1. `undo` obeys UNDO-1. Until the transaction commits, the `word` of its
 //!   `TransactionEntry`, which other threads may read, names exactly the head of `undo` as the
 //!   change at which recovery would begin the undo (TXN-TABLE-3, TXN-TABLE-4).
-//! - TXN-2. No log space is reserved and no lock is awaited under a latch: `reserve` and `wait` are
-//!   the only calls that block, and the tree makes them with no latch held. (Images for the redo
-//!   check take what is free, or are left out.)
+//! - TXN-2. No log space is reserved and no lock is awaited under a latch: of the calls that the
+//!   tree makes, only `reserve` waits for log space and only `wait` waits for a lock, and the tree
+//!   makes both with no latch held. A `log_*` call may wait under a latch, but only for room in the
+//!   log's ring. The flush that makes the room needs no lock, no page latch and no log space that a
+//!   transaction could reserve. Besides the disk it waits only for threads that fill their part of
+//!   the ring, which wait for nothing meanwhile. If the flush fails, the call fails too. (Images
+//!   for the redo check take log space that is free, or are left out.)
 //! - TXN-3. Exactly one compensation is logged for each undone change; logging it removes the
 //!   change from the undo list.
-//! - TXN-4. A state holds a reference to the engine's core, also while it is in the free list, so
-//!   that a begin and an end touch no shared reference count. Closing the engine empties the lists.
+//! - TXN-4. A state holds a reference to the engine's core, also while it is in a free list (there
+//!   is one for each group of threads), so that a begin and an end touch no shared reference count.
+//!   Closing the engine empties the free lists.
 //! - TXN-5. `tables` has only tables of the state's own opening: an id alone would also fit a table
 //!   of another database, so the opening is compared before the id is looked up.
 //! - TXN-6. While an operation or an undo on a table runs, `cover` is the range-lock mode that the
@@ -303,9 +308,10 @@ impl TransactionState {
         }
         let tree = table.id();
         // No transaction locks the catalogue as a whole, so its users need no intent lock on it.
-        // They must not take one: its entry would be shared with some tables, and a drop changes
-        // the catalogue, in a transaction of its own, while it holds the absolute lock of its
-        // table, which may be in that same entry.
+        // They must not take one. The lock table would keep it in an entry that the catalogue
+        // shares with some tables. A drop holds the absolute lock of the dropped table while a
+        // second transaction of the same drop changes the catalogue: if both locks were in one
+        // entry, the drop would wait for itself.
         if tree != TreeId::CATALOGUE {
             self.enter_database(mode.above())?;
             let resource = ResourceId(tree.0);

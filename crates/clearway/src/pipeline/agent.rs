@@ -121,7 +121,8 @@ impl Agent {
         shared.asleep.fetch_add(1, Ordering::Relaxed);
         let check = inbox.prepare_park(&waker);
         let is_over = check == ParkCheck::Closed && self.waiting.is_empty();
-        // A closed inbox keeps no waker, and the other agents handle their own.
+        // A closed inbox stores no waker: then only a result can wake this agent. It does not look
+        // into the other inboxes, since each agent runs the jobs that are left in its own.
         let is_idle = check == ParkCheck::Closed
             || check == ParkCheck::MayPark && self.others().all(Inbox::is_empty);
         let mut context = Context::from_waker(&waker);

@@ -9,7 +9,7 @@
 //! 3. *Never twice.* Of two threads that met the same foster child, the second finds no foster
 //!    child, or another one, and adopts that.
 //! 4. *Parent full.* Then the parent is split, which gives *its* parent a foster child to adopt;
-//!    the child's is adopted by the next descent that meets it.
+//!    the child's is adopted by the next write whose descent meets it, or by upkeep.
 //! 5. *Never forgotten.* An adoption that a latch or an error prevents is left to upkeep
 //!    ([`Context::defer_maintenance`]); after a crash, the next write near it meets it.
 

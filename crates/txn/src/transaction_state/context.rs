@@ -1,5 +1,5 @@
-//! The tree's [`Context`], implemented by the transaction state (TXN-2: nothing here waits except
-//! `wait` and `reserve`).
+//! The tree's [`Context`], implemented by the transaction state (TXN-2: only `wait` waits for a
+//! lock and only `reserve` for log space; a `log_*` call may wait for room in the log's ring).
 
 use clearway_base::{KeyName, Lsn, LsnSpan, Result, TreeId, TxnId};
 use clearway_lock::{LockId, Outcome, RangeMode};

@@ -280,8 +280,8 @@ impl Inheritance {
         wanted: Option<IntentMode>,
         granted: &mut Vec<u32>,
     ) {
-        // One at a time, since each removal moves the others, and nothing is allocated here
-        // (BUCKET-4).
+        // One at a time: each removal moves the others, and no list of them is allocated under the
+        // latch (BUCKET-4).
         loop {
             let taken = queue.holders(wanted).find_map(|owner| {
                 let (cell, word) = self.inherited.get(owner).find(entry)?;
