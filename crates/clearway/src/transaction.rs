@@ -524,10 +524,13 @@ impl Transaction {
 
     /// Rolls back and counts the transaction under its type. Returns `error` at once if everything
     /// that the transaction has read is durable, or under [`CommitMode::Lazy`]. Otherwise returns a
-    /// `Pending` that withholds `error` until then.
+    /// `Pending` that withholds `error` until then. If the engine has stopped or is closed, returns
+    /// the reason in place of `error`, which may reveal what was never committed.
     #[cold]
     pub(crate) fn fail<T>(self, count: Count, error: Error) -> Result<Pending<T>> {
+        let open = self.inner.check_open();
         let (seen, shard) = self.undo(count)?;
+        open?;
         let is_lazy = shard.mode() == CommitMode::Lazy;
         if is_lazy || shard.log().durable() >= seen {
             return Err(error);

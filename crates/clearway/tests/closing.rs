@@ -236,6 +236,29 @@ fn reading_after_a_close_is_closed() {
 }
 
 #[test]
+fn an_error_reveals_nothing_that_a_close_has_left_uncommitted() {
+    let disk = MemoryDisk::new();
+    let (db, table) = start(options(&disk));
+    let mut writer = db.begin();
+    writer.put(&table, b"a", b"uncommitted").unwrap();
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            db.transact("reader", |tx| -> Result<(), Error> {
+                let read = tx.get(&table, b"a")?;
+                tx.abort(format!("it has read {read:?}"))
+            })
+        });
+        while db.stats().engine.lock.waiting == 0 {
+            thread::yield_now();
+        }
+        assert!(matches!(db.close(), Err(Error::StillInUse { transactions: 2, .. })));
+        assert!(matches!(writer.commit(), Err(Error::Closed)));
+        let result = reader.join().unwrap();
+        assert!(matches!(result, Err(Error::Closed)), "{result:?}");
+    });
+}
+
+#[test]
 fn frees_that_failed_do_not_keep_the_directory() {
     let small = |disk: Arc<dyn Disk>| {
         let options = Options::new().on_disk(disk).cache_size(1 << 20).log_capacity(32 << 20);

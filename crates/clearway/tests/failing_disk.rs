@@ -1,7 +1,7 @@
 //! A disk that fails: only durable transactions are acknowledged, no acknowledged one is lost, and
 //! every failure is reported with its type.
 
-use std::{io::ErrorKind, sync::Arc};
+use std::{io::ErrorKind, sync::Arc, thread};
 
 use clearway::{Database, Error, Options};
 use clearway_disk::MemoryDisk;
@@ -64,7 +64,7 @@ fn a_reader_of_undurable_work_is_not_acknowledged_when_the_log_fails() {
                     if let Some(outcome) = pending.try_take() {
                         break outcome;
                     }
-                    std::thread::yield_now();
+                    thread::yield_now();
                 }
             });
             assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
@@ -73,6 +73,55 @@ fn a_reader_of_undurable_work_is_not_acknowledged_when_the_log_fails() {
         Err(error) => assert!(matches!(error, Error::Poisoned { .. }), "{error:?}"),
     }
     assert!(matches!(writer.wait(), Err(Error::OutcomeUnknown { .. })));
+}
+
+/// Waits until `count` transactions wait for locks.
+fn until_waiting(db: &Database, count: u64) {
+    while db.stats().engine.lock.waiting != count {
+        thread::yield_now();
+    }
+}
+
+/// A transaction that the stopped engine can neither commit nor undo releases its locks, and others
+/// may read what it has written. Neither an error nor a panic of theirs reveals that.
+#[test]
+fn errors_of_closures_reveal_nothing_that_a_stopped_transaction_has_written() {
+    let (db, faults, _) = faulty();
+    let t = db.table("t").unwrap();
+    let mut writer = db.begin();
+    writer.put(&t, b"k", b"uncommitted").unwrap();
+    thread::scope(|scope| {
+        // It reads `k` and then closes a cycle with `other`, which holds `b`.
+        let victim = scope.spawn(|| {
+            db.transact("victim", |tx| -> clearway::Result<()> {
+                let read = tx.get_for_update(&t, b"k")?;
+                let lost = tx.get_for_update(&t, b"b");
+                panic!("it has read {read:?}, then {lost:?}");
+            })
+        });
+        until_waiting(&db, 1);
+        let other = scope.spawn(|| {
+            let mut other = db.begin();
+            other.get_for_update(&t, b"b").unwrap();
+            let _ = other.get_for_update(&t, b"k");
+        });
+        until_waiting(&db, 2);
+        let reader = scope.spawn(|| {
+            db.transact("reader", |tx| -> clearway::Result<()> {
+                let read = tx.get(&t, b"k")?;
+                tx.abort(format!("it has read {read:?}"))
+            })
+        });
+        until_waiting(&db, 3);
+        faults.fail(Operation::Sync, "log/", 1, ErrorKind::Other, Lasting::Forever);
+        let lost = db.transact("stop", |tx| tx.put(&t, b"x", b""));
+        assert!(matches!(lost, Err(Error::OutcomeUnknown { .. })), "{lost:?}");
+        assert!(matches!(writer.commit(), Err(Error::Poisoned { .. })));
+        for result in [victim.join().unwrap(), reader.join().unwrap()] {
+            assert!(matches!(result, Err(Error::Poisoned { .. })), "{result:?}");
+        }
+        other.join().unwrap();
+    });
 }
 
 #[test]

@@ -16,8 +16,9 @@
 //!   commit record, every tag met). A reader logs nothing; its `ack` is the highest tag it met.
 //! - FINISH-3. A rollback raises no tag: after the undo the visible value is again that of the last
 //!   committed writer, whose commit is durable or covered by the tag.
-//! - FINISH-4. Once the log has failed no commit succeeds, a reader's included: it may have read
-//!   what a stopped transaction left behind.
+//! - FINISH-4. Once the engine has stopped or is closed, no commit succeeds, a reader's included:
+//!   it may have read what an abandoned transaction left behind. For the same reason the error of a
+//!   closure is not delivered then ([`Transaction::check_open`](crate::Transaction::check_open)).
 //! - FINISH-5. The engine frees the values whose freeing a transaction deferred, after that
 //!   transaction's commit. If the engine stops before the transaction's END record (the log record
 //!   after which nothing is left to do for it) is in the log, recovery frees them.

@@ -136,6 +136,22 @@ impl Transaction {
         }
     }
 
+    /// Checks that the engine was open after the last read of this transaction. If it was not, the
+    /// transaction may have read changes that another one made and never committed, so the caller
+    /// must not reveal anything that was read (FINISH-4). Call this before the rollback. Also valid
+    /// after a deadlock.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::Poisoned`].
+    #[cold]
+    pub fn check_open(&self) -> Result<()> {
+        match (&self.state, &self.retry) {
+            (Some(state), _) => state.core.check_open(),
+            (None, Some(context)) => context.stopped.clone().map_or(Ok(()), Err),
+            (None, None) => Ok(()),
+        }
+    }
+
     /// Makes this transaction the next attempt of one that was a deadlock's victim. It takes over
     /// that one's age, so it is chosen as a victim only after all transactions that have not been
     /// victims, and after younger former victims (VICTIM-2). It begins by taking the locks that the

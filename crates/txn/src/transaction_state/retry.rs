@@ -50,6 +50,8 @@ pub struct RetryContext {
     pub(crate) priority: RetryPriority,
     /// The highest tag that the lost attempt, and those before it, met (RETRY-5).
     pub(crate) seen: Lsn,
+    /// The reason why the engine took no work when the attempt was lost; `None` if it was open.
+    pub(crate) stopped: Option<Error>,
     /// In canonical order (RETRY-1), each identity once.
     locks: Vec<Needed>,
 }
@@ -65,7 +67,7 @@ struct Needed {
 impl RetryContext {
     /// Returns a context without locks.
     pub(crate) fn with(priority: RetryPriority, seen: Lsn) -> RetryContext {
-        RetryContext { priority, seen, locks: Vec::new() }
+        RetryContext { priority, seen, ..RetryContext::default() }
     }
 }
 
@@ -89,7 +91,8 @@ impl TransactionState {
         let mut locks: Vec<Needed> =
             locks.into_iter().map(|(id, mode)| Needed { id, mode, name: None }).collect();
         self.name(&mut locks);
-        RetryContext { priority: self.owner.priority(), seen: self.owner.max_tag(), locks }
+        let (priority, seen) = (self.owner.priority(), self.owner.max_tag());
+        RetryContext { priority, seen, stopped: self.core.check_open().err(), locks }
     }
 
     /// Names the locks whose keys this transaction wrote or waited for (RETRY-4).
