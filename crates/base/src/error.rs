@@ -1,5 +1,5 @@
-//! The error type of the engine. Each variant states what failed, on which object, and what to do
-//! about it.
+//! The error type of the engine. Each variant states what failed and, where that helps, on which
+//! object and what to do about it.
 
 use std::{fmt, io, panic::Location, path::PathBuf, sync::Arc};
 
@@ -219,7 +219,7 @@ pub enum Error {
     },
     /// A write, a sync or an undo failed earlier, or an invariant was broken (`cause` names it),
     /// and the engine has stopped. It acknowledges nothing further. Reopen the database to recover
-    /// it, after [`Error::BrokenInvariant`] in a new process.
+    /// it; if the cause is [`Error::BrokenInvariant`], reopen it in a new process.
     Poisoned {
         /// The failure that stopped the engine.
         cause: Arc<Error>,

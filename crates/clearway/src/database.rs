@@ -156,7 +156,8 @@ impl Database {
     /// - [`Error::DropUnfinished`] if the table is dropped, but its pages could not be freed; the
     ///   next drop or creation of a table of this name, and the next opening of the database, try
     ///   again;
-    /// - those of [`create_table`](Database::create_table) except the first two.
+    /// - those of [`create_table`](Database::create_table) except [`Error::TableExists`] and
+    ///   [`Error::BadTableName`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
         self.inner.engine.drop_table(name)
     }

@@ -43,8 +43,8 @@ pub struct Pending<T> {
     /// The LSN up to which the log must be durable first: the end of the commit record, and every
     /// tag the transaction met.
     ack: Lsn,
-    /// True if the transaction wrote. If it did not and the log fails, its outcome is known,
-    /// although what it read may be lost.
+    /// True if the transaction wrote and committed. If false and the log fails, the outcome is
+    /// known, although what the transaction read may be lost.
     wrote: bool,
     /// The timing, recorded when the result is delivered, if the transaction is timed.
     timed: Option<Box<Timed>>,
@@ -113,7 +113,8 @@ impl<T> Pending<T> {
     /// # Errors
     /// The error of the closure, if the transaction was rolled back. [`Error::OutcomeUnknown`] if
     /// the log failed first: whether the transaction took effect is known after the database is
-    /// opened again. [`Error::Poisoned`] in the same case if the transaction only read.
+    /// opened again. [`Error::Poisoned`] in the same case if the transaction only read
+    /// or was rolled back.
     ///
     /// # Panics
     /// If the value was already taken.

@@ -13,9 +13,11 @@
 //! Invariants:
 //! - PIPELINE-1. A result that is in a [`Pending`] is delivered only when the `Pending` permits it.
 //!   Only two kinds of errors are in none: those that `runner::run` returned itself, which RUNNER-1
-//!   permits to be delivered, and [`Error::Closed`] for a transaction that was not run.
-//! - PIPELINE-2. An accepted transaction is run, and its result delivered, exactly once: also when
-//!   the pipeline is closed, when the closure or its callback panics, and when the log fails.
+//!   permits to be delivered, and [`Error::Closed`] for a job that was dropped without a run (no
+//!   accepted one is, PIPELINE-2).
+//! - PIPELINE-2. An accepted transaction is run once (its closure again after a deadlock), and its
+//!   result is delivered exactly once: also when the pipeline is closed, when the closure or its
+//!   callback panics, and when the log fails.
 //! - PIPELINE-3. No queue is shared by all clients: an inbox, and the results that wait, belong to
 //!   one agent. An idle agent takes jobs from other inboxes, so that a lock wait of one agent does
 //!   not delay the jobs in its inbox.

@@ -79,7 +79,7 @@ fn run_once<T>(
         return commit_or_roll_back(tx, last, Err(error));
     }
     // A closure that panics may leave its captures half changed; its caller gets the error and must
-    // deal with that. The transaction itself is only rolled back afterwards.
+    // deal with that. The transaction itself is used for nothing but its rollback afterwards.
     match catch_unwind(AssertUnwindSafe(|| body(&mut tx))) {
         Ok(result) => commit_or_roll_back(tx, last, result),
         Err(panic) => {

@@ -380,9 +380,10 @@ impl Transaction {
     ///
     /// # Errors
     /// The errors of every operation that waits for a lock: [`Error::Deadlock`],
-    /// [`Error::LockTimeout`], [`Error::WouldBlock`]; after the last two the transaction has the
-    /// locks it had before. [`Error::UnknownTable`], [`Error::TransactionEnded`],
-    /// [`Error::TooManyTransactions`], [`Error::Closed`], [`Error::Poisoned`].
+    /// [`Error::LockTimeout`], [`Error::WouldBlock`]; after the last two the transaction keeps the
+    /// locks it had before, and may have an intent lock on the database besides.
+    /// [`Error::UnknownTable`], [`Error::TransactionEnded`], [`Error::TooManyTransactions`],
+    /// [`Error::Closed`], [`Error::Poisoned`].
     pub fn lock_table(&mut self, table: &Table, mode: AbsoluteMode) -> Result<()> {
         let result = self.inner.lock_table(&table.inner, mode);
         self.note(result)

@@ -9,7 +9,8 @@
 //! - LOCK-QUEUE-3. A *newcomer* (an owner that holds nothing here) waits exactly for owners whose
 //!   granted mode conflicts with what it wants, for conversions that want a conflicting mode, and
 //!   for newcomers ahead of it that want a conflicting mode. A compatible newcomer passes.
-//!   Conversions are granted in the order of their requests, and before newcomers.
+//!   When the queue changes, `grant_waiters` tries the waiting conversions first, in the order of
+//!   their requests, and then the newcomers in theirs.
 //! - LOCK-QUEUE-4. No request waits that LOCK-QUEUE-2 and LOCK-QUEUE-3 would grant: every change
 //!   that can make a waiter grantable is followed by `grant_waiters` in the same latch hold.
 //!

@@ -463,9 +463,10 @@ impl LockTable {
     /// owner can hold the new gap yet, so none misses the tag.
     ///
     /// The caller holds the exclusive latch of the leaf, and a tag is passed from one key to
-    /// another only under that latch. In the same latch hold it was granted the gap of `from` or
-    /// found it free, so it has also read what former holders of the gap left in the tag
-    /// (BUCKET-3). So this call reads the tag of `from` without the latch of its bucket.
+    /// another only under that latch. In the same latch hold it found the gap of `from` free, or
+    /// found that it holds that gap in X itself. In either case it has read what former holders of
+    /// the gap left in the tag: now, or when it was granted the gap (BUCKET-3). So this call reads
+    /// the tag of `from` without the latch of its bucket.
     #[inline]
     pub fn pass_tag(&self, from: LockId, to: LockId) {
         let tag = self.bucket(from).tag();

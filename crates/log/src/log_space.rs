@@ -2,8 +2,9 @@
 //!
 //! A thread that will insert records reserves space for them first, including the space for a
 //! rollback, before it takes any latch. A thread that will request a flush also reserves space for
-//! the trailer of its group. So an insert, a rollback and a flush never find the log or the disk
-//! full.
+//! the trailer of its group. So an insert, the compensations of a rollback, and a flush never find
+//! the log or the disk full. (The page splits that an undo may need are not reserved: they may
+//! exceed the capacity, LOG-SPACE-5.)
 //!
 //! ```text
 //!  retention_lsn          end of the log      reserved_end       limit     end of segments
@@ -14,19 +15,21 @@
 //! - LOG-SPACE-1. `reserved_end` is an LSN: the end of the log once every outstanding reservation
 //!   is used up. It is at least the end of the log, if callers insert only bytes that they have
 //!   reserved.
-//! - LOG-SPACE-2. A reservation is granted only if `reserved_end ≤ limit` afterwards. `limit` is
-//!   the end of the prepared segments, those beyond the capacity left out, less the log space
-//!   reserve (`reserve_bytes`). While the capacity is lifted it is the end of all segments.
+//! - LOG-SPACE-2. A reservation that may not exceed the capacity is granted only if `reserved_end ≤
+//!   limit` afterwards. `limit` is the end of the prepared segments, those beyond the capacity left
+//!   out, less the log space reserve (`reserve_bytes`). While the capacity is lifted it is the end
+//!   of all segments.
 //! - LOG-SPACE-3. A group whose records reserved space for a trailer ([`Log::insert_with_trailer`])
 //!   pays for its trailer from these reservations. The rest is released: a group has one trailer,
 //!   however many records have paid. So no flush takes space that others have reserved, however old
 //!   a reservation is.
 //! - LOG-SPACE-4. A group for which no record paid (the ring was full, or a page is cleaned whose
-//!   change is not committed) pays for its trailer from the log space reserve: it raises
-//!   `reserved_end` without a check, and reservations are then refused until the reserve is full
-//!   again. The preparer refills it in the background. While it cannot, no insert requests a flush
-//!   by itself (`is_tight`), so such groups are few: one whenever the ring is full, which is large,
-//!   and one for each batch of pages that is cleaned.
+//!   change is not committed) raises `reserved_end` by its trailer without a check. Free space pays
+//!   for the trailer if there is any. Otherwise `reserved_end` passes `limit`: the log space
+//!   reserve pays, and reservations are refused until the reserve is full again. The preparer
+//!   refills it in the background. While it cannot, no insert requests a flush by itself
+//!   (`is_tight`), so such groups are few: one whenever the ring is full, which is large, and one
+//!   for each batch of pages that is cleaned.
 //! - LOG-SPACE-5. The segments that are in use (not freed) occupy at most `capacity_bytes`, with
 //!   three exceptions: a segment that a flusher had to add because unpaid trailers used up the
 //!   reserve; segments for rollbacks and for the checkpoints that make room

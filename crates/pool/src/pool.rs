@@ -232,7 +232,8 @@ impl Pool {
     /// this a page that redo changes would get the log's end as its recovery LSN, and a checkpoint
     /// taken after recovery would cut off the records that the page still needs.
     pub fn set_redo_position(&self, from: Option<Lsn>) {
-        // SeqCst: rare, and it keeps the argument for redo_start free of cases.
+        // SeqCst: the call is rare, and no weaker order has to be considered in the proof that
+        // `redo_start` (`clean/checkpoint.rs`) is never too late.
         self.redo_position.store(from.unwrap_or(Lsn::MAX).0, Ordering::SeqCst);
     }
 

@@ -31,8 +31,8 @@ pub struct Transaction {
     retry: Option<Box<RetryContext>>,
 }
 
-/// The ids of transactions that could not begin. No running transaction has one of these: an epoch
-/// is at least 1.
+/// The ids of transactions that could not begin. No running transaction has one of these: the upper
+/// bits of its id are its epoch, which is at least 1.
 const REFUSED_CLOSED: TxnId = TxnId(1);
 const REFUSED_FULL: TxnId = TxnId(2);
 /// The opening of a transaction that did not begin: openings are numbered from 1.

@@ -54,7 +54,9 @@ const PAID_MAX: u64 = (1 << 23) - 1;
 
 impl EndWord {
     fn new(end: u64, trailers_paid: u64, closed: u64) -> EndWord {
-        // A count that does not fit is cut off: the trailer needs only one payment.
+        // A count that does not fit is cut off, so that it never touches the other bits. (The
+        // payments above the maximum would not be released, LOG-SPACE-3; a ring of the default size
+        // has no room for a number of records that does not fit.)
         EndWord((end / UNIT) & END | trailers_paid.min(PAID_MAX) << PAID_AT | closed)
     }
 
@@ -97,8 +99,9 @@ impl LockFreeInsertion {
             let word = next(EndWord(seen), start)?;
             // AcqRel: an earlier reservation happens before a later one, as under a latch, on which
             // the transaction table relies (TXN-TABLE-3). Release also pairs with the Acquire in
-            // `end`. Links and the durable LSN order the fills; `next` reads the latter for the
-            // room, with Acquire.
+            // `end`. This order is not needed for the bytes of the records: a flusher sees them
+            // through the links, and a thread that reuses a part of the ring, through the durable
+            // LSN, which `next` reads with Acquire when it checks the room.
             match self.end_word.compare_exchange_weak(
                 seen,
                 word.0,
