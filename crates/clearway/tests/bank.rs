@@ -18,7 +18,9 @@ use clearway_testkit::disk::{Faults, FaultyDisk};
 use clearway_workloads::ClearwayTransaction;
 
 /// Few accounts, so that transfers conflict and deadlock.
-const BANK: Bank = Bank { accounts: 40, padding: 0 };
+const ACCOUNTS: u64 = 40;
+/// Rows of which many fit on a page, few, or none, so that their values are in overflow pages.
+const PADDINGS: [usize; 3] = [0, 92, 1_500];
 const THREADS: u64 = 3;
 /// The number of seeds, unless `CLEARWAY_SEEDS` says otherwise.
 const SEEDS: u64 = 8;
@@ -34,15 +36,20 @@ fn tables(db: &Database) -> BankTables<Table> {
 }
 
 /// Performs a transfer and waits until it is durable.
-fn transfer(db: &Database, tables: &BankTables<Table>, transfer: &BankTransfer) -> Result<()> {
-    db.transact("transfer", |tx| BANK.transfer(&mut ClearwayTransaction::new(tx), tables, transfer))
+fn transfer(
+    db: &Database,
+    bank: Bank,
+    tables: &BankTables<Table>,
+    transfer: &BankTransfer,
+) -> Result<()> {
+    db.transact("transfer", |tx| bank.transfer(&mut ClearwayTransaction::new(tx), tables, transfer))
 }
 
 /// Performs transfers until the engine stops. Returns the number of those acknowledged.
-fn work(db: &Database, tables: &BankTables<Table>, client: u64, seed: u64) -> u64 {
+fn work(db: &Database, bank: Bank, tables: &BankTables<Table>, client: u64, seed: u64) -> u64 {
     let mut random = Random::new(seed * 1000 + client);
     for sequence in 1.. {
-        match transfer(db, tables, &BANK.draw(&mut random, client, sequence)) {
+        match transfer(db, bank, tables, &bank.draw(&mut random, client, sequence)) {
             Ok(()) => {}
             Err(Error::Poisoned { .. } | Error::OutcomeUnknown { .. } | Error::Io { .. }) => {
                 return sequence - 1;
@@ -67,6 +74,7 @@ fn audit(db: &Database, tables: &BankTables<Table>) {
 
 fn run(seed: u64) {
     println!("seed {seed}");
+    let bank = Bank { accounts: ACCOUNTS, padding: PADDINGS[seed as usize / 2 % PADDINGS.len()] };
     let memory = MemoryDisk::with_crashes();
     let (faults, frozen) = (Faults::new(), Arc::new(AtomicBool::new(false)));
     let stop = frozen.clone();
@@ -80,8 +88,9 @@ fn run(seed: u64) {
     let books = tables(&db);
     let acknowledged: Vec<u64> = thread::scope(|scope| {
         let (db, books) = (&db, &books);
-        let clients: Vec<_> =
-            (0..THREADS).map(|client| scope.spawn(move || work(db, books, client, seed))).collect();
+        let clients: Vec<_> = (0..THREADS)
+            .map(|client| scope.spawn(move || work(db, bank, books, client, seed)))
+            .collect();
         scope.spawn(move || audit(db, books));
         if eager {
             scope.spawn(|| while db.checkpoint().is_ok() {});
