@@ -124,7 +124,8 @@ pub enum Error {
         /// chosen by a rule, such as a limit, and not because of a cycle.
         cycle: Option<Arc<DeadlockCycle>>,
     },
-    /// A lock was not granted within the limit that the program has set. The transaction is still
+    /// A lock was not granted within the limit that the program has set, or within the 10 s for
+    /// which a call that drops a table waits at most. The transaction, if there is one, is still
     /// active. The engine does not run it again by itself, because that would multiply the limit.
     LockTimeout {
         /// The limit, in microseconds.

@@ -288,8 +288,8 @@ impl Database {
     /// with the hottest keys and the last deadlocks. They are kept in memory and discarded when the
     /// database is closed.
     ///
-    /// A lock that is granted at once is not counted. A wait is counted when its transaction has
-    /// ended.
+    /// A lock that is granted at once is not counted. A transaction counts its waits when it has
+    /// ended, and while it runs after every 64 of them.
     ///
     /// ```
     /// use std::time::Duration;
@@ -317,8 +317,8 @@ impl Database {
 
     /// Returns, for each type of transaction, how long transactions held their locks and how long
     /// their results then waited for the log, since the database was opened. One transaction in 16
-    /// is timed, or the share set with [`Options::time_one_in`]; a transaction whose result was
-    /// never retrieved is not counted.
+    /// is timed, or the share set with [`Options::time_one_in`]; one that did not commit, or whose
+    /// result was never retrieved, is not counted.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;
@@ -353,14 +353,15 @@ impl Database {
     /// # Errors
     /// [`Error::DiskFull`] if a file could not grow, [`Error::NoFileDescriptor`] if one could not
     /// be opened, [`Error::LogFull`] if the log has no room for the checkpoint's own records: the
-    /// call may be repeated. [`Error::Poisoned`] if a write failed, now or before;
-    /// [`Error::Closed`].
+    /// call may be repeated. [`Error::Poisoned`] if the engine had stopped, or any other failure of
+    /// the checkpoint stops it; [`Error::Closed`].
     pub fn checkpoint(&self) -> Result<()> {
         self.inner.engine.checkpoint()
     }
 
-    /// Copies the database to the directory `to`, which must be absent or empty, while it is in
-    /// use. The copy holds every transaction acknowledged before the call, and opens as a database.
+    /// Copies the database, while it is in use, to the directory `to`, which must be absent or
+    /// empty. The copy holds every transaction acknowledged before the call, and opens as a
+    /// database.
     ///
     /// No log is recycled until the copy ends: everything written meanwhile must fit in the [log's
     /// capacity](Options::log_capacity), or writers fail with [`Error::LogFull`].
@@ -408,8 +409,8 @@ impl Database {
     /// Reports whether the database accepts work.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close,
-    /// [`Error::Forked`] in a child of the process that opened it.
+    /// [`Error::Poisoned`] after a write, a sync or an undo has failed, or an invariant was broken;
+    /// [`Error::Closed`] after a close; [`Error::Forked`] in a child of the process that opened it.
     pub fn health(&self) -> Result<()> {
         self.inner.engine.health()
     }

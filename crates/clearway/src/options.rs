@@ -232,7 +232,8 @@ impl Options {
         self
     }
 
-    /// Sets the bytes of log after which a checkpoint starts. Default 256 MiB. Recovery after a
+    /// Sets the bytes of log after which a checkpoint starts: this number, or a quarter of
+    /// [`log_capacity`](Options::log_capacity) if that is less. Default 256 MiB. Recovery after a
     /// crash must read approximately this much log.
     pub fn checkpoint_every(mut self, log_bytes: u64) -> Options {
         self.engine.checkpoint_log_bytes = log_bytes;

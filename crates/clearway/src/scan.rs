@@ -206,7 +206,8 @@ impl<'tx> Scan<'tx> {
         })
     }
 
-    /// Returns the number of remaining entries. Uses no memory for them.
+    /// Returns the number of remaining entries. Keeps none of them in memory, but locks them as
+    /// every scan does, and the locks take memory.
     ///
     /// ```
     /// # let db = clearway::Options::in_memory().cache_size(8 << 20).open("")?;

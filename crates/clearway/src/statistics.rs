@@ -4,15 +4,16 @@
 //! - STATISTICS-1. Once the engine has numbered a type, the type keeps its number as long as the
 //!   database is open; number 0 is shared by transactions without a type and by transactions of
 //!   types after the 63rd (`KINDS_MAX` counts number 0 as well).
-//! - STATISTICS-2. A thread always uses the same shard; two threads share one only if there are
-//!   more threads than shards. No word of a shard is written by every transaction of the database.
+//! - STATISTICS-2. A thread always uses the same shard. No two threads share one until more threads
+//!   than shards have been numbered ([`Sharded`]), threads that have ended included. No word of a
+//!   shard is written by every transaction of the database.
 //! - STATISTICS-3. Each [`Transaction`](crate::Transaction), and so each attempt of a closure, is
 //!   counted once: when [`Uncounted::count`] is called, or as a rollback when it ends without that.
 //!
 //! A shard also holds the handle of the log that each [`Pending`](crate::Pending) needs. If each
 //! `Pending` held the log itself, every commit of every thread would write the cache line of the
-//! log's reference count. A shard's count is written by one thread, or by the few that share the
-//! shard, unless other threads drop its `Pending`s.
+//! log's reference count. A shard's reference count is written by one thread, or by the few that
+//! share the shard, unless other threads drop its `Pending`s.
 
 use std::{cell::Cell, sync::Arc};
 
@@ -26,8 +27,8 @@ use crate::{
     timings::{Began, Countdown, Timings},
 };
 
-/// Number of shards, a power of two: at least the number of busy threads on most machines. With
-/// more threads, some share a shard (STATISTICS-2).
+/// Number of shards, a power of two: at least the number of busy threads on most machines. Once
+/// more threads have been numbered, some share a shard (STATISTICS-2).
 const SHARDS: usize = 64;
 /// Entries of a thread's cache of type numbers, a power of two.
 const REMEMBERED: usize = 16;

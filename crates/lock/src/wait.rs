@@ -207,8 +207,9 @@ impl LockTable {
         Ok(())
     }
 
-    /// Sleeps until granted (LOCK-WAIT-2) or, at the limit, withdraws. A waiter that has already
-    /// checked need not search again, but may have been notified since.
+    /// Sleeps until granted (LOCK-WAIT-2) or, at the limit, withdraws. If `checked`, the waiter has
+    /// made its first deadlock check while it spun. Later checks search only if another owner has
+    /// marked it as a victim; a detector of the table's parts decides that itself.
     fn sleep(&self, owner: &mut LockOwner, deadline: Deadline, checked: bool) -> Result<()> {
         let waker: Waker = ThreadWaker::current();
         let mut first = !checked;

@@ -80,11 +80,11 @@ pub trait Insertion: Send + Sync {
     /// empty and needs none. Called by one thread at a time.
     fn end_group(&self, group_start: Lsn, fields: TrailerFields) -> Option<Trailer>;
 
-    /// Returns an LSN before which no later record starts. A record that the caller has inserted,
-    /// or whose insertion happened before this call, ends at or before it.
+    /// Returns the end of the log: every later record starts at or after this LSN. A record that
+    /// the caller has inserted, or whose insertion happened before this call, ends at or before it.
     fn end(&self) -> Lsn;
 
-    /// Closes the ring: no record is inserted once this has returned.
+    /// Closes the insertion: once this has returned, no record is inserted except group trailers.
     fn close(&self);
 
     /// Waits until the group, which has a trailer, is filled (INSERTION-2).

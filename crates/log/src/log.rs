@@ -280,7 +280,7 @@ impl Log {
         }
     }
 
-    /// Returns an LSN before which no record inserted from now on starts.
+    /// Returns the end of the log: every record inserted from now on starts at or after this LSN.
     #[inline]
     pub fn end(&self) -> Lsn {
         self.insertion.end()
@@ -324,8 +324,10 @@ impl Log {
         cause.map(|cause| Err(Error::OutcomeUnknown { cause }))
     }
 
-    /// Waits until everything before `lsn` is durable. If the device is idle, this thread writes
-    /// all records inserted so far itself.
+    /// Waits until everything before `lsn` is durable. If this thread finds that a group can start,
+    /// it writes all records inserted so far itself. A group can start if the device is idle, or if
+    /// enough records have gathered for a flush that overlaps with those in flight. (Under a
+    /// [`FlushPolicy`](crate::parts::FlushPolicy) of another crate, it leaves that to a daemon.)
     ///
     /// # Errors
     ///

@@ -436,7 +436,8 @@ impl Latch {
         unsafe { parking::park(self.key(), still_blocked, || (), |_, _| (), wanted, None) };
     }
 
-    /// Wakes readers up to and including the first writer in the queue (PAGE-LATCH-6).
+    /// Wakes the readers at the head of the queue up to the first writer, and that writer
+    /// (PAGE-LATCH-6).
     #[cold]
     fn wake(&self) {
         let mut writer_woken = false;

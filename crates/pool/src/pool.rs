@@ -12,7 +12,8 @@
 //! `pin` uses), `exclusive`, `format` and `OptimisticPage::latch_exclusive`, on behalf of the
 //! caller; the caller defines the order among pages. Cleaners and the clock never wait for a page's
 //! latch; they skip latched pages. A thread may therefore miss while it holds latches of other
-//! pages: what it waits for in that case (a batch area, the log, the disk) never waits for a latch.
+//! pages: what it waits for in that case (a batch area, the log, the disk) never waits for a page's
+//! latch.
 
 use std::sync::{Arc, OnceLock};
 

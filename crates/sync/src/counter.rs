@@ -36,8 +36,9 @@ impl Counter {
 }
 
 /// One `T` for each of `SHARDS` groups of threads, in cache lines of its own; readers visit all of
-/// them. A thread always has the same shard, and two threads share one only if there are more
-/// threads than shards.
+/// them. A thread always has the same shard: that of its [number](thread_number) modulo `SHARDS`.
+/// Numbers of threads that have ended are not used again. So no two threads share a shard until
+/// more threads than shards have been numbered, and after that even a few threads may share one.
 pub struct Sharded<T, const SHARDS: usize>([CachePadded<T>; SHARDS]);
 
 impl<T, const SHARDS: usize> Sharded<T, SHARDS> {

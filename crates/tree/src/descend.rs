@@ -25,9 +25,9 @@
 //! 5. *The topmost foster child is noted.* A descent notes the topmost node on its path, the leaf
 //!    included, that has a foster child, whether the key lies in that child or before it: a node
 //!    into which keys are inserted in descending order is split again and again, and no descent
-//!    ever follows its foster pointer. An `insert`, `put`, `update` or `delete` that succeeds has
-//!    the noted foster child adopted. Upkeep, and an operation that has split a leaf, repeat
-//!    descent and adoption until nothing is noted or an adoption fails
+//!    ever follows its foster pointer. An `insert`, `put`, `update` or `delete` that succeeds then
+//!    makes the adoption of the noted foster child. Upkeep, and an operation that splits a leaf,
+//!    repeat descent and adoption until nothing is noted or an adoption fails
 //!    ([`try_adopt_path`](Tree::try_adopt_path)). `survey` reports the note, and all other
 //!    operations discard it. Not noted are the foster children farther along a chain, that of a
 //!    leaf which the hint names, and those that only the coupled descent of invariant 3 meets.

@@ -7,10 +7,11 @@
 //!    operation makes progress however often the page changes.
 //! 3. *No more than requested.* After a wait and a new descent, the protocol may request another
 //!    lock, or may have needed the lock only for a check. Then the lock obtained by waiting is
-//!    released, unless the transaction held part of it before it waited: in that case the release
-//!    would break two-phase locking. An insertion that waited for the gap and has to wait for the
-//!    key, or the other way round, keeps both ([`LockWaitState::keep_both`]): two insertions that
-//!    released one for the other could repeat that for ever.
+//!    released, unless the transaction held part of it before it waited: then all of it is kept,
+//!    since [`Context::release`] may be called only for locks of which the transaction held nothing
+//!    before. An insertion that waited for the gap and has to wait for the key, or the other way
+//!    round, keeps both ([`LockWaitState::keep_both`]): two insertions that released one for the
+//!    other could repeat that for ever.
 //! 4. *Named where it is known.* An operation that is denied a lock notes the lock's key, in the
 //!    same latch hold ([`Tree::note_key`], [`Tree::note_before`]), so that the wait can be
 //!    published with the key's name.

@@ -83,7 +83,8 @@ impl Tree {
     /// Upkeep of the path to `key`: foster children are adopted, ghosts reclaimed, and a sparse
     /// leaf is merged with a neighbour, then sparse branches above it; a root with one child only
     /// gives way to it. Does what it can without waiting for a latch; safe at any time. Outside of
-    /// any transaction: `ctx` must hold no locks.
+    /// any user's transaction: `ctx` must hold no locks on keys. (Upkeep holds IX on the table,
+    /// except on the catalogue.)
     ///
     /// # Errors
     /// What the pool and the log return.

@@ -64,7 +64,7 @@ const RECLAIM_RESERVE: usize = 1017 * 2 + 128;
 /// ([`split_slot`](Node::split_slot)).
 const SPLITS_MAX: usize = 4;
 
-/// Foster children that one visit to a path has adopted: more than a path has levels.
+/// Adoptions that one visit to a path makes at most: more than a path has levels.
 const ADOPTIONS_MAX: usize = 32;
 
 impl Tree {

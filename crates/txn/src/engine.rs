@@ -221,7 +221,7 @@ impl Engine {
     }
 
     /// Does the upkeep that is pending, on this thread: visits every leaf that was reported, once,
-    /// reclaims its ghosts, merges what is sparse and has foster children adopted; then walks the
+    /// reclaims its ghosts, merges what is sparse and adopts foster children; then walks the
     /// tables that are marked as a whole. What it cannot finish, because a ghost is locked or a
     /// visit fails, stays pending (`upkeep_leaves` and `upkeep_walks` of [`stats`](Engine::stats)).
     /// An engine with background threads does it all by itself, a little later.
@@ -312,8 +312,9 @@ impl Engine {
     /// Whether the engine takes work.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync, [`Error::Closed`] after a close,
-    /// [`Error::Forked`] in a fork of the process that opened the database.
+    /// [`Error::Poisoned`] after a write, a sync or an undo has failed, or an invariant was broken;
+    /// [`Error::Closed`] after a close; [`Error::Forked`] in a fork of the process that opened the
+    /// database.
     pub fn health(&self) -> Result<()> {
         self.core.check_process()?;
         self.core.check_open()?;

@@ -50,9 +50,10 @@ pub struct EngineOptions {
     /// Threads that checkpoint and reclaim in the background, and that read ahead in recovery. Off
     /// only in tests that place every checkpoint by hand.
     pub background: bool,
-    /// Whether images of the changed pages are logged after each change, as far as half of the log
-    /// has room for them. Every recovery that meets some compares them with what redo has made.
-    /// For tests of the engine: the log becomes many times as long. Default off.
+    /// Whether images of the changed pages are logged after each change. An image is left out if
+    /// the log would be more than half full with it, or if the prepared segments have no room for
+    /// it. Every recovery that meets some compares them with what redo has made. For tests of the
+    /// engine: the log becomes many times as long. Default off.
     pub redo_check: bool,
 }
 

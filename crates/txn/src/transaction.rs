@@ -56,7 +56,7 @@ pub struct TableCursor {
 }
 
 impl Savepoint {
-    /// Which of its transaction's savepoints it is: a later one has a higher number.
+    /// Returns the savepoint's number within its transaction: a later savepoint has a higher one.
     pub fn number(&self) -> u64 {
         self.serial
     }
@@ -113,8 +113,8 @@ impl Transaction {
         std::mem::replace(&mut state.limit, limit)
     }
 
-    /// Takes the retry context of this transaction, which was a deadlock's victim, for the next
-    /// attempt to [`resume`](Self::resume) with.
+    /// Takes the retry context of this transaction, which was a deadlock's victim. The caller
+    /// passes it to [`resume`](Self::resume) of the next attempt.
     #[cold]
     pub fn take_retry_context(&mut self) -> RetryContext {
         match (self.retry.take(), &self.state) {
@@ -287,8 +287,8 @@ impl Transaction {
         }
     }
 
-    /// A cursor over the keys between two bounds. Nothing is locked before its first step, but
-    /// for the table's intent lock.
+    /// A cursor over the keys between two bounds. Before its first step only the intent locks on
+    /// the table and on the database are taken.
     pub fn cursor(
         &mut self,
         table: &Table,
@@ -421,8 +421,8 @@ impl TableCursor {
         self.step(txn, |inner, tree, state| inner.next(tree, state))
     }
 
-    /// As [`next`](Self::next), but the entry stays in the cursor, in memory that the next step
-    /// uses again: whether there is one, which is then [`entry`](Self::entry).
+    /// As [`next`](Self::next), but leaves the entry in the cursor, in memory that the next step
+    /// uses again. Returns true if there is an entry; [`entry`](Self::entry) then returns it.
     ///
     /// # Errors
     /// Those of `next`.
@@ -453,7 +453,7 @@ impl TableCursor {
 
     /// From here on the cursor returns only records whose locks are free or the transaction's own,
     /// passes over the others instead of waiting, and locks what it returns and nothing else.
-    /// Only the table's intent lock may be waited for.
+    /// It waits only for the intent locks on the table and on the database.
     pub fn skip_locked(&mut self) {
         self.inner.skip_locked();
     }

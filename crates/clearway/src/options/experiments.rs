@@ -34,9 +34,9 @@ impl Options {
     /// For tests of the engine itself: logs images of the changed pages after each change, and
     /// recovery compares them with the result of redo. A difference is reported as
     /// [`Error::CorruptPage`](crate::Error::CorruptPage), and the database is not opened. This is
-    /// slow: the log becomes many times as long. Images take at most half of the log's capacity;
-    /// further ones are left out. Recovery compares all images it finds, whether or not the option
-    /// is set. Default off.
+    /// slow: the log becomes many times as long. An image is left out if the log would be more than
+    /// half full with it, or if the prepared log files have no room for it. Recovery compares all
+    /// images it finds, whether or not the option is set. Default off.
     pub fn redo_check(mut self, on: bool) -> Options {
         self.engine.redo_check = on;
         self

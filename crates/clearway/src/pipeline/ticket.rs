@@ -10,8 +10,9 @@ use std::{
 use clearway_base::{Error, Result};
 use clearway_sync::{Mutex, Process, block_on, wake};
 
-/// The result of a transaction that was given to a [`Pipeline`](super::Pipeline): a `Future`, or
-/// [`wait`](Ticket::wait). Dropping it discards the result, not the transaction.
+/// The result of a transaction that was given to a [`Pipeline`](super::Pipeline). It is a `Future`;
+/// a thread can [`wait`](Ticket::wait) for it instead. Dropping it discards the result, not the
+/// transaction.
 #[must_use = "the transaction's outcome is known only from its Ticket"]
 pub struct Ticket<T> {
     place: Arc<ResultPlace<T>>,

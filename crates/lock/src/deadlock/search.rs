@@ -5,8 +5,8 @@
 //! - SEARCH-2. **Exact.** An owner dies only if at one moment every edge of a cycle through it
 //!   existed.
 //! - SEARCH-3. **One victim.** Each cycle has one victim: a finder confirms, and withdraws or marks
-//!   another victim, under `detector`. Other finders of the same cycle search again and find it
-//!   broken, or its victim marked.
+//!   another victim, under the `confirmation` mutex. Other finders of the same cycle search again
+//!   and find it broken, or its victim marked.
 //! - SEARCH-4. **Bounded.** A search visits each waiting owner once (GRAPH-1).
 //!
 //! # Why no cycle is missed (SEARCH-1)
@@ -41,11 +41,11 @@
 //! # Why marking victims is enough (SEARCH-1)
 //! A request can close several cycles. If the requester dies, all of them break; each other victim
 //! that it marks breaks only its own cycle. So it continues to search, skipping marked owners
-//! (GRAPH-4), until no cycle is left. A marked owner is woken (DEADLOCK-4) and searches under
-//! `detector`. No owner in a cycle moves, so it finds one and dies; if it finds none, the cycle was
-//! broken by a time limit, or is left to another marked owner, and it clears its mark under the
-//! same mutex. Of several marked owners of one cycle, the last one to search finds the cycle if it
-//! still exists: none of the others is marked any more.
+//! (GRAPH-4), until no cycle is left. A marked owner is woken (DEADLOCK-4) and searches under the
+//! `confirmation` mutex. No owner in a cycle moves, so it finds one and dies; if it finds none, the
+//! cycle was broken by a time limit, or is left to another marked owner, and it clears its mark
+//! under the same mutex. Of several marked owners of one cycle, the last one to search finds the
+//! cycle if it still exists: none of the others is marked any more.
 //!
 //! Algorithm: the requirements of "Efficient Locking Techniques for Databases on Modern Hardware",
 //! section 4.2 (conversions, queue order, all holders), met by a search of the wait-for graph at

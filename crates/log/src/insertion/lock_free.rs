@@ -4,7 +4,8 @@
 //! Invariants:
 //! - LOCK-FREE-1. One word contains the end of the log, whether the log is closed, and the number
 //!   of records of the running group that have paid for its trailer: a trailer knows exactly which
-//!   records precede it, and no record comes after the end that a closing thread sees.
+//!   records precede it, and no record except group trailers comes after the end that a closing
+//!   thread sees.
 //! - LOCK-FREE-2. The word holds the end modulo 8 TiB. The durable LSN is at most one ring, which
 //!   is smaller than that, before the end, so the two together determine one LSN. (A thread that
 //!   read one of them, was stopped while 8 TiB were written, and then read the other would compute

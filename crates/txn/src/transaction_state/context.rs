@@ -156,7 +156,7 @@ impl TransactionState {
         !self.cover.is_none() && self.cover.covers(mode)
     }
 
-    /// Returns the mode to take for `mode`, which is itself in the product.
+    /// Returns the mode to take if `mode` is requested: in the product, `mode` itself.
     #[inline]
     fn taken(&self, mode: RangeMode) -> RangeMode {
         match self.range_modes {
