@@ -152,7 +152,8 @@ impl Options {
     }
 
     /// Sets the memory for pages in bytes. Default 1 GiB. The process uses up to a tenth more, plus
-    /// the log buffer and the lock table (about 64 MiB).
+    /// the log buffer and the lock table (about 64 MiB), and what large transactions need for
+    /// their locks and their undo.
     pub fn cache_size(mut self, bytes: u64) -> Options {
         self.engine.pool.cache_bytes = bytes;
         self

@@ -22,12 +22,15 @@
 //! All fields are protected by the bucket's spin latch.
 //!
 //! Cost of a held lock: up to about 40 bytes, namely 16 here and 8 in its owner's list, both of
-//! which grow by doubling, and its share of the overflow's header of 32 bytes. (Computed for the
-//! default number of buckets, evenly distributed identities and one owner, without what the memory
-//! allocator adds: 16 bytes with 100,000 locks, 29 with a million, at most 41 up to 20 million.)
-//! The buckets, of 64 bytes each, exist in any case. If a bulk transaction holds fifteen locks for
-//! each bucket, an access to a bucket walks over up to fifteen entries: two in the bucket and
-//! thirteen in the overflow.
+//! which grow by doubling, and its share of the overflow's header of 32 bytes. The buckets, of 64
+//! bytes each, exist in any case. If a bulk transaction holds fifteen locks for each bucket, an
+//! access to a bucket walks over up to fifteen entries: two in the bucket and thirteen in the
+//! overflow.
+//!
+//! Measured (November 2026, Linux, resident memory before and after a scan of a whole table, first
+//! touch of the buckets included): 42 bytes for each of a million locks, 36 for each of six
+//! million. After the transaction's end 28 of the 36 were still allocated, 170 MB, for the locks of
+//! later transactions; the next such scan took 8 bytes for each lock.
 //!
 //! Differences: the paper's engine keeps a queue for each lock and a list of requests in it. Here
 //! a bucket is the queue of all locks that hash to it: an uncontended lock costs one cache line

@@ -10,7 +10,8 @@
 //!   more of them than the limit, and they cost at the end what giving them back now would cost.
 //!   Nor does a list of lock identities say which of them belong to the table. What is written
 //!   under them has their tags at the commit, beside those of the table's lock.
-//! - ESCALATION-3. Nobody else notices but by having to wait: isolation is the same (TXN-6).
+//! - ESCALATION-3. Other transactions notice an escalation only by having to wait: isolation is the
+//!   same (TXN-6).
 //!
 //! | has | asks for | has then no more locks for |
 //! | --- | --- | --- |
