@@ -12,8 +12,9 @@ use super::{
 const FILE_CRATE: &str = "disk";
 /// The crate through which the engine reaches atomics.
 const ATOMIC_CRATE: &str = "sync";
-/// Crates that are programs and not part of the engine.
-const PROGRAMS: &[&str] = &["cli", "check", "prove", "lab"];
+/// Crates that are programs or tools and not part of the engine. `reorder` reads and writes sources
+/// and logs of test runs, and never a file of a database.
+const PROGRAMS: &[&str] = &["cli", "check", "prove", "lab", "reorder"];
 /// Macros that panic if the reader of their output is gone, as with `| head`.
 const PRINTING: &[&str] = &["println!", "print!", "eprintln!", "eprint!"];
 /// Crates that may use them: their output is for the developer who runs the models.

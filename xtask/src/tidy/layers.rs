@@ -11,6 +11,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Output of programs; the engine prints nothing.
     ("clearway-console", &[]),
     ("clearway-sync", &["clearway-base"]),
+    // The compiler works with any database, and knows nothing of the engine.
+    ("clearway-reorder", &[]),
     ("clearway-disk", &["clearway-base", "clearway-sync"]),
     // What tests of all layers share. Programs that test or measure may depend on it; the engine
     // may in its tests only.
@@ -101,6 +103,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-console",
             "clearway",
             "clearway-workloads",
+            "clearway-reorder",
             "clearway-sync",
             "clearway-testkit",
         ],

@@ -1,0 +1,188 @@
+//! Models of the functions that a transaction calls, those of database interfaces and of the C
+//! library, read from TOML files.
+//!
+//! The tool knows no function by name. A model says of each call which argument is the SQL, what is
+//! read and written through the arguments, what the result is, and when borrowed memory ends. A
+//! call that no model describes may do anything and is a barrier.
+//!
+//! `models/*.toml` are built in; `docs/reorder-models.md` explains the format and how to write a
+//! model for one's own wrapper.
+
+mod load;
+mod memory;
+mod models;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+pub use self::{
+    load::{BadModel, load},
+    memory::{Bound, Memory},
+    models::{Models, builtin},
+};
+
+/// A model: the calls of one interface.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The name by which the user selects it: `libpq`.
+    pub name: String,
+    /// The name of the model whose calls, server and failures it has as well; its own calls replace
+    /// those of the same name.
+    #[serde(default)]
+    pub extends: Option<String>,
+    /// The server that the interface talks to; `None` for a library without queries.
+    #[serde(default)]
+    pub server: Option<Server>,
+    /// True if the server undoes the whole transaction when a query fails, whatever the program
+    /// does then.
+    #[serde(default)]
+    pub failure_aborts: bool,
+    /// The calls, by the name of the function; by `struct name.field` for a function pointer in a
+    /// structure.
+    pub calls: BTreeMap<String, Call>,
+}
+
+/// The kinds of servers, which differ in their SQL dialect and their isolation levels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Server {
+    /// PostgreSQL.
+    Postgresql,
+    /// MySQL and MariaDB.
+    Mysql,
+    /// SQLite.
+    Sqlite,
+}
+
+/// The effects of a call.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Call {
+    /// The part of the call in the use of the database.
+    pub role: Role,
+    /// The argument with the SQL, of [`Role::Query`] and [`Role::Prepare`].
+    pub sql: Option<usize>,
+    /// True if the SQL is a format as of `printf`, and the arguments behind it are its values.
+    pub format: bool,
+    /// The SQL itself, if the call has a fixed one: `"BEGIN"`.
+    pub text: Option<String>,
+    /// The argument that names or holds the prepared statement: the name for libpq, the handle for
+    /// MySQL and SQLite. [`Role::Prepare`] defines it, [`Role::Query`] uses it. If a call prepares
+    /// a statement and names no such argument, its result is the handle.
+    pub statement: Option<usize>,
+    /// The argument with the connection. A query is ordered with other queries by what it does in
+    /// the database, and not because both use the connection.
+    pub connection: Option<usize>,
+    /// The values that the query's parameters have, in order, if they are arguments of the call: an
+    /// argument with an array of pointers to them, and the argument with their number.
+    pub parameters: Option<Parameters>,
+    /// The arguments with functions that the call calls. If one of them is not the null pointer,
+    /// the call is a barrier.
+    pub callbacks: Vec<usize>,
+    /// The memory whose address the statement keeps: each query that runs the statement reads it.
+    pub binds_parameters: Vec<Bound>,
+    /// The memory whose address the statement keeps: each call with `writes_bound` writes it.
+    pub binds_results: Vec<Bound>,
+    /// True if the call writes the memory that `binds_results` of the statement registered.
+    pub writes_bound: bool,
+    /// The text that the call makes: `sprintf`, `strcpy`.
+    pub builds: Option<Builds>,
+    /// The memory that the call reads through its pointer arguments.
+    pub reads: Vec<Memory>,
+    /// The memory that it writes through its pointer arguments.
+    pub writes: Vec<Memory>,
+    /// The arguments whose object ends with the call: `PQclear`, `free`. What was borrowed from it
+    /// must not be used afterwards.
+    pub ends: Vec<usize>,
+    /// The kind of the result.
+    pub returns: Returns,
+    /// True if the call reads what the last query on the connection left there:
+    /// `PQerrorMessage`, `mysql_store_result`, `mysql_affected_rows`. Each query writes it.
+    pub reads_last: bool,
+    /// True if a query that only reads may leave what `reads_last` reads as it was:
+    /// `mysql_insert_id`. The call then belongs to the last query that writes, and to all after it.
+    pub last_write: bool,
+    /// True if the call, which is no query, writes what the last query left on the connection, or
+    /// on any connection if it has no such argument: `PQescapeLiteral` clears the error message.
+    pub writes_last: bool,
+    /// True if the server may still send rows when the call returns: `mysql_use_result`. Until the
+    /// next query of the source, the calls that use the call's result or statement belong to it: no
+    /// other query and no preparation may come between.
+    pub streams: bool,
+    /// True if the call reports whether the query or preparation succeeded that made its first
+    /// argument or its result; with `reads_last`, the last one on the connection.
+    pub status: bool,
+    /// The results of a call with `status` that mean success; empty if its result is no number.
+    pub success: Vec<i64>,
+    /// True if the call may throw an exception that its arguments cause: `std::stoi`.
+    pub throws: bool,
+    /// True if the call has an effect outside of the program and the database, or depends on
+    /// something outside: output, time, random numbers.
+    pub outside: bool,
+}
+
+/// The part of a call in the use of the database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Nothing.
+    #[default]
+    None,
+    /// Runs a query: an SQL text or a prepared statement. A text may also be a `BEGIN`, a `COMMIT`
+    /// or a `ROLLBACK`.
+    Query,
+    /// Prepares a statement; reads and locks nothing.
+    Prepare,
+    /// Begins a transaction.
+    Begin,
+    /// Commits it.
+    Commit,
+    /// Rolls it back.
+    Rollback,
+    /// May do anything: nothing moves across it.
+    Barrier,
+}
+
+/// The parameters of a query that stand in an array of pointers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The argument with the array.
+    pub array: usize,
+    /// The argument with the number of elements.
+    pub count: usize,
+}
+
+/// The text that a call makes of the texts of its arguments, one behind the other.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Builds {
+    /// The argument that receives the text; `None` if the result is the text.
+    #[serde(default)]
+    pub to: Option<usize>,
+    /// The arguments with the texts, which may include the one that receives: `strcat`.
+    pub from: Vec<usize>,
+    /// True if the last of `from` is a format as of `printf`, and the arguments behind it are its
+    /// values.
+    #[serde(default)]
+    pub format: bool,
+    /// The number of arguments of a call that this is true of, if the function has several forms.
+    #[serde(default)]
+    pub arguments: Option<usize>,
+}
+
+/// The kind of the result of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Returns {
+    /// A number, or nothing.
+    #[default]
+    Value,
+    /// A new object, which the program ends: a result, a statement, memory.
+    New,
+    /// A pointer into the object of an argument, or into memory that the object owns. It is part of
+    /// the object: a call that writes the object changes it, one that ends the object ends it.
+    Borrowed(usize),
+}

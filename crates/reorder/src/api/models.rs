@@ -1,0 +1,132 @@
+//! The models that a run of the tool uses, as one: those of the C and C++ libraries, those of the
+//! chosen interfaces, and the user's own.
+//!
+//! Each model is added once, after the one that it extends, and the user's after the built-in ones;
+//! a call replaces those of the same name that were added before.
+
+use std::collections::BTreeMap;
+
+use super::{BadModel, Call, Model, Server, load};
+use crate::ir::Callee;
+
+/// The built-in models, by path and text.
+const TEXTS: [(&str, &str); 5] = [
+    ("models/libc.toml", include_str!("../../models/libc.toml")),
+    ("models/cpp.toml", include_str!("../../models/cpp.toml")),
+    ("models/libpq.toml", include_str!("../../models/libpq.toml")),
+    ("models/mysql.toml", include_str!("../../models/mysql.toml")),
+    ("models/sqlite.toml", include_str!("../../models/sqlite.toml")),
+];
+
+/// The models without queries, which every program may use.
+const LIBRARIES: [&str; 2] = ["libc", "cpp"];
+
+/// Returns the models that are built in.
+pub fn builtin() -> Vec<Model> {
+    let read = |(path, text)| match load(text, path) {
+        Ok(model) => model,
+        Err(bad) => unreachable!("a test reads each built-in model: {bad}"),
+    };
+    TEXTS.into_iter().map(read).collect()
+}
+
+/// Several models as one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Models {
+    server: Option<Server>,
+    failure_aborts: bool,
+    calls: BTreeMap<String, Call>,
+    /// The names of the models that were added.
+    names: Vec<String>,
+}
+
+impl Models {
+    /// Merges the models of the C and C++ libraries, the models that `chosen` names, and all of
+    /// `own`. A model of `own` may have the name of a built-in one, and replaces it.
+    ///
+    /// # Errors
+    /// [`BadModel`] if a model is not known, if models extend each other in a circle, or if two
+    /// models are of different servers.
+    pub fn new(chosen: &[&str], own: &[Model]) -> Result<Models, BadModel> {
+        let is_own = |name: &str| own.iter().any(|model| model.name == name);
+        let mut known = own.to_vec();
+        known.extend(builtin().into_iter().filter(|model| !is_own(&model.name)));
+        let chosen = chosen.iter().copied().filter(|name| !is_own(name));
+        let own = own.iter().map(|model| model.name.as_str());
+        let mut models = Models::default();
+        for name in LIBRARIES.into_iter().chain(chosen).chain(own) {
+            models.add(name, &known, &mut Vec::new())?;
+        }
+        Ok(models)
+    }
+
+    /// Adds a model, unless it was added before. `within` are the models that extend it.
+    fn add<'a>(
+        &mut self,
+        name: &'a str,
+        known: &'a [Model],
+        within: &mut Vec<&'a str>,
+    ) -> Result<(), BadModel> {
+        let wrong = |path: &str, key: &str, message| {
+            let (path, key) = (path.to_owned(), key.to_owned());
+            BadModel { path: format!("model {path}"), line: 0, key, message }
+        };
+        if within.contains(&name) {
+            let message = format!("extends itself: {}", within.join(" extends "));
+            return Err(wrong(name, "extends", message));
+        }
+        let Some(model) = known.iter().find(|model| model.name == name) else {
+            let names: Vec<&str> = known.iter().map(|model| model.name.as_str()).collect();
+            let message = format!("there is no such model; known are {}", names.join(", "));
+            return Err(wrong(name, "name", message));
+        };
+        if self.names.contains(&model.name) {
+            return Ok(());
+        }
+        if let Some(base) = &model.extends {
+            within.push(name);
+            self.add(base, known, within)?;
+            within.pop();
+        }
+        if let (Some(other), Some(server)) = (self.server, model.server)
+            && other != server
+        {
+            let message = format!("is for {server:?}, and another chosen model is for {other:?}");
+            return Err(wrong(name, "server", message));
+        }
+        self.server = self.server.or(model.server);
+        self.failure_aborts |= model.failure_aborts;
+        self.calls.extend(model.calls.iter().map(|(name, call)| (name.clone(), call.clone())));
+        self.names.push(model.name.clone());
+        Ok(())
+    }
+
+    /// Returns what a call does; `None` if no model describes it, so that it may do anything.
+    pub fn call(&self, callee: &Callee) -> Option<&Call> {
+        match callee {
+            Callee::Function(name) | Callee::Field(name) => self.calls.get(name),
+            Callee::Pointer => None,
+        }
+    }
+
+    /// Returns what the construction of an object of a class does. The model has it as a call of
+    /// the constructor, whose arguments do not include the object.
+    pub fn construct(&self, class: &str) -> Option<&Call> {
+        let last = class.rsplit("::").next().unwrap_or(class);
+        self.calls.get(&format!("{class}::{last}"))
+    }
+
+    /// Returns the server that the queries go to; `None` if no model has queries.
+    pub fn server(&self) -> Option<Server> {
+        self.server
+    }
+
+    /// Returns true if the server undoes the whole transaction when a query fails, whatever the
+    /// program does then.
+    pub fn failure_aborts(&self) -> bool {
+        self.failure_aborts
+    }
+}
+
+#[cfg(test)]
+mod tests;

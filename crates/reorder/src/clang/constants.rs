@@ -1,0 +1,203 @@
+//! Literals and lists of initializers.
+
+use clang::{Entity, EntityKind, EvaluationResult};
+
+use super::{
+    lowering::{Lowering, operands},
+    types,
+};
+use crate::ir::{Expression, ExpressionKind as Kind, Type};
+
+impl<'tu> Lowering<'tu, '_> {
+    /// Lowers a literal or a `sizeof`.
+    pub(super) fn literal(&self, entity: Entity<'tu>) -> Kind {
+        match entity.get_kind() {
+            EntityKind::StringLiteral => match entity.get_name().as_deref().and_then(decoded) {
+                Some(text) => Kind::Text(text),
+                None => Kind::Opaque("a string literal that is not UTF-8".to_owned()),
+            },
+            EntityKind::GNUNullExpr | EntityKind::NullPtrLiteralExpr => {
+                Kind::Constant("NULL".to_owned())
+            }
+            EntityKind::FloatingLiteral | EntityKind::UnaryExpr => {
+                let written = self.file_range(entity).map(|range| range.of(self.source.text));
+                Kind::Constant(written.map_or_else(|| self.written(entity), str::to_owned))
+            }
+            _ => match entity.evaluate() {
+                Some(EvaluationResult::SignedInteger(value)) => Kind::Constant(value.to_string()),
+                Some(EvaluationResult::UnsignedInteger(value)) => Kind::Constant(value.to_string()),
+                _ => Kind::Constant(self.written(entity)),
+            },
+        }
+    }
+
+    /// Lowers `{ … }`.
+    pub(super) fn list(&mut self, entity: Entity<'tu>) -> Kind {
+        let elements = operands(entity);
+        let ty = entity.get_type();
+        let fields = ty.and_then(|ty| ty.get_canonical_type().get_fields());
+        let lowered = ty.map(types::lower);
+        match (lowered, fields) {
+            (Some(Type::Scalar(_) | Type::Pointer { .. } | Type::Reference { .. }), _)
+                if elements.len() < 2 =>
+            {
+                let value = elements.first().map(|&one| self.expression(one).kind);
+                value.unwrap_or_else(|| Kind::Constant("0".to_owned()))
+            }
+            // `char text[] = { "…" }`
+            (Some(Type::Array { of, .. }), _)
+                if elements.len() == 1
+                    && matches!(*of, Type::Scalar(_))
+                    && self.strip(elements[0]).get_kind() == EntityKind::StringLiteral =>
+            {
+                self.expression(elements[0]).kind
+            }
+            (Some(Type::Array { of, .. }), _) => {
+                if elements.iter().any(|&one| self.designated(one).is_some()) {
+                    return Kind::Opaque("a list with designated elements".to_owned());
+                }
+                match elements.iter().all(|&one| self.fits(one, &of)) {
+                    true => Kind::List(elements.iter().map(|&one| self.expression(one)).collect()),
+                    false => Kind::Opaque("a list without its inner braces".to_owned()),
+                }
+            }
+            (Some(Type::Record(_) | Type::Class(_)), Some(fields)) => {
+                self.record_list(&elements, &fields, ty)
+            }
+            _ => Kind::Opaque("a list of initializers of an unknown type".to_owned()),
+        }
+    }
+
+    /// Lowers the initializers of a structure, in the order of its fields.
+    fn record_list(
+        &mut self,
+        elements: &[Entity<'tu>],
+        fields: &[Entity<'tu>],
+        ty: Option<clang::Type<'tu>>,
+    ) -> Kind {
+        let union = ty
+            .and_then(|ty| ty.get_canonical_type().get_declaration())
+            .is_some_and(|record| record.get_kind() == EntityKind::UnionDecl);
+        let mut values: Vec<Option<Expression>> = Vec::new();
+        let mut place = 0;
+        for &element in elements {
+            let mut value = element;
+            if let Some(designated) = self.designated(element) {
+                let named = fields.iter().position(|field| {
+                    field.get_name().is_some_and(|name| Some(name) == designated.field)
+                });
+                let (Some(named), Some(inner)) = (named, designated.value) else {
+                    return Kind::Opaque("a list with nested designators".to_owned());
+                };
+                place = named;
+                value = inner;
+            }
+            let field = fields.get(place).and_then(|field| field.get_type()).map(types::lower);
+            if !field.is_some_and(|field| self.fits(value, &field)) || union && place > 0 {
+                return Kind::Opaque("a list without its inner braces".to_owned());
+            }
+            if values.len() <= place {
+                values.resize(place + 1, None);
+            }
+            values[place] = Some(self.expression(value));
+            place += 1;
+        }
+        let zero = || Expression { range: None, kind: Kind::Constant("0".to_owned()) };
+        Kind::List(values.into_iter().map(|value| value.unwrap_or_else(zero)).collect())
+    }
+
+    /// Returns true if an element initializes an object of the type alone: braces may be left out
+    /// around the elements of an inner structure or array, which then stand in the outer list.
+    fn fits(&self, element: Entity<'tu>, ty: &Type) -> bool {
+        let core = self.strip(element);
+        match ty {
+            Type::Array { .. } => {
+                matches!(core.get_kind(), EntityKind::InitListExpr | EntityKind::StringLiteral)
+            }
+            Type::Record(_) | Type::Class(_) => {
+                core.get_kind() == EntityKind::InitListExpr
+                    || core.get_type().is_some_and(|found| types::lower(found) == *ty)
+            }
+            _ => true,
+        }
+    }
+
+    /// Reads `.field = value`; `None` for an element without a designator.
+    fn designated(&self, element: Entity<'tu>) -> Option<Designated<'tu>> {
+        let span = self.span(element)?;
+        if !matches!(self.source.token(span.first), "." | "[")
+            || element.get_kind() != EntityKind::UnexposedExpr
+        {
+            return None;
+        }
+        let members: Vec<Entity<'tu>> = element
+            .get_children()
+            .into_iter()
+            .filter(|child| child.get_kind() == EntityKind::MemberRef)
+            .collect();
+        let simple =
+            self.source.token(span.first) == "." && self.source.token(span.first + 2) == "=";
+        match members.as_slice() {
+            [member] if simple => {
+                let value = operands(element).last().copied();
+                Some(Designated { field: member.get_name(), value })
+            }
+            _ => Some(Designated { field: None, value: None }),
+        }
+    }
+}
+
+/// A designated element of a list; without a field if it has more than one designator.
+struct Designated<'tu> {
+    field: Option<String>,
+    value: Option<Entity<'tu>>,
+}
+
+/// Decodes a string literal as libclang writes it: with octal escapes, joined.
+fn decoded(literal: &str) -> Option<String> {
+    let open = literal.find('"')?;
+    let body = literal[open + 1..].strip_suffix('"')?;
+    let mut bytes = Vec::with_capacity(body.len());
+    let mut rest = body.as_bytes().iter().copied().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next()? {
+            digit @ b'0'..=b'7' => {
+                let mut value = u32::from(digit - b'0');
+                for _ in 0..2 {
+                    let Some(next) = rest.next_if(|next| (b'0'..=b'7').contains(next)) else {
+                        break;
+                    };
+                    value = value * 8 + u32::from(next - b'0');
+                }
+                bytes.push(u8::try_from(value).ok()?);
+            }
+            b'n' => bytes.push(b'\n'),
+            b't' => bytes.push(b'\t'),
+            b'r' => bytes.push(b'\r'),
+            b'a' => bytes.push(7),
+            b'b' => bytes.push(8),
+            b'f' => bytes.push(12),
+            b'v' => bytes.push(11),
+            other @ (b'"' | b'\\' | b'\'' | b'?') => bytes.push(other),
+            _ => return None,
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_decoded_to_their_bytes() {
+        assert_eq!(decoded(r#""a\303\244\n\"\\""#).as_deref(), Some("aä\n\"\\"));
+        assert_eq!(decoded(r#"u8"x\0001""#).as_deref(), Some("x\u{0}1"));
+        assert_eq!(decoded(r#""\377""#), None);
+        assert_eq!(decoded("x"), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! The functions that a file defines.
+
+use clang::{Entity, EntityKind};
+
+use super::{
+    expanded::Span,
+    lowering::{Lowering, is_method},
+    types,
+};
+use crate::{
+    ir::{Function, Statement, StatementKind, Type},
+    source::Range,
+};
+
+impl<'tu> Lowering<'tu, '_> {
+    /// Returns the functions that are defined in the file.
+    pub(super) fn defined(&self, unit: Entity<'tu>) -> Vec<Entity<'tu>> {
+        let mut found = Vec::new();
+        self.collect(unit, 0, &mut found);
+        found
+    }
+
+    fn collect(&self, scope: Entity<'tu>, depth: usize, found: &mut Vec<Entity<'tu>>) {
+        use EntityKind as Kind;
+        for entity in scope.get_children() {
+            let inside = |entity: Entity<'tu>| {
+                let location = entity.get_location().map(|one| one.get_file_location());
+                location.is_some_and(|location| location.file == Some(self.main))
+            };
+            match entity.get_kind() {
+                Kind::FunctionDecl
+                | Kind::Method
+                | Kind::Constructor
+                | Kind::Destructor
+                | Kind::ConversionFunction
+                | Kind::FunctionTemplate
+                    if entity.is_definition() && !entity.is_defaulted() && inside(entity) =>
+                {
+                    found.push(entity);
+                }
+                Kind::Namespace
+                | Kind::LinkageSpec
+                | Kind::UnexposedDecl
+                | Kind::StructDecl
+                | Kind::ClassDecl
+                | Kind::UnionDecl
+                | Kind::ClassTemplate
+                | Kind::ClassTemplatePartialSpecialization
+                    if depth < 50 && inside(entity) =>
+                {
+                    self.collect(entity, depth + 1, found);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lowers a function.
+    pub(super) fn function(&mut self, entity: Entity<'tu>) -> Option<Function> {
+        let span = self.span(entity)?;
+        let range = self.source.outer_range(span)?;
+        let result = entity.get_result_type().map_or(Type::Void, types::lower);
+        self.begin_function(is_method(entity).then_some(entity), &result);
+        let declared = entity.get_arguments().unwrap_or_default();
+        let template = is_template(entity);
+        let parameters = match template {
+            true => Vec::new(),
+            false => declared.into_iter().map(|one| self.variable(one)).collect(),
+        };
+        let body = self.body(entity, span, range, template);
+        let name = types::qualified_name(entity);
+        Some(Function { name, range, result, parameters, body })
+    }
+
+    fn body(&mut self, entity: Entity<'tu>, span: Span, whole: Range, template: bool) -> Statement {
+        let body = entity.get_children().into_iter().rfind(|child| child.is_statement());
+        let block = body.filter(|body| body.get_kind() == EntityKind::CompoundStmt);
+        let place = block.and_then(|body| self.span(body)).filter(|place| {
+            self.source.token(place.first) == "{" && self.source.token(place.last) == "}"
+        });
+        let initializes = place.is_some_and(|place| {
+            entity.get_kind() == EntityKind::Constructor
+                && (span.first..place.first).any(|at| self.source.token(at) == ":")
+        });
+        let coroutine = (span.first..=span.last).find(|&at| {
+            let token = self.source.token(at);
+            ["co_await", "co_return", "co_yield"].contains(&token)
+        });
+        let reason = match (body, block, place) {
+            _ if template => "the code of a template",
+            _ if coroutine.is_some() && self.language == crate::ir::Language::Cpp => "a coroutine",
+            _ if initializes => "the member initializers of a constructor",
+            (Some(body), ..) if body.get_kind() == EntityKind::TryStmt => {
+                "`try` around the body of a function"
+            }
+            (_, Some(block), Some(place)) => return self.function_block(block, place, whole),
+            _ => "the body of the function is not a block of the file",
+        };
+        let range = place.and_then(|place| self.source.outer_range(place)).unwrap_or(whole);
+        self.opaque_block(place, range, reason.to_owned())
+    }
+
+    fn function_block(&mut self, block: Entity<'tu>, place: Span, whole: Range) -> Statement {
+        let direct = [place.first, place.last].iter().all(|&at| self.source.usage(at).is_none());
+        let Some(range) = self.source.outer_range(place).filter(|_| direct) else {
+            let usage = self.source.usage(place.first).or(self.source.usage(place.last));
+            let name = usage.map_or("?", |usage| self.source.macro_name(usage));
+            let reason = format!("the macro `{name}` makes the body of the function");
+            return self.opaque_block(None, whole, reason);
+        };
+        match self.statements(&block.get_children(), place, false) {
+            Ok(statements) => Statement { range, kind: StatementKind::Block(statements) },
+            Err(reason) => self.opaque_block(Some(place), range, reason),
+        }
+    }
+
+    /// Returns a block with one opaque statement: all that stands between the braces.
+    pub(super) fn opaque_block(
+        &self,
+        place: Option<Span>,
+        range: Range,
+        reason: String,
+    ) -> Statement {
+        let inner = place.filter(|place| place.last > place.first + 1).and_then(|place| {
+            self.source.outer_range(Span { first: place.first + 1, last: place.last - 1 })
+        });
+        let inner = inner.unwrap_or(range);
+        let opaque = Statement { range: inner, kind: StatementKind::Opaque(reason) };
+        Statement { range, kind: StatementKind::Block(vec![opaque]) }
+    }
+}
+
+/// Returns true if the code of a function depends on template parameters.
+fn is_template(entity: Entity<'_>) -> bool {
+    let mut scope = Some(entity);
+    while let Some(here) = scope {
+        if matches!(
+            here.get_kind(),
+            EntityKind::FunctionTemplate
+                | EntityKind::ClassTemplate
+                | EntityKind::ClassTemplatePartialSpecialization
+        ) {
+            return true;
+        }
+        scope = here.get_semantic_parent();
+    }
+    false
+}

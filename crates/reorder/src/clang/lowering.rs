@@ -1,0 +1,197 @@
+//! The state that lowering a file to the IR keeps: its source, its variables and its records.
+
+use std::collections::HashMap;
+
+use clang::{Entity, EntityKind, source::File};
+
+use super::{
+    expanded::{Source, Span, range_in_main},
+    types::{self, Records},
+};
+use crate::{
+    ir::{Expression, ExpressionKind, Language, Scope, Type, Variable, VariableIndex},
+    source::Range,
+};
+
+/// The deepest nesting of expressions and statements that the IR represents.
+pub(super) const MOST_LEVELS: usize = 200;
+
+/// Lowers the entities of one file.
+pub(super) struct Lowering<'tu, 's> {
+    pub(super) source: &'s Source<'s>,
+    pub(super) main: File<'tu>,
+    pub(super) language: Language,
+    pub(super) variables: Vec<Variable>,
+    pub(super) records: Records,
+    known: HashMap<Entity<'tu>, VariableIndex>,
+    /// The object of the method that is lowered.
+    this: Option<(Entity<'tu>, Option<VariableIndex>)>,
+    /// True if the function that is lowered returns a reference.
+    pub(super) returns_reference: bool,
+    /// The reason why the statement that is lowered cannot be represented.
+    pub(super) trouble: Option<String>,
+    /// True within a statement that a macro makes.
+    pub(super) expanding: bool,
+    pub(super) depth: usize,
+}
+
+impl<'tu, 's> Lowering<'tu, 's> {
+    pub(super) fn new(
+        source: &'s Source<'s>,
+        main: File<'tu>,
+        language: Language,
+    ) -> Lowering<'tu, 's> {
+        Lowering {
+            source,
+            main,
+            language,
+            variables: Vec::new(),
+            records: Records::default(),
+            known: HashMap::new(),
+            this: None,
+            returns_reference: false,
+            trouble: None,
+            expanding: false,
+            depth: 0,
+        }
+    }
+
+    /// Returns the tokens of an entity, if it stands in the file.
+    pub(super) fn span(&self, entity: Entity<'tu>) -> Option<Span> {
+        let range = range_in_main(entity, self.main)?;
+        self.source.span(range.start, range.end)
+    }
+
+    /// Returns the text of the file that stands for exactly this entity.
+    pub(super) fn file_range(&self, entity: Entity<'tu>) -> Option<Range> {
+        self.span(entity).and_then(|span| self.source.file_range(span))
+    }
+
+    /// Returns the tokens of an entity as written, without the white space between them.
+    pub(super) fn written(&self, entity: Entity<'tu>) -> String {
+        let Some(span) = self.span(entity) else { return String::new() };
+        let mut written = String::new();
+        for place in span.first..=span.last {
+            let token = self.source.token(place);
+            let joins = |letter: char| letter.is_alphanumeric() || letter == '_';
+            if written.ends_with(joins) && token.starts_with(joins) {
+                written.push(' ');
+            }
+            written.push_str(token);
+        }
+        written
+    }
+
+    /// Begins a function; `method` is its entity if it has an object.
+    pub(super) fn begin_function(&mut self, method: Option<Entity<'tu>>, result: &Type) {
+        self.this = method.map(|method| (method, None));
+        self.returns_reference = matches!(result, Type::Reference { .. });
+    }
+
+    /// Returns the variable that `this` is in the method that is lowered.
+    pub(super) fn this(&mut self) -> Option<VariableIndex> {
+        let (method, known) = self.this?;
+        if known.is_some() {
+            return known;
+        }
+        let class = method.get_semantic_parent()?.get_type()?;
+        self.records.add(class);
+        let index = self.push(Variable {
+            name: "this".to_owned(),
+            scope: Scope::Parameter,
+            ty: Type::Pointer {
+                to: Box::new(types::lower(class)),
+                constant: method.is_const_method(),
+            },
+            constant: true,
+            volatile: false,
+            initial: None,
+        });
+        self.this = Some((method, Some(index)));
+        Some(index)
+    }
+
+    fn push(&mut self, variable: Variable) -> VariableIndex {
+        self.variables.push(variable);
+        VariableIndex(self.variables.len() - 1)
+    }
+
+    /// Returns the variable of a declaration.
+    pub(super) fn variable(&mut self, declaration: Entity<'tu>) -> VariableIndex {
+        let key = declaration.get_canonical_entity();
+        if let Some(&index) = self.known.get(&key) {
+            return index;
+        }
+        let scope = types::scope(key);
+        let name = match scope {
+            Scope::Global => types::qualified_name(declaration),
+            _ => declaration.get_name().unwrap_or_default(),
+        };
+        let ty = declaration.get_type();
+        if let Some(ty) = ty {
+            self.records.add(ty);
+        }
+        let index = self.push(Variable {
+            name,
+            scope,
+            ty: ty.map_or(Type::Other(String::new()), |ty| types::of_variable(ty, scope)),
+            constant: ty.is_some_and(|ty| types::is_constant_variable(ty, scope)),
+            volatile: ty.is_some_and(types::is_volatile),
+            initial: None,
+        });
+        self.known.insert(key, index);
+        if scope == Scope::Global && self.variables[index.0].constant {
+            let definition = declaration.get_definition().unwrap_or(declaration);
+            let initial = self.initializer(definition).map(|value| self.expression(value));
+            self.variables[index.0].initial = initial;
+        }
+        index
+    }
+
+    /// Returns the initializer of a variable's declaration.
+    ///
+    /// libclang lists it among the sizes of arrays and the operands of `typeof`, and does not say
+    /// which is which. The initializer stands behind `=`; in C++ also directly behind the name.
+    pub(super) fn initializer(&self, declaration: Entity<'tu>) -> Option<Entity<'tu>> {
+        let last = declaration.get_children().into_iter().rfind(|one| one.is_expression())?;
+        let Some(span) = self.span(last) else {
+            // It stands in another file, alone or with the whole declaration.
+            let text = self.strip(last).get_kind() == EntityKind::StringLiteral;
+            return (text || self.span(declaration).is_some()).then_some(last);
+        };
+        let before = span.first.checked_sub(1).map(|place| self.source.token(place));
+        if before == Some("=") {
+            return Some(last);
+        }
+        let name = range_in_main_start(declaration, self.main)?;
+        let behind = self.source.tokens[span.first].range.start >= name;
+        (self.language == Language::Cpp && behind && before != Some("[")).then_some(last)
+    }
+
+    /// Returns an expression that stands for something that the IR does not represent.
+    pub(super) fn opaque(&self, entity: Entity<'tu>, reason: impl Into<String>) -> Expression {
+        let range = self.file_range(entity);
+        Expression { range, kind: ExpressionKind::Opaque(reason.into()) }
+    }
+}
+
+/// Returns the offset of a declaration's name in the text that libclang read.
+fn range_in_main_start(declaration: Entity<'_>, main: File<'_>) -> Option<usize> {
+    let location = declaration.get_location()?.get_file_location();
+    (location.file == Some(main)).then_some(location.offset as usize)
+}
+
+/// Returns the children of an entity that are expressions.
+pub(super) fn operands<'tu>(entity: Entity<'tu>) -> Vec<Entity<'tu>> {
+    entity.get_children().into_iter().filter(|child| child.is_expression()).collect()
+}
+
+/// Returns true for a function with an object.
+pub(super) fn is_method(entity: Entity<'_>) -> bool {
+    use EntityKind as Kind;
+    match entity.get_kind() {
+        Kind::Method => !entity.is_static_method(),
+        Kind::Constructor | Kind::Destructor | Kind::ConversionFunction => true,
+        _ => false,
+    }
+}

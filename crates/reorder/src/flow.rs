@@ -1,0 +1,395 @@
+//! Data flow of a function: what each point reads and writes, and which writes reach it.
+//!
+//! It is computed twice. The first pass knows only the accesses that need no pointer; from its
+//! definitions follows where the local pointers lead at each point; the second pass knows all
+//! accesses. Those of memory that is bound to statements are added at the end. A pointer variable
+//! that may itself be written through a pointer leads anywhere.
+
+pub mod access;
+mod bound;
+mod escape;
+pub mod graph;
+pub mod place;
+mod pointers;
+mod prepared;
+pub mod reaching;
+pub mod summary;
+pub mod test;
+mod text;
+
+use std::cell::RefCell;
+
+use self::{
+    access::{Access, AccessKind, Effects, Evaluation, QueryCall, Sql},
+    escape::Addresses,
+    graph::{Graph, NodeIndex, NodeKind},
+    place::{Aliases, Place, Root},
+    pointers::{Pointers, Surroundings},
+    reaching::{DefinitionIndex, Definitions},
+    summary::{Summaries, Summary},
+};
+use crate::{
+    api::{Models, Role, Server},
+    ir::{Callee, Expression, ExpressionKind, Function, Program, Scope, VariableIndex},
+};
+
+/// The node that writes what exists before the call.
+const ENTRY: NodeIndex = 0;
+
+/// The data flow of a function.
+pub struct Flow<'a, 'p> {
+    /// The control flow.
+    pub graph: Graph<'a>,
+    /// The effects of each node. The entry writes everything that exists before the call.
+    pub effects: Vec<Effects<'a>>,
+    /// The writes, and where they reach.
+    pub definitions: Definitions<'a>,
+    around: Surroundings<'a, 'p>,
+    addresses: Addresses,
+    aliases: Aliases<'a>,
+}
+
+impl<'a, 'p> Flow<'a, 'p> {
+    /// Analyses a function.
+    pub fn of(
+        program: &'a Program,
+        models: &'a Models,
+        summaries: &'p Summaries<'a>,
+        function: &'a Function,
+    ) -> Flow<'a, 'p> {
+        let around = Surroundings { program, models, summaries };
+        let graph = Graph::of(&function.body);
+        let addresses = escape::addresses(program, &graph, models, summaries);
+        let aliases = Aliases::new(program, addresses.escaped.clone());
+        let entry = entry(program, function);
+        let effects = effects(&graph, around, &entry, &mut |_| NoPointers);
+        let definitions = Definitions::of(&graph, &effects);
+        let mut flow = Flow { graph, effects, definitions, around, addresses, aliases };
+        flow.effects = effects_with(&flow, &entry);
+        flow.definitions = Definitions::of(&flow.graph, &flow.effects);
+        flow.add_bound();
+        flow
+    }
+
+    /// Adds the reads and writes of bound memory: a query reads it first, and a fetch writes it
+    /// last.
+    fn add_bound(&mut self) {
+        let found = bound::accesses(self);
+        if found.is_empty() {
+            return;
+        }
+        for (node, access) in found {
+            let accesses = &mut self.effects[node].accesses;
+            let at = if access.kind == AccessKind::Read { 0 } else { accesses.len() };
+            accesses.insert(at, access);
+        }
+        self.definitions = Definitions::of(&self.graph, &self.effects);
+    }
+
+    /// Returns true if two places may have bytes in common.
+    pub fn may_share(&self, a: &Place, b: &Place) -> bool {
+        self.aliases.may_share(a, b)
+    }
+
+    /// Returns true if the address of a variable escapes.
+    pub fn is_escaped(&self, variable: VariableIndex) -> bool {
+        self.addresses.escaped[variable.0]
+    }
+
+    /// Returns true if code outside of the function may see a variable.
+    pub fn may_be_seen_by_caller(&self, variable: VariableIndex) -> bool {
+        let scope = self.around.program.variable(variable).scope;
+        self.is_escaped(variable) || matches!(scope, Scope::Global | Scope::Static)
+    }
+
+    /// Returns the definitions of a place, or of what shares bytes with it, that reach the begin of
+    /// a node.
+    pub fn reaching(&self, node: NodeIndex, place: &Place) -> Vec<DefinitionIndex> {
+        let shares = |other: &Place| self.may_share(other, place);
+        self.definitions.reaching(node, place, shares)
+    }
+
+    /// Returns the reads of a node that see a write of another node, or of the node's own last
+    /// execution.
+    pub fn exposed_reads(&self, node: NodeIndex) -> Vec<&Place> {
+        let accesses = &self.effects[node].accesses;
+        let is_exposed = |(at, access): &(usize, &Access<'a>)| {
+            access.kind == AccessKind::Read
+                && !accesses[..*at].iter().any(|earlier| {
+                    earlier.kind == AccessKind::Write && earlier.place.covers(&access.place)
+                })
+        };
+        let exposed = accesses.iter().enumerate().filter(is_exposed);
+        exposed.map(|(_, access)| &access.place).collect()
+    }
+
+    /// Returns the expression that a node evaluates, if it has one.
+    fn expression_of(&self, node: NodeIndex) -> Option<&'a Expression> {
+        match self.graph.nodes[node].kind {
+            NodeKind::Evaluate(expression) => Some(expression),
+            NodeKind::Declare(declaration) => declaration.initial.as_ref(),
+            NodeKind::Return(value) | NodeKind::Throw(value) => value,
+            NodeKind::Nothing | NodeKind::Opaque(_) | NodeKind::Outcome { .. } => None,
+        }
+    }
+
+    /// Returns true if the node only calls a function that stores no pointer: one like `memset`,
+    /// which reads nothing that it could store.
+    fn clears(&self, node: NodeIndex) -> bool {
+        let NodeKind::Evaluate(Expression { kind: ExpressionKind::Call { callee, .. }, .. }) =
+            self.graph.nodes[node].kind
+        else {
+            return false;
+        };
+        let model = self.around.models.call(callee);
+        model.is_some_and(|one| {
+            one.reads.is_empty() && one.role == Role::None && one.connection.is_none()
+        })
+    }
+
+    /// Returns the places that a pointer may lead to at a node.
+    pub fn targets(&self, pointer: &'a Expression, node: NodeIndex) -> Vec<Place> {
+        self.around.targets(pointer, &Resolver::at(self, node), node)
+    }
+
+    /// Returns the places that the pointers in a place lead to behind a node.
+    pub fn led_to_at(&self, place: &Place, node: NodeIndex) -> Vec<Place> {
+        Resolver::at(self, node).led_to(place)
+    }
+
+    /// Returns the server that the queries go to.
+    pub fn server(&self) -> Option<Server> {
+        self.around.models.server()
+    }
+
+    /// Returns true if the server rolls back when a query fails.
+    pub fn failure_aborts(&self) -> bool {
+        self.around.models.failure_aborts()
+    }
+
+    /// Returns true if a call only asks whether a query succeeded.
+    pub fn is_status(&self, callee: &Callee) -> bool {
+        let summarised = match callee {
+            Callee::Function(name) => self
+                .around
+                .summaries
+                .of(name)
+                .is_some_and(|one| one.as_ref().is_ok_and(Summary::asks_status)),
+            _ => false,
+        };
+        summarised || self.around.models.call(callee).is_some_and(|call| call.status)
+    }
+
+    /// Returns what a call does with the database: what its SQL says, if it runs an SQL text.
+    pub fn role_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Role {
+        if query.model.role != Role::Query {
+            return query.model.role;
+        }
+        let texts = self.sql_of(query, node).unwrap_or_default();
+        let mut roles = texts.iter().map(|text| role_of_text(text));
+        let first = roles.next().unwrap_or(Role::Query);
+        if roles.all(|role| role == first) { first } else { Role::Query }
+    }
+
+    /// Returns, for each node, true if every execution of the function that ends passes it.
+    pub fn executed_always(&self) -> Vec<bool> {
+        (0..self.graph.nodes.len()).map(|node| !self.has_path_around(node)).collect()
+    }
+
+    fn has_path_around(&self, avoided: NodeIndex) -> bool {
+        let mut seen = vec![false; self.graph.nodes.len()];
+        let mut open = vec![0];
+        while let Some(node) = open.pop() {
+            if node == avoided || std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            if self.graph.nodes[node].successors.is_empty() {
+                return true;
+            }
+            open.extend(&self.graph.nodes[node].successors);
+        }
+        false
+    }
+
+    /// Returns the queries of a node, each with its SQL as far as a caller can see it.
+    fn queries_for_callers(&self, node: NodeIndex, function: &Function) -> Vec<QueryCall<'a>> {
+        let for_caller = |query: &QueryCall<'a>| {
+            let sql = match (self.sql_of(query, node), self.parameter_of(&query.sql, function)) {
+                (_, Some(sql)) => sql,
+                (Ok(texts), None) => Sql::Texts(texts),
+                (Err(reason), None) => Sql::Missing(reason),
+            };
+            let name = query.name.as_ref().map(|name| {
+                let known = || self.texts_of(name, node).map_or_else(Sql::Missing, Sql::Texts);
+                self.parameter_of(name, function).unwrap_or_else(known)
+            });
+            QueryCall { sql, name, ..query.clone() }
+        };
+        self.effects[node].queries.iter().map(for_caller).collect()
+    }
+
+    /// Returns the parameter of the function that an SQL text or a statement is.
+    fn parameter_of(&self, sql: &Sql<'a>, function: &Function) -> Option<Sql<'a>> {
+        let (Sql::Expression(expression) | Sql::Statement(expression)) = sql else { return None };
+        let variable = access::variable(expression)?;
+        let is_fixed = !self.around.summaries.is_assigned(variable);
+        let number = function.parameters.iter().position(|&one| one == variable);
+        let statement = matches!(sql, Sql::Statement(_));
+        number.filter(|_| is_fixed).map(|number| Sql::Parameter { number, statement })
+    }
+
+    /// Returns the SQL of a query of a node: the texts of which it runs one.
+    ///
+    /// # Errors
+    /// The fact that is missing.
+    pub fn sql_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Result<Vec<String>, String> {
+        let texts = self.texts_of(&query.sql, node)?;
+        let server = self.server().unwrap_or(Server::Postgresql);
+        Ok(texts.iter().map(|text| text::with_parameters(text, server)).collect())
+    }
+
+    fn texts_of(&self, sql: &Sql<'a>, node: NodeIndex) -> Result<Vec<String>, String> {
+        match sql {
+            Sql::Texts(texts) => Ok(texts.clone()),
+            Sql::Missing(reason) => Err(reason.clone()),
+            Sql::Parameter { .. } => Err("the SQL is a parameter of the function".to_string()),
+            Sql::Expression(expression) => text::of(self, expression, node),
+            Sql::Statement(expression) => prepared::of(self, expression, node),
+        }
+    }
+}
+
+/// Returns what an SQL text does.
+fn role_of_text(text: &str) -> Role {
+    let first = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
+    match first.unwrap_or_default().to_ascii_uppercase().as_str() {
+        "BEGIN" | "START" => Role::Begin,
+        "COMMIT" | "END" => Role::Commit,
+        "ROLLBACK" | "ABORT" if !text.to_ascii_uppercase().contains(" TO ") => Role::Rollback,
+        _ => Role::Query,
+    }
+}
+
+/// Returns what exists before the function is called, as writes of the entry.
+fn entry<'a>(program: &Program, function: &Function) -> Effects<'a> {
+    let outer = program
+        .variables
+        .iter()
+        .enumerate()
+        .filter(|(_, variable)| matches!(variable.scope, Scope::Global | Scope::Static));
+    let outer = outer.map(|(index, _)| VariableIndex(index));
+    let variables = function.parameters.iter().copied().chain(outer);
+    let roots = variables.flat_map(|one| [Root::Variable(one), Root::Pointee(one)]);
+    let all = roots.chain([Root::Unknown, Root::Last, Root::Outside]);
+    let write = |root| Access { place: Place::whole(root), kind: AccessKind::Write, value: None };
+    Effects { accesses: all.map(write).collect(), ..Effects::default() }
+}
+
+fn effects<'a, P: Pointers>(
+    graph: &Graph<'a>,
+    around: Surroundings<'a, '_>,
+    entry: &Effects<'a>,
+    pointers: &mut dyn FnMut(NodeIndex) -> P,
+) -> Vec<Effects<'a>> {
+    let mut all = vec![entry.clone()];
+    for (index, node) in graph.nodes.iter().enumerate().skip(1) {
+        let pointers = pointers(index);
+        let mut evaluation = Evaluation::new(around, &pointers, index);
+        match node.kind {
+            NodeKind::Evaluate(expression) => {
+                evaluation.test = graph.tested(index);
+                evaluation.value(expression);
+            }
+            NodeKind::Outcome { test, holds, condition } => {
+                let mut evaluation = Evaluation::new(around, &pointers, condition);
+                evaluation.outcome(test, holds);
+                all.push(evaluation.into_effects());
+                continue;
+            }
+            NodeKind::Return(Some(value)) | NodeKind::Throw(Some(value)) => evaluation.value(value),
+            NodeKind::Declare(declaration) => evaluation.declare(declaration),
+            NodeKind::Opaque(reason) => evaluation.opaque(reason),
+            NodeKind::Return(None) | NodeKind::Throw(None) | NodeKind::Nothing => {}
+        }
+        all.push(evaluation.into_effects());
+    }
+    all
+}
+
+fn effects_with<'a>(flow: &Flow<'a, '_>, entry: &Effects<'a>) -> Vec<Effects<'a>> {
+    effects(&flow.graph, flow.around, entry, &mut |node| Resolver::at(flow, node))
+}
+
+/// Leads nowhere: the pointers of the first pass.
+struct NoPointers;
+
+impl Pointers for NoPointers {
+    fn led_to(&self, _: &Place) -> Vec<Place> {
+        Vec::new()
+    }
+}
+
+/// Follows the local pointers by the definitions that reach a node.
+struct Resolver<'f, 'a, 'p> {
+    flow: &'f Flow<'a, 'p>,
+    node: NodeIndex,
+    /// The definitions that are being followed: a pointer may depend on its own earlier value.
+    followed: RefCell<Vec<DefinitionIndex>>,
+}
+
+impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
+    fn at(flow: &'f Flow<'a, 'p>, node: NodeIndex) -> Resolver<'f, 'a, 'p> {
+        Resolver { flow, node, followed: RefCell::new(Vec::new()) }
+    }
+
+    fn follow(&self, definition: DefinitionIndex) -> Vec<Place> {
+        let flow = self.flow;
+        let made = &flow.definitions.all[definition];
+        if made.node == ENTRY
+            && let Root::Variable(variable) = made.place.root
+            && flow.around.program.variable(variable).scope == Scope::Parameter
+        {
+            return vec![Place::whole(Root::Pointee(variable))];
+        }
+        let Some(value) = made.value else {
+            if let Root::Variable(variable) = made.place.root
+                && prepared::preparations(flow, variable, made.node).next().is_some()
+            {
+                return vec![Place::whole(Root::Object(made.node))];
+            }
+            let declares = matches!(flow.graph.nodes[made.node].kind, NodeKind::Declare(_));
+            let unknown = Place::whole(Root::Unknown);
+            let leads_nowhere = declares || flow.clears(made.node);
+            return if leads_nowhere { Vec::new() } else { vec![unknown] };
+        };
+        if !flow.around.is_pointer(value) {
+            return Vec::new();
+        }
+        if self.followed.borrow().contains(&definition) {
+            return Vec::new();
+        }
+        let mut followed = self.followed.borrow().clone();
+        followed.push(definition);
+        let there = Resolver { flow, node: made.node, followed: RefCell::new(followed) };
+        flow.around.targets(value, &there, made.node)
+    }
+}
+
+impl Pointers for Resolver<'_, '_, '_> {
+    fn led_to(&self, place: &Place) -> Vec<Place> {
+        let flow = self.flow;
+        let Some(variable) = place.variable() else { return vec![Place::whole(Root::Unknown)] };
+        if flow.addresses.escaped[variable.0] || flow.addresses.held[variable.0] {
+            return vec![Place::whole(Root::Unknown)];
+        }
+        let mut definitions = flow.reaching(self.node, place);
+        let own = flow.definitions.all.iter().enumerate();
+        let own = own.filter(|(_, one)| one.node == self.node && flow.may_share(&one.place, place));
+        definitions.extend(own.map(|(index, _)| index));
+        let mut places: Vec<Place> =
+            definitions.into_iter().flat_map(|definition| self.follow(definition)).collect();
+        places.sort();
+        places.dedup();
+        places
+    }
+}

@@ -1,0 +1,558 @@
+//! The reads and writes of a node: its expression, evaluated over places instead of values.
+//!
+//! Calls are not looked into: a model says what they do, or the summary of a function of the same
+//! file. A call that has neither is a barrier.
+
+use super::{
+    place::{Place, Root, Step},
+    pointers::{Pointers, Surroundings},
+    summary::{Part, Summary},
+    test::Test,
+};
+use crate::{
+    api::{Call, Memory, Returns, Role},
+    ir::{Callee, Declaration, Expression, ExpressionKind as Kind, Type, VariableIndex},
+};
+
+/// The effects of a node.
+#[derive(Clone, Debug, Default)]
+pub struct Effects<'a> {
+    /// The reads and writes, in the order of evaluation.
+    pub accesses: Vec<Access<'a>>,
+    /// The calls that run or prepare queries, or end the transaction.
+    pub queries: Vec<QueryCall<'a>>,
+    /// The reasons why nothing may move across the node; empty if something may.
+    pub barriers: Vec<String>,
+    /// True if the node asks whether a query succeeded.
+    pub status: bool,
+    /// The memory that it binds to statements.
+    pub bound: Vec<Bound>,
+    /// The statements of which it fetches rows into bound memory.
+    pub fetched: Vec<Place>,
+}
+
+/// Memory that is bound to a statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// The statements that may be meant.
+    pub statements: Vec<Place>,
+    /// The memory.
+    pub memory: Vec<Place>,
+    /// True if a fetch writes it, false if a query reads it.
+    pub results: bool,
+}
+
+/// A read or write of a place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Access<'a> {
+    /// The place.
+    pub place: Place,
+    /// The kind of the access.
+    pub kind: AccessKind,
+    /// The value that a write stores, if it is the value of an expression.
+    pub value: Option<&'a Expression>,
+}
+
+/// The kinds of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// A read.
+    Read,
+    /// A write of the whole place, which happens whenever the node does.
+    Write,
+    /// A write of a part of the place, or one that may not happen.
+    WeakWrite,
+    /// The end of an object; a write of all of it.
+    End,
+}
+
+/// A call that does something in the database.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueryCall<'a> {
+    /// The call; it may stand in a function that the node calls.
+    pub expression: &'a Expression,
+    /// The model of the call.
+    pub model: &'a Call,
+    /// Where its SQL comes from.
+    pub sql: Sql<'a>,
+    /// The name of the statement that it prepares, or the place of its handle.
+    pub name: Option<Sql<'a>>,
+}
+
+impl<'a> QueryCall<'a> {
+    /// Returns the name or the handle of the prepared statement that it runs.
+    pub fn statement(&self) -> Option<&'a Expression> {
+        match self.sql {
+            Sql::Statement(expression) => Some(expression),
+            _ => None,
+        }
+    }
+}
+
+/// Where the SQL of a query comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Sql<'a> {
+    /// An expression of the node.
+    Expression(&'a Expression),
+    /// The name or the handle of a statement that is prepared elsewhere.
+    Statement(&'a Expression),
+    /// A parameter of the called function.
+    Parameter {
+        /// Its number.
+        number: usize,
+        /// True if it names or holds a prepared statement.
+        statement: bool,
+    },
+    /// One of these texts.
+    Texts(Vec<String>),
+    /// It is not known, for this reason.
+    Missing(String),
+}
+
+/// The evaluation of one node.
+pub(crate) struct Evaluation<'a, 'p> {
+    around: Surroundings<'a, 'p>,
+    pointers: &'p dyn Pointers,
+    /// The number of the node: the name of the objects that its calls create.
+    node: usize,
+    effects: Effects<'a>,
+    /// True within an operand that may not be evaluated.
+    conditional: bool,
+    /// The test whose outcomes have nodes of their own.
+    pub(super) test: Option<Test<'a>>,
+}
+
+impl<'a, 'p> Evaluation<'a, 'p> {
+    pub(crate) fn new(
+        around: Surroundings<'a, 'p>,
+        pointers: &'p dyn Pointers,
+        node: usize,
+    ) -> Self {
+        let effects = Effects::default();
+        Evaluation { around, pointers, node, effects, conditional: false, test: None }
+    }
+
+    pub(crate) fn into_effects(self) -> Effects<'a> {
+        self.effects
+    }
+
+    /// Notes a statement that the front end does not represent.
+    pub(crate) fn opaque(&mut self, reason: &str) {
+        self.barrier(reason.to_string());
+    }
+
+    /// Evaluates a declaration.
+    pub(crate) fn declare(&mut self, declaration: &'a Declaration) {
+        let place = Place::whole(Root::Variable(declaration.variable));
+        let Some(initial) = &declaration.initial else {
+            // The declaration gives the variable no value, and no use of an earlier one.
+            self.write(place, None);
+            return;
+        };
+        self.value(initial);
+        match &initial.kind {
+            Kind::List(values) if self.is_array(&place) => {
+                self.write(place.clone(), None);
+                for (index, value) in values.iter().enumerate() {
+                    self.write(place.part(Step::Element(Some(index as u64))), Some(value));
+                }
+            }
+            _ => self.write(place, Some(initial)),
+        }
+    }
+
+    fn is_array(&self, place: &Place) -> bool {
+        let variable = place.variable().map(|variable| self.around.program.variable(variable));
+        variable.is_some_and(|variable| matches!(variable.ty, Type::Array { .. }))
+    }
+
+    /// Evaluates an expression for its value.
+    pub(crate) fn value(&mut self, expression: &'a Expression) {
+        match &expression.kind {
+            Kind::Constant(_) | Kind::Text(_) => {}
+            Kind::Variable(_)
+            | Kind::Dereference(_)
+            | Kind::Element { .. }
+            | Kind::Field { .. } => {
+                for place in self.places(expression) {
+                    self.note_volatile(&place);
+                    if !matches!(self.around.type_of(expression), Some(Type::Array { .. })) {
+                        self.read(place);
+                    }
+                }
+            }
+            Kind::Address(operand) => drop(self.places(operand)),
+            Kind::Binary(operator, left, right) => {
+                self.value(left);
+                let may_skip = operator == "&&" || operator == "||";
+                self.under(may_skip, |evaluation| evaluation.value(right));
+            }
+            Kind::Conditional(condition, yes, no) => {
+                self.value(condition);
+                self.under(true, |evaluation| evaluation.value(yes));
+                self.under(true, |evaluation| evaluation.value(no));
+            }
+            Kind::Assign { operator, target, value } => {
+                self.value(value);
+                let moved = self.around.is_pointer(target).then_some(expression);
+                let stored = if operator.is_none() { Some(&**value) } else { moved };
+                let places = self.places(target);
+                if operator.is_some() {
+                    places.iter().for_each(|place| self.read(place.clone()));
+                }
+                self.write_one_of(places, stored);
+            }
+            Kind::Increment(_, operand) => {
+                let moved = self.around.is_pointer(operand).then_some(expression);
+                let places = self.places(operand);
+                places.iter().for_each(|place| self.read(place.clone()));
+                self.write_one_of(places, moved);
+            }
+            Kind::Call { callee, arguments, .. } => self.call(expression, callee, arguments),
+            Kind::Construct(class, arguments) => {
+                arguments.iter().for_each(|argument| self.value(argument));
+                match self.around.models.construct(class) {
+                    Some(model) => self.modelled(expression, arguments, model),
+                    None => {
+                        self.barrier(format!("`{class}` is constructed, which no model describes"))
+                    }
+                }
+            }
+            Kind::Opaque(reason) => self.barrier(reason.clone()),
+            Kind::Unary(..) | Kind::Cast(..) | Kind::Comma(..) | Kind::List(_) => {
+                expression.for_each_child(&mut |child| self.value(child));
+            }
+        }
+    }
+
+    fn under(&mut self, may_skip: bool, evaluate: impl FnOnce(&mut Self)) {
+        let before = self.conditional;
+        self.conditional |= may_skip;
+        evaluate(self);
+        self.conditional = before;
+    }
+
+    fn barrier(&mut self, reason: String) {
+        self.effects.barriers.push(reason);
+    }
+
+    fn access(&mut self, place: Place, kind: AccessKind, value: Option<&'a Expression>) {
+        self.effects.accesses.push(Access { place, kind, value });
+    }
+
+    /// A volatile variable is shared with something outside of the program.
+    fn note_volatile(&mut self, place: &Place) {
+        let variable = place.variable().map(|variable| self.around.program.variable(variable));
+        if variable.is_some_and(|variable| variable.volatile) {
+            self.access(Place::whole(Root::Outside), AccessKind::WeakWrite, None);
+        }
+    }
+
+    fn read(&mut self, place: Place) {
+        self.access(place, AccessKind::Read, None);
+    }
+
+    fn write(&mut self, place: Place, value: Option<&'a Expression>) {
+        self.note_volatile(&place);
+        let exact = !matches!(place.root, Root::Unknown | Root::Outside)
+            && !place.path.contains(&Step::Element(None));
+        let kind =
+            if exact && !self.conditional { AccessKind::Write } else { AccessKind::WeakWrite };
+        self.access(place, kind, value);
+    }
+
+    /// Records the write of one of several places.
+    fn write_one_of(&mut self, places: Vec<Place>, value: Option<&'a Expression>) {
+        let several = places.len() > 1;
+        self.under(several, |evaluation| {
+            places.into_iter().for_each(|place| evaluation.write(place, value));
+        });
+    }
+
+    /// Returns the places that an expression may denote, and records the reads on the way.
+    fn places(&mut self, expression: &'a Expression) -> Vec<Place> {
+        self.on_the_way(expression);
+        self.around.denoted(expression, self.pointers, self.node)
+    }
+
+    /// Records what is read to find a place: indexes and pointers.
+    fn on_the_way(&mut self, expression: &'a Expression) {
+        match &expression.kind {
+            Kind::Variable(_) | Kind::Text(_) | Kind::Constant(_) => {}
+            Kind::Field { base, .. } | Kind::Cast(_, base) => self.on_the_way(base),
+            Kind::Element { base, index } => {
+                self.value(index);
+                if self.around.is_array(base) { self.on_the_way(base) } else { self.value(base) }
+            }
+            Kind::Dereference(pointer) => self.value(pointer),
+            _ => self.value(expression),
+        }
+    }
+
+    fn call(&mut self, expression: &'a Expression, callee: &Callee, arguments: &'a [Expression]) {
+        arguments.iter().for_each(|argument| self.value(argument));
+        if let Some(model) = self.around.models.call(callee) {
+            self.modelled(expression, arguments, model);
+            return;
+        }
+        let Callee::Function(name) = callee else {
+            let what = match callee {
+                Callee::Field(name) => format!("the function pointer `{name}`"),
+                _ => "a function pointer".to_string(),
+            };
+            self.barrier(format!("calls {what}, which no model describes"));
+            return;
+        };
+        match self.around.summaries.of(name) {
+            Some(Ok(summary)) => {
+                let test = self.test.filter(|test| std::ptr::eq(test.call, expression));
+                let is_here =
+                    |part: &&Part<'a>| test.is_none_or(|one| part.outcome(&one).is_none());
+                for part in summary.parts.iter().filter(is_here) {
+                    self.summarised(arguments, summary, &part.effects);
+                }
+                if summary.returns == Returns::New {
+                    self.write(Place::whole(Root::Object(self.node)), None);
+                }
+            }
+            Some(Err(reason)) => self.barrier(reason.clone()),
+            None => self.barrier(format!("calls `{name}`, which no model describes")),
+        }
+    }
+
+    fn modelled(
+        &mut self,
+        expression: &'a Expression,
+        arguments: &'a [Expression],
+        model: &'a Call,
+    ) {
+        let is_null =
+            |one: &Expression| matches!(&one.kind, Kind::Constant(c) if c == "NULL" || c == "0");
+        if model.callbacks.iter().any(|&one| arguments.get(one).is_some_and(|one| !is_null(one))) {
+            self.barrier("calls a function that is passed to it".to_string());
+        }
+        if model.role == Role::Barrier {
+            self.barrier("calls a function after which nothing may move, by its model".to_string());
+        }
+        if let Some(parameters) = &model.parameters {
+            let (argument, count) = (parameters.array, Some(parameters.count));
+            let memory = Memory { argument, deep: true, count, ..Memory::default() };
+            self.read_memory(arguments, memory);
+        }
+        for &argument in model.sql.iter().chain(&model.statement) {
+            self.read_memory(arguments, Memory { argument, ..Memory::default() });
+        }
+        model.reads.iter().for_each(|&memory| self.read_memory(arguments, memory));
+        if model.reads_last {
+            self.read(Place::whole(Root::Last));
+        }
+        if model.outside {
+            self.read(Place::whole(Root::Outside));
+            self.write(Place::whole(Root::Outside), None);
+        }
+        model.writes.iter().for_each(|&memory| self.write_memory(arguments, memory));
+        for &ended in &model.ends {
+            for place in self.led_to_by(arguments, ended) {
+                self.read(place.clone());
+                self.access(place, AccessKind::End, None);
+            }
+        }
+        self.bind(arguments, model);
+        let runs = matches!(model.role, Role::Query | Role::Begin | Role::Commit | Role::Rollback);
+        if runs || model.writes_last {
+            self.write(Place::whole(Root::Last), None);
+        }
+        if model.role != Role::None && model.role != Role::Barrier {
+            let argument = |number: Option<usize>| number.and_then(|one| arguments.get(one));
+            let sql = match (&model.text, argument(model.sql), argument(model.statement)) {
+                (Some(text), _, _) => Sql::Texts(vec![text.clone()]),
+                (None, Some(sql), _) => Sql::Expression(sql),
+                (None, None, Some(statement)) => Sql::Statement(statement),
+                _ => Sql::Missing("the model names no argument with the SQL".to_string()),
+            };
+            let name = argument(model.statement).filter(|_| model.role == Role::Prepare);
+            let name = name.map(Sql::Expression);
+            self.query(QueryCall { expression, model, sql, name });
+        }
+        if model.returns == Returns::New {
+            self.write(Place::whole(Root::Object(self.node)), None);
+        }
+        self.effects.status |= model.status;
+    }
+
+    /// Records the memory that a call binds to a statement, and the fetches into bound memory.
+    fn bind(&mut self, arguments: &'a [Expression], model: &'a Call) {
+        let Some(statement) = model.statement else { return };
+        let kinds = [(&model.binds_parameters, false), (&model.binds_results, true)];
+        for (all, results) in kinds {
+            for bound in all {
+                let mut memory = self.led_to_by(arguments, bound.argument);
+                if bound.through {
+                    let structures = memory;
+                    let inner =
+                        structures.iter().flat_map(|one| self.around.led_to(one, self.pointers));
+                    memory = inner.collect();
+                }
+                if !memory.is_empty() {
+                    let statements = self.led_to_by(arguments, statement);
+                    self.effects.bound.push(Bound { statements, memory, results });
+                }
+            }
+        }
+        if model.writes_bound {
+            let fetched = self.led_to_by(arguments, statement);
+            self.effects.fetched.extend(fetched);
+        }
+    }
+
+    /// Adds a query. One that prepares a statement and stores its handle makes an object.
+    fn query(&mut self, query: QueryCall<'a>) {
+        if query.model.role == Role::Prepare
+            && let Some(Sql::Expression(name)) = query.name
+            && matches!(name.kind, Kind::Address(_))
+        {
+            self.write(Place::whole(Root::Object(self.node)), None);
+        }
+        self.effects.queries.push(query);
+    }
+
+    fn led_to_by(&mut self, arguments: &'a [Expression], argument: usize) -> Vec<Place> {
+        let argument = arguments.get(argument);
+        argument.map_or(Vec::new(), |one| self.around.targets(one, self.pointers, self.node))
+    }
+
+    fn read_memory(&mut self, arguments: &'a [Expression], memory: Memory) {
+        for (argument, memory) in each(arguments, memory) {
+            if !self.around.is_pointer(&arguments[argument]) {
+                continue;
+            }
+            for place in self.led_to_by(arguments, argument) {
+                let parts = self.counted(&place, arguments, memory.count);
+                for part in parts {
+                    if memory.deep {
+                        let inner = self.around.led_to(&part, self.pointers);
+                        inner.into_iter().for_each(|inner| self.read(inner));
+                    }
+                    self.read(part);
+                }
+            }
+        }
+    }
+
+    fn write_memory(&mut self, arguments: &'a [Expression], memory: Memory) {
+        for (argument, memory) in each(arguments, memory) {
+            if self.around.is_pointer(&arguments[argument]) {
+                let places = self.led_to_by(arguments, argument);
+                self.under(!memory.whole, |evaluation| evaluation.write_one_of(places, None));
+            }
+        }
+    }
+
+    /// Returns the first elements of an array, if their number is a constant; else the array.
+    fn counted(&self, place: &Place, arguments: &[Expression], count: Option<usize>) -> Vec<Place> {
+        let count = count.and_then(|argument| arguments.get(argument)).and_then(constant);
+        match count {
+            Some(count) if count <= 256 && matches!(place.root, Root::Variable(_)) => {
+                (0..count).map(|index| place.part(Step::Element(Some(index)))).collect()
+            }
+            _ => vec![place.clone()],
+        }
+    }
+
+    /// Evaluates what is known behind a condition that tests a call.
+    pub(crate) fn outcome(&mut self, test: Test<'a>, holds: bool) {
+        let Kind::Call { callee: Callee::Function(name), arguments, .. } = &test.call.kind else {
+            return;
+        };
+        if self.around.models.call(&Callee::Function(name.clone())).is_some() {
+            return;
+        }
+        let Some(Ok(summary)) = self.around.summaries.of(name) else { return };
+        let is_here = |part: &&Part<'a>| part.outcome(&test) == Some(holds);
+        for part in summary.parts.iter().filter(is_here) {
+            self.summarised(arguments, summary, &part.effects);
+        }
+    }
+
+    /// Adds what a called function does.
+    fn summarised(
+        &mut self,
+        arguments: &'a [Expression],
+        summary: &Summary<'a>,
+        effects: &Effects<'a>,
+    ) {
+        for access in &effects.accesses {
+            let parameter = access.place.pointer();
+            let parameter = parameter
+                .and_then(|pointer| summary.parameters.iter().position(|&one| one == pointer));
+            let places = match parameter {
+                Some(argument) => {
+                    let bases = self.led_to_by(arguments, argument);
+                    let rest = &access.place.path;
+                    bases.iter().map(|base| extended(base, rest)).collect()
+                }
+                None => vec![access.place.clone()],
+            };
+            match access.kind {
+                AccessKind::Read => places.into_iter().for_each(|place| self.read(place)),
+                AccessKind::Write => self.write_one_of(places, None),
+                AccessKind::WeakWrite => {
+                    self.under(true, |evaluation| evaluation.write_one_of(places, None));
+                }
+                AccessKind::End => {
+                    places.into_iter().for_each(|place| self.access(place, AccessKind::End, None));
+                }
+            }
+        }
+        for query in &effects.queries {
+            let mut query = query.clone();
+            query.sql = for_caller(query.sql, arguments);
+            query.name = query.name.map(|name| for_caller(name, arguments));
+            self.query(query);
+        }
+        self.effects.barriers.extend(effects.barriers.iter().cloned());
+        self.effects.status |= effects.status;
+    }
+}
+
+/// Returns a parameter's argument.
+fn for_caller<'a>(sql: Sql<'a>, arguments: &'a [Expression]) -> Sql<'a> {
+    match sql {
+        Sql::Parameter { number, statement } => match arguments.get(number) {
+            Some(argument) if statement => Sql::Statement(argument),
+            Some(argument) => Sql::Expression(argument),
+            None => Sql::Missing("the call lacks an argument".to_string()),
+        },
+        sql => sql,
+    }
+}
+
+fn extended(base: &Place, rest: &[Step]) -> Place {
+    let mut place = base.clone();
+    place.path.extend_from_slice(rest);
+    place
+}
+
+/// Returns the variable that an expression consists of.
+pub(crate) fn variable(expression: &Expression) -> Option<VariableIndex> {
+    match &expression.kind {
+        Kind::Variable(variable) => Some(*variable),
+        Kind::Cast(_, operand) | Kind::Address(operand) => variable(operand),
+        _ => None,
+    }
+}
+
+/// Returns the value of an integer constant.
+pub(crate) fn constant(expression: &Expression) -> Option<u64> {
+    match &expression.kind {
+        Kind::Constant(text) => text.parse().ok(),
+        Kind::Cast(_, operand) => constant(operand),
+        _ => None,
+    }
+}
+
+/// Returns the arguments that a model's memory means, each with the memory.
+fn each(arguments: &[Expression], memory: Memory) -> impl Iterator<Item = (usize, Memory)> {
+    let end = if memory.rest { arguments.len() } else { memory.argument + 1 };
+    (memory.argument..end.min(arguments.len())).map(move |argument| (argument, memory))
+}

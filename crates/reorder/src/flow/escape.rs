@@ -1,0 +1,202 @@
+//! Variables that may be reached through pointers that the analysis does not follow.
+//!
+//! The analysis follows pointers that local variables and their elements hold. An address escapes
+//! when it is stored anywhere else, returned, or passed to a call that may keep it.
+
+use std::collections::BTreeSet;
+
+use super::{
+    graph::{Graph, NodeKind},
+    summary::Summaries,
+};
+use crate::{
+    api::{Models, Returns},
+    ir::{Callee, Expression, ExpressionKind as Kind, Program, Scope, Type, VariableIndex},
+};
+
+/// The facts about the addresses of variables; each list by the variable's index.
+pub(crate) struct Addresses {
+    /// True if the address escapes from the function.
+    pub(crate) escaped: Vec<bool>,
+    /// True if a local variable may hold the address.
+    pub(crate) held: Vec<bool>,
+}
+
+/// Finds where the addresses of variables go.
+pub(crate) fn addresses(
+    program: &Program,
+    graph: &Graph<'_>,
+    models: &Models,
+    summaries: &Summaries<'_>,
+) -> Addresses {
+    let mut search = Search { program, models, summaries, held: Vec::new(), away: BTreeSet::new() };
+    for node in &graph.nodes {
+        match node.kind {
+            NodeKind::Declare(declaration) => {
+                if let Some(initial) = &declaration.initial {
+                    search.stored(initial, Some(declaration.variable));
+                    search.visit(initial);
+                }
+            }
+            NodeKind::Evaluate(expression) => search.visit(expression),
+            NodeKind::Return(Some(value)) | NodeKind::Throw(Some(value)) => {
+                search.stored(value, None);
+                search.visit(value);
+            }
+            _ => {}
+        }
+    }
+    search.result()
+}
+
+struct Search<'a> {
+    program: &'a Program,
+    models: &'a Models,
+    summaries: &'a Summaries<'a>,
+    /// The variables whose address a local variable may hold.
+    held: Vec<(VariableIndex, VariableIndex)>,
+    /// The variables whose address, or the address that they hold, escapes.
+    away: BTreeSet<VariableIndex>,
+}
+
+impl Search<'_> {
+    /// Finds the stores and calls within an expression.
+    fn visit(&mut self, expression: &Expression) {
+        expression.walk(&mut |inner| match &inner.kind {
+            Kind::Assign { target, value, .. } => {
+                let holder = self.local_root(target);
+                self.stored(value, holder);
+            }
+            Kind::Call { callee, arguments, .. } if !self.is_described(callee) => {
+                arguments.iter().for_each(|argument| self.stored(argument, None));
+            }
+            Kind::Construct(_, arguments) => {
+                arguments.iter().for_each(|argument| self.stored(argument, None));
+            }
+            // An address in a number is not followed.
+            Kind::Cast(Type::Scalar(_), operand) if !self.is_number(operand) => {
+                self.stored(operand, None);
+            }
+            _ => {}
+        });
+    }
+
+    fn is_number(&self, expression: &Expression) -> bool {
+        match &expression.kind {
+            Kind::Variable(variable) => {
+                matches!(self.program.variable(*variable).ty, Type::Scalar(_))
+            }
+            Kind::Field { ty, .. } | Kind::Cast(ty, _) | Kind::Call { result: ty, .. } => {
+                matches!(ty, Type::Scalar(_))
+            }
+            Kind::Dereference(base) | Kind::Element { base, .. } => match &base.kind {
+                Kind::Variable(variable) => {
+                    let of = self.program.variable(*variable).ty.pointee();
+                    matches!(of, Some(Type::Scalar(_)))
+                }
+                _ => false,
+            },
+            Kind::Address(_) | Kind::Text(_) => false,
+            Kind::Binary(_, left, right) => self.is_number(left) && self.is_number(right),
+            _ => true,
+        }
+    }
+
+    fn is_described(&self, callee: &Callee) -> bool {
+        let summarised = match callee {
+            Callee::Function(name) => {
+                self.summaries.of(name).is_some_and(|one| one.as_ref().is_ok_and(|s| !s.keeps))
+            }
+            _ => false,
+        };
+        summarised || self.models.call(callee).is_some()
+    }
+
+    /// Returns the local variable that a store writes, if it writes one directly.
+    fn local_root(&self, target: &Expression) -> Option<VariableIndex> {
+        match &target.kind {
+            Kind::Variable(variable) => {
+                let scope = self.program.variable(*variable).scope;
+                matches!(scope, Scope::Local | Scope::Parameter).then_some(*variable)
+            }
+            Kind::Element { base, .. } => {
+                let root = self.local_root(base)?;
+                let ty = &self.program.variable(root).ty;
+                matches!(ty, Type::Array { .. }).then_some(root)
+            }
+            Kind::Field { base, .. } if !matches!(base.kind, Kind::Dereference(_)) => {
+                self.local_root(base)
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes that the value of an expression is stored in a local variable, or elsewhere.
+    fn stored(&mut self, value: &Expression, holder: Option<VariableIndex>) {
+        match &value.kind {
+            Kind::Address(operand) => self.address_of(operand, holder),
+            Kind::Variable(variable) => self.note(*variable, holder),
+            Kind::Element { base, .. } | Kind::Field { base, .. } => self.address_of(base, holder),
+            Kind::Cast(_, operand) => self.stored(operand, holder),
+            Kind::Comma(_, last) => self.stored(last, holder),
+            Kind::Assign { value, .. } => self.stored(value, holder),
+            Kind::Conditional(_, yes, no) => {
+                self.stored(yes, holder);
+                self.stored(no, holder);
+            }
+            Kind::Binary(_, left, right) => {
+                self.stored(left, holder);
+                self.stored(right, holder);
+            }
+            Kind::List(values) => values.iter().for_each(|value| self.stored(value, holder)),
+            Kind::Call { callee, arguments, .. } => {
+                if let Some(Returns::Borrowed(argument)) =
+                    self.models.call(callee).map(|model| &model.returns)
+                    && let Some(argument) = arguments.get(*argument)
+                {
+                    self.stored(argument, holder);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn address_of(&mut self, place: &Expression, holder: Option<VariableIndex>) {
+        match &place.kind {
+            Kind::Variable(variable) => self.note(*variable, holder),
+            Kind::Element { base, .. } | Kind::Field { base, .. } | Kind::Cast(_, base) => {
+                self.address_of(base, holder);
+            }
+            Kind::Dereference(pointer) => self.stored(pointer, holder),
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, variable: VariableIndex, holder: Option<VariableIndex>) {
+        match holder {
+            Some(holder) => self.held.push((holder, variable)),
+            None => {
+                self.away.insert(variable);
+            }
+        }
+    }
+
+    fn result(mut self) -> Addresses {
+        loop {
+            let before = self.away.len();
+            for (holder, variable) in &self.held {
+                if self.away.contains(holder) {
+                    self.away.insert(*variable);
+                }
+            }
+            if self.away.len() == before {
+                break;
+            }
+        }
+        let mut escaped = vec![false; self.program.variables.len()];
+        let mut held = escaped.clone();
+        self.away.iter().for_each(|variable| escaped[variable.0] = true);
+        self.held.iter().for_each(|(_, variable)| held[variable.0] = true);
+        Addresses { escaped, held }
+    }
+}

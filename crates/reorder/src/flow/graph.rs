@@ -1,0 +1,274 @@
+//! The control flow of a function: one node for each expression that is evaluated as a whole.
+//!
+//! A node's successors are the nodes that may come next. A `return`, a `throw` and the end of the
+//! function have none. A statement that the front end does not represent is a node with the reason.
+
+use std::collections::BTreeMap;
+
+use super::test::Test;
+use crate::{
+    ir::{Declaration, Expression, LoopForm, Statement, StatementKind},
+    source::Range,
+};
+
+/// A node, by its place in [`Graph::nodes`]; in the order of the source.
+pub type NodeIndex = usize;
+
+/// A point of the function.
+#[derive(Debug)]
+pub struct Node<'a> {
+    /// The range of the statement that it belongs to.
+    pub range: Range,
+    /// The action of the node.
+    pub kind: NodeKind<'a>,
+    /// The nodes that may come next.
+    pub successors: Vec<NodeIndex>,
+}
+
+/// The action of a node.
+#[derive(Clone, Copy, Debug)]
+pub enum NodeKind<'a> {
+    /// The evaluation of an expression statement, or of a condition.
+    Evaluate(&'a Expression),
+    /// The declaration of one variable.
+    Declare(&'a Declaration),
+    /// The end of the function, with its value.
+    Return(Option<&'a Expression>),
+    /// An exception.
+    Throw(Option<&'a Expression>),
+    /// The point behind a condition that tests a call, where the test's outcome is known.
+    Outcome {
+        /// The test.
+        test: Test<'a>,
+        /// True if it holds.
+        holds: bool,
+        /// The node of the condition.
+        condition: NodeIndex,
+    },
+    /// Nothing: a label, a jump, an empty statement.
+    Nothing,
+    /// Something that the front end does not represent.
+    Opaque(&'a str),
+}
+
+/// The control flow of a function.
+#[derive(Debug)]
+pub struct Graph<'a> {
+    /// The nodes; the first is the entry.
+    pub nodes: Vec<Node<'a>>,
+}
+
+impl<'a> Graph<'a> {
+    /// Returns the control flow of a function's body.
+    pub fn of(body: &'a Statement) -> Graph<'a> {
+        let mut builder = Builder::default();
+        let entry = builder.node(body.range, NodeKind::Nothing, &[]);
+        let open = builder.statement(body, vec![entry]);
+        let end = Range::new(body.range.end, body.range.end);
+        builder.node(end, NodeKind::Nothing, &open);
+        builder.connect_jumps();
+        Graph { nodes: builder.nodes }
+    }
+
+    /// Returns the nodes whose statements lie within a range.
+    pub fn within(&self, range: Range) -> impl Iterator<Item = NodeIndex> + '_ {
+        let inside = move |(_, node): &(usize, &Node)| range.contains(node.range);
+        self.nodes.iter().enumerate().skip(1).filter(inside).map(|(index, _)| index)
+    }
+
+    /// Returns the test whose outcomes follow a node.
+    pub(super) fn tested(&self, node: NodeIndex) -> Option<Test<'a>> {
+        let next = *self.nodes[node].successors.first()?;
+        match self.nodes[next].kind {
+            NodeKind::Outcome { test, condition, .. } if condition == node => Some(test),
+            _ => None,
+        }
+    }
+
+    /// Returns the nodes that control reaches from `from`, without `from` itself unless a loop
+    /// leads back to it.
+    pub fn reachable(&self, from: NodeIndex) -> Vec<bool> {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut open = self.nodes[from].successors.clone();
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut reached[node], true) {
+                open.extend(&self.nodes[node].successors);
+            }
+        }
+        reached
+    }
+}
+
+/// Nodes whose next node is not known yet.
+type Open = Vec<NodeIndex>;
+
+#[derive(Default)]
+struct Builder<'a> {
+    nodes: Vec<Node<'a>>,
+    labels: BTreeMap<&'a str, NodeIndex>,
+    gotos: Vec<(NodeIndex, &'a str)>,
+    /// Of each loop and `switch` around the statement, innermost last: the jumps out of it.
+    breaks: Vec<Open>,
+    /// Of each loop around the statement: the jumps to its step.
+    continues: Vec<Open>,
+}
+
+impl<'a> Builder<'a> {
+    fn node(&mut self, range: Range, kind: NodeKind<'a>, before: &[NodeIndex]) -> NodeIndex {
+        let index = self.nodes.len();
+        self.nodes.push(Node { range, kind, successors: Vec::new() });
+        for &earlier in before {
+            self.connect(earlier, index);
+        }
+        index
+    }
+
+    fn connect(&mut self, from: NodeIndex, to: NodeIndex) {
+        if !self.nodes[from].successors.contains(&to) {
+            self.nodes[from].successors.push(to);
+        }
+    }
+
+    fn connect_jumps(&mut self) {
+        for (from, label) in std::mem::take(&mut self.gotos) {
+            if let Some(&to) = self.labels.get(label) {
+                self.connect(from, to);
+            }
+        }
+    }
+
+    fn statements(&mut self, statements: &'a [Statement], before: Open) -> Open {
+        statements.iter().fold(before, |open, statement| self.statement(statement, open))
+    }
+
+    /// Adds a statement behind the nodes `before`, and returns those that lead out of it.
+    fn statement(&mut self, statement: &'a Statement, before: Open) -> Open {
+        let range = statement.range;
+        match &statement.kind {
+            StatementKind::Evaluate(expression) => {
+                vec![self.node(range, NodeKind::Evaluate(expression), &before)]
+            }
+            StatementKind::Declare(declarations) => {
+                declarations.iter().fold(before, |open, declaration| {
+                    vec![self.node(range, NodeKind::Declare(declaration), &open)]
+                })
+            }
+            StatementKind::Block(statements) | StatementKind::Expanded(statements) => {
+                self.statements(statements, before)
+            }
+            StatementKind::If { condition, then, otherwise } => {
+                let branch = self.node(range, NodeKind::Evaluate(condition), &before);
+                let [yes, no] = self.outcomes(range, condition, branch);
+                let mut open = self.statement(then, vec![yes]);
+                open.extend(match otherwise {
+                    Some(otherwise) => self.statement(otherwise, vec![no]),
+                    None => vec![no],
+                });
+                open
+            }
+            StatementKind::Loop { .. } => self.loop_statement(statement, before),
+            StatementKind::Switch { value, body } => {
+                let branch = self.node(range, NodeKind::Evaluate(value), &before);
+                self.switch_body(body, branch)
+            }
+            StatementKind::Label(name, inner) => {
+                let label = self.node(range, NodeKind::Nothing, &before);
+                self.labels.insert(name, label);
+                self.statement(inner, vec![label])
+            }
+            StatementKind::Empty => vec![self.node(range, NodeKind::Nothing, &before)],
+            StatementKind::Opaque(reason) => {
+                vec![self.node(range, NodeKind::Opaque(reason), &before)]
+            }
+            _ => self.jump(statement, &before),
+        }
+    }
+
+    /// Adds the outcomes of a condition that tests a call: where it holds, and where it does not.
+    fn outcomes(
+        &mut self,
+        range: Range,
+        condition: &'a Expression,
+        branch: NodeIndex,
+    ) -> [NodeIndex; 2] {
+        let Some(test) = Test::of(condition) else { return [branch; 2] };
+        [true, false].map(|holds| {
+            self.node(range, NodeKind::Outcome { test, holds, condition: branch }, &[branch])
+        })
+    }
+
+    fn jump(&mut self, statement: &'a Statement, before: &[NodeIndex]) -> Open {
+        let range = statement.range;
+        match &statement.kind {
+            StatementKind::Return(value) => {
+                self.node(range, NodeKind::Return(value.as_ref()), before);
+            }
+            StatementKind::Throw(value) => {
+                self.node(range, NodeKind::Throw(value.as_ref()), before);
+            }
+            StatementKind::Goto(label) => {
+                let from = self.node(range, NodeKind::Nothing, before);
+                self.gotos.push((from, label));
+            }
+            StatementKind::Break => {
+                let from = self.node(range, NodeKind::Nothing, before);
+                self.breaks.last_mut().into_iter().for_each(|open| open.push(from));
+            }
+            StatementKind::Continue => {
+                let from = self.node(range, NodeKind::Nothing, before);
+                self.continues.last_mut().into_iter().for_each(|open| open.push(from));
+            }
+            _ => unreachable!("all other statements are handled by `statement`"),
+        }
+        Vec::new()
+    }
+
+    fn loop_statement(&mut self, statement: &'a Statement, before: Open) -> Open {
+        let StatementKind::Loop { form, initial, condition, step, body } = &statement.kind else {
+            unreachable!("the caller has matched a loop");
+        };
+        let range = statement.range;
+        let open = match initial {
+            Some(initial) => self.statement(initial, before),
+            None => before,
+        };
+        let kind = condition.as_ref().map_or(NodeKind::Nothing, NodeKind::Evaluate);
+        self.breaks.push(Vec::new());
+        self.continues.push(Vec::new());
+        let (head, test);
+        if *form == LoopForm::DoWhile {
+            head = self.node(range, NodeKind::Nothing, &open);
+            let mut end = self.statement(body, vec![head]);
+            end.extend(self.continues.pop().unwrap_or_default());
+            test = self.node(range, kind, &end);
+            self.connect(test, head);
+        } else {
+            test = self.node(range, kind, &open);
+            let mut end = self.statement(body, vec![test]);
+            end.extend(self.continues.pop().unwrap_or_default());
+            if let Some(step) = step {
+                end = vec![self.node(range, NodeKind::Evaluate(step), &end)];
+            }
+            end.iter().for_each(|&from| self.connect(from, test));
+        }
+        let mut open = self.breaks.pop().unwrap_or_default();
+        if condition.is_some() {
+            open.push(test);
+        }
+        open
+    }
+
+    fn switch_body(&mut self, body: &'a [Statement], branch: NodeIndex) -> Open {
+        self.breaks.push(Vec::new());
+        let mut open = vec![branch];
+        for statement in body {
+            open = self.statement(statement, open);
+            // The next statement may have a label of its own.
+            if !open.contains(&branch) {
+                open.push(branch);
+            }
+        }
+        open.extend(self.breaks.pop().unwrap_or_default());
+        open
+    }
+}

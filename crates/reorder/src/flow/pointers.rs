@@ -1,0 +1,197 @@
+//! The places that pointers lead to, and the places that expressions denote.
+
+use super::{
+    access::constant,
+    place::{Place, Root, Step},
+    summary::Summaries,
+};
+use crate::{
+    api::{Models, Returns},
+    ir::{Callee, Expression, ExpressionKind as Kind, Program, Scope, Type},
+};
+
+/// Where pointers lead.
+pub(crate) trait Pointers {
+    /// Returns the places that the pointers in `place` lead to.
+    fn led_to(&self, place: &Place) -> Vec<Place>;
+}
+
+/// The parts that the evaluations of all nodes share.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a, 'p> {
+    pub(crate) program: &'a Program,
+    pub(crate) models: &'a Models,
+    pub(crate) summaries: &'p Summaries<'a>,
+}
+
+impl<'a> Surroundings<'a, '_> {
+    /// Returns the type of an expression, if it is known without evaluating operators.
+    pub(crate) fn type_of(&self, expression: &'a Expression) -> Option<&'a Type> {
+        match &expression.kind {
+            Kind::Variable(variable) => Some(&self.program.variable(*variable).ty),
+            Kind::Field { ty, .. } | Kind::Cast(ty, _) | Kind::Call { result: ty, .. } => Some(ty),
+            Kind::Element { base, .. } | Kind::Dereference(base) => self.type_of(base)?.pointee(),
+            Kind::Assign { target, .. } => self.type_of(target),
+            Kind::Comma(_, last) => self.type_of(last),
+            Kind::Conditional(_, yes, _) => self.type_of(yes),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_array(&self, expression: &'a Expression) -> bool {
+        matches!(self.type_of(expression), Some(Type::Array { .. }))
+    }
+
+    /// Returns true if the expression may be a pointer, an array or a reference.
+    pub(crate) fn is_pointer(&self, expression: &'a Expression) -> bool {
+        match &expression.kind {
+            Kind::Constant(_) | Kind::Text(_) => false,
+            Kind::Address(_) => true,
+            _ => !matches!(self.type_of(expression), Some(Type::Scalar(_))),
+        }
+    }
+
+    /// Returns true for a cast of a number to a pointer.
+    fn makes_pointer(&self, cast: &'a Expression) -> bool {
+        let Kind::Cast(ty, operand) = &cast.kind else { return false };
+        let is_number = matches!(self.type_of(operand), Some(Type::Scalar(_)));
+        is_number && !matches!(ty, Type::Scalar(_))
+    }
+
+    /// Returns the places that the pointers in `place` lead to.
+    pub(crate) fn led_to(&self, place: &Place, pointers: &dyn Pointers) -> Vec<Place> {
+        if let (Root::Variable(variable), true) = (&place.root, place.path.is_empty()) {
+            let variable_of = self.program.variable(*variable);
+            let is_outer = matches!(variable_of.scope, Scope::Parameter | Scope::Global);
+            if is_outer && !self.summaries.is_assigned(*variable) {
+                return vec![Place::whole(Root::Pointee(*variable))];
+            }
+        }
+        match place.root {
+            Root::Variable(_) => pointers.led_to(place),
+            _ => vec![Place::whole(Root::Unknown)],
+        }
+    }
+
+    /// Returns the places that a pointer, array or reference may lead to.
+    pub(crate) fn targets(
+        &self,
+        expression: &'a Expression,
+        pointers: &dyn Pointers,
+        node: usize,
+    ) -> Vec<Place> {
+        let all = |one: &'a Expression| self.targets(one, pointers, node);
+        match &expression.kind {
+            Kind::Constant(_) | Kind::Text(_) => Vec::new(),
+            Kind::Address(operand) => self.denoted(operand, pointers, node),
+            // The address in a number has escaped.
+            Kind::Cast(..) if self.makes_pointer(expression) => vec![Place::whole(Root::Unknown)],
+            Kind::Cast(_, operand) => all(operand),
+            Kind::Comma(_, last) => all(last),
+            Kind::Assign { operator: None, value, .. } => all(value),
+            Kind::Conditional(_, yes, no) => [all(yes), all(no)].concat(),
+            Kind::Binary(operator, left, right) if operator == "+" || operator == "-" => {
+                let base = if self.is_pointer(left) { left } else { right };
+                all(base).into_iter().map(inside).collect()
+            }
+            Kind::Increment(_, pointer) | Kind::Assign { target: pointer, .. } => {
+                all(pointer).into_iter().map(inside).collect()
+            }
+            Kind::Variable(_)
+            | Kind::Element { .. }
+            | Kind::Field { .. }
+            | Kind::Dereference(_) => {
+                let places = self.denoted(expression, pointers, node);
+                // An object of a class stands for what it owns.
+                if self.is_array(expression)
+                    || matches!(self.type_of(expression), Some(Type::Class(_) | Type::Record(_)))
+                {
+                    return places;
+                }
+                if matches!(self.type_of(expression), Some(Type::Reference { .. })) {
+                    return places;
+                }
+                places.iter().flat_map(|place| self.led_to(place, pointers)).collect()
+            }
+            Kind::Call { callee, arguments, .. } => {
+                let returns = match (self.models.call(callee), callee) {
+                    (Some(model), _) => Some(&model.returns),
+                    (None, Callee::Function(name)) => self
+                        .summaries
+                        .of(name)
+                        .and_then(|one| one.as_ref().ok())
+                        .map(|s| &s.returns),
+                    _ => None,
+                };
+                match returns {
+                    Some(Returns::New) => vec![Place::whole(Root::Object(node))],
+                    Some(Returns::Borrowed(argument)) if *argument < arguments.len() => {
+                        all(&arguments[*argument])
+                    }
+                    _ => vec![Place::whole(Root::Unknown)],
+                }
+            }
+            _ => vec![Place::whole(Root::Unknown)],
+        }
+    }
+
+    /// Returns the places that an expression denotes.
+    pub(crate) fn denoted(
+        &self,
+        expression: &'a Expression,
+        pointers: &dyn Pointers,
+        node: usize,
+    ) -> Vec<Place> {
+        match &expression.kind {
+            Kind::Variable(variable) => {
+                let place = Place::whole(Root::Variable(*variable));
+                match self.program.variable(*variable).ty {
+                    Type::Reference { .. } => self.led_to(&place, pointers),
+                    _ => vec![place],
+                }
+            }
+            Kind::Field { base, record, name, .. } => {
+                let step = Step::Field(record.clone(), name.clone());
+                let bases = self.denoted(base, pointers, node);
+                bases.iter().map(|place| place.part(step.clone())).collect()
+            }
+            Kind::Element { base, index } => {
+                let step = Step::Element(constant(index));
+                let is_array = self.is_array(base);
+                let bases = if is_array {
+                    self.denoted(base, pointers, node)
+                } else {
+                    self.targets(base, pointers, node)
+                };
+                bases.iter().map(|place| element(place, &step, is_array)).collect()
+            }
+            Kind::Dereference(pointer) => self.targets(pointer, pointers, node),
+            Kind::Cast(_, operand) => self.denoted(operand, pointers, node),
+            Kind::Text(_) | Kind::Constant(_) => Vec::new(),
+            _ => self.targets(expression, pointers, node),
+        }
+    }
+}
+
+/// Returns any element of the array that a place belongs to.
+fn inside(place: Place) -> Place {
+    element(&place, &Step::Element(None), false)
+}
+
+/// Returns an element of an array, or of the memory behind a pointer.
+///
+/// A pointer to an array may lead to any of its elements, unless it is a parameter, whose pointee
+/// begins where it points.
+fn element(place: &Place, step: &Step, is_array: bool) -> Place {
+    let at_start = is_array || matches!(place.root, Root::Pointee(_)) && place.path.is_empty();
+    match step {
+        Step::Element(_) if !at_start => {
+            if place.path.last() == Some(&Step::Element(None)) {
+                place.clone()
+            } else {
+                place.part(Step::Element(None))
+            }
+        }
+        _ => place.part(step.clone()),
+    }
+}

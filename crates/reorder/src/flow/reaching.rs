@@ -1,0 +1,93 @@
+//! Reaching definitions: for a node and a place, the writes whose value may still be there.
+//!
+//! A write reaches a node if there is a path from it to the node on which no other write overwrites
+//! all of the place that is asked for. The entry of the function counts as a write of everything.
+
+use super::{
+    access::{AccessKind, Effects},
+    graph::{Graph, NodeIndex},
+    place::Place,
+};
+use crate::ir::Expression;
+
+/// A definition, by its place in [`Definitions::all`].
+pub type DefinitionIndex = usize;
+
+/// A write.
+#[derive(Clone, Debug)]
+pub struct Definition<'a> {
+    /// The node that writes.
+    pub node: NodeIndex,
+    /// The place.
+    pub place: Place,
+    /// The value, if it is the value of an expression.
+    pub value: Option<&'a Expression>,
+    /// True if the whole place is written whenever the node is executed.
+    pub(super) strong: bool,
+}
+
+/// The definitions of a function.
+#[derive(Debug)]
+pub struct Definitions<'a> {
+    /// The definitions, in the order of nodes and evaluation.
+    pub all: Vec<Definition<'a>>,
+    /// Of each node, its definitions.
+    of_node: Vec<Vec<DefinitionIndex>>,
+    /// Of each node, the nodes that may come before it.
+    predecessors: Vec<Vec<NodeIndex>>,
+}
+
+impl<'a> Definitions<'a> {
+    /// Finds the definitions.
+    pub fn of(graph: &Graph<'a>, effects: &[Effects<'a>]) -> Definitions<'a> {
+        let mut all = Vec::new();
+        let mut of_node = vec![Vec::new(); graph.nodes.len()];
+        for (node, effects) in effects.iter().enumerate() {
+            for access in effects.accesses.iter().filter(|access| access.kind != AccessKind::Read) {
+                of_node[node].push(all.len());
+                let strong = access.kind != AccessKind::WeakWrite;
+                let (place, value) = (access.place.clone(), access.value);
+                all.push(Definition { node, place, value, strong });
+            }
+        }
+        let mut predecessors = vec![Vec::new(); graph.nodes.len()];
+        for (node, point) in graph.nodes.iter().enumerate() {
+            point.successors.iter().for_each(|&next| predecessors[next].push(node));
+        }
+        Definitions { all, of_node, predecessors }
+    }
+
+    /// Returns the definitions of a place that reach the begin of a node, in order. `shares` says
+    /// which places may share bytes with it.
+    pub fn reaching(
+        &self,
+        node: NodeIndex,
+        place: &Place,
+        shares: impl Fn(&Place) -> bool,
+    ) -> Vec<DefinitionIndex> {
+        let mut found = Vec::new();
+        let mut seen = vec![false; self.of_node.len()];
+        let mut open = self.predecessors[node].clone();
+        while let Some(node) = open.pop() {
+            if std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            let mut overwritten = false;
+            for &definition in self.of_node[node].iter().rev() {
+                let one = &self.all[definition];
+                if shares(&one.place) {
+                    found.push(definition);
+                }
+                overwritten = one.strong && one.place.covers(place);
+                if overwritten {
+                    break;
+                }
+            }
+            if !overwritten {
+                open.extend(&self.predecessors[node]);
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}

@@ -1,0 +1,274 @@
+//! The effects of the functions of the file, as seen by their callers.
+//!
+//! A summary is made of a function's own analysis: what it reads and writes through its parameters
+//! and in global variables, its queries, its barriers. A function that calls itself has none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Flow,
+    access::{Access, AccessKind, Effects, QueryCall},
+    graph::{NodeIndex, NodeKind},
+    place::{Place, Root},
+    prepared::Prepared,
+    test::{self, Test},
+};
+use crate::{
+    api::{Models, Returns},
+    ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, Scope, VariableIndex},
+};
+
+/// The effects of a function.
+#[derive(Clone, Debug)]
+pub struct Summary<'a> {
+    /// Its parameters.
+    pub parameters: Vec<VariableIndex>,
+    /// The effects of its nodes, in the order of the source.
+    pub parts: Vec<Part<'a>>,
+    /// The kind of its result.
+    pub returns: Returns,
+    /// True if it may keep a pointer that is passed to it.
+    pub keeps: bool,
+}
+
+/// The effects of a node of a function.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// The effects that the caller can see; of parameters, what they lead to.
+    pub effects: Effects<'a>,
+    /// The constants of which the function returns one behind the node; `None` if it may return
+    /// something else.
+    pub results: Option<BTreeSet<i64>>,
+}
+
+impl Part<'_> {
+    /// Returns true if a test of the function's result holds behind the node, and false if it does
+    /// not; `None` if both may be.
+    pub fn outcome(&self, test: &Test<'_>) -> Option<bool> {
+        let results = self.results.as_ref()?;
+        let holds = results.iter().any(|&result| test.holds(result));
+        (holds != results.iter().any(|&result| !test.holds(result))).then_some(holds)
+    }
+}
+
+impl<'a> Summary<'a> {
+    /// Returns the queries, in the order of the source.
+    pub fn queries(&self) -> impl Iterator<Item = &QueryCall<'a>> + '_ {
+        self.parts.iter().flat_map(|part| &part.effects.queries)
+    }
+
+    /// Returns true if the function asks whether a query succeeded.
+    pub fn asks_status(&self) -> bool {
+        self.parts.iter().any(|part| part.effects.status)
+    }
+}
+
+/// The summaries of a program's functions.
+#[derive(Debug)]
+pub struct Summaries<'a> {
+    by_name: BTreeMap<&'a str, Result<Summary<'a>, String>>,
+    /// Of each variable, true if it is written after its declaration, or its address is taken.
+    assigned: Vec<bool>,
+    /// The statements that the functions prepare.
+    prepared: Prepared,
+}
+
+impl<'a> Summaries<'a> {
+    /// Analyses all functions of a program, each after those that it calls; a second time if a
+    /// function may run a statement that another one prepares.
+    pub fn of_program(program: &'a Program, models: &'a Models) -> Summaries<'a> {
+        let first = Summaries::with(program, models, Prepared::default());
+        if first.prepared == Prepared::default() {
+            return first;
+        }
+        Summaries::with(program, models, first.prepared)
+    }
+
+    fn with(program: &'a Program, models: &'a Models, known: Prepared) -> Summaries<'a> {
+        let assigned = assigned(program);
+        let mut summaries = Summaries { by_name: BTreeMap::new(), assigned, prepared: known };
+        let (mut under_way, mut prepared) = (BTreeSet::new(), Prepared::default());
+        for function in &program.functions {
+            summaries.add(program, models, function, &mut under_way, &mut prepared);
+        }
+        summaries.prepared = prepared;
+        summaries
+    }
+
+    /// Returns the statements that the functions prepare.
+    pub(super) fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
+    /// Returns the summary of a function, or why it has none; `None` if the file does not define
+    /// it.
+    pub fn of(&self, name: &str) -> Option<&Result<Summary<'a>, String>> {
+        self.by_name.get(name)
+    }
+
+    /// Returns true if a variable may be written after its declaration.
+    pub fn is_assigned(&self, variable: VariableIndex) -> bool {
+        self.assigned[variable.0]
+    }
+
+    fn add(
+        &mut self,
+        program: &'a Program,
+        models: &'a Models,
+        function: &'a Function,
+        under_way: &mut BTreeSet<&'a str>,
+        prepared: &mut Prepared,
+    ) {
+        let name = function.name.as_str();
+        if self.by_name.contains_key(name) || !under_way.insert(name) {
+            return;
+        }
+        let mut recursive = false;
+        for called in called(function) {
+            recursive |= under_way.contains(called);
+            if let Some(called) = program.function(called)
+                && models.call(&Callee::Function(called.name.clone())).is_none()
+            {
+                self.add(program, models, called, under_way, prepared);
+            }
+        }
+        under_way.remove(name);
+        let summary = if recursive {
+            Err(format!("calls `{name}`, which calls itself"))
+        } else {
+            Ok(self.summary(program, models, function, prepared))
+        };
+        self.by_name.insert(name, summary);
+    }
+
+    fn summary(
+        &self,
+        program: &'a Program,
+        models: &'a Models,
+        function: &'a Function,
+        prepared: &mut Prepared,
+    ) -> Summary<'a> {
+        let flow = Flow::of(program, models, self, function);
+        prepared.add(&flow);
+        let seen = |access: &&Access| match &access.place.root {
+            Root::Variable(variable) => {
+                matches!(program.variable(*variable).scope, Scope::Global | Scope::Static)
+            }
+            Root::Object(_) => false,
+            _ => true,
+        };
+        let always = flow.executed_always();
+        let part = |node: NodeIndex| {
+            let effects = &flow.effects[node];
+            let accesses = effects.accesses.iter().filter(seen);
+            let accesses = accesses.map(|access| weakened(access, always[node])).collect();
+            let queries = flow.queries_for_callers(node, function);
+            let mut barriers = effects.barriers.clone();
+            if keeps_memory(effects) {
+                let name = &function.name;
+                barriers.push(format!("`{name}` binds memory to a statement of its caller"));
+            }
+            let status = effects.status;
+            let effects = Effects { accesses, queries, barriers, status, ..Effects::default() };
+            Part { effects, results: results(&flow, node) }
+        };
+        Summary {
+            parameters: function.parameters.clone(),
+            parts: (1..flow.effects.len()).map(part).collect(),
+            returns: returns(&flow, function),
+            keeps: function.parameters.iter().any(|&parameter| flow.is_escaped(parameter)),
+        }
+    }
+}
+
+/// Returns true if a node binds memory to a statement that its function did not make, or fetches
+/// rows of such a statement into bound memory.
+fn keeps_memory(effects: &Effects<'_>) -> bool {
+    let bound = effects.bound.iter().flat_map(|bound| &bound.statements);
+    let is_own = |place: &Place| matches!(place.root, Root::Object(_));
+    !bound.chain(&effects.fetched).all(is_own)
+}
+
+/// Returns the constants of which a function returns one behind a node; `None` if it may return
+/// something else.
+fn results(flow: &Flow<'_, '_>, node: NodeIndex) -> Option<BTreeSet<i64>> {
+    let mut behind = flow.graph.reachable(node);
+    behind[node] = true;
+    let ends = (0..behind.len()).filter(|&one| behind[one]);
+    let ends = ends.map(|one| &flow.graph.nodes[one]).filter(|one| one.successors.is_empty());
+    ends.map(|end| match end.kind {
+        NodeKind::Return(Some(value)) => test::integer(value),
+        _ => None,
+    })
+    .collect()
+}
+
+/// Returns an access without its value, and weak if it may not happen.
+fn weakened<'a>(access: &Access<'a>, sure: bool) -> Access<'a> {
+    let kind = match access.kind {
+        AccessKind::Write | AccessKind::End if !sure => AccessKind::WeakWrite,
+        kind => kind,
+    };
+    Access { place: access.place.clone(), kind, value: None }
+}
+
+fn returns(flow: &Flow<'_, '_>, function: &Function) -> Returns {
+    let mut places: BTreeSet<Place> = BTreeSet::new();
+    for (node, point) in flow.graph.nodes.iter().enumerate() {
+        if let NodeKind::Return(Some(value)) = point.kind {
+            places.extend(flow.targets(value, node));
+        }
+    }
+    let parameter = |place: &Place| match place.root {
+        Root::Pointee(variable) => function.parameters.iter().position(|&one| one == variable),
+        _ => None,
+    };
+    let Some(first) = places.first() else { return Returns::Value };
+    if places.iter().all(|place| matches!(place.root, Root::Object(_))) {
+        return Returns::New;
+    }
+    match parameter(first) {
+        Some(one) if places.iter().all(|place| parameter(place) == Some(one)) => {
+            Returns::Borrowed(one)
+        }
+        _ => Returns::Value,
+    }
+}
+
+fn called(function: &Function) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for_each_expression(function, &mut |expression| {
+        if let Kind::Call { callee: Callee::Function(name), .. } = &expression.kind {
+            names.insert(name.as_str());
+        }
+    });
+    names
+}
+
+/// Calls `visit` for each expression of a function, the outer ones first.
+pub(crate) fn for_each_expression<'a>(
+    function: &'a Function,
+    visit: &mut impl FnMut(&'a Expression),
+) {
+    function.body.walk(&mut |statement| {
+        for expression in statement.expressions() {
+            expression.walk(visit);
+        }
+    });
+}
+
+fn assigned(program: &Program) -> Vec<bool> {
+    let mut assigned = vec![false; program.variables.len()];
+    for function in &program.functions {
+        for_each_expression(function, &mut |expression| {
+            if let Kind::Assign { target: place, .. }
+            | Kind::Increment(_, place)
+            | Kind::Address(place) = &expression.kind
+                && let Kind::Variable(variable) = place.kind
+            {
+                assigned[variable.0] = true;
+            }
+        });
+    }
+    assigned
+}

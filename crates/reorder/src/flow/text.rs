@@ -1,0 +1,258 @@
+//! The SQL text that a pointer leads to: a literal, a constant, or a buffer that `snprintf` fills.
+//!
+//! A value that a format puts into the text becomes a parameter of the query: `%d`, and a quoted
+//! literal that contains a conversion. What stands elsewhere, such as the name of a table, must be
+//! known. Where several texts may have been put into a buffer, each of them is returned.
+
+use super::{
+    Flow,
+    access::variable,
+    graph::NodeIndex,
+    place::{Place, Root},
+};
+use crate::{
+    api::{Builds, Call, Returns, Server},
+    ir::{Expression, ExpressionKind as Kind, VariableIndex},
+};
+
+/// The texts that are possible at most.
+const MOST: usize = 64;
+
+/// The texts that are possible, or the fact that is missing.
+pub(super) type Texts = Result<Vec<String>, String>;
+
+/// Returns the texts that an expression of a node may lead to.
+///
+/// # Errors
+/// The fact that is missing.
+pub(super) fn of<'a>(flow: &Flow<'a, '_>, expression: &'a Expression, node: NodeIndex) -> Texts {
+    let mut texts = Reader { flow, depth: 0 }.text(expression, node)?;
+    texts.sort();
+    texts.dedup();
+    Ok(texts)
+}
+
+struct Reader<'f, 'a, 'p> {
+    flow: &'f Flow<'a, 'p>,
+    depth: usize,
+}
+
+impl<'a> Reader<'_, 'a, '_> {
+    fn text(&mut self, expression: &'a Expression, node: NodeIndex) -> Texts {
+        self.depth += 1;
+        if self.depth > 64 {
+            return Err("the SQL text depends on itself".to_string());
+        }
+        let texts = match &expression.kind {
+            Kind::Text(text) => Ok(vec![text.clone()]),
+            Kind::Cast(_, operand) => self.text(operand, node),
+            Kind::Assign { operator: None, value, .. } => self.text(value, node),
+            Kind::Conditional(_, yes, no) => {
+                Ok([self.text(yes, node)?, self.text(no, node)?].concat())
+            }
+            Kind::Construct(_, arguments) | Kind::Call { arguments, .. } => {
+                self.of_call(expression, arguments, node)
+            }
+            _ => match variable(expression) {
+                Some(variable) => self.of_variable(variable, node),
+                None => Err("the SQL text is computed in a way that is not followed".to_string()),
+            },
+        };
+        self.depth -= 1;
+        texts
+    }
+
+    /// Returns the texts that a call returns.
+    fn of_call(
+        &mut self,
+        expression: &'a Expression,
+        arguments: &'a [Expression],
+        node: NodeIndex,
+    ) -> Texts {
+        let model = self.model_of(expression);
+        if let Some(builds) = model.and_then(|model| model.builds.as_ref())
+            && builds.to.is_none()
+        {
+            return self.built(builds, arguments, node);
+        }
+        match model.map(|model| model.returns) {
+            Some(Returns::Borrowed(argument)) if argument < arguments.len() => {
+                self.text(&arguments[argument], node)
+            }
+            _ => Err("the SQL text comes from a call whose text no model describes".to_string()),
+        }
+    }
+
+    fn model_of(&self, expression: &'a Expression) -> Option<&'a Call> {
+        match &expression.kind {
+            Kind::Call { callee, .. } => self.flow.around.models.call(callee),
+            Kind::Construct(class, _) => self.flow.around.models.construct(class),
+            _ => None,
+        }
+    }
+
+    /// Returns the texts that a call makes of its arguments.
+    fn built(&mut self, builds: &Builds, arguments: &'a [Expression], node: NodeIndex) -> Texts {
+        let mut out = vec![String::new()];
+        for (at, &from) in builds.from.iter().enumerate() {
+            let argument = arguments.get(from).ok_or("the call lacks an argument")?;
+            if builds.format && at + 1 == builds.from.len() {
+                let formats = self.text(argument, node)?;
+                let values = &arguments[from + 1..];
+                let mut formatted = Vec::new();
+                for format in &formats {
+                    formatted.extend(self.formatted(out.clone(), format, values, node)?);
+                }
+                out = formatted;
+            } else if self.flow.around.is_pointer(argument) || !is_number(argument) {
+                let texts = self.text(argument, node);
+                let hole = |reason| {
+                    let quoted = out.iter().all(|before| ends_quoted(before));
+                    if quoted { Ok(vec![HOLE.to_string()]) } else { Err(reason) }
+                };
+                out = joined(&out, &texts.or_else(hole)?)?;
+            } else {
+                out.iter_mut().for_each(|text| text.push_str(HOLE));
+            }
+        }
+        Ok(out)
+    }
+
+    fn of_variable(&mut self, variable: VariableIndex, node: NodeIndex) -> Texts {
+        let program = self.flow.around.program;
+        let named = program.variable(variable);
+        if let Some(initial) = &named.initial
+            && !self.flow.around.summaries.is_assigned(variable)
+        {
+            return self.text(initial, node);
+        }
+        let place = Place::whole(Root::Variable(variable));
+        let reaching = self.flow.reaching(node, &place);
+        let missing = || format!("the SQL text in `{}` has no known source", named.name);
+        let mut texts = Vec::new();
+        for &definition in &reaching {
+            let definition = &self.flow.definitions.all[definition];
+            // Of several writes, each must have made the whole text.
+            if reaching.len() > 1 && !definition.strong {
+                return Err(missing());
+            }
+            texts.extend(match definition.value {
+                Some(value) => self.text(value, definition.node)?,
+                None => self.of_write(variable, definition.node).ok_or_else(missing)??,
+            });
+        }
+        if texts.is_empty() || texts.len() > MOST { Err(missing()) } else { Ok(texts) }
+    }
+
+    /// Returns the texts that a call of a node writes into a buffer; `None` if no such call is
+    /// known.
+    fn of_write(&mut self, written: VariableIndex, node: NodeIndex) -> Option<Texts> {
+        let (mut found, expression) = (None, self.flow.expression_of(node)?);
+        expression.walk(&mut |inner| {
+            if let Kind::Call { arguments, .. } = &inner.kind
+                && let Some(builds) = self.model_of(inner).and_then(|model| model.builds.as_ref())
+                && let Some(to) = builds.to.and_then(|to| arguments.get(to))
+                && variable(to) == Some(written)
+            {
+                found = Some((builds, arguments));
+            }
+        });
+        let (builds, arguments) = found?;
+        Some(self.built(builds, arguments, node))
+    }
+
+    /// Appends a format with its conversions replaced.
+    fn formatted(
+        &mut self,
+        mut out: Vec<String>,
+        format: &str,
+        values: &'a [Expression],
+        node: NodeIndex,
+    ) -> Texts {
+        let (mut rest, mut values) = (format, values.iter());
+        while let Some(at) = rest.find('%') {
+            out.iter_mut().for_each(|text| text.push_str(&rest[..at]));
+            rest = &rest[at + 1..];
+            if let Some(after) = rest.strip_prefix('%') {
+                out.iter_mut().for_each(|text| text.push('%'));
+                rest = after;
+                continue;
+            }
+            let conversion = |c: char| c.is_ascii_alphabetic() && !"hlLzjt".contains(c);
+            let end = rest.find(conversion).ok_or("the format ends within a conversion")?;
+            let width_from_argument = rest[..end].matches('*').count();
+            let value = values.nth(width_from_argument).ok_or("the format lacks an argument")?;
+            let is_text = rest[end..].starts_with('s');
+            let parts = if is_text && !out.iter().all(|before| ends_quoted(before)) {
+                let texts = self.text(value, node);
+                texts.map_err(|_| "a `%s` outside of quotes puts an unknown text into the SQL")?
+            } else {
+                vec![HOLE.to_string()]
+            };
+            out = joined(&out, &parts)?;
+            rest = &rest[end + 1..];
+        }
+        out.iter_mut().for_each(|text| text.push_str(rest));
+        Ok(out)
+    }
+}
+
+/// Returns each text followed by each part.
+fn joined(texts: &[String], parts: &[String]) -> Texts {
+    if texts.len() * parts.len() > MOST {
+        return Err("the SQL text is one of too many".to_string());
+    }
+    let pairs = texts.iter().flat_map(|text| parts.iter().map(move |part| (text, part)));
+    Ok(pairs.map(|(text, part)| format!("{text}{part}")).collect())
+}
+
+/// Returns true if a text ends within a quoted literal.
+fn ends_quoted(text: &str) -> bool {
+    text.matches('\'').count() % 2 == 1
+}
+
+fn is_number(argument: &Expression) -> bool {
+    matches!(argument.kind, Kind::Constant(_))
+}
+
+/// Stands for a value that is not known; no SQL text contains it.
+const HOLE: &str = "\u{1}";
+
+/// Replaces the values that are not known by parameters.
+pub(crate) fn with_parameters(text: &str, server: Server) -> String {
+    let mut out = String::new();
+    let mut number = 1 + highest_parameter(text);
+    let mut parameter = || match server {
+        Server::Postgresql => {
+            number += 1;
+            format!("${}", number - 1)
+        }
+        Server::Mysql | Server::Sqlite => "?".to_string(),
+    };
+    let pieces: Vec<&str> = text.split('\'').collect();
+    for (at, piece) in pieces.iter().enumerate() {
+        let quoted = at % 2 == 1 && at + 1 < pieces.len();
+        if quoted && piece.contains(HOLE) {
+            out.push_str(&parameter());
+        } else if quoted {
+            out.push_str(&format!("'{piece}'"));
+        } else {
+            let parts: Vec<&str> = piece.split(HOLE).collect();
+            out.push_str(parts[0]);
+            for part in &parts[1..] {
+                out.push_str(&parameter());
+                out.push_str(part);
+            }
+        }
+    }
+    out
+}
+
+fn highest_parameter(text: &str) -> usize {
+    let after_dollar = text.split('$').skip(1);
+    let number = |part: &str| {
+        let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap_or(0)
+    };
+    after_dollar.map(number).max().unwrap_or(0)
+}

@@ -1,0 +1,134 @@
+//! The intermediate representation (IR): what the tool knows of a C or C++ source file.
+//!
+//! A front end makes it, and nothing behind the front end knows a compiler. It is a tree of
+//! statements and expressions as they stand in the source, with the range of each; everything that
+//! follows from the tree (control flow, definitions, uses) is computed behind it. It can be written
+//! and read as text ([`text`]), so that everything behind the front end is tested without one.
+//!
+//! What the front end cannot represent exactly it represents as [`StatementKind::Opaque`] or
+//! [`ExpressionKind::Opaque`], with the reason. Nothing moves across such a statement.
+
+mod expression;
+mod statement;
+pub mod text;
+mod types;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    expression::{Callee, Expression, ExpressionKind},
+    statement::{Declaration, LoopForm, Statement, StatementKind},
+    types::Type,
+};
+use crate::source::Range;
+
+/// The language of a source file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+}
+
+/// One source file, without the headers that it includes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Program {
+    /// The path of the file as the user gave it.
+    pub path: String,
+    /// Its language.
+    pub language: Language,
+    /// The variables of all functions, and the global ones that functions of the file use.
+    pub variables: Vec<Variable>,
+    /// The structures and unions that variables of the file have or lead to, with their fields.
+    pub records: Vec<Record>,
+    /// The functions that are defined in the file, in the order of the source.
+    pub functions: Vec<Function>,
+    /// The uses of macros in the file, in the order of the source; not those within the expansions
+    /// of others.
+    pub macros: Vec<MacroUse>,
+    /// The preprocessor directives of the file, each from its `#` to the end of its last line.
+    pub directives: Vec<Range>,
+}
+
+impl Program {
+    /// Returns a variable.
+    pub fn variable(&self, index: VariableIndex) -> &Variable {
+        &self.variables[index.0]
+    }
+
+    /// Returns a function by its name; for C++, by the qualified name.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+}
+
+/// A variable, by its place in [`Program::variables`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct VariableIndex(pub usize);
+
+/// Where a variable lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Scope {
+    /// A parameter of a function.
+    Parameter,
+    /// A local variable with automatic storage.
+    Local,
+    /// A local variable with static storage, or one of a thread.
+    Static,
+    /// A variable outside of functions.
+    Global,
+}
+
+/// A variable.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it lives.
+    pub scope: Scope,
+    /// Its type.
+    pub ty: Type,
+    /// True if it is declared `const` (its own value, not that of its pointee).
+    pub constant: bool,
+    /// True if it is declared `volatile`.
+    pub volatile: bool,
+    /// The initializer of a constant global variable, if it stands in the file.
+    pub initial: Option<Expression>,
+}
+
+/// A structure or union whose definition is known.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// The name, as in [`Type::Record`].
+    pub name: String,
+    /// True if it is a union: its fields share their bytes.
+    pub union: bool,
+    /// The fields in order.
+    pub fields: Vec<(String, Type)>,
+}
+
+/// A function that is defined in the file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Function {
+    /// The name; for C++, the qualified name, as in `shop::Payment::run`.
+    pub name: String,
+    /// From the first token of the declaration to the closing brace of the body.
+    pub range: Range,
+    /// The type of the result.
+    pub result: Type,
+    /// The parameters, in order. The object of a method is not among them.
+    pub parameters: Vec<VariableIndex>,
+    /// The body: a [`StatementKind::Block`].
+    pub body: Statement,
+}
+
+/// A use of a macro in the file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MacroUse {
+    /// The name of the macro.
+    pub name: String,
+    /// The range of the use, with the arguments.
+    pub range: Range,
+}

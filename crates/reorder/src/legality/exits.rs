@@ -1,0 +1,114 @@
+//! Code that may only run if an exit was not taken stays behind it: a unit that uses a variable
+//! that the condition of the exit tests, directly or by way of another variable.
+//!
+//! **Safe because** all exits of a transaction roll back, so that a query that ran before an exit
+//! or did not run leaves no trace, and an exit may change places with a query or with another exit:
+//! which of several failures is reported may change, but not that one is. What is left is code that
+//! would fail if the exit did not protect it: a division by a value that the exit tests for zero,
+//! the use of a pointer that it tests for null. Such code uses what the condition uses.
+
+use std::collections::BTreeSet;
+
+use super::{Context, Found, Rule};
+use crate::{
+    flow::{
+        graph::NodeKind,
+        place::{Place, Root},
+        reaching::DefinitionIndex,
+    },
+    ir::{Expression, ExpressionKind},
+    units::Unit,
+};
+
+pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
+    for (first, later) in context.pairs() {
+        if let Some(place) = guards(context, first, later) {
+            let name = super::values::name(context, &place);
+            let reason = format!("it leaves the transaction depending on {name}");
+            found.before(first, later, Rule::Exit, reason);
+        }
+    }
+}
+
+/// A read, with the definitions whose value it may see.
+type Value = (Place, BTreeSet<DefinitionIndex>);
+
+/// Returns a place on whose value an exit of the first unit depends and that the later unit reads
+/// with the same value.
+fn guards(context: &Context<'_, '_, '_>, first: usize, later: usize) -> Option<Place> {
+    let flow = context.flow;
+    context.units.units[first].exits().next()?;
+    let tested = tested(context, &context.units.units[first]);
+    let later = &context.units.units[later];
+    let nodes: Vec<usize> = later.nodes().collect();
+    let read: Vec<Value> = nodes.into_iter().flat_map(|node| values(context, node)).collect();
+    let same = |(a, from): &Value, (b, also): &Value| {
+        flow.may_share(a, b) && from.intersection(also).next().is_some()
+    };
+    let guarding = tested.into_iter().find(|one| read.iter().any(|other| same(one, other)));
+    guarding.map(|(place, _)| place)
+}
+
+/// Returns what the conditions of a unit with exits test, and what the tested values come from.
+fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
+    let flow = context.flow;
+    let is_condition = |&node: &usize| {
+        let node = &flow.graph.nodes[node];
+        node.successors.len() > 1 && matches!(node.kind, NodeKind::Evaluate(_))
+    };
+    // That a query fails is no reason for what its parameters come from.
+    let runs_query = |node: usize| !flow.effects[node].queries.is_empty();
+    let is_query = |node: usize| match flow.graph.nodes[node].kind {
+        NodeKind::Evaluate(condition) => runs_query(node) && is_one_call(condition),
+        _ => false,
+    };
+    let conditions = unit.nodes().filter(|node| is_condition(node) && !is_query(*node));
+    let mut open: Vec<Value> = conditions.flat_map(|node| values(context, node)).collect();
+    let mut tested: Vec<Value> = Vec::new();
+    while let Some(value) = open.pop() {
+        if tested.contains(&value) {
+            continue;
+        }
+        for &definition in &value.1 {
+            let from = flow.definitions.all[definition].node;
+            if context.units.of_node(from).is_some() && !runs_query(from) {
+                open.extend(values(context, from));
+            }
+        }
+        tested.push(value);
+    }
+    tested
+}
+
+/// Returns true if a condition only compares the result of a call with a constant.
+fn is_one_call(condition: &Expression) -> bool {
+    match &condition.kind {
+        ExpressionKind::Call { arguments, .. } => {
+            arguments.iter().all(|argument| !has_call(argument))
+        }
+        ExpressionKind::Unary(operator, operand) => operator == "!" && is_one_call(operand),
+        ExpressionKind::Assign { operator: None, value, .. } => is_one_call(value),
+        ExpressionKind::Binary(operator, left, right) => {
+            let is_constant = |one: &Expression| matches!(one.kind, ExpressionKind::Constant(_));
+            matches!(operator.as_str(), "==" | "!=" | "<" | "<=" | ">" | ">=")
+                && (is_one_call(left) && is_constant(right)
+                    || is_constant(left) && is_one_call(right))
+        }
+        _ => false,
+    }
+}
+
+fn has_call(expression: &Expression) -> bool {
+    let mut found = false;
+    expression.walk(&mut |inner| found |= matches!(inner.kind, ExpressionKind::Call { .. }));
+    found
+}
+
+/// Returns the reads of a node, without those of what queries return.
+fn values(context: &Context<'_, '_, '_>, node: usize) -> Vec<Value> {
+    let flow = context.flow;
+    let own = flow.exposed_reads(node).into_iter();
+    own.filter(|place| !matches!(place.root, Root::Object(_) | Root::Last | Root::Outside))
+        .map(|place| (place.clone(), flow.reaching(node, place).into_iter().collect()))
+        .collect()
+}

@@ -1,0 +1,104 @@
+//! Two queries on one table, of which at least one writes, keep their order (the paper's first and
+//! second dependency among rows, §4.1; a view stands for the tables that it reads).
+//!
+//! They may change places
+//! - if one only reads, the other is an `UPDATE`, and the one reads no column that the other
+//!   assigns: the read sees the same values before and after;
+//! - if both name a key with constants that differ: they touch different rows.
+//!
+//! Two writes keep their order even if they assign different columns, so that the order of effects
+//! on each row stays the same.
+//!
+//! **Safe because** each read of a row sees the same writes of the transaction as in the source,
+//! and each row sees its writes in the same order.
+
+use std::collections::BTreeSet;
+
+use super::{Context, Found, Rule};
+use crate::{
+    sql::{Query, QueryKind, TableAccess, Value},
+    units::UnitQuery,
+};
+
+pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
+    for (first, later) in context.pairs() {
+        let units = &context.units.units;
+        for one in units[first].queries() {
+            for other in units[later].queries() {
+                if let Some(table) = conflict(context, &one.query, &other.query) {
+                    let reason = format!("both use the table `{table}`");
+                    found.before(first, later, Rule::SameTable, reason);
+                }
+            }
+        }
+    }
+}
+
+/// Returns a table on which two queries conflict.
+fn conflict(context: &Context<'_, '_, '_>, one: &Query, other: &Query) -> Option<String> {
+    for (name, access) in &one.tables {
+        for (other_name, other_access) in &other.tables {
+            let tables = context.schema.base_tables(name);
+            let shared =
+                tables.intersection(&context.schema.base_tables(other_name)).next().cloned();
+            let Some(table) = shared else { continue };
+            let by_view = table != *name || table != *other_name;
+            let apart = !by_view && are_independent(context, &table, access, other_access);
+            if writes(one, access) | writes(other, other_access) && !apart {
+                return Some(table);
+            }
+        }
+    }
+    None
+}
+
+/// Returns true if a query writes the rows of a table, or locks them against others.
+fn writes(query: &Query, access: &TableAccess) -> bool {
+    query.kind == QueryKind::Write && changes(access)
+}
+
+fn changes(access: &TableAccess) -> bool {
+    access.inserts || access.deletes || access.locks || !access.writes.is_empty()
+}
+
+fn are_independent(
+    context: &Context<'_, '_, '_>,
+    table: &str,
+    one: &TableAccess,
+    other: &TableAccess,
+) -> bool {
+    let only_updates = |access: &TableAccess| !access.inserts && !access.deletes && !access.locks;
+    let by_column = |reader: &TableAccess, writer: &TableAccess| {
+        !changes(reader) && only_updates(writer) && !reader.reads.overlap(&writer.writes)
+    };
+    by_column(one, other) || by_column(other, one) || are_different_rows(context, table, one, other)
+}
+
+/// Returns true if both accesses name the same key with constants that differ.
+fn are_different_rows(
+    context: &Context<'_, '_, '_>,
+    table: &str,
+    one: &TableAccess,
+    other: &TableAccess,
+) -> bool {
+    let names = |access: &TableAccess| access.equal.keys().cloned().collect::<BTreeSet<String>>();
+    let (a, b) = (names(one), names(other));
+    let both: BTreeSet<String> = a.intersection(&b).cloned().collect();
+    let differ = |column: &String| match (&one.equal[column], &other.equal[column]) {
+        (Value::Constant(a), Value::Constant(b)) => are_different(a, b),
+        _ => false,
+    };
+    context.schema.is_key(table, &both) && both.iter().any(differ)
+}
+
+/// Returns true if two constants are different values, whatever the type of the column: two
+/// integers in their shortest form.
+fn are_different(a: &str, b: &str) -> bool {
+    matches!((a.parse::<i64>(), b.parse::<i64>()), (Ok(a), Ok(b)) if a != b)
+}
+
+/// Returns the base tables that a query changes.
+pub(super) fn changed(context: &Context<'_, '_, '_>, query: &UnitQuery) -> BTreeSet<String> {
+    let changed = query.query.tables.iter().filter(|(_, access)| changes(access));
+    changed.flat_map(|(name, _)| context.schema.base_tables(name)).collect()
+}

@@ -1,0 +1,34 @@
+//! No unit writes a place between a read of it and the writes whose value the read sees (the
+//! paper's WAR, §4.1): it stands before the first of them, or behind the read. If the value may be
+//! from before the transaction, it stands behind the read.
+//!
+//! **Safe because** of the three conditions in [`values`](super::values), of which this is the
+//! third.
+
+use super::{Context, Found, Rule, values};
+use crate::solve::Outside;
+
+pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
+    for read in values::reads(context) {
+        let reason = || format!("it writes {}", values::name(context, &read.place));
+        for unit in values::writers(context, &read.place) {
+            if unit == read.unit || read.writers.contains(&unit) {
+                continue;
+            }
+            match read.writers.first() {
+                Some(&from) if !read.from_before => {
+                    if from != read.unit {
+                        let outside = Outside { unit, from, to: read.unit };
+                        found.outside(outside, Rule::WriteAfterRead, reason());
+                    }
+                }
+                _ if unit > read.unit => {
+                    found.before(read.unit, unit, Rule::WriteAfterRead, reason());
+                }
+                // It writes before the read, and yet its value does not reach it: a case of which
+                // only the order of the source is known to be right.
+                _ => found.before(unit, read.unit, Rule::WriteAfterRead, reason()),
+            }
+        }
+    }
+}

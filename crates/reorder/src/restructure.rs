@@ -1,0 +1,62 @@
+//! Writes the units in their new order, by edits of the source.
+//!
+//! Each piece takes with it the comments and blank lines above it and a comment behind it on its
+//! line. The text between the first and the last unit that changes its place is replaced; all other
+//! bytes stay.
+
+use crate::{
+    solve::UnitIndex,
+    source::{Edit, Range},
+    units::Units,
+};
+
+/// Returns the edits that bring the units into an order; none if it is the order of the source.
+pub fn edits(units: &Units<'_>, order: &[UnitIndex], text: &str) -> Vec<Edit> {
+    let moved = |at: &usize| order[*at] != *at;
+    let Some(first) = (0..order.len()).find(moved) else { return Vec::new() };
+    let last = (0..order.len()).rfind(moved).expect("a permutation moves two or none");
+    let chunks = chunks(units, text);
+    let range = Range::new(chunks[first].start, chunks[last].end);
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut moved = String::new();
+    for &unit in &order[first..=last] {
+        moved.push_str(chunks[unit].of(text));
+        if !moved.ends_with('\n') {
+            moved.push_str(newline);
+        }
+    }
+    if !range.of(text).ends_with('\n') {
+        moved.truncate(moved.trim_end_matches(['\n', '\r']).len());
+    }
+    vec![Edit { range, text: moved }]
+}
+
+/// Returns the text that moves with each unit; together they are one range without holes.
+fn chunks(units: &Units<'_>, text: &str) -> Vec<Range> {
+    let mut chunks = Vec::new();
+    let mut start = units.units.first().map_or(0, |unit| line_start(text, unit.range().start));
+    for unit in &units.units {
+        let end = chunk_end(text, unit.range().end);
+        chunks.push(Range::new(start, end));
+        start = end;
+    }
+    chunks
+}
+
+/// Returns the start of the line of a statement, if nothing but blanks stands before it there.
+fn line_start(text: &str, statement: usize) -> usize {
+    let line = text[..statement].rfind('\n').map_or(0, |at| at + 1);
+    let is_alone = text[line..statement].trim().is_empty();
+    if is_alone { line } else { statement }
+}
+
+/// Returns the end of what moves with a statement: the end of its line, if only a comment stands
+/// behind it there.
+fn chunk_end(text: &str, statement_end: usize) -> usize {
+    let rest = &text[statement_end..];
+    let line_length = rest.find('\n').map_or(rest.len(), |at| at + 1);
+    let line = rest[..line_length].trim();
+    let is_comment = line.starts_with("//")
+        || line.starts_with("/*") && line.find("*/").is_some_and(|at| at + 2 == line.len());
+    if line.is_empty() || is_comment { statement_end + line_length } else { statement_end }
+}

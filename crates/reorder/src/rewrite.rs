@@ -1,0 +1,216 @@
+//! The whole way from a program to the edits that reorder its transactions.
+
+use std::{error::Error, fmt};
+
+use crate::{
+    api::{Models, Server},
+    flow::{Flow, summary::Summaries},
+    ir::Program,
+    legality::{self, Constraint, Context, Demand, Isolation, Rule, isolation},
+    restructure,
+    schema::Schema,
+    solve::{Broken, Limits, Problem, Solution, UnitCost},
+    source::{self, Edit, Range},
+    transaction::{self, NoTransaction, Transaction},
+    units::{Barrier, Unit, Units},
+    weights,
+};
+
+/// The choices of the user.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The function with the transaction; all transactions of the file if it is `None`.
+    pub function: Option<String>,
+    /// The isolation level. If it is `None`, the level that the function's SQL states, or else the
+    /// server's default.
+    pub isolation: Option<Isolation>,
+    /// True if reads of different rows may change places below serializable.
+    pub relaxed_reads: bool,
+    /// The rules that do not apply. For tests: an order that ignores a rule is wrong.
+    pub without: Vec<Rule>,
+}
+
+/// A reordered program.
+#[derive(Debug)]
+pub struct Rewritten {
+    /// The text.
+    pub text: String,
+    /// The report on each transaction, in the order of the source.
+    pub transactions: Vec<Report>,
+}
+
+/// A report on one transaction: its units, its constraints and its order.
+#[derive(Debug)]
+pub struct Report {
+    /// The name of the function.
+    pub function: String,
+    /// The line of the transaction's first statement.
+    pub line: usize,
+    /// The server, which decides on the isolation level and on what locks.
+    pub server: Server,
+    /// The isolation level.
+    pub isolation: Isolation,
+    /// The units, in the order of the source.
+    pub units: Vec<UnitReport>,
+    /// The constraints on their order.
+    pub constraints: Vec<Constraint>,
+    /// The cost of the order of the source.
+    pub cost_before: u128,
+    /// The new order, its cost, and a lower bound on all costs.
+    pub solution: Solution,
+}
+
+/// A unit, for people.
+#[derive(Clone, Debug)]
+pub struct UnitReport {
+    /// Its range in the source.
+    pub range: Range,
+    /// Its first line, and its last.
+    pub lines: (usize, usize),
+    /// The SQL of its queries.
+    pub queries: Vec<String>,
+    /// The reasons why nothing moves across it; empty if something may.
+    pub barriers: Vec<String>,
+    /// Its cost in the objective.
+    pub cost: UnitCost,
+    /// True if it stands before the begin of the transaction, or behind its end.
+    pub outside: bool,
+}
+
+/// The reason why a program was not reordered.
+#[derive(Debug)]
+pub enum Refused {
+    /// There is no transaction.
+    NoTransaction(NoTransaction),
+    /// The transaction of this function has no query that the tool knows.
+    NoQueries(String),
+    /// No model has queries: the user has chosen no interface.
+    NoServer,
+    /// The source breaks a constraint: the tool is wrong. With the function, and the constraint's
+    /// reason.
+    Broken(String, Broken, String),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NoTransaction(error) => error.fmt(f),
+            Refused::NoQueries(function) => write!(
+                f,
+                "`{function}` has no query that a model describes; choose its interface with \
+                 --api, or write a model for its wrappers (docs/reorder-models.md)"
+            ),
+            Refused::NoServer => {
+                write!(f, "choose the database interface: --api libpq, --api mysql, --api sqlite")
+            }
+            Refused::Broken(function, broken, reason) => write!(
+                f,
+                "`{function}`: the order of the source breaks a constraint of this tool ({broken}: \
+                 {reason}); this is a mistake of the tool, please report it with the source"
+            ),
+        }
+    }
+}
+
+impl Error for Refused {}
+
+impl From<NoTransaction> for Refused {
+    fn from(error: NoTransaction) -> Refused {
+        Refused::NoTransaction(error)
+    }
+}
+
+/// Reorders the transactions of a program, whose source is `text`.
+///
+/// # Errors
+/// [`Refused`]; then nothing is to be changed.
+pub fn rewrite(
+    program: &Program,
+    text: &str,
+    models: &Models,
+    schema: &Schema,
+    options: &Options,
+) -> Result<Rewritten, Refused> {
+    let server = models.server().ok_or(Refused::NoServer)?;
+    let summaries = Summaries::of_program(program, models);
+    let name = options.function.as_deref();
+    let found = transaction::find(program, models, &summaries, name, text)?;
+    let (mut edits, mut transactions) = (Vec::new(), Vec::new());
+    for transaction in &found {
+        let flow = Flow::of(program, models, &summaries, transaction.function);
+        let units = Units::of(&flow, transaction, schema, text, &program.directives);
+        let context = Context {
+            program,
+            flow: &flow,
+            units: &units,
+            schema,
+            server,
+            isolation: options
+                .isolation
+                .or_else(|| isolation::stated(&flow))
+                .unwrap_or(Isolation::default_of(server)),
+            relaxed_reads: options.relaxed_reads,
+        };
+        let (report, more) = reorder(&context, transaction, text, options)?;
+        transactions.push(report);
+        edits.extend(more);
+    }
+    Ok(Rewritten { text: source::apply(text, &edits), transactions })
+}
+
+fn reorder(
+    context: &Context<'_, '_, '_>,
+    transaction: &Transaction<'_>,
+    text: &str,
+    options: &Options,
+) -> Result<(Report, Vec<Edit>), Refused> {
+    let function = transaction.function.name.clone();
+    let units = &context.units.units;
+    if units.iter().all(|unit| unit.queries().next().is_none()) {
+        return Err(Refused::NoQueries(function));
+    }
+    let constraints = legality::constraints(context, &options.without);
+    let mut problem: Problem = legality::problem(units.len(), &constraints);
+    let cost = |unit| weights::estimate(unit, context.schema, context.server, context.isolation);
+    problem.units = units.iter().map(cost).collect();
+    let solution = problem.solve(Limits::default()).map_err(|broken| {
+        Refused::Broken(function.clone(), broken, reason(&constraints, broken))
+    })?;
+    let edits = restructure::edits(context.units, &solution.order, text);
+    let source: Vec<usize> = (0..units.len()).collect();
+    let report = Report {
+        line: transaction.statements.first().map_or(0, |one| one.range.line(text)),
+        function,
+        server: context.server,
+        isolation: context.isolation,
+        units: units.iter().map(|unit| unit_report(unit, cost(unit), text)).collect(),
+        cost_before: problem.cost(&source),
+        constraints,
+        solution,
+    };
+    Ok((report, edits))
+}
+
+/// Returns the reason of a constraint.
+fn reason(constraints: &[Constraint], broken: Broken) -> String {
+    let demand = match broken {
+        Broken::Before(before) => Demand::Before(before),
+        Broken::Outside(outside) => Demand::Outside(outside),
+        Broken::NotAnOrder(_) => return String::new(),
+    };
+    let found = constraints.iter().find(|constraint| constraint.demand == demand);
+    found.map_or(String::new(), |found| format!("{}, {}", found.rule, found.reason))
+}
+
+fn unit_report(unit: &Unit<'_>, cost: UnitCost, text: &str) -> UnitReport {
+    let range = unit.range();
+    let end = Range::new(range.end, range.end);
+    UnitReport {
+        range,
+        lines: (range.line(text), end.line(text)),
+        queries: unit.queries().map(|query| query.text.clone()).collect(),
+        barriers: unit.barriers().map(ToString::to_string).collect(),
+        outside: unit.barriers().any(|barrier| *barrier == Barrier::Outside),
+        cost,
+    }
+}

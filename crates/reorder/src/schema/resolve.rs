@@ -1,0 +1,376 @@
+//! Builds the schema from statements, and resolves what refers to later ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::{
+    BadSchema, Event, Rule, Schema, Table, Tables, Trigger, View,
+    cursor::Cursor,
+    routine::{Body, FunctionBody, Names},
+    split::Statement,
+    table::{Message, not_understood, number_rows},
+};
+use crate::{api::Server, sql::text::is_word};
+
+/// The kinds of objects, by the word behind `CREATE` and its modifiers.
+const KINDS: &[&str] = &[
+    "TABLE",
+    "VIEW",
+    "INDEX",
+    "TRIGGER",
+    "FUNCTION",
+    "PROCEDURE",
+    "RULE",
+    "SEQUENCE",
+    "TYPE",
+    "DOMAIN",
+    "SCHEMA",
+    "DATABASE",
+    "EXTENSION",
+    "ROLE",
+    "USER",
+    "EVENT",
+    "POLICY",
+    "OPERATOR",
+    "AGGREGATE",
+    "CAST",
+    "SERVER",
+    "PUBLICATION",
+    "SUBSCRIPTION",
+    "LANGUAGE",
+    "COLLATION",
+    "CONVERSION",
+    "TRANSFORM",
+    "STATISTICS",
+    "ACCESS",
+    "WRAPPER",
+    "TEXT",
+    "TABLESPACE",
+    "GROUP",
+];
+
+/// A schema that is being built.
+pub(super) struct Builder {
+    pub(super) server: Server,
+    pub(super) schema: Schema,
+    /// The prefix of names without one: of the last `USE` or `SET search_path`.
+    prefix: Option<String>,
+    pub(super) functions: Vec<(String, FunctionBody)>,
+    pub(super) triggers: Vec<DraftTrigger>,
+    pub(super) rules: Vec<(Rule, Vec<TokenWithSpan>)>,
+    pub(super) views: BTreeMap<String, DraftView>,
+    /// The names in the body of each function.
+    pub(super) direct: BTreeMap<String, Names>,
+}
+
+/// A trigger before the functions are known.
+pub(super) struct DraftTrigger {
+    pub(super) name: String,
+    pub(super) table: String,
+    pub(super) events: BTreeSet<Event>,
+    /// True if it runs after the event, and so cannot change the row.
+    pub(super) after: bool,
+    pub(super) body: Body,
+}
+
+/// A view before the other tables are known.
+pub(super) struct DraftView {
+    pub(super) query: Vec<TokenWithSpan>,
+    pub(super) materialized: bool,
+}
+
+/// Builds the schema.
+pub(super) fn build(statements: &[Statement], server: Server) -> Result<Schema, BadSchema> {
+    let mut builder = Builder {
+        server,
+        schema: Schema::default(),
+        prefix: None,
+        functions: Vec::new(),
+        triggers: Vec::new(),
+        rules: Vec::new(),
+        views: BTreeMap::new(),
+        direct: BTreeMap::new(),
+    };
+    for statement in statements {
+        builder.collect_name(&statement.tokens);
+    }
+    builder.prefix = None;
+    for statement in statements {
+        builder.statement(&statement.tokens).map_err(|message| statement.bad(message))?;
+    }
+    Ok(builder.finish())
+}
+
+/// The place behind `CREATE …`, and the kind of the object.
+struct Created<'a> {
+    part: Cursor<'a>,
+    kind: &'static str,
+    /// The words between `CREATE` and the kind, in upper case.
+    modifiers: Vec<String>,
+}
+
+impl Builder {
+    /// Returns what a `CREATE` creates.
+    fn created<'a>(&self, tokens: &'a [TokenWithSpan]) -> Option<Created<'a>> {
+        let mut part = Cursor::new(tokens, self.server);
+        part.eat(&["CREATE"]).then_some(())?;
+        let mut modifiers = Vec::new();
+        while !part.is_end() && modifiers.len() < 30 {
+            let word = part.keyword();
+            part.at += 1;
+            if let Some(&kind) = KINDS.iter().find(|kind| **kind == word) {
+                return Some(Created { part, kind, modifiers });
+            }
+            modifiers.push(word);
+        }
+        None
+    }
+
+    /// Records the prefix under which a name of a table or view occurs.
+    fn collect_name(&mut self, tokens: &[TokenWithSpan]) {
+        self.follow_prefix(tokens);
+        let Some(Created { mut part, kind: "TABLE" | "VIEW", .. }) = self.created(tokens) else {
+            return;
+        };
+        part.eat(&["IF", "NOT", "EXISTS"]);
+        let Some(mut parts) = part.parts() else { return };
+        let Some(name) = parts.pop() else { return };
+        let prefix = parts.pop().or_else(|| self.prefix.clone());
+        self.schema.prefixes.entry(name).or_default().insert(prefix);
+    }
+
+    /// Follows the prefix of names without one.
+    fn follow_prefix(&mut self, tokens: &[TokenWithSpan]) {
+        let mut part = Cursor::new(tokens, self.server);
+        if self.server == Server::Mysql && part.eat(&["USE"]) {
+            self.prefix = part.name();
+        } else if part.eat(&["SET"]) {
+            part.eat_any(&["LOCAL", "SESSION"]);
+            if part.eat(&["SEARCH_PATH"]) {
+                part.skip();
+                self.prefix = part.name();
+            }
+        }
+    }
+
+    /// Returns the table or view whose name stands here.
+    pub(super) fn table_name(&self, part: &mut Cursor<'_>) -> Result<String, Message> {
+        let whole = *part;
+        let mut parts = part.parts().ok_or_else(|| not_understood(&whole))?;
+        if let (1, Some(prefix)) = (parts.len(), &self.prefix) {
+            parts.insert(0, prefix.clone());
+        }
+        self.schema.name_of(&parts)
+    }
+
+    /// Applies a statement.
+    fn statement(&mut self, tokens: &[TokenWithSpan]) -> Result<(), Message> {
+        self.follow_prefix(tokens);
+        let mut part = Cursor::new(tokens, self.server);
+        if part.eat(&["ALTER"]) {
+            part.eat(&["FOREIGN"]);
+            return if part.eat(&["TABLE"]) { self.alter_table(part) } else { Ok(()) };
+        }
+        if part.eat(&["DROP"]) {
+            return self.drop_object(part);
+        }
+        let Some(Created { part, kind, modifiers }) = self.created(tokens) else { return Ok(()) };
+        let has = |word| modifiers.iter().any(|modifier| modifier == word);
+        match kind {
+            "TABLE" => self.create_table(part),
+            "VIEW" => self.create_view(part, has("MATERIALIZED")),
+            "INDEX" if has("UNIQUE") => self.unique_index(part),
+            "TRIGGER" => self.create_trigger(part),
+            "FUNCTION" | "PROCEDURE" => self.create_function(part),
+            "RULE" => self.create_rule(part),
+            "POLICY" => self.create_policy(part),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a table, whose `CREATE TABLE` stands before the place.
+    fn create_table(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+        let optional = part.eat(&["IF", "NOT", "EXISTS"]);
+        let name = self.table_name(&mut part)?;
+        if self.schema.tables.contains_key(&name) {
+            let message = format!("the table `{name}` is created twice: leave out one of both");
+            return if optional { Ok(()) } else { Err(message) };
+        }
+        let mut table = Table::default();
+        let mut complete = true;
+        if part.eat(&["PARTITION", "OF"]) {
+            table.partition_of.insert(self.table_name(&mut part)?);
+        } else if part.eat(&["LIKE"]) {
+            complete = self.like(&mut table, &mut part)?;
+        }
+        if let Some(elements) = part.group() {
+            complete &= self.elements(&mut table, elements)?;
+        }
+        let (mut tail, mut without_rowid) = (part, false);
+        while !tail.is_end() {
+            if tail.eat(&["INHERITS"]) {
+                let parents = tail.group().ok_or_else(|| not_understood(&tail))?;
+                for mut parent in parents.list() {
+                    table.inherits.insert(self.table_name(&mut parent)?);
+                }
+            } else if tail.is(&["AS"]) || tail.is(&["SELECT"]) || tail.is(&["OF"]) {
+                complete = false;
+                break;
+            }
+            without_rowid |= tail.is(&["WITHOUT", "ROWID"]);
+            tail.skip();
+        }
+        if self.server == Server::Sqlite {
+            number_rows(&mut table, without_rowid);
+        }
+        if !complete {
+            table.columns.clear();
+        }
+        self.schema.tables.insert(name, table);
+        Ok(())
+    }
+
+    /// Adds a view, whose `CREATE VIEW` stands before the place. A view of the same name, which
+    /// dumps create first, and a table of the same name go.
+    fn create_view(&mut self, mut part: Cursor<'_>, materialized: bool) -> Result<(), Message> {
+        part.eat(&["IF", "NOT", "EXISTS"]);
+        let whole = part;
+        let name = self.table_name(&mut part)?;
+        while !part.is_end() && !part.eat(&["AS"]) {
+            part.skip();
+        }
+        if part.is_end() {
+            return Err(not_understood(&whole));
+        }
+        let query = part.rest().to_vec();
+        self.schema.views.insert(name.clone(), View { materialized, ..View::default() });
+        self.views.insert(name, DraftView { query, materialized });
+        Ok(())
+    }
+
+    /// Removes a view.
+    pub(super) fn drop_view(&mut self, name: &str) {
+        self.views.remove(name);
+        self.schema.views.remove(name);
+    }
+
+    /// Resolves what refers to later statements.
+    fn finish(mut self) -> Schema {
+        self.inherit_columns();
+        self.resolve_referred();
+        self.resolve_views();
+        self.resolve_functions();
+        for trigger in std::mem::take(&mut self.triggers) {
+            let assigns = self.assigns(&trigger);
+            let DraftTrigger { name, table, events, body, .. } = trigger;
+            let (touches, functions) = self.effects(self.names_of(body));
+            let trigger = Trigger { name, table, events, touches, assigns, functions };
+            self.schema.triggers.push(trigger);
+        }
+        for (rule, tokens) in std::mem::take(&mut self.rules) {
+            let (touches, _) = self.effects(self.names(&tokens));
+            self.schema.rules.push(Rule { touches, ..rule });
+        }
+        self.schema
+    }
+
+    /// Gives partitions and tables that inherit the columns of the table above them, and partitions
+    /// its keys.
+    fn inherit_columns(&mut self) {
+        for _ in 0..self.schema.tables.len() {
+            let before = self.schema.tables.clone();
+            for table in self.schema.tables.values_mut() {
+                let above = table.partition_of.iter().chain(&table.inherits);
+                let above: Vec<&Table> = above.filter_map(|name| before.get(name)).collect();
+                let inherited: Vec<_> = above
+                    .iter()
+                    .flat_map(|parent| &parent.columns)
+                    .filter(|column| table.column(&column.name).is_none())
+                    .cloned()
+                    .collect();
+                if table.primary_key.is_none() && !table.partition_of.is_empty() {
+                    table.primary_key = above.iter().find_map(|parent| parent.primary_key.clone());
+                }
+                for column in inherited.into_iter().rev() {
+                    if table.column(&column.name).is_none() {
+                        table.columns.insert(0, column);
+                    }
+                }
+            }
+            if before == self.schema.tables {
+                return;
+            }
+        }
+    }
+
+    /// Fills in the primary key where a foreign key names no columns.
+    fn resolve_referred(&mut self) {
+        let keys: BTreeMap<String, Vec<String>> = self
+            .schema
+            .tables
+            .iter()
+            .filter_map(|(name, table)| Some((name.clone(), table.primary_key.clone()?.columns)))
+            .collect();
+        let tables = self.schema.tables.values_mut();
+        for key in tables.flat_map(|table| &mut table.foreign_keys) {
+            if key.referred.is_empty() {
+                key.referred = keys.get(&key.table).cloned().unwrap_or_default();
+            }
+        }
+    }
+
+    /// Finds the tables that views read, through other views as well.
+    fn resolve_views(&mut self) {
+        let direct: BTreeMap<String, View> = self
+            .views
+            .iter()
+            .map(|(name, draft)| {
+                let (tables, functions) = self.view_reads(&draft.query);
+                (name.clone(), View { tables, functions, materialized: draft.materialized })
+            })
+            .collect();
+        for (name, view) in &direct {
+            let (mut tables, mut functions) = (BTreeSet::new(), BTreeSet::new());
+            let (mut seen, mut open) = (BTreeSet::from([name]), vec![view]);
+            while let Some(view) = open.pop() {
+                functions.extend(view.functions.iter().cloned());
+                for name in &view.tables {
+                    match direct.get(name) {
+                        Some(inner) if seen.insert(name) => open.push(inner),
+                        Some(_) => {}
+                        None => drop(tables.insert(name.clone())),
+                    }
+                }
+            }
+            let materialized = view.materialized;
+            self.schema.views.insert(name.clone(), View { tables, functions, materialized });
+        }
+    }
+
+    /// Returns the query of a view without what stands behind it.
+    pub(super) fn without_options(query: &[TokenWithSpan]) -> &[TokenWithSpan] {
+        let with = query.iter().rposition(|token| is_word(Some(token), "WITH"));
+        let options = ["CHECK", "CASCADED", "LOCAL", "NO", "DATA"];
+        match with {
+            Some(at) if options.iter().any(|word| is_word(query.get(at + 1), word)) => &query[..at],
+            _ => query,
+        }
+    }
+
+    /// Returns the tables, known or not, that a body may touch.
+    pub(super) fn expanded(&self, tables: BTreeSet<String>) -> Tables {
+        let mut all = tables.clone();
+        for name in &tables {
+            if let Some(view) = self.schema.views.get(name) {
+                all.extend(view.tables.iter().cloned());
+            }
+        }
+        Tables::Some(all)
+    }
+}
+
+/// Returns true if the token ends a clause.
+pub(super) fn is_sign(token: Option<&TokenWithSpan>, sign: &Token) -> bool {
+    token.is_some_and(|token| token.token == *sign)
+}

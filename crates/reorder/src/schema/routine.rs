@@ -1,0 +1,290 @@
+//! Functions, triggers, rules, and what their bodies and the queries of views may touch.
+//!
+//! A body is not parsed. Every name in it that is the name of a table counts as touched, and so
+//! does every name at a place where a table stands (behind `FROM`, `JOIN`, `INSERT INTO`,
+//! `UPDATE`). A body that executes a text, or calls something that is neither in the file nor in
+//! the list of harmless functions, may touch all tables.
+
+mod effects;
+mod words;
+
+use std::collections::BTreeSet;
+
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::{
+    Event, Rule, Tables,
+    cursor::Cursor,
+    resolve::{Builder, DraftTrigger, is_sign},
+    table::{Message, not_understood},
+};
+use crate::{
+    api::Server,
+    sql::{
+        self, names,
+        text::{self, is_word, keyword},
+    },
+};
+
+use words::NO_CALL;
+
+/// The body of a trigger or a rule.
+pub(super) enum Body {
+    /// A function that is called, by its name without prefix, and what stands around the call.
+    Call(String, Vec<TokenWithSpan>),
+    /// Statements.
+    Tokens(Vec<TokenWithSpan>),
+}
+
+/// The body of a function.
+pub(super) enum FunctionBody {
+    /// Statements.
+    Tokens(Vec<TokenWithSpan>),
+    /// Something that is no SQL.
+    Unknown,
+}
+
+/// The names in a body.
+#[derive(Default)]
+pub(super) struct Names {
+    tables: BTreeSet<String>,
+    calls: BTreeSet<String>,
+    /// True if it executes a text.
+    dynamic: bool,
+}
+
+/// Returns the functions that a default calls.
+pub(super) fn calls_of_default(value: Cursor<'_>) -> BTreeSet<String> {
+    let (tokens, server) = (value.rest(), value.server);
+    let mut calls = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let word = keyword(&token.token).unwrap_or_default().to_ascii_lowercase();
+        let time = ["current", "local", "utc_"].iter().any(|start| word.starts_with(start));
+        let text = token.token.to_string();
+        let constant = ["now", "today", "tomorrow", "yesterday"];
+        if time || ["user", "session_user"].contains(&word.as_str()) {
+            calls.insert(word);
+        } else if constant.contains(&text.trim_matches('\'').to_ascii_lowercase().as_str())
+            && text.starts_with('\'')
+        {
+            calls.insert("now".to_owned());
+        } else {
+            calls.extend(call_at(tokens, at, server));
+        }
+    }
+    calls
+}
+
+/// Returns the function that is called at a place, with its prefix.
+fn call_at(tokens: &[TokenWithSpan], at: usize, server: Server) -> Option<String> {
+    let Token::Word(word) = &tokens[at].token else { return None };
+    let upper = word.value.to_ascii_uppercase();
+    let no_call = word.quote_style.is_none() && NO_CALL.contains(&upper.as_str());
+    if no_call || !is_sign(tokens.get(at + 1), &Token::LParen) {
+        return None;
+    }
+    let mut parts = vec![names::fold(&word.value, word.quote_style.is_some(), server)];
+    if at >= 2
+        && is_sign(tokens.get(at - 1), &Token::Period)
+        && let Token::Word(prefix) = &tokens[at - 2].token
+    {
+        parts.insert(0, names::fold(&prefix.value, prefix.quote_style.is_some(), server));
+    }
+    Some(names::function(&parts))
+}
+
+impl Builder {
+    /// Returns what a body names.
+    pub(super) fn names(&self, tokens: &[TokenWithSpan]) -> Names {
+        let mut found = Names::default();
+        let mut inserted = 0;
+        for (at, token) in tokens.iter().enumerate() {
+            let Token::Word(word) = &token.token else { continue };
+            let name = names::fold(&word.value, word.quote_style.is_some(), self.server);
+            let is_known = |known: &&String| {
+                let last = known.rsplit_once('.').map_or(known.as_str(), |(_, last)| last);
+                **known == name || last == name
+            };
+            let known = self.schema.tables.keys().chain(self.schema.views.keys());
+            found.tables.extend(known.filter(is_known).cloned());
+            let upper = keyword(&token.token).unwrap_or_default();
+            found.dynamic |= ["EXECUTE", "PREPARE"].contains(&upper.as_str());
+            let into = upper == "INTO"
+                && at > 0
+                && tokens[..at].iter().rev().take(2).any(|before| {
+                    ["INSERT", "REPLACE", "IGNORE"].iter().any(|word| is_word(Some(before), word))
+                });
+            if into || ["FROM", "JOIN", "UPDATE", "TRUNCATE"].contains(&upper.as_str()) {
+                found.tables.extend(self.table_behind(&tokens[at + 1..]));
+            }
+            if into {
+                let mut name = Cursor::new(&tokens[at + 1..], self.server);
+                name.parts();
+                inserted = at + name.at;
+            }
+            if upper == "CALL" {
+                let mut part = Cursor::new(&tokens[at + 1..], self.server);
+                found.calls.extend(part.parts().and_then(|mut parts| parts.pop()));
+            } else if inserted != at {
+                found.calls.extend(call_at(tokens, at, self.server));
+            }
+        }
+        let tables = &found.tables;
+        found.calls.retain(|call| !tables.contains(call));
+        found
+    }
+
+    /// Returns the table whose name stands here, if one does.
+    fn table_behind(&self, tokens: &[TokenWithSpan]) -> Option<String> {
+        let mut part = Cursor::new(tokens, self.server);
+        part.eat_any(&["ONLY", "TABLE", "LATERAL"]);
+        let keywords = ["SET", "SELECT", "OF", "ON", "NOWAIT", "SKIP"];
+        if keywords.contains(&part.keyword().as_str()) {
+            return None;
+        }
+        let parts = part.parts()?;
+        let called = part.peek() == Some(&Token::LParen);
+        let name = self.schema.name_of(&parts).ok()?;
+        (!called || self.schema.tables.contains_key(&name) || parts.len() == 1).then_some(name)
+    }
+
+    /// Adds a function, whose `CREATE FUNCTION` stands before the place.
+    pub(super) fn create_function(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+        let whole = part;
+        part.eat(&["IF", "NOT", "EXISTS"]);
+        let name = part.parts().and_then(|mut parts| parts.pop());
+        let name = name.ok_or_else(|| not_understood(&whole))?;
+        part.group();
+        let body = self.function_body(part.rest());
+        self.functions.push((name, body));
+        Ok(())
+    }
+
+    /// Returns the body of a function from what stands behind its arguments.
+    fn function_body(&self, tokens: &[TokenWithSpan]) -> FunctionBody {
+        if self.server != Server::Postgresql {
+            return FunctionBody::Tokens(tokens.to_vec());
+        }
+        let language = tokens.iter().position(|token| is_word(Some(token), "LANGUAGE"));
+        let language = language
+            .and_then(|at| tokens.get(at + 1))
+            .map(|token| token.token.to_string().trim_matches(['\'', '"']).to_ascii_lowercase());
+        if !matches!(language.as_deref(), Some("sql" | "plpgsql") | None) {
+            return FunctionBody::Unknown;
+        }
+        let body = tokens.windows(2).find_map(|pair| match &pair[1].token {
+            _ if !is_word(Some(&pair[0]), "AS") => None,
+            Token::DollarQuotedString(body) => Some(body.value.clone()),
+            Token::SingleQuotedString(body) | Token::EscapedStringLiteral(body) => {
+                Some(body.clone())
+            }
+            _ => None,
+        });
+        let Some(body) = body else { return FunctionBody::Tokens(tokens.to_vec()) };
+        match text::tokens_and_space(&body, self.server) {
+            Ok(mut tokens) => {
+                tokens.retain(|token| !text::is_space(token));
+                FunctionBody::Tokens(tokens)
+            }
+            Err(_) => FunctionBody::Unknown,
+        }
+    }
+
+    /// Adds a trigger, whose `CREATE TRIGGER` stands before the place.
+    pub(super) fn create_trigger(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+        let whole = part;
+        part.eat(&["IF", "NOT", "EXISTS"]);
+        let name = part.parts().and_then(|mut parts| parts.pop());
+        let name = name.ok_or_else(|| not_understood(&whole))?;
+        let after = part.is(&["AFTER"]);
+        let mut events = BTreeSet::new();
+        while !part.is_end() && !part.is(&["ON"]) {
+            events.extend(event(&part.keyword()));
+            part.at += 1;
+        }
+        if events.is_empty() || !part.eat(&["ON"]) {
+            return Err(not_understood(&whole));
+        }
+        let table = self.table_name(&mut part)?;
+        let rest = part.rest();
+        let call = rest.windows(2).position(|pair| {
+            let routine = ["FUNCTION", "PROCEDURE"].iter().any(|word| is_word(pair.get(1), word));
+            is_word(pair.first(), "EXECUTE") && routine
+        });
+        let body = match call {
+            Some(at) => {
+                let mut called = Cursor::new(&rest[at + 2..], self.server);
+                let function = called.parts().and_then(|mut parts| parts.pop());
+                let function = function.ok_or_else(|| not_understood(&whole))?;
+                Body::Call(function, rest[..at].to_vec())
+            }
+            None => Body::Tokens(rest.to_vec()),
+        };
+        self.triggers.push(DraftTrigger { name, table, events, after, body });
+        Ok(())
+    }
+
+    /// Adds a rule, whose `CREATE RULE` stands before the place.
+    pub(super) fn create_rule(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+        let whole = part;
+        let name = part.name().ok_or_else(|| not_understood(&whole))?;
+        part.eat(&["AS"]);
+        part.eat(&["ON"]);
+        let event = event(&part.keyword()).ok_or_else(|| not_understood(&whole))?;
+        part.at += 1;
+        if !part.eat(&["TO"]) {
+            return Err(not_understood(&whole));
+        }
+        let table = self.table_name(&mut part)?;
+        let touches = Tables::All;
+        self.rules.push((Rule { name, table, event, touches }, part.rest().to_vec()));
+        Ok(())
+    }
+
+    /// Adds a policy, whose `CREATE POLICY` stands before the place.
+    pub(super) fn create_policy(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+        let whole = part;
+        let name = part.name().ok_or_else(|| not_understood(&whole))?;
+        part.eat(&["ON"]).then_some(()).ok_or_else(|| not_understood(&whole))?;
+        let table = self.table_name(&mut part)?;
+        let (event, touches) = (Event::Select, Tables::All);
+        self.rules.push((Rule { name, table, event, touches }, part.rest().to_vec()));
+        Ok(())
+    }
+
+    /// Returns the tables and views that the query of a view reads, and the functions that it
+    /// calls.
+    pub(super) fn view_reads(
+        &self,
+        query: &[TokenWithSpan],
+    ) -> (BTreeSet<String>, BTreeSet<String>) {
+        let query = Builder::without_options(query);
+        if let Ok(Some(found)) = sql::analyze_tokens(query.to_vec(), self.server, &self.schema) {
+            return (found.tables.into_keys().collect(), found.functions);
+        }
+        let mut names = self.names(query);
+        for (at, token) in query.iter().enumerate() {
+            if token.token == Token::Comma {
+                names.tables.extend(self.table_behind(&query[at + 1..]));
+            }
+        }
+        (names.tables, names.calls)
+    }
+}
+
+/// Returns a name without its prefix.
+fn last_part(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
+/// Returns the event that a word means.
+fn event(word: &str) -> Option<Event> {
+    match word {
+        "SELECT" => Some(Event::Select),
+        "INSERT" => Some(Event::Insert),
+        "UPDATE" => Some(Event::Update),
+        "DELETE" => Some(Event::Delete),
+        "TRUNCATE" => Some(Event::Truncate),
+        _ => None,
+    }
+}

@@ -1,0 +1,273 @@
+//! Tests of the schema.
+
+use super::*;
+
+/// Returns the schema of a DDL file.
+fn read(ddl: &str, server: Server) -> Schema {
+    parse(ddl, server).unwrap_or_else(|bad| panic!("{bad}"))
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[test]
+fn base_tables_are_those_below_views_and_above_partitions() {
+    let schema = read(
+        "CREATE TABLE a (x int, k int) PARTITION BY RANGE (x);
+         CREATE TABLE a1 PARTITION OF a FOR VALUES FROM (1) TO (9);
+         CREATE TABLE b (y int);
+         CREATE VIEW v AS SELECT x, y FROM a1, b;
+         CREATE VIEW w AS SELECT y FROM v;",
+        Server::Postgresql,
+    );
+    assert_eq!(schema.base_tables("w"), set(&["a", "b"]));
+    assert_eq!(schema.base_tables("a1"), set(&["a"]));
+    assert_eq!(schema.base_tables("elsewhere"), set(&["elsewhere"]));
+}
+
+#[test]
+fn unique_index_of_an_unknown_table_is_an_error() {
+    let ddl = "CREATE TABLE t (a int);\nCREATE UNIQUE INDEX i ON u (a);";
+    let bad = parse(ddl, Server::Postgresql).expect_err("the table is unknown");
+    assert_eq!(bad.line, 2);
+    assert!(bad.message.contains("there is no table `u`: put its DDL first"), "{bad}");
+}
+
+/// A dump of PostgreSQL, with what stands in one besides tables.
+const DUMP: &str = "
+SET search_path = public;
+SELECT pg_catalog.set_config('search_path', '', false);
+CREATE FUNCTION public.log_pay() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO log (what) VALUES ('a;b');
+    RETURN NEW;
+END $$;
+CREATE TABLE public.account (
+    id bigint NOT NULL,
+    owner character varying(20) DEFAULT 'x; y'::character varying,
+    tags integer[] DEFAULT ARRAY[1, 2],
+    balance numeric(12,2) DEFAULT 0 CHECK (balance >= (0)::numeric),
+    CONSTRAINT positive CHECK ((balance > (0)::numeric))
+);
+ALTER TABLE public.account OWNER TO someone;
+CREATE SEQUENCE public.account_id_seq START WITH 1;
+CREATE TABLE public.log (id integer GENERATED ALWAYS AS IDENTITY, what text, account bigint);
+COPY public.log (id, what) FROM stdin;
+1\tCREATE TABLE nothing (;
+\\.
+ALTER TABLE ONLY public.account ALTER COLUMN id SET DEFAULT nextval('account_id_seq'::regclass);
+ALTER TABLE ONLY public.account ADD CONSTRAINT account_pkey PRIMARY KEY (id);
+CREATE UNIQUE INDEX account_owner ON public.account USING btree (owner) WHERE (balance > 0);
+ALTER TABLE ONLY public.log
+    ADD CONSTRAINT log_account FOREIGN KEY (account) REFERENCES public.account(id)
+    ON DELETE CASCADE;
+CREATE TRIGGER pay AFTER UPDATE OF balance ON public.account
+    FOR EACH ROW EXECUTE FUNCTION public.log_pay();
+";
+
+#[test]
+fn dump_of_postgresql_is_understood() {
+    let schema = read(DUMP, Server::Postgresql);
+    let names: Vec<&String> = schema.tables.keys().collect();
+    assert_eq!(names, ["account", "log"]);
+    let account = &schema.tables["account"];
+    let key = |name: &str, column: &str, partial| Key {
+        name: Some(name.to_owned()),
+        columns: vec![column.to_owned()],
+        partial,
+    };
+    assert_eq!(account.primary_key, Some(key("account_pkey", "id", false)));
+    assert_eq!(account.unique, [key("account_owner", "owner", true)]);
+    assert_eq!(account.checks, 2);
+    let id = account.column("id").expect("the column is there");
+    assert!(id.numbered && id.not_null && id.ty == "bigint", "{id:?}");
+    assert_eq!(account.column("owner").expect("it is there").ty, "character varying(20)");
+    assert_eq!(account.column("tags").expect("it is there").ty, "integer[]");
+    assert!(schema.tables["log"].column("id").expect("it is there").numbered);
+    assert_eq!(schema.functions["log_pay"], Tables::Some(set(&["log"])));
+    assert_eq!(
+        schema.triggers,
+        [Trigger {
+            name: "pay".to_owned(),
+            table: "account".to_owned(),
+            events: BTreeSet::from([Event::Update]),
+            touches: Tables::Some(set(&["log"])),
+            assigns: Columns::default(),
+            functions: BTreeSet::new(),
+        }]
+    );
+    let references = schema.references("account", "log");
+    let [Reference { child: "log", key }] = references[..] else { panic!("{references:?}") };
+    assert_eq!(key.referred, ["id"]);
+    assert_eq!((key.on_delete, key.on_update), (Action::Cascade, Action::Refuse));
+    assert_eq!(schema.referencing_count("account"), 1);
+    assert_eq!(schema.consequences("account", Event::Delete), Tables::Some(set(&["log"])));
+    assert_eq!(schema.consequences("account", Event::Insert), Tables::Some(set(&[])));
+}
+
+#[test]
+fn dump_of_mysql_is_understood() {
+    let schema = read(
+        "-- MariaDB dump
+/*!40101 SET @saved = @@character_set_client */;
+DROP TABLE IF EXISTS `Orders`;
+CREATE TABLE `Orders` (
+  `Id` int(11) NOT NULL AUTO_INCREMENT,
+  `code` varchar(9) COLLATE utf8_bin DEFAULT 'a\\';' COMMENT 'x, y',
+  `item` int unsigned NOT NULL,
+  `changed` timestamp NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp(),
+  PRIMARY KEY (`Id`),
+  UNIQUE KEY `code` (`code`(4)),
+  UNIQUE KEY `both` (`item`,`code`) USING BTREE,
+  KEY `item` (`item`),
+  CONSTRAINT `fk` FOREIGN KEY (`item`) REFERENCES `Item` (`id`) ON UPDATE SET NULL
+) ENGINE=InnoDB AUTO_INCREMENT=7 DEFAULT CHARSET=utf8;
+CREATE TABLE `Item` (`id` int unsigned NOT NULL PRIMARY KEY) ENGINE=InnoDB;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=`root`@`localhost`*/ /*!50003 TRIGGER t BEFORE INSERT ON Orders
+FOR EACH ROW BEGIN
+  IF NEW.item > 1 THEN UPDATE Item SET id = 2; END IF;
+END */;;
+DELIMITER ;
+",
+        Server::Mysql,
+    );
+    let orders = &schema.tables["orders"];
+    let names: Vec<&str> = orders.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["id", "code", "item", "changed"]);
+    let partial: Vec<bool> = orders.keys().map(|key| key.partial).collect();
+    assert_eq!(partial, [false, true, false]);
+    assert_eq!(orders.unique[0].columns, ["code"]);
+    assert!(orders.columns[0].numbered && orders.columns[3].on_update);
+    assert_eq!(orders.foreign_keys[0].table, "item");
+    assert_eq!(orders.foreign_keys[0].on_update, Action::SetNull);
+    assert_eq!(
+        schema.consequences("orders", Event::Insert),
+        Tables::Some(set(&["item", "orders"]))
+    );
+}
+
+#[test]
+fn only_not_null_columns_of_whole_keys_identify_a_row() {
+    let schema = read(
+        "CREATE TABLE t (a int, b int NOT NULL, c int NOT NULL, d int, e int NOT NULL,
+             PRIMARY KEY (a, b), UNIQUE (c), UNIQUE (d));
+         CREATE UNIQUE INDEX i ON t (lower(e));
+         CREATE TABLE heir (x int) INHERITS (u);
+         CREATE TABLE u (k int PRIMARY KEY);",
+        Server::Postgresql,
+    );
+    let is_key = |columns: &[&str]| schema.is_key("t", &set(columns));
+    assert!(is_key(&["a", "b"]) && is_key(&["a", "b", "d"]) && is_key(&["c"]));
+    assert!(!is_key(&["a"]) && !is_key(&["d"]) && !is_key(&["e"]) && !is_key(&[]));
+    assert!(!schema.is_key("u", &set(&["k"])), "rows of `heir` may have the same value");
+}
+
+#[test]
+fn sqlite_numbers_the_rows_of_an_integer_primary_key() {
+    let schema = read(
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, [x y] text);
+         CREATE TABLE b (id int PRIMARY KEY);
+         CREATE TABLE c (id integer, PRIMARY KEY (id)) WITHOUT ROWID;
+         CREATE TRIGGER g AFTER DELETE ON a BEGIN
+             DELETE FROM b WHERE id = old.id;
+             SELECT CASE WHEN 1 THEN raise(ABORT, 'no;') END;
+         END;",
+        Server::Sqlite,
+    );
+    let numbered = |table: &str| schema.tables[table].columns[0].numbered;
+    assert!(numbered("a") && !numbered("b") && !numbered("c"));
+    assert_eq!(schema.tables["a"].columns[1].name, "x y");
+    assert_eq!(schema.consequences("a", Event::Delete), Tables::Some(set(&["b"])));
+}
+
+#[test]
+fn bodies_that_are_not_understood_may_touch_all_tables() {
+    let consequences = |function: &str| {
+        let ddl = format!(
+            "CREATE TABLE t (a int); CREATE TABLE u (a int);
+             CREATE FUNCTION g() RETURNS int LANGUAGE sql AS 'SELECT a FROM u';
+             CREATE FUNCTION f() RETURNS trigger {function};
+             CREATE TRIGGER x AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();"
+        );
+        read(&ddl, Server::Postgresql).consequences("t", Event::Insert)
+    };
+    let some = |names| Tables::Some(set(names));
+    assert_eq!(consequences("LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'x'; END $$"), Tables::All);
+    assert_eq!(consequences("LANGUAGE plpython3u AS $$ pass $$"), Tables::All);
+    assert_eq!(consequences("LANGUAGE sql AS $$ SELECT elsewhere() $$"), Tables::All);
+    assert_eq!(consequences("LANGUAGE sql AS $$ SELECT g() $$"), some(&["u"]));
+    assert_eq!(consequences("LANGUAGE plpgsql AS $$ BEGIN RETURN lower(''); END $$"), some(&[]));
+}
+
+#[test]
+fn rules_and_triggers_of_triggers_count() {
+    let schema = read(
+        "CREATE TABLE a (x int); CREATE TABLE b (x int); CREATE TABLE c (x int);
+         CREATE RULE r AS ON UPDATE TO a DO ALSO (DELETE FROM b WHERE x = 1;
+             INSERT INTO public.b (x) VALUES (1));
+         CREATE FUNCTION f() RETURNS trigger LANGUAGE sql AS 'INSERT INTO c VALUES (1)';
+         CREATE TRIGGER t BEFORE DELETE ON b FOR EACH STATEMENT EXECUTE PROCEDURE f();",
+        Server::Postgresql,
+    );
+    let Tables::Some(touched) = schema.consequences("a", Event::Update) else { panic!("all") };
+    assert!(touched.is_superset(&set(&["b", "c"])), "{touched:?}");
+    assert_eq!(schema.consequences("a", Event::Insert), Tables::Some(set(&[])));
+    assert_eq!(schema.triggers_on("b", Event::Delete).len(), 1);
+    assert_eq!(schema.triggers_on("b", Event::Insert).len(), 0);
+}
+
+#[test]
+fn policies_count_for_every_event() {
+    let schema = read(
+        "CREATE TABLE a (x int); CREATE TABLE b (x int);
+         CREATE POLICY p ON a USING (EXISTS (SELECT 1 FROM b WHERE b.x = a.x));",
+        Server::Postgresql,
+    );
+    let Tables::Some(touched) = schema.consequences("a", Event::Select) else { panic!("all") };
+    assert!(touched.contains("b"), "{touched:?}");
+    assert_eq!(schema.consequences("b", Event::Delete), Tables::Some(set(&[])));
+}
+
+#[test]
+fn triggers_before_an_event_tell_the_columns_that_they_assign() {
+    let assigns = |timing: &str, body: &str| {
+        let ddl = format!(
+            "CREATE TABLE t (a int, b int);
+             CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$;
+             CREATE TRIGGER x {timing} UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f();"
+        );
+        let trigger = read(&ddl, Server::Postgresql).triggers.remove(0);
+        (trigger.assigns, trigger.functions)
+    };
+    let changing = "NEW.b := random(); RETURN NEW;";
+    let b = Columns::Some(set(&["b"]));
+    assert_eq!(assigns("BEFORE", changing), (b, set(&["random"])));
+    assert_eq!(assigns("AFTER", changing), (Columns::default(), set(&["random"])));
+    assert_eq!(assigns("BEFORE", "RETURN NEW;").0, Columns::default());
+    assert_eq!(assigns("BEFORE", "RETURN NULL;").0, Columns::All);
+    assert_eq!(assigns("BEFORE", "NEW := other; RETURN NEW;").0, Columns::All);
+}
+
+#[test]
+fn errors_name_the_line_and_the_remedy() {
+    use Server::{Mysql, Postgresql, Sqlite};
+    let cases: &[(Server, &str, usize, &str)] = &[
+        (Postgresql, "\n\nALTER TABLE t ADD PRIMARY KEY (a);", 3, "put its DDL first"),
+        (Postgresql, "CREATE TABLE t (a int);\nCREATE TABLE t (a int);", 2, "leave out one of"),
+        (Postgresql, "CREATE TABLE t (a int);\nALTER TABLE t RENAME TO u", 2, "dump the schema"),
+        (Postgresql, "CREATE TABLE t (a int);\nALTER TABLE t SET SCHEMA u", 2, "dump the schema"),
+        (Postgresql, "CREATE TABLE t (PRIMARY KEY);", 1, "dump the schema"),
+        (Postgresql, "-- a\nCREATE TABLE t (a text DEFAULT 'x", 2, "correct the SQL"),
+        (Mysql, "CREATE TABLE t (a int, CONSTRAINT c SOMEHOW (a))", 1, "dump the schema"),
+        (Sqlite, "CREATE TABLE t (a UNIQUE ON CONFLICT REPLACE)", 1, "is not supported"),
+        (Sqlite, "CREATE TRIGGER g BEGIN END", 1, "dump the schema"),
+    ];
+    for &(server, ddl, line, remedy) in cases {
+        let bad = parse(ddl, server).expect_err(ddl);
+        assert_eq!(bad.line, line, "{bad}");
+        assert!(bad.to_string().contains(remedy), "{bad}");
+        assert!(bad.to_string().starts_with(&format!("schema, line {line}: ")), "{bad}");
+    }
+}

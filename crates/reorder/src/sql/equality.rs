@@ -1,0 +1,142 @@
+//! Conditions that make a column equal to a value, which does not come from a table.
+//!
+//! Only what a whole condition requires counts: the operands of `AND` at its top. The `ON` of an
+//! inner join counts as well; that of an outer join does not, since it keeps rows that it refuses.
+
+use sqlparser::ast::{
+    BinaryOperator, Expr, Join, JoinConstraint, JoinOperator, TableFactor, TableWithJoins,
+    UnaryOperator, Value as Literal,
+};
+
+use super::{Value, names, scope::Scope, select::Analysis};
+
+impl Analysis<'_> {
+    /// Records the equalities that a condition requires.
+    pub(super) fn require(&mut self, condition: &Expr, scope: &Scope<'_>) {
+        let mut open = vec![condition];
+        while let Some(condition) = open.pop() {
+            match condition {
+                Expr::Nested(inner) => open.push(inner),
+                Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+                    open.extend([&**right, &**left]);
+                }
+                Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
+                    self.equal(left, right, scope);
+                }
+                Expr::InList { expr, list, negated: false } => {
+                    if let [value] = &list[..] {
+                        self.equal(expr, value, scope);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Records the equalities that the inner joins of a `FROM` require.
+    pub(super) fn require_joins(&mut self, from: &[TableWithJoins], scope: &Scope<'_>) {
+        let mut open: Vec<&TableWithJoins> = from.iter().collect();
+        while let Some(TableWithJoins { relation, joins }) = open.pop() {
+            let factors = std::iter::once(relation).chain(joins.iter().map(|join| &join.relation));
+            open.extend(factors.filter_map(|factor| match factor {
+                TableFactor::NestedJoin { table_with_joins, .. } => Some(&**table_with_joins),
+                _ => None,
+            }));
+            joins.iter().filter_map(inner_condition).for_each(|on| self.require(on, scope));
+        }
+    }
+
+    /// Records `left = right`, if one is a column and the other a value.
+    fn equal(&mut self, left: &Expr, right: &Expr, scope: &Scope<'_>) {
+        match (strip(left), strip(right)) {
+            (Expr::Tuple(columns), Expr::Tuple(values)) if columns.len() == values.len() => {
+                for (column, value) in columns.iter().zip(values) {
+                    self.equal(column, value, scope);
+                }
+            }
+            (column, other) => {
+                let found = self.column_and_value(column, other, scope);
+                let found = found.or_else(|| self.column_and_value(other, column, scope));
+                if let Some((table, column, value)) = found {
+                    let access = self.query.tables.entry(table).or_default();
+                    access.equal.entry(column).or_insert(value);
+                }
+            }
+        }
+    }
+
+    /// Returns the table, the column and the value, if these are a column and a value.
+    fn column_and_value(
+        &self,
+        column: &Expr,
+        other: &Expr,
+        scope: &Scope<'_>,
+    ) -> Option<(String, String, Value)> {
+        let value = value(other)?;
+        let idents = match column {
+            Expr::Identifier(ident) => std::slice::from_ref(ident),
+            Expr::CompoundIdentifier(idents) => &idents[..],
+            _ => return None,
+        };
+        let mut parts = idents.iter().rev().map(|ident| names::identifier(ident, self.server));
+        let (column, prefix) = (parts.next()?, parts.next());
+        let table = scope.owner(prefix.as_deref(), &column, self.schema)?.to_owned();
+        Some((table, column, value))
+    }
+}
+
+/// Returns the condition of an inner join.
+fn inner_condition(join: &Join) -> Option<&Expr> {
+    match &join.join_operator {
+        JoinOperator::Join(JoinConstraint::On(on))
+        | JoinOperator::Inner(JoinConstraint::On(on))
+        | JoinOperator::CrossJoin(JoinConstraint::On(on))
+        | JoinOperator::StraightJoin(JoinConstraint::On(on)) => Some(on),
+        _ => None,
+    }
+}
+
+/// Returns an expression without the parentheses around it.
+fn strip(mut expression: &Expr) -> &Expr {
+    while let Expr::Nested(inner) = expression {
+        expression = inner;
+    }
+    expression
+}
+
+/// Returns the value of a parameter or a constant, with or without a cast; not `NULL`, which is
+/// equal to nothing, nor a constant that means the time.
+pub(super) fn value(mut expression: &Expr) -> Option<Value> {
+    while let Expr::Nested(inner) | Expr::Cast { expr: inner, .. } = expression {
+        expression = inner;
+    }
+    match expression {
+        Expr::Value(literal) => constant(&literal.value),
+        Expr::TypedString(typed) => constant(&typed.value.value),
+        Expr::UnaryOp { op: op @ (UnaryOperator::Minus | UnaryOperator::Plus), expr } => {
+            match &**expr {
+                Expr::Value(literal) if matches!(literal.value, Literal::Number(..)) => {
+                    Some(Value::Constant(format!("{op}{}", literal.value)))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn constant(literal: &Literal) -> Option<Value> {
+    match literal {
+        Literal::Null => None,
+        Literal::SingleQuotedString(text) | Literal::EscapedStringLiteral(text)
+            if super::expression::means_time(text) =>
+        {
+            None
+        }
+        Literal::Placeholder(text) => {
+            let number: usize = text.strip_prefix('$')?.parse().ok()?;
+            Some(Value::Parameter(number.checked_sub(1)?))
+        }
+        literal => Some(Value::Constant(literal.to_string())),
+    }
+}

@@ -1,0 +1,278 @@
+//! Expressions: the columns that they read, the functions that they call, and the queries in them.
+//!
+//! The parser's visitor calls the hooks below for every expression, whatever its form, so no form
+//! can be forgotten. A query within an expression is analysed with a scope of its own; the walk of
+//! the visitor itself through it is ignored.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, SelectItem,
+    SelectItemQualifiedWildcardKind, TableFactor, Value, ValueWithSpan, Visit, Visitor,
+};
+
+use super::{BadQuery, Columns, names, scope::Reads, scope::Scope, select::Analysis};
+use crate::api::Server;
+
+/// The functions that are called without parentheses.
+const WITHOUT_PARENTHESES: &[&str] = &[
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_schema",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "localtime",
+    "localtimestamp",
+    "session_user",
+    "system_user",
+    "user",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// The constants of PostgreSQL that mean the time at which they are read.
+const TIMES: &[&str] = &["now", "today", "tomorrow", "yesterday"];
+
+/// Returns true if PostgreSQL reads a constant as the time at which it reads it.
+pub(super) fn means_time(text: &str) -> bool {
+    TIMES.contains(&text.trim().to_ascii_lowercase().as_str())
+}
+
+/// Visits a part of a query.
+struct Walk<'x, 's, 'a> {
+    analysis: &'x mut Analysis<'s>,
+    scope: &'x Scope<'a>,
+    /// The number of queries around the place, within the part.
+    queries: usize,
+    /// The number of items of `FROM` around the place.
+    factors: usize,
+    /// True if the part's locking clause also locks what the queries in its `FROM` read.
+    locked: bool,
+}
+
+type Flow = ControlFlow<Box<BadQuery>>;
+
+fn flow(result: Result<(), BadQuery>) -> Flow {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(bad) => ControlFlow::Break(Box::new(bad)),
+    }
+}
+
+impl Visitor for Walk<'_, '_, '_> {
+    type Break = Box<BadQuery>;
+
+    fn pre_visit_query(&mut self, query: &Query) -> Flow {
+        self.queries += 1;
+        if self.queries > 1 {
+            return ControlFlow::Continue(());
+        }
+        flow(self.analysis.query(query, Some(self.scope), self.locked && self.factors > 0))
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> Flow {
+        self.queries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, _: &TableFactor) -> Flow {
+        self.factors += usize::from(self.queries == 0);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, _: &TableFactor) -> Flow {
+        self.factors -= usize::from(self.queries == 0);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expression: &Expr) -> Flow {
+        if self.queries > 0 {
+            return ControlFlow::Continue(());
+        }
+        flow(self.analysis.expression(expression, self.scope))
+    }
+
+    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> Flow {
+        flow(self.analysis.value(value))
+    }
+}
+
+impl Analysis<'_> {
+    /// Records what a part of a query reads and calls. `locked` is true if its locking clause also
+    /// locks what the queries in its `FROM` read.
+    pub(super) fn walk<V: Visit>(
+        &mut self,
+        part: &V,
+        scope: &Scope<'_>,
+        locked: bool,
+    ) -> Result<(), BadQuery> {
+        let mut walk = Walk { analysis: self, scope, queries: 0, factors: 0, locked };
+        match part.visit(&mut walk) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(bad) => Err(*bad),
+        }
+    }
+
+    /// Records reads.
+    pub(super) fn read(&mut self, reads: Reads) {
+        for (table, column) in reads {
+            let access = self.query.tables.entry(table).or_default();
+            match column {
+                Some(column) => access.reads.add(&column),
+                None => access.reads = Columns::All,
+            }
+        }
+    }
+
+    /// Records what one expression does, without those within it.
+    fn expression(&mut self, expression: &Expr, scope: &Scope<'_>) -> Result<(), BadQuery> {
+        let built_in = match expression {
+            Expr::Identifier(ident) => {
+                let name = names::identifier(ident, self.server);
+                if ident.quote_style.is_none() && name == "default" {
+                    return Ok(());
+                }
+                if ident.quote_style.is_none() && WITHOUT_PARENTHESES.contains(&name.as_str()) {
+                    self.query.functions.insert(name.clone());
+                }
+                self.read_unqualified(&name, scope);
+                return Ok(());
+            }
+            Expr::CompoundIdentifier(idents) => {
+                let parts: Vec<String> =
+                    idents.iter().map(|ident| names::identifier(ident, self.server)).collect();
+                self.read_qualified(&parts, scope);
+                return Ok(());
+            }
+            Expr::Function(function) => return self.call(function, scope),
+            Expr::QualifiedWildcard(name, _) => return self.read_row(name, scope),
+            Expr::Wildcard(_) => {
+                self.read(scope.everything());
+                return Ok(());
+            }
+            Expr::MatchAgainst { columns, .. } => {
+                for column in columns {
+                    let parts = self.parts(column)?;
+                    self.read_qualified(&parts, scope);
+                }
+                return Ok(());
+            }
+            Expr::Extract { .. } => "extract",
+            Expr::Ceil { .. } => "ceil",
+            Expr::Floor { .. } => "floor",
+            Expr::Position { .. } => "position",
+            Expr::Substring { .. } => "substring",
+            Expr::Trim { .. } => "trim",
+            Expr::Overlay { .. } => "overlay",
+            _ => return Ok(()),
+        };
+        self.query.functions.insert(built_in.to_owned());
+        Ok(())
+    }
+
+    /// Records the read of a name without prefix.
+    pub(super) fn read_unqualified(&mut self, name: &str, scope: &Scope<'_>) {
+        let without_table = WITHOUT_PARENTHESES.contains(&name);
+        let reads = scope.unqualified(name, self.schema);
+        let names_column = reads.iter().any(|(_, column)| column.is_some());
+        if !without_table || names_column {
+            self.read(reads);
+        }
+    }
+
+    /// Records the read of a name with prefixes, or of one without.
+    pub(super) fn read_qualified(&mut self, parts: &[String], scope: &Scope<'_>) {
+        let pair = |at: usize| match parts.get(at..at + 2) {
+            Some([prefix, column]) => scope.qualified(prefix, column, self.schema),
+            _ => None,
+        };
+        let reads = match parts {
+            [name] => return self.read_unqualified(name, scope),
+            _ => pair(parts.len().saturating_sub(2)).or_else(|| pair(0)),
+        };
+        self.read(reads.unwrap_or_else(|| scope.everything()));
+    }
+
+    /// Records the read of `prefix.*`.
+    fn read_row(&mut self, name: &ObjectName, scope: &Scope<'_>) -> Result<(), BadQuery> {
+        let parts = self.parts(name)?;
+        self.read(parts.last().map_or_else(Reads::new, |alias| scope.all_of(alias)));
+        Ok(())
+    }
+
+    /// Records a call of a function, without its arguments.
+    fn call(&mut self, function: &Function, scope: &Scope<'_>) -> Result<(), BadQuery> {
+        let name = names::function(&self.parts(&function.name)?);
+        let counts = name == "count";
+        self.query.functions.insert(name);
+        for arguments in [&function.args, &function.parameters] {
+            if let FunctionArguments::List(list) = arguments {
+                for argument in &list.args {
+                    self.argument(argument, counts, scope)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the `*` and `t.*` of an argument, which are no expressions.
+    fn argument(
+        &mut self,
+        argument: &FunctionArg,
+        counts: bool,
+        scope: &Scope<'_>,
+    ) -> Result<(), BadQuery> {
+        let (FunctionArg::Named { arg, .. }
+        | FunctionArg::ExprNamed { arg, .. }
+        | FunctionArg::Unnamed(arg)) = argument;
+        match arg {
+            FunctionArgExpr::Expr(_) => {}
+            FunctionArgExpr::QualifiedWildcard(name) => self.read_row(name, scope)?,
+            FunctionArgExpr::Wildcard if counts => {}
+            _ => self.read(scope.everything()),
+        }
+        Ok(())
+    }
+
+    /// Records a constant that is none, and refuses a parameter that is none.
+    fn value(&mut self, value: &ValueWithSpan) -> Result<(), BadQuery> {
+        match &value.value {
+            Value::Placeholder(text) if !text.starts_with('$') => {
+                let message = format!("`{text}` is no parameter of this server: correct the SQL");
+                Err(super::text::bad_at(value.span.start, message))
+            }
+            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text)
+                if self.server == Server::Postgresql && means_time(text) =>
+            {
+                self.query.functions.insert("now".to_owned());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Records what the `*` of results read, which are no expressions.
+    pub(super) fn wildcards(
+        &mut self,
+        items: &[SelectItem],
+        scope: &Scope<'_>,
+    ) -> Result<(), BadQuery> {
+        for item in items {
+            match item {
+                SelectItem::Wildcard(_) => {
+                    let all = scope.tables().map(|table| (table.to_owned(), None)).collect();
+                    self.read(all);
+                }
+                SelectItem::QualifiedWildcard(
+                    SelectItemQualifiedWildcardKind::ObjectName(name),
+                    _,
+                ) => self.read_row(name, scope)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

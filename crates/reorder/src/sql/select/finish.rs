@@ -1,0 +1,74 @@
+//! The end of an analysis: what the schema adds, and what the accesses mean together.
+
+use super::Analysis;
+use crate::{
+    api::Server,
+    schema::Event,
+    sql::{Columns, Query, TableAccess},
+};
+
+impl Analysis<'_> {
+    /// Returns the result.
+    pub(super) fn finish(mut self) -> Option<Query> {
+        if self.other {
+            return None;
+        }
+        self.add_triggers();
+        for access in self.query.tables.values_mut() {
+            let Columns::Some(writes) = &access.writes else {
+                access.equal.clear();
+                continue;
+            };
+            access.equal.retain(|column, _| access.occurrences == 1 && !writes.contains(column));
+        }
+        let tables = &mut self.query.tables;
+        if self.server == Server::Mysql && tables.values().any(changes) {
+            tables.values_mut().filter(|access| !changes(access)).for_each(|one| one.locks = true);
+        }
+        self.query.depends_on_rows |= tables.len() > 1
+            || tables.values().any(|access| !changes(access) || access.occurrences > 1);
+        Some(self.query)
+    }
+
+    /// Records what the schema adds to the accesses: the columns that triggers assign, and the
+    /// functions of triggers and views.
+    fn add_triggers(&mut self) {
+        let schema = self.schema;
+        for (table, access) in &mut self.query.tables {
+            if let Some(view) = schema.views.get(table) {
+                self.query.functions.extend(view.functions.iter().cloned());
+            }
+            let events = [
+                (access.inserts, Event::Insert),
+                (!access.writes.is_empty(), Event::Update),
+                (access.deletes, Event::Delete),
+            ];
+            for (_, event) in events.into_iter().filter(|(happens, _)| *happens) {
+                for trigger in schema.triggers_on(table, event) {
+                    self.query.functions.extend(trigger.functions.iter().cloned());
+                    if event == Event::Update {
+                        trigger.assigns.iter().for_each(|column| access.writes.add(column));
+                    }
+                    match &trigger.assigns {
+                        Columns::Some(columns) => {
+                            access.equal.retain(|column, _| !columns.contains(column));
+                        }
+                        Columns::All if event == Event::Delete => {}
+                        Columns::All => access.equal.clear(),
+                    }
+                    if event == Event::Update && trigger.assigns == Columns::All {
+                        access.writes = Columns::All;
+                    }
+                }
+                if schema.has_rule(table, event) {
+                    access.equal.clear();
+                }
+            }
+        }
+    }
+}
+
+/// Returns true if a query changes rows of the table.
+fn changes(access: &TableAccess) -> bool {
+    access.inserts || access.deletes || !access.writes.is_empty()
+}

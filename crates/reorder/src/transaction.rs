@@ -1,0 +1,169 @@
+//! Finds the transactions of a program.
+//!
+//! A transaction is the code between `BEGIN_TRANSACTION` and `END_TRANSACTION`, the body of a
+//! function that the user names, or a list of statements that begins and commits a transaction by
+//! queries.
+
+use std::fmt;
+
+use crate::{
+    api::{Models, Role},
+    flow::{Flow, summary::Summaries},
+    ir::{Function, Program, Statement, StatementKind},
+    source::Range,
+};
+
+/// The code of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction<'a> {
+    /// The function.
+    pub function: &'a Function,
+    /// The list of statements with the transaction.
+    pub statements: &'a [Statement],
+    /// The part of the list that is the transaction; the statements outside of it do not move.
+    pub range: Range,
+}
+
+/// No transaction was found, or not the one that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NoTransaction {
+    /// The file defines no function of that name.
+    NoFunction(String),
+    /// A marker stands without its counterpart, or not in the same list of statements; with the
+    /// line.
+    Unpaired(usize),
+    /// No markers, and no function begins and commits a transaction.
+    NotFound,
+}
+
+impl fmt::Display for NoTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoTransaction::NoFunction(name) => {
+                write!(f, "the file defines no function `{name}`; pass the name of one it defines")
+            }
+            NoTransaction::Unpaired(line) => write!(
+                f,
+                "line {line}: {BEGIN} and {END} must stand in the same list of statements"
+            ),
+            NoTransaction::NotFound => write!(
+                f,
+                "no transaction found: put {BEGIN} and {END} around one (clearway_transaction.h \
+                 defines them), or pass --function NAME"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NoTransaction {}
+
+const BEGIN: &str = "BEGIN_TRANSACTION";
+const END: &str = "END_TRANSACTION";
+
+/// Finds the transactions: in the named function, or in all.
+///
+/// # Errors
+/// [`NoTransaction`] if there is none.
+pub fn find<'a>(
+    program: &'a Program,
+    models: &'a Models,
+    summaries: &Summaries<'a>,
+    name: Option<&str>,
+    text: &str,
+) -> Result<Vec<Transaction<'a>>, NoTransaction> {
+    let marked = marked(program, text)?;
+    if let Some(name) = name {
+        let function = program.function(name);
+        let function = function.ok_or_else(|| NoTransaction::NoFunction(name.to_string()))?;
+        let of_function: Vec<_> = marked
+            .into_iter()
+            .filter(|transaction| transaction.function.range == function.range)
+            .collect();
+        if !of_function.is_empty() {
+            return Ok(of_function);
+        }
+        return Ok(vec![
+            recognised(program, models, summaries, function).unwrap_or(body(function)),
+        ]);
+    }
+    if !marked.is_empty() {
+        return Ok(marked);
+    }
+    let recognised = |function| recognised(program, models, summaries, function);
+    let found: Vec<_> = program.functions.iter().filter_map(recognised).collect();
+    if found.is_empty() { Err(NoTransaction::NotFound) } else { Ok(found) }
+}
+
+fn body(function: &Function) -> Transaction<'_> {
+    let StatementKind::Block(statements) = &function.body.kind else {
+        unreachable!("the body of a function is a block")
+    };
+    Transaction { function, statements, range: function.body.range }
+}
+
+/// Returns the transactions between markers.
+fn marked<'a>(program: &'a Program, text: &str) -> Result<Vec<Transaction<'a>>, NoTransaction> {
+    let mut found = Vec::new();
+    let mut begin: Option<Range> = None;
+    let markers = program.macros.iter().filter(|used| used.name == BEGIN || used.name == END);
+    for marker in markers {
+        let unpaired = NoTransaction::Unpaired(marker.range.line(text));
+        match (marker.name == BEGIN, begin) {
+            (true, None) => begin = Some(marker.range),
+            (false, Some(first)) => {
+                let range = Range::new(first.end, marker.range.start);
+                found.push(enclosing(program, range).ok_or(unpaired)?);
+                begin = None;
+            }
+            _ => return Err(unpaired),
+        }
+    }
+    match begin {
+        Some(open) => Err(NoTransaction::Unpaired(open.line(text))),
+        None => Ok(found),
+    }
+}
+
+/// Returns the list of statements that both ends of a range stand in.
+fn enclosing(program: &Program, range: Range) -> Option<Transaction<'_>> {
+    let function = program.functions.iter().find(|one| one.body.range.contains(range))?;
+    let mut innermost = None;
+    function.body.walk(&mut |statement| {
+        if let StatementKind::Block(statements) = &statement.kind
+            && statement.range.contains(range)
+        {
+            innermost = Some(statements);
+        }
+    });
+    let statements = innermost?;
+    let torn = |one: &Statement| {
+        !range.contains(one.range) && one.range.start < range.end && range.start < one.range.end
+    };
+    (!statements.iter().any(torn)).then_some(Transaction { function, statements, range })
+}
+
+/// Returns the list of statements of a function that begins and commits a transaction.
+fn recognised<'a>(
+    program: &'a Program,
+    models: &'a Models,
+    summaries: &Summaries<'a>,
+    function: &'a Function,
+) -> Option<Transaction<'a>> {
+    let flow = Flow::of(program, models, summaries, function);
+    let mut found = None;
+    function.body.walk(&mut |statement| {
+        if let StatementKind::Block(statements) = &statement.kind {
+            let has = |role| statements.iter().any(|one| has_role(&flow, one, role));
+            if has(Role::Begin) && has(Role::Commit) {
+                found = Some(Transaction { function, statements, range: statement.range });
+            }
+        }
+    });
+    found
+}
+
+fn has_role(flow: &Flow<'_, '_>, statement: &Statement, role: Role) -> bool {
+    flow.graph.within(statement.range).any(|node| {
+        flow.effects[node].queries.iter().any(|query| flow.role_of(query, node) == role)
+    })
+}

@@ -1,0 +1,141 @@
+//! Fuses pieces that exist for one query only.
+//!
+//! 1. A piece that uses the result of a query (its rows, its status, the error that it left on the
+//!    connection) belongs to the query's unit, if it uses the result of no other query.
+//! 2. A piece without a query whose values only one unit uses belongs to that unit: it formats a
+//!    text, or fills the array of parameters.
+//! 3. A unit is contiguous. What stands between its first and its last piece belongs to it, unless
+//!    that is a piece of another unit with a query: then the unit ends before it.
+//!
+//! Fusion is always legal: it only moves less.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Piece, Unit, exposed};
+use crate::{
+    flow::{
+        Flow,
+        place::{Place, Root},
+    },
+    ir::StatementKind,
+};
+
+/// Fuses pieces to units.
+pub(super) fn fuse<'a>(flow: &Flow<'a, '_>, pieces: Vec<Piece<'a>>) -> Vec<Unit<'a>> {
+    let uses = Uses::of(flow, &pieces);
+    let mut owner: Vec<Option<usize>> = (0..pieces.len())
+        .map(|at| (!pieces[at].queries.is_empty() && is_free(&pieces[at])).then_some(at))
+        .collect();
+    join_results(&pieces, &uses, &mut owner);
+    join_preparations(&pieces, &uses, &mut owner);
+    runs(pieces, &owner)
+}
+
+fn is_free(piece: &Piece<'_>) -> bool {
+    piece.barriers.is_empty()
+}
+
+/// A value that flows from a piece to another.
+struct Use {
+    from: usize,
+    to: usize,
+    place: Place,
+}
+
+/// The values that flow between pieces.
+struct Uses {
+    all: Vec<Use>,
+    /// The pieces with a value that is used outside of the transaction.
+    used_outside: BTreeSet<usize>,
+}
+
+impl Uses {
+    fn of(flow: &Flow<'_, '_>, pieces: &[Piece<'_>]) -> Uses {
+        let of_node: BTreeMap<usize, usize> = pieces
+            .iter()
+            .enumerate()
+            .flat_map(|(at, piece)| piece.nodes.iter().map(move |&node| (node, at)))
+            .collect();
+        let (mut all, mut used_outside) = (Vec::new(), BTreeSet::new());
+        for (to, piece) in pieces.iter().enumerate() {
+            for (node, place) in exposed(flow, piece) {
+                for definition in flow.reaching(node, place) {
+                    if let Some(&from) = of_node.get(&flow.definitions.all[definition].node)
+                        && from != to
+                    {
+                        all.push(Use { from, to, place: place.clone() });
+                    }
+                }
+            }
+        }
+        for (at, piece) in pieces.iter().enumerate() {
+            let writes_seen_outside = piece.nodes.iter().any(|&node| {
+                let accesses = &flow.effects[node].accesses;
+                accesses.iter().any(|access| {
+                    matches!(access.place.root, Root::Pointee(_) | Root::Unknown | Root::Outside)
+                        && access.kind != crate::flow::access::AccessKind::Read
+                })
+            });
+            if writes_seen_outside {
+                used_outside.insert(at);
+            }
+        }
+        Uses { all, used_outside }
+    }
+}
+
+/// Gives pieces that use the result of exactly one query to that query's unit.
+fn join_results(pieces: &[Piece<'_>], uses: &Uses, owner: &mut [Option<usize>]) {
+    for at in 0..pieces.len() {
+        if owner[at].is_some() || !is_free(&pieces[at]) {
+            continue;
+        }
+        let results = uses
+            .all
+            .iter()
+            .filter(|one| one.to == at && matches!(one.place.root, Root::Object(_) | Root::Last));
+        let owners: BTreeSet<Option<usize>> = results.map(|one| owner[one.from]).collect();
+        if let [Some(only)] = owners.into_iter().collect::<Vec<_>>()[..] {
+            owner[at] = Some(only);
+        }
+    }
+}
+
+/// Gives pieces whose values only one unit uses to that unit, the last ones first.
+fn join_preparations(pieces: &[Piece<'_>], uses: &Uses, owner: &mut [Option<usize>]) {
+    for at in (0..pieces.len()).rev() {
+        let piece = &pieces[at];
+        let declares = matches!(piece.statement.kind, StatementKind::Declare(_));
+        let stays = declares || !piece.exits.is_empty() || uses.used_outside.contains(&at);
+        if owner[at].is_some() || !is_free(piece) || stays {
+            continue;
+        }
+        let users: BTreeSet<Option<usize>> =
+            uses.all.iter().filter(|one| one.from == at).map(|one| owner[one.to]).collect();
+        if let [Some(only)] = users.into_iter().collect::<Vec<_>>()[..] {
+            owner[at] = Some(only);
+        }
+    }
+}
+
+/// Makes units of the runs of pieces with the same owner.
+fn runs<'a>(pieces: Vec<Piece<'a>>, owner: &[Option<usize>]) -> Vec<Unit<'a>> {
+    let mut units: Vec<Unit<'a>> = Vec::new();
+    let mut open: Option<usize> = None;
+    let mut left: BTreeMap<usize, usize> = BTreeMap::new();
+    owner.iter().flatten().for_each(|&one| *left.entry(one).or_default() += 1);
+    for (at, piece) in pieces.into_iter().enumerate() {
+        // A piece without an owner is carried along if the unit goes on behind it.
+        let carried = open.filter(|one| left[one] > 0 && is_free(&piece));
+        let of = owner[at].or(carried);
+        if let Some(of) = owner[at] {
+            *left.entry(of).or_default() -= 1;
+        }
+        match units.last_mut() {
+            Some(unit) if of.is_some() && of == open => unit.pieces.push(piece),
+            _ => units.push(Unit { pieces: vec![piece] }),
+        }
+        open = of;
+    }
+    units
+}

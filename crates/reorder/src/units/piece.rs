@@ -1,0 +1,402 @@
+//! The statements of a transaction, each with its queries, its exits and its barriers.
+
+use std::{collections::BTreeSet, fmt};
+
+use crate::{
+    api::Role,
+    flow::{
+        Flow,
+        access::QueryCall,
+        graph::{NodeIndex, NodeKind},
+        place::{Place, Root},
+    },
+    ir::{Expression, ExpressionKind, Statement, StatementKind},
+    schema::Schema,
+    source::Range,
+    sql::{self, Query, QueryKind},
+    transaction::Transaction,
+};
+
+/// A statement of the transaction's list.
+#[derive(Debug)]
+pub struct Piece<'a> {
+    /// The statement.
+    pub statement: &'a Statement,
+    /// Its range.
+    pub range: Range,
+    /// Its nodes.
+    pub nodes: Vec<NodeIndex>,
+    /// Those of its nodes behind which control always takes an exit.
+    pub leaving: BTreeSet<NodeIndex>,
+    /// Its queries.
+    pub queries: Vec<UnitQuery>,
+    /// Its exits.
+    pub exits: Vec<Exit>,
+    /// The reasons why nothing may move across it; empty if something may.
+    pub barriers: Vec<Barrier>,
+}
+
+/// A reason why nothing may move across a piece.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Barrier {
+    /// It begins the transaction.
+    Begins,
+    /// It commits the transaction, or returns.
+    Ends,
+    /// It stands before the begin or behind the end.
+    Outside,
+    /// Another reason.
+    Because(String),
+}
+
+impl fmt::Display for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Barrier::Begins => f.write_str("it begins the transaction"),
+            Barrier::Ends => f.write_str("it ends the transaction"),
+            Barrier::Outside => f.write_str("it stands outside of the transaction"),
+            Barrier::Because(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// A query of a unit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UnitQuery {
+    /// Where its call stands, if it stands in the file.
+    pub range: Option<Range>,
+    /// The SQL, with parameters for the values that the program puts into it.
+    pub text: String,
+    /// Its effects in the database.
+    pub query: Query,
+}
+
+/// A way out of the transaction other than its end. It rolls back; an exit that does not is a
+/// barrier.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exit {
+    /// The node from which control leaves.
+    pub node: NodeIndex,
+    /// The places that the code behind the exit reads before it writes them.
+    pub reads: Vec<Place>,
+}
+
+/// Returns the pieces of a transaction.
+pub(super) fn pieces<'a>(
+    flow: &Flow<'a, '_>,
+    transaction: &Transaction<'a>,
+    schema: &Schema,
+    text: &str,
+    directives: &[Range],
+) -> Vec<Piece<'a>> {
+    let maker = Maker { flow, transaction, schema, text };
+    let mut pieces: Vec<Piece<'a>> =
+        transaction.statements.iter().map(|statement| maker.piece(statement)).collect();
+    for index in 0..pieces.len() {
+        maker.add_exits(&mut pieces, index);
+    }
+    maker.stop_at_ends(&mut pieces);
+    maker.stop_at_directives(&mut pieces, directives);
+    pieces
+}
+
+struct Maker<'m, 'a, 'p> {
+    flow: &'m Flow<'a, 'p>,
+    transaction: &'m Transaction<'a>,
+    schema: &'m Schema,
+    text: &'m str,
+}
+
+impl<'a> Maker<'_, 'a, '_> {
+    fn piece(&self, statement: &'a Statement) -> Piece<'a> {
+        let range = statement.range;
+        let nodes: Vec<NodeIndex> = self.flow.graph.within(range).collect();
+        let mut piece = Piece {
+            statement,
+            range,
+            nodes,
+            leaving: BTreeSet::new(),
+            queries: vec![],
+            exits: vec![],
+            barriers: vec![],
+        };
+        if !self.transaction.range.contains(range) {
+            piece.barriers.push(Barrier::Outside);
+            return piece;
+        }
+        if let StatementKind::Label(name, _) = &statement.kind {
+            piece.barriers.push(Barrier::Because(format!("other statements jump to `{name}`")));
+        }
+        if let StatementKind::Return(_) = &statement.kind {
+            piece.barriers.push(Barrier::Ends);
+        }
+        for &node in &piece.nodes {
+            let reasons = self.flow.effects[node].barriers.iter().cloned();
+            piece.barriers.extend(reasons.map(Barrier::Because));
+            for query in &self.flow.effects[node].queries {
+                match self.queries(query, node) {
+                    Ok(queries) => piece.queries.extend(queries),
+                    Err(reason) => piece.barriers.push(reason),
+                }
+            }
+        }
+        piece.barriers.dedup();
+        piece
+    }
+
+    /// Analyses the query of a call, for each text that it may run; none if it only prepares one.
+    fn queries(&self, call: &QueryCall<'a>, node: NodeIndex) -> Result<Vec<UnitQuery>, Barrier> {
+        match self.flow.role_of(call, node) {
+            Role::Prepare => return Ok(Vec::new()),
+            Role::Begin => return Err(Barrier::Begins),
+            Role::Commit => return Err(Barrier::Ends),
+            // A rollback belongs to an exit.
+            Role::Rollback => return Ok(Vec::new()),
+            _ => {}
+        }
+        let texts = self.flow.sql_of(call, node).map_err(Barrier::Because)?;
+        texts.into_iter().map(|text| self.query(call, text)).collect()
+    }
+
+    fn query(&self, call: &QueryCall<'a>, text: String) -> Result<UnitQuery, Barrier> {
+        let because = |reason: &str| Barrier::Because(reason.to_string());
+        let server = self.flow.server();
+        let server = server.ok_or_else(|| because("no model says which server it uses"))?;
+        let query = sql::analyze(&text, server, self.schema)
+            .map_err(|bad| because(&format!("`{}`: {bad}", shortened(&text))))?;
+        if query.kind == QueryKind::Other {
+            return Err(because(&format!("it runs `{}`", shortened(&text))));
+        }
+        Ok(UnitQuery { range: call.expression.range, text, query })
+    }
+
+    /// Finds the ways out of the transaction that begin in a piece.
+    fn add_exits(&self, pieces: &mut [Piece<'a>], index: usize) {
+        if !pieces[index].barriers.is_empty() {
+            return;
+        }
+        let graph = &self.flow.graph;
+        let own: BTreeSet<NodeIndex> = pieces[index].nodes.iter().copied().collect();
+        let next = pieces[index + 1..].iter().find_map(|piece| piece.nodes.first().copied());
+        let (mut exits, mut barriers) = (Vec::new(), Vec::new());
+        for &node in &own {
+            let line = graph.nodes[node].range.line(self.text);
+            let leaves: Vec<NodeIndex> = match graph.nodes[node].kind {
+                NodeKind::Return(_) => vec![node],
+                NodeKind::Throw(_) => {
+                    barriers.push(Barrier::Because(format!(
+                        "line {line}: whether `throw` rolls back is not known"
+                    )));
+                    continue;
+                }
+                _ => graph.nodes[node].successors.clone(),
+            };
+            for target in leaves {
+                let is_return = target == node;
+                if !is_return && (own.contains(&target) || Some(target) == next) {
+                    continue;
+                }
+                if !is_return && self.is_inside(pieces, target) {
+                    barriers.push(Barrier::Because(format!(
+                        "line {line}: it jumps within the transaction"
+                    )));
+                } else if self.rolls_back(target, is_return, node, &own) {
+                    let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
+                    exits.push(Exit { node, reads });
+                } else {
+                    barriers.push(Barrier::Because(format!(
+                        "line {line}: it leaves without a rollback"
+                    )));
+                }
+            }
+        }
+        pieces[index].exits = exits;
+        pieces[index].barriers.extend(barriers);
+        if let Some(next) = next {
+            pieces[index].leaving =
+                own.iter().copied().filter(|&node| !self.continues(node, next, &own)).collect();
+        }
+    }
+
+    /// Returns true if a path leads from a node of a piece to the next piece.
+    fn continues(&self, node: NodeIndex, next: NodeIndex, own: &BTreeSet<NodeIndex>) -> bool {
+        let (mut open, mut seen) = (vec![node], BTreeSet::new());
+        while let Some(node) = open.pop() {
+            if node == next {
+                return true;
+            }
+            if own.contains(&node) && seen.insert(node) {
+                open.extend(&self.flow.graph.nodes[node].successors);
+            }
+        }
+        false
+    }
+
+    /// Returns true if a node belongs to a piece that control reaches from the piece before.
+    fn is_inside(&self, pieces: &[Piece<'a>], node: NodeIndex) -> bool {
+        let Some(at) = pieces.iter().position(|piece| piece.nodes.contains(&node)) else {
+            return false;
+        };
+        !pieces[..at].iter().any(|piece| piece.barriers.contains(&Barrier::Ends))
+    }
+
+    /// Returns true if every path from an exit passes a rollback, or if the server has rolled back
+    /// because a query has failed.
+    fn rolls_back(
+        &self,
+        target: NodeIndex,
+        is_return: bool,
+        from: NodeIndex,
+        own: &BTreeSet<NodeIndex>,
+    ) -> bool {
+        if self.flow.failure_aborts() && self.follows_failure_only(from, own) {
+            return true;
+        }
+        let graph = &self.flow.graph;
+        let is_rollback = |node: NodeIndex| {
+            let mut queries = self.flow.effects[node].queries.iter();
+            queries.any(|query| self.flow.role_of(query, node) == Role::Rollback)
+        };
+        // The rollback may stand in the same statement, before the `return`.
+        let before_return = |from: NodeIndex| {
+            is_rollback(from)
+                || own
+                    .iter()
+                    .any(|&node| is_rollback(node) && node < from && graph.reachable(node)[from])
+                    && self.passes_rollback(own, from, &is_rollback)
+        };
+        if is_return || own.iter().any(|&node| is_rollback(node)) {
+            return before_return(from);
+        }
+        let mut open = vec![target];
+        let mut seen = BTreeSet::new();
+        while let Some(node) = open.pop() {
+            if is_rollback(node) || !seen.insert(node) {
+                continue;
+            }
+            if graph.nodes[node].successors.is_empty() {
+                return false;
+            }
+            open.extend(&graph.nodes[node].successors);
+        }
+        true
+    }
+
+    /// Returns true if every path from the begin of a piece to a node passes a rollback.
+    fn passes_rollback(
+        &self,
+        own: &BTreeSet<NodeIndex>,
+        to: NodeIndex,
+        is_rollback: &dyn Fn(NodeIndex) -> bool,
+    ) -> bool {
+        let Some(&first) = own.first() else { return false };
+        let (mut open, mut seen) = (vec![first], BTreeSet::new());
+        while let Some(node) = open.pop() {
+            if !own.contains(&node) || is_rollback(node) || !seen.insert(node) {
+                continue;
+            }
+            if node == to {
+                return false;
+            }
+            open.extend(&self.flow.graph.nodes[node].successors);
+        }
+        true
+    }
+
+    /// Returns true if control takes an exit only because a query has failed: the last condition
+    /// before it asks for nothing else.
+    fn follows_failure_only(&self, exit: NodeIndex, own: &BTreeSet<NodeIndex>) -> bool {
+        let graph = &self.flow.graph;
+        let mut node = exit;
+        loop {
+            let before: Vec<NodeIndex> = own
+                .iter()
+                .copied()
+                .filter(|&n| graph.nodes[n].successors.contains(&node))
+                .collect();
+            let [only] = before[..] else { return false };
+            if let (NodeKind::Evaluate(condition), 2..) =
+                (graph.nodes[only].kind, graph.nodes[only].successors.len())
+            {
+                return self.flow.effects[only].status && asks_status_only(self.flow, condition);
+            }
+            if only >= node {
+                return false;
+            }
+            node = only;
+        }
+    }
+
+    /// Returns what the code behind an exit reads that was written before the exit, and what the
+    /// pointers among it lead to at the exit.
+    fn reads_behind(&self, exit: NodeIndex, target: NodeIndex) -> Vec<Place> {
+        let mut behind = self.flow.graph.reachable(target);
+        behind[target] = true;
+        let mut reads = BTreeSet::new();
+        for node in (0..behind.len()).filter(|&node| behind[node]) {
+            for place in self.flow.exposed_reads(node) {
+                let reaching = self.flow.reaching(node, place);
+                let is_old = |&one: &usize| !behind[self.flow.definitions.all[one].node];
+                if reaching.iter().any(is_old) {
+                    reads.insert(place.clone());
+                }
+            }
+        }
+        reads.retain(|place| !matches!(place.root, Root::Outside | Root::Object(_)));
+        let objects: Vec<Place> = reads
+            .iter()
+            .filter(|place| place.variable().is_some())
+            .flat_map(|place| self.flow.led_to_at(place, exit))
+            .filter(|place| matches!(place.root, Root::Object(_)))
+            .collect();
+        reads.extend(objects);
+        reads.into_iter().collect()
+    }
+
+    /// Makes barriers of all pieces before the begin of the transaction and behind its end.
+    fn stop_at_ends(&self, pieces: &mut [Piece<'a>]) {
+        let begin = pieces.iter().rposition(|piece| piece.barriers.contains(&Barrier::Begins));
+        let end = pieces.iter().position(|piece| piece.barriers.contains(&Barrier::Ends));
+        let behind = end.map_or(pieces.len(), |end| end + 1);
+        let (before, rest) = pieces.split_at_mut(begin.unwrap_or(0).min(behind));
+        let behind = &mut rest[behind - before.len()..];
+        for piece in before.iter_mut().chain(behind) {
+            piece.barriers.push(Barrier::Outside);
+        }
+    }
+
+    /// Makes a barrier of each piece that a preprocessor directive stands in or before.
+    fn stop_at_directives(&self, pieces: &mut [Piece<'a>], directives: &[Range]) {
+        for index in 0..pieces.len() {
+            let from = if index == 0 { pieces[0].range.start } else { pieces[index - 1].range.end };
+            let range = Range::new(from, pieces[index].range.end.max(from));
+            if let Some(directive) = directives.iter().find(|one| range.contains(**one)) {
+                let line = directive.line(self.text);
+                let reason = format!("line {line}: a preprocessor directive stands there");
+                pieces[index].barriers.push(Barrier::Because(reason));
+            }
+        }
+    }
+}
+
+fn asks_status_only(flow: &Flow<'_, '_>, condition: &Expression) -> bool {
+    let mut only = true;
+    condition.walk(&mut |inner| {
+        only &= match &inner.kind {
+            ExpressionKind::Call { callee, .. } => flow.is_status(callee),
+            ExpressionKind::Assign { .. } | ExpressionKind::Increment(..) => false,
+            ExpressionKind::Binary(operator, ..) => operator != "||" && operator != "&&",
+            _ => true,
+        };
+    });
+    only
+}
+
+fn shortened(text: &str) -> String {
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}

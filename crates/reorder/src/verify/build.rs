@@ -1,0 +1,223 @@
+//! Compiles the original and the rewritten program with the mock.
+//!
+//! A test program is one source file: the program under test, included, and the generated main
+//! function behind it. So the main function sees its types and its static functions.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+};
+
+use super::{Options, VerifyError, interface::CORE};
+use crate::ir::Language;
+
+/// The sanitizers that find what the mock cannot see: reads of freed memory, overruns.
+const SANITIZERS: &[&str] =
+    &["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"];
+
+/// The parts that the compilations of one comparison share.
+pub(crate) struct Builder<'a> {
+    options: &'a Options<'a>,
+    directory: &'a Path,
+    language: Language,
+    /// The directory of the original, for the headers that it includes by a relative path.
+    origin: PathBuf,
+    includes: Vec<String>,
+    sanitizers: &'static [&'static str],
+}
+
+/// A compiler that runs.
+struct Job {
+    what: String,
+    compiler: String,
+    child: Child,
+}
+
+impl<'a> Builder<'a> {
+    /// Finds the interface's header and tries the sanitizers.
+    pub(crate) fn new(
+        options: &'a Options<'a>,
+        directory: &'a Path,
+        language: Language,
+        original: &Path,
+    ) -> Result<Builder<'a>, VerifyError> {
+        let parent = original.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let origin = absolute(parent.unwrap_or(Path::new(".")))?;
+        let includes = include_flags(options)?;
+        let mut builder =
+            Builder { options, directory, language, origin, includes, sanitizers: &[] };
+        if options.sanitize && builder.has_sanitizers()? {
+            builder.sanitizers = SANITIZERS;
+        }
+        Ok(builder)
+    }
+
+    /// Returns true if the programs run with sanitizers.
+    pub(crate) fn sanitizes(&self) -> bool {
+        !self.sanitizers.is_empty()
+    }
+
+    /// Builds both programs and returns their paths.
+    pub(crate) fn build(
+        &self,
+        sources: [&Path; 2],
+        main: &str,
+    ) -> Result<[PathBuf; 2], VerifyError> {
+        let names = ["original", "rewritten"];
+        let mut jobs = vec![self.start_mock()?];
+        for (source, name) in sources.into_iter().zip(names) {
+            jobs.push(self.start_program(source, name, main)?);
+        }
+        for (index, source) in self.options.sources.iter().enumerate() {
+            jobs.push(self.start_other(source, index)?);
+        }
+        jobs.into_iter().try_for_each(finish)?;
+        let links: Result<Vec<Job>, _> = names.iter().map(|name| self.start_link(name)).collect();
+        links?.into_iter().try_for_each(finish)?;
+        Ok(names.map(|name| self.directory.join(name)))
+    }
+
+    /// Compiles the mock and its recording core.
+    fn start_mock(&self) -> Result<Job, VerifyError> {
+        let mut command = Command::new(c_compiler());
+        command.current_dir(self.directory).args(["-std=c99", "-g", "-w", "-c"]);
+        command.args(self.sanitizers).args(&self.includes);
+        for (name, text) in CORE.iter().chain(self.options.interface.files) {
+            let path = self.directory.join(name);
+            fs::write(&path, text).map_err(|error| VerifyError::File { path, error })?;
+            if name.ends_with(".c") {
+                command.arg(name);
+            }
+        }
+        start("the mock".to_owned(), command)
+    }
+
+    fn start_program(&self, source: &Path, name: &str, main: &str) -> Result<Job, VerifyError> {
+        let extension = if self.language == Language::Cpp { "cpp" } else { "c" };
+        let path = self.directory.join(format!("{name}.{extension}"));
+        let text = format!(
+            "#define main mockdb_program_main\n#include \"{}\"\n#undef main\n{main}",
+            absolute(source)?.display()
+        );
+        fs::write(&path, text).map_err(|error| VerifyError::File { path: path.clone(), error })?;
+        let mut command = Command::new(self.compiler(&path));
+        self.add_flags(&mut command);
+        command.arg("-I").arg(self.directory).arg("-c").arg(&path);
+        command.arg("-o").arg(self.directory.join(format!("{name}.o")));
+        start(format!("the {name} program"), command)
+    }
+
+    fn start_other(&self, source: &Path, index: usize) -> Result<Job, VerifyError> {
+        let mut command = Command::new(self.compiler(source));
+        self.add_flags(&mut command);
+        command.arg("-c").arg(source);
+        command.arg("-o").arg(self.directory.join(format!("other{index}.o")));
+        start(source.display().to_string(), command)
+    }
+
+    /// Adds the user's flags and the sanitizers.
+    fn add_flags(&self, command: &mut Command) {
+        let libraries = self.options.interface.libraries;
+        command
+            .arg("-g")
+            .args(self.options.flags.iter().filter(|flag| !libraries.contains(&flag.as_str())));
+        command.args(self.sanitizers).arg("-w").arg("-iquote").arg(&self.origin);
+        command.args(&self.includes);
+    }
+
+    fn start_link(&self, name: &str) -> Result<Job, VerifyError> {
+        let mut command = Command::new(match self.language {
+            Language::C => c_compiler(),
+            Language::Cpp => cpp_compiler(),
+        });
+        command.args(self.sanitizers).arg(self.directory.join(format!("{name}.o")));
+        for index in 0..self.options.sources.len() {
+            command.arg(self.directory.join(format!("other{index}.o")));
+        }
+        for (file, _) in CORE.iter().chain(self.options.interface.files) {
+            if let Some(stem) = file.strip_suffix(".c") {
+                command.arg(self.directory.join(format!("{stem}.o")));
+            }
+        }
+        let libraries = self.options.interface.libraries;
+        let links = |flag: &&String| {
+            (flag.starts_with("-l") || flag.starts_with("-L"))
+                && !libraries.contains(&flag.as_str())
+        };
+        command.args(self.options.flags.iter().filter(links)).arg("-lm");
+        command.arg("-o").arg(self.directory.join(name));
+        start(format!("the {name} program"), command)
+    }
+
+    fn has_sanitizers(&self) -> Result<bool, VerifyError> {
+        let path = self.directory.join("probe.c");
+        fs::write(&path, "int main(void) { return 0; }\n")
+            .map_err(|error| VerifyError::File { path: path.clone(), error })?;
+        let mut command = Command::new(c_compiler());
+        command.args(SANITIZERS).arg(&path).arg("-o").arg(self.directory.join("probe"));
+        let job = start("the sanitizers".to_owned(), command)?;
+        Ok(finish(job).is_ok())
+    }
+
+    fn compiler(&self, source: &Path) -> String {
+        let extension = source.extension().and_then(|extension| extension.to_str());
+        if extension == Some("c") { c_compiler() } else { cpp_compiler() }
+    }
+}
+
+fn c_compiler() -> String {
+    env::var("CC").unwrap_or_else(|_| "gcc".to_owned())
+}
+
+fn cpp_compiler() -> String {
+    env::var("CXX").unwrap_or_else(|_| "g++".to_owned())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, VerifyError> {
+    fs::canonicalize(path).map_err(|error| VerifyError::File { path: path.to_owned(), error })
+}
+
+/// Finds the directory of the interface's header: named by the user's flags, by the interface's own
+/// tool, or a usual one.
+fn include_flags(options: &Options) -> Result<Vec<String>, VerifyError> {
+    let interface = options.interface;
+    let mut flags = options.flags.iter().peekable();
+    let mut named = Vec::new();
+    while let Some(flag) = flags.next() {
+        match flag.strip_prefix("-I").or_else(|| flag.strip_prefix("-isystem")) {
+            Some("") => named.extend(flags.peek().map(|next| next.to_string())),
+            Some(directory) => named.push(directory.to_owned()),
+            None => {}
+        }
+    }
+    let (tool, argument) = interface.locator;
+    let output = Command::new(tool).arg(argument).stderr(Stdio::null()).output().ok();
+    named.extend(output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()));
+    named.extend(interface.directories.iter().map(|&directory| directory.to_owned()));
+    let found = named.into_iter().find(|one| Path::new(one).join(interface.header).is_file());
+    let missing = VerifyError::Header { header: interface.header, install: interface.install };
+    let directory = absolute(Path::new(&found.ok_or(missing)?))?;
+    Ok(vec!["-isystem".to_owned(), directory.display().to_string()])
+}
+
+fn start(what: String, mut command: Command) -> Result<Job, VerifyError> {
+    let compiler = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    match command.spawn() {
+        Ok(child) => Ok(Job { what, compiler, child }),
+        Err(error) => Err(VerifyError::Start { program: compiler, error }),
+    }
+}
+
+fn finish(job: Job) -> Result<(), VerifyError> {
+    let waited = job.child.wait_with_output();
+    let Output { status, stderr, .. } =
+        waited.map_err(|error| VerifyError::Start { program: job.compiler, error })?;
+    if status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&stderr);
+    let message: Vec<&str> = message.lines().take(20).collect();
+    Err(VerifyError::Compile { what: job.what, message: message.join("\n") })
+}

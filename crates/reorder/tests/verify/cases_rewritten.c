@@ -1,0 +1,3 @@
+/* The functions of cases.c after the reordering. */
+#define REWRITTEN
+#include "cases.c"

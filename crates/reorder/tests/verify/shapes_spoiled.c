@@ -1,0 +1,3 @@
+/* Different: every output. */
+#define SPOIL 1
+#include "shapes.c"
