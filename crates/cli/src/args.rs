@@ -7,6 +7,7 @@ use clearway::CommitMode;
 use clearway_workloads::Commit;
 
 use crate::bench::{TatpArgs, TpcbArgs, TpccArgs};
+use crate::reorder::ReorderArgs;
 use crate::units::{parse_duration, parse_seconds, parse_size};
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 the data is inconsistent or damaged; \
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     /// Copy a database to an absent or empty directory
     #[command(after_help = "Example: clearway backup bank bank-monday")]
     Backup(BackupArgs),
+    /// Reorder the queries of C and C++ transactions, so that contended rows are locked late
+    Reorder(ReorderArgs),
 }
 
 #[derive(Group, Debug)]

@@ -1,5 +1,5 @@
 //! The `clearway` program: runs benchmarks on a database, verifies it, shows its statistics, dumps
-//! its contents and copies it.
+//! its contents and copies it; reorders the queries of C and C++ transactions.
 //!
 //! Data goes to standard output, progress and errors to standard error. Exit codes:
 //!
@@ -20,6 +20,7 @@ mod contention;
 mod dump;
 mod failure;
 mod output;
+mod reorder;
 mod stats;
 mod verify;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Stats(args) => stats::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Backup(args) => backup::run(&args),
+        Command::Reorder(args) => reorder::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
