@@ -19,7 +19,7 @@ use serde::Deserialize;
 pub use self::{
     load::{BadModel, load},
     memory::{Bound, Memory},
-    models::{Models, builtin},
+    models::{Models, builtin, pure},
 };
 
 /// A model: the calls of one interface.

@@ -53,6 +53,12 @@ pub fn explain(report: &Report) -> String {
         }
     }
     held_back(&mut out, report);
+    if !report.unmeasured.is_empty() {
+        out.push_str("\nthe profile does not have, so that they cost nothing here:\n");
+        for key in &report.unmeasured {
+            let _ = writeln!(out, "  {}", shortened(&key.to_string()));
+        }
+    }
     out
 }
 

@@ -7,6 +7,7 @@
 
 pub mod access;
 mod bound;
+mod connection;
 mod escape;
 pub mod graph;
 pub mod place;
@@ -20,7 +21,7 @@ mod text;
 use std::cell::RefCell;
 
 use self::{
-    access::{Access, AccessKind, Effects, Evaluation, QueryCall, Sql},
+    access::{Access, AccessKind, Connection, Effects, Evaluation, QueryCall, Sql},
     escape::Addresses,
     graph::{Graph, NodeIndex, NodeKind},
     place::{Aliases, Place, Root},
@@ -31,6 +32,7 @@ use self::{
 use crate::{
     api::{Models, Role, Server},
     ir::{Callee, Expression, ExpressionKind, Function, Program, Scope, VariableIndex},
+    sql::{self, QueryKind},
 };
 
 /// The node that writes what exists before the call.
@@ -60,7 +62,7 @@ impl<'a, 'p> Flow<'a, 'p> {
         let around = Surroundings { program, models, summaries };
         let graph = Graph::of(&function.body);
         let addresses = escape::addresses(program, &graph, models, summaries);
-        let aliases = Aliases::new(program, addresses.escaped.clone());
+        let aliases = Aliases::new(program, &addresses);
         let entry = entry(program, function);
         let effects = effects(&graph, around, &entry, &mut |_| NoPointers);
         let definitions = Definitions::of(&graph, &effects);
@@ -68,6 +70,7 @@ impl<'a, 'p> Flow<'a, 'p> {
         flow.effects = effects_with(&flow, &entry);
         flow.definitions = Definitions::of(&flow.graph, &flow.effects);
         flow.add_bound();
+        flow.refine_last_writes();
         flow
     }
 
@@ -86,6 +89,33 @@ impl<'a, 'p> Flow<'a, 'p> {
         self.definitions = Definitions::of(&self.graph, &self.effects);
     }
 
+    /// Separates, where the function asks for the last write of the connection, the queries that
+    /// leave it as it was from those that certainly write it.
+    fn refine_last_writes(&mut self) {
+        let is_last = |access: &Access<'_>| access.place.root == Root::LastWrite;
+        let asks = |one: &Effects<'_>| {
+            one.accesses.iter().any(|one| is_last(one) && one.kind == AccessKind::Read)
+        };
+        if !self.effects.iter().skip(1).any(asks) {
+            return;
+        }
+        for node in 1..self.effects.len() {
+            let [query] = &self.effects[node].queries[..] else { continue };
+            let texts = self.sql_of(query, node).unwrap_or_default();
+            let accesses = &mut self.effects[node].accesses;
+            let is_sure = accesses
+                .iter()
+                .any(|one| one.place.root == Root::Last && one.kind == AccessKind::Write);
+            if !texts.is_empty() && texts.iter().all(|text| text::only_reads(text)) {
+                accesses.retain(|access| !is_last(access));
+            } else if is_sure && !texts.is_empty() && texts.iter().all(|text| text::inserts(text)) {
+                let last = accesses.iter_mut().filter(|access| is_last(access));
+                last.for_each(|access| access.kind = AccessKind::Write);
+            }
+        }
+        self.definitions = Definitions::of(&self.graph, &self.effects);
+    }
+
     /// Returns true if two places may have bytes in common.
     pub fn may_share(&self, a: &Place, b: &Place) -> bool {
         self.aliases.may_share(a, b)
@@ -94,6 +124,11 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// Returns true if the address of a variable escapes.
     pub fn is_escaped(&self, variable: VariableIndex) -> bool {
         self.addresses.escaped[variable.0]
+    }
+
+    /// Returns true if the address of a variable escapes, or an address in its value.
+    pub fn is_leaked(&self, variable: VariableIndex) -> bool {
+        self.is_escaped(variable) || self.addresses.leaked[variable.0]
     }
 
     /// Returns true if code outside of the function may see a variable.
@@ -186,7 +221,13 @@ impl<'a, 'p> Flow<'a, 'p> {
             return query.model.role;
         }
         let texts = self.sql_of(query, node).unwrap_or_default();
-        let mut roles = texts.iter().map(|text| role_of_text(text));
+        let server = self.server().unwrap_or(Server::Postgresql);
+        let mut roles = texts.iter().map(|text| match sql::kind(text, server) {
+            Some(QueryKind::Begin) => Role::Begin,
+            Some(QueryKind::Commit) => Role::Commit,
+            Some(QueryKind::Rollback) => Role::Rollback,
+            _ => Role::Query,
+        });
         let first = roles.next().unwrap_or(Role::Query);
         if roles.all(|role| role == first) { first } else { Role::Query }
     }
@@ -223,9 +264,24 @@ impl<'a, 'p> Flow<'a, 'p> {
                 let known = || self.texts_of(name, node).map_or_else(Sql::Missing, Sql::Texts);
                 self.parameter_of(name, function).unwrap_or_else(known)
             });
-            QueryCall { sql, name, ..query.clone() }
+            let connection = match query.connection {
+                Connection::Argument(argument) => self.connection_for_callers(argument, function),
+                connection => connection,
+            };
+            QueryCall { sql, name, connection, ..query.clone() }
         };
         self.effects[node].queries.iter().map(for_caller).collect()
+    }
+
+    fn connection_for_callers(&self, argument: &'a Expression, f: &Function) -> Connection<'a> {
+        let Some(variable) = access::variable(argument) else { return Connection::Hidden };
+        let is_fixed = !self.around.summaries.is_assigned(variable);
+        let number = f.parameters.iter().position(|&one| one == variable);
+        match (number, self.around.program.variable(variable).scope) {
+            (Some(number), _) if is_fixed => Connection::Parameter(number),
+            (None, Scope::Global | Scope::Static) => Connection::Argument(argument),
+            _ => Connection::Hidden,
+        }
     }
 
     /// Returns the parameter of the function that an SQL text or a statement is.
@@ -254,19 +310,9 @@ impl<'a, 'p> Flow<'a, 'p> {
             Sql::Missing(reason) => Err(reason.clone()),
             Sql::Parameter { .. } => Err("the SQL is a parameter of the function".to_string()),
             Sql::Expression(expression) => text::of(self, expression, node),
+            Sql::Format(format, values) => text::formatted(self, format, values, node),
             Sql::Statement(expression) => prepared::of(self, expression, node),
         }
-    }
-}
-
-/// Returns what an SQL text does.
-fn role_of_text(text: &str) -> Role {
-    let first = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
-    match first.unwrap_or_default().to_ascii_uppercase().as_str() {
-        "BEGIN" | "START" => Role::Begin,
-        "COMMIT" | "END" => Role::Commit,
-        "ROLLBACK" | "ABORT" if !text.to_ascii_uppercase().contains(" TO ") => Role::Rollback,
-        _ => Role::Query,
     }
 }
 
@@ -280,7 +326,7 @@ fn entry<'a>(program: &Program, function: &Function) -> Effects<'a> {
     let outer = outer.map(|(index, _)| VariableIndex(index));
     let variables = function.parameters.iter().copied().chain(outer);
     let roots = variables.flat_map(|one| [Root::Variable(one), Root::Pointee(one)]);
-    let all = roots.chain([Root::Unknown, Root::Last, Root::Outside]);
+    let all = roots.chain([Root::Unknown, Root::Last, Root::LastWrite, Root::Outside]);
     let write = |root| Access { place: Place::whole(root), kind: AccessKind::Write, value: None };
     Effects { accesses: all.map(write).collect(), ..Effects::default() }
 }
@@ -371,13 +417,31 @@ impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
         let mut followed = self.followed.borrow().clone();
         followed.push(definition);
         let there = Resolver { flow, node: made.node, followed: RefCell::new(followed) };
-        flow.around.targets(value, &there, made.node)
+        let copied = flow.around.targets_of_copy(value, &there, made.node);
+        copied.unwrap_or_else(|| flow.around.targets(value, &there, made.node))
+    }
+}
+
+impl Resolver<'_, '_, '_> {
+    /// Returns the place that the pointers in an object lead to: the object itself if a database
+    /// interface made it and the function stores nothing in it.
+    fn led_to_by_object(&self, place: &Place, maker: NodeIndex) -> Root {
+        let flow = self.flow;
+        let is_stored = flow
+            .reaching(self.node, place)
+            .into_iter()
+            .any(|definition| flow.definitions.all[definition].value.is_some());
+        let of_database = flow.effects[maker].makes_result;
+        if of_database && !is_stored { place.root.clone() } else { Root::Unknown }
     }
 }
 
 impl Pointers for Resolver<'_, '_, '_> {
     fn led_to(&self, place: &Place) -> Vec<Place> {
         let flow = self.flow;
+        if let Root::Object(maker) = place.root {
+            return vec![Place::whole(self.led_to_by_object(place, maker))];
+        }
         let Some(variable) = place.variable() else { return vec![Place::whole(Root::Unknown)] };
         if flow.addresses.escaped[variable.0] || flow.addresses.held[variable.0] {
             return vec![Place::whole(Root::Unknown)];

@@ -67,6 +67,8 @@ impl Isolation {
 pub struct Context<'c, 'a, 'p> {
     /// The program.
     pub program: &'a Program,
+    /// The source.
+    pub text: &'c str,
     /// The data flow of the function.
     pub flow: &'c Flow<'a, 'p>,
     /// The units.

@@ -12,6 +12,7 @@
 //! ```
 //!
 //! - [`rewrite`]: the whole way.
+//! - [`compile_commands`]: the flags of a file, as its build has them.
 //! - [`source`]: places in the text, and edits.
 //! - [`clang`]: makes the IR of a C or C++ file.
 //! - [`ir`]: what the tool knows of a source file.
@@ -28,6 +29,7 @@
 
 pub mod api;
 pub mod clang;
+pub mod compile_commands;
 pub mod explain;
 pub mod flow;
 pub mod ir;

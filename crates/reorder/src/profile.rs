@@ -9,12 +9,17 @@
 //! the queries of a run with a single client. What [`Profile::write`] adds for people (`mean`,
 //! `deviation`, `p5`, `wait`) is not read back.
 
+pub(crate) mod calls;
 mod file;
+mod instrument;
 mod times;
 
 use std::{collections::BTreeMap, fmt, io, path::PathBuf};
 
-pub use self::times::{BUCKETS, Times};
+pub use self::{
+    instrument::{Instrumented, instrument},
+    times::{BUCKETS, Times},
+};
 use crate::solve::UnitCost;
 
 /// The C files that an instrumented or annotated program needs, by name.
@@ -25,7 +30,7 @@ pub const RUNTIME: [(&str, &str); 3] = [
 ];
 
 /// The largest weight and length that the solver takes: 78 hours in nanoseconds.
-const COST_MAX: u64 = (1 << 48) - 1;
+pub(crate) const COST_MAX: u64 = (1 << 48) - 1;
 
 /// The facts that distinguish a query of a program from all others.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -75,9 +80,10 @@ pub fn normalized(sql: &str) -> String {
 }
 
 /// The estimate of how contended a query is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Weights {
     /// The standard deviation of the time: the paper's.
+    #[default]
     Stddev,
     /// The mean time less the 5th percentile of the same query, of a run with a single client if
     /// one was given: the time for which it waits.

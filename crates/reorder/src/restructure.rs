@@ -25,7 +25,11 @@ pub fn edits(units: &Units<'_>, order: &[UnitIndex], text: &str) -> Vec<Edit> {
             moved.push_str(newline);
         }
     }
-    if !range.of(text).ends_with('\n') {
+    // What follows on the line must not come behind a comment that ends with the line.
+    let rest = text[range.end..].lines().next().unwrap_or_default();
+    let last = moved.trim_end().lines().next_back().unwrap_or_default();
+    let swallows = !rest.trim().is_empty() && (last.contains("//") || last.ends_with('\\'));
+    if !range.of(text).ends_with('\n') && !swallows {
         moved.truncate(moved.trim_end_matches(['\n', '\r']).len());
     }
     vec![Edit { range, text: moved }]

@@ -3,17 +3,21 @@
 use std::{error::Error, fmt};
 
 use crate::{
-    api::{Models, Server},
-    flow::{Flow, summary::Summaries},
+    api::{Models, Role, Server},
+    flow::{Flow, access::Effects, summary::Summaries},
     ir::Program,
     legality::{self, Constraint, Context, Demand, Isolation, Rule, isolation},
+    profile::{
+        Key,
+        calls::{self, Call, Ordinals},
+    },
     restructure,
     schema::Schema,
     solve::{Broken, Limits, Problem, Solution, UnitCost},
     source::{self, Edit, Range},
     transaction::{self, NoTransaction, Transaction},
     units::{Barrier, Unit, Units},
-    weights,
+    weights::{self, Costing, Measured},
 };
 
 /// The choices of the user.
@@ -26,6 +30,8 @@ pub struct Options {
     pub isolation: Option<Isolation>,
     /// True if reads of different rows may change places below serializable.
     pub relaxed_reads: bool,
+    /// The choices that determine the costs.
+    pub costing: Costing,
     /// The rules that do not apply. For tests: an order that ignores a rule is wrong.
     pub without: Vec<Rule>,
 }
@@ -54,10 +60,20 @@ pub struct Report {
     pub units: Vec<UnitReport>,
     /// The constraints on their order.
     pub constraints: Vec<Constraint>,
+    /// The queries of which the profile knows nothing; none without a profile.
+    pub unmeasured: Vec<Key>,
     /// The cost of the order of the source.
     pub cost_before: u128,
     /// The new order, its cost, and a lower bound on all costs.
     pub solution: Solution,
+}
+
+impl Report {
+    /// Returns the problem whose solution is the new order.
+    pub fn problem(&self) -> Problem {
+        let units = self.units.iter().map(|unit| unit.cost).collect();
+        Problem { units, ..legality::problem(self.units.len(), &self.constraints) }
+    }
 }
 
 /// A unit, for people.
@@ -84,6 +100,8 @@ pub enum Refused {
     NoTransaction(NoTransaction),
     /// The transaction of this function has no query that the tool knows.
     NoQueries(String),
+    /// The profile has measured no query of this function.
+    NotMeasured(String),
     /// No model has queries: the user has chosen no interface.
     NoServer,
     /// The source breaks a constraint: the tool is wrong. With the function, and the constraint's
@@ -99,6 +117,11 @@ impl fmt::Display for Refused {
                 f,
                 "`{function}` has no query that a model describes; choose its interface with \
                  --api, or write a model for its wrappers (docs/reorder-models.md)"
+            ),
+            Refused::NotMeasured(function) => write!(
+                f,
+                "the profile has no time of a query of `{function}`; instrument this source, run \
+                 the program, and pass the profile that it writes"
             ),
             Refused::NoServer => {
                 write!(f, "choose the database interface: --api libpq, --api mysql, --api sqlite")
@@ -136,11 +159,13 @@ pub fn rewrite(
     let name = options.function.as_deref();
     let found = transaction::find(program, models, &summaries, name, text)?;
     let (mut edits, mut transactions) = (Vec::new(), Vec::new());
+    let mut ordinals = Ordinals::default();
     for transaction in &found {
         let flow = Flow::of(program, models, &summaries, transaction.function);
         let units = Units::of(&flow, transaction, schema, text, &program.directives);
         let context = Context {
             program,
+            text,
             flow: &flow,
             units: &units,
             schema,
@@ -151,7 +176,9 @@ pub fn rewrite(
                 .unwrap_or(Isolation::default_of(server)),
             relaxed_reads: options.relaxed_reads,
         };
-        let (report, more) = reorder(&context, transaction, text, options)?;
+        let source = calls::Source { program, summaries: &summaries, transaction };
+        let calls = calls::calls(&flow, &source, &mut ordinals);
+        let (report, more) = reorder(&context, transaction, &calls, text, options)?;
         transactions.push(report);
         edits.extend(more);
     }
@@ -161,18 +188,23 @@ pub fn rewrite(
 fn reorder(
     context: &Context<'_, '_, '_>,
     transaction: &Transaction<'_>,
+    calls: &[Call],
     text: &str,
     options: &Options,
 ) -> Result<(Report, Vec<Edit>), Refused> {
     let function = transaction.function.name.clone();
     let units = &context.units.units;
-    if units.iter().all(|unit| unit.queries().next().is_none()) {
+    let has_call =
+        |node: &Effects<'_>| node.queries.iter().any(|one| one.model.role == Role::Query);
+    let is_known = units.iter().any(|unit| unit.queries().next().is_some());
+    if !is_known && !context.flow.effects.iter().any(has_call) {
         return Err(Refused::NoQueries(function));
     }
     let constraints = legality::constraints(context, &options.without);
     let mut problem: Problem = legality::problem(units.len(), &constraints);
-    let cost = |unit| weights::estimate(unit, context.schema, context.server, context.isolation);
-    problem.units = units.iter().map(cost).collect();
+    let measured = costs(context, calls, &options.costing);
+    let Measured { costs, unknown } = measured.ok_or(Refused::NotMeasured(function.clone()))?;
+    problem.units.clone_from(&costs);
     let solution = problem.solve(Limits::default()).map_err(|broken| {
         Refused::Broken(function.clone(), broken, reason(&constraints, broken))
     })?;
@@ -183,12 +215,23 @@ fn reorder(
         function,
         server: context.server,
         isolation: context.isolation,
-        units: units.iter().map(|unit| unit_report(unit, cost(unit), text)).collect(),
+        units: units.iter().zip(costs).map(|(unit, cost)| unit_report(unit, cost, text)).collect(),
+        unmeasured: unknown,
         cost_before: problem.cost(&source),
         constraints,
         solution,
     };
     Ok((report, edits))
+}
+
+/// Returns the costs of the units: measured, or estimated without a profile.
+fn costs(context: &Context<'_, '_, '_>, calls: &[Call], costing: &Costing) -> Option<Measured> {
+    if let Some(profile) = &costing.profile {
+        return weights::measured(profile, costing, context.units, calls);
+    }
+    let cost = |unit| weights::estimate(unit, context.schema, context.server, context.isolation);
+    let costs = context.units.units.iter().map(cost).collect();
+    Some(Measured { costs, unknown: Vec::new() })
 }
 
 /// Returns the reason of a constraint.

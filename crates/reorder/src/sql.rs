@@ -23,6 +23,7 @@
 mod change;
 mod equality;
 mod expression;
+pub(crate) mod functions;
 mod kind;
 pub(crate) mod names;
 mod rewrite;
@@ -94,6 +95,16 @@ pub fn analyze(text: &str, server: Server, schema: &Schema) -> Result<Query, Bad
             Ok(query.map_or(other, |query| Query { parameters, ..query }))
         }
     }
+}
+
+/// Returns the kind of a statement that begins or ends a transaction, or does neither of what the
+/// other kinds stand for; `None` for a query, and for a text that is no statement.
+pub fn kind(text: &str, server: Server) -> Option<QueryKind> {
+    let tokens = text::tokenize(text, server).ok()?;
+    let (mut tokens, _) = text::number_parameters(tokens, server).ok()?;
+    let single = text::single_statement(&mut tokens);
+    let kind = kind::by_first_words(&tokens).ok()?;
+    if single { kind } else { Some(QueryKind::Other) }
 }
 
 /// Returns what the tokens of one query do, without white space and without parameters; `None` if

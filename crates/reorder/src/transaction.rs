@@ -94,6 +94,30 @@ pub fn find<'a>(
     if found.is_empty() { Err(NoTransaction::NotFound) } else { Ok(found) }
 }
 
+/// Returns the functions with transactions, in the order of the source: each with its name, and
+/// true if it begins a transaction itself, so that it is not called within one.
+///
+/// # Errors
+/// [`NoTransaction`] if there is none.
+pub fn functions(
+    program: &Program,
+    models: &Models,
+    name: Option<&str>,
+    text: &str,
+) -> Result<Vec<(String, bool)>, NoTransaction> {
+    let summaries = Summaries::of_program(program, models);
+    let mut functions: Vec<(String, bool)> = Vec::new();
+    for transaction in find(program, models, &summaries, name, text)? {
+        let function = transaction.function;
+        if functions.iter().all(|(known, _)| *known != function.name) {
+            let flow = Flow::of(program, models, &summaries, function);
+            let begins = has_role(&flow, &function.body, Role::Begin);
+            functions.push((function.name.clone(), begins));
+        }
+    }
+    Ok(functions)
+}
+
 fn body(function: &Function) -> Transaction<'_> {
     let StatementKind::Block(statements) = &function.body.kind else {
         unreachable!("the body of a function is a block")
@@ -153,8 +177,13 @@ fn recognised<'a>(
     let mut found = None;
     function.body.walk(&mut |statement| {
         if let StatementKind::Block(statements) = &statement.kind {
-            let has = |role| statements.iter().any(|one| has_role(&flow, one, role));
-            if has(Role::Begin) && has(Role::Commit) {
+            let place = |role| statements.iter().position(|one| has_role(&flow, one, role));
+            let end = statements.iter().rposition(|one| has_role(&flow, one, Role::Commit));
+            // A list of which a part commits first and then begins is not one transaction.
+            if let Some(begin) = place(Role::Begin)
+                && end.is_some_and(|end| begin < end)
+                && found.is_none()
+            {
                 found = Some(Transaction { function, statements, range: statement.range });
             }
         }

@@ -11,6 +11,7 @@
 
 mod fuse;
 mod piece;
+mod stream;
 
 use std::collections::BTreeSet;
 
@@ -92,7 +93,8 @@ impl<'a> Units<'a> {
         directives: &[Range],
     ) -> Units<'a> {
         let pieces = piece::pieces(flow, transaction, schema, text, directives);
-        let units = fuse::fuse(flow, pieces);
+        let mut units = fuse::fuse(flow, pieces);
+        stream::stop_at_open_results(flow, &mut units);
         let mut of_node = vec![None; flow.graph.nodes.len()];
         for (index, unit) in units.iter().enumerate() {
             unit.nodes().for_each(|node| of_node[node] = Some(index));

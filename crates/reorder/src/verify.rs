@@ -22,7 +22,9 @@ mod compare;
 mod conflict;
 mod error;
 mod harness;
+mod input;
 mod interface;
+mod knowledge;
 mod log;
 mod report;
 mod run;
@@ -37,7 +39,7 @@ use std::{
 
 use self::{
     build::Builder,
-    compare::{Knowledge, compare, is_committed},
+    compare::{Questions, compare, is_committed},
     log::{Event, Kind, QueryEvent, Statement},
     run::{Ending, Place, Run, run_both},
     transactions::transactions,
@@ -45,7 +47,9 @@ use self::{
 pub use self::{
     compare::Difference,
     error::VerifyError,
-    interface::{Interface, LIBPQ},
+    input::BadInput,
+    interface::{INTERFACES, Interface, LIBPQ},
+    knowledge::Knowledge,
     report::{Divergence, Report, Verdict},
     run::{Case, Failure},
 };
@@ -236,8 +240,8 @@ impl Comparison<'_> {
             None => Base::of(&original).clean,
             Some(base) => base.clean && base.covers(&original),
         };
-        let knowledge = Knowledge { analyze: self.options.analyze, key: self.options.key };
-        let differences = compare(&original, &rewritten, single, &knowledge);
+        let questions = Questions { analyze: self.options.analyze, key: self.options.key };
+        let differences = compare(&original, &rewritten, single, &questions);
         if !differences.is_empty() {
             let divergence = Divergence::new(case, &original, &rewritten, differences);
             self.report.divergences.push(divergence);

@@ -3,15 +3,21 @@
 //! Without a profile the tool estimates. A write of existing rows weighs more the more tables refer
 //! to its table, directly or through others: such a table has few rows, which many transactions
 //! write. An insert seldom waits for anyone. A read without locks weighs nothing. All queries take
-//! the same time.
+//! the same time, so both objectives are the same.
+//!
+//! With a profile and the objective [`Objective::Hold`], weight and length of a unit are those that
+//! one transaction has on average: a query that a transaction executes with probability ½ counts
+//! half, one in a loop counts several times. The number of transactions is that of their begins, if
+//! the profile has them, and else the largest count of a query outside of loops.
 
 use crate::{
     api::Server,
     legality::Isolation,
+    profile::{COST_MAX, Key, Profile, Weights, calls::Call},
     schema::Schema,
     solve::UnitCost,
     sql::{QueryKind, TableAccess},
-    units::{Unit, UnitQuery},
+    units::{Unit, UnitQuery, Units},
 };
 
 /// The weight of an insert, and the step of the other estimates.
@@ -27,6 +33,71 @@ pub enum Objective {
     /// The sum over all queries of the weight times the expected time from it to the end.
     #[default]
     Hold,
+}
+
+/// The choices that determine the costs of units.
+#[derive(Clone, Debug, Default)]
+pub struct Costing {
+    /// The measured times; without them the costs are estimates.
+    pub profile: Option<Profile>,
+    /// The property of the times that is the weight.
+    pub weights: Weights,
+    /// The objective.
+    pub objective: Objective,
+}
+
+/// Measured costs.
+pub(crate) struct Measured {
+    /// The cost of each unit.
+    pub costs: Vec<UnitCost>,
+    /// The queries of which the profile knows nothing; they cost nothing.
+    pub unknown: Vec<Key>,
+}
+
+/// Returns the costs of units by a profile; `None` if it has none of the calls, or no call was
+/// executed.
+pub(crate) fn measured(
+    profile: &Profile,
+    costing: &Costing,
+    units: &Units<'_>,
+    calls: &[Call],
+) -> Option<Measured> {
+    let transactions = transactions(profile, calls)?;
+    let mut sums = vec![(0.0, 0.0); units.units.len()];
+    let mut unknown = Vec::new();
+    for call in calls {
+        let Some(unit) = units.of_node(call.node) else { continue };
+        let Some(times) = profile.queries.get(&call.key) else {
+            unknown.push(call.key.clone());
+            continue;
+        };
+        let Some(cost) = profile.weight(&call.key, costing.weights) else { continue };
+        let share = match costing.objective {
+            Objective::Position => 1.0,
+            Objective::Hold => times.count as f64 / transactions as f64,
+        };
+        sums[unit].0 += share * cost.weight as f64;
+        sums[unit].1 += share * cost.length as f64;
+    }
+    // A conversion from a float to an integer saturates.
+    let rounded = |sum: f64| (sum.round() as u64).min(COST_MAX);
+    let cost = |(unit, (weight, length)): (&Unit<'_>, (f64, f64))| UnitCost {
+        weight: rounded(weight),
+        length: match costing.objective {
+            Objective::Position => unit.queries().count() as u64,
+            Objective::Hold => rounded(length),
+        },
+    };
+    Some(Measured { costs: units.units.iter().zip(sums).map(cost).collect(), unknown })
+}
+
+/// Returns how many transactions a profile has measured; `None` if none.
+fn transactions(profile: &Profile, calls: &[Call]) -> Option<u64> {
+    let count = |call: &Call| profile.queries.get(&call.key).map_or(0, |times| times.count);
+    let most = |wanted: &dyn Fn(&Call) -> bool| {
+        calls.iter().filter(|call| wanted(call)).map(count).max().filter(|&count| count > 0)
+    };
+    most(&|call| call.begins).or_else(|| most(&|call| !call.repeats)).or_else(|| most(&|_| true))
 }
 
 /// Returns the cost of a unit, estimated from the schema.

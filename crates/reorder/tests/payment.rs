@@ -1,6 +1,9 @@
 //! The examples' payment transactions, from source to reordered source.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clearway_reorder::{
     api::Models,
@@ -13,27 +16,52 @@ fn example(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/tpcc").join(name)
 }
 
-/// Returns the reordered example, or `None` with a message if libclang or libpq is missing.
-fn reordered(name: &str, text: &str) -> Option<Rewritten> {
-    let header = "/usr/include/postgresql/libpq-fe.h";
+/// A database interface.
+struct Interface {
+    api: &'static str,
+    schema: &'static str,
+    /// The folders in which its header may be.
+    include: [&'static str; 2],
+    header: &'static str,
+}
+
+const LIBPQ: Interface = Interface {
+    api: "libpq",
+    schema: "schema.sql",
+    include: ["/usr/include/postgresql", "/usr/include"],
+    header: "libpq-fe.h",
+};
+
+const MYSQL: Interface = Interface {
+    api: "mysql",
+    schema: "schema-mysql.sql",
+    include: ["/usr/include/mariadb", "/usr/include/mysql"],
+    header: "mysql.h",
+};
+
+/// Returns the reordered example, or `None` with a message if libclang or the header is missing.
+fn reordered(style: &Style, text: &str) -> Option<Rewritten> {
+    let interface = style.interface;
     let front_end = FrontEnd::load();
-    let missing = front_end
-        .as_ref()
-        .err()
-        .map(ToString::to_string)
-        .or_else(|| (!PathBuf::from(header).exists()).then(|| format!("{header} is missing")));
-    if let Some(reason) = missing {
+    let include = interface
+        .include
+        .into_iter()
+        .find(|folder| Path::new(folder).join(interface.header).exists());
+    let (Ok(front_end), Some(include)) = (&front_end, include) else {
+        let reason = match front_end {
+            Err(error) => error.to_string(),
+            Ok(_) => format!("{} is missing", interface.header),
+        };
         assert!(std::env::var_os("CLEARWAY_REQUIRE_LIBCLANG").is_none(), "{reason}");
         eprintln!("SKIPPED: {reason}");
         return None;
-    }
-    let models = Models::new(&["libpq"], &[]).unwrap();
-    let ddl = fs::read_to_string(example("schema.sql")).unwrap();
+    };
+    let models = Models::new(&[interface.api], &[]).unwrap();
+    let ddl = fs::read_to_string(example(interface.schema)).unwrap();
     let schema = schema::parse(&ddl, models.server().unwrap()).unwrap();
     let folder = example("").display().to_string();
-    let flags =
-        ["-I/usr/include/postgresql".to_string(), format!("-I{folder}"), format!("-I{folder}/..")];
-    let program = front_end.unwrap().parse(&example(name), Some(text), &flags).unwrap();
+    let flags = [format!("-I{include}"), format!("-I{folder}"), format!("-I{folder}/..")];
+    let program = front_end.parse(&example(style.file), Some(text), &flags).unwrap();
     let options = Options { function: Some("payment".to_string()), ..Options::default() };
     Some(rewrite(&program, text, &models, &schema, &options).unwrap())
 }
@@ -41,14 +69,28 @@ fn reordered(name: &str, text: &str) -> Option<Rewritten> {
 /// Words by which a test finds each query of a source, in the order in which they must stand after
 /// reordering.
 struct Style {
+    interface: &'static Interface,
     file: &'static str,
     queries: [&'static str; 5],
 }
 
-const STYLES: [Style; 3] = [
-    Style { file: "payment_params.c", queries: BY_TEXT },
-    Style { file: "payment_text.c", queries: BY_TEXT },
+const STYLES: [Style; 4] = [
+    Style { interface: &LIBPQ, file: "payment_params.c", queries: BY_TEXT },
+    Style { interface: &LIBPQ, file: "payment_text.c", queries: BY_TEXT },
+    // In InnoDB the insert into history locks the district shared, so that it stays behind it.
     Style {
+        interface: &MYSQL,
+        file: "mariadb/payment_text.c",
+        queries: [
+            "FROM warehouse",
+            "UPDATE district",
+            "INSERT INTO history",
+            "UPDATE warehouse",
+            "COMMIT",
+        ],
+    },
+    Style {
+        interface: &LIBPQ,
         file: "payment_prepared.c",
         queries: [
             "\"get_warehouse\", 1",
@@ -68,14 +110,14 @@ fn payment_locks_the_warehouse_last() {
     for style in STYLES {
         let name = style.file;
         let text = fs::read_to_string(example(name)).unwrap();
-        let Some(rewritten) = reordered(name, &text) else { return };
+        let Some(rewritten) = reordered(&style, &text) else { continue };
         let place = |query: &str| {
             let found = rewritten.text.find(query);
             found.unwrap_or_else(|| panic!("{name}: `{query}` is gone\n{}", rewritten.text))
         };
         let places = style.queries.map(place);
         assert!(places.is_sorted(), "{name}: {places:?}\n{}", rewritten.text);
-        let again = reordered(name, &rewritten.text).unwrap();
+        let again = reordered(&style, &rewritten.text).unwrap();
         assert_eq!(again.text, rewritten.text, "{name}: the second run changes something");
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BadModel, Call, Model, Server, load};
+use super::{BadModel, Call, Memory, Model, Server, load};
 use crate::ir::Callee;
 
 /// The built-in models, by path and text.
@@ -28,6 +28,25 @@ pub fn builtin() -> Vec<Model> {
         Err(bad) => unreachable!("a test reads each built-in model: {bad}"),
     };
     TEXTS.into_iter().map(read).collect()
+}
+
+/// The name of the model that [`pure`] makes.
+const PURE: &str = "--pure";
+
+/// Returns a model of functions that touch neither the database nor anything outside of the
+/// program. Each may read all that its arguments lead to, write what they point to, and returns a
+/// value.
+pub fn pure(functions: &[String]) -> Model {
+    let written = Memory { rest: true, ..Memory::default() };
+    let read = Memory { deep: true, ..written };
+    let call = || Call { reads: vec![read], writes: vec![written], ..Call::default() };
+    Model {
+        name: PURE.to_owned(),
+        extends: None,
+        server: None,
+        failure_aborts: false,
+        calls: functions.iter().map(|name| (name.clone(), call())).collect(),
+    }
 }
 
 /// Several models as one.

@@ -25,6 +25,12 @@ pub struct Effects<'a> {
     pub barriers: Vec<String>,
     /// True if the node asks whether a query succeeded.
     pub status: bool,
+    /// True if it reads more of a query's result than whether the query succeeded.
+    pub result: bool,
+    /// True if rows of its query may still be on the way behind it.
+    pub streams: bool,
+    /// True if each object that it makes is a result or a statement of a database interface.
+    pub makes_result: bool,
     /// The memory that it binds to statements.
     pub bound: Vec<Bound>,
     /// The statements of which it fetches rows into bound memory.
@@ -77,6 +83,21 @@ pub struct QueryCall<'a> {
     pub sql: Sql<'a>,
     /// The name of the statement that it prepares, or the place of its handle.
     pub name: Option<Sql<'a>>,
+    /// The connection that it uses.
+    pub connection: Connection<'a>,
+}
+
+/// The connection of a query.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Connection<'a> {
+    /// An argument of the call.
+    Argument(&'a Expression),
+    /// A parameter of the called function.
+    Parameter(usize),
+    /// A connection that the called function computes.
+    Hidden,
+    /// That of the statement: the call has no argument with the connection.
+    None,
 }
 
 impl<'a> QueryCall<'a> {
@@ -94,6 +115,8 @@ impl<'a> QueryCall<'a> {
 pub enum Sql<'a> {
     /// An expression of the node.
     Expression(&'a Expression),
+    /// A format as of `printf`, and its values.
+    Format(&'a Expression, &'a [Expression]),
     /// The name or the handle of a statement that is prepared elsewhere.
     Statement(&'a Expression),
     /// A parameter of the called function.
@@ -312,6 +335,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                     self.summarised(arguments, summary, &part.effects);
                 }
                 if summary.returns == Returns::New {
+                    self.effects.makes_result = summary.returns_result;
                     self.write(Place::whole(Root::Object(self.node)), None);
                 }
             }
@@ -326,10 +350,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         arguments: &'a [Expression],
         model: &'a Call,
     ) {
+        let before = self.effects.accesses.len();
         let is_null =
             |one: &Expression| matches!(&one.kind, Kind::Constant(c) if c == "NULL" || c == "0");
         if model.callbacks.iter().any(|&one| arguments.get(one).is_some_and(|one| !is_null(one))) {
             self.barrier("calls a function that is passed to it".to_string());
+        }
+        if model.throws {
+            self.barrier("it may throw, and whether that rolls back is not known".to_string());
         }
         if model.role == Role::Barrier {
             self.barrier("calls a function after which nothing may move, by its model".to_string());
@@ -339,12 +367,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let memory = Memory { argument, deep: true, count, ..Memory::default() };
             self.read_memory(arguments, memory);
         }
-        for &argument in model.sql.iter().chain(&model.statement) {
+        // A call that prepares a statement stores its handle, if it takes a place for one.
+        let statement = model.statement.filter(|_| model.role != Role::Prepare);
+        for argument in model.sql.into_iter().chain(statement) {
             self.read_memory(arguments, Memory { argument, ..Memory::default() });
         }
         model.reads.iter().for_each(|&memory| self.read_memory(arguments, memory));
         if model.reads_last {
-            self.read(Place::whole(Root::Last));
+            self.read(Place::whole(if model.last_write { Root::LastWrite } else { Root::Last }));
         }
         if model.outside {
             self.read(Place::whole(Root::Outside));
@@ -362,22 +392,41 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         if runs || model.writes_last {
             self.write(Place::whole(Root::Last), None);
         }
+        if runs {
+            // A query that only reads leaves it as it was.
+            self.access(Place::whole(Root::LastWrite), AccessKind::WeakWrite, None);
+        }
         if model.role != Role::None && model.role != Role::Barrier {
             let argument = |number: Option<usize>| number.and_then(|one| arguments.get(one));
             let sql = match (&model.text, argument(model.sql), argument(model.statement)) {
                 (Some(text), _, _) => Sql::Texts(vec![text.clone()]),
+                (None, Some(sql), _) if model.format => {
+                    let values = model.sql.map_or(0, |number| number + 1);
+                    Sql::Format(sql, &arguments[values..])
+                }
                 (None, Some(sql), _) => Sql::Expression(sql),
                 (None, None, Some(statement)) => Sql::Statement(statement),
                 _ => Sql::Missing("the model names no argument with the SQL".to_string()),
             };
             let name = argument(model.statement).filter(|_| model.role == Role::Prepare);
             let name = name.map(Sql::Expression);
-            self.query(QueryCall { expression, model, sql, name });
+            let connection = argument(model.connection);
+            let connection = connection.map_or(Connection::None, Connection::Argument);
+            self.query(QueryCall { expression, model, sql, name, connection });
         }
         if model.returns == Returns::New {
+            self.effects.makes_result = model.connection.is_some() || model.role != Role::None;
             self.write(Place::whole(Root::Object(self.node)), None);
         }
         self.effects.status |= model.status;
+        self.effects.streams |= model.streams;
+        let reads_object = || {
+            let accesses = self.effects.accesses[before..].iter();
+            let mut reads = accesses.filter(|access| access.kind == AccessKind::Read);
+            reads.any(|access| matches!(access.place.root, Root::Object(_)))
+        };
+        let only_asks = model.status || model.role != Role::None || !model.ends.is_empty();
+        self.effects.result |= !only_asks && (model.reads_last || reads_object());
     }
 
     /// Records the memory that a call binds to a statement, and the fetches into bound memory.
@@ -442,7 +491,13 @@ impl<'a, 'p> Evaluation<'a, 'p> {
     fn write_memory(&mut self, arguments: &'a [Expression], memory: Memory) {
         for (argument, memory) in each(arguments, memory) {
             if self.around.is_pointer(&arguments[argument]) {
-                let places = self.led_to_by(arguments, argument);
+                let mut places = self.led_to_by(arguments, argument);
+                if memory.deep {
+                    let inner =
+                        places.iter().flat_map(|one| self.around.led_to(one, self.pointers));
+                    let inner: Vec<Place> = inner.collect();
+                    places.extend(inner);
+                }
                 self.under(!memory.whole, |evaluation| evaluation.write_one_of(places, None));
             }
         }
@@ -508,10 +563,16 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let mut query = query.clone();
             query.sql = for_caller(query.sql, arguments);
             query.name = query.name.map(|name| for_caller(name, arguments));
+            if let Connection::Parameter(number) = query.connection {
+                let argument = arguments.get(number);
+                query.connection = argument.map_or(Connection::Hidden, Connection::Argument);
+            }
             self.query(query);
         }
         self.effects.barriers.extend(effects.barriers.iter().cloned());
         self.effects.status |= effects.status;
+        self.effects.result |= effects.result;
+        self.effects.streams |= effects.streams;
     }
 }
 

@@ -18,6 +18,8 @@ use crate::{
 pub(crate) struct Addresses {
     /// True if the address escapes from the function.
     pub(crate) escaped: Vec<bool>,
+    /// True if the value escapes, with the addresses in it.
+    pub(crate) leaked: Vec<bool>,
     /// True if a local variable may hold the address.
     pub(crate) held: Vec<bool>,
 }
@@ -29,7 +31,14 @@ pub(crate) fn addresses(
     models: &Models,
     summaries: &Summaries<'_>,
 ) -> Addresses {
-    let mut search = Search { program, models, summaries, held: Vec::new(), away: BTreeSet::new() };
+    let mut search = Search {
+        program,
+        models,
+        summaries,
+        held: Vec::new(),
+        away: BTreeSet::new(),
+        leaked: BTreeSet::new(),
+    };
     for node in &graph.nodes {
         match node.kind {
             NodeKind::Declare(declaration) => {
@@ -49,14 +58,25 @@ pub(crate) fn addresses(
     search.result()
 }
 
+/// A local variable that may hold an address.
+struct Held {
+    holder: VariableIndex,
+    variable: VariableIndex,
+    /// True if it is the variable's own address, false if it is the address that the variable
+    /// holds.
+    own: bool,
+}
+
 struct Search<'a> {
     program: &'a Program,
     models: &'a Models,
     summaries: &'a Summaries<'a>,
-    /// The variables whose address a local variable may hold.
-    held: Vec<(VariableIndex, VariableIndex)>,
-    /// The variables whose address, or the address that they hold, escapes.
+    /// The local variables that may hold the address of a variable, or a copy of its value.
+    held: Vec<Held>,
+    /// The variables whose own address escapes.
     away: BTreeSet<VariableIndex>,
+    /// The variables whose value, and so the addresses that they hold, escapes.
+    leaked: BTreeSet<VariableIndex>,
 }
 
 impl Search<'_> {
@@ -135,8 +155,11 @@ impl Search<'_> {
     fn stored(&mut self, value: &Expression, holder: Option<VariableIndex>) {
         match &value.kind {
             Kind::Address(operand) => self.address_of(operand, holder),
-            Kind::Variable(variable) => self.note(*variable, holder),
-            Kind::Element { base, .. } | Kind::Field { base, .. } => self.address_of(base, holder),
+            Kind::Variable(variable) => {
+                let ty = &self.program.variable(*variable).ty;
+                self.note(*variable, holder, matches!(ty, Type::Array { .. }));
+            }
+            Kind::Element { .. } | Kind::Field { .. } => self.address_of(value, holder),
             Kind::Cast(_, operand) => self.stored(operand, holder),
             Kind::Comma(_, last) => self.stored(last, holder),
             Kind::Assign { value, .. } => self.stored(value, holder),
@@ -163,40 +186,64 @@ impl Search<'_> {
 
     fn address_of(&mut self, place: &Expression, holder: Option<VariableIndex>) {
         match &place.kind {
-            Kind::Variable(variable) => self.note(*variable, holder),
-            Kind::Element { base, .. } | Kind::Field { base, .. } | Kind::Cast(_, base) => {
-                self.address_of(base, holder);
-            }
+            Kind::Variable(variable) => self.note(*variable, holder, true),
+            Kind::Element { base, .. } => match &base.kind {
+                Kind::Variable(_) => self.stored(base, holder),
+                _ => self.address_of(base, holder),
+            },
+            Kind::Field { base, .. } | Kind::Cast(_, base) => self.address_of(base, holder),
             Kind::Dereference(pointer) => self.stored(pointer, holder),
-            _ => {}
+            _ => self.within(place),
         }
     }
 
-    fn note(&mut self, variable: VariableIndex, holder: Option<VariableIndex>) {
+    /// Lets all addresses within an expression escape that is not followed.
+    fn within(&mut self, expression: &Expression) {
+        expression.walk(&mut |inner| match &inner.kind {
+            Kind::Variable(variable) => {
+                let ty = &self.program.variable(*variable).ty;
+                self.note(*variable, None, matches!(ty, Type::Array { .. }));
+            }
+            Kind::Address(operand) => {
+                if let Kind::Variable(variable) = operand.kind {
+                    self.note(variable, None, true);
+                }
+            }
+            _ => {}
+        });
+    }
+
+    fn note(&mut self, variable: VariableIndex, holder: Option<VariableIndex>, own: bool) {
         match holder {
-            Some(holder) => self.held.push((holder, variable)),
-            None => {
+            Some(holder) => self.held.push(Held { holder, variable, own }),
+            None if own => {
                 self.away.insert(variable);
+            }
+            None => {
+                self.leaked.insert(variable);
             }
         }
     }
 
     fn result(mut self) -> Addresses {
         loop {
-            let before = self.away.len();
-            for (holder, variable) in &self.held {
-                if self.away.contains(holder) {
-                    self.away.insert(*variable);
+            let before = (self.away.len(), self.leaked.len());
+            for held in &self.held {
+                if self.away.contains(&held.holder) || self.leaked.contains(&held.holder) {
+                    let to = if held.own { &mut self.away } else { &mut self.leaked };
+                    to.insert(held.variable);
                 }
             }
-            if self.away.len() == before {
+            if (self.away.len(), self.leaked.len()) == before {
                 break;
             }
         }
         let mut escaped = vec![false; self.program.variables.len()];
         let mut held = escaped.clone();
+        let mut leaked = escaped.clone();
         self.away.iter().for_each(|variable| escaped[variable.0] = true);
-        self.held.iter().for_each(|(_, variable)| held[variable.0] = true);
-        Addresses { escaped, held }
+        self.leaked.iter().for_each(|variable| leaked[variable.0] = true);
+        self.held.iter().filter(|one| one.own).for_each(|one| held[one.variable.0] = true);
+        Addresses { escaped, leaked, held }
     }
 }

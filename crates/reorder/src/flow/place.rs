@@ -13,6 +13,7 @@
 //! - PLACE-5. An object that a call creates is none that a parameter leads to, and none that
 //!   another call creates.
 
+use super::escape::Addresses;
 use crate::ir::{Program, Scope, Type, VariableIndex};
 
 /// Where a place begins.
@@ -28,6 +29,8 @@ pub enum Root {
     Unknown,
     /// The state that the last query left on the connection: its error, its result not yet fetched.
     Last,
+    /// The state that the last query which writes left on the connection: the number of a row.
+    LastWrite,
     /// Everything outside of the program and the database: output, time, random numbers.
     Outside,
 }
@@ -94,19 +97,23 @@ pub(crate) struct Aliases<'a> {
     program: &'a Program,
     /// The variables whose address escapes.
     escaped: Vec<bool>,
+    /// The variables whose address escapes or is held by another variable.
+    held: Vec<bool>,
 }
 
 impl<'a> Aliases<'a> {
-    pub(crate) fn new(program: &'a Program, escaped: Vec<bool>) -> Aliases<'a> {
-        Aliases { program, escaped }
+    pub(crate) fn new(program: &'a Program, addresses: &Addresses) -> Aliases<'a> {
+        let escaped = addresses.escaped.clone();
+        let held = escaped.iter().zip(&addresses.held).map(|(one, other)| *one || *other);
+        Aliases { program, held: held.collect(), escaped }
     }
 
     /// Returns true if two places may have bytes in common.
     pub(crate) fn may_share(&self, a: &Place, b: &Place) -> bool {
-        use Root::{Last, Object, Outside, Pointee, Unknown, Variable};
+        use Root::{Last, LastWrite, Object, Outside, Pointee, Unknown, Variable};
         match (&a.root, &b.root) {
             (x, y) if x == y => *x == Unknown || self.paths_meet(&a.path, &b.path),
-            (Last | Outside, _) | (_, Last | Outside) => false,
+            (Last | LastWrite | Outside, _) | (_, Last | LastWrite | Outside) => false,
             (Variable(_), Variable(_)) | (Object(_), Object(_)) => false,
             (Variable(_), Object(_)) | (Object(_), Variable(_)) => false,
             (Pointee(_), Object(_)) | (Object(_), Pointee(_)) => false,
@@ -114,7 +121,7 @@ impl<'a> Aliases<'a> {
                 self.is_exposed(*variable) && self.may_lead_to(*pointer, *variable)
             }
             (Variable(variable), Unknown) | (Unknown, Variable(variable)) => {
-                self.is_exposed(*variable)
+                self.held[variable.0] || self.is_exposed(*variable)
             }
             (Pointee(p), Pointee(q)) => self.pointees_meet(*p, &a.path, *q, &b.path),
             (Unknown, _) | (_, Unknown) => true,

@@ -51,6 +51,14 @@ impl<'a> Surroundings<'a, '_> {
         }
     }
 
+    /// Returns true for a cast to a pointer to a structure, of anything but such a pointer.
+    fn changes_structure(&self, ty: &Type, operand: &'a Expression) -> bool {
+        let Some(Type::Record(record)) = ty.pointee() else { return false };
+        let same =
+            |from: &Type| matches!(from.pointee(), Some(Type::Record(name)) if name == record);
+        !self.type_of(operand).is_some_and(same)
+    }
+
     /// Returns true for a cast of a number to a pointer.
     fn makes_pointer(&self, cast: &'a Expression) -> bool {
         let Kind::Cast(ty, operand) = &cast.kind else { return false };
@@ -68,7 +76,7 @@ impl<'a> Surroundings<'a, '_> {
             }
         }
         match place.root {
-            Root::Variable(_) => pointers.led_to(place),
+            Root::Variable(_) | Root::Object(_) => pointers.led_to(place),
             _ => vec![Place::whole(Root::Unknown)],
         }
     }
@@ -86,10 +94,15 @@ impl<'a> Surroundings<'a, '_> {
             Kind::Address(operand) => self.denoted(operand, pointers, node),
             // The address in a number has escaped.
             Kind::Cast(..) if self.makes_pointer(expression) => vec![Place::whole(Root::Unknown)],
+            // Its pointer may lead to the structure around what the operand leads to.
+            Kind::Cast(ty, operand) if self.changes_structure(ty, operand) => {
+                all(operand).into_iter().map(|place| Place::whole(place.root)).collect()
+            }
             Kind::Cast(_, operand) => all(operand),
             Kind::Comma(_, last) => all(last),
             Kind::Assign { operator: None, value, .. } => all(value),
             Kind::Conditional(_, yes, no) => [all(yes), all(no)].concat(),
+            Kind::List(values) => values.iter().flat_map(all).collect(),
             Kind::Binary(operator, left, right) if operator == "+" || operator == "-" => {
                 let base = if self.is_pointer(left) { left } else { right };
                 all(base).into_iter().map(inside).collect()
@@ -133,6 +146,21 @@ impl<'a> Surroundings<'a, '_> {
             }
             _ => vec![Place::whole(Root::Unknown)],
         }
+    }
+
+    /// Returns the places that the pointers in a copy of a structure lead to; `None` for a value
+    /// that is no structure.
+    pub(crate) fn targets_of_copy(
+        &self,
+        value: &'a Expression,
+        pointers: &dyn Pointers,
+        node: usize,
+    ) -> Option<Vec<Place>> {
+        if !matches!(self.type_of(value), Some(Type::Record(_))) {
+            return None;
+        }
+        let places = self.denoted(value, pointers, node);
+        Some(places.iter().flat_map(|place| self.led_to(place, pointers)).collect())
     }
 
     /// Returns the places that an expression denotes.

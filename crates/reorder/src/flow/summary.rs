@@ -27,6 +27,8 @@ pub struct Summary<'a> {
     pub parts: Vec<Part<'a>>,
     /// The kind of its result.
     pub returns: Returns,
+    /// True if its result is a new result or statement of a database interface.
+    pub returns_result: bool,
     /// True if it may keep a pointer that is passed to it.
     pub keeps: bool,
 }
@@ -168,15 +170,25 @@ impl<'a> Summaries<'a> {
                 let name = &function.name;
                 barriers.push(format!("`{name}` binds memory to a statement of its caller"));
             }
-            let status = effects.status;
-            let effects = Effects { accesses, queries, barriers, status, ..Effects::default() };
+            let effects = Effects {
+                accesses,
+                queries,
+                barriers,
+                status: effects.status,
+                result: effects.result,
+                streams: effects.streams,
+                ..Effects::default()
+            };
             Part { effects, results: results(&flow, node) }
         };
         Summary {
             parameters: function.parameters.clone(),
             parts: (1..flow.effects.len()).map(part).collect(),
             returns: returns(&flow, function),
-            keeps: function.parameters.iter().any(|&parameter| flow.is_escaped(parameter)),
+            returns_result: returned(&flow).iter().all(|place| {
+                matches!(place.root, Root::Object(maker) if flow.effects[maker].makes_result)
+            }),
+            keeps: function.parameters.iter().any(|&parameter| flow.is_leaked(parameter)),
         }
     }
 }
@@ -212,13 +224,19 @@ fn weakened<'a>(access: &Access<'a>, sure: bool) -> Access<'a> {
     Access { place: access.place.clone(), kind, value: None }
 }
 
-fn returns(flow: &Flow<'_, '_>, function: &Function) -> Returns {
+/// Returns the places that the function's result may lead to.
+fn returned(flow: &Flow<'_, '_>) -> BTreeSet<Place> {
     let mut places: BTreeSet<Place> = BTreeSet::new();
     for (node, point) in flow.graph.nodes.iter().enumerate() {
         if let NodeKind::Return(Some(value)) = point.kind {
             places.extend(flow.targets(value, node));
         }
     }
+    places
+}
+
+fn returns(flow: &Flow<'_, '_>, function: &Function) -> Returns {
+    let places = returned(flow);
     let parameter = |place: &Place| match place.root {
         Root::Pointee(variable) => function.parameters.iter().position(|&one| one == variable),
         _ => None,

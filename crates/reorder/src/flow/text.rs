@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     api::{Builds, Call, Returns, Server},
-    ir::{Expression, ExpressionKind as Kind, VariableIndex},
+    ir::{Expression, ExpressionKind as Kind, Type, VariableIndex},
 };
 
 /// The texts that are possible at most.
@@ -29,6 +29,24 @@ pub(super) fn of<'a>(flow: &Flow<'a, '_>, expression: &'a Expression, node: Node
     let mut texts = Reader { flow, depth: 0 }.text(expression, node)?;
     texts.sort();
     texts.dedup();
+    Ok(texts)
+}
+
+/// Returns the texts that a format and its values of a node may make.
+///
+/// # Errors
+/// The fact that is missing.
+pub(super) fn formatted<'a>(
+    flow: &Flow<'a, '_>,
+    format: &'a Expression,
+    values: &'a [Expression],
+    node: NodeIndex,
+) -> Texts {
+    let mut reader = Reader { flow, depth: 0 };
+    let mut texts = Vec::new();
+    for format in reader.text(format, node)? {
+        texts.extend(reader.formatted(vec![String::new()], &format, values, node)?);
+    }
     Ok(texts)
 }
 
@@ -91,6 +109,11 @@ impl<'a> Reader<'_, 'a, '_> {
         }
     }
 
+    fn is_number(&self, argument: &'a Expression) -> bool {
+        let ty = self.flow.around.type_of(argument);
+        matches!(argument.kind, Kind::Constant(_)) || matches!(ty, Some(Type::Scalar(_)))
+    }
+
     /// Returns the texts that a call makes of its arguments.
     fn built(&mut self, builds: &Builds, arguments: &'a [Expression], node: NodeIndex) -> Texts {
         let mut out = vec![String::new()];
@@ -104,7 +127,7 @@ impl<'a> Reader<'_, 'a, '_> {
                     formatted.extend(self.formatted(out.clone(), format, values, node)?);
                 }
                 out = formatted;
-            } else if self.flow.around.is_pointer(argument) || !is_number(argument) {
+            } else if !self.is_number(argument) {
                 let texts = self.text(argument, node);
                 let hole = |reason| {
                     let quoted = out.iter().all(|before| ends_quoted(before));
@@ -206,13 +229,31 @@ fn joined(texts: &[String], parts: &[String]) -> Texts {
     Ok(pairs.map(|(text, part)| format!("{text}{part}")).collect())
 }
 
+/// Returns true if a text certainly is a query that writes nothing, not even by a function.
+pub(super) fn only_reads(text: &str) -> bool {
+    let words: Vec<String> = words(text).collect();
+    words.first().is_some_and(|first| first == "SELECT")
+        && !words.iter().any(|one| one == "INTO")
+        && !text.contains('(')
+}
+
+/// Returns true if a text certainly inserts a row, or fails.
+pub(super) fn inserts(text: &str) -> bool {
+    let words: Vec<String> = words(text).collect();
+    let may_insert_none = ["OR", "ON", "IGNORE", "SELECT", "REPLACE", "WITH"];
+    words.first().is_some_and(|first| first == "INSERT")
+        && words.iter().any(|one| one == "VALUES" || one == "VALUE")
+        && !words.iter().any(|one| may_insert_none.contains(&one.as_str()))
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_ascii_uppercase)
+}
+
 /// Returns true if a text ends within a quoted literal.
 fn ends_quoted(text: &str) -> bool {
     text.matches('\'').count() % 2 == 1
-}
-
-fn is_number(argument: &Expression) -> bool {
-    matches!(argument.kind, Kind::Constant(_))
 }
 
 /// Stands for a value that is not known; no SQL text contains it.

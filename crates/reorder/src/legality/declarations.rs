@@ -1,11 +1,15 @@
-//! A declaration stands before all that mentions the variable. In C++ a jump out of the transaction
-//! does not come before a declaration with an initializer that it stood behind, since the compiler
-//! refuses a jump into the scope of such a variable.
+//! A declaration stands before all that mentions the name that it declares, and behind all that
+//! mentioned the name before. In C++ a jump out of the transaction does not come before a
+//! declaration with an initializer that it stood behind, since the compiler refuses a jump into the
+//! scope of such a variable.
 //!
-//! **Safe because** the program compiles as before, and each name means the same variable: the
-//! statements of one list share one scope, and a name that an inner scope hides moves with it.
+//! A statement that declares a type declares all names in it. A unit mentions each word of its
+//! text, even one that is the name of something else.
+//!
+//! **Safe because** the program compiles as before, and each name means the same: the statements
+//! of one list share one scope, and a declaration within a statement moves with it.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::{Context, Found, Rule};
 use crate::{
@@ -14,23 +18,67 @@ use crate::{
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
-    let mut declared: BTreeMap<VariableIndex, usize> = BTreeMap::new();
-    for (index, unit) in context.units.units.iter().enumerate() {
-        for variable in unit.pieces.iter().flat_map(|piece| declarations(piece.statement)) {
-            declared.insert(variable, index);
-        }
-    }
-    for (later, unit) in context.units.units.iter().enumerate() {
-        for_each_mentioned(unit, &mut |variable| {
-            if let Some(&first) = declared.get(&variable).filter(|&&first| first < later) {
-                let name = &context.program.variable(variable).name;
-                found.before(first, later, Rule::Declaration, format!("it declares `{name}`"));
+    let units = &context.units.units;
+    let mentioned: Vec<BTreeSet<&str>> =
+        units.iter().map(|unit| mentioned(context, unit)).collect();
+    for (at, unit) in units.iter().enumerate() {
+        for name in unit.pieces.iter().flat_map(|piece| declared(context, piece.statement)) {
+            for (other, names) in mentioned.iter().enumerate() {
+                if names.contains(name) {
+                    let (first, later) = (at.min(other), at.max(other));
+                    found.before(first, later, Rule::Declaration, format!("`{name}` is declared"));
+                }
             }
-        });
+        }
     }
     if context.is_cpp() {
         keep_behind_jumps(context, found);
     }
+}
+
+/// The words that begin the declaration of a type.
+const TYPES: [&str; 6] = ["class", "enum", "struct", "typedef", "union", "using"];
+
+/// Words that are no names.
+const KEYWORDS: [&str; 22] = [
+    "auto", "bool", "char", "class", "const", "double", "enum", "extern", "float", "int", "long",
+    "register", "short", "signed", "static", "struct", "typedef", "union", "unsigned", "using",
+    "void", "volatile",
+];
+
+/// Returns the names that a statement of the list declares for those behind it.
+fn declared<'c>(context: &'c Context<'_, '_, '_>, statement: &'c Statement) -> Vec<&'c str> {
+    match &statement.kind {
+        StatementKind::Declare(declarations) => {
+            let text = statement.range.of(context.text);
+            let variables = declarations.iter().map(|one| name(context, one.variable));
+            let with_type = words(text).any(|word| TYPES.contains(&word));
+            let of_types = words(text).filter(|word| with_type && !KEYWORDS.contains(word));
+            variables.chain(of_types).collect()
+        }
+        StatementKind::Expanded(statements) => {
+            statements.iter().flat_map(|one| declared(context, one)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the words of a unit's text, and the names of its variables.
+fn mentioned<'c>(context: &'c Context<'_, '_, '_>, unit: &Unit<'_>) -> BTreeSet<&'c str> {
+    let texts = unit.pieces.iter().map(|piece| piece.range.of(context.text));
+    let mut names: BTreeSet<&str> = texts.flat_map(words).collect();
+    for_each_mentioned(unit, &mut |variable| {
+        names.insert(name(context, variable));
+    });
+    names
+}
+
+fn name<'c>(context: &'c Context<'_, '_, '_>, variable: VariableIndex) -> &'c str {
+    &context.program.variable(variable).name
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c != '_' && !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 fn keep_behind_jumps(context: &Context<'_, '_, '_>, found: &mut Found) {
@@ -50,17 +98,6 @@ fn initializes(statement: &Statement) -> bool {
             declarations.iter().any(|declaration| declaration.initial.is_some())
         }
         _ => false,
-    }
-}
-
-/// Returns the variables that a statement of the list declares for those behind it.
-fn declarations(statement: &Statement) -> Vec<VariableIndex> {
-    match &statement.kind {
-        StatementKind::Declare(declarations) => {
-            declarations.iter().map(|declaration| declaration.variable).collect()
-        }
-        StatementKind::Expanded(statements) => statements.iter().flat_map(declarations).collect(),
-        _ => Vec::new(),
     }
 }
 

@@ -6,6 +6,9 @@
 //! which of several failures is reported may change, but not that one is. What is left is code that
 //! would fail if the exit did not protect it: a division by a value that the exit tests for zero,
 //! the use of a pointer that it tests for null. Such code uses what the condition uses.
+//!
+//! Where a failed query makes all later ones fail (PostgreSQL), a check of one query also checks
+//! those before it that have no check of their own. They keep their order with it.
 
 use std::collections::BTreeSet;
 
@@ -17,17 +20,40 @@ use crate::{
         reaching::DefinitionIndex,
     },
     ir::{Expression, ExpressionKind},
+    solve::UnitIndex,
     units::Unit,
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
+    let unchecked = unchecked_queries(context);
     for (first, later) in context.pairs() {
+        if unchecked.contains(&first) && checks(context, later)
+            || checks(context, first) && unchecked.contains(&later)
+        {
+            let reason = "a later check sees that a query without one has failed".to_string();
+            found.before(first, later, Rule::Exit, reason);
+        }
         if let Some(place) = guards(context, first, later) {
             let name = super::values::name(context, &place);
             let reason = format!("it leaves the transaction depending on {name}");
             found.before(first, later, Rule::Exit, reason);
         }
     }
+}
+
+/// Returns the units with a query whose failure no exit of the unit reports, if the server makes
+/// later queries fail.
+fn unchecked_queries(context: &Context<'_, '_, '_>) -> BTreeSet<UnitIndex> {
+    let units = &context.units.units;
+    let is_unchecked =
+        |&unit: &UnitIndex| units[unit].queries().next().is_some() && !checks(context, unit);
+    (0..units.len()).filter(|unit| context.flow.failure_aborts() && is_unchecked(unit)).collect()
+}
+
+/// Returns true if an exit of a unit depends on whether a query has failed.
+fn checks(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let unit = &context.units.units[unit];
+    unit.exits().next().is_some() && unit.nodes().any(|node| context.flow.effects[node].status)
 }
 
 /// A read, with the definitions whose value it may see.
@@ -58,6 +84,11 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
     };
     // That a query fails is no reason for what its parameters come from.
     let runs_query = |node: usize| !flow.effects[node].queries.is_empty();
+    // Nor is what a query returns one.
+    let reads_result = |node: usize| {
+        let mut accesses = flow.effects[node].accesses.iter();
+        accesses.any(|access| is_result(&access.place))
+    };
     let is_query = |node: usize| match flow.graph.nodes[node].kind {
         NodeKind::Evaluate(condition) => runs_query(node) && is_one_call(condition),
         _ => false,
@@ -71,13 +102,18 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
         }
         for &definition in &value.1 {
             let from = flow.definitions.all[definition].node;
-            if context.units.of_node(from).is_some() && !runs_query(from) {
+            if context.units.of_node(from).is_some() && !runs_query(from) && !reads_result(from) {
                 open.extend(values(context, from));
             }
         }
         tested.push(value);
     }
     tested
+}
+
+/// Returns true for what a query returns, and what it leaves on the connection.
+fn is_result(place: &Place) -> bool {
+    matches!(place.root, Root::Object(_) | Root::Last | Root::LastWrite)
 }
 
 /// Returns true if a condition only compares the result of a call with a constant.
@@ -108,7 +144,7 @@ fn has_call(expression: &Expression) -> bool {
 fn values(context: &Context<'_, '_, '_>, node: usize) -> Vec<Value> {
     let flow = context.flow;
     let own = flow.exposed_reads(node).into_iter();
-    own.filter(|place| !matches!(place.root, Root::Object(_) | Root::Last | Root::Outside))
+    own.filter(|place| !is_result(place) && place.root != Root::Outside)
         .map(|place| (place.clone(), flow.reaching(node, place).into_iter().collect()))
         .collect()
 }

@@ -4,22 +4,49 @@
 //! **Safe because** at read committed each query sees a later state of the database than the query
 //! before it. If two reads changed places, the transaction could see a state of the second row
 //! that is older than that of the first, which the source never saw. A write whose result the
-//! transaction does not see, such as `UPDATE t SET n = n + 1`, may change places with a read:
-//! nothing in the transaction shows which of the two was first. What another transaction sees may
-//! differ: `docs/reorder-isolation.md`.
+//! transaction does not see, not even the number of rows, such as `UPDATE t SET n = n + 1`, may
+//! change places with a read: nothing in the transaction shows which of the two was first. What
+//! another transaction sees may differ: `docs/reorder-isolation.md`.
+
+use std::collections::BTreeSet;
 
 use super::{Context, Found, Isolation, Rule};
+use crate::{flow::place::Root, solve::UnitIndex};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     if context.isolation == Isolation::Serializable || context.relaxed_reads {
         return;
     }
     let units = &context.units.units;
-    let observes = |unit: usize| units[unit].queries().any(|query| query.query.observes());
+    let read = with_results_read(context);
+    let observes = |unit: UnitIndex| {
+        let mut queries = units[unit].queries();
+        queries.any(|query| query.query.observes() || read.contains(&unit))
+    };
     for (first, later) in context.pairs() {
         if observes(first) && observes(later) {
             let reason = "both read, and the isolation level shows in which order".to_string();
             found.before(first, later, Rule::ReadOrder, reason);
         }
     }
+}
+
+/// Returns the units with a query of whose result more is read than whether it succeeded: the
+/// number of rows that it changed.
+fn with_results_read(context: &Context<'_, '_, '_>) -> BTreeSet<UnitIndex> {
+    let flow = context.flow;
+    let mut found = BTreeSet::new();
+    let nodes = (0..flow.effects.len()).filter(|&node| flow.effects[node].result);
+    for node in nodes {
+        found.extend(context.units.of_node(node));
+        let reads = flow.exposed_reads(node).into_iter();
+        for place in reads
+            .filter(|place| matches!(place.root, Root::Object(_) | Root::Last | Root::LastWrite))
+        {
+            let made = flow.reaching(node, place);
+            let makers = made.into_iter().map(|one| flow.definitions.all[one].node);
+            found.extend(makers.filter_map(|maker| context.units.of_node(maker)));
+        }
+    }
+    found
 }

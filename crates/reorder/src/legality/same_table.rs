@@ -3,8 +3,10 @@
 //!
 //! They may change places
 //! - if one only reads, the other is an `UPDATE`, and the one reads no column that the other
-//!   assigns: the read sees the same values before and after;
-//! - if both name a key with constants that differ: they touch different rows.
+//!   assigns: the read sees the same values before and after (not in SQLite, where the read may
+//!   still be under way);
+//! - if both name a key with constants that differ: they touch different rows. If both write, the
+//!   table has no other key: one could free the value that the other takes.
 //!
 //! Two writes keep their order even if they assign different columns, so that the order of effects
 //! on each row stays the same.
@@ -16,6 +18,7 @@ use std::collections::BTreeSet;
 
 use super::{Context, Found, Rule};
 use crate::{
+    api::Server,
     sql::{Query, QueryKind, TableAccess, Value},
     units::UnitQuery,
 };
@@ -68,8 +71,12 @@ fn are_independent(
     other: &TableAccess,
 ) -> bool {
     let only_updates = |access: &TableAccess| !access.inserts && !access.deletes && !access.locks;
+    // An open statement of SQLite may see writes, or not, while it is stepped.
     let by_column = |reader: &TableAccess, writer: &TableAccess| {
-        !changes(reader) && only_updates(writer) && !reader.reads.overlap(&writer.writes)
+        context.server != Server::Sqlite
+            && !changes(reader)
+            && only_updates(writer)
+            && !reader.reads.overlap(&writer.writes)
     };
     by_column(one, other) || by_column(other, one) || are_different_rows(context, table, one, other)
 }
@@ -88,7 +95,17 @@ fn are_different_rows(
         (Value::Constant(a), Value::Constant(b)) => are_different(a, b),
         _ => false,
     };
-    context.schema.is_key(table, &both) && both.iter().any(differ)
+    let both_write = changes(one) && changes(other);
+    context.schema.is_key(table, &both)
+        && both.iter().any(differ)
+        && !(both_write && has_other_key(context, table, &both))
+}
+
+/// Returns true if a table has a key with a column that is not among those given.
+fn has_other_key(context: &Context<'_, '_, '_>, table: &str, columns: &BTreeSet<String>) -> bool {
+    let Some(table) = context.schema.table(table) else { return true };
+    let keys = table.primary_key.iter().chain(&table.unique);
+    keys.into_iter().any(|key| !key.columns.iter().all(|column| columns.contains(column)))
 }
 
 /// Returns true if two constants are different values, whatever the type of the column: two

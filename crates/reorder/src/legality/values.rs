@@ -9,8 +9,14 @@
 //!    ([`write_after_read`](super::write_after_read)).
 //!
 //! The end of the transaction reads everything that code behind it may read.
+//!
+//! A variable that has the same constant value between all units (a pointer that each unit sets
+//! back to `NULL`) has it in each order, so that reads of it between units demand nothing.
 
-use std::collections::BTreeSet;
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::Context;
 use crate::{
@@ -18,10 +24,11 @@ use crate::{
         access::AccessKind,
         graph::NodeIndex,
         place::{Place, Root},
+        reaching::Definition,
     },
-    ir::StatementKind,
+    ir::{ExpressionKind, StatementKind},
     solve::UnitIndex,
-    units::exposed,
+    units::{Barrier, Unit, exposed},
 };
 
 /// A read of a unit.
@@ -40,6 +47,7 @@ pub(super) struct Read {
 /// Returns the reads of all units, without those of barriers among barriers.
 pub(super) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
     let mut reads = Vec::new();
+    let constant = Constant::default();
     for (unit, one) in context.units.units.iter().enumerate() {
         // What stands behind a `return` is reached by exits only, which read what it reads.
         let returned = context.units.units[..unit].iter().flat_map(|earlier| &earlier.pieces);
@@ -49,8 +57,12 @@ pub(super) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
         }
         for piece in &one.pieces {
             for (node, place) in exposed(context.flow, piece) {
-                if place.root != Root::Outside {
-                    reads.push(read(context, unit, node, place));
+                if place.root == Root::Outside {
+                    continue;
+                }
+                let read = read(context, unit, node, place);
+                if !constant.is_seen_by(context, &read, node) {
+                    reads.push(read);
                 }
             }
         }
@@ -75,6 +87,71 @@ fn read(context: &Context<'_, '_, '_>, unit: UnitIndex, node: NodeIndex, place: 
     Read { unit, place: place.clone(), writers: writers.into_iter().collect(), from_before }
 }
 
+/// The places that have the same constant value between all units, as far as they were asked for.
+#[derive(Default)]
+struct Constant {
+    values: RefCell<BTreeMap<Place, Option<String>>>,
+}
+
+impl Constant {
+    /// Returns true if a read sees nothing but the value that a place has between all units.
+    fn is_seen_by(&self, context: &Context<'_, '_, '_>, read: &Read, node: NodeIndex) -> bool {
+        if read.writers.contains(&read.unit) {
+            return false;
+        }
+        let known = self.values.borrow().get(&read.place).cloned();
+        let value = known.unwrap_or_else(|| {
+            let value = between_units(context, &read.place);
+            self.values.borrow_mut().insert(read.place.clone(), value.clone());
+            value
+        });
+        value.is_some() && value == only_value(context, node, &read.place)
+    }
+}
+
+/// Returns the value that a variable has between all units, if it is the same constant.
+fn between_units(context: &Context<'_, '_, '_>, place: &Place) -> Option<String> {
+    place.variable().filter(|_| place.path.is_empty())?;
+    let units = &context.units.units;
+    let is_inside = |unit: &&Unit<'_>| unit.barriers().all(|one| *one != Barrier::Outside);
+    let begin = units.iter().find(is_inside)?.nodes().next()?;
+    let value = only_value(context, begin, place)?;
+    let leaves_it = |&unit: &UnitIndex| {
+        let next = units[unit + 1..].iter().find_map(|unit| unit.nodes().next());
+        let own = |node| context.units.of_node(node) == Some(unit);
+        next.is_some_and(|next| {
+            let left = stored(context, next, place, &own);
+            left.iter().all(|left| *left == Some(&value))
+        })
+    };
+    writers(context, place).iter().all(leaves_it).then_some(value)
+}
+
+/// Returns the constant that all definitions of a place store that reach a node; `None` if one of
+/// them stores something else.
+fn only_value(context: &Context<'_, '_, '_>, node: NodeIndex, place: &Place) -> Option<String> {
+    let values = stored(context, node, place, &|_| true);
+    let first = (*values.first()?)?;
+    values.iter().all(|value| *value == Some(first)).then(|| first.clone())
+}
+
+/// Returns the constants that definitions of exactly this place store that reach a node and stand
+/// where `counts` says; `None` for one that stores something else.
+fn stored<'c>(
+    context: &'c Context<'_, '_, '_>,
+    node: NodeIndex,
+    place: &Place,
+    counts: &dyn Fn(NodeIndex) -> bool,
+) -> Vec<Option<&'c String>> {
+    let flow = context.flow;
+    let reaching = flow.reaching(node, place).into_iter().map(|one| &flow.definitions.all[one]);
+    let constant = |definition: &'c Definition<'_>| match definition.value.map(|one| &one.kind) {
+        Some(ExpressionKind::Constant(value)) if definition.place == *place => Some(value),
+        _ => None,
+    };
+    reaching.filter(|one| counts(one.node)).map(constant).collect()
+}
+
 /// Returns the units that write what shares bytes with a place.
 pub(super) fn writers(context: &Context<'_, '_, '_>, place: &Place) -> Vec<UnitIndex> {
     let flow = context.flow;
@@ -96,6 +173,7 @@ pub(super) fn name(context: &Context<'_, '_, '_>, place: &Place) -> String {
             format!("what `{}` leads to", context.program.variable(*variable).name)
         }
         Root::Object(_) => "the result of a query".to_string(),
+        Root::LastWrite => "what the last write left on the connection".to_string(),
         Root::Last => "the state of the connection".to_string(),
         Root::Unknown => "memory that is not known".to_string(),
         Root::Outside => "something outside of the program".to_string(),

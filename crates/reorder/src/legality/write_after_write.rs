@@ -42,6 +42,6 @@ fn is_seen(context: &Context<'_, '_, '_>, place: &Place) -> bool {
     match &place.root {
         Root::Pointee(_) | Root::Unknown => true,
         Root::Variable(variable) => context.flow.may_be_seen_by_caller(*variable),
-        Root::Object(_) | Root::Last | Root::Outside => false,
+        Root::Object(_) | Root::Last | Root::LastWrite | Root::Outside => false,
     }
 }

@@ -4,7 +4,9 @@
 //!    connection) belongs to the query's unit, if it uses the result of no other query.
 //! 2. A piece without a query whose values only one unit uses belongs to that unit: it formats a
 //!    text, or fills the array of parameters.
-//! 3. A unit is contiguous. What stands between its first and its last piece belongs to it, unless
+//! 3. A piece that only sets a variable to a constant belongs to the unit that wrote the variable
+//!    before, if it stands directly behind it: `res = NULL`.
+//! 4. A unit is contiguous. What stands between its first and its last piece belongs to it, unless
 //!    that is a piece of another unit with a query: then the unit ends before it.
 //!
 //! Fusion is always legal: it only moves less.
@@ -15,9 +17,10 @@ use super::{Piece, Unit, exposed};
 use crate::{
     flow::{
         Flow,
+        access::AccessKind,
         place::{Place, Root},
     },
-    ir::StatementKind,
+    ir::{ExpressionKind, Statement, StatementKind, VariableIndex},
 };
 
 /// Fuses pieces to units.
@@ -27,7 +30,9 @@ pub(super) fn fuse<'a>(flow: &Flow<'a, '_>, pieces: Vec<Piece<'a>>) -> Vec<Unit<
         .map(|at| (!pieces[at].queries.is_empty() && is_free(&pieces[at])).then_some(at))
         .collect();
     join_results(&pieces, &uses, &mut owner);
+    join_objects(flow, &pieces, &mut owner);
     join_preparations(&pieces, &uses, &mut owner);
+    join_resets(flow, &pieces, &mut owner);
     runs(pieces, &owner)
 }
 
@@ -73,7 +78,7 @@ impl Uses {
                 let accesses = &flow.effects[node].accesses;
                 accesses.iter().any(|access| {
                     matches!(access.place.root, Root::Pointee(_) | Root::Unknown | Root::Outside)
-                        && access.kind != crate::flow::access::AccessKind::Read
+                        && access.kind != AccessKind::Read
                 })
             });
             if writes_seen_outside {
@@ -90,13 +95,34 @@ fn join_results(pieces: &[Piece<'_>], uses: &Uses, owner: &mut [Option<usize>]) 
         if owner[at].is_some() || !is_free(&pieces[at]) {
             continue;
         }
-        let results = uses
-            .all
-            .iter()
-            .filter(|one| one.to == at && matches!(one.place.root, Root::Object(_) | Root::Last));
+        let results = uses.all.iter().filter(|one| {
+            one.to == at && matches!(one.place.root, Root::Object(_) | Root::Last | Root::LastWrite)
+        });
         let owners: BTreeSet<Option<usize>> = results.map(|one| owner[one.from]).collect();
         if let [Some(only)] = owners.into_iter().collect::<Vec<_>>()[..] {
             owner[at] = Some(only);
+        }
+    }
+}
+
+/// Gives pieces that use a result or a statement to the unit of the only query that uses it: those
+/// that prepare, bind and finalize.
+fn join_objects(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], owner: &mut [Option<usize>]) {
+    let mut users: BTreeMap<&Root, BTreeSet<usize>> = BTreeMap::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let accesses = piece.nodes.iter().flat_map(|&node| &flow.effects[node].accesses);
+        let own = accesses.map(|access| &access.place.root);
+        let behind = piece.exits.iter().flat_map(|exit| &exit.reads).map(|place| &place.root);
+        for root in own.chain(behind).filter(|root| matches!(root, Root::Object(_))) {
+            users.entry(root).or_default().insert(at);
+        }
+    }
+    for users in users.values() {
+        let owners: BTreeSet<usize> = users.iter().filter_map(|&at| owner[at]).collect();
+        if let [only] = owners.into_iter().collect::<Vec<_>>()[..] {
+            for &at in users.iter().filter(|&&at| is_free(&pieces[at])) {
+                owner[at] = owner[at].or(Some(only));
+            }
         }
     }
 }
@@ -115,6 +141,40 @@ fn join_preparations(pieces: &[Piece<'_>], uses: &Uses, owner: &mut [Option<usiz
         if let [Some(only)] = users.into_iter().collect::<Vec<_>>()[..] {
             owner[at] = Some(only);
         }
+    }
+}
+
+/// Gives pieces that only set a variable to a constant to the unit of the piece before them, if
+/// that unit wrote the variable.
+fn join_resets(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], owner: &mut [Option<usize>]) {
+    for at in 1..pieces.len() {
+        let Some(before) = owner[at - 1].filter(|_| owner[at].is_none() && is_free(&pieces[at]))
+        else {
+            continue;
+        };
+        let Some(variable) = reset(pieces[at].statement) else { continue };
+        let place = Place::whole(Root::Variable(variable));
+        let mut earlier = pieces[..at].iter().zip(&owner[..at]);
+        let writes = earlier.any(|(piece, &of)| {
+            let mut accesses = piece.nodes.iter().flat_map(|&node| &flow.effects[node].accesses);
+            of == Some(before)
+                && accesses.any(|one| one.place == place && one.kind != AccessKind::Read)
+        });
+        if writes {
+            owner[at] = Some(before);
+        }
+    }
+}
+
+/// Returns the variable that a statement only sets to a constant.
+fn reset(statement: &Statement) -> Option<VariableIndex> {
+    let StatementKind::Evaluate(expression) = &statement.kind else { return None };
+    let ExpressionKind::Assign { operator: None, target, value } = &expression.kind else {
+        return None;
+    };
+    match (&target.kind, &value.kind) {
+        (ExpressionKind::Variable(variable), ExpressionKind::Constant(_)) => Some(*variable),
+        _ => None,
     }
 }
 

@@ -89,7 +89,8 @@ pub(super) fn pieces<'a>(
     text: &str,
     directives: &[Range],
 ) -> Vec<Piece<'a>> {
-    let maker = Maker { flow, transaction, schema, text };
+    let connection = connection(flow, transaction);
+    let maker = Maker { flow, transaction, schema, text, connection };
     let mut pieces: Vec<Piece<'a>> =
         transaction.statements.iter().map(|statement| maker.piece(statement)).collect();
     for index in 0..pieces.len() {
@@ -105,6 +106,18 @@ struct Maker<'m, 'a, 'p> {
     transaction: &'m Transaction<'a>,
     schema: &'m Schema,
     text: &'m str,
+    /// The connection of the transaction, if it is known.
+    connection: Option<String>,
+}
+
+/// Returns the connection of the query that begins the transaction, or else of the first one.
+fn connection(flow: &Flow<'_, '_>, transaction: &Transaction<'_>) -> Option<String> {
+    let nodes = flow.graph.within(transaction.range);
+    let queries = nodes.flat_map(|node| flow.effects[node].queries.iter().map(move |q| (q, node)));
+    let all: Vec<_> = queries.collect();
+    let begins = all.iter().find(|(query, node)| flow.role_of(query, *node) == Role::Begin);
+    let (query, node) = begins.or(all.first())?;
+    flow.connection_of(query, *node)
 }
 
 impl<'a> Maker<'_, 'a, '_> {
@@ -154,6 +167,11 @@ impl<'a> Maker<'_, 'a, '_> {
             Role::Rollback => return Ok(Vec::new()),
             _ => {}
         }
+        let connection = self.flow.connection_of(call, node);
+        if connection.is_some() && self.connection.is_some() && connection != self.connection {
+            let reason = "it may use another connection than the transaction".to_string();
+            return Err(Barrier::Because(reason));
+        }
         let texts = self.flow.sql_of(call, node).map_err(Barrier::Because)?;
         texts.into_iter().map(|text| self.query(call, text)).collect()
     }
@@ -164,7 +182,7 @@ impl<'a> Maker<'_, 'a, '_> {
         let server = server.ok_or_else(|| because("no model says which server it uses"))?;
         let query = sql::analyze(&text, server, self.schema)
             .map_err(|bad| because(&format!("`{}`: {bad}", shortened(&text))))?;
-        if query.kind == QueryKind::Other {
+        if !matches!(query.kind, QueryKind::Read | QueryKind::Write) {
             return Err(because(&format!("it runs `{}`", shortened(&text))));
         }
         Ok(UnitQuery { range: call.expression.range, text, query })

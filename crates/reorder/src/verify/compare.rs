@@ -21,8 +21,8 @@ use crate::sql::Query;
 /// The path under which the harness records the result of the function.
 pub(crate) const RESULT: &str = "return";
 
-/// The knowledge of queries and tables that the comparison uses.
-pub(crate) struct Knowledge<'a> {
+/// The questions of the comparison about queries and tables.
+pub(crate) struct Questions<'a> {
     pub analyze: &'a dyn Fn(&str) -> Option<Query>,
     pub key: &'a dyn Fn(&str) -> Vec<String>,
 }
@@ -98,7 +98,7 @@ pub(crate) fn compare(
     original: &Run,
     rewritten: &Run,
     single: bool,
-    knowledge: &Knowledge,
+    questions: &Questions,
 ) -> Vec<Difference> {
     if let Ending::Broke(reason) = &rewritten.ending {
         return vec![Difference::Breaks(reason.clone())];
@@ -107,7 +107,7 @@ pub(crate) fn compare(
     let (old, new) = (transactions(&original.events), transactions(&rewritten.events));
     let same = compare_outcomes(&old, &new, single, &mut found);
     for (a, b) in same {
-        compare_transactions(a, b, knowledge, &mut found);
+        compare_transactions(a, b, questions, &mut found);
     }
     let committed = is_committed(&old);
     if (committed || single) && original.ending != rewritten.ending {
@@ -119,7 +119,9 @@ pub(crate) fn compare(
     if committed || single {
         compare_outputs(original, rewritten, committed, &mut found);
     }
-    compare_printed(original, rewritten, &mut found);
+    if committed || single {
+        compare_printed(original, rewritten, &mut found);
+    }
     compare_misuse(original, rewritten, single, &mut found);
     found
 }
@@ -154,7 +156,7 @@ fn compare_outcomes<'t, 'e>(
 fn compare_transactions(
     old: &Transaction,
     new: &Transaction,
-    knowledge: &Knowledge,
+    questions: &Questions,
     found: &mut Vec<Difference>,
 ) {
     if old.bounds != new.bounds {
@@ -171,8 +173,8 @@ fn compare_transactions(
     for operation in new.operations.iter().filter(|one| lacks(old, &one.key)) {
         found.push(Difference::Extra(operation.to_string()));
     }
-    let (old, new) = (analyzed(old, knowledge), analyzed(new, knowledge));
-    if let Some((first, second)) = first_swap(&old, &new, knowledge.key) {
+    let (old, new) = (analyzed(old, questions), analyzed(new, questions));
+    if let Some((first, second)) = first_swap(&old, &new, questions.key) {
         found.push(Difference::Order {
             first: old[first].event.to_string(),
             second: old[second].event.to_string(),
@@ -181,9 +183,9 @@ fn compare_transactions(
 }
 
 /// Returns the operations of a transaction with what is known of their queries.
-fn analyzed<'e>(transaction: &Transaction<'e>, knowledge: &Knowledge) -> Vec<Operation<'e>> {
+fn analyzed<'e>(transaction: &Transaction<'e>, questions: &Questions) -> Vec<Operation<'e>> {
     let analyze =
-        |&event: &&'e QueryEvent| Operation { event, query: (knowledge.analyze)(&event.sql) };
+        |&event: &&'e QueryEvent| Operation { event, query: (questions.analyze)(&event.sql) };
     transaction.operations.iter().map(analyze).collect()
 }
 

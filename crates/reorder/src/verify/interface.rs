@@ -29,6 +29,9 @@ pub struct Interface {
     pub(crate) codes: &'static [&'static str],
 }
 
+/// The interfaces that have a mock.
+pub static INTERFACES: [&Interface; 1] = [&LIBPQ];
+
 /// libpq, the interface of PostgreSQL.
 pub static LIBPQ: Interface = Interface {
     name: "libpq",

@@ -16,8 +16,8 @@ fn run(ending: Ending, misuses: &[(&str, &str)]) -> Run {
 }
 
 fn differences(original: &Run, rewritten: &Run, single: bool) -> Vec<Difference> {
-    let knowledge = Knowledge { analyze: &|_| None, key: &|_| Vec::new() };
-    compare(original, rewritten, single, &knowledge)
+    let questions = Questions { analyze: &|_| None, key: &|_| Vec::new() };
+    compare(original, rewritten, single, &questions)
 }
 
 /// Returns the number of misuses that only the rewritten program has.

@@ -1,0 +1,13 @@
+// The tool cannot see the SQL.
+// expect: unchanged
+// keeps: barrier
+#include "shop.h"
+
+void pay(struct db *db, const char *sql)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, sql);
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db);
+}

@@ -1,0 +1,14 @@
+// The rollback undoes the customer's update only.
+// expect: unchanged
+// keeps: barrier, it runs `ROLLBACK TO s`
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "SAVEPOINT s");
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "ROLLBACK\nTO s");
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db);
+}

@@ -1,0 +1,19 @@
+// expect: unchanged
+// keeps: barrier, setjmp
+#include <setjmp.h>
+
+#include "shop.h"
+
+jmp_buf out;
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    if (setjmp(out) != 0) {
+        db_rollback(db);
+        return;
+    }
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db);
+}

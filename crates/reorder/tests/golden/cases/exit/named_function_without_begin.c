@@ -1,0 +1,13 @@
+// The caller begins and ends the transaction. On PostgreSQL a failed query has rolled it back.
+// function: pay
+// expect: moves
+#include "shop.h"
+
+int pay(struct db *db)
+{
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        return -1;
+    if (db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2"))
+        return -1;
+    return 0;
+}

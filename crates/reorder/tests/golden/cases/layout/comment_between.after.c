@@ -1,0 +1,11 @@
+// The comment stands between two statements of one line.
+// expect: moves
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+ /* first */ db_run(db, "UPDATE customer SET c_visits = 1"); // second
+    db_run(db, "UPDATE region SET r_total = 1");
+    db_commit(db);
+}

@@ -1,0 +1,25 @@
+// Two updates with PQexec; each result is checked and freed.
+// api: libpq
+// expect: moves
+#include <libpq-fe.h>
+
+int pay(PGconn *conn)
+{
+    PGresult *res;
+
+    PQclear(PQexec(conn, "BEGIN"));
+    res = PQexec(conn, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        goto fail;
+    PQclear(res);
+    res = PQexec(conn, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        goto fail;
+    PQclear(res);
+    PQclear(PQexec(conn, "COMMIT"));
+    return 0;
+fail:
+    PQclear(res);
+    PQclear(PQexec(conn, "ROLLBACK"));
+    return -1;
+}

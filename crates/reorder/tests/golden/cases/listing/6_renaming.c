@@ -1,0 +1,18 @@
+// Listing 6 of the paper: the last query may move before the update only if `v` is renamed in it
+// (Listing 7). Variables are not renamed yet.
+// isolation: serializable
+// expect: not yet, variables are not renamed
+// keeps: write after read, it writes `v`
+#include "shop.h"
+
+long rename(struct db *db)
+{
+    long v;
+
+    db_begin(db);
+    v = db_number(db, "SELECT s_count FROM shop WHERE s_id = 1");
+    db_run(db, "UPDATE region SET r_total = $1 WHERE r_id = 1", v);
+    v = db_number(db, "SELECT c_balance FROM customer WHERE c_id = $1", v);
+    db_commit(db);
+    return v;
+}

@@ -1,0 +1,19 @@
+// The helper writes the global variable that the second update reads.
+// expect: unchanged
+// keeps: read after write, it writes `region`
+#include "shop.h"
+
+static long region;
+
+static void find_region(struct db *db)
+{
+    region = db_number(db, "SELECT r_id FROM region WHERE r_id = 1 FOR UPDATE");
+}
+
+void visit(struct db *db)
+{
+    db_begin(db);
+    find_region(db);
+    db_run(db, "UPDATE customer SET c_visits = $1 WHERE c_id = 2", region);
+    db_commit(db);
+}

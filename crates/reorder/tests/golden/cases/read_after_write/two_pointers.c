@@ -1,0 +1,14 @@
+// Both pointers lead to `region`.
+// expect: unchanged
+// keeps: read after write, it writes `region`
+#include "shop.h"
+
+void visit(struct db *db)
+{
+    long region = 0, *to = &region, *from = &region;
+
+    db_begin(db);
+    *to = db_number(db, "SELECT r_id FROM region WHERE r_id = 1 FOR UPDATE");
+    db_run(db, "UPDATE customer SET c_visits = $1 WHERE c_id = 2", *from);
+    db_commit(db);
+}

@@ -1,0 +1,17 @@
+// RETURNING shows the new total.
+// isolation: read committed
+// expect: unchanged
+// keeps: read order, both read
+#include "shop.h"
+
+long pay(struct db *db)
+{
+    long total, balance;
+
+    db_begin(db);
+    total = db_number(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1 "
+                          "RETURNING r_total");
+    balance = db_number(db, "SELECT c_balance FROM customer WHERE c_id = 2");
+    db_commit(db);
+    return total + balance;
+}

@@ -1,0 +1,21 @@
+// The code asks for serializable.
+// api: libpq
+// expect: moves
+#include <stdlib.h>
+
+#include <libpq-fe.h>
+
+int find(PGconn *conn)
+{
+    PGresult *total, *balance;
+    int sum;
+
+    PQclear(PQexec(conn, "BEGIN ISOLATION LEVEL SERIALIZABLE"));
+    balance = PQexec(conn, "SELECT c_balance FROM customer WHERE c_id = 2");
+    total = PQexec(conn, "SELECT r_total FROM region WHERE r_id = 1 FOR UPDATE");
+    PQclear(PQexec(conn, "COMMIT"));
+    sum = atoi(PQgetvalue(total, 0, 0)) + atoi(PQgetvalue(balance, 0, 0));
+    PQclear(total);
+    PQclear(balance);
+    return sum;
+}

@@ -1,0 +1,16 @@
+// `id` and `other` are one number: the rows are one.
+// expect: unchanged
+// keeps: same table, both use the table `shop`
+#include "shop.h"
+
+long pay(struct db *db, long id)
+{
+    const long other = id;
+    long total;
+
+    db_begin(db);
+    db_run(db, "UPDATE shop SET s_total = s_total + 1 WHERE s_id = $1", id);
+    total = db_number(db, "SELECT s_total FROM shop WHERE s_id = $1", other);
+    db_commit(db);
+    return total;
+}

@@ -1,0 +1,15 @@
+// Two shops may have one name, and one shop is chosen by both conditions.
+// expect: unchanged
+// keeps: same table, both use the table `shop`
+#include "shop.h"
+
+long pay(struct db *db)
+{
+    long total;
+
+    db_begin(db);
+    db_run(db, "UPDATE shop SET s_total = s_total + 1 WHERE s_region = 1");
+    total = db_number(db, "SELECT s_total FROM shop WHERE s_count = 2");
+    db_commit(db);
+    return total;
+}

@@ -1,0 +1,15 @@
+// Both names mean one table.
+// expect: unchanged
+// keeps: same table, both use the table `shop`
+#include "shop.h"
+
+long pay(struct db *db)
+{
+    long total;
+
+    db_begin(db);
+    db_run(db, "UPDATE public.shop SET s_total = s_total + 1 WHERE s_id = 1");
+    total = db_number(db, "SELECT s_total FROM \"shop\" WHERE s_id = 1");
+    db_commit(db);
+    return total;
+}

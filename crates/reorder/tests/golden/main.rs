@@ -1,0 +1,194 @@
+//! Small cases, each a source and its rewritten source, in folders by the rule that they are about.
+//! `case.rs` describes the format.
+//!
+//! `UPDATE_GOLDEN=1` writes the expected files again. Read each of them before you keep it: the
+//! value of a case is the judgement that its expected source is right.
+//!
+//! Without libclang or the headers of the databases the tests print SKIPPED and pass, unless
+//! `CLEARWAY_REQUIRE_LIBCLANG` is set.
+
+mod case;
+mod compile;
+mod listing;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    sync::OnceLock,
+};
+
+use clearway_reorder::{
+    clang::FrontEnd,
+    ir::Program,
+    legality::Rule,
+    rewrite::{Refused, Rewritten},
+};
+
+use self::case::{Case, Expected};
+
+const HEADERS: [&str; 3] = [
+    "/usr/include/postgresql/libpq-fe.h",
+    "/usr/include/mariadb/mysql.h",
+    "/usr/include/sqlite3.h",
+];
+
+/// Loads the front end; `None` with a message if it or a header is missing.
+fn front_end() -> Option<FrontEnd> {
+    let front_end = FrontEnd::load();
+    let no_header = || HEADERS.into_iter().find(|header| !Path::new(header).exists());
+    let missing = match &front_end {
+        Err(error) => Some(error.to_string()),
+        Ok(_) => no_header().map(|header| format!("{header} is missing")),
+    };
+    if let Some(reason) = missing {
+        assert!(std::env::var_os("CLEARWAY_REQUIRE_LIBCLANG").is_none(), "{reason}");
+        eprintln!("SKIPPED: {reason}");
+        return None;
+    }
+    front_end.ok()
+}
+
+/// A case with its program.
+struct Parsed {
+    case: Case,
+    program: Program,
+}
+
+/// Returns all cases, parsed once for all tests.
+fn parsed() -> &'static [Parsed] {
+    static PARSED: OnceLock<Vec<Parsed>> = OnceLock::new();
+    PARSED.get_or_init(|| {
+        let Some(front_end) = front_end() else { return Vec::new() };
+        let selected = std::env::var("GOLDEN").unwrap_or_default();
+        let all = case::all().into_iter().filter(|case| case.name.contains(&selected));
+        let parse = |case: Case| {
+            let program = case.parse(&front_end, &case.text);
+            Parsed { case, program }
+        };
+        all.map(parse).collect()
+    })
+}
+
+/// Returns what is wrong with the result of a case.
+fn check(one: &Parsed, result: &Result<Rewritten, Refused>) -> Vec<String> {
+    let case = &one.case;
+    let rewritten = match (result, &case.expected) {
+        (Err(refused), Expected::Refused(message)) if refused.to_string().contains(message) => {
+            return Vec::new();
+        }
+        (Err(refused), _) => return vec![format!("refused: {refused}")],
+        (Ok(rewritten), _) => rewritten,
+    };
+    let mut wrong = Vec::new();
+    let after = fs::read_to_string(case.after()).ok();
+    match &case.expected {
+        Expected::Moves if rewritten.text == case.text => wrong.push("nothing moves".to_string()),
+        Expected::Moves if after.as_ref() != Some(&rewritten.text) => {
+            wrong.push(format!("another source than expected:\n{}", rewritten.text));
+        }
+        Expected::Unchanged | Expected::NotYet if rewritten.text != case.text => {
+            wrong.push(format!("something moves:\n{}", rewritten.text));
+        }
+        Expected::Refused(_) => wrong.push("it is not refused".to_string()),
+        _ => {}
+    }
+    let constraints = || rewritten.transactions.iter().flat_map(|report| &report.constraints);
+    for (rule, reason) in &case.keeps {
+        let is_kept = |rule: &str, reason: &str| {
+            constraints().any(|one| one.rule.name() == rule && one.reason.contains(reason))
+        };
+        if !is_kept(rule, reason) {
+            wrong.push(format!("no constraint `{rule}, {reason}`"));
+        }
+    }
+    if !wrong.is_empty() {
+        let reports = rewritten.transactions.iter().map(clearway_reorder::explain::explain);
+        wrong.extend(reports);
+        let others = constraints().filter(|one| one.rule != Rule::Barrier);
+        wrong.extend(others.map(|one| format!("{one:?}")));
+    }
+    wrong
+}
+
+fn update(one: &Parsed, result: &Result<Rewritten, Refused>) {
+    match result {
+        Ok(rewritten)
+            if rewritten.text != one.case.text && one.case.expected == Expected::Moves =>
+        {
+            fs::write(one.case.after(), &rewritten.text).unwrap();
+        }
+        Ok(_) if one.case.after().exists() => fs::remove_file(one.case.after()).unwrap(),
+        _ => {}
+    }
+}
+
+#[test]
+fn each_case_gives_the_expected_source() {
+    let mut wrong = Vec::new();
+    for one in parsed() {
+        let result = one.case.rewrite(&one.program, &one.case.text, &[]);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            update(one, &result);
+        }
+        let found = check(one, &result);
+        if !found.is_empty() {
+            wrong.push(format!("== {}\n{}", one.case.name, found.join("\n")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}\n{}", wrong.len(), parsed().len(), wrong.join("\n"));
+}
+
+#[test]
+fn second_rewrite_changes_nothing() {
+    let Some(front_end) = front_end() else { return };
+    let moving = parsed().iter().filter(|one| one.case.expected == Expected::Moves);
+    for case in moving.map(|one| &one.case) {
+        let Ok(text) = fs::read_to_string(case.after()) else {
+            panic!("{}: the expected source is missing", case.after().display());
+        };
+        let program = case.parse(&front_end, &text);
+        let again = case.rewrite(&program, &text, &[]).unwrap();
+        assert_eq!(again.text, text, "{}", case.name);
+    }
+}
+
+#[test]
+fn each_rule_is_pinned_by_a_case() {
+    let mut pinned: BTreeMap<Rule, BTreeSet<&str>> = BTreeMap::new();
+    for one in parsed() {
+        let text = |without: &[Rule]| {
+            let rewritten = one.case.rewrite(&one.program, &one.case.text, without);
+            rewritten.map_or_else(|refused| refused.to_string(), |rewritten| rewritten.text)
+        };
+        let all = text(&[]);
+        for rule in Rule::ALL.into_iter().filter(|&rule| text(&[rule]) != all) {
+            pinned.entry(rule).or_default().insert(&one.case.name);
+        }
+    }
+    if parsed().is_empty() {
+        return;
+    }
+    for rule in Rule::ALL {
+        let cases = pinned.get(&rule);
+        eprintln!("{rule}: {cases:?}");
+        assert!(cases.is_some(), "no case changes without the rule `{rule}`");
+    }
+}
+
+#[test]
+fn each_group_has_cases_that_move_and_cases_that_stay() {
+    let mut groups: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for case in case::all() {
+        let (moves, stays) = groups.entry(case.group().to_string()).or_default();
+        match case.expected {
+            Expected::Moves => *moves += 1,
+            _ => *stays += 1,
+        }
+    }
+    for rule in Rule::ALL {
+        let counts = groups.get(&rule.name().replace(' ', "_")).copied().unwrap_or_default();
+        eprintln!("{rule}: {} move, {} stay", counts.0, counts.1);
+        assert!(counts.0 > 0 && counts.1 > 0, "`{rule}` has {counts:?} cases that move or stay");
+    }
+}

@@ -1,0 +1,236 @@
+//! The examples' transactions, reordered and compared with their originals on the mock of libpq.
+//!
+//! The tests need libclang, gcc and `libpq-fe.h`. Without them they say SKIPPED; if
+//! `CLEARWAY_REQUIRE_LIBCLANG` or `CLEARWAY_REQUIRE_LIBPQ` is set, they fail.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clearway_reorder::{
+    api::Models,
+    clang::FrontEnd,
+    ir::Program,
+    rewrite::{self, Refused, rewrite},
+    schema::{self, Schema},
+    transaction,
+    verify::{self, Difference, Input, Knowledge, LIBPQ, Report, Verdict, VerifyError, verify},
+};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/tpcc")
+}
+
+/// Notes why a test is skipped; fails if the variable says that it must not be.
+fn skip(variable: &str, reason: &str) {
+    assert!(std::env::var_os(variable).is_none(), "{reason}");
+    eprintln!("SKIPPED: {reason}");
+}
+
+/// An example with all that is known of it.
+struct Example {
+    path: PathBuf,
+    text: String,
+    program: Program,
+    models: Models,
+    schema: Schema,
+}
+
+impl Example {
+    /// Reads an example; `None` with a message if libclang or libpq is missing.
+    fn read(name: &str) -> Option<Example> {
+        let header = "/usr/include/postgresql/libpq-fe.h";
+        if !Path::new(header).exists() {
+            skip("CLEARWAY_REQUIRE_LIBPQ", &format!("{header} is missing"));
+            return None;
+        }
+        let front_end = match FrontEnd::load() {
+            Ok(front_end) => front_end,
+            Err(error) => {
+                skip("CLEARWAY_REQUIRE_LIBCLANG", &error.to_string());
+                return None;
+            }
+        };
+        let path = folder().join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let models = Models::new(&["libpq"], &[]).unwrap();
+        let ddl = fs::read_to_string(folder().join("schema.sql")).unwrap();
+        let schema = schema::parse(&ddl, models.server().unwrap()).unwrap();
+        let program = front_end.parse(&path, Some(&text), &flags()).unwrap();
+        Some(Example { path, text, program, models, schema })
+    }
+
+    fn rewritten(&self) -> Result<String, Refused> {
+        let options = rewrite::Options::default();
+        let (program, models, schema) = (&self.program, &self.models, &self.schema);
+        Ok(rewrite(program, &self.text, models, schema, &options)?.text)
+    }
+
+    /// Compares the example with another text of it; `None` with a message if there is no compiler.
+    fn compared(
+        &self,
+        text: &str,
+        change: impl FnOnce(&mut verify::Options<'_>),
+    ) -> Option<Report> {
+        let place = tempfile::tempdir().unwrap();
+        let rewritten = place.path().join("rewritten.c");
+        fs::write(&rewritten, text).unwrap();
+        let knowledge = Knowledge::new(&self.schema, self.models.server().unwrap());
+        let analyze = |sql: &str| knowledge.analyze(sql);
+        let key = |table: &str| knowledge.key(table);
+        let mut options = verify::Options::new(&LIBPQ, &analyze, &key);
+        options.columns = knowledge.columns();
+        options.flags = flags();
+        options.seeds = 4;
+        options.sanitize = false;
+        change(&mut options);
+        let functions =
+            transaction::functions(&self.program, &self.models, None, &self.text).unwrap();
+        let [(function, true)] = &functions[..] else { panic!("{functions:?}") };
+        match verify(&self.path, &rewritten, &self.program, function, &options) {
+            Err(error @ (VerifyError::Header { .. } | VerifyError::Start { .. })) => {
+                skip("CLEARWAY_REQUIRE_LIBPQ", &error.to_string());
+                None
+            }
+            other => Some(other.unwrap()),
+        }
+    }
+}
+
+fn flags() -> Vec<String> {
+    let folder = folder().display().to_string();
+    vec!["-I/usr/include/postgresql".to_owned(), format!("-I{folder}"), format!("-I{folder}/..")]
+}
+
+/// Reorders an example and asserts that the comparison finds no difference.
+fn assert_equal(name: &str, change: impl FnOnce(&mut verify::Options<'_>)) {
+    let Some(example) = Example::read(name) else { return };
+    let text = match example.rewritten() {
+        Ok(text) => text,
+        Err(refused) => panic!("{name}: {refused}"),
+    };
+    let Some(report) = example.compared(&text, change) else { return };
+    assert_eq!(report.verdict(), Verdict::Equal, "{name}: {report}");
+    assert!(report.committed > 0 && report.rolled_back > 0, "{name}: {report}");
+}
+
+fn range(least: i64, greatest: i64) -> Input {
+    Input { range: Some((least, greatest)), ..Input::default() }
+}
+
+#[test]
+fn payment_with_parameters_is_equal() {
+    assert_equal("payment_params.c", |_| {});
+}
+
+#[test]
+fn payment_with_texts_is_equal() {
+    assert_equal("payment_text.c", |_| {});
+}
+
+#[test]
+fn payment_with_prepared_statements_is_equal() {
+    assert_equal("payment_prepared.c", |options| {
+        options.setup.push("payment_prepare".to_owned());
+    });
+}
+
+#[test]
+fn new_order_is_equal() {
+    assert_equal("new_order_params.c", |options| {
+        options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
+    });
+}
+
+#[test]
+fn order_status_is_equal() {
+    assert_equal("order_status.c", |_| {});
+}
+
+#[test]
+fn delivery_is_equal() {
+    assert_equal("delivery.c", |_| {});
+}
+
+#[test]
+fn stock_level_is_equal() {
+    assert_equal("stock_level.c", |_| {});
+}
+
+#[test]
+fn originals_are_equal_to_themselves() {
+    for name in ["payment_text.c", "payment_prepared.c", "new_order_params.c"] {
+        let Some(example) = Example::read(name) else { return };
+        let compared = example.compared(&example.text, |options| {
+            options.seeds = 2;
+            options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
+            if name == "payment_prepared.c" {
+                options.setup.push("payment_prepare".to_owned());
+            }
+        });
+        let Some(report) = compared else { return };
+        assert_eq!(report.verdict(), Verdict::Equal, "{name}: {report}");
+        assert!(report.skipped.is_empty(), "{name}: {report}");
+    }
+}
+
+/// Returns the text with two parts that follow each other in the other order: from `first` to
+/// `second`, and from there to `end`.
+fn swapped(text: &str, first: &str, second: &str, end: &str) -> String {
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}"));
+    let (first, second, end) = (at(first), at(second), at(end));
+    [&text[..first], &text[second..end], &text[first..second], &text[end..]].concat()
+}
+
+#[test]
+fn swapped_queries_of_one_row_are_found() {
+    let Some(example) = Example::read("new_order_params.c") else { return };
+    // The order's number is taken after it was counted up.
+    let text = swapped(
+        &example.text,
+        "    params[0] = w_id;\n    params[1] = d_id;\n    res = PQexecParams(conn,\n\
+        \x20                      \"SELECT d_tax",
+        "    res = PQexecParams(conn,\n                       \"UPDATE district",
+        "    params[2] = c_id;",
+    );
+    let text = text.replace(
+        "    res = PQexecParams(conn,\n                       \"UPDATE district",
+        "    params[0] = w_id;\n    params[1] = d_id;\n    res = PQexecParams(conn,\n\
+        \x20                      \"UPDATE district",
+    );
+    let compared = example.compared(&text, |options| {
+        options.inputs.insert("in.ol_cnt".to_owned(), range(1, 2));
+    });
+    let Some(report) = compared else { return };
+    let mut found = report.divergences.iter().flat_map(|divergence| &divergence.differences);
+    let is_swap = |difference: &Difference| {
+        matches!(difference, Difference::Order { first, second }
+            if first.starts_with("SELECT d_tax") && second.starts_with("UPDATE district"))
+    };
+    assert!(found.any(is_swap), "{report}");
+}
+
+#[test]
+fn child_before_its_parent_is_found() {
+    let Some(example) = Example::read("new_order_params.c") else { return };
+    // `new_order` refers to `orders`.
+    let insert = "    res = PQexecParams(conn,\n                       \"INSERT INTO new_order";
+    let text = swapped(
+        &example.text,
+        "    res = PQexecParams(conn,\n                       \"INSERT INTO orders",
+        insert,
+        "    out->total = 0;",
+    );
+    let compared = example.compared(&text, |options| {
+        options.inputs.insert("in.ol_cnt".to_owned(), range(1, 2));
+    });
+    let Some(report) = compared else { return };
+    let mut found = report.divergences.iter().flat_map(|divergence| &divergence.differences);
+    let is_swap = |difference: &Difference| {
+        matches!(difference, Difference::Order { first, second }
+            if first.starts_with("INSERT INTO orders")
+                && second.starts_with("INSERT INTO new_order"))
+    };
+    assert!(found.any(is_swap), "{report}");
+}
