@@ -1,0 +1,129 @@
+//! `clearway reorder verify`.
+
+use std::{fmt, io::Write, path::PathBuf};
+
+use clap::Args as Group;
+use clearway_reorder::{
+    transaction,
+    verify::{self, INTERFACES, Interface, Knowledge, Options, Report, Verdict},
+};
+
+use super::input::{Input, TransactionArgs};
+use crate::{
+    failure::{Context, Failure, Outcome},
+    output::print,
+};
+
+#[derive(Group, Debug)]
+pub(super) struct VerifyArgs {
+    #[command(flatten)]
+    input: TransactionArgs,
+    /// The reordered source [default: the source as this tool reorders it]
+    #[arg(long, value_name = "REWRITTEN")]
+    against: Option<PathBuf>,
+    /// The number of different inputs and contents of the database
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// A further source file of the program; may be repeated
+    #[arg(long = "source", value_name = "FILE")]
+    sources: Vec<PathBuf>,
+    /// A function that is called with the connection beforehand; may be repeated
+    #[arg(long, value_name = "FN")]
+    setup: Vec<String>,
+    /// Limits of an input: in.count=1..15, lines=*4 (elements), in.name=SMITH|JONES; may be
+    /// repeated
+    #[arg(long = "input", value_name = "PLACE=LIMITS", value_parser = verify::Input::of_place)]
+    inputs: Vec<(String, verify::Input)>,
+}
+
+/// Compares each transaction of the source with its reordered form.
+pub(super) fn run(args: &VerifyArgs) -> Outcome {
+    let file = &args.input.source.file;
+    let attempt = || format!("cannot compare {}", file.display());
+    let interface = interface(&args.input.source.api).with_context(attempt)?;
+    let input = args.input.read()?;
+    let source = &input.source;
+    let name = args.input.source.function.as_deref();
+    let functions = transaction::functions(&source.program, &source.models, name, &source.text)
+        .with_context(attempt)?;
+    let place = tempfile::tempdir().with_context(attempt)?;
+    let rewritten = match &args.against {
+        Some(path) => path.clone(),
+        None => {
+            let name = file.file_name().unwrap_or(file.as_os_str());
+            let path = place.path().join(name);
+            let text = input.rewritten(&args.input)?.text;
+            std::fs::write(&path, text).with_context(attempt)?;
+            path
+        }
+    };
+    let knowledge = Knowledge::new(&input.schema, input.server);
+    let (analyze, key) = (|sql: &str| knowledge.analyze(sql), |table: &str| knowledge.key(table));
+    let mut options = options(args, &input, Options::new(interface, &analyze, &key));
+    options.columns = knowledge.columns();
+    let mut reports = Vec::new();
+    for (function, begins) in functions {
+        options.in_transaction = !begins;
+        let compared = verify::verify(file, &rewritten, &source.program, &function, &options);
+        let report = compared.with_context(attempt)?;
+        print(&report)?;
+        reports.push(report);
+    }
+    std::io::stdout().flush().with_context(attempt)?;
+    verdict(&reports).with_context(attempt)?.map_or(Ok(()), Err)
+}
+
+fn options<'a>(args: &VerifyArgs, input: &Input, usual: Options<'a>) -> Options<'a> {
+    Options {
+        flags: input.source.flags.clone(),
+        sources: args.sources.clone(),
+        seeds: args.seeds,
+        setup: args.setup.clone(),
+        inputs: args.inputs.iter().cloned().collect(),
+        ..usual
+    }
+}
+
+/// Returns the failure of a comparison that found a difference.
+fn verdict(reports: &[Report]) -> Result<Option<Failure>, Inconclusive> {
+    let with = |verdict| reports.iter().find(|report| report.verdict() == verdict);
+    if let Some(report) = with(Verdict::Different) {
+        let text = format!("the reordered `{}` differs from the original", report.function);
+        return Ok(Some(Failure::Inconsistent(text)));
+    }
+    match with(Verdict::Inconclusive) {
+        Some(report) => Err(Inconclusive(report.function.clone())),
+        None => Ok(None),
+    }
+}
+
+fn interface(name: &str) -> Result<&'static Interface, NoMock> {
+    let found = INTERFACES.into_iter().find(|interface| interface.name == name);
+    found.ok_or_else(|| NoMock(name.to_owned()))
+}
+
+/// There is no mock of this interface.
+#[derive(Debug)]
+struct NoMock(String);
+
+impl fmt::Display for NoMock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<&str> = INTERFACES.iter().map(|interface| interface.name).collect();
+        write!(f, "there is no mock of `{}`, only of {}", self.0, known.join(", "))
+    }
+}
+
+impl std::error::Error for NoMock {}
+
+/// This function never committed.
+#[derive(Debug)]
+struct Inconclusive(String);
+
+impl fmt::Display for Inconclusive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` never commits on the mock; give limits of its inputs with --input", self.0)
+    }
+}
+
+impl std::error::Error for Inconclusive {}

@@ -1,0 +1,201 @@
+//! `clearway reorder` as its users run it, on the example payment transaction.
+//!
+//! The tests need libclang, gcc and `libpq-fe.h`. Without them they say SKIPPED; if
+//! `CLEARWAY_REQUIRE_LIBCLANG` or `CLEARWAY_REQUIRE_LIBPQ` is set, they fail.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../reorder/examples")
+}
+
+fn example(name: &str) -> String {
+    examples().join("tpcc").join(name).display().to_string()
+}
+
+fn clearway(line: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_clearway")).arg("reorder").args(line).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs a subcommand on a source over libpq, with the example's schema and flags.
+fn on_source(command: &str, source: &str, options: &[&str]) -> Output {
+    let (schema, tpcc) = (example("schema.sql"), format!("-I{}", example("")));
+    let mut line = vec![command, source, "--api", "libpq"];
+    if command != "instrument" {
+        line.extend(["--schema", &schema]);
+    }
+    line.extend(options);
+    if !options.contains(&"-p") {
+        line.extend(["--", "-I/usr/include/postgresql", &tpcc]);
+    }
+    clearway(&line)
+}
+
+/// Returns false with a message if the tests cannot run here.
+fn can_run() -> bool {
+    let skip = |variable: &str, reason: &str| {
+        assert!(std::env::var_os(variable).is_none(), "{reason}");
+        eprintln!("SKIPPED: {reason}");
+        false
+    };
+    if !Path::new("/usr/include/postgresql/libpq-fe.h").exists() {
+        return skip("CLEARWAY_REQUIRE_LIBPQ", "libpq-fe.h is missing");
+    }
+    if Command::new("gcc").arg("--version").output().is_err() {
+        return skip("CLEARWAY_REQUIRE_LIBPQ", "gcc is missing");
+    }
+    let explained = on_source("explain", &example("payment_params.c"), &[]);
+    if text(&explained.stderr).contains("libclang, which reads C and C++, is not found") {
+        return skip("CLEARWAY_REQUIRE_LIBCLANG", "libclang is missing");
+    }
+    true
+}
+
+fn assert_success(output: &Output) {
+    let (out, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{out}\n{errors}");
+}
+
+#[test]
+fn reordered_payment_is_verified() {
+    if !can_run() {
+        return;
+    }
+    let output = on_source("verify", &example("payment_params.c"), &["--seeds", "2"]);
+    assert_success(&output);
+    let report = text(&output.stdout);
+    assert!(report.starts_with("payment: ") && report.contains("no difference"), "{report}");
+}
+
+#[test]
+fn wrong_order_ends_with_exit_code_1_and_both_runs() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let wrong = place.path().join("wrong.c");
+    let source = fs::read_to_string(example("order_status.c")).unwrap();
+    // The balance is shown with the wrong sign.
+    let changed = source.replace("out->c_balance = atof(", "out->c_balance = -atof(");
+    assert_ne!(changed, source);
+    fs::write(&wrong, changed).unwrap();
+    let against = ["--seeds", "2", "--against", wrong.to_str().unwrap()];
+    let output = on_source("verify", &example("order_status.c"), &against);
+    let (report, errors) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{report}\n{errors}");
+    assert!(report.contains("* output out.c_balance"), "{report}");
+    assert!(errors.contains("the reordered `order_status` differs"), "{errors}");
+}
+
+#[test]
+fn interface_without_a_mock_is_not_verified() {
+    let line = ["verify", "x.c", "--api", "mysql", "--schema", "x.sql"];
+    let output = clearway(&line);
+    assert_eq!(output.status.code(), Some(3));
+    let errors = text(&output.stderr);
+    assert!(errors.contains("there is no mock of `mysql`, only of libpq"), "{errors}");
+}
+
+#[test]
+fn linear_program_of_a_transaction_is_written() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let lp = place.path().join("payment.lp");
+    let options = ["--lp", lp.to_str().unwrap(), "--objective", "position"];
+    assert_success(&on_source("explain", &example("payment_params.c"), &options));
+    let lp = fs::read_to_string(lp).unwrap();
+    assert!(lp.contains("Maximize") || lp.contains("Minimize"), "{lp}");
+    assert!(lp.contains("Subject To") && lp.ends_with("End\n"), "{lp}");
+}
+
+#[test]
+fn flags_come_from_the_compile_commands_of_a_build() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let commands = serde_json::json!([{
+        "directory": examples(), "file": "tpcc/payment_params.c",
+        "command": "cc -Itpcc -I. -I /usr/include/postgresql -o x.o -c tpcc/payment_params.c",
+    }]);
+    fs::write(place.path().join("compile_commands.json"), commands.to_string()).unwrap();
+    let build = ["-p", place.path().to_str().unwrap()];
+    let output = on_source("explain", &example("payment_params.c"), &build);
+    assert_success(&output);
+    assert!(text(&output.stdout).starts_with("payment, line"), "{}", text(&output.stdout));
+    let other = on_source("explain", &example("delivery.c"), &build);
+    assert_eq!(other.status.code(), Some(3));
+    assert!(text(&other.stderr).contains("is not compiled there"), "{}", text(&other.stderr));
+}
+
+#[test]
+fn instrumented_source_compiles_and_its_profile_orders_the_queries() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let (source, runtime) = (path("measured.c"), place.path().display().to_string());
+    let options = ["-o", &source, "--runtime", &runtime];
+    let output = on_source("instrument", &example("payment_params.c"), &options);
+    assert_success(&output);
+    assert!(text(&output.stderr).contains("calls are measured"), "{}", text(&output.stderr));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", "-c", "measured.c"]);
+    gcc.args(["clearway_profile.c", "-I/usr/include/postgresql", "-I."]);
+    gcc.arg(format!("-I{}", example(""))).current_dir(place.path());
+    assert_success(&gcc.output().unwrap());
+    // Two runs of a program that has executed one of the queries.
+    let run = |time: u64| {
+        let query = "UPDATE warehouse SET w_ytd = w_ytd + $1 WHERE w_id = $2";
+        serde_json::json!({ "version": 1, "queries": [{ "function": "payment", "sql": query,
+            "ordinal": 0, "count": 1, "sum": time, "squares": time * time, "buckets": [[time, 1]],
+        }] })
+    };
+    fs::write(path("1.json"), run(3).to_string()).unwrap();
+    fs::write(path("2.json"), run(7).to_string()).unwrap();
+    let merged = path("p.json");
+    let files = [&path("1.json"), &path("2.json"), "--single", &path("1.json"), "-o", &merged];
+    assert_success(&clearway(&[&["profile"], &files[..]].concat()));
+    let options = ["--profile", &merged, "--weights", "wait", "--objective", "position"];
+    let output = on_source("explain", &example("payment_params.c"), &options);
+    assert_success(&output);
+    let explained = text(&output.stdout);
+    let line = explained.lines().find(|line| line.contains("UPDATE warehouse")).unwrap();
+    // The mean is 5, and alone it takes about 3.
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[3], "2", "{explained}");
+    assert!(explained.contains("the profile does not have"), "{explained}");
+}
+
+#[test]
+fn pure_function_lets_queries_move_across_it() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("noted.c");
+    let source = fs::read_to_string(example("payment_params.c")).unwrap();
+    let noted = source.replace("    /* The district. */", "    note(7);\n    /* The district. */");
+    let noted = noted.replace("int payment(", "int note(int number);\n\nint payment(");
+    fs::write(&path, noted).unwrap();
+    let explained = |options: &[&str]| {
+        let output = on_source("explain", path.to_str().unwrap(), options);
+        assert_success(&output);
+        text(&output.stdout)
+    };
+    let barrier = "calls `note`, which no model describes";
+    assert!(explained(&[]).contains(barrier));
+    let pure = explained(&["--pure", "note"]);
+    assert!(!pure.contains(barrier), "{pure}");
+}
