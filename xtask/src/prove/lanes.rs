@@ -113,6 +113,7 @@ pub(crate) const LANES: &[Lane] = &[
     Lane::new("syscalls", syscalls).unless(no_strace),
     Lane::new("power", power).unless(no_mount),
     Lane::new("histories", histories).drawing_patterns(),
+    Lane::new("reorder", reorder),
     Lane::new("loom", loom),
     Lane::new("shuttle", shuttle),
     Lane::new("mutants", mutants),
@@ -214,6 +215,15 @@ fn histories(budget: Budget, seed: u64) -> Vec<Work> {
         Work::cargo(&format!("{CHECK} run --histories {calm} --seed {seed}")),
         Work::cargo(&format!("{CHECK} run --histories {killed} --crashes 4 --seed {seed}")),
     ]
+}
+
+/// Random programs, reordered and run on SQLite. In CI `cargo test` has just run 300.
+fn reorder(budget: Budget, seed: u64) -> Vec<Work> {
+    let Some(programs) = by_the_hour(budget, 20_000) else { return Vec::new() };
+    let line = "test --quiet --profile prove -p clearway-reorder --test random random_programs -- \
+                --nocapture";
+    let work = Work::cargo(line).with("CLEARWAY_REORDER_PROGRAMS", programs);
+    vec![work.with("CLEARWAY_REORDER_SEED", seed)]
 }
 
 fn loom(_: Budget, _: u64) -> Vec<Work> {

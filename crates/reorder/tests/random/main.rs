@@ -1,0 +1,155 @@
+//! Random programs are reordered and run before and after, against SQLite, with the same results.
+//!
+//! `CLEARWAY_REORDER_PROGRAMS` and `CLEARWAY_REORDER_SEED` choose how many programs are made, and
+//! the seed of the first. A program is a function of its seed. A program with a mistake is made
+//! smaller and printed.
+
+mod database;
+mod generator;
+mod harness;
+mod oracle;
+mod program;
+mod shrink;
+
+use clearway_reorder::legality::Rule;
+use oracle::{Counts, Oracle, Wrong};
+use program::Program;
+
+/// The number of programs in one file.
+const TOGETHER: u64 = 25;
+
+/// The seed of the databases and inputs; a failing program fails with these.
+const DATA: u64 = 1;
+
+fn number(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
+}
+
+/// Returns the oracle, or `None` with a message if this machine cannot run it.
+fn oracle() -> Option<Oracle> {
+    match Oracle::new() {
+        Ok(oracle) => Some(oracle),
+        Err(reason) => {
+            assert!(std::env::var_os("CLEARWAY_REQUIRE_LIBCLANG").is_none(), "{reason}");
+            println!("SKIPPED: {reason}");
+            None
+        }
+    }
+}
+
+/// Returns the programs of seeds, some at a time.
+fn batches(first: u64, count: u64, together: u64) -> impl Iterator<Item = Vec<Program>> {
+    (first..first + count).step_by(together as usize).map(move |start| {
+        let end = (start + together).min(first + count);
+        (start..end).map(generator::program).collect()
+    })
+}
+
+fn report(oracle: &mut Oracle, program: &Program, wrong: &Wrong) {
+    let (small, wrong) = match wrong {
+        // The generator is wrong.
+        Wrong::Compiler("original", _) => (program.clone(), wrong.clone()),
+        _ => shrink::shrink(oracle, program, wrong, DATA),
+    };
+    let after = oracle.rewritten(std::slice::from_ref(&small)).unwrap_or_default();
+    let after = after.find("\n/* Seed").map_or("", |at| &after[at..]);
+    println!("seed {}: {wrong}\n{}\nrewritten:{after}", program.seed, small.text());
+    println!(
+        "to repeat it: CLEARWAY_REORDER_PROGRAMS=1 CLEARWAY_REORDER_SEED={} cargo test -p \
+         clearway-reorder --test random random_programs -- --nocapture",
+        program.seed
+    );
+}
+
+#[test]
+fn random_programs_do_the_same_reordered() {
+    let Some(mut oracle) = oracle() else { return };
+    let count = number("CLEARWAY_REORDER_PROGRAMS").unwrap_or(300);
+    let first = number("CLEARWAY_REORDER_SEED").unwrap_or(1);
+    let (mut counts, mut failed) = (Counts::default(), Vec::new());
+    for programs in batches(first, count, TOGETHER) {
+        for (at, wrong) in oracle.check(&programs, DATA, &mut counts) {
+            report(&mut oracle, &programs[at], &wrong);
+            failed.push(programs[at].seed);
+        }
+    }
+    println!("reorder: {counts}, seeds with mistakes {failed:?}");
+    assert!(failed.is_empty(), "seeds {failed:?}");
+    if counts.programs >= 100 {
+        assert!(counts.changed * 100 >= counts.programs * 30, "too few are changed: {counts}");
+        assert!(counts.committed > counts.rolled_back, "too many roll back: {counts}");
+    }
+}
+
+/// The rules whose absence a serial run on SQLite shows, each with the seed of a program that shows
+/// it. If programs change, the search goes on from there.
+const CAUGHT: [(Rule, u64); 9] = [
+    (Rule::Barrier, 82),
+    (Rule::ReadAfterWrite, 1),
+    (Rule::WriteAfterWrite, 261),
+    (Rule::WriteAfterRead, 13),
+    (Rule::OutsideEffect, 553),
+    (Rule::SameTable, 14),
+    (Rule::ForeignKey, 1),
+    (Rule::Trigger, 266),
+    (Rule::Function, 95),
+];
+
+/// Returns the rewritten functions of programs.
+fn functions(oracle: &Oracle, programs: &[Program]) -> Vec<String> {
+    let text = oracle.rewritten(programs).unwrap_or_default();
+    text.split("\n/* Seed ").skip(1).map(str::to_string).collect()
+}
+
+/// Returns the seed of a program that does something else without a rule.
+fn catches(oracle: &mut Oracle, rule: Rule, first: u64, count: u64) -> Option<u64> {
+    for mut programs in batches(first, count, TOGETHER) {
+        // Only programs that the rule holds back can show anything.
+        oracle.without.clear();
+        let with = functions(oracle, &programs);
+        oracle.without.push(rule);
+        let without = functions(oracle, &programs);
+        let mut same = with.iter().zip(&without).map(|(one, other)| one == other);
+        programs.retain(|_| !same.next().unwrap_or(false));
+        if programs.is_empty() {
+            continue;
+        }
+        for (at, wrong) in oracle.check(&programs, DATA, &mut Counts::default()) {
+            if matches!(wrong, Wrong::Run(_) | Wrong::Compiler("rewritten", _)) {
+                let (seed, text) = (programs[at].seed, wrong.to_string());
+                println!("without {rule}: seed {seed}, {}", text.lines().next().unwrap_or(""));
+                return Some(seed);
+            }
+        }
+    }
+    println!("without {rule}: nothing in {count} programs");
+    None
+}
+
+#[test]
+fn each_rule_switched_off_is_caught() {
+    let Some(mut oracle) = oracle() else { return };
+    let missed: Vec<Rule> = CAUGHT
+        .into_iter()
+        .filter(|(rule, first)| catches(&mut oracle, *rule, *first, 300).is_none())
+        .map(|(rule, _)| rule)
+        .collect();
+    assert!(missed.is_empty(), "without {missed:?} no program shows a mistake");
+}
+
+/// Reports the rules that the programs catch and that `CAUGHT` does not list.
+#[test]
+#[ignore = "takes minutes"]
+fn other_rules_are_searched() {
+    let Some(mut oracle) = oracle() else { return };
+    let count = number("CLEARWAY_REORDER_PROGRAMS").unwrap_or(300);
+    let first = number("CLEARWAY_REORDER_SEED").unwrap_or(1);
+    let listed = |rule: &Rule| CAUGHT.iter().any(|(one, _)| one == rule);
+    let others: Vec<Rule> = Rule::ALL.into_iter().filter(|rule| !listed(rule)).collect();
+    let caught: Vec<Rule> = others
+        .into_iter()
+        .filter(|rule| catches(&mut oracle, *rule, first, count).is_some())
+        .collect();
+    assert!(caught.is_empty(), "add them to the list: {caught:?}");
+}
