@@ -3,9 +3,23 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
+#include "bidding/auction.h"
 #include "tpcc/terminal.h"
+#include "tpce/brokerage.h"
 
-enum transaction { PAYMENT, NEW_ORDER, ORDER_STATUS, DELIVERY, STOCK_LEVEL, TRANSACTIONS };
+enum transaction {
+    PAYMENT,
+    NEW_ORDER,
+    ORDER_STATUS,
+    DELIVERY,
+    STOCK_LEVEL,
+    TRADE_ORDER,
+    TRADE_RESULT,
+    TRADE_UPDATE,
+    TRADE_STATUS,
+    BID,
+    TRANSACTIONS
+};
 
 /* What a transaction ended with. A transaction returns COMMITTED, ROLLED_BACK if it decided so
  * itself, or FAILED if a query failed. */
@@ -17,6 +31,24 @@ union transaction_input {
     struct order_status_input order_status;
     struct delivery_input delivery;
     struct stock_level_input stock_level;
+    struct trade_order_input trade_order;
+    struct trade_result_input trade_result;
+    struct trade_update_input trade_update;
+    struct trade_status_input trade_status;
+    struct bid_input bid;
+};
+
+union transaction_output {
+    struct payment_output payment;
+    struct new_order_output new_order;
+    struct order_status_output order_status;
+    struct delivery_output delivery;
+    struct stock_level_output stock_level;
+    struct trade_order_output trade_order;
+    struct trade_result_output trade_result;
+    struct trade_update_output trade_update;
+    struct trade_status_output trade_status;
+    struct bid_output bid;
 };
 
 struct client;
@@ -45,6 +77,6 @@ int client_has(enum transaction transaction);
 
 /* Runs a transaction that the program was linked with. Returns how it ended. */
 int client_run(struct client *client, enum transaction transaction,
-               const union transaction_input *in);
+               const union transaction_input *in, union transaction_output *out);
 
 #endif

@@ -7,11 +7,16 @@
 
 #include <libpq-fe.h>
 
+#include "bidding/bid.h"
 #include "tpcc/delivery.h"
 #include "tpcc/new_order.h"
 #include "tpcc/order_status.h"
 #include "tpcc/payment.h"
 #include "tpcc/stock_level.h"
+#include "tpce/trade_order.h"
+#include "tpce/trade_result.h"
+#include "tpce/trade_status.h"
+#include "tpce/trade_update.h"
 
 #pragma weak payment
 #pragma weak payment_prepare
@@ -19,6 +24,11 @@
 #pragma weak order_status
 #pragma weak delivery
 #pragma weak stock_level
+#pragma weak trade_order
+#pragma weak trade_result
+#pragma weak trade_update
+#pragma weak trade_status
+#pragma weak bid
 
 struct client {
     PGconn *conn;
@@ -107,33 +117,45 @@ int client_has(enum transaction transaction)
         return delivery != NULL;
     case STOCK_LEVEL:
         return stock_level != NULL;
+    case TRADE_ORDER:
+        return trade_order != NULL;
+    case TRADE_RESULT:
+        return trade_result != NULL;
+    case TRADE_UPDATE:
+        return trade_update != NULL;
+    case TRADE_STATUS:
+        return trade_status != NULL;
+    case BID:
+        return bid != NULL;
     default:
         return 0;
     }
 }
 
 int client_run(struct client *client, enum transaction transaction,
-               const union transaction_input *in)
+               const union transaction_input *in, union transaction_output *out)
 {
-    union {
-        struct payment_output payment;
-        struct new_order_output new_order;
-        struct order_status_output order_status;
-        struct delivery_output delivery;
-        struct stock_level_output stock_level;
-    } out;
-
     switch (transaction) {
     case PAYMENT:
-        return payment(client->conn, &in->payment, &out.payment);
+        return payment(client->conn, &in->payment, &out->payment);
     case NEW_ORDER:
-        return new_order(client->conn, &in->new_order, &out.new_order);
+        return new_order(client->conn, &in->new_order, &out->new_order);
     case ORDER_STATUS:
-        return order_status(client->conn, &in->order_status, &out.order_status);
+        return order_status(client->conn, &in->order_status, &out->order_status);
     case DELIVERY:
-        return delivery(client->conn, &in->delivery, &out.delivery);
+        return delivery(client->conn, &in->delivery, &out->delivery);
     case STOCK_LEVEL:
-        return stock_level(client->conn, &in->stock_level, &out.stock_level);
+        return stock_level(client->conn, &in->stock_level, &out->stock_level);
+    case TRADE_ORDER:
+        return trade_order(client->conn, &in->trade_order, &out->trade_order);
+    case TRADE_RESULT:
+        return trade_result(client->conn, &in->trade_result, &out->trade_result);
+    case TRADE_UPDATE:
+        return trade_update(client->conn, &in->trade_update, &out->trade_update);
+    case TRADE_STATUS:
+        return trade_status(client->conn, &in->trade_status, &out->trade_status);
+    case BID:
+        return bid(client->conn, &in->bid, &out->bid);
     default:
         return FAILED;
     }

@@ -1,13 +1,17 @@
 /* Runs transactions with several clients and prints what it measured as JSON:
  *
- *     driver ADDRESS [clients=8] [seconds=10] [warmup=1] [seed=1] [warehouses=ALL]
- *            [mix=payment:45,new_order:43,order_status:4,delivery:4,stock_level:4]
+ *     driver ADDRESS [clients=8] [seconds=10] [warmup=1] [seed=1] [mix=TRANSACTION:WEIGHT,...]
+ *            [warehouses=ALL | trades=ALL | items=ALL]
+ *
+ * The transactions are those that the program was linked with; all of a mix work on one database:
+ * payment, new_order, order_status, delivery, stock_level (TPC-C), trade_order, trade_result,
+ * trade_update, trade_status (TPC-E), or bid. Without mix=, they run in the proportions of the
+ * specification. The clients use the first warehouses, trades or items of the database.
  *
  * The clients have no think time. A transaction whose query fails counts as aborted and is tried
  * again; its latency is that of all attempts. Only transactions that begin and end in the measured
- * time count. Without mix=, the transactions that the program was linked with run, in these
- * proportions. At the end the driver checks TPC-C's consistency conditions; if one is violated, it
- * ends with status 1. */
+ * time count. At the end the driver checks the consistency conditions of the database; if one is
+ * violated, it ends with status 1. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,16 +20,20 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "client.h"
-#include "tpcc/check.h"
-#include "tpcc/random.h"
+#include "workload.h"
 
 #define MOST_ATTEMPTS 1000
 
 static const char *const names[TRANSACTIONS] = {
     [PAYMENT] = "payment",           [NEW_ORDER] = "new_order",
     [ORDER_STATUS] = "order_status", [DELIVERY] = "delivery",
-    [STOCK_LEVEL] = "stock_level",
+    [STOCK_LEVEL] = "stock_level",   [TRADE_ORDER] = "trade_order",
+    [TRADE_RESULT] = "trade_result", [TRADE_UPDATE] = "trade_update",
+    [TRADE_STATUS] = "trade_status", [BID] = "bid",
+};
+
+static const struct workload *const workloads[] = {
+    &tpcc_workload, &tpce_workload, &bidding_workload,
 };
 
 struct settings {
@@ -34,9 +42,8 @@ struct settings {
     double seconds;
     double warmup;
     int seed;
-    int warehouses;     /* 0: all that the database has */
-    int customers;      /* of a district */
-    int items;
+    const struct workload *workload;
+    int size;           /* 0: all that the database has */
     int weights[TRANSACTIONS];
     int total_weight;
 };
@@ -55,7 +62,7 @@ struct worker {
     const struct settings *settings;
     struct client *client;
     struct random random;
-    int w_id;           /* the terminal's home warehouse */
+    int number;
     double start;       /* of the measured time */
     double end;
     struct measured measured[TRANSACTIONS];
@@ -84,111 +91,16 @@ static void record(struct measured *measured, double latency)
     measured->latencies[measured->count++] = latency;
 }
 
-/* Inputs, by the clauses 2.4.1 to 2.8.1. */
-
-static int other_warehouse(struct worker *worker)
-{
-    int count = worker->settings->warehouses;
-    int w_id;
-
-    if (count == 1)
-        return worker->w_id;
-    w_id = uniform(&worker->random, 1, count - 1);
-    return w_id >= worker->w_id ? w_id + 1 : w_id;
-}
-
-static int random_customer(struct worker *worker)
-{
-    return nurand(&worker->random, 1023, 1, worker->settings->customers);
-}
-
-/* Draws a last name that some customer of each district has. */
-static void random_name(struct worker *worker, char name[17])
-{
-    int known = worker->settings->customers < 1000 ? worker->settings->customers : 1000;
-
-    last_name(name, nurand(&worker->random, 255, 0, known - 1));
-}
-
-static void payment_in(struct worker *worker, struct payment_input *in)
-{
-    struct random *random = &worker->random;
-
-    memset(in, 0, sizeof *in);
-    in->w_id = worker->w_id;
-    in->d_id = uniform(random, 1, DISTRICTS);
-    in->c_w_id = in->w_id;
-    in->c_d_id = in->d_id;
-    if (uniform(random, 1, 100) > 85) {
-        in->c_w_id = other_warehouse(worker);
-        in->c_d_id = uniform(random, 1, DISTRICTS);
-    }
-    if (uniform(random, 1, 100) <= 60)
-        random_name(worker, in->c_last);
-    else
-        in->c_id = random_customer(worker);
-    in->h_amount = uniform(random, 100, 500000) / 100.0;
-}
-
-static void new_order_in(struct worker *worker, struct new_order_input *in)
-{
-    struct random *random = &worker->random;
-
-    memset(in, 0, sizeof *in);
-    in->w_id = worker->w_id;
-    in->d_id = uniform(random, 1, DISTRICTS);
-    in->c_id = random_customer(worker);
-    in->ol_cnt = uniform(random, 5, MAX_LINES);
-    for (int i = 0; i < in->ol_cnt; i++) {
-        in->lines[i].i_id = nurand(random, 8191, 1, worker->settings->items);
-        in->lines[i].supply_w_id = in->w_id;
-        if (uniform(random, 1, 100) == 1)
-            in->lines[i].supply_w_id = other_warehouse(worker);
-        in->lines[i].quantity = uniform(random, 1, 10);
-    }
-    if (uniform(random, 1, 100) == 1)
-        in->lines[in->ol_cnt - 1].i_id = worker->settings->items + 1;
-}
-
-static void order_status_in(struct worker *worker, struct order_status_input *in)
-{
-    memset(in, 0, sizeof *in);
-    in->w_id = worker->w_id;
-    in->d_id = uniform(&worker->random, 1, DISTRICTS);
-    if (uniform(&worker->random, 1, 100) <= 60)
-        random_name(worker, in->c_last);
-    else
-        in->c_id = random_customer(worker);
-}
-
 static enum transaction draw(struct worker *worker, union transaction_input *in)
 {
-    int ticket = uniform(&worker->random, 1, worker->settings->total_weight);
+    const struct settings *settings = worker->settings;
+    int ticket = uniform(&worker->random, 1, settings->total_weight);
     int transaction = 0;
 
-    while ((ticket -= worker->settings->weights[transaction]) > 0)
+    while ((ticket -= settings->weights[transaction]) > 0)
         transaction++;
-    switch (transaction) {
-    case PAYMENT:
-        payment_in(worker, &in->payment);
-        break;
-    case NEW_ORDER:
-        new_order_in(worker, &in->new_order);
-        break;
-    case ORDER_STATUS:
-        order_status_in(worker, &in->order_status);
-        break;
-    case DELIVERY:
-        in->delivery.w_id = worker->w_id;
-        in->delivery.o_carrier_id = uniform(&worker->random, 1, 10);
-        break;
-    default:
-        in->stock_level.w_id = worker->w_id;
-        in->stock_level.d_id = uniform(&worker->random, 1, DISTRICTS);
-        in->stock_level.threshold = uniform(&worker->random, 10, 20);
-        break;
-    }
-    return (enum transaction)transaction;
+    return settings->workload->draw((enum transaction)transaction, worker->number,
+                                    &worker->random, in);
 }
 
 /* Runs one client until the end of the measured time. */
@@ -196,6 +108,7 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     union transaction_input in;
+    union transaction_output out;
 
     while (now() < worker->end) {
         enum transaction transaction = draw(worker, &in);
@@ -203,7 +116,7 @@ static void *work(void *argument)
         double begin = now(), end;
         int attempts = 0, status;
 
-        while ((status = client_run(worker->client, transaction, &in)) == FAILED) {
+        while ((status = client_run(worker->client, transaction, &in, &out)) == FAILED) {
             if (begin >= worker->start)
                 measured->aborts++;
             if (++attempts == MOST_ATTEMPTS || !client_alive(worker->client)) {
@@ -213,6 +126,8 @@ static void *work(void *argument)
             }
         }
         end = now();
+        if (status == COMMITTED && worker->settings->workload->committed)
+            worker->settings->workload->committed(transaction, &out);
         if (begin >= worker->start && end <= worker->end) {
             record(measured, end - begin);
             measured->rolled_back += status == ROLLED_BACK;
@@ -297,17 +212,48 @@ static int set_mix(struct settings *settings, char *mix)
     return 0;
 }
 
+/* Finds the workload that all transactions of the mix belong to. */
+static int find_workload(struct settings *settings)
+{
+    settings->total_weight = 0;
+    for (int i = 0; i < TRANSACTIONS; i++)
+        settings->total_weight += settings->weights[i];
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
+        int weight = 0;
+
+        for (int t = workloads[i]->first; t <= (int)workloads[i]->last; t++)
+            weight += settings->weights[t];
+        if (weight > 0 && weight == settings->total_weight) {
+            settings->workload = workloads[i];
+            return 0;
+        }
+    }
+    fputs("driver: the mix needs transactions, all of one database\n", stderr);
+    return -1;
+}
+
+static int set_size(struct settings *settings, const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
+        if (strcmp(workloads[i]->size_name, name) == 0) {
+            settings->size = atoi(value);
+            return 0;
+        }
+    }
+    return -1;
+}
+
 static int parse(struct settings *settings, int argc, char **argv)
 {
-    static const int standard[TRANSACTIONS] = { 45, 43, 4, 4, 4 };
-
     if (argc < 2)
         return -1;
     *settings = (struct settings){
         .address = argv[1], .clients = 8, .seconds = 10, .warmup = 1, .seed = 1,
     };
-    for (int i = 0; i < TRANSACTIONS; i++)
-        settings->weights[i] = client_has((enum transaction)i) ? standard[i] : 0;
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
+        for (int t = workloads[i]->first; t <= (int)workloads[i]->last; t++)
+            if (client_has((enum transaction)t))
+                settings->weights[t] = workloads[i]->weights[t];
     for (int i = 2; i < argc; i++) {
         char *value = strchr(argv[i], '=');
 
@@ -322,38 +268,34 @@ static int parse(struct settings *settings, int argc, char **argv)
             settings->warmup = atof(value);
         else if (strcmp(argv[i], "seed") == 0)
             settings->seed = atoi(value);
-        else if (strcmp(argv[i], "warehouses") == 0)
-            settings->warehouses = atoi(value);
-        else if (strcmp(argv[i], "mix") != 0 || set_mix(settings, value) != 0)
+        else if (set_size(settings, argv[i], value) != 0 &&
+                 (strcmp(argv[i], "mix") != 0 || set_mix(settings, value) != 0))
             return -1;
     }
-    for (int i = 0; i < TRANSACTIONS; i++)
-        settings->total_weight += settings->weights[i];
     if (settings->clients < 1 || settings->seconds <= 0 || settings->warmup < 0 ||
-        settings->warehouses < 0 || settings->total_weight == 0)
+        settings->size < 0)
         return -1;
-    return 0;
+    return find_workload(settings);
 }
 
-/* Reads the size of the database. */
-static int measure_database(struct settings *settings, struct client *client)
+/* Checks the conditions of the workload. Returns how many are violated, after a message on stderr
+ * for each, or -1 if a query failed. */
+static int check(const struct workload *workload, struct client *client)
 {
-    double warehouses, customers, items;
+    int violated = 0;
+    double rows;
 
-    if (client_number(client, "SELECT count(*) FROM warehouse", &warehouses) != 0 ||
-        client_number(client, "SELECT count(*) FROM customer WHERE c_w_id = 1 AND c_d_id = 1",
-                      &customers) != 0 ||
-        client_number(client, "SELECT count(*) FROM item", &items) != 0)
-        return -1;
-    if (warehouses < 1 || settings->warehouses > warehouses) {
-        fprintf(stderr, "driver: the database has %.0f warehouses\n", warehouses);
-        return -1;
+    for (size_t i = 0; i < workload->condition_count; i++) {
+        const struct condition *condition = &workload->conditions[i];
+
+        if (client_number(client, condition->violations, &rows) != 0)
+            return -1;
+        if (rows != 0) {
+            fprintf(stderr, "condition %s: %.0f rows violate it\n", condition->name, rows);
+            violated++;
+        }
     }
-    if (settings->warehouses == 0)
-        settings->warehouses = (int)warehouses;
-    settings->customers = (int)customers;
-    settings->items = (int)items;
-    return 0;
+    return violated;
 }
 
 static int run(struct settings *settings, struct worker *workers, double *busy)
@@ -365,7 +307,7 @@ static int run(struct settings *settings, struct worker *workers, double *busy)
 
     for (int i = 0; i < settings->clients; i++) {
         workers[i].settings = settings;
-        workers[i].w_id = i % settings->warehouses + 1;
+        workers[i].number = i;
         random_seed(&workers[i].random, (uint64_t)settings->seed << 32 | (uint64_t)i);
         workers[i].client = client_open(settings->address);
         if (workers[i].client == NULL)
@@ -402,8 +344,8 @@ static void report(const struct settings *settings, struct worker *workers, doub
     struct rusage usage;
     const char *separator = "";
 
-    printf("{\"clients\": %d, \"warehouses\": %d, \"seconds\": %.3f, ", settings->clients,
-           settings->warehouses, settings->seconds);
+    printf("{\"clients\": %d, \"%s\": %d, \"seconds\": %.3f, ", settings->clients,
+           settings->workload->size_name, settings->size, settings->seconds);
     printf("\"transactions\": {");
     for (int t = 0; t < TRANSACTIONS; t++) {
         struct measured one = { 0 };
@@ -411,7 +353,7 @@ static void report(const struct settings *settings, struct worker *workers, doub
         for (int i = 0; i < settings->clients; i++)
             append(&one, &workers[i].measured[t]);
         append(&all, &one);
-        if (settings->weights[t] > 0) {
+        if (settings->weights[t] > 0 || one.count > 0) {
             printf("%s\"%s\": {", separator, names[t]);
             print_measured(&one, settings->seconds);
             printf("}");
@@ -438,19 +380,19 @@ int main(int argc, char **argv)
     int violated;
 
     if (parse(&settings, argc, argv) != 0) {
-        fputs("usage: driver ADDRESS [clients=N] [seconds=S] [warmup=S] [seed=N] [warehouses=N]\n"
-              "              [mix=payment:45,new_order:43,...]\n",
+        fputs("usage: driver ADDRESS [clients=N] [seconds=S] [warmup=S] [seed=N]\n"
+              "              [mix=T:WEIGHT,...] [warehouses=N | trades=N | items=N]\n",
               stderr);
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
     client = client_open(settings.address);
-    if (client == NULL || measure_database(&settings, client) != 0)
+    if (client == NULL || settings.workload->measure(client, &settings.size) != 0)
         return 1;
     workers = calloc((size_t)settings.clients, sizeof *workers);
     if (workers == NULL || run(&settings, workers, &busy) != 0)
         return 1;
-    violated = check_consistency(client);
+    violated = check(settings.workload, client);
     client_close(client);
     if (violated < 0)
         return 1;

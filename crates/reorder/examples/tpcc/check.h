@@ -2,10 +2,10 @@
 #ifndef TPCC_CHECK_H
 #define TPCC_CHECK_H
 
-#include "../client.h"
+#include "../workload.h"
 
-/* Checks the conditions. Returns how many are violated, after a message on stderr for each, or -1
- * if a query failed. */
-int check_consistency(struct client *client);
+#define TPCC_CONDITIONS 9
+
+extern const struct condition tpcc_conditions[TPCC_CONDITIONS];
 
 #endif

@@ -2,19 +2,16 @@
  *
  *     load ADDRESS SCHEMA WAREHOUSES [CUSTOMERS [ITEMS]]
  *
- * SCHEMA is the file with the tables; existing tables of these names are dropped. A district has
+ * SCHEMA is the file with the tables; the tables of all examples are dropped first. A district has
  * CUSTOMERS customers and as many orders (3000 in the specification), and there are ITEMS items
  * (100000). The year-to-date sums of warehouses and districts follow the number of customers, so
  * that the consistency conditions hold at each size. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../client.h"
+#include "../batch.h"
 #include "random.h"
-
-#define ROWS_PER_INSERT 200
 
 struct loader {
     struct client *client;
@@ -23,99 +20,10 @@ struct loader {
     int items;
 };
 
-/* The rows of one table that were not sent yet, as one INSERT statement. */
-struct batch {
-    struct loader *loader;
-    const char *table;
-    char *sql;
-    size_t length;
-    size_t capacity;
-    int rows;
-};
-
-static void *check_memory(void *memory)
-{
-    if (memory == NULL) {
-        fputs("load: out of memory\n", stderr);
-        exit(1);
-    }
-    return memory;
-}
-
-static void execute(struct loader *loader, const char *sql)
-{
-    if (client_execute(loader->client, sql) != 0)
-        exit(1);
-}
-
-static void batch_send(struct batch *batch)
-{
-    if (batch->rows > 0)
-        execute(batch->loader, batch->sql);
-    batch->rows = 0;
-    batch->length = 0;
-}
-
-static void batch_end(struct batch *batch)
-{
-    batch_send(batch);
-    free(batch->sql);
-}
-
-/* Appends a row; the text is what stands in its parentheses. */
-__attribute__((format(printf, 2, 3))) static void row(struct batch *batch, const char *format, ...)
-{
-    char values[1200];
-    va_list arguments;
-    size_t need;
-
-    va_start(arguments, format);
-    vsnprintf(values, sizeof values, format, arguments);
-    va_end(arguments);
-
-    need = batch->length + strlen(batch->table) + strlen(values) + 32;
-    if (need > batch->capacity) {
-        batch->capacity = need * 2;
-        batch->sql = check_memory(realloc(batch->sql, batch->capacity));
-    }
-    if (batch->rows == 0)
-        batch->length = (size_t)sprintf(batch->sql, "INSERT INTO %s VALUES ", batch->table);
-    batch->length += (size_t)sprintf(batch->sql + batch->length, "%s(%s)",
-                                     batch->rows == 0 ? "" : ",", values);
-    if (++batch->rows == ROWS_PER_INSERT)
-        batch_send(batch);
-}
-
-/* Each table before those that it refers to. */
 static const char *const tables[] = {
     "order_line", "stock", "item", "new_order", "orders", "history", "customer", "district",
     "warehouse",
 };
-
-static void create_tables(struct loader *loader, const char *path)
-{
-    char drop[64], *schema, *statement, *end;
-    FILE *file = fopen(path, "r");
-    size_t length;
-
-    if (file == NULL) {
-        perror(path);
-        exit(1);
-    }
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        snprintf(drop, sizeof drop, "DROP TABLE IF EXISTS %s", tables[i]);
-        execute(loader, drop);
-    }
-    schema = check_memory(malloc(1 << 16));
-    length = fread(schema, 1, (1 << 16) - 1, file);
-    schema[length] = '\0';
-    fclose(file);
-    for (statement = schema; (end = strchr(statement, ';')) != NULL; statement = end + 1) {
-        *end = '\0';
-        execute(loader, statement);
-    }
-    free(schema);
-}
 
 /* Writes the values of an address: street_1 to zip. */
 static void address(struct random *random, char text[128])
@@ -140,7 +48,7 @@ static void original(struct random *random, char text[51])
 
 static void load_items(struct loader *loader)
 {
-    struct batch items = { .loader = loader, .table = "item" };
+    struct batch items = { .client = loader->client, .table = "item" };
     struct random *random = &loader->random;
     char name[25], data[51];
 
@@ -155,7 +63,7 @@ static void load_items(struct loader *loader)
 
 static void load_stock(struct loader *loader, int w_id)
 {
-    struct batch stock = { .loader = loader, .table = "stock" };
+    struct batch stock = { .client = loader->client, .table = "stock" };
     struct random *random = &loader->random;
     char dist[10][25], data[51];
 
@@ -172,8 +80,8 @@ static void load_stock(struct loader *loader, int w_id)
 
 static void load_customers(struct loader *loader, int w_id, int d_id)
 {
-    struct batch customers = { .loader = loader, .table = "customer" };
-    struct batch history = { .loader = loader, .table = "history" };
+    struct batch customers = { .client = loader->client, .table = "customer" };
+    struct batch history = { .client = loader->client, .table = "history" };
     struct random *random = &loader->random;
     char first[17], last[17], place[128], data[501];
 
@@ -201,7 +109,7 @@ static void load_customers(struct loader *loader, int w_id, int d_id)
 
 static void load_order_lines(struct loader *loader, int w_id, int d_id, const int *counts)
 {
-    struct batch lines = { .loader = loader, .table = "order_line" };
+    struct batch lines = { .client = loader->client, .table = "order_line" };
     struct random *random = &loader->random;
     char info[25];
 
@@ -220,8 +128,8 @@ static void load_order_lines(struct loader *loader, int w_id, int d_id, const in
 
 static void load_orders(struct loader *loader, int w_id, int d_id)
 {
-    struct batch orders = { .loader = loader, .table = "orders" };
-    struct batch new_orders = { .loader = loader, .table = "new_order" };
+    struct batch orders = { .client = loader->client, .table = "orders" };
+    struct batch new_orders = { .client = loader->client, .table = "new_order" };
     struct random *random = &loader->random;
     int count = loader->customers;
     int *c_ids = check_memory(malloc((size_t)count * sizeof *c_ids));
@@ -251,8 +159,8 @@ static void load_orders(struct loader *loader, int w_id, int d_id)
 
 static void load_warehouse(struct loader *loader, int w_id)
 {
-    struct batch warehouses = { .loader = loader, .table = "warehouse" };
-    struct batch districts = { .loader = loader, .table = "district" };
+    struct batch warehouses = { .client = loader->client, .table = "warehouse" };
+    struct batch districts = { .client = loader->client, .table = "district" };
     struct random *random = &loader->random;
     char name[11], place[128];
 
@@ -297,16 +205,12 @@ int main(int argc, char **argv)
     loader.client = client_open(argv[1]);
     if (loader.client == NULL)
         return 1;
-    create_tables(&loader, argv[2]);
-    execute(&loader, "BEGIN");
+    create_tables(loader.client, argv[2]);
+    execute(loader.client, "BEGIN");
     load_items(&loader);
     for (int w_id = 1; w_id <= warehouses; w_id++)
         load_warehouse(&loader, w_id);
-    execute(&loader, "COMMIT");
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (client_analyze(loader.client, tables[i]) != 0)
-            return 1;
-    client_close(loader.client);
+    finish(loader.client, tables, sizeof tables / sizeof *tables);
     printf("loaded %d warehouse%s: %d customers a district, %d items\n", warehouses,
            warehouses == 1 ? "" : "s", loader.customers, loader.items);
     return 0;

@@ -1,0 +1,141 @@
+/* TPC-E trade update, frame 2, over the client library of MariaDB, with SQL texts: corrects the
+ * settlements of the first trades of an account. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mysql.h>
+
+#include "trade_update.h"
+
+int trade_update(MYSQL *conn, const struct trade_update_input *in,
+                 struct trade_update_output *out)
+{
+    MYSQL_RES *res = NULL;
+    MYSQL_ROW row;
+    char sql[1024];
+    long long trade_id[MAX_TRADES];
+    const char *cash_type;
+
+    memset(out, 0, sizeof *out);
+
+    if (mysql_query(conn, "BEGIN") != 0)
+        goto fail;
+
+    snprintf(sql, sizeof sql,
+             "SELECT t_id, t_bid_price, t_exec_name, t_is_cash, tt_is_mrkt, t_trade_price FROM "
+             "trade JOIN trade_type ON tt_id = t_tt_id WHERE t_ca_id = %d AND t_st_id = 'CMPT' "
+             "ORDER BY t_id LIMIT %d",
+             in->acct_id, in->max_trades);
+    if (mysql_query(conn, sql) != 0)
+        goto fail;
+    res = mysql_store_result(conn);
+    if (res == NULL)
+        goto fail;
+    for (int i = 0; i < MAX_TRADES && (row = mysql_fetch_row(res)) != NULL; i++) {
+        trade_id[i] = atoll(row[0]);
+        out->trades[i].bid_price = atof(row[1]);
+        snprintf(out->trades[i].exec_name, sizeof out->trades[i].exec_name, "%s",
+                 row[2]);
+        out->trades[i].is_cash = atoi(row[3]);
+        out->trades[i].is_market = atoi(row[4]);
+        out->trades[i].trade_price = row[5] == NULL ? 0 : atof(row[5]);
+        out->num_found++;
+    }
+    mysql_free_result(res);
+    res = NULL;
+
+    for (int i = 0; i < out->num_found; i++) {
+        /* The correction: the way of payment gets another name. */
+        if (i < in->max_updates) {
+            snprintf(sql, sizeof sql,
+                     "SELECT se_cash_type FROM settlement WHERE se_t_id = %lld FOR UPDATE",
+                     trade_id[i]);
+            if (mysql_query(conn, sql) != 0)
+                goto fail;
+            res = mysql_store_result(conn);
+            if (res == NULL || (row = mysql_fetch_row(res)) == NULL)
+                goto fail;
+            if (out->trades[i].is_cash)
+                cash_type = strcmp(row[0], "Cash Account") == 0 ? "Cash" : "Cash Account";
+            else
+                cash_type = strcmp(row[0], "Margin Account") == 0 ? "Margin" : "Margin Account";
+            mysql_free_result(res);
+            res = NULL;
+
+            snprintf(sql, sizeof sql,
+                     "UPDATE settlement SET se_cash_type = '%s' WHERE se_t_id = %lld",
+                     cash_type, trade_id[i]);
+            if (mysql_query(conn, sql) != 0)
+                goto fail;
+            out->num_updated++;
+        }
+
+        snprintf(sql, sizeof sql,
+                 "SELECT se_amt, se_cash_due_date, se_cash_type FROM settlement WHERE se_t_id = "
+                 "%lld",
+                 trade_id[i]);
+        if (mysql_query(conn, sql) != 0)
+            goto fail;
+        res = mysql_store_result(conn);
+        if (res == NULL)
+            goto fail;
+        if ((row = mysql_fetch_row(res)) != NULL) {
+            out->trades[i].settlement_amount = atof(row[0]);
+            snprintf(out->trades[i].settlement_cash_due_date,
+                     sizeof out->trades[i].settlement_cash_due_date, "%s", row[1]);
+            snprintf(out->trades[i].settlement_cash_type,
+                     sizeof out->trades[i].settlement_cash_type, "%s", row[2]);
+        }
+        mysql_free_result(res);
+        res = NULL;
+
+        if (out->trades[i].is_cash) {
+            snprintf(sql, sizeof sql,
+                     "SELECT ct_amt, ct_dts, ct_name FROM cash_transaction WHERE ct_t_id = %lld",
+                     trade_id[i]);
+            if (mysql_query(conn, sql) != 0)
+                goto fail;
+            res = mysql_store_result(conn);
+            if (res == NULL)
+                goto fail;
+            if ((row = mysql_fetch_row(res)) != NULL) {
+                out->trades[i].cash_transaction_amount = atof(row[0]);
+                snprintf(out->trades[i].cash_transaction_dts,
+                         sizeof out->trades[i].cash_transaction_dts, "%s", row[1]);
+                snprintf(out->trades[i].cash_transaction_name,
+                         sizeof out->trades[i].cash_transaction_name, "%s", row[2]);
+            }
+            mysql_free_result(res);
+            res = NULL;
+        }
+
+        snprintf(sql, sizeof sql,
+                 "SELECT th_dts, th_st_id FROM trade_history WHERE th_t_id = %lld ORDER BY th_dts "
+                 "LIMIT 3",
+                 trade_id[i]);
+        if (mysql_query(conn, sql) != 0)
+            goto fail;
+        res = mysql_store_result(conn);
+        if (res == NULL)
+            goto fail;
+        for (int j = 0; j < MAX_HISTORY && (row = mysql_fetch_row(res)) != NULL; j++) {
+            snprintf(out->trades[i].history_dts[j], sizeof out->trades[i].history_dts[j], "%s",
+                     row[0]);
+            snprintf(out->trades[i].history_status_id[j],
+                     sizeof out->trades[i].history_status_id[j], "%s", row[1]);
+        }
+        mysql_free_result(res);
+        res = NULL;
+    }
+
+    if (mysql_query(conn, "COMMIT") != 0)
+        goto fail;
+    return 0;
+
+fail:
+    fprintf(stderr, "trade update: %s\n", mysql_error(conn));
+    mysql_free_result(res);
+    mysql_query(conn, "ROLLBACK");
+    return -1;
+}

@@ -1,0 +1,16 @@
+/* TPC-E trade order (specification, clause 3.3.7): a customer, or somebody for him, orders to buy
+ * or to sell a security. */
+#ifndef TPCE_TRADE_ORDER_H
+#define TPCE_TRADE_ORDER_H
+
+#include <libpq-fe.h>
+
+#include "brokerage.h"
+
+/* Runs the transaction. Returns 0 if it committed, TRADE_ORDER_REFUSED if it was rolled back
+ * because the person may not order for the account or the order was a trial, and -1 if it was
+ * rolled back because a query failed. */
+#define TRADE_ORDER_REFUSED 1
+int trade_order(PGconn *conn, const struct trade_order_input *in, struct trade_order_output *out);
+
+#endif
