@@ -64,6 +64,9 @@ struct ExplainArgs {
     /// Write the search for the order as an integer linear program, of one transaction
     #[arg(long, value_name = "FILE")]
     lp: Option<PathBuf>,
+    /// Draw both orders as timelines, in one HTML file
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Group, Debug)]
@@ -99,8 +102,12 @@ fn explain(args: &ExplainArgs) -> Outcome {
         };
         fs::write(path, lp::export(&report.problem())).with_context(attempt)?;
     }
-    let texts: Vec<String> = rewritten.transactions.iter().map(explain::explain).collect();
-    print(texts.join("\n"))
+    let file = args.input.source.file.display().to_string();
+    if let Some(path) = &args.html {
+        let attempt = || format!("cannot write {}", path.display());
+        fs::write(path, explain::html(&file, &rewritten)).with_context(attempt)?;
+    }
+    print(explain::explain_all(&file, &rewritten))
 }
 
 fn print_costs(rewritten: &Rewritten) {
@@ -109,6 +116,10 @@ fn print_costs(rewritten: &Rewritten) {
             "{}: expected cost {} before, {} after",
             report.function, report.cost_before, report.solution.cost
         ));
+    }
+    if let Some(imposed) = &rewritten.lock_order {
+        let scale = rewritten.transactions.first().map(|report| report.scale).unwrap_or_default();
+        print_status(format_args!("{}", explain::imposed_order(imposed, scale).trim_end()));
     }
 }
 

@@ -119,6 +119,27 @@ fn linear_program_of_a_transaction_is_written() {
 }
 
 #[test]
+fn both_orders_are_drawn_and_the_lock_order_is_priced() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let page = place.path().join("payment.html");
+    let options = ["--html", page.to_str().unwrap(), "--lock-order"];
+    let output = on_source("explain", &example("payment_params.c"), &options);
+    assert_success(&output);
+    let report = text(&output.stdout);
+    assert!(report.contains("--lock-order: expected cost 1153 without it, 1153 with"), "{report}");
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<svg ").count(), 2);
+    assert!(page.contains("<h2>payment</h2>") && page.ends_with("</html>\n"), "{page}");
+    let nowhere = ["--html", "/nonexistent/payment.html"];
+    let output = on_source("explain", &example("payment_params.c"), &nowhere);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("cannot write /nonexistent/payment.html"));
+}
+
+#[test]
 fn flags_come_from_the_compile_commands_of_a_build() {
     if !can_run() {
         return;

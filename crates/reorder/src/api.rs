@@ -41,7 +41,12 @@ pub struct Model {
     pub failure_aborts: bool,
     /// The calls, by the name of the function; by `struct name.field` for a function pointer in a
     /// structure.
+    #[serde(default)]
     pub calls: BTreeMap<String, Call>,
+    /// The SQL of statements that are prepared out of the tool's sight, by name for libpq, by the
+    /// expression that holds the handle for MySQL and SQLite: `statements->stmt[ADD_HISTORY]`.
+    #[serde(default)]
+    pub statements: BTreeMap<String, String>,
 }
 
 /// The kinds of servers, which differ in their SQL dialect and their isolation levels.

@@ -1,58 +1,79 @@
-//! The reasons of an order, as text.
+//! The reasons of an order, as text and as timelines.
+//!
+//! The text of a transaction answers, in this order: what it costs before and after, which queries
+//! moved and for how long each lock is held, what keeps a lock from being taken later, and which
+//! changes of the code would help. Units without queries that did not move are not listed.
+
+mod gains;
+mod held;
+mod html;
+mod locks;
+mod moved;
+mod table;
+mod timeline;
+mod words;
 
 use std::fmt::Write;
 
+use self::words::{cost, isolation, lines, percent, server, shortened};
+pub use self::{
+    gains::{Gain, gains},
+    html::html,
+    timeline::{Shown, timeline},
+};
 use crate::{
-    legality::{Constraint, Demand},
-    rewrite::{Report, UnitReport},
-    solve::{Before, UnitIndex},
+    lock_order::{self, Imposed},
+    rewrite::{Report, Rewritten, UnitReport},
+    solve::UnitIndex,
+    weights::Scale,
 };
 
-/// Returns a text that lists the units in their new order, and for each query that did not go
-/// further to the end what holds it back.
+/// Returns the text of all transactions of a file, and of the order in which they lock tables.
+pub fn explain_all(file: &str, rewritten: &Rewritten) -> String {
+    let mut parts: Vec<String> = rewritten.transactions.iter().map(explain).collect();
+    let whole = of_all(file, rewritten);
+    parts.extend((!whole.is_empty()).then_some(whole));
+    parts.join("\n")
+}
+
+/// Returns the text on all transactions together.
+fn of_all(file: &str, rewritten: &Rewritten) -> String {
+    let mut out = String::new();
+    if rewritten.transactions.len() > 1 {
+        out.push_str(&locks::order(file, &lock_order::of(&rewritten.transactions)));
+    }
+    if let Some(imposed) = &rewritten.lock_order {
+        let scale = rewritten.transactions.first().map(|report| report.scale).unwrap_or_default();
+        out.push_str(&imposed_order(imposed, scale));
+    }
+    out
+}
+
+/// Returns the text of a demand that all transactions lock tables in one order.
+pub fn imposed_order(imposed: &Imposed, scale: Scale) -> String {
+    match imposed {
+        Imposed::Impossible => "--lock-order: no order of all tables was found that each \
+                                transaction can obey; the orders are those without it\n"
+            .to_owned(),
+        Imposed::Order { cost_before, cost: after, is_best } => format!(
+            "--lock-order: expected cost {} without it, {} with it{}\n",
+            cost(*cost_before, scale),
+            cost(*after, scale),
+            if *is_best { "" } else { " (another order of the tables may cost less)" },
+        ),
+    }
+}
+
+/// Returns the text of a transaction.
 pub fn explain(report: &Report) -> String {
     let mut out = String::new();
-    let moved = (0..report.units.len()).any(|at| report.solution.order[at] != at);
-    let _ = writeln!(
-        out,
-        "{}, line {}: {} units, {} with queries; {:?}, {:?}",
-        report.function,
-        report.line,
-        report.units.iter().filter(|unit| !unit.outside).count(),
-        report.units.iter().filter(|unit| !unit.queries.is_empty()).count(),
-        report.server,
-        report.isolation,
-    );
-    let _ = writeln!(
-        out,
-        "cost: {} before, {} after{}",
-        report.cost_before,
-        report.solution.cost,
-        bound(report),
-    );
-    if !moved {
-        let _ = writeln!(out, "nothing moves: the order of the source is the best legal one");
-    }
-    out.push_str("\nnew  old  lines      weight  unit\n");
-    for (new, &old) in report.solution.order.iter().enumerate() {
-        let unit = &report.units[old];
-        if unit.outside {
-            continue;
-        }
-        let lines = format!("{}-{}", unit.lines.0, unit.lines.1);
-        let weight = unit.cost.weight;
-        let _ = writeln!(out, "{new:>3}  {old:>3}  {lines:<9}  {weight:>6}  {}", summary(unit));
-    }
-    let is_barrier = |unit: &&UnitReport| !unit.outside && !unit.barriers.is_empty();
-    let barriers: Vec<&UnitReport> = report.units.iter().filter(is_barrier).collect();
-    if !barriers.is_empty() {
-        out.push_str("\nnothing moves across:\n");
-        for unit in barriers {
-            let _ =
-                writeln!(out, "  lines {}-{}: {}", unit.lines.0, unit.lines.1, unit.barriers[0]);
-        }
-    }
-    held_back(&mut out, report);
+    header(&mut out, report);
+    table::write(&mut out, report);
+    barriers(&mut out, report);
+    held::write(&mut out, report);
+    gains::write(&mut out, report);
+    advice(&mut out, report);
+    locks::changed(&mut out, report);
     if !report.unmeasured.is_empty() {
         out.push_str("\nthe profile does not have, so that they cost nothing here:\n");
         for key in &report.unmeasured {
@@ -62,17 +83,97 @@ pub fn explain(report: &Report) -> String {
     out
 }
 
+fn header(out: &mut String, report: &Report) {
+    let inside = || report.units.iter().filter(|unit| !unit.outside);
+    let last = inside().map(|unit| unit.lines.1).max().unwrap_or(report.line);
+    let first = inside().map(|unit| unit.lines.0).min().unwrap_or(report.line);
+    let _ = writeln!(
+        out,
+        "{}, {}: {}, {}; {} units, {} with queries",
+        report.function,
+        lines((first, last)),
+        server(report.server),
+        isolation(report.isolation),
+        inside().count(),
+        inside().filter(|unit| !unit.queries.is_empty()).count(),
+    );
+    let (before, after) = (report.cost_before, report.solution.cost);
+    let _ = writeln!(
+        out,
+        "expected cost: {} before, {} after ({}){}",
+        cost(before, report.scale),
+        cost(after, report.scale),
+        percent(before, after),
+        bound(report),
+    );
+    let _ = writeln!(
+        out,
+        "cost = Σ weight × hold; weight: {}; hold: {} from the lock to the commit",
+        match report.scale {
+            Scale::Estimated => "estimated contention",
+            Scale::Position | Scale::Hold => "measured contention",
+        },
+        match report.scale {
+            Scale::Hold => "expected time",
+            Scale::Estimated | Scale::Position => "queries",
+        },
+    );
+    if report.solution.order.is_sorted() {
+        let _ = writeln!(out, "nothing moves: the order of the source is the best legal one");
+    }
+}
+
 fn bound(report: &Report) -> String {
     if report.solution.bound < report.solution.cost {
-        format!(
-            " (the search was cut short: the best order costs at least {})",
-            report.solution.bound
-        )
+        let least = cost(report.solution.bound, report.scale);
+        format!(" (the search was cut short: the best order costs at least {least})")
     } else {
         String::new()
     }
 }
 
+/// Lists the units across which nothing moves, but for the begin and the end of the transaction.
+fn barriers(out: &mut String, report: &Report) {
+    let is_reason = |reason: &&String| {
+        *reason != "it begins the transaction" && *reason != "it ends the transaction"
+    };
+    let mut found = String::new();
+    for unit in report.units.iter().filter(|unit| !unit.outside) {
+        if let Some(reason) = unit.barriers.iter().find(is_reason) {
+            let _ = writeln!(found, "  {}: {reason}", lines(unit.lines));
+        }
+    }
+    if !found.is_empty() {
+        let _ = write!(out, "\nnothing moves across:\n{found}");
+    }
+}
+
+fn advice(out: &mut String, report: &Report) {
+    if !report.advice.is_empty() {
+        out.push_str("\nadvice:\n");
+    }
+    for advice in &report.advice {
+        let _ = writeln!(out, "  {advice}");
+    }
+}
+
+/// Returns for each unit the sum of the lengths from it to the end of an order.
+fn holds(report: &Report, order: &[UnitIndex]) -> Vec<u128> {
+    let mut holds = vec![0; report.units.len()];
+    let mut held = 0u128;
+    for &unit in order.iter().rev() {
+        held += u128::from(report.units[unit].cost.length);
+        holds[unit] = held;
+    }
+    holds
+}
+
+/// Returns the order of the source.
+fn source_order(report: &Report) -> Vec<UnitIndex> {
+    (0..report.units.len()).collect()
+}
+
+/// Returns a text for the queries of a unit.
 fn summary(unit: &UnitReport) -> String {
     match unit.queries.first() {
         Some(query) => {
@@ -83,52 +184,12 @@ fn summary(unit: &UnitReport) -> String {
             format!("{}{more}", shortened(query))
         }
         None if !unit.barriers.is_empty() => format!("({})", unit.barriers[0]),
-        None => "-".to_string(),
+        None => "(no query)".to_string(),
     }
 }
 
-fn shortened(text: &str) -> String {
-    let text: Vec<&str> = text.split_whitespace().collect();
-    let text = text.join(" ");
-    match text.char_indices().nth(72) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
-}
+#[cfg(test)]
+mod tests;
 
-/// Lists, for each unit with a weight, the constraints to units with queries that stand behind it.
-fn held_back(out: &mut String, report: &Report) {
-    let mut place = vec![0; report.units.len()];
-    report.solution.order.iter().enumerate().for_each(|(at, &unit)| place[unit] = at);
-    let weighs = |unit: UnitIndex| report.units[unit].cost.weight > 0;
-    let has_query = |unit: UnitIndex| !report.units[unit].queries.is_empty();
-    let mut lines = Vec::new();
-    for &unit in report.solution.order.iter().filter(|&&unit| weighs(unit)) {
-        let holds = report.constraints.iter().filter_map(|constraint| match constraint.demand {
-            Demand::Before(Before { first, later }) if first == unit && has_query(later) => {
-                Some((later, constraint))
-            }
-            _ => None,
-        });
-        for (later, constraint) in holds {
-            lines.push(held(report, unit, later, constraint));
-        }
-    }
-    if !lines.is_empty() {
-        out.push_str("\nheld back:\n");
-        out.push_str(&lines.concat());
-    }
-}
-
-fn held(report: &Report, unit: UnitIndex, later: UnitIndex, constraint: &Constraint) -> String {
-    let (unit, later) = (&report.units[unit], &report.units[later]);
-    format!(
-        "  lines {}-{} stay before lines {}-{}: {} ({})\n",
-        unit.lines.0,
-        unit.lines.1,
-        later.lines.0,
-        later.lines.1,
-        constraint.reason,
-        constraint.rule
-    )
-}
+#[cfg(test)]
+pub(crate) use self::tests::report_of;

@@ -9,6 +9,7 @@ pub mod access;
 mod bound;
 mod connection;
 mod escape;
+mod failure;
 pub mod graph;
 pub mod place;
 mod pointers;
@@ -31,7 +32,7 @@ use self::{
 };
 use crate::{
     api::{Models, Role, Server},
-    ir::{Callee, Expression, ExpressionKind, Function, Program, Scope, VariableIndex},
+    ir::{Callee, Expression, Function, Program, Scope, VariableIndex},
     sql::{self, QueryKind},
 };
 
@@ -131,6 +132,15 @@ impl<'a, 'p> Flow<'a, 'p> {
         self.is_escaped(variable) || self.addresses.leaked[variable.0]
     }
 
+    /// Returns the pairs of parameters of which the function may store the value of the second in
+    /// the memory that the first leads to.
+    fn stores_between(&self, function: &Function) -> Vec<(usize, usize)> {
+        let number =
+            |variable| function.parameters.iter().position(|&parameter| parameter == variable);
+        let pairs = self.addresses.stores.iter();
+        pairs.filter_map(|&(into, value)| Some((number(into)?, number(value)?))).collect()
+    }
+
     /// Returns true if code outside of the function may see a variable.
     pub fn may_be_seen_by_caller(&self, variable: VariableIndex) -> bool {
         let scope = self.around.program.variable(variable).scope;
@@ -168,20 +178,6 @@ impl<'a, 'p> Flow<'a, 'p> {
         }
     }
 
-    /// Returns true if the node only calls a function that stores no pointer: one like `memset`,
-    /// which reads nothing that it could store.
-    fn clears(&self, node: NodeIndex) -> bool {
-        let NodeKind::Evaluate(Expression { kind: ExpressionKind::Call { callee, .. }, .. }) =
-            self.graph.nodes[node].kind
-        else {
-            return false;
-        };
-        let model = self.around.models.call(callee);
-        model.is_some_and(|one| {
-            one.reads.is_empty() && one.role == Role::None && one.connection.is_none()
-        })
-    }
-
     /// Returns the places that a pointer may lead to at a node.
     pub fn targets(&self, pointer: &'a Expression, node: NodeIndex) -> Vec<Place> {
         self.around.targets(pointer, &Resolver::at(self, node), node)
@@ -213,6 +209,16 @@ impl<'a, 'p> Flow<'a, 'p> {
             _ => false,
         };
         summarised || self.around.models.call(callee).is_some_and(|call| call.status)
+    }
+
+    /// Returns true if a function belongs to the database interface, or only runs queries.
+    pub fn is_of_database(&self, callee: &Callee) -> bool {
+        if let Some(model) = self.around.models.call(callee) {
+            return model.role != Role::None || model.status || model.statement.is_some();
+        }
+        let Callee::Function(name) = callee else { return false };
+        let summary = self.around.summaries.of(name).and_then(|one| one.as_ref().ok());
+        summary.is_some_and(|summary| summary.queries().next().is_some())
     }
 
     /// Returns what a call does with the database: what its SQL says, if it runs an SQL text.
@@ -348,7 +354,9 @@ fn effects<'a, P: Pointers>(
             }
             NodeKind::Outcome { test, holds, condition } => {
                 let mut evaluation = Evaluation::new(around, &pointers, condition);
-                evaluation.outcome(test, holds);
+                if let Some(test) = test {
+                    evaluation.outcome(test, holds);
+                }
                 all.push(evaluation.into_effects());
                 continue;
             }
@@ -405,8 +413,7 @@ impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
             }
             let declares = matches!(flow.graph.nodes[made.node].kind, NodeKind::Declare(_));
             let unknown = Place::whole(Root::Unknown);
-            let leads_nowhere = declares || flow.clears(made.node);
-            return if leads_nowhere { Vec::new() } else { vec![unknown] };
+            return if declares { Vec::new() } else { vec![unknown] };
         };
         if !flow.around.is_pointer(value) {
             return Vec::new();

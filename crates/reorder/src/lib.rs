@@ -25,8 +25,11 @@
 //! - [`weights`], [`solve`]: which of them costs least.
 //! - [`restructure`]: the edits.
 //! - [`verify`]: runs original and rewritten code on a mock of the interface.
-//! - [`explain`]: the reasons, as text.
+//! - [`lock_order`]: the order in which transactions lock tables.
+//! - [`advice`]: changes of a transaction that no order can replace.
+//! - [`explain`]: the reasons, as text and as timelines.
 
+pub mod advice;
 pub mod api;
 pub mod clang;
 pub mod compile_commands;
@@ -34,6 +37,7 @@ pub mod explain;
 pub mod flow;
 pub mod ir;
 pub mod legality;
+pub mod lock_order;
 pub mod profile;
 pub mod restructure;
 pub mod rewrite;

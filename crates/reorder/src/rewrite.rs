@@ -3,21 +3,23 @@
 use std::{error::Error, fmt};
 
 use crate::{
+    advice::{self, Advice},
     api::{Models, Role, Server},
     flow::{Flow, access::Effects, summary::Summaries},
     ir::Program,
     legality::{self, Constraint, Context, Demand, Isolation, Rule, isolation},
+    lock_order::{self, Imposed, Lock},
     profile::{
         Key,
         calls::{self, Call, Ordinals},
     },
     restructure,
     schema::Schema,
-    solve::{Broken, Limits, Problem, Solution, UnitCost},
+    solve::{Before, Broken, Limits, Problem, Solution, UnitCost},
     source::{self, Edit, Range},
     transaction::{self, NoTransaction, Transaction},
     units::{Barrier, Unit, Units},
-    weights::{self, Costing, Measured},
+    weights::{self, Costing, Measured, Scale},
 };
 
 /// The choices of the user.
@@ -32,6 +34,8 @@ pub struct Options {
     pub relaxed_reads: bool,
     /// The choices that determine the costs.
     pub costing: Costing,
+    /// True if all transactions are to lock tables in one order.
+    pub lock_order: bool,
     /// The rules that do not apply. For tests: an order that ignores a rule is wrong.
     pub without: Vec<Rule>,
 }
@@ -43,6 +47,8 @@ pub struct Rewritten {
     pub text: String,
     /// The report on each transaction, in the order of the source.
     pub transactions: Vec<Report>,
+    /// The result of the demand for one order of locks, if the user has made it.
+    pub lock_order: Option<Imposed>,
 }
 
 /// A report on one transaction: its units, its constraints and its order.
@@ -60,6 +66,13 @@ pub struct Report {
     pub units: Vec<UnitReport>,
     /// The constraints on their order.
     pub constraints: Vec<Constraint>,
+    /// The precedences by which all transactions lock tables in one order; none unless the user
+    /// demands that they do. The source need not obey them.
+    pub lock_order: Vec<Before>,
+    /// The changes of the code that would make the transaction faster or right.
+    pub advice: Vec<Advice>,
+    /// The units of the costs.
+    pub scale: Scale,
     /// The queries of which the profile knows nothing; none without a profile.
     pub unmeasured: Vec<Key>,
     /// The cost of the order of the source.
@@ -72,7 +85,9 @@ impl Report {
     /// Returns the problem whose solution is the new order.
     pub fn problem(&self) -> Problem {
         let units = self.units.iter().map(|unit| unit.cost).collect();
-        Problem { units, ..legality::problem(self.units.len(), &self.constraints) }
+        let mut problem = legality::problem(self.units.len(), &self.constraints);
+        problem.before.extend(&self.lock_order);
+        Problem { units, ..problem }
     }
 }
 
@@ -85,6 +100,10 @@ pub struct UnitReport {
     pub lines: (usize, usize),
     /// The SQL of its queries.
     pub queries: Vec<String>,
+    /// The locks of its queries, in their order; one for each table.
+    pub locks: Vec<Lock>,
+    /// The tables that its queries use, in their order.
+    pub tables: Vec<String>,
     /// The reasons why nothing moves across it; empty if something may.
     pub barriers: Vec<String>,
     /// Its cost in the objective.
@@ -158,7 +177,7 @@ pub fn rewrite(
     let summaries = Summaries::of_program(program, models);
     let name = options.function.as_deref();
     let found = transaction::find(program, models, &summaries, name, text)?;
-    let (mut edits, mut transactions) = (Vec::new(), Vec::new());
+    let (mut units_of, mut transactions) = (Vec::new(), Vec::new());
     let mut ordinals = Ordinals::default();
     for transaction in &found {
         let flow = Flow::of(program, models, &summaries, transaction.function);
@@ -178,11 +197,16 @@ pub fn rewrite(
         };
         let source = calls::Source { program, summaries: &summaries, transaction };
         let calls = calls::calls(&flow, &source, &mut ordinals);
-        let (report, more) = reorder(&context, transaction, &calls, text, options)?;
-        transactions.push(report);
-        edits.extend(more);
+        transactions.push(reorder(&context, transaction, &calls, text, options)?);
+        units_of.push(units);
     }
-    Ok(Rewritten { text: source::apply(text, &edits), transactions })
+    let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
+    let edits: Vec<Edit> = units_of
+        .iter()
+        .zip(&transactions)
+        .flat_map(|(units, report)| restructure::edits(units, &report.solution.order, text))
+        .collect();
+    Ok(Rewritten { text: source::apply(text, &edits), transactions, lock_order })
 }
 
 fn reorder(
@@ -191,7 +215,7 @@ fn reorder(
     calls: &[Call],
     text: &str,
     options: &Options,
-) -> Result<(Report, Vec<Edit>), Refused> {
+) -> Result<Report, Refused> {
     let function = transaction.function.name.clone();
     let units = &context.units.units;
     let has_call =
@@ -208,20 +232,25 @@ fn reorder(
     let solution = problem.solve(Limits::default()).map_err(|broken| {
         Refused::Broken(function.clone(), broken, reason(&constraints, broken))
     })?;
-    let edits = restructure::edits(context.units, &solution.order, text);
     let source: Vec<usize> = (0..units.len()).collect();
-    let report = Report {
+    Ok(Report {
         line: transaction.statements.first().map_or(0, |one| one.range.line(text)),
         function,
         server: context.server,
         isolation: context.isolation,
-        units: units.iter().zip(costs).map(|(unit, cost)| unit_report(unit, cost, text)).collect(),
+        units: units
+            .iter()
+            .zip(costs)
+            .map(|(unit, cost)| unit_report(context, unit, cost))
+            .collect(),
+        lock_order: Vec::new(),
+        advice: advice::of(context),
+        scale: options.costing.scale(),
         unmeasured: unknown,
         cost_before: problem.cost(&source),
         constraints,
         solution,
-    };
-    Ok((report, edits))
+    })
 }
 
 /// Returns the costs of the units: measured, or estimated without a profile.
@@ -245,13 +274,30 @@ fn reason(constraints: &[Constraint], broken: Broken) -> String {
     found.map_or(String::new(), |found| format!("{}, {}", found.rule, found.reason))
 }
 
-fn unit_report(unit: &Unit<'_>, cost: UnitCost, text: &str) -> UnitReport {
+fn unit_report(context: &Context<'_, '_, '_>, unit: &Unit<'_>, cost: UnitCost) -> UnitReport {
     let range = unit.range();
     let end = Range::new(range.end, range.end);
+    let line = range.line(context.text);
+    let mut tables: Vec<String> = Vec::new();
+    let mut locks: Vec<Lock> = Vec::new();
+    for query in unit.queries() {
+        let line = query.range.map_or(line, |range| range.line(context.text));
+        let names = query.query.tables.keys().flat_map(|name| context.schema.base_tables(name));
+        let locked =
+            lock_order::locked(&query.query, context.schema, context.server, context.isolation);
+        tables.extend(names.filter(|name| !tables.contains(name)).collect::<Vec<_>>());
+        for table in locked {
+            if locks.iter().all(|lock| lock.table != table) {
+                locks.push(Lock { table, line });
+            }
+        }
+    }
     UnitReport {
         range,
-        lines: (range.line(text), end.line(text)),
+        lines: (line, end.line(context.text)),
         queries: unit.queries().map(|query| query.text.clone()).collect(),
+        locks,
+        tables,
         barriers: unit.barriers().map(ToString::to_string).collect(),
         outside: unit.barriers().any(|barrier| *barrier == Barrier::Outside),
         cost,

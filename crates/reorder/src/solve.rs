@@ -17,13 +17,14 @@
 //! - *hold*: the weight is the probability of a conflict for each unit of time, and the length is
 //!   the duration.
 
+mod anew;
 mod branch;
 mod check;
 mod closure;
 mod ideals;
 pub mod lp;
 mod project;
-mod reach;
+pub(crate) mod reach;
 mod sidney;
 mod source_order;
 

@@ -29,6 +29,7 @@ pub(crate) mod names;
 mod rewrite;
 mod scope;
 mod select;
+pub(crate) mod shape;
 pub(crate) mod text;
 
 use std::{

@@ -236,9 +236,11 @@ impl Comparison<'_> {
         } else {
             self.report.rolled_back += 1;
         }
+        // Without a connection all later queries fail as well.
+        let lost = case.failure.as_ref().is_some_and(|failure| failure.code == "LOST");
         let single = match base {
             None => Base::of(&original).clean,
-            Some(base) => base.clean && base.covers(&original),
+            Some(base) => base.clean && base.covers(&original) && !lost,
         };
         let questions = Questions { analyze: self.options.analyze, key: self.options.key };
         let differences = compare(&original, &rewritten, single, &questions);

@@ -46,6 +46,29 @@ pub struct Costing {
     pub objective: Objective,
 }
 
+/// The units in which weights and lengths are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scale {
+    /// Weights are estimates, lengths are numbers of queries.
+    #[default]
+    Estimated,
+    /// Weights are nanoseconds, lengths are numbers of queries.
+    Position,
+    /// Both are nanoseconds.
+    Hold,
+}
+
+impl Costing {
+    /// Returns the units of the costs.
+    pub fn scale(&self) -> Scale {
+        match (&self.profile, self.objective) {
+            (None, _) => Scale::Estimated,
+            (Some(_), Objective::Position) => Scale::Position,
+            (Some(_), Objective::Hold) => Scale::Hold,
+        }
+    }
+}
+
 /// Measured costs.
 pub(crate) struct Measured {
     /// The cost of each unit.

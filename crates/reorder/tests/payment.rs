@@ -6,8 +6,9 @@ use std::{
 };
 
 use clearway_reorder::{
-    api::Models,
+    api::{self, Model, Models},
     clang::FrontEnd,
+    explain,
     rewrite::{Options, Rewritten, rewrite},
     schema,
 };
@@ -56,13 +57,15 @@ fn reordered(style: &Style, text: &str) -> Option<Rewritten> {
         eprintln!("SKIPPED: {reason}");
         return None;
     };
-    let models = Models::new(&[interface.api], &[]).unwrap();
+    let own = style.model.map(|file| api::load(&fs::read_to_string(example(file)).unwrap(), file));
+    let own: Vec<Model> = own.into_iter().map(Result::unwrap).collect();
+    let models = Models::new(&[interface.api], &own).unwrap();
     let ddl = fs::read_to_string(example(interface.schema)).unwrap();
     let schema = schema::parse(&ddl, models.server().unwrap()).unwrap();
     let folder = example("").display().to_string();
     let flags = [format!("-I{include}"), format!("-I{folder}"), format!("-I{folder}/..")];
     let program = front_end.parse(&example(style.file), Some(text), &flags).unwrap();
-    let options = Options { function: Some("payment".to_string()), ..Options::default() };
+    let options = Options { function: Some(style.function.to_string()), ..Options::default() };
     Some(rewrite(&program, text, &models, &schema, &options).unwrap())
 }
 
@@ -70,16 +73,33 @@ fn reordered(style: &Style, text: &str) -> Option<Rewritten> {
 /// reordering.
 struct Style {
     interface: &'static Interface,
+    function: &'static str,
+    /// The model of the file's statements.
+    model: Option<&'static str>,
     file: &'static str,
     queries: [&'static str; 5],
 }
 
 const STYLES: [Style; 4] = [
-    Style { interface: &LIBPQ, file: "payment_params.c", queries: BY_TEXT },
-    Style { interface: &LIBPQ, file: "payment_text.c", queries: BY_TEXT },
+    Style {
+        interface: &LIBPQ,
+        function: "payment",
+        model: None,
+        file: "payment_params.c",
+        queries: BY_TEXT,
+    },
+    Style {
+        interface: &LIBPQ,
+        function: "payment",
+        model: None,
+        file: "payment_text.c",
+        queries: BY_TEXT,
+    },
     // In InnoDB the insert into history locks the district shared, so that it stays behind it.
     Style {
         interface: &MYSQL,
+        function: "payment",
+        model: None,
         file: "mariadb/payment_text.c",
         queries: [
             "FROM warehouse",
@@ -91,6 +111,8 @@ const STYLES: [Style; 4] = [
     },
     Style {
         interface: &LIBPQ,
+        function: "payment",
+        model: None,
         file: "payment_prepared.c",
         queries: [
             "\"get_warehouse\", 1",
@@ -120,4 +142,13 @@ fn payment_locks_the_warehouse_last() {
         let again = reordered(&style, &rewritten.text).unwrap();
         assert_eq!(again.text, rewritten.text, "{name}: the second run changes something");
     }
+}
+
+#[test]
+fn explanation_of_payment_is_the_recorded_one() {
+    let style = &STYLES[0];
+    let text = fs::read_to_string(example(style.file)).unwrap();
+    let Some(rewritten) = reordered(style, &text) else { return };
+    let explained = explain::explain_all("payment_params.c", &rewritten);
+    assert_eq!(explained, include_str!("payment/params_explained.txt"), "now:\n{explained}");
 }

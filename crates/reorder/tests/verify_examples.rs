@@ -18,8 +18,8 @@ use clearway_reorder::{
     verify::{self, Difference, Input, Knowledge, LIBPQ, Report, Verdict, VerifyError, verify},
 };
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/tpcc")
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
 
 /// Notes why a test is skipped; fails if the variable says that it must not be.
@@ -38,8 +38,14 @@ struct Example {
 }
 
 impl Example {
-    /// Reads an example; `None` with a message if libclang or libpq is missing.
+    /// Reads an example, a path in the folder of all; `None` with a message if libclang or libpq
+    /// is missing.
     fn read(name: &str) -> Option<Example> {
+        Self::read_with(name, "schema.sql")
+    }
+
+    /// Like `read`, with another file of the same folder for the tables.
+    fn read_with(name: &str, tables: &str) -> Option<Example> {
         let header = "/usr/include/postgresql/libpq-fe.h";
         if !Path::new(header).exists() {
             skip("CLEARWAY_REQUIRE_LIBPQ", &format!("{header} is missing"));
@@ -52,19 +58,22 @@ impl Example {
                 return None;
             }
         };
-        let path = folder().join(name);
+        let path = examples().join(name);
         let text = fs::read_to_string(&path).unwrap();
         let models = Models::new(&["libpq"], &[]).unwrap();
-        let ddl = fs::read_to_string(folder().join("schema.sql")).unwrap();
+        let ddl = fs::read_to_string(path.with_file_name(tables)).unwrap();
         let schema = schema::parse(&ddl, models.server().unwrap()).unwrap();
         let program = front_end.parse(&path, Some(&text), &flags()).unwrap();
         Some(Example { path, text, program, models, schema })
     }
 
     fn rewritten(&self) -> Result<String, Refused> {
-        let options = rewrite::Options::default();
+        self.rewritten_with(&rewrite::Options::default())
+    }
+
+    fn rewritten_with(&self, options: &rewrite::Options) -> Result<String, Refused> {
         let (program, models, schema) = (&self.program, &self.models, &self.schema);
-        Ok(rewrite(program, &self.text, models, schema, &options)?.text)
+        Ok(rewrite(program, &self.text, models, schema, options)?.text)
     }
 
     /// Compares the example with another text of it; `None` with a message if there is no compiler.
@@ -99,8 +108,11 @@ impl Example {
 }
 
 fn flags() -> Vec<String> {
-    let folder = folder().display().to_string();
-    vec!["-I/usr/include/postgresql".to_owned(), format!("-I{folder}"), format!("-I{folder}/..")]
+    let mut flags = vec!["-I/usr/include/postgresql".to_owned()];
+    for folder in ["", "tpcc", "tpce", "bidding"] {
+        flags.push(format!("-I{}", examples().join(folder).display()));
+    }
+    flags
 }
 
 /// Reorders an example and asserts that the comparison finds no difference.
@@ -110,9 +122,25 @@ fn assert_equal(name: &str, change: impl FnOnce(&mut verify::Options<'_>)) {
         Ok(text) => text,
         Err(refused) => panic!("{name}: {refused}"),
     };
-    let Some(report) = example.compared(&text, change) else { return };
+    assert_text_is_equal(name, &example, &text, change);
+}
+
+/// Asserts that the comparison of an example with another text of it finds no difference.
+fn assert_text_is_equal(
+    name: &str,
+    example: &Example,
+    text: &str,
+    change: impl FnOnce(&mut verify::Options<'_>),
+) {
+    let Some(report) = example.compared(text, change) else { return };
     assert_eq!(report.verdict(), Verdict::Equal, "{name}: {report}");
     assert!(report.committed > 0 && report.rolled_back > 0, "{name}: {report}");
+}
+
+/// Asserts that parts of a text stand in it in this order.
+fn assert_order(text: &str, parts: &[&str]) {
+    let places: Vec<_> = parts.iter().map(|part| text.find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{parts:?}: {text}");
 }
 
 fn range(least: i64, greatest: i64) -> Input {
@@ -121,51 +149,129 @@ fn range(least: i64, greatest: i64) -> Input {
 
 #[test]
 fn payment_with_parameters_is_equal() {
-    assert_equal("payment_params.c", |_| {});
+    assert_equal("tpcc/payment_params.c", |_| {});
 }
 
 #[test]
 fn payment_with_texts_is_equal() {
-    assert_equal("payment_text.c", |_| {});
+    assert_equal("tpcc/payment_text.c", |_| {});
 }
 
 #[test]
 fn payment_with_prepared_statements_is_equal() {
-    assert_equal("payment_prepared.c", |options| {
+    assert_equal("tpcc/payment_prepared.c", |options| {
         options.setup.push("payment_prepare".to_owned());
     });
 }
 
 #[test]
 fn new_order_is_equal() {
-    assert_equal("new_order_params.c", |options| {
+    assert_equal("tpcc/new_order_params.c", |options| {
         options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
     });
 }
 
 #[test]
 fn order_status_is_equal() {
-    assert_equal("order_status.c", |_| {});
+    assert_equal("tpcc/order_status.c", |_| {});
 }
 
 #[test]
 fn delivery_is_equal() {
-    assert_equal("delivery.c", |_| {});
+    assert_equal("tpcc/delivery.c", |_| {});
 }
 
 #[test]
 fn stock_level_is_equal() {
-    assert_equal("stock_level.c", |_| {});
+    assert_equal("tpcc/stock_level.c", |_| {});
+}
+
+#[test]
+fn trade_order_is_equal() {
+    // With few seeds, no order meets all of its conditions.
+    assert_equal("tpce/trade_order.c", |options| options.seeds = 12);
+}
+
+#[test]
+fn trade_result_is_equal() {
+    assert_equal("tpce/trade_result.c", |_| {});
+}
+
+/// Limits the loops of a trade update.
+fn few_trades(options: &mut verify::Options<'_>) {
+    options.inputs.insert("in.max_trades".to_owned(), range(0, 3));
+    options.inputs.insert("in.max_updates".to_owned(), range(0, 3));
+}
+
+#[test]
+fn trade_update_in_the_order_of_the_specification_is_equal() {
+    assert_equal("tpce/trade_update.c", few_trades);
+}
+
+#[test]
+fn trade_update_that_reads_a_trade_once_is_equal() {
+    assert_equal("tpce/trade_update_once.c", few_trades);
+}
+
+#[test]
+fn trade_update_of_an_account_is_equal() {
+    assert_equal("tpce/trade_update_account.c", few_trades);
+}
+
+#[test]
+fn trade_status_is_equal() {
+    assert_equal("tpce/trade_status.c", |_| {});
+}
+
+/// Bids below and above the highest bid. With few seeds, each user is blocked or each auction is
+/// closed.
+fn bids(options: &mut verify::Options<'_>) {
+    options.inputs.insert("in.amount".to_owned(), range(0, 40));
+    options.seeds = 12;
+}
+
+#[test]
+fn bid_is_equal() {
+    assert_equal("bidding/bid.c", bids);
+}
+
+#[test]
+fn trade_result_pays_the_broker_last() {
+    let Some(example) = Example::read("tpce/trade_result.c") else { return };
+    let text = example.rewritten().unwrap();
+    assert_order(
+        &text,
+        &["INSERT INTO settlement", "UPDATE customer_account", "UPDATE broker", "\"COMMIT\""],
+    );
+}
+
+/// Without foreign keys, a bid does not lock its item before the item's price is read.
+#[test]
+fn bid_locks_its_item_late_without_foreign_keys() {
+    let name = "bidding/bid.c";
+    let Some(example) = Example::read_with(name, "schema-plain.sql") else { return };
+    let options = rewrite::Options { relaxed_reads: true, ..rewrite::Options::default() };
+    let text = example.rewritten_with(&options).unwrap();
+    assert_order(&text, &["FROM bidder", "INSERT INTO bid ", "FROM item", "UPDATE item"]);
+    assert_text_is_equal(name, &example, &text, bids);
+}
+
+#[test]
+fn changed_update_of_an_item_is_found() {
+    let Some(example) = Example::read("bidding/bid.c") else { return };
+    let text = example.text.replace("i_raises + 1", "i_raises + 2");
+    let Some(report) = example.compared(&text, bids) else { return };
+    assert_eq!(report.verdict(), Verdict::Different, "{report}");
 }
 
 #[test]
 fn originals_are_equal_to_themselves() {
-    for name in ["payment_text.c", "payment_prepared.c", "new_order_params.c"] {
+    for name in ["tpcc/payment_text.c", "tpcc/payment_prepared.c", "tpcc/new_order_params.c"] {
         let Some(example) = Example::read(name) else { return };
         let compared = example.compared(&example.text, |options| {
             options.seeds = 2;
             options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
-            if name == "payment_prepared.c" {
+            if name == "tpcc/payment_prepared.c" {
                 options.setup.push("payment_prepare".to_owned());
             }
         });
@@ -185,7 +291,7 @@ fn swapped(text: &str, first: &str, second: &str, end: &str) -> String {
 
 #[test]
 fn swapped_queries_of_one_row_are_found() {
-    let Some(example) = Example::read("new_order_params.c") else { return };
+    let Some(example) = Example::read("tpcc/new_order_params.c") else { return };
     // The order's number is taken after it was counted up.
     let text = swapped(
         &example.text,
@@ -213,7 +319,7 @@ fn swapped_queries_of_one_row_are_found() {
 
 #[test]
 fn child_before_its_parent_is_found() {
-    let Some(example) = Example::read("new_order_params.c") else { return };
+    let Some(example) = Example::read("tpcc/new_order_params.c") else { return };
     // `new_order` refers to `orders`.
     let insert = "    res = PQexecParams(conn,\n                       \"INSERT INTO new_order";
     let text = swapped(

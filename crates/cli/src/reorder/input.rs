@@ -61,6 +61,9 @@ pub(super) struct TransactionArgs {
     /// Let reads of different rows change places below serializable
     #[arg(long)]
     relaxed_reads: bool,
+    /// Let all transactions of the file lock tables in one order, so that they do not deadlock
+    #[arg(long)]
+    lock_order: bool,
     #[command(flatten)]
     costs: CostArgs,
 }
@@ -143,6 +146,7 @@ impl TransactionArgs {
             }),
             relaxed_reads: self.relaxed_reads,
             costing: self.costs.read()?,
+            lock_order: self.lock_order,
             without: Vec::new(),
         })
     }

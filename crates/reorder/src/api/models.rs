@@ -46,7 +46,12 @@ pub fn pure(functions: &[String]) -> Model {
         server: None,
         failure_aborts: false,
         calls: functions.iter().map(|name| (name.clone(), call())).collect(),
+        statements: BTreeMap::new(),
     }
+}
+
+fn without_space(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// Several models as one.
@@ -55,6 +60,7 @@ pub struct Models {
     server: Option<Server>,
     failure_aborts: bool,
     calls: BTreeMap<String, Call>,
+    statements: BTreeMap<String, String>,
     /// The names of the models that were added.
     names: Vec<String>,
 }
@@ -116,8 +122,15 @@ impl Models {
         self.server = self.server.or(model.server);
         self.failure_aborts |= model.failure_aborts;
         self.calls.extend(model.calls.iter().map(|(name, call)| (name.clone(), call.clone())));
+        let statements = model.statements.iter();
+        self.statements.extend(statements.map(|(name, sql)| (without_space(name), sql.clone())));
         self.names.push(model.name.clone());
         Ok(())
+    }
+
+    /// Returns the SQL of a statement that a model names, by its name or its expression.
+    pub fn statement(&self, name: &str) -> Option<&str> {
+        self.statements.get(&without_space(name)).map(String::as_str)
     }
 
     /// Returns what a call does; `None` if no model describes it, so that it may do anything.

@@ -4,6 +4,7 @@
 //! file. A call that has neither is a barrier.
 
 use super::{
+    escape::plain_variable,
     place::{Place, Root, Step},
     pointers::{Pointers, Surroundings},
     summary::{Part, Summary},
@@ -380,7 +381,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             self.read(Place::whole(Root::Outside));
             self.write(Place::whole(Root::Outside), None);
         }
-        model.writes.iter().for_each(|&memory| self.write_memory(arguments, memory));
+        model.writes.iter().for_each(|&memory| self.write_memory(arguments, memory, model));
         for &ended in &model.ends {
             for place in self.led_to_by(arguments, ended) {
                 self.read(place.clone());
@@ -425,7 +426,13 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let mut reads = accesses.filter(|access| access.kind == AccessKind::Read);
             reads.any(|access| matches!(access.place.root, Root::Object(_)))
         };
-        let only_asks = model.status || model.role != Role::None || !model.ends.is_empty();
+        let binds = !model.binds_parameters.is_empty() || !model.binds_results.is_empty();
+        let gives = model.writes.is_empty() || matches!(model.returns, Returns::Borrowed(_));
+        let only_asks = model.status
+            || model.role != Role::None
+            || !model.ends.is_empty()
+            || binds
+            || !gives && !model.reads_last;
         self.effects.result |= !only_asks && (model.reads_last || reads_object());
     }
 
@@ -488,7 +495,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         }
     }
 
-    fn write_memory(&mut self, arguments: &'a [Expression], memory: Memory) {
+    fn write_memory(&mut self, arguments: &'a [Expression], memory: Memory, model: &Call) {
         for (argument, memory) in each(arguments, memory) {
             if self.around.is_pointer(&arguments[argument]) {
                 let mut places = self.led_to_by(arguments, argument);
@@ -498,9 +505,24 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                     let inner: Vec<Place> = inner.collect();
                     places.extend(inner);
                 }
-                self.under(!memory.whole, |evaluation| evaluation.write_one_of(places, None));
+                let bytes = memory.bytes.and_then(|bytes| arguments.get(bytes));
+                let whole = memory.whole || bytes.is_some_and(|bytes| self.is_size(bytes, &places));
+                // A call like `memset` reads nothing that it could store: no pointer is left.
+                let value = stores_no_pointer(model).then_some(&NOTHING);
+                self.under(!whole, |evaluation| evaluation.write_one_of(places, value));
             }
         }
+    }
+
+    /// Returns true if a number of bytes is the `sizeof` of the only place.
+    fn is_size(&self, bytes: &Expression, places: &[Place]) -> bool {
+        let (Kind::Constant(text), [place]) = (&bytes.kind, places) else { return false };
+        let Some(variable) = place.variable().filter(|_| place.path.is_empty()) else {
+            return false;
+        };
+        let Some(operand) = text.strip_prefix("sizeof") else { return false };
+        let operand = operand.trim().trim_start_matches('(').trim_end_matches(')').trim();
+        operand == self.around.program.variable(variable).name
     }
 
     /// Returns the first elements of an array, if their number is a constant; else the array.
@@ -548,11 +570,18 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 }
                 None => vec![access.place.clone()],
             };
+            let value = access.value.and_then(|value| match plain_variable(value) {
+                Some(variable) => {
+                    let number = summary.parameters.iter().position(|&one| one == variable)?;
+                    arguments.get(number)
+                }
+                None => Some(value),
+            });
             match access.kind {
                 AccessKind::Read => places.into_iter().for_each(|place| self.read(place)),
-                AccessKind::Write => self.write_one_of(places, None),
+                AccessKind::Write => self.write_one_of(places, value),
                 AccessKind::WeakWrite => {
-                    self.under(true, |evaluation| evaluation.write_one_of(places, None));
+                    self.under(true, |evaluation| evaluation.write_one_of(places, value));
                 }
                 AccessKind::End => {
                     places.into_iter().for_each(|place| self.access(place, AccessKind::End, None));
@@ -574,6 +603,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         self.effects.result |= effects.result;
         self.effects.streams |= effects.streams;
     }
+}
+
+/// The value of memory that holds no pointer.
+static NOTHING: Expression = Expression { range: None, kind: Kind::List(Vec::new()) };
+
+/// Returns true for a call that reads no memory whose pointers it could store.
+fn stores_no_pointer(model: &Call) -> bool {
+    model.reads.is_empty() && model.role == Role::None && model.connection.is_none()
 }
 
 /// Returns a parameter's argument.

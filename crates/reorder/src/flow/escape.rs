@@ -22,6 +22,8 @@ pub(crate) struct Addresses {
     pub(crate) leaked: Vec<bool>,
     /// True if a local variable may hold the address.
     pub(crate) held: Vec<bool>,
+    /// Pairs of parameters: the memory of the first may hold the value of the second.
+    pub(crate) stores: Vec<(VariableIndex, VariableIndex)>,
 }
 
 /// Finds where the addresses of variables go.
@@ -38,6 +40,7 @@ pub(crate) fn addresses(
         held: Vec::new(),
         away: BTreeSet::new(),
         leaked: BTreeSet::new(),
+        stores: Vec::new(),
     };
     for node in &graph.nodes {
         match node.kind {
@@ -77,6 +80,8 @@ struct Search<'a> {
     away: BTreeSet<VariableIndex>,
     /// The variables whose value, and so the addresses that they hold, escapes.
     leaked: BTreeSet<VariableIndex>,
+    /// The parameters whose value is stored in the memory of another one.
+    stores: Vec<(VariableIndex, VariableIndex)>,
 }
 
 impl Search<'_> {
@@ -85,11 +90,9 @@ impl Search<'_> {
         expression.walk(&mut |inner| match &inner.kind {
             Kind::Assign { target, value, .. } => {
                 let holder = self.local_root(target);
-                self.stored(value, holder);
+                self.stored_in(value, holder, parameter_root(target));
             }
-            Kind::Call { callee, arguments, .. } if !self.is_described(callee) => {
-                arguments.iter().for_each(|argument| self.stored(argument, None));
-            }
+            Kind::Call { callee, arguments, .. } => self.passed(callee, arguments),
             Kind::Construct(_, arguments) => {
                 arguments.iter().for_each(|argument| self.stored(argument, None));
             }
@@ -122,14 +125,43 @@ impl Search<'_> {
         }
     }
 
-    fn is_described(&self, callee: &Callee) -> bool {
-        let summarised = match callee {
-            Callee::Function(name) => {
-                self.summaries.of(name).is_some_and(|one| one.as_ref().is_ok_and(|s| !s.keeps))
-            }
-            _ => false,
+    /// Notes the addresses that are passed to a function that may keep them.
+    fn passed(&mut self, callee: &Callee, arguments: &[Expression]) {
+        if self.models.call(callee).is_some() {
+            return;
+        }
+        let summaries = self.summaries;
+        let summary = match callee {
+            Callee::Function(name) => summaries.of(name).and_then(|one| one.as_ref().ok()),
+            _ => None,
         };
-        summarised || self.models.call(callee).is_some()
+        for (at, argument) in arguments.iter().enumerate() {
+            if summary.is_none_or(|one| one.keeps.get(at).copied().unwrap_or(true)) {
+                self.stored(argument, None);
+            }
+        }
+        for &(into, value) in summary.iter().flat_map(|one| &one.stores) {
+            if let (Some(into), Some(value)) = (arguments.get(into), arguments.get(value)) {
+                let holder = address_root(into).and_then(|place| self.local_root(place));
+                self.stored_in(value, holder, address_root(into).and_then(parameter_root));
+            }
+        }
+    }
+
+    /// Notes that a value is stored in a local variable, in memory of a parameter, or elsewhere.
+    fn stored_in(
+        &mut self,
+        value: &Expression,
+        holder: Option<VariableIndex>,
+        into: Option<VariableIndex>,
+    ) {
+        let is_parameter =
+            |one: VariableIndex| self.program.variable(one).scope == Scope::Parameter;
+        let fixed = |one: &VariableIndex| is_parameter(*one) && !self.summaries.is_assigned(*one);
+        match (holder, into.filter(fixed), plain_variable(value).filter(fixed)) {
+            (None, Some(into), Some(value)) => self.stores.push((into, value)),
+            _ => self.stored(value, holder),
+        }
     }
 
     /// Returns the local variable that a store writes, if it writes one directly.
@@ -244,6 +276,35 @@ impl Search<'_> {
         self.away.iter().for_each(|variable| escaped[variable.0] = true);
         self.leaked.iter().for_each(|variable| leaked[variable.0] = true);
         self.held.iter().filter(|one| one.own).for_each(|one| held[one.variable.0] = true);
-        Addresses { escaped, leaked, held }
+        Addresses { escaped, leaked, held, stores: self.stores }
+    }
+}
+
+/// Returns the variable that an expression consists of, perhaps with another type.
+pub(super) fn plain_variable(expression: &Expression) -> Option<VariableIndex> {
+    match &expression.kind {
+        Kind::Variable(variable) => Some(*variable),
+        Kind::Cast(_, operand) => plain_variable(operand),
+        _ => None,
+    }
+}
+
+/// Returns the place whose address an argument is: the operand of `&`, or an array.
+fn address_root(argument: &Expression) -> Option<&Expression> {
+    match &argument.kind {
+        Kind::Address(operand) => Some(operand),
+        Kind::Cast(_, operand) => address_root(operand),
+        Kind::Variable(_) => Some(argument),
+        _ => None,
+    }
+}
+
+/// Returns the pointer variable in whose memory a place lies.
+fn parameter_root(place: &Expression) -> Option<VariableIndex> {
+    match &place.kind {
+        Kind::Dereference(pointer) => plain_variable(pointer),
+        Kind::Element { base, .. } => plain_variable(base).or_else(|| parameter_root(base)),
+        Kind::Field { base, .. } => parameter_root(base),
+        _ => None,
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::test::Test;
 use crate::{
-    ir::{Declaration, Expression, LoopForm, Statement, StatementKind},
+    ir::{Declaration, Expression, ExpressionKind, LoopForm, Statement, StatementKind},
     source::Range,
 };
 
@@ -36,14 +36,14 @@ pub enum NodeKind<'a> {
     Return(Option<&'a Expression>),
     /// An exception.
     Throw(Option<&'a Expression>),
-    /// The point behind a condition that tests a call, where the test's outcome is known.
+    /// The point behind a condition, where its outcome is known.
     Outcome {
-        /// The test.
-        test: Test<'a>,
-        /// True if it holds.
-        holds: bool,
         /// The node of the condition.
         condition: NodeIndex,
+        /// True if it holds.
+        holds: bool,
+        /// The test of a call that it is.
+        test: Option<Test<'a>>,
     },
     /// Nothing: a label, a jump, an empty statement.
     Nothing,
@@ -80,7 +80,7 @@ impl<'a> Graph<'a> {
     pub(super) fn tested(&self, node: NodeIndex) -> Option<Test<'a>> {
         let next = *self.nodes[node].successors.first()?;
         match self.nodes[next].kind {
-            NodeKind::Outcome { test, condition, .. } if condition == node => Some(test),
+            NodeKind::Outcome { test, condition, .. } if condition == node => test,
             _ => None,
         }
     }
@@ -157,12 +157,11 @@ impl<'a> Builder<'a> {
                 self.statements(statements, before)
             }
             StatementKind::If { condition, then, otherwise } => {
-                let branch = self.node(range, NodeKind::Evaluate(condition), &before);
-                let [yes, no] = self.outcomes(range, condition, branch);
-                let mut open = self.statement(then, vec![yes]);
+                let (yes, no) = self.condition(range, condition, before);
+                let mut open = self.statement(then, yes);
                 open.extend(match otherwise {
-                    Some(otherwise) => self.statement(otherwise, vec![no]),
-                    None => vec![no],
+                    Some(otherwise) => self.statement(otherwise, no),
+                    None => no,
                 });
                 open
             }
@@ -184,17 +183,36 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds the outcomes of a condition that tests a call: where it holds, and where it does not.
-    fn outcomes(
-        &mut self,
-        range: Range,
-        condition: &'a Expression,
-        branch: NodeIndex,
-    ) -> [NodeIndex; 2] {
-        let Some(test) = Test::of(condition) else { return [branch; 2] };
-        [true, false].map(|holds| {
-            self.node(range, NodeKind::Outcome { test, holds, condition: branch }, &[branch])
-        })
+    /// Adds a condition, and returns the nodes behind which it holds, and those behind which it
+    /// does not. The operands of `&&` and `||` are conditions of their own.
+    fn condition(&mut self, range: Range, condition: &'a Expression, before: Open) -> (Open, Open) {
+        match &condition.kind {
+            ExpressionKind::Unary(operator, operand) if operator == "!" && has_branch(operand) => {
+                let (yes, no) = self.condition(range, operand, before);
+                (no, yes)
+            }
+            ExpressionKind::Binary(operator, left, right) if operator == "&&" => {
+                let (yes, mut no) = self.condition(range, left, before);
+                let (yes, more) = self.condition(range, right, yes);
+                no.extend(more);
+                (yes, no)
+            }
+            ExpressionKind::Binary(operator, left, right) if operator == "||" => {
+                let (mut yes, no) = self.condition(range, left, before);
+                let (more, no) = self.condition(range, right, no);
+                yes.extend(more);
+                (yes, no)
+            }
+            _ => {
+                let branch = self.node(range, NodeKind::Evaluate(condition), &before);
+                let test = Test::of(condition);
+                let [yes, no] = [true, false].map(|holds| {
+                    let outcome = NodeKind::Outcome { condition: branch, holds, test };
+                    self.node(range, outcome, &[branch])
+                });
+                (vec![yes], vec![no])
+            }
+        }
     }
 
     fn jump(&mut self, statement: &'a Statement, before: &[NodeIndex]) -> Open {
@@ -270,5 +288,14 @@ impl<'a> Builder<'a> {
         }
         open.extend(self.breaks.pop().unwrap_or_default());
         open
+    }
+}
+
+/// Returns true if a condition consists of others.
+fn has_branch(condition: &Expression) -> bool {
+    match &condition.kind {
+        ExpressionKind::Unary(operator, operand) => operator == "!" && has_branch(operand),
+        ExpressionKind::Binary(operator, ..) => operator == "&&" || operator == "||",
+        _ => false,
     }
 }

@@ -55,7 +55,10 @@ impl Prepared {
         match self.texts.get(handle) {
             Some(Ok(texts)) => Ok(texts.iter().cloned().collect()),
             Some(Err(reason)) => Err(reason.clone()),
-            None => Err(format!("the file does not prepare {}", handle.describe(program))),
+            None => Err(format!(
+                "the file does not prepare {}; name its SQL under [statements] in a model",
+                handle.describe(program)
+            )),
         }
     }
 }
@@ -79,9 +82,16 @@ impl Handle {
 pub(super) fn of<'a>(flow: &Flow<'a, '_>, statement: &'a Expression, node: NodeIndex) -> Texts {
     let program = flow.around.program;
     let prepared = flow.around.summaries.prepared();
+    let models = flow.around.models;
     if let Ok(names) = text::of(flow, statement, node) {
-        let texts = names.into_iter().map(|name| prepared.of(&Handle::Name(name), program));
+        let texts = names.into_iter().map(|name| match models.statement(&name) {
+            Some(sql) => Ok(vec![sql.to_owned()]),
+            None => prepared.of(&Handle::Name(name), program),
+        });
         return Ok(texts.collect::<Result<Vec<_>, String>>()?.concat());
+    }
+    if let Some(sql) = named(flow, statement) {
+        return Ok(vec![sql]);
     }
     match handle(statement) {
         Some(Handle::Variable(variable)) if is_local(program, variable) => {
@@ -127,6 +137,29 @@ fn handle(expression: &Expression) -> Option<Handle> {
     }
 }
 
+/// Returns the SQL that a model gives for a statement, by the expression that holds its handle.
+fn named(flow: &Flow<'_, '_>, expression: &Expression) -> Option<String> {
+    let text = written(flow.around.program, expression)?;
+    flow.around.models.statement(&text).map(str::to_owned)
+}
+
+/// Returns the text of an expression that denotes a place.
+fn written(program: &Program, expression: &Expression) -> Option<String> {
+    let inner = |one: &Expression| written(program, one);
+    Some(match &expression.kind {
+        Kind::Variable(variable) => program.variable(*variable).name.clone(),
+        Kind::Constant(text) => text.clone(),
+        Kind::Field { base, name, .. } => match &base.kind {
+            Kind::Dereference(pointer) => format!("{}->{name}", inner(pointer)?),
+            _ => format!("{}.{name}", inner(base)?),
+        },
+        Kind::Element { base, index } => format!("{}[{}]", inner(base)?, inner(index)?),
+        Kind::Dereference(pointer) => format!("*{}", inner(pointer)?),
+        Kind::Cast(_, operand) => inner(operand)?,
+        _ => return None,
+    })
+}
+
 fn is_local(program: &Program, variable: VariableIndex) -> bool {
     matches!(program.variable(variable).scope, Scope::Local | Scope::Parameter)
 }
@@ -152,7 +185,9 @@ pub(super) fn preparations<'f, 'a>(
 fn of_local(flow: &Flow<'_, '_>, variable: VariableIndex, node: NodeIndex) -> Texts {
     let missing = || {
         let name = &flow.around.program.variable(variable).name;
-        format!("which statement `{name}` holds is not known")
+        format!(
+            "the statement in `{name}` is not known; name its SQL under [statements] in a model"
+        )
     };
     let place = Place::whole(Root::Variable(variable));
     let (mut texts, mut is_new) = (Vec::new(), false);
@@ -162,6 +197,7 @@ fn of_local(flow: &Flow<'_, '_>, variable: VariableIndex, node: NodeIndex) -> Te
         for query in preparations(flow, variable, definition.node) {
             texts.extend(flow.sql_of(query, definition.node)?);
         }
+        texts.extend(definition.value.and_then(|value| named(flow, value)));
         is_new |= definition.value.is_some_and(|value| makes_statement(flow, value));
         let is_empty = match definition.value {
             Some(value) => matches!(value.kind, Kind::Constant(_)) || makes_statement(flow, value),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Flow,
     access::{Access, AccessKind, Effects, QueryCall},
+    escape::plain_variable,
     graph::{NodeIndex, NodeKind},
     place::{Place, Root},
     prepared::Prepared,
@@ -29,8 +30,10 @@ pub struct Summary<'a> {
     pub returns: Returns,
     /// True if its result is a new result or statement of a database interface.
     pub returns_result: bool,
-    /// True if it may keep a pointer that is passed to it.
-    pub keeps: bool,
+    /// Of each parameter, true if the function may keep the pointer that is passed to it.
+    pub keeps: Vec<bool>,
+    /// Of each pair, the parameter into whose memory the function may store the value of the other.
+    pub stores: Vec<(usize, usize)>,
 }
 
 /// The effects of a node of a function.
@@ -143,6 +146,16 @@ impl<'a> Summaries<'a> {
         self.by_name.insert(name, summary);
     }
 
+    /// Returns true for a value that means the same to the caller: a parameter's, or no pointer.
+    fn is_kept(&self, function: &Function, value: &Expression) -> bool {
+        match plain_variable(value) {
+            Some(variable) => {
+                function.parameters.contains(&variable) && !self.is_assigned(variable)
+            }
+            None => matches!(&value.kind, Kind::List(values) if values.is_empty()),
+        }
+    }
+
     fn summary(
         &self,
         program: &'a Program,
@@ -163,7 +176,8 @@ impl<'a> Summaries<'a> {
         let part = |node: NodeIndex| {
             let effects = &flow.effects[node];
             let accesses = effects.accesses.iter().filter(seen);
-            let accesses = accesses.map(|access| weakened(access, always[node])).collect();
+            let kept = |value: &'a Expression| self.is_kept(function, value);
+            let accesses = accesses.map(|access| weakened(access, always[node], kept)).collect();
             let queries = flow.queries_for_callers(node, function);
             let mut barriers = effects.barriers.clone();
             if keeps_memory(effects) {
@@ -188,7 +202,8 @@ impl<'a> Summaries<'a> {
             returns_result: returned(&flow).iter().all(|place| {
                 matches!(place.root, Root::Object(maker) if flow.effects[maker].makes_result)
             }),
-            keeps: function.parameters.iter().any(|&parameter| flow.is_leaked(parameter)),
+            keeps: function.parameters.iter().map(|&one| flow.is_leaked(one)).collect(),
+            stores: flow.stores_between(function),
         }
     }
 }
@@ -215,13 +230,18 @@ fn results(flow: &Flow<'_, '_>, node: NodeIndex) -> Option<BTreeSet<i64>> {
     .collect()
 }
 
-/// Returns an access without its value, and weak if it may not happen.
-fn weakened<'a>(access: &Access<'a>, sure: bool) -> Access<'a> {
+/// Returns an access with its value only if that is kept, and weak if it may not happen.
+fn weakened<'a>(
+    access: &Access<'a>,
+    sure: bool,
+    is_kept: impl Fn(&'a Expression) -> bool,
+) -> Access<'a> {
     let kind = match access.kind {
         AccessKind::Write | AccessKind::End if !sure => AccessKind::WeakWrite,
         kind => kind,
     };
-    Access { place: access.place.clone(), kind, value: None }
+    let value = access.value.filter(|value| is_kept(value));
+    Access { place: access.place.clone(), kind, value }
 }
 
 /// Returns the places that the function's result may lead to.

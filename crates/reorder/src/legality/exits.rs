@@ -7,6 +7,9 @@
 //! would fail if the exit did not protect it: a division by a value that the exit tests for zero,
 //! the use of a pointer that it tests for null. Such code uses what the condition uses.
 //!
+//! A query that may violate a constraint, such as an insert of a key, stays behind an exit that is
+//! taken because of what a query returned: the program reports that, and not the violation.
+//!
 //! Where a failed query makes all later ones fail (PostgreSQL), a check of one query also checks
 //! those before it that have no check of their own. They keep their order with it.
 
@@ -15,12 +18,14 @@ use std::collections::BTreeSet;
 use super::{Context, Found, Rule};
 use crate::{
     flow::{
+        Flow,
         graph::NodeKind,
         place::{Place, Root},
         reaching::DefinitionIndex,
     },
     ir::{Expression, ExpressionKind},
     solve::UnitIndex,
+    sql::Query,
     units::Unit,
 };
 
@@ -31,6 +36,10 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             || checks(context, first) && unchecked.contains(&later)
         {
             let reason = "a later check sees that a query without one has failed".to_string();
+            found.before(first, later, Rule::Exit, reason);
+        }
+        if answers(context, first) && may_violate(context, later) {
+            let reason = "it leaves the transaction depending on what a query returned".to_string();
             found.before(first, later, Rule::Exit, reason);
         }
         if let Some(place) = guards(context, first, later) {
@@ -48,6 +57,37 @@ fn unchecked_queries(context: &Context<'_, '_, '_>) -> BTreeSet<UnitIndex> {
     let is_unchecked =
         |&unit: &UnitIndex| units[unit].queries().next().is_some() && !checks(context, unit);
     (0..units.len()).filter(|unit| context.flow.failure_aborts() && is_unchecked(unit)).collect()
+}
+
+/// Returns true if an exit of a unit is taken for another reason than that a query has failed.
+fn answers(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    context.units.units[unit].exits().any(|exit| !exit.on_failure)
+}
+
+/// Returns true if a query of a unit may fail because of a constraint of the schema.
+fn may_violate(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let schema = context.schema;
+    let of_query = |query: &Query| {
+        query.tables.iter().any(|(name, access)| {
+            let Some(table) = schema.table(name) else { return !access.writes.is_empty() };
+            // A key whose number the server chooses is a new one.
+            let is_new = |column: &String| {
+                let numbered = table.columns.iter().any(|one| one.name == *column && one.numbered);
+                numbered && !access.equal.contains_key(column)
+            };
+            let keys = table.primary_key.iter().chain(&table.unique);
+            let inserts = table.checks > 0
+                || !table.foreign_keys.is_empty()
+                || keys.clone().any(|key| !key.columns.iter().any(is_new));
+            let foreign = table.foreign_keys.iter().flat_map(|key| &key.columns);
+            let mut columns = keys.flat_map(|key| &key.columns).chain(foreign);
+            access.inserts && inserts
+                || access.deletes && schema.referencing_count(name) > 0
+                || !access.writes.is_empty() && table.checks > 0
+                || columns.any(|column| access.writes.contains(column))
+        })
+    };
+    context.units.units[unit].queries().any(|query| of_query(&query.query))
 }
 
 /// Returns true if an exit of a unit depends on whether a query has failed.
@@ -90,7 +130,7 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
         accesses.any(|access| is_result(&access.place))
     };
     let is_query = |node: usize| match flow.graph.nodes[node].kind {
-        NodeKind::Evaluate(condition) => runs_query(node) && is_one_call(condition),
+        NodeKind::Evaluate(condition) => runs_query(node) && is_one_call(flow, condition),
         _ => false,
     };
     let conditions = unit.nodes().filter(|node| is_condition(node) && !is_query(*node));
@@ -116,20 +156,31 @@ fn is_result(place: &Place) -> bool {
     matches!(place.root, Root::Object(_) | Root::Last | Root::LastWrite)
 }
 
-/// Returns true if a condition only compares the result of a call with a constant.
-fn is_one_call(condition: &Expression) -> bool {
+/// Returns true if a condition only compares the results of calls of a database interface with
+/// constants.
+fn is_one_call(flow: &Flow<'_, '_>, condition: &Expression) -> bool {
+    let inner = |one: &Expression| is_one_call(flow, one);
     match &condition.kind {
-        ExpressionKind::Call { arguments, .. } => {
-            arguments.iter().all(|argument| !has_call(argument))
+        ExpressionKind::Call { callee, arguments, .. } => {
+            flow.is_of_database(callee) && arguments.iter().all(|argument| !has_call(argument))
         }
-        ExpressionKind::Unary(operator, operand) => operator == "!" && is_one_call(operand),
-        ExpressionKind::Assign { operator: None, value, .. } => is_one_call(value),
-        ExpressionKind::Binary(operator, left, right) => {
-            let is_constant = |one: &Expression| matches!(one.kind, ExpressionKind::Constant(_));
-            matches!(operator.as_str(), "==" | "!=" | "<" | "<=" | ">" | ">=")
-                && (is_one_call(left) && is_constant(right)
-                    || is_constant(left) && is_one_call(right))
-        }
+        ExpressionKind::Unary(operator, operand) => operator == "!" && inner(operand),
+        ExpressionKind::Assign { operator: None, value, .. } => inner(value),
+        ExpressionKind::Binary(operator, left, right) => match operator.as_str() {
+            "&&" | "||" => inner(left) && inner(right),
+            "==" | "!=" | "<" | "<=" | ">" | ">=" => {
+                inner(left) && is_constant(right) || is_constant(left) && inner(right)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_constant(expression: &Expression) -> bool {
+    match &expression.kind {
+        ExpressionKind::Constant(_) => true,
+        ExpressionKind::Unary(operator, operand) => operator == "-" && is_constant(operand),
         _ => false,
     }
 }

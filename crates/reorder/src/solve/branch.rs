@@ -85,7 +85,7 @@ impl Search {
     }
 }
 
-fn broken(problem: &Problem, order: &[UnitIndex]) -> Option<Outside> {
+pub(super) fn broken(problem: &Problem, order: &[UnitIndex]) -> Option<Outside> {
     let mut place = vec![0; order.len()];
     order.iter().enumerate().for_each(|(at, &unit)| place[unit] = at);
     let is_broken = |outside: &&Outside| {

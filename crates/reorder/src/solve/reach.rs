@@ -4,13 +4,14 @@
 use super::{Before, Outside, Problem, UnitIndex};
 
 /// The pairs of units between which a path of precedences leads.
-pub(super) struct Reach {
+pub(crate) struct Reach {
     /// For each unit, a bit for each that stands later.
     later: Vec<Vec<u64>>,
 }
 
 impl Reach {
-    pub(super) fn of(problem: &Problem) -> Reach {
+    /// Follows the precedences of a problem.
+    pub(crate) fn of(problem: &Problem) -> Reach {
         let count = problem.units.len();
         let mut later = vec![vec![0u64; count.div_ceil(64)]; count];
         for before in &problem.before {
@@ -28,7 +29,7 @@ impl Reach {
     }
 
     /// Returns true if `first` stands before `later` in every order.
-    pub(super) fn leads(&self, first: UnitIndex, later: UnitIndex) -> bool {
+    pub(crate) fn leads(&self, first: UnitIndex, later: UnitIndex) -> bool {
         self.later[first][later / 64] >> (later % 64) & 1 == 1
     }
 

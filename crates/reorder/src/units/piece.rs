@@ -10,7 +10,7 @@ use crate::{
         graph::{NodeIndex, NodeKind},
         place::{Place, Root},
     },
-    ir::{Expression, ExpressionKind, Statement, StatementKind},
+    ir::{Statement, StatementKind},
     schema::Schema,
     source::Range,
     sql::{self, Query, QueryKind},
@@ -77,6 +77,8 @@ pub struct UnitQuery {
 pub struct Exit {
     /// The node from which control leaves.
     pub node: NodeIndex,
+    /// True if control leaves only because a query has failed, and not because of what it returned.
+    pub on_failure: bool,
     /// The places that the code behind the exit reads before it writes them.
     pub reads: Vec<Place>,
 }
@@ -185,6 +187,11 @@ impl<'a> Maker<'_, 'a, '_> {
         if !matches!(query.kind, QueryKind::Read | QueryKind::Write) {
             return Err(because(&format!("it runs `{}`", shortened(&text))));
         }
+        let is_known =
+            |name: &&String| self.schema.table(name).is_some() || self.schema.is_view(name);
+        if let Some(name) = query.tables.keys().find(|name| !is_known(name)) {
+            return Err(because(&format!("the schema does not define `{name}`")));
+        }
         Ok(UnitQuery { range: call.expression.range, text, query })
     }
 
@@ -220,7 +227,8 @@ impl<'a> Maker<'_, 'a, '_> {
                     )));
                 } else if self.rolls_back(target, is_return, node, &own) {
                     let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
-                    exits.push(Exit { node, reads });
+                    let on_failure = self.follows_failure_only(node, &own);
+                    exits.push(Exit { node, on_failure, reads });
                 } else {
                     barriers.push(Barrier::Because(format!(
                         "line {line}: it leaves without a rollback"
@@ -321,28 +329,37 @@ impl<'a> Maker<'_, 'a, '_> {
         true
     }
 
-    /// Returns true if control takes an exit only because a query has failed: the last condition
-    /// before it asks for nothing else.
+    /// Returns true if control takes an exit only because a query has failed: each condition on the
+    /// last way to it shows that.
     fn follows_failure_only(&self, exit: NodeIndex, own: &BTreeSet<NodeIndex>) -> bool {
         let graph = &self.flow.graph;
-        let mut node = exit;
-        loop {
+        let (mut open, mut seen) = (vec![exit], BTreeSet::new());
+        while let Some(node) = open.pop() {
+            if let NodeKind::Outcome { condition, holds, .. } = graph.nodes[node].kind {
+                let NodeKind::Evaluate(condition) = graph.nodes[condition].kind else {
+                    return false;
+                };
+                if !self.flow.fails(condition, holds) {
+                    return false;
+                }
+                continue;
+            }
+            if !seen.insert(node) {
+                continue;
+            }
             let before: Vec<NodeIndex> = own
                 .iter()
                 .copied()
-                .filter(|&n| graph.nodes[n].successors.contains(&node))
+                .filter(|&one| graph.nodes[one].successors.contains(&node))
                 .collect();
-            let [only] = before[..] else { return false };
-            if let (NodeKind::Evaluate(condition), 2..) =
-                (graph.nodes[only].kind, graph.nodes[only].successors.len())
+            // It depends on no condition of the piece, or on one of a loop or a `switch`.
+            if before.is_empty() || before.iter().any(|&one| graph.nodes[one].successors.len() > 1)
             {
-                return self.flow.effects[only].status && asks_status_only(self.flow, condition);
-            }
-            if only >= node {
                 return false;
             }
-            node = only;
+            open.extend(before);
         }
+        true
     }
 
     /// Returns what the code behind an exit reads that was written before the exit, and what the
@@ -395,19 +412,6 @@ impl<'a> Maker<'_, 'a, '_> {
             }
         }
     }
-}
-
-fn asks_status_only(flow: &Flow<'_, '_>, condition: &Expression) -> bool {
-    let mut only = true;
-    condition.walk(&mut |inner| {
-        only &= match &inner.kind {
-            ExpressionKind::Call { callee, .. } => flow.is_status(callee),
-            ExpressionKind::Assign { .. } | ExpressionKind::Increment(..) => false,
-            ExpressionKind::Binary(operator, ..) => operator != "||" && operator != "&&",
-            _ => true,
-        };
-    });
-    only
 }
 
 fn shortened(text: &str) -> String {

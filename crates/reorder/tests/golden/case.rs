@@ -13,6 +13,7 @@
 //! - `relaxed reads`: `yes`.
 //! - `function`: the function with the transaction.
 //! - `schema`: a statement behind those of `schema.sql`. May be repeated.
+//! - `statement`: `NAME = SQL`: a statement that a model of the user names. May be repeated.
 
 use std::{
     fs,
@@ -90,7 +91,7 @@ impl Case {
             of_key.map(|(_, value)| value.as_str()).collect::<Vec<&str>>()
         };
         let one = |key: &str| all(key).first().copied();
-        let models = models(one("api"), one("server"));
+        let models = models(one("api"), one("server"), &all("statement"));
         let ddl = fs::read_to_string(folder().join("schema.sql")).unwrap();
         let ddl = format!("{ddl}\n{}", all("schema").join("\n"));
         let schema = schema::parse(&ddl, models.server().unwrap());
@@ -168,8 +169,17 @@ impl Case {
 
 /// Returns the settings of a head.
 fn settings(text: &str) -> Vec<(String, String)> {
-    const KEYS: [&str; 8] =
-        ["expect", "keeps", "api", "server", "isolation", "relaxed reads", "function", "schema"];
+    const KEYS: [&str; 9] = [
+        "expect",
+        "keeps",
+        "api",
+        "server",
+        "isolation",
+        "relaxed reads",
+        "function",
+        "schema",
+        "statement",
+    ];
     let head = text.lines().map_while(|line| line.strip_prefix("//"));
     let setting = |line: &str| {
         let (key, value) = line.split_once(':')?;
@@ -179,9 +189,17 @@ fn settings(text: &str) -> Vec<(String, String)> {
     head.filter_map(setting).collect()
 }
 
-fn models(api: Option<&str>, server: Option<&str>) -> Models {
+fn models(api: Option<&str>, server: Option<&str>, statements: &[&str]) -> Models {
     if let Some(api) = api {
-        return Models::new(&[api], &[]).unwrap();
+        let own = (!statements.is_empty()).then(|| {
+            let lines = statements.iter().map(|one| {
+                let (name, sql) = one.split_once(" = ").unwrap();
+                format!("{name:?} = {sql:?}\n")
+            });
+            let text = format!("name = \"own\"\n[statements]\n{}", lines.collect::<String>());
+            api::load(&text, "own.toml").unwrap()
+        });
+        return Models::new(&[api], own.as_slice()).unwrap();
     }
     let path = folder().join("shop.toml");
     let mut shop = api::load(&fs::read_to_string(&path).unwrap(), "shop.toml").unwrap();

@@ -114,7 +114,7 @@ fn examples_of_the_page_about_models_are_models() {
         names.push(model.name.clone());
         crate::api::Models::new(&[], &[model]).unwrap_or_else(|bad| panic!("{bad}\n{block}"));
     }
-    assert_eq!(names, ["shop", "operations", "own-statements"]);
+    assert_eq!(names, ["shop", "operations", "own-statements", "payment-statements"]);
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! The values of the parameters of queries, as far as the program passes them in an array.
+
+use crate::{
+    flow::{
+        access::{Connection, QueryCall},
+        graph::NodeIndex,
+        place::{Place, Step},
+        reaching::DefinitionIndex,
+    },
+    ir::{Expression, ExpressionKind},
+    legality::Context,
+    units::UnitQuery,
+};
+
+/// A query with the call that runs it.
+pub(super) struct Call<'c, 'a> {
+    pub(super) query: &'c UnitQuery,
+    /// The call, if the node itself has it.
+    pub(super) call: Option<&'c QueryCall<'a>>,
+    pub(super) node: NodeIndex,
+    pub(super) line: usize,
+}
+
+/// The answer to the question whether two values are equal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Same {
+    Yes,
+    Unknown,
+    No,
+}
+
+/// Returns the queries of a transaction in the order of the source.
+pub(super) fn calls<'c, 'a>(context: &Context<'c, 'a, '_>) -> Vec<Call<'c, 'a>> {
+    let flow = context.flow;
+    let mut found = Vec::new();
+    for unit in &context.units.units {
+        for query in unit.queries() {
+            let Some(range) = query.range else { continue };
+            for node in unit.nodes() {
+                let mut calls = flow.effects[node].queries.iter();
+                let Some(call) = calls.find(|call| call.expression.range == Some(range)) else {
+                    continue;
+                };
+                // A call in a function that the node calls has arguments of that function.
+                let is_own = flow.graph.nodes[node].range.contains(range)
+                    && !matches!(call.connection, Connection::Parameter(_));
+                let line = range.line(context.text);
+                found.push(Call { query, call: is_own.then_some(call), node, line });
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// A value: what a pointer leads to, with the writes that may have made it.
+type Made = Vec<(Place, Vec<DefinitionIndex>)>;
+
+/// Compares a parameter of one query with a parameter of another.
+pub(super) fn same(
+    context: &Context<'_, '_, '_>,
+    (one, a): (&Call<'_, '_>, usize),
+    (other, b): (&Call<'_, '_>, usize),
+) -> Same {
+    match (made(context, one, a), made(context, other, b)) {
+        (Some(a), Some(b)) if a == b => Same::Yes,
+        (Some(_), Some(_)) => Same::No,
+        _ => Same::Unknown,
+    }
+}
+
+fn made(context: &Context<'_, '_, '_>, call: &Call<'_, '_>, number: usize) -> Option<Made> {
+    let places = places(context, call, number)?;
+    let reaching = |place: Place| {
+        let definitions = context.flow.reaching(call.node, &place);
+        (place, definitions)
+    };
+    Some(places.into_iter().map(reaching).collect())
+}
+
+/// Returns the memory that the pointer to a parameter leads to; `None` if that is not known.
+pub(super) fn places(
+    context: &Context<'_, '_, '_>,
+    call: &Call<'_, '_>,
+    number: usize,
+) -> Option<Vec<Place>> {
+    let flow = context.flow;
+    let query = call.call?;
+    let ExpressionKind::Call { arguments, .. } = &query.expression.kind else { return None };
+    let array: &Expression = arguments.get(query.model.parameters?.array)?;
+    let [array] = &flow.targets(array, call.node)[..] else { return None };
+    // An array leads to its first element, or to itself.
+    let mut array = array.clone();
+    if matches!(array.path.last(), Some(Step::Element(_))) {
+        array.path.pop();
+    }
+    let element = array.part(Step::Element(Some(number as u64)));
+    let [definition] = flow.reaching(call.node, &element)[..] else { return None };
+    let definition = &flow.definitions.all[definition];
+    let places = flow.targets(definition.value?, definition.node);
+    (!places.is_empty()).then_some(places)
+}
