@@ -40,7 +40,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example: clearway backup bank bank-monday")]
     Backup(BackupArgs),
     /// Reorder the queries of C and C++ transactions, so that contended rows are locked late
-    Reorder(ReorderArgs),
+    Reorder(Box<ReorderArgs>),
 }
 
 #[derive(Group, Debug)]

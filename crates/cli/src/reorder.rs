@@ -84,6 +84,7 @@ pub(crate) fn run(args: &ReorderArgs) -> Outcome {
         ReorderCommand::Explain(args) => explain(args),
         ReorderCommand::Rewrite(args) => {
             let rewritten = args.input.read()?.rewritten(&args.input)?;
+            print_splits(&rewritten);
             print_costs(&rewritten);
             write_or_print(args.output.as_deref(), &rewritten.text)
         }
@@ -95,6 +96,7 @@ pub(crate) fn run(args: &ReorderArgs) -> Outcome {
 
 fn explain(args: &ExplainArgs) -> Outcome {
     let rewritten = args.input.read()?.rewritten(&args.input)?;
+    print_splits(&rewritten);
     if let Some(path) = &args.lp {
         let attempt = || format!("cannot write {}", path.display());
         let [report] = &rewritten.transactions[..] else {
@@ -108,6 +110,12 @@ fn explain(args: &ExplainArgs) -> Outcome {
         fs::write(path, explain::html(&file, &rewritten)).with_context(attempt)?;
     }
     print(explain::explain_all(&file, &rewritten))
+}
+
+fn print_splits(rewritten: &Rewritten) {
+    for split in &rewritten.splits {
+        print_status(format_args!("{split}"));
+    }
 }
 
 fn print_costs(rewritten: &Rewritten) {

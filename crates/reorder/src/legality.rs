@@ -34,7 +34,7 @@ use std::{collections::BTreeSet, fmt};
 
 use crate::{
     api::Server,
-    flow::Flow,
+    flow::{Flow, place::Place},
     ir::{Language, Program},
     schema::Schema,
     solve::{Before, Outside, Problem, UnitIndex},
@@ -245,6 +245,16 @@ pub fn problem(units: usize, constraints: &[Constraint]) -> Problem {
         }
     }
     problem
+}
+
+/// Returns a name for a place, for a message.
+pub(crate) fn place_name(context: &Context<'_, '_, '_>, place: &Place) -> String {
+    values::name(context, place)
+}
+
+/// Returns true if the caller of the function may see a place.
+pub(crate) fn place_is_seen(context: &Context<'_, '_, '_>, place: &Place) -> bool {
+    write_after_write::is_seen(context, place)
 }
 
 impl Context<'_, '_, '_> {

@@ -19,6 +19,7 @@
 //! - [`api`]: what the functions do that a transaction calls.
 //! - [`schema`], [`sql`]: tables, and what a query reads, writes and locks.
 //! - [`flow`]: control flow, definitions and uses of a function.
+//! - [`split`]: loops and conditional statements in parts, which can be moved apart.
 //! - [`transaction`], [`units`]: the code of a transaction, and the parts that are moved.
 //! - [`legality`]: which orders do what the source does.
 //! - [`profile`]: what the queries cost when they run.
@@ -44,6 +45,7 @@ pub mod rewrite;
 pub mod schema;
 pub mod solve;
 pub mod source;
+pub mod split;
 pub mod sql;
 pub mod transaction;
 pub mod units;

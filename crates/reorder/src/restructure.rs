@@ -10,12 +10,12 @@ use crate::{
     units::Units,
 };
 
-/// Returns the edits that bring the units into an order; none if it is the order of the source.
-pub fn edits(units: &Units<'_>, order: &[UnitIndex], text: &str) -> Vec<Edit> {
+/// Returns the edits that bring units into an order, by the texts that move with them; none if it
+/// is the order of the source.
+pub fn edits(chunks: &[Range], order: &[UnitIndex], text: &str) -> Vec<Edit> {
     let moved = |at: &usize| order[*at] != *at;
     let Some(first) = (0..order.len()).find(moved) else { return Vec::new() };
     let last = (0..order.len()).rfind(moved).expect("a permutation moves two or none");
-    let chunks = chunks(units, text);
     let range = Range::new(chunks[first].start, chunks[last].end);
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut moved = String::new();
@@ -36,7 +36,7 @@ pub fn edits(units: &Units<'_>, order: &[UnitIndex], text: &str) -> Vec<Edit> {
 }
 
 /// Returns the text that moves with each unit; together they are one range without holes.
-fn chunks(units: &Units<'_>, text: &str) -> Vec<Range> {
+pub fn chunks(units: &Units<'_>, text: &str) -> Vec<Range> {
     let mut chunks = Vec::new();
     let mut start = units.units.first().map_or(0, |unit| line_start(text, unit.range().start));
     for unit in &units.units {

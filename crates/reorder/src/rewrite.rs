@@ -17,6 +17,7 @@ use crate::{
     schema::Schema,
     solve::{Before, Broken, Limits, Problem, Solution, UnitCost},
     source::{self, Edit, Range},
+    split::Split,
     transaction::{self, NoTransaction, Transaction},
     units::{Barrier, Unit, Units},
     weights::{self, Costing, Measured, Scale},
@@ -45,6 +46,8 @@ pub struct Options {
 pub struct Rewritten {
     /// The text.
     pub text: String,
+    /// The statements that were split before the units were ordered, in the order of the splits.
+    pub splits: Vec<Split>,
     /// The report on each transaction, in the order of the source.
     pub transactions: Vec<Report>,
     /// The result of the demand for one order of locks, if the user has made it.
@@ -173,13 +176,50 @@ pub fn rewrite(
     schema: &Schema,
     options: &Options,
 ) -> Result<Rewritten, Refused> {
+    let (mut chunks, mut transactions) = (Vec::new(), Vec::new());
+    let mut ordinals = Ordinals::default();
+    let source = Source { program, text, models, schema, options };
+    for_each_transaction(&source, &mut |context, summaries, transaction| {
+        let source = calls::Source { program, summaries, transaction };
+        let calls = calls::calls(context.flow, &source, &mut ordinals);
+        transactions.push(reorder(context, transaction, &calls, text, options)?);
+        chunks.push(restructure::chunks(context.units, text));
+        Ok(())
+    })?;
+    let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
+    let edits: Vec<Edit> = chunks
+        .iter()
+        .zip(&transactions)
+        .flat_map(|(chunks, report)| restructure::edits(chunks, &report.solution.order, text))
+        .collect();
+    let text = source::apply(text, &edits);
+    Ok(Rewritten { text, splits: Vec::new(), transactions, lock_order })
+}
+
+/// A program with all that decides on its order.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'s> {
+    pub program: &'s Program,
+    pub text: &'s str,
+    pub models: &'s Models,
+    pub schema: &'s Schema,
+    pub options: &'s Options,
+}
+
+/// A visitor of transactions; an error ends the visit.
+pub(crate) type Visit<'v> =
+    dyn FnMut(&Context<'_, '_, '_>, &Summaries<'_>, &Transaction<'_>) -> Result<(), Refused> + 'v;
+
+/// Analyses each transaction that the options choose, in the order of the source.
+pub(crate) fn for_each_transaction(
+    source: &Source<'_>,
+    visit: &mut Visit<'_>,
+) -> Result<(), Refused> {
+    let Source { program, text, models, schema, options } = *source;
     let server = models.server().ok_or(Refused::NoServer)?;
     let summaries = Summaries::of_program(program, models);
     let name = options.function.as_deref();
-    let found = transaction::find(program, models, &summaries, name, text)?;
-    let (mut units_of, mut transactions) = (Vec::new(), Vec::new());
-    let mut ordinals = Ordinals::default();
-    for transaction in &found {
+    for transaction in &transaction::find(program, models, &summaries, name, text)? {
         let flow = Flow::of(program, models, &summaries, transaction.function);
         let units = Units::of(&flow, transaction, schema, text, &program.directives);
         let context = Context {
@@ -195,18 +235,9 @@ pub fn rewrite(
                 .unwrap_or(Isolation::default_of(server)),
             relaxed_reads: options.relaxed_reads,
         };
-        let source = calls::Source { program, summaries: &summaries, transaction };
-        let calls = calls::calls(&flow, &source, &mut ordinals);
-        transactions.push(reorder(&context, transaction, &calls, text, options)?);
-        units_of.push(units);
+        visit(&context, &summaries, transaction)?;
     }
-    let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
-    let edits: Vec<Edit> = units_of
-        .iter()
-        .zip(&transactions)
-        .flat_map(|(units, report)| restructure::edits(units, &report.solution.order, text))
-        .collect();
-    Ok(Rewritten { text: source::apply(text, &edits), transactions, lock_order })
+    Ok(())
 }
 
 fn reorder(

@@ -95,6 +95,11 @@ impl<'a> Units<'a> {
         let pieces = piece::pieces(flow, transaction, schema, text, directives);
         let mut units = fuse::fuse(flow, pieces);
         stream::stop_at_open_results(flow, &mut units);
+        Units::of_units(flow, units)
+    }
+
+    /// Makes units of a function from their pieces.
+    pub(crate) fn of_units(flow: &Flow<'a, '_>, units: Vec<Unit<'a>>) -> Units<'a> {
         let mut of_node = vec![None; flow.graph.nodes.len()];
         for (index, unit) in units.iter().enumerate() {
             unit.nodes().for_each(|node| of_node[node] = Some(index));

@@ -14,6 +14,7 @@ use clearway_reorder::{
     legality::Isolation,
     rewrite::{self, Rewritten},
     schema::{self, Schema},
+    split,
 };
 
 use super::costs::CostArgs;
@@ -64,6 +65,9 @@ pub(super) struct TransactionArgs {
     /// Let all transactions of the file lock tables in one order, so that they do not deadlock
     #[arg(long)]
     lock_order: bool,
+    /// Leave loops and conditional statements whole
+    #[arg(long)]
+    no_split: bool,
     #[command(flatten)]
     costs: CostArgs,
 }
@@ -156,9 +160,17 @@ impl Input {
     /// Reorders the transactions.
     pub(super) fn rewritten(&self, args: &TransactionArgs) -> Outcome<Rewritten> {
         let options = args.options()?;
-        let Source { text, program, models, .. } = &self.source;
-        rewrite::rewrite(program, text, models, &self.schema, &options)
-            .with_context(|| format!("cannot reorder {}", args.source.file.display()))
+        let Source { text, program, models, flags } = &self.source;
+        let file = &args.source.file;
+        let attempt = || format!("cannot reorder {}", file.display());
+        if args.no_split {
+            return rewrite::rewrite(program, text, models, &self.schema, &options)
+                .with_context(attempt);
+        }
+        let front_end = FrontEnd::load().with_context(attempt)?;
+        let mut parse = |text: &str| front_end.parse(file, Some(text), flags);
+        split::rewrite(&mut parse, program, text, models, &self.schema, &options)
+            .with_context(attempt)
     }
 }
 

@@ -38,7 +38,7 @@ fn shared<'c>(context: &'c Context<'_, '_, '_>, first: usize, later: usize) -> O
     writes(first).find(|a| writes(later).any(|b| context.flow.may_share(a, b)))
 }
 
-fn is_seen(context: &Context<'_, '_, '_>, place: &Place) -> bool {
+pub(super) fn is_seen(context: &Context<'_, '_, '_>, place: &Place) -> bool {
     match &place.root {
         Root::Pointee(_) | Root::Unknown => true,
         Root::Variable(variable) => context.flow.may_be_seen_by_caller(*variable),

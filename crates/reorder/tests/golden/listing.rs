@@ -68,7 +68,10 @@ fn ordered() -> Option<Ordered> {
     let mut problem: Problem = legality::problem(units.units.len(), &constraints);
     problem.units = units.units.iter().map(position).collect();
     let order = problem.solve(Limits::default()).unwrap().order;
-    let text = source::apply(&case.text, &restructure::edits(&units, &order, &case.text));
+    let text = source::apply(
+        &case.text,
+        &restructure::edits(&restructure::chunks(&units, &case.text), &order, &case.text),
+    );
     Some(Ordered { problem, order, text })
 }
 

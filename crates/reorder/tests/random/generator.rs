@@ -50,6 +50,8 @@ struct Style {
     unknown_functions: bool,
     declares_late: bool,
     guards: bool,
+    /// Bodies of branches and loops have several statements.
+    long_bodies: bool,
     /// The tables that most queries use; all if empty.
     tables: &'static [&'static str],
 }
@@ -65,8 +67,9 @@ const TOPICS: [&[&str]; 6] = [
 ];
 
 impl Style {
-    fn draw(random: &mut Random) -> Style {
+    fn draw(random: &mut Random, bodies: &mut Random) -> Style {
         Style {
+            long_bodies: bodies.chance(50),
             leaving: random.pick(&[Leaving::Goto, Leaving::Helper, Leaving::Written]),
             by_exec: random.pick(&[0, 0, 30, 80]),
             by_helper: random.pick(&[0, 0, 30, 80]),
@@ -110,7 +113,7 @@ struct Generator {
 /// Returns the program of a seed.
 pub(crate) fn program(seed: u64) -> Program {
     let mut random = Random::stream(seed, 0);
-    let style = Style::draw(&mut random);
+    let style = Style::draw(&mut random, &mut Random::stream(seed, 1));
     let mut generator = Generator {
         places: Vec::new(),
         random,
@@ -203,6 +206,12 @@ impl Generator {
                 lines.push(format!("out->list[0] = (out->list[0] * 3 + {name}) % 1000;"));
             }
         }
+        if self.has("slots") {
+            for slot in 0..4 {
+                lines.push(format!("out->list[0] += slots[{slot}] > {} ? 1 : 0;", slot * 9));
+                lines.push(format!("out->list[0] += slots[{slot}] % 2 ? 1 : 0;"));
+            }
+        }
         if !self.has("extra") {
             lines.push("*extra = 1;".to_string());
         }
@@ -235,6 +244,7 @@ impl Generator {
         let others = [
             ("p", "struct pair p = { 1, 2 };"),
             ("sums", "int sums[4] = { 0, 0, 0, 0 };"),
+            ("slots", "int slots[4] = { 1, 2, 3, 4 };"),
             ("where", "int *where = &v0;"),
             ("rc", "int rc;"),
             ("i", "int i;"),

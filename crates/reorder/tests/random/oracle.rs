@@ -15,11 +15,12 @@ use std::{
 
 use clearway_reorder::{
     api::Models,
-    clang::FrontEnd,
+    clang::{FrontEnd, FrontEndError},
     ir::Program as Ir,
     legality::Rule,
-    rewrite::{Options, Refused, Report, rewrite},
+    rewrite::{self, Options, Refused},
     schema::{self, Schema},
+    source, split,
 };
 
 use super::{
@@ -69,6 +70,10 @@ pub(crate) struct Counts {
     pub(crate) programs: u64,
     /// Those that were changed.
     pub(crate) changed: u64,
+    /// Those of which a statement was split.
+    pub(crate) split: u64,
+    /// The splits, by the kind of the statement.
+    pub(crate) splits: BTreeMap<String, u64>,
     /// The units that stand elsewhere than in the source, in all programs.
     pub(crate) moved: u64,
     /// The queries among them.
@@ -86,6 +91,8 @@ impl Counts {
     pub(crate) fn add(&mut self, other: &Counts) {
         self.programs += other.programs;
         self.changed += other.changed;
+        self.split += other.split;
+        self.add_splits(&other.splits);
         self.moved += other.moved;
         self.moved_queries += other.moved_queries;
         self.committed += other.committed;
@@ -96,14 +103,23 @@ impl Counts {
     }
 }
 
+impl Counts {
+    fn add_splits(&mut self, splits: &BTreeMap<String, u64>) {
+        for (kind, count) in splits {
+            *self.splits.entry(kind.clone()).or_default() += count;
+        }
+    }
+}
+
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counts { programs, changed, moved, moved_queries, committed, rolled_back, refused } =
-            self;
+        let Counts { programs, changed, split, splits, moved, moved_queries, .. } = self;
+        let Counts { committed, rolled_back, refused, .. } = self;
         write!(
             f,
-            "{programs} programs, {changed} changed, {moved} units moved ({moved_queries} \
-             queries), {committed} runs committed, {rolled_back} rolled back, refused {refused:?}"
+            "{programs} programs, {changed} changed, {split} with splits {splits:?}, {moved} units \
+             moved ({moved_queries} queries), {committed} runs committed, {rolled_back} rolled \
+             back, refused {refused:?}"
         )
     }
 }
@@ -115,9 +131,14 @@ pub(crate) struct Oracle {
     schema: Schema,
     /// The rules that do not apply.
     pub(crate) without: Vec<Rule>,
+    /// True if statements are split wherever that is legal, before the programs are reordered.
+    pub(crate) splits: bool,
     /// True if warnings of the compiler are mistakes.
     pub(crate) warnings: bool,
 }
+
+/// The number of splits of one program, at most.
+const ROUNDS: usize = 4;
 
 /// A rewritten file.
 #[derive(Default)]
@@ -140,7 +161,7 @@ impl Oracle {
         let models = Models::new(&["sqlite"], &[]).expect("the models are right");
         let server = models.server().expect("a model names its server");
         let schema = schema::parse(DDL, server).expect("the DDL is right");
-        Ok(Oracle { front_end, models, schema, without: Vec::new(), warnings: true })
+        Ok(Oracle { front_end, models, schema, without: Vec::new(), splits: false, warnings: true })
     }
 
     /// Checks programs, with databases and inputs from a seed. Returns the programs with mistakes,
@@ -172,7 +193,10 @@ impl Oracle {
         counts: &mut Counts,
     ) -> Result<Vec<(usize, Wrong)>, Wrong> {
         let text = program::file(programs);
-        let rewritten = self.rewrite(programs, &text)?;
+        let mut made = BTreeMap::new();
+        let parts = self.split(&text, &mut made)?;
+        let mut rewritten = self.rewrite(programs, &parts)?;
+        rewritten.counts.add_splits(&made);
         let again = match self.without.is_empty() {
             true => self.rewrite(programs, &rewritten.text)?.changed,
             false => BTreeSet::new(),
@@ -203,23 +227,54 @@ impl Oracle {
 
     /// Returns the rewritten text of programs.
     pub(crate) fn rewritten(&self, programs: &[Program]) -> Result<String, Wrong> {
-        self.rewrite(programs, &program::file(programs)).map(|rewritten| rewritten.text)
+        let parts = self.split(&program::file(programs), &mut BTreeMap::new())?;
+        self.rewrite(programs, &parts).map(|rewritten| rewritten.text)
+    }
+
+    /// Splits a statement of each program, some times, if statements are to be split.
+    fn split(&self, text: &str, made: &mut BTreeMap<String, u64>) -> Result<String, Wrong> {
+        let mut text = text.to_string();
+        for round in 0..if self.splits { ROUNDS } else { 0 } {
+            let parsed = self.parse(&text).map_err(|error| Wrong::Tool(error.to_string()))?;
+            let options = Options { without: self.without.clone(), ..Options::default() };
+            let (models, schema) = (&self.models, &self.schema);
+            let Ok(found) = split::candidates(&parsed, &text, models, schema, &options) else {
+                return Ok(text);
+            };
+            let mut legal: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+            for one in found.iter().filter(|one| one.outcome.is_ok()) {
+                legal.entry(&one.split.function).or_default().push(one);
+            }
+            let mut edits = Vec::new();
+            for (function, all) in legal {
+                let one = all[(function.len() * 7 + round * 3 + all.len()) % all.len()];
+                *made.entry(format!("{:?}", one.split.kind)).or_default() += 1;
+                edits.extend(one.outcome.clone().unwrap_or_default());
+            }
+            text = source::apply(&text, &edits);
+        }
+        Ok(text)
     }
 
     fn rewrite(&self, programs: &[Program], text: &str) -> Result<Rewritten, Wrong> {
-        let parsed = self.front_end.parse(Path::new("programs.c"), Some(text), &[]);
-        let parsed = parsed.map_err(|error| Wrong::Tool(error.to_string()))?;
+        let parsed = self.parse(text).map_err(|error| Wrong::Tool(error.to_string()))?;
         let mut result = Rewritten { text: text.to_string(), ..Rewritten::default() };
         result.counts.programs = programs.len() as u64;
         let options = Options { without: self.without.clone(), ..Options::default() };
-        match rewrite(&parsed, text, &self.models, &self.schema, &options) {
-            Ok(rewritten) => result.take(rewritten.transactions, rewritten.text),
+        let mut parse = |text: &str| self.parse(text);
+        let (models, schema) = (&self.models, &self.schema);
+        match split::rewrite(&mut parse, &parsed, text, models, schema, &options) {
+            Ok(rewritten) => result.take(rewritten, None),
             Err(_) => programs
                 .iter()
                 .rev()
                 .try_for_each(|one| self.rewrite_one(&parsed, &one.name, text, &mut result))?,
         }
         Ok(result)
+    }
+
+    fn parse(&self, text: &str) -> Result<Ir, FrontEndError> {
+        self.front_end.parse(Path::new("programs.c"), Some(text), &[])
     }
 
     /// Rewrites one function; those behind it may have been rewritten.
@@ -232,13 +287,15 @@ impl Oracle {
     ) -> Result<(), Wrong> {
         let (function, without) = (Some(name.to_string()), self.without.clone());
         let options = Options { function, without, ..Options::default() };
-        match rewrite(parsed, text, &self.models, &self.schema, &options) {
+        let mut parse = |text: &str| self.parse(text);
+        let (models, schema) = (&self.models, &self.schema);
+        match split::rewrite(&mut parse, parsed, text, models, schema, &options) {
             Ok(rewritten) => {
                 let range = parsed.function(name).expect("the file defines the function").range;
                 let end = rewritten.text.len() - (text.len() - range.end);
                 let mut whole = result.text.clone();
                 whole.replace_range(range.start..range.end, &rewritten.text[range.start..end]);
-                result.take(rewritten.transactions, whole);
+                result.take(rewritten, Some(whole));
             }
             Err(refused @ Refused::Broken(..)) => return Err(Wrong::Tool(refused.to_string())),
             Err(refused) => {
@@ -252,9 +309,14 @@ impl Oracle {
 }
 
 impl Rewritten {
-    fn take(&mut self, reports: Vec<Report>, text: String) {
-        self.text = text;
-        for report in reports {
+    fn take(&mut self, rewritten: rewrite::Rewritten, whole: Option<String>) {
+        self.text = whole.unwrap_or(rewritten.text);
+        let functions = rewritten.splits.iter().map(|split| &split.function);
+        self.counts.split += functions.collect::<BTreeSet<_>>().len() as u64;
+        for split in &rewritten.splits {
+            *self.counts.splits.entry(format!("{:?}", split.kind)).or_default() += 1;
+        }
+        for report in rewritten.transactions {
             let order = report.solution.order.iter().enumerate();
             let moved: Vec<usize> =
                 order.filter(|(at, unit)| at != *unit).map(|(_, &unit)| unit).collect();

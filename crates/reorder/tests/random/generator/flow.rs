@@ -17,7 +17,7 @@ impl Generator {
             34,
             12,
             deeper * on(style.branches) * 12,
-            deeper * on(style.loops) * 12,
+            deeper * on(style.loops) * (12 + on(style.long_bodies) * 20),
             8,
             top * on(style.guards) * 20,
             on(style.prints) * 10,
@@ -139,7 +139,8 @@ impl Generator {
 
     fn block(&mut self, depth: usize) -> String {
         let mut inner = Vec::new();
-        for _ in 0..self.random.between(1, 2) {
+        let (least, most) = if self.style.long_bodies { (2, 4) } else { (1, 2) };
+        for _ in 0..self.random.between(least, most) {
             self.statement(depth + 1, &mut inner);
         }
         indented(&inner.join("\n"))
@@ -160,9 +161,31 @@ impl Generator {
         let index = ["i", "j"][self.indexes.len().min(1)];
         let count = self.random.pick(&["in->count", "4", "3"]);
         self.indexes.push(index.to_string());
-        let body = self.block(depth);
+        let body = match self.style.long_bodies && self.random.chance(60) {
+            true => self.queries(index),
+            false => self.block(depth),
+        };
         self.indexes.pop();
         format!("for ({index} = 0; {index} < {count}; {index}++) {{\n{body}\n}}")
+    }
+
+    /// Returns queries of a loop, which read into elements of the iteration.
+    fn queries(&mut self, index: &str) -> String {
+        let mut inner = Vec::new();
+        let style = self.style.clone();
+        self.style.by_helper = 0;
+        self.style.shares_statement &= self.random.chance(30);
+        for _ in 0..self.random.between(2, 3) {
+            let slot = format!("slots[{index}]");
+            let query = match self.random.weighted(&[40, 30, 30]) {
+                0 => self.read_for(&slot),
+                1 => self.write_with(&slot),
+                _ => self.write(),
+            };
+            inner.push(query);
+        }
+        self.style = style;
+        indented(&inner.join("\n"))
     }
 
     fn alias(&mut self) -> String {

@@ -69,6 +69,12 @@ impl Generator {
         self.write_of(template, None)
     }
 
+    /// Returns a write of a number.
+    pub(super) fn write_with(&mut self, amount: &str) -> String {
+        let template = self.draw(WRITES, false);
+        self.write_of(template, Some(amount))
+    }
+
     /// Returns a write; `amount` stands for its number, if it has one.
     fn write_of(&mut self, template: Template, amount: Option<&str>) -> String {
         let mut arguments = self.arguments(template);

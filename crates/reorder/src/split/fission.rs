@@ -1,0 +1,323 @@
+//! Splits `for (h) { A B }` into `for (h) { A } for (h) { B }`.
+//!
+//! The loop counts with one variable, which nothing in the body writes, so that both loops have
+//! the same iterations. After the split, B of an iteration runs behind A of all later iterations
+//! instead of before them. So the split is legal if B and A could change places as units of a
+//! transaction:
+//! - [`values`] has the paper's conditions on values (§3.1);
+//! - the rules of [`legality`](crate::legality) on queries, exits and effects are asked about two
+//!   units, B before A. A constraint between them forbids the split.
+//!
+//! **Safe because** all other orders stay: A and B of one iteration, all of A, all of B.
+
+use super::{
+    Candidate, Refusal, Split, SplitKind, SplitRule, declarations,
+    element::Elements,
+    last_line,
+    part::{self, Part},
+    shape,
+    values::Values,
+};
+use crate::{
+    flow::{
+        access::AccessKind,
+        graph::{NodeIndex, NodeKind},
+        place::{Place, Root},
+    },
+    ir::{Expression, ExpressionKind, LoopForm, Scope, Statement, StatementKind, VariableIndex},
+    legality::{self, Context, Demand, Rule},
+    solve::Before,
+    source::Edit,
+    units::{Piece, Unit, Units},
+};
+
+/// The rules on the order of units that [`Values`] and the other conditions replace.
+const REPLACED: [Rule; 5] = [
+    Rule::Barrier,
+    Rule::Declaration,
+    Rule::ReadAfterWrite,
+    Rule::WriteAfterWrite,
+    Rule::WriteAfterRead,
+];
+
+/// A loop that counts.
+struct Counting<'c, 'a, 'p> {
+    context: &'c Context<'c, 'a, 'p>,
+    piece: &'c Piece<'a>,
+    body: &'a Statement,
+    counter: VariableIndex,
+    /// The node of the condition.
+    test: NodeIndex,
+    /// The nodes outside of the body.
+    header: Vec<NodeIndex>,
+    /// The text before the body.
+    head: String,
+}
+
+/// Adds the places at which a loop can be split.
+pub(super) fn find<'a>(
+    context: &Context<'_, 'a, '_>,
+    function: &str,
+    piece: &Piece<'a>,
+    without: &[Rule],
+    found: &mut Vec<Candidate>,
+) {
+    let StatementKind::Loop { body, .. } = &piece.statement.kind else { return };
+    let Some(list) = shape::list(body, context.text) else { return };
+    let places = part::places(context, list);
+    if places.is_empty() {
+        return;
+    }
+    let counting = Counting::of(context, piece);
+    for places in places {
+        let mut of_gap = Vec::new();
+        for at in places {
+            let split = Split {
+                function: function.to_string(),
+                kind: SplitKind::Loop,
+                line: piece.range.line(context.text),
+                behind: last_line(list[at - 1].range, context.text),
+            };
+            let outcome = match &counting {
+                Ok(counting) => counting.split(list, at, without),
+                Err(refusal) => Err(refusal.clone()),
+            };
+            if outcome.is_ok() {
+                of_gap = vec![Candidate { split, outcome }];
+                break;
+            }
+            of_gap.push(Candidate { split, outcome });
+        }
+        found.extend(of_gap);
+    }
+}
+
+impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
+    /// Checks what does not depend on the place of the split.
+    fn of(
+        context: &'c Context<'c, 'a, 'p>,
+        piece: &'c Piece<'a>,
+    ) -> Result<Counting<'c, 'a, 'p>, Refusal> {
+        let (text, line) = (context.text, piece.range.line(context.text));
+        let refused = |rule, reason: &str| Err(Refusal { rule, line, reason: reason.to_string() });
+        let form = |reason: &str| refused(SplitRule::Form, reason);
+        if let Some(barrier) = piece.barriers.first() {
+            return refused(SplitRule::Barrier, &barrier.to_string());
+        }
+        let StatementKind::Loop {
+            form: LoopForm::For,
+            initial: Some(initial),
+            condition: Some(condition),
+            step: Some(step),
+            body,
+        } = &piece.statement.kind
+        else {
+            return form("it is no `for` with an initial value, a condition and a step");
+        };
+        shape::check(context.program, piece.range, &[body.range], text)?;
+        let Some(head) = shape::head(piece.range, body.range, "for", text) else {
+            return form("it is not written as `for (…) { … }`");
+        };
+        let Some(counter) = counter(context, initial, step) else {
+            return form("it does not count with one variable that its head initializes");
+        };
+        if has_jump(body) {
+            return refused(SplitRule::Jump, "a `break`, `continue` or label stands in it");
+        }
+        let graph = &context.flow.graph;
+        let outside = |node: &NodeIndex| !body.range.contains(graph.nodes[*node].range);
+        let header: Vec<NodeIndex> = graph.within(piece.range).filter(outside).collect();
+        let is_test = |node: &&NodeIndex| match graph.nodes[**node].kind {
+            NodeKind::Evaluate(one) => std::ptr::eq(one, condition),
+            _ => false,
+        };
+        let Some(&test) = header.iter().find(is_test) else {
+            return form("its condition is not known");
+        };
+        let head = head.to_string();
+        let counting = Counting { context, piece, body, counter, test, header, head };
+        counting.check_header([condition, step])?;
+        Ok(counting)
+    }
+
+    fn refused<T>(&self, rule: SplitRule, reason: String) -> Result<T, Refusal> {
+        let line = self.piece.range.line(self.context.text);
+        Err(Refusal { rule, line, reason })
+    }
+
+    /// Refuses a head that does more than to count.
+    fn check_header(&self, parts: [&Expression; 2]) -> Result<(), Refusal> {
+        let flow = self.context.flow;
+        let mut volatile = false;
+        for part in parts {
+            part.walk(&mut |inner| {
+                if let ExpressionKind::Variable(variable) = inner.kind {
+                    volatile |= self.context.program.variable(variable).volatile;
+                }
+            });
+        }
+        let counter = Place::whole(Root::Variable(self.counter));
+        let counts = self.header.iter().all(|&node| {
+            let effects = &flow.effects[node];
+            effects.queries.is_empty()
+                && effects.accesses.iter().all(|access| {
+                    access.place.root != Root::Outside
+                        && (access.kind == AccessKind::Read || access.place == counter)
+                })
+        });
+        match counts && !volatile {
+            true => Ok(()),
+            false => {
+                let reason = "the head of the loop does more than to count".to_string();
+                self.refused(SplitRule::Condition, reason)
+            }
+        }
+    }
+
+    /// Splits the body behind its first statements.
+    fn split(
+        &self,
+        list: &'a [Statement],
+        at: usize,
+        without: &[Rule],
+    ) -> Result<Vec<Edit>, Refusal> {
+        let (context, text) = (self.context, self.context.text);
+        let parts = [
+            Part::of(context, self.piece, &list[..at])?,
+            Part::of(context, self.piece, &list[at..])?,
+        ];
+        self.check_condition(&parts)?;
+        let inner = shape::indent(list[0].range, text);
+        let declared = declarations::of(context, [&parts[0], &parts[1]], inner)?;
+        let nodes = parts.iter().flat_map(|part| part.nodes.iter().copied()).collect();
+        let values = Values {
+            context,
+            parts: [&parts[0], &parts[1]],
+            test: self.test,
+            copied: &declared.variables,
+            elements: Elements::of(context, self.counter, nodes),
+        };
+        values.check()?;
+        self.check_order(parts, without)?;
+        let mut edits = declared.edits;
+        let (newline, indent) = (shape::newline(text), shape::indent(self.piece.range, text));
+        let inserted =
+            format!("{newline}{indent}}}{newline}{indent}{} {{{}", self.head, declared.text);
+        edits.push(Edit { range: shape::behind(list[at - 1].range, text), text: inserted });
+        Ok(edits)
+    }
+
+    /// Refuses a body that may change what the head of the loop reads or writes.
+    fn check_condition(&self, parts: &[Part<'a>; 2]) -> Result<(), Refusal> {
+        let flow = self.context.flow;
+        let of_header: Vec<&Place> = self
+            .header
+            .iter()
+            .flat_map(|&node| &flow.effects[node].accesses)
+            .map(|access| &access.place)
+            .collect();
+        for &node in parts.iter().flat_map(|part| &part.nodes) {
+            for access in &flow.effects[node].accesses {
+                let shared = of_header.iter().any(|place| flow.may_share(place, &access.place));
+                if access.kind != AccessKind::Read && shared {
+                    let name = legality::place_name(self.context, &access.place);
+                    let line = flow.graph.nodes[node].range.line(self.context.text);
+                    let reason = format!("it writes {name}, which the head of the loop uses");
+                    return Err(Refusal { rule: SplitRule::Condition, line, reason });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the rules on the order of units about the later part before the earlier one.
+    fn check_order(&self, parts: [Part<'a>; 2], without: &[Rule]) -> Result<(), Refusal> {
+        let flow = self.context.flow;
+        let [earlier, later] = parts;
+        let (line, range) = (earlier.piece.range.line(self.context.text), self.body.range);
+        // All other code is a unit as well: the rules follow values through it.
+        let other = Piece {
+            statement: self.piece.statement,
+            range,
+            nodes: (0..flow.graph.nodes.len())
+                .filter(|node| !earlier.nodes.contains(node) && !later.nodes.contains(node))
+                .collect(),
+            leaving: Default::default(),
+            queries: Vec::new(),
+            exits: Vec::new(),
+            barriers: Vec::new(),
+        };
+        let units = [other, later.piece, earlier.piece].map(|piece| Unit { pieces: vec![piece] });
+        let units = Units::of_units(flow, units.into());
+        let context = Context { units: &units, ..*self.context };
+        let replaced: Vec<Rule> = REPLACED.iter().chain(without).copied().collect();
+        let swapped = Demand::Before(Before { first: 1, later: 2 });
+        let constraints = legality::constraints(&context, &replaced);
+        match constraints.into_iter().find(|one| one.demand == swapped) {
+            Some(one) => {
+                let reason =
+                    format!("between the later part and the next iteration: {}", one.reason);
+                Err(Refusal { rule: SplitRule::Order(one.rule), line, reason })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the variable that the head of a loop gives a value, and to which its step adds a
+/// constant.
+fn counter(
+    context: &Context<'_, '_, '_>,
+    initial: &Statement,
+    step: &Expression,
+) -> Option<VariableIndex> {
+    use ExpressionKind as Kind;
+    let (counter, value) = match &initial.kind {
+        StatementKind::Declare(all) => match &all[..] {
+            [one] => (one.variable, one.initial.as_ref()?),
+            _ => return None,
+        },
+        StatementKind::Evaluate(expression) => match &expression.kind {
+            Kind::Assign { operator: None, target, value } => match target.kind {
+                Kind::Variable(variable) => (variable, &**value),
+                _ => return None,
+            },
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let is_counter = |one: &Expression| matches!(one.kind, Kind::Variable(v) if v == counter);
+    let mut mentioned = false;
+    value.walk(&mut |inner| mentioned |= is_counter(inner));
+    let steps = match &step.kind {
+        Kind::Increment(_, target) => is_counter(target),
+        Kind::Assign { operator: Some(operator), target, value } => {
+            let number = match &value.kind {
+                Kind::Constant(number) => number.parse::<i64>().ok(),
+                _ => None,
+            };
+            matches!(operator.as_str(), "+" | "-")
+                && is_counter(target)
+                && number.is_some_and(|number| number != 0)
+        }
+        _ => false,
+    };
+    let variable = context.program.variable(counter);
+    let is_own = matches!(variable.scope, Scope::Local | Scope::Parameter)
+        && matches!(variable.ty, crate::ir::Type::Scalar(_))
+        && !variable.volatile
+        && !context.flow.is_escaped(counter);
+    (steps && !mentioned && is_own).then_some(counter)
+}
+
+/// Returns true if a jump in a body leads to another place than an exit.
+fn has_jump(body: &Statement) -> bool {
+    let mut found = false;
+    body.walk(&mut |inner| {
+        found |= matches!(
+            inner.kind,
+            StatementKind::Break | StatementKind::Continue | StatementKind::Label(..)
+        );
+    });
+    found
+}

@@ -1,0 +1,66 @@
+//! The splits that are made: those that lower the expected cost.
+
+use super::{shop, source};
+
+const HOT: &str = "put(\"UPDATE hot SET x = 1 WHERE id = $1\", n, 1);";
+
+#[test]
+fn hot_query_moves_out_of_a_branch() {
+    let Some(shop) = shop() else { return };
+    let text = source(&format!(
+        "    if (c) {{\n        {HOT}\n        PUT_B(n, 1);\n    }}\n    PUT_A(n, 1);"
+    ));
+    let rewritten = shop.rewritten(&text);
+    let hot = rewritten.text.find("UPDATE hot").unwrap();
+    assert!(rewritten.text.find("UPDATE a").unwrap() < hot, "{}", rewritten.text);
+    assert!(rewritten.text.find("UPDATE b").unwrap() < hot, "{}", rewritten.text);
+    assert_eq!(rewritten.text.matches("if (c) {").count(), 2, "{}", rewritten.text);
+    let [split] = &rewritten.splits[..] else { panic!("{:?}", rewritten.splits) };
+    assert!(split.to_string().contains("the conditional statement at line"), "{split}");
+    // Its lines are those of the text before the split.
+    assert!(text.lines().nth(split.line - 1).unwrap().contains("if (c)"));
+    assert!(text.lines().nth(split.behind - 1).unwrap().contains("UPDATE hot"));
+    let report = &rewritten.transactions[0];
+    let of_b =
+        report.units.iter().find(|unit| unit.queries.iter().any(|one| one.contains("b SET")));
+    let first = of_b.unwrap().lines.0;
+    assert!(text.lines().skip(first - 1).take(2).any(|line| line.contains("UPDATE b")), "{first}");
+    // Once more changes nothing.
+    let again = shop.rewritten(&rewritten.text);
+    assert_eq!(again.text, rewritten.text);
+    assert!(again.splits.is_empty());
+}
+
+#[test]
+fn hot_query_moves_out_of_a_loop() {
+    let Some(shop) = shop() else { return };
+    let text = source(&format!(
+        "    for (int i = 0; i < n; i++) {{\n        {HOT}\n        PUT_B(i, 1);\n    }}\n    \
+         PUT_A(n, 1);"
+    ));
+    let rewritten = shop.rewritten(&text);
+    assert!(
+        rewritten.text.find("UPDATE a").unwrap() < rewritten.text.find("UPDATE hot").unwrap(),
+        "{}",
+        rewritten.text
+    );
+    assert_eq!(rewritten.splits.len(), 1, "{}", rewritten.text);
+    assert_eq!(rewritten.text.matches("for (int i").count(), 2, "{}", rewritten.text);
+}
+
+#[test]
+fn split_that_brings_nothing_leaves_no_trace() {
+    let Some(shop) = shop() else { return };
+    // The hot query stands last already.
+    let text = source(&format!("    if (c) {{\n        PUT_A(n, 1);\n        {HOT}\n    }}"));
+    let rewritten = shop.rewritten(&text);
+    assert!(shop.candidates(&text).iter().any(|one| one.outcome.is_ok()));
+    assert_eq!(rewritten.text, text);
+    assert!(rewritten.splits.is_empty());
+    // It cannot move: what stands behind it reads what it returns.
+    let text = source(
+        "    int v;\n    if (c) {\n        \
+         v = get(\"UPDATE hot SET x = 1 RETURNING x\", n);\n        PUT_A(n, v);\n    }",
+    );
+    assert_eq!(shop.rewritten(&text).text, text);
+}
