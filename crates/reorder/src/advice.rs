@@ -8,7 +8,7 @@
 //!   the value that was read.
 //!
 //! Two queries use the same row if both name a key by equal constants or by the same values of the
-//! program ([`values`]). Where the values cannot be followed, the first advice says so; the second
+//! program (`values`). Where the values cannot be followed, the first advice says so; the second
 //! is not given.
 
 mod increment;

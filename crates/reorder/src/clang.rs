@@ -4,10 +4,10 @@
 //! for all that a macro makes. The front end gets the rest from the text:
 //!
 //! 1. libclang reads the file and reports errors, definitions of macros and uses of macros.
-//! 2. The front end expands the uses ([`mod@expansion`]) and lets libclang read the expanded text,
+//! 2. The front end expands the uses (`expansion`) and lets libclang read the expanded text,
 //!    in which everything has a place of its own. The trees of both texts must agree.
 //! 3. Functions, statements and expressions are lowered with the tokens of the expanded text, and
-//!    their places are mapped back to the file ([`mod@expanded`]).
+//!    their places are mapped back to the file (`expanded`).
 //!
 //! Invariants: the range of a statement or an expression is the text that stands for exactly it;
 //! where there is no such text, the range of an expression is `None`, and the statement around it

@@ -6,13 +6,13 @@
 //!
 //! | rule | keeps |
 //! | --- | --- |
-//! | [`barriers`] | what the tool does not understand, in its place |
-//! | [`declarations`] | declarations before uses |
-//! | [`read_after_write`], [`write_after_write`], [`write_after_read`] | values of variables |
-//! | [`outside_effects`] | output, time, random numbers |
-//! | [`exits`] | what runs only if an exit was not taken |
-//! | [`same_table`], [`foreign_keys`], [`triggers`], [`functions`] | rows |
-//! | [`read_order`], [`conversions`] | what the isolation level guarantees |
+//! | `barriers` | what the tool does not understand, in its place |
+//! | `declarations` | declarations before uses |
+//! | `read_after_write`, `write_after_write`, `write_after_read` | values of variables |
+//! | `outside_effects` | output, time, random numbers |
+//! | `exits` | what runs only if an exit was not taken |
+//! | `same_table`, `foreign_keys`, `triggers`, `functions` | rows |
+//! | `read_order`, `conversions` | what the isolation level guarantees |
 
 mod barriers;
 mod conversions;
@@ -86,31 +86,31 @@ pub struct Context<'c, 'a, 'p> {
 /// A rule, by the name that the user sees.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Rule {
-    /// [`barriers`].
+    /// `barriers`.
     Barrier,
-    /// [`declarations`].
+    /// `declarations`.
     Declaration,
-    /// [`read_after_write`].
+    /// `read_after_write`.
     ReadAfterWrite,
-    /// [`write_after_write`].
+    /// `write_after_write`.
     WriteAfterWrite,
-    /// [`write_after_read`].
+    /// `write_after_read`.
     WriteAfterRead,
-    /// [`outside_effects`].
+    /// `outside_effects`.
     OutsideEffect,
-    /// [`exits`].
+    /// `exits`.
     Exit,
-    /// [`same_table`].
+    /// `same_table`.
     SameTable,
-    /// [`foreign_keys`].
+    /// `foreign_keys`.
     ForeignKey,
-    /// [`triggers`].
+    /// `triggers`.
     Trigger,
-    /// [`functions`].
+    /// `functions`.
     Function,
-    /// [`read_order`].
+    /// `read_order`.
     ReadOrder,
-    /// [`conversions`].
+    /// `conversions`.
     Conversion,
 }
 
