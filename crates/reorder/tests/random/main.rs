@@ -76,7 +76,7 @@ fn random_programs_do_the_same_split_and_reordered() {
     assert!(counts.programs < 100 || fissions * 50 >= counts.programs, "too few: {counts}");
 }
 
-/// Checks as many programs as the user or else `count` says, with all splits or those that help.
+/// Checks as many programs as the user or else `count` says, with all splits or without.
 fn check(splits: bool, count: u64) -> Option<Counts> {
     let mut oracle = oracle()?;
     oracle.splits = splits;

@@ -263,7 +263,12 @@ impl Oracle {
         let options = Options { without: self.without.clone(), ..Options::default() };
         let mut parse = |text: &str| self.parse(text);
         let (models, schema) = (&self.models, &self.schema);
-        match split::rewrite(&mut parse, &parsed, text, models, schema, &options) {
+        let rewritten = if self.splits {
+            split::rewrite(&mut parse, &parsed, text, models, schema, &options)
+        } else {
+            rewrite::rewrite(&parsed, text, models, schema, &options)
+        };
+        match rewritten {
             Ok(rewritten) => result.take(rewritten, None),
             Err(_) => programs
                 .iter()
@@ -289,7 +294,12 @@ impl Oracle {
         let options = Options { function, without, ..Options::default() };
         let mut parse = |text: &str| self.parse(text);
         let (models, schema) = (&self.models, &self.schema);
-        match split::rewrite(&mut parse, parsed, text, models, schema, &options) {
+        let rewritten = if self.splits {
+            split::rewrite(&mut parse, parsed, text, models, schema, &options)
+        } else {
+            rewrite::rewrite(parsed, text, models, schema, &options)
+        };
+        match rewritten {
             Ok(rewritten) => {
                 let range = parsed.function(name).expect("the file defines the function").range;
                 let end = rewritten.text.len() - (text.len() - range.end);
