@@ -11,7 +11,8 @@
 //! taken because of what a query returned: the program reports that, and not the violation.
 //!
 //! Where a failed query makes all later ones fail (PostgreSQL), a check of one query also checks
-//! those before it that have no check of their own. They keep their order with it.
+//! those before it that have no check of their own. They keep their order with it; and so do
+//! queries without a check if the program keeps the status of one of them.
 
 use std::collections::BTreeSet;
 
@@ -32,9 +33,9 @@ use crate::{
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let unchecked = unchecked_queries(context);
     for (first, later) in context.pairs() {
-        if unchecked.contains(&first) && checks(context, later)
-            || checks(context, first) && unchecked.contains(&later)
-        {
+        let (one, other) = (unchecked.contains(&first), unchecked.contains(&later));
+        let shows = |unit| checks(context, unit) || keeps_status(context, unit);
+        if one && shows(later) || other && shows(first) {
             let reason = "a later check sees that a query without one has failed".to_string();
             found.before(first, later, Rule::Exit, reason);
         }
@@ -94,6 +95,20 @@ fn may_violate(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
 fn checks(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
     let unit = &context.units.units[unit];
     unit.exits().next().is_some() && unit.nodes().any(|node| context.flow.effects[node].status)
+}
+
+/// Returns true if a unit uses a query's status other than by calling for it.
+fn keeps_status(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let flow = context.flow;
+    context.units.units[unit].nodes().any(|node| {
+        let point = &flow.graph.nodes[node];
+        let is_call = match point.kind {
+            NodeKind::Evaluate(one) => matches!(one.kind, ExpressionKind::Call { .. }),
+            _ => false,
+        };
+        let is_condition = point.successors.len() > 1;
+        flow.effects[node].status && (!is_call || is_condition)
+    })
 }
 
 /// A read, with the definitions whose value it may see.

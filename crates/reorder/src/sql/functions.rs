@@ -2,7 +2,10 @@
 //!
 //! A function that is in none of the lists may read and write any table.
 
-use crate::api::Server;
+use crate::{
+    api::Server,
+    schema::{Schema, Tables},
+};
 
 /// Functions that depend on their arguments alone.
 const PURE: [&str; 56] = [
@@ -100,9 +103,14 @@ const TIME: [&str; 11] = [
     "strftime",
 ];
 
-/// Returns true if the function is built in and reads and writes no table.
-pub(crate) fn uses_no_table(name: &str) -> bool {
-    [&PURE[..], &FIXED, &VOLATILE, &TIME].iter().any(|list| list.contains(&name))
+/// Returns true if a function reads and writes no table: one that the schema defines so, or one
+/// that is built in.
+pub(crate) fn uses_no_table(name: &str, schema: &Schema) -> bool {
+    match schema.functions.get(name) {
+        Some(Tables::Some(tables)) => tables.is_empty(),
+        Some(Tables::All) => false,
+        None => [&PURE[..], &FIXED, &VOLATILE, &TIME].iter().any(|list| list.contains(&name)),
+    }
 }
 
 /// Returns true if the value of the function changes from call to call.

@@ -35,7 +35,7 @@ impl<'a> Knowledge<'a> {
     /// it calls a function that is not known, or it fires a trigger that may touch all tables.
     pub fn analyze(&self, text: &str) -> Option<Query> {
         let query = sql::analyze(text, self.server, self.schema).ok()?;
-        if query.functions.iter().any(|name| !self.uses_no_table(name)) {
+        if query.functions.iter().any(|name| !functions::uses_no_table(name, self.schema)) {
             return None;
         }
         let mut tables = BTreeMap::new();
@@ -73,14 +73,6 @@ impl<'a> Knowledge<'a> {
         let is_word = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
         let all = self.schema.tables.iter().flat_map(of_table);
         all.filter(|(table, column, _)| is_word(table) && is_word(column)).collect()
-    }
-
-    fn uses_no_table(&self, function: &str) -> bool {
-        match self.schema.functions.get(function) {
-            Some(Tables::Some(tables)) => tables.is_empty(),
-            Some(Tables::All) => false,
-            None => functions::uses_no_table(function),
-        }
     }
 
     /// Adds the rows that the query names, in the base tables.
