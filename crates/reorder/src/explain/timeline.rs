@@ -19,9 +19,11 @@ use crate::{
     solve::UnitIndex,
 };
 
-/// The width of the part of the image with bars, and the place where it begins.
+/// The width of the part of the image with bars, the place where it begins, and the space behind
+/// it, into which half of the word above the last line reaches.
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 250.0;
+const RIGHT: f64 = 40.0;
 const ROW: usize = 26;
 const TOP: usize = 30;
 
@@ -52,7 +54,7 @@ pub fn timeline(report: &Report, shown: Shown, id: &str) -> String {
         Shown::Old => "Order of the source",
         Shown::New => "New order",
     };
-    let width = LEFT + WIDTH + 20.0;
+    let width = LEFT + WIDTH + RIGHT;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 {width} {height}\" \
          aria-labelledby=\"{id}-title {id}-text\">\n\
@@ -131,13 +133,14 @@ impl Image<'_> {
         }
     }
 
-    /// Draws the line of the commit, and quarters of the whole.
+    /// Draws the line of the commit, and about the quarters of the whole, each at a whole number.
     fn axis(&self, out: &mut String, height: usize) {
         for quarter in 0..=4u128 {
-            let at = LEFT + WIDTH * quarter as f64 / 4.0;
+            let length = self.total() * quarter / 4;
+            let at = LEFT + self.pixels(length);
             let (class, text) = match quarter {
                 4 => ("commit", "commit".to_owned()),
-                _ => ("grid", hold(self.total() * quarter / 4, self.report.scale)),
+                _ => ("grid", hold(length, self.report.scale)),
             };
             let _ = writeln!(
                 out,

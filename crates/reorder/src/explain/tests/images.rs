@@ -137,6 +137,20 @@ fn image_says_in_words_what_it_draws() {
 }
 
 #[test]
+fn lines_stand_at_their_numbers() {
+    let elements = read(&timeline(&report_of("f", [(2, 4), (1, 6)]), Shown::Old, "a"));
+    let axis: Vec<(f64, &str)> = elements
+        .iter()
+        .filter(|one| one.attributes.get("class").is_some_and(|class| class == "axis"))
+        .map(|one| (one.attributes["x"].parse().unwrap(), one.text.as_str()))
+        .collect();
+    let at = |count: f64| 250.0 + 640.0 * count / 10.0;
+    let expected =
+        [(at(0.0), "0"), (at(2.0), "2"), (at(5.0), "5"), (at(7.0), "7"), (at(10.0), "commit")];
+    assert_eq!(axis, expected);
+}
+
+#[test]
 fn transaction_without_lengths_has_bars_without_width() {
     let elements = read(&timeline(&report_of("f", [(0, 0), (0, 0)]), Shown::New, "a"));
     assert!(bars(&elements, "hold").iter().all(|&(_, width)| width == 0.0));
