@@ -20,7 +20,7 @@ use super::{Context, Found, Rule};
 use crate::{
     flow::{
         Flow,
-        graph::NodeKind,
+        graph::{NodeIndex, NodeKind},
         place::{Place, Root},
         reaching::DefinitionIndex,
     },
@@ -148,7 +148,9 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
         NodeKind::Evaluate(condition) => runs_query(node) && is_one_call(flow, condition),
         _ => false,
     };
-    let conditions = unit.nodes().filter(|node| is_condition(node) && !is_query(*node));
+    let conditions = unit
+        .nodes()
+        .filter(|node| is_condition(node) && !is_query(*node) && decides(context, unit, *node));
     let mut open: Vec<Value> = conditions.flat_map(|node| values(context, node)).collect();
     let mut tested: Vec<Value> = Vec::new();
     while let Some(value) = open.pop() {
@@ -164,6 +166,39 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
         tested.push(value);
     }
     tested
+}
+
+/// Returns true if an exit of a unit may be taken because of what a condition tests. It is not if
+/// every path from the condition to an exit runs a query, whose failure is the only reason for the
+/// exit: such a condition decides on the query.
+fn decides(context: &Context<'_, '_, '_>, unit: &Unit<'_>, condition: NodeIndex) -> bool {
+    let runs_query = |node: NodeIndex| !context.flow.effects[node].queries.is_empty();
+    let (all, direct) = (
+        reached(context, unit, condition, &|_| false),
+        reached(context, unit, condition, &runs_query),
+    );
+    let decides = |node: NodeIndex, on_failure: bool| {
+        direct.contains(&node) || all.contains(&node) && !on_failure
+    };
+    unit.exits().any(|exit| decides(exit.node, exit.on_failure))
+}
+
+/// Returns the nodes of a unit that control reaches from a node of it, that one included, without
+/// passing a node at which it `stops`.
+fn reached(
+    context: &Context<'_, '_, '_>,
+    unit: &Unit<'_>,
+    from: NodeIndex,
+    stops: &dyn Fn(NodeIndex) -> bool,
+) -> BTreeSet<NodeIndex> {
+    let own: BTreeSet<NodeIndex> = unit.nodes().collect();
+    let (mut open, mut reached) = (vec![from], BTreeSet::new());
+    while let Some(node) = open.pop() {
+        if own.contains(&node) && !stops(node) && reached.insert(node) {
+            open.extend(&context.flow.graph.nodes[node].successors);
+        }
+    }
+    reached
 }
 
 /// Returns true for what a query returns, and what it leaves on the connection.
