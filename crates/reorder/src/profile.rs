@@ -120,12 +120,22 @@ impl Profile {
         Some((times.mean()? - fast).max(0.0))
     }
 
+    /// Returns the time that an execution of a query takes if it waits for no lock, in nanoseconds:
+    /// the mean time of a run with a single client, or else the 5th percentile; `None` if the query
+    /// was never executed with many clients.
+    pub fn service(&self, key: &Key) -> Option<f64> {
+        let times = self.queries.get(key)?;
+        self.alone.get(key).and_then(Times::mean).or_else(|| times.p5())
+    }
+
     /// Returns what the solver needs to know of a query; `None` if it was never executed with many
     /// clients.
     ///
-    /// The weight is the deviation or the wait, and the length is the mean time. Both are for one
-    /// execution, in nanoseconds, rounded to the nearest integer and limited to 2⁴⁸ − 1; the length
-    /// is at least 1. For the objective *position*, the caller sets the length to 1.
+    /// The weight is the deviation or the wait, and the length is the time without waits: a wait
+    /// depends on the order, and would make the most contended query the longest, which is then
+    /// left where it is. Both are for one execution, in nanoseconds, rounded to the nearest integer
+    /// and limited to 2⁴⁸ − 1; the length is at least 1. For the objective *position*, the caller
+    /// sets the length to 1.
     pub fn weight(&self, key: &Key, weights: Weights) -> Option<UnitCost> {
         let times = self.queries.get(key)?;
         let weight = match weights {
@@ -134,7 +144,7 @@ impl Profile {
         };
         // A conversion from a float to an integer saturates.
         let scaled = |time: f64| (time.round() as u64).min(COST_MAX);
-        Some(UnitCost { weight: scaled(weight), length: scaled(times.mean()?).max(1) })
+        Some(UnitCost { weight: scaled(weight), length: scaled(self.service(key)?).max(1) })
     }
 }
 
