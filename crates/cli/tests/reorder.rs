@@ -220,3 +220,42 @@ fn pure_function_lets_queries_move_across_it() {
     let pure = explained(&["--pure", "note"]);
     assert!(!pure.contains(barrier), "{pure}");
 }
+
+/// Returns the message with which `explain` refuses a schema; its text if `schema` is no address.
+fn refused_schema(schema: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.sql");
+    fs::write(&path, schema).unwrap();
+    let path = path.display().to_string();
+    let schema = if schema.contains("://") { schema } else { &path };
+    let (source, tpcc) = (example("payment_params.c"), format!("-I{}", example("")));
+    let line = ["explain", &source, "--api", "libpq", "--schema", schema, "--"];
+    let output = clearway(&[&line[..], &["-I/usr/include/postgresql", &tpcc]].concat());
+    assert!(!output.status.success(), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+#[test]
+fn schema_that_says_nothing_is_refused() {
+    if !can_run() {
+        return;
+    }
+    let message = refused_schema("-- nothing\nSET x = 1;\n");
+    assert!(message.contains("own.sql: it defines no table: pass the DDL"), "{message}");
+    let message = refused_schema("CREATE TABLE t (a int);\nCRAETE TABLE u (a int);\n");
+    assert!(message.contains("own.sql: schema, line 2: no statement of DDL begins"), "{message}");
+    let message = refused_schema("CREATE TABLE t (a int,\n PRIMARY KEY (b));\n");
+    assert!(message.contains("own.sql: schema, line 1: `t` has no column `b`"), "{message}");
+}
+
+#[test]
+fn schema_of_a_server_that_cannot_be_read_is_refused() {
+    if !can_run() {
+        return;
+    }
+    let message = refused_schema("mysql://tpcc:secret@localhost/tpcc");
+    assert!(message.contains("another server than the interface of --api"), "{message}");
+    let message = refused_schema("postgresql://tpcc:secret@/tpcc?host=/nowhere");
+    let is_named = message.contains("pg_dump failed: ") || message.contains("pg_dump is not found");
+    assert!(is_named && !message.contains("secret"), "{message}");
+}

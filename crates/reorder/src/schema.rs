@@ -1,9 +1,9 @@
 //! The schema of a database: tables with their keys, and what else happens when a row changes.
 //!
 //! It is read from a DDL file, as `pg_dump --schema-only`, `mysqldump --no-data` or a person writes
-//! it. Statements that say nothing about tables are skipped. A statement about a table that is not
-//! understood is an error, not a gap: a missing key or trigger would let the tool move a query that
-//! must stay.
+//! it. Statements that are known to say nothing about tables are skipped. Any other statement that
+//! is not understood is an error, not a gap: a missing key or trigger would let the tool move a
+//! query that must stay.
 //!
 //! ```text
 //!   text ── split ──▶ statements ── names of tables ──▶ table, alter, routine
@@ -17,10 +17,16 @@
 //!   that builds SQL at run time, is not SQL, or calls a function that is not known may touch all.
 
 mod alter;
+mod check;
 mod consequences;
 mod cursor;
+mod implicit;
+pub mod live;
+mod names;
+mod reach;
 mod resolve;
 mod routine;
+mod skipped;
 mod split;
 mod table;
 
@@ -42,8 +48,19 @@ pub struct Schema {
     pub triggers: Vec<Trigger>,
     /// PostgreSQL's rules and policies.
     pub rules: Vec<Rule>,
-    /// The tables that each function or procedure may touch, by the name without prefix.
+    /// The tables that each function or procedure may touch, by the name with its prefix, and by
+    /// the name without, which stands for all functions of that name.
     pub functions: BTreeMap<String, Tables>,
+    /// The functions that the user's own operators call, by the operator's sign.
+    pub operators: BTreeMap<String, BTreeSet<String>>,
+    /// The functions that the user's own casts call.
+    pub casts: BTreeSet<String>,
+    /// PostgreSQL's domains, by name in lower case without prefix.
+    pub domains: BTreeMap<String, Domain>,
+    /// The procedures and functions that may end the transaction.
+    pub commits: BTreeSet<String>,
+    /// The server whose DDL it is.
+    server: Option<Server>,
     /// The prefixes under which each name of a table or view occurs.
     prefixes: BTreeMap<String, BTreeSet<Option<String>>>,
 }
@@ -59,8 +76,14 @@ pub struct Table {
     pub unique: Vec<Key>,
     /// The references to other tables.
     pub foreign_keys: Vec<ForeignKey>,
-    /// The number of `CHECK` constraints.
+    /// The number of `CHECK` constraints, those of the domains of its columns among them.
     pub checks: usize,
+    /// The functions that the server calls for each row that is inserted or updated: in `CHECK` and
+    /// `EXCLUDE` constraints, in indexes, and in the choice of the partition.
+    pub functions: BTreeSet<String>,
+    /// The reason why the server of the table does not undo its changes with the transaction, as a
+    /// predicate: "has the engine MyISAM, ...".
+    pub outside: Option<String>,
     /// The tables of which this one is a partition.
     pub partition_of: BTreeSet<String>,
     /// The tables from which this one inherits.
@@ -81,10 +104,25 @@ pub struct Column {
     pub numbered: bool,
     /// True if the server computes it from other columns.
     pub computed: bool,
+    /// True if an `INSERT` without names of columns gives it no value.
+    pub invisible: bool,
     /// True if the server sets it to the time of each `UPDATE`.
     pub on_update: bool,
     /// The functions that its default, or the expression that computes it, calls.
     pub default_functions: BTreeSet<String>,
+}
+
+/// A domain: a type with constraints.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Domain {
+    /// The functions that its constraints call.
+    pub functions: BTreeSet<String>,
+    /// The functions that its default calls.
+    pub default_functions: BTreeSet<String>,
+    /// True if it has a constraint.
+    pub checks: bool,
+    /// The type that it is based on, as text.
+    base: String,
 }
 
 /// A primary key, a unique constraint or a unique index.
@@ -193,6 +231,8 @@ pub struct Rule {
     pub event: Event,
     /// The tables that its commands may read or write.
     pub touches: Tables,
+    /// The functions that it calls whose value changes, or which change the state of the session.
+    pub functions: BTreeSet<String>,
 }
 
 /// A foreign key between two tables.
@@ -226,8 +266,8 @@ impl std::error::Error for BadSchema {}
 /// Reads the schema from the text of a DDL file.
 ///
 /// # Errors
-/// [`BadSchema`] if a statement about a table, an index, a view, a trigger or a rule is not
-/// understood, or changes an object in a way that a dump does not (`RENAME`, `DROP CONSTRAINT`).
+/// [`BadSchema`] if a statement is not understood, names a table or a column that is not there, or
+/// changes an object in a way that a dump does not (`RENAME`, `DROP CONSTRAINT`).
 pub fn parse(ddl: &str, server: Server) -> Result<Schema, BadSchema> {
     resolve::build(&split::split(ddl, server)?, server)
 }
@@ -272,27 +312,14 @@ impl Schema {
         self.tables.get(name)
     }
 
+    /// Returns true if it has neither tables nor views.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.views.is_empty()
+    }
+
     /// Returns true if the name is that of a view.
     pub fn is_view(&self, name: &str) -> bool {
         self.views.contains_key(name)
-    }
-
-    /// Returns the name by which the schema has a table or view, from the parts of a name.
-    ///
-    /// # Errors
-    /// A message, if the name has no prefix and tables of several prefixes have it.
-    pub fn name_of(&self, parts: &[String]) -> Result<String, String> {
-        let Some((name, before)) = parts.split_last() else { return Ok(String::new()) };
-        let prefix = before.last();
-        let Some(known) = self.prefixes.get(name) else { return Ok(name.clone()) };
-        let other = |prefix: &String| known.iter().flatten().any(|one| one != prefix);
-        match prefix {
-            Some(prefix) if known.len() > 1 || other(prefix) => Ok(format!("{prefix}.{name}")),
-            None if known.len() > 1 => {
-                Err(format!("there are several tables `{name}`: write the name with its prefix"))
-            }
-            _ => Ok(name.clone()),
-        }
     }
 
     /// Returns the tables in which the rows of a table or view are: those that a view reads, and

@@ -21,6 +21,7 @@
 //!   comments (`/*! … */`) and session variables (`@v`).
 
 mod change;
+mod commits;
 mod equality;
 mod expression;
 pub(crate) mod functions;
@@ -30,7 +31,10 @@ mod rewrite;
 mod scope;
 mod select;
 pub(crate) mod shape;
+mod temporary;
 pub(crate) mod text;
+
+pub(crate) use self::{commits::commits, temporary::temporary_table};
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,9 +55,10 @@ pub struct Query {
     /// Even an access without columns reads which rows there are.
     pub tables: BTreeMap<String, TableAccess>,
     /// The functions that it calls, in lower case; not the operators. Those of the defaults of
-    /// columns that it inserts are among them, and so are those of views, and those of triggers
-    /// whose value changes. `nextval` stands for every automatic number, `now` for every constant
-    /// that means a time (`'now'`).
+    /// columns that it inserts are among them, those that the server calls for constraints,
+    /// indexes, domains, operators and casts, those of views, and those of triggers whose value
+    /// changes. `nextval` stands for every automatic number, `now` for every constant that means a
+    /// time (`'now'`).
     pub functions: BTreeSet<String>,
     /// The number of its parameters (`$1` or `?`).
     pub parameters: usize,
@@ -64,6 +69,8 @@ pub struct Query {
     /// each written row itself: on subqueries, further tables, `LIMIT`, unique keys of other rows.
     /// True for a `SELECT` from a table.
     pub depends_on_rows: bool,
+    /// The message about a column that the query names, and that none of its tables has.
+    pub wrong_column: Option<String>,
 }
 
 impl Query {

@@ -10,6 +10,7 @@
 //! - UNITS-2. A piece with a barrier is a unit of its own, and no unit moves across it.
 
 mod fuse;
+mod obstacle;
 mod piece;
 mod stream;
 

@@ -13,7 +13,7 @@ use clearway_reorder::{
     ir::Program,
     legality::Isolation,
     rewrite::{self, Rewritten},
-    schema::{self, Schema},
+    schema::{self, Schema, live},
     split,
 };
 
@@ -53,9 +53,11 @@ pub(super) struct SourceArgs {
 pub(super) struct TransactionArgs {
     #[command(flatten)]
     pub(super) source: SourceArgs,
-    /// The tables, as SQL (pg_dump --schema-only, mysqldump --no-data)
-    #[arg(long, value_name = "FILE")]
-    schema: PathBuf,
+    /// The tables: a file with their SQL (pg_dump --schema-only, mysqldump --no-data --routines),
+    /// or the address of a server that has them (postgresql://USER@HOST/DATABASE, mysql://...;
+    /// with ?host=DIR or ?socket=FILE for a socket)
+    #[arg(long, value_name = "FILE|ADDRESS")]
+    schema: String,
     /// The isolation level of the transaction [default: the server's default]
     #[arg(long, value_enum)]
     isolation: Option<IsolationArg>,
@@ -133,11 +135,28 @@ impl SourceArgs {
 impl TransactionArgs {
     /// Reads the source and the schema.
     pub(super) fn read(&self) -> Outcome<Input> {
-        let attempt = || format!("cannot use the schema {}", self.schema.display());
+        // An address may have a password in it.
+        let attempt = || match live::is_address(&self.schema) {
+            true => "cannot use the schema of the server of --schema".to_owned(),
+            false => format!("cannot use the schema {}", self.schema),
+        };
         let source = self.source.read()?;
         let server = source.models.server().ok_or(NoServer).with_context(attempt)?;
-        let schema = schema::parse(&read(&self.schema)?, server).with_context(attempt)?;
+        let ddl = self.ddl(server)?;
+        let schema = schema::parse(&ddl, server).with_context(attempt)?;
+        if schema.is_empty() {
+            return Err(NoTables).with_context(attempt);
+        }
         Ok(Input { source, schema, server })
+    }
+
+    /// Returns the DDL, from a file or from a server.
+    fn ddl(&self, server: Server) -> Outcome<String> {
+        if live::is_address(&self.schema) {
+            return live::dump(&self.schema, server)
+                .with_context(|| "cannot read the schema from the server of --schema".to_owned());
+        }
+        read(Path::new(&self.schema))
     }
 
     fn options(&self) -> Outcome<rewrite::Options> {
@@ -189,3 +208,18 @@ impl fmt::Display for NoServer {
 }
 
 impl std::error::Error for NoServer {}
+
+/// The schema has no table.
+#[derive(Debug)]
+struct NoTables;
+
+impl fmt::Display for NoTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "it defines no table: pass the DDL of the program's tables, as pg_dump --schema-only \
+             or mysqldump --no-data writes it",
+        )
+    }
+}
+
+impl std::error::Error for NoTables {}

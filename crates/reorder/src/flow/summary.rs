@@ -184,6 +184,9 @@ impl<'a> Summaries<'a> {
                 let name = &function.name;
                 barriers.push(format!("`{name}` binds memory to a statement of its caller"));
             }
+            if matches!(flow.graph.nodes[node].kind, NodeKind::Throw(_)) {
+                barriers.push(format!("`{}` may throw", function.name));
+            }
             let effects = Effects {
                 accesses,
                 queries,

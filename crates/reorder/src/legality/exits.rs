@@ -25,13 +25,16 @@ use crate::{
         reaching::DefinitionIndex,
     },
     ir::{Expression, ExpressionKind},
+    schema::{Event, Schema, Table},
     solve::UnitIndex,
-    sql::Query,
+    sql::{Query, TableAccess},
     units::Unit,
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let unchecked = unchecked_queries(context);
+    let units = 0..context.units.units.len();
+    let violating: BTreeSet<UnitIndex> = units.filter(|&one| may_violate(context, one)).collect();
     for (first, later) in context.pairs() {
         let (one, other) = (unchecked.contains(&first), unchecked.contains(&later));
         let shows = |unit| checks(context, unit) || keeps_status(context, unit);
@@ -39,7 +42,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             let reason = "a later check sees that a query without one has failed".to_string();
             found.before(first, later, Rule::Exit, reason);
         }
-        if answers(context, first) && may_violate(context, later) {
+        if violating.contains(&later) && answers(context, first) {
             let reason = "it leaves the transaction depending on what a query returned".to_string();
             found.before(first, later, Rule::Exit, reason);
         }
@@ -70,25 +73,49 @@ fn may_violate(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
     let schema = context.schema;
     let of_query = |query: &Query| {
         query.tables.iter().any(|(name, access)| {
-            let Some(table) = schema.table(name) else { return !access.writes.is_empty() };
-            // A key whose number the server chooses is a new one.
-            let is_new = |column: &String| {
-                let numbered = table.columns.iter().any(|one| one.name == *column && one.numbered);
-                numbered && !access.equal.contains_key(column)
-            };
-            let keys = table.primary_key.iter().chain(&table.unique);
-            let inserts = table.checks > 0
-                || !table.foreign_keys.is_empty()
-                || keys.clone().any(|key| !key.columns.iter().any(is_new));
-            let foreign = table.foreign_keys.iter().flat_map(|key| &key.columns);
-            let mut columns = keys.flat_map(|key| &key.columns).chain(foreign);
-            access.inserts && inserts
-                || access.deletes && schema.referencing_count(name) > 0
-                || !access.writes.is_empty() && table.checks > 0
-                || columns.any(|column| access.writes.contains(column))
+            let changes = access.inserts || access.deletes || !access.writes.is_empty();
+            if schema.is_view(name) {
+                return changes;
+            }
+            let of_table = |table: &&Table| violates(table, access);
+            access.deletes && schema.is_referred(name)
+                || changes && raises(schema, name, access)
+                || schema.family_tables(name).iter().any(of_table)
         })
     };
     context.units.units[unit].queries().any(|query| of_query(&query.query))
+}
+
+/// Returns true if an access may violate a constraint of a table.
+fn violates(table: &Table, access: &TableAccess) -> bool {
+    // A key whose number the server chooses is a new one.
+    let is_new = |column: &String| {
+        let numbered = table.columns.iter().any(|one| one.name == *column && one.numbered);
+        numbered && !access.equal.contains_key(column)
+    };
+    let keys = table.primary_key.iter().chain(&table.unique);
+    let inserts = table.checks > 0
+        || !table.foreign_keys.is_empty()
+        || keys.clone().any(|key| !key.columns.iter().any(is_new));
+    let foreign = table.foreign_keys.iter().flat_map(|key| &key.columns);
+    let has_expression = keys.clone().any(|key| key.partial);
+    let mut columns = keys.flat_map(|key| &key.columns).chain(foreign);
+    access.inserts && inserts
+        || !access.writes.is_empty() && (table.checks > 0 || has_expression)
+        || columns.any(|column| access.writes.contains(column))
+}
+
+/// Returns true if a trigger or rule of a table, which may raise an error, runs for an access.
+fn raises(schema: &Schema, name: &str, access: &TableAccess) -> bool {
+    let events = [
+        (access.inserts, Event::Insert),
+        (access.deletes, Event::Delete),
+        (!access.writes.is_empty(), Event::Update),
+    ];
+    let mut happening = events.into_iter().filter(|(happens, _)| *happens);
+    happening.any(|(_, event)| {
+        !schema.triggers_on(name, event).is_empty() || schema.has_rule(name, event)
+    })
 }
 
 /// Returns true if an exit of a unit depends on whether a query has failed.

@@ -1,15 +1,22 @@
-//! Queries that call a function which the tool does not know keep their order with all queries; so
-//! do those that call functions whose value changes from call to call, with each other.
+//! Queries that call a function which the tool does not know keep their order with all queries, and
+//! with all exits; those that call a function which uses tables, with all queries; and those that
+//! call functions whose value changes from call to call, with each other.
 //!
-//! **Safe because** an unknown function may read and write any table. `nextval`, `random` and the
-//! like give the values in the order of the calls; the other functions in the lists of
-//! [`functions`] depend on nothing but their arguments, or on the begin of the transaction.
+//! Functions that the server calls for constraints, indexes, domains, operators, casts, columns and
+//! views are functions of the query.
+//!
+//! **Safe because** an unknown function may read and write any table, and may have effects that a
+//! rollback does not undo. `nextval`, `random` and the like give the values in the order of the
+//! calls; the other functions in the lists of [`functions`] depend on nothing but their arguments,
+//! or on the begin of the transaction.
 
 use super::{Context, Found, Rule};
 use crate::{api::Server, sql::functions, units::UnitQuery};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = &context.units.units;
+    let lasting: Vec<Option<&str>> =
+        units.iter().map(|unit| unit.queries().find_map(|query| lasting(context, query))).collect();
     for (first, later) in context.pairs() {
         for one in units[first].queries() {
             for other in units[later].queries() {
@@ -24,7 +31,20 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                 }
             }
         }
+        for (queries, exits) in [(first, later), (later, first)] {
+            let leaves = units[exits].exits().next().is_some();
+            if let Some(name) = lasting[queries].filter(|_| leaves) {
+                let reason = format!("a rollback may not undo the effects of `{name}`");
+                found.before(first, later, Rule::Function, reason);
+            }
+        }
     }
+}
+
+/// Returns a function that may have an effect which a rollback does not undo.
+pub(super) fn lasting<'q>(context: &Context<'_, '_, '_>, query: &'q UnitQuery) -> Option<&'q str> {
+    let mut functions = query.query.functions.iter().map(String::as_str);
+    functions.find(|name| functions::is_unknown(name, context.schema))
 }
 
 fn unknown<'q>(context: &Context<'_, '_, '_>, query: &'q UnitQuery) -> Option<&'q str> {

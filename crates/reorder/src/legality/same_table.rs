@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use super::{Context, Found, Rule};
 use crate::{
     api::Server,
+    schema::Key,
     sql::{Query, QueryKind, TableAccess, Value},
     units::UnitQuery,
 };
@@ -92,7 +93,10 @@ fn are_different_rows(
     let (a, b) = (names(one), names(other));
     let both: BTreeSet<String> = a.intersection(&b).cloned().collect();
     let differ = |column: &String| match (&one.equal[column], &other.equal[column]) {
-        (Value::Constant(a), Value::Constant(b)) => are_different(a, b),
+        (Value::Constant(a), Value::Constant(b)) => {
+            let known = context.schema.table(table).and_then(|table| table.column(column));
+            known.is_some_and(|column| are_different(context.server, &column.ty, a, b))
+        }
         _ => false,
     };
     let both_write = changes(one) && changes(other);
@@ -103,19 +107,58 @@ fn are_different_rows(
 
 /// Returns true if a table has a key with a column that is not among those given.
 fn has_other_key(context: &Context<'_, '_, '_>, table: &str, columns: &BTreeSet<String>) -> bool {
-    let Some(table) = context.schema.table(table) else { return true };
-    let keys = table.primary_key.iter().chain(&table.unique);
-    keys.into_iter().any(|key| !key.columns.iter().all(|column| columns.contains(column)))
+    let mut all = context.schema.family_tables(table).into_iter();
+    let is_other = |key: &Key| !key.columns.iter().all(|column| columns.contains(column));
+    // An expression may stand beside the columns of a key.
+    all.any(|table| table.keys().any(|key| key.partial || is_other(key)))
 }
 
-/// Returns true if two constants are different values, whatever the type of the column: two
-/// integers in their shortest form.
-fn are_different(a: &str, b: &str) -> bool {
-    matches!((a.parse::<i64>(), b.parse::<i64>()), (Ok(a), Ok(b)) if a != b)
+/// Returns true if two constants are different values of a column: two integers in their shortest
+/// form that the server stores as they are. MySQL may store others as the nearest value that the
+/// type has, and other types than integers may round both to one value.
+fn are_different(server: Server, ty: &str, a: &str, b: &str) -> bool {
+    let (Ok(a), Ok(b)) = (a.parse::<i64>(), b.parse::<i64>()) else { return false };
+    let word = ty.split([' ', '(']).next().unwrap_or_default();
+    let bits = match word {
+        "tinyint" => 8,
+        "smallint" | "int2" | "smallserial" | "serial2" => 16,
+        "mediumint" => 24,
+        "int" | "integer" | "int4" | "serial" | "serial4" => 32,
+        "bigint" | "int8" | "bigserial" | "serial8" => 64,
+        "numeric" | "decimal" | "text" | "varchar" | "character" | "char" => {
+            return server != Server::Mysql && a != b;
+        }
+        _ => return server == Server::Sqlite && word.is_empty() && a != b,
+    };
+    let largest = i64::MAX >> (64 - bits);
+    let smallest = if ty.contains("unsigned") { 0 } else { -largest };
+    let fits = |value: i64| (smallest..=largest).contains(&value);
+    a != b && (server != Server::Mysql || fits(a) && fits(b))
 }
 
 /// Returns the base tables that a query changes.
 pub(super) fn changed(context: &Context<'_, '_, '_>, query: &UnitQuery) -> BTreeSet<String> {
     let changed = query.query.tables.iter().filter(|(_, access)| changes(access));
     changed.flat_map(|(name, _)| context.schema.base_tables(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_the_server_may_store_as_one_are_not_different() {
+        use Server::{Mysql, Postgresql, Sqlite};
+        assert!(are_different(Mysql, "int(11) unsigned", "1", "2"));
+        assert!(are_different(Mysql, "bigint", "1", "3000000000"));
+        assert!(!are_different(Mysql, "int", "3000000000", "4000000000"), "both are 2147483647");
+        assert!(!are_different(Mysql, "tinyint unsigned", "-1", "-2"), "both are 0");
+        assert!(!are_different(Mysql, "year", "1", "2001"));
+        assert!(!are_different(Mysql, "varchar(1)", "12", "13"), "both are '1'");
+        assert!(are_different(Postgresql, "integer", "3000000000", "1"));
+        assert!(are_different(Postgresql, "character varying(9)", "1", "2"));
+        assert!(!are_different(Postgresql, "real", "16777216", "16777217"));
+        assert!(!are_different(Postgresql, "integer", "1", "01"));
+        assert!(are_different(Sqlite, "", "1", "2"));
+    }
 }

@@ -1,66 +1,82 @@
 //! A query that starts a trigger, a rule or a cascade of a foreign key keeps its order with all
 //! queries that use what these touch (the paper's fourth dependency among rows, §4.1); with all
-//! queries if the schema does not show what they touch.
+//! queries, and with all exits, if the schema does not show what they touch.
 //!
 //! **Safe because** the trigger runs within the query, and so meets the same rows as in the source.
+//! A trigger whose body is not understood may have effects that a rollback does not undo; it runs
+//! if and only if it ran in the source.
 
 use std::collections::BTreeSet;
 
 use super::{Context, Found, Rule};
-use crate::{
-    schema::{Event, Tables},
-    sql::{Query, TableAccess},
-};
+use crate::{schema::Tables, sql::Query};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = &context.units.units;
+    let all: Vec<Vec<Facts<'_>>> = units
+        .iter()
+        .map(|unit| unit.queries().map(|query| facts(context, &query.query)).collect())
+        .collect();
     for (first, later) in context.pairs() {
-        for one in units[first].queries() {
-            for other in units[later].queries() {
-                let met = meets(context, &one.query, &other.query)
-                    .or_else(|| meets(context, &other.query, &one.query));
-                if let Some(table) = met {
+        for one in &all[first] {
+            for other in &all[later] {
+                if let Some(table) = one.meets(other).or_else(|| other.meets(one)) {
                     let reason = format!("a trigger, rule or cascade of `{table}` may touch both");
                     found.before(first, later, Rule::Trigger, reason);
                 }
             }
         }
-    }
-}
-
-/// Returns a table of one query whose consequences may meet the other query.
-fn meets(context: &Context<'_, '_, '_>, one: &Query, other: &Query) -> Option<String> {
-    let bases = |name: &String| context.schema.base_tables(name);
-    let mut used: BTreeSet<String> = other.tables.keys().flat_map(bases).collect();
-    for (_, touched) in consequences(context, other) {
-        match touched {
-            Tables::Some(tables) => used.extend(tables.iter().flat_map(bases)),
-            // The other query's own consequences are met in the other direction.
-            Tables::All => {}
+        for (queries, exits) in [(first, later), (later, first)] {
+            let leaves = units[exits].exits().next().is_some();
+            let unknown = all[queries].iter().find_map(Facts::unknown).filter(|_| leaves);
+            if let Some(table) = unknown {
+                let reason =
+                    format!("a rollback may not undo what a trigger or rule of `{table}` does");
+                found.before(first, later, Rule::Trigger, reason);
+            }
         }
     }
-    let met = consequences(context, one).into_iter().find(|(_, touched)| match touched {
-        Tables::Some(tables) => tables.iter().flat_map(bases).any(|table| used.contains(&table)),
-        Tables::All => true,
-    });
-    met.map(|(name, _)| name.clone())
 }
 
-/// Returns what the triggers, rules and cascades of a query's tables touch.
-fn consequences<'q>(context: &Context<'_, '_, '_>, query: &'q Query) -> Vec<(&'q String, Tables)> {
-    let of_table = |(name, access): (&'q String, &'q TableAccess)| {
-        let touched = |event| (name, context.schema.consequences(name, event));
-        events(access).map(touched).collect::<Vec<_>>()
-    };
-    query.tables.iter().flat_map(of_table).collect()
+/// The facts about a query that decide what its triggers, rules and cascades meet.
+struct Facts<'q> {
+    /// The base tables that its triggers, rules and cascades touch, by the table that starts them;
+    /// `None` for all.
+    consequences: Vec<(&'q str, Option<BTreeSet<String>>)>,
+    /// The base tables that it uses, those of the consequences among them as far as they are known.
+    used: BTreeSet<String>,
 }
 
-fn events(access: &TableAccess) -> impl Iterator<Item = Event> + use<> {
-    let events = [
-        (true, Event::Select),
-        (access.inserts, Event::Insert),
-        (access.deletes, Event::Delete),
-        (!access.writes.is_empty(), Event::Update),
-    ];
-    events.into_iter().filter(|(happens, _)| *happens).map(|(_, event)| event)
+impl<'q> Facts<'q> {
+    /// Returns a table whose consequences may meet another query. If those of the other query may
+    /// touch all tables, they are met in the other direction.
+    fn meets(&self, other: &Facts<'_>) -> Option<&'q str> {
+        let met = self.consequences.iter().find(|(_, touched)| match touched {
+            Some(tables) => !tables.is_disjoint(&other.used),
+            None => true,
+        });
+        met.map(|(name, _)| *name)
+    }
+
+    /// Returns a table whose consequences the schema does not show.
+    fn unknown(&self) -> Option<&'q str> {
+        self.consequences.iter().find(|(_, touched)| touched.is_none()).map(|(name, _)| *name)
+    }
+}
+
+fn facts<'q>(context: &Context<'_, '_, '_>, query: &'q Query) -> Facts<'q> {
+    let bases = |name: &String| context.schema.base_tables(name);
+    let mut used: BTreeSet<String> = query.tables.keys().flat_map(bases).collect();
+    let mut consequences = Vec::new();
+    for (name, access) in &query.tables {
+        for touched in context.schema.consequences_of_access(name, access) {
+            let touched = match touched {
+                Tables::Some(tables) => Some(tables.iter().flat_map(bases).collect()),
+                Tables::All => None,
+            };
+            used.extend(touched.iter().flatten().cloned());
+            consequences.push((name.as_str(), touched));
+        }
+    }
+    Facts { consequences, used }
 }

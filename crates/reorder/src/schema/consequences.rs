@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Event, Schema, Tables, Trigger};
+use super::{Action, Event, ForeignKey, Schema, Tables, Trigger};
+use crate::sql::Columns;
 
 impl Schema {
     /// Returns the triggers that an event on a table fires, those of its partitions and of the
@@ -27,28 +28,62 @@ impl Schema {
 
     /// Returns the tables that an event on a table may touch besides the table itself: through
     /// triggers and rules, through foreign keys that delete or change other rows, and through what
-    /// these fire. Checks of foreign keys are not meant.
+    /// these fire. The foreign keys of those tables are checked as well, and so the tables at their
+    /// other ends are touched; the checks of the table's own are not meant.
     pub fn consequences(&self, table: &str, event: Event) -> Tables {
-        let (mut touched, mut open) = (BTreeSet::new(), vec![(table.to_owned(), vec![event])]);
-        while let Some((table, events)) = open.pop() {
-            let mut next = BTreeSet::new();
-            for event in events {
-                let Tables::Some(direct) = self.direct_consequences(&table, event) else {
+        self.consequences_of(table, event, &Columns::All)
+    }
+
+    /// Returns the same for an update of some columns, or for another event.
+    pub(crate) fn consequences_of(&self, table: &str, event: Event, writes: &Columns) -> Tables {
+        let Some(first) = self.direct(table, event, writes) else { return Tables::All };
+        // Each table, and true if commands of a trigger or rule touch it.
+        let (mut touched, mut open) = (BTreeSet::new(), Vec::from_iter(first));
+        while let Some((name, by_command)) = open.pop() {
+            if !touched.insert((name.clone(), by_command)) {
+                continue;
+            }
+            for event in [Event::Insert, Event::Update, Event::Delete] {
+                let Some(next) = self.direct(&name, event, &Columns::All) else {
                     return Tables::All;
                 };
-                next.extend(direct);
+                open.extend(next);
             }
-            for name in next {
-                if touched.insert(name.clone()) {
-                    open.push((name, vec![Event::Insert, Event::Update, Event::Delete]));
+        }
+        let checked = touched.iter().flat_map(|(name, command)| self.checked(name, *command));
+        let mut tables: BTreeSet<String> = checked.collect();
+        tables.extend(touched.into_iter().map(|(name, _)| name));
+        Tables::Some(tables)
+    }
+
+    /// Returns the tables at the other ends of the foreign keys of a table that are checked when
+    /// its rows change: those that refer to it, and those that it refers to if it is a command that
+    /// changes them.
+    fn checked(&self, table: &str, by_command: bool) -> BTreeSet<String> {
+        let bases = self.base_tables(table);
+        let mut ends = BTreeSet::new();
+        for (child, other) in &self.tables {
+            let is_child = by_command && !self.base_tables(child).is_disjoint(&bases);
+            for key in &other.foreign_keys {
+                if is_child {
+                    ends.insert(key.table.clone());
+                }
+                if !self.base_tables(&key.table).is_disjoint(&bases) {
+                    ends.insert(child.clone());
                 }
             }
         }
-        Tables::Some(touched)
+        ends
     }
 
-    /// Returns the tables that the triggers, rules and foreign keys of a table touch.
-    fn direct_consequences(&self, table: &str, event: Event) -> Tables {
+    /// Returns the tables that the triggers, rules and foreign keys of a table touch, each with
+    /// true if it is by a command; `None` if that may be all tables.
+    fn direct(
+        &self,
+        table: &str,
+        event: Event,
+        writes: &Columns,
+    ) -> Option<BTreeSet<(String, bool)>> {
         let mut touched = BTreeSet::new();
         let bases = self.base_tables(table);
         let rules = self.rules.iter().filter(|rule| {
@@ -58,22 +93,27 @@ impl Schema {
         let triggers = self.triggers_on(table, event);
         let triggers = triggers.iter().map(|trigger| &trigger.touches);
         for touches in triggers.chain(rules.map(|rule| &rule.touches)) {
-            match touches {
-                Tables::Some(tables) => touched.extend(tables.iter().cloned()),
-                Tables::All => return Tables::All,
-            }
+            let Tables::Some(tables) = touches else { return None };
+            touched.extend(tables.iter().map(|name| (name.clone(), true)));
         }
         for (child, other) in &self.tables {
-            let acts = other.foreign_keys.iter().any(|key| {
-                let acts = match event {
+            let acts = |key: &ForeignKey| {
+                let is_written = |column: &String| writes.contains(column);
+                match event {
                     Event::Delete | Event::Truncate => key.on_delete != Action::Refuse,
-                    Event::Update => key.on_update != Action::Refuse,
+                    Event::Update => {
+                        let written =
+                            key.referred.is_empty() || key.referred.iter().any(is_written);
+                        key.on_update != Action::Refuse && written
+                    }
                     Event::Insert | Event::Select => false,
-                };
-                acts && !self.base_tables(&key.table).is_disjoint(&bases)
-            });
-            touched.extend(acts.then(|| child.clone()));
+                }
+            };
+            let mut keys = other.foreign_keys.iter();
+            if keys.any(|key| acts(key) && !self.base_tables(&key.table).is_disjoint(&bases)) {
+                touched.insert((child.clone(), false));
+            }
         }
-        Tables::Some(touched)
+        Some(touched)
     }
 }

@@ -7,7 +7,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::{
     BadSchema, Event, Rule, Schema, Table, Tables, Trigger, View,
     cursor::Cursor,
-    routine::{Body, FunctionBody, Names},
+    routine::{Body, FunctionBody, Names, calls_of_default},
+    skipped,
     split::Statement,
     table::{Message, not_understood, number_rows},
 };
@@ -48,6 +49,8 @@ const KINDS: &[&str] = &[
     "TEXT",
     "TABLESPACE",
     "GROUP",
+    "PACKAGE",
+    "RESOURCE",
 ];
 
 /// A schema that is being built.
@@ -56,10 +59,13 @@ pub(super) struct Builder {
     pub(super) schema: Schema,
     /// The prefix of names without one: of the last `USE` or `SET search_path`.
     prefix: Option<String>,
-    pub(super) functions: Vec<(String, FunctionBody)>,
+    /// The functions, each by its name with prefix, if it has one, and by the name without.
+    pub(super) functions: Vec<(BTreeSet<String>, FunctionBody)>,
     pub(super) triggers: Vec<DraftTrigger>,
     pub(super) rules: Vec<(Rule, Vec<TokenWithSpan>)>,
     pub(super) views: BTreeMap<String, DraftView>,
+    /// The names of all tables and views of the file.
+    pub(super) names: BTreeSet<String>,
     /// The names in the body of each function.
     pub(super) direct: BTreeMap<String, Names>,
 }
@@ -84,14 +90,19 @@ pub(super) struct DraftView {
 pub(super) fn build(statements: &[Statement], server: Server) -> Result<Schema, BadSchema> {
     let mut builder = Builder {
         server,
-        schema: Schema::default(),
+        schema: Schema { server: Some(server), ..Schema::default() },
         prefix: None,
         functions: Vec::new(),
         triggers: Vec::new(),
         rules: Vec::new(),
         views: BTreeMap::new(),
+        names: BTreeSet::new(),
         direct: BTreeMap::new(),
     };
+    for statement in statements {
+        builder.collect_prefix(&statement.tokens);
+    }
+    builder.prefix = None;
     for statement in statements {
         builder.collect_name(&statement.tokens);
     }
@@ -127,14 +138,26 @@ impl Builder {
         None
     }
 
-    /// Records the prefix under which a name of a table or view occurs.
-    fn collect_name(&mut self, tokens: &[TokenWithSpan]) {
-        self.follow_prefix(tokens);
-        let Some(Created { mut part, kind: "TABLE" | "VIEW", .. }) = self.created(tokens) else {
-            return;
+    /// Returns the parts of the name of a table or view that a statement creates.
+    fn created_name(&self, tokens: &[TokenWithSpan]) -> Option<Vec<String>> {
+        let Created { mut part, kind: "TABLE" | "VIEW", .. } = self.created(tokens)? else {
+            return None;
         };
         part.eat(&["IF", "NOT", "EXISTS"]);
-        let Some(mut parts) = part.parts() else { return };
+        part.parts()
+    }
+
+    /// Records the name of a table or view that a statement creates.
+    fn collect_name(&mut self, tokens: &[TokenWithSpan]) {
+        self.follow_prefix(tokens);
+        let Some(parts) = self.created_name(tokens) else { return };
+        self.names.extend(self.schema.name_of(&self.with_prefix(parts)));
+    }
+
+    /// Records the prefix under which a name of a table or view occurs.
+    fn collect_prefix(&mut self, tokens: &[TokenWithSpan]) {
+        self.follow_prefix(tokens);
+        let Some(mut parts) = self.created_name(tokens) else { return };
         let Some(name) = parts.pop() else { return };
         let prefix = parts.pop().or_else(|| self.prefix.clone());
         self.schema.prefixes.entry(name).or_default().insert(prefix);
@@ -157,11 +180,16 @@ impl Builder {
     /// Returns the table or view whose name stands here.
     pub(super) fn table_name(&self, part: &mut Cursor<'_>) -> Result<String, Message> {
         let whole = *part;
-        let mut parts = part.parts().ok_or_else(|| not_understood(&whole))?;
+        let parts = part.parts().ok_or_else(|| not_understood(&whole))?;
+        self.schema.name_of(&self.with_prefix(parts))
+    }
+
+    /// Returns the parts of a name, with the prefix that it has if it is written without one.
+    pub(super) fn with_prefix(&self, mut parts: Vec<String>) -> Vec<String> {
         if let (1, Some(prefix)) = (parts.len(), &self.prefix) {
             parts.insert(0, prefix.clone());
         }
-        self.schema.name_of(&parts)
+        parts
     }
 
     /// Applies a statement.
@@ -169,18 +197,25 @@ impl Builder {
         self.follow_prefix(tokens);
         let mut part = Cursor::new(tokens, self.server);
         if part.eat(&["ALTER"]) {
-            part.eat(&["FOREIGN"]);
-            return if part.eat(&["TABLE"]) { self.alter_table(part) } else { Ok(()) };
+            return self.alter_object(part);
         }
         if part.eat(&["DROP"]) {
             return self.drop_object(part);
         }
-        let Some(Created { part, kind, modifiers }) = self.created(tokens) else { return Ok(()) };
+        if !part.is(&["CREATE"]) {
+            return skipped::check(part);
+        }
+        let Some(Created { part, kind, modifiers }) = self.created(tokens) else {
+            return Err(not_understood(&part));
+        };
         let has = |word| modifiers.iter().any(|modifier| modifier == word);
         match kind {
-            "TABLE" => self.create_table(part),
+            "TABLE" => self.create_table(part, has("FOREIGN")),
             "VIEW" => self.create_view(part, has("MATERIALIZED")),
-            "INDEX" if has("UNIQUE") => self.unique_index(part),
+            "INDEX" => self.create_index(part, has("UNIQUE")),
+            "DOMAIN" => self.create_domain(part),
+            "OPERATOR" => self.create_operator(part),
+            "CAST" => self.create_cast(part),
             "TRIGGER" => self.create_trigger(part),
             "FUNCTION" | "PROCEDURE" => self.create_function(part),
             "RULE" => self.create_rule(part),
@@ -190,7 +225,7 @@ impl Builder {
     }
 
     /// Adds a table, whose `CREATE TABLE` stands before the place.
-    fn create_table(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+    fn create_table(&mut self, mut part: Cursor<'_>, foreign: bool) -> Result<(), Message> {
         let optional = part.eat(&["IF", "NOT", "EXISTS"]);
         let name = self.table_name(&mut part)?;
         if self.schema.tables.contains_key(&name) {
@@ -219,7 +254,15 @@ impl Builder {
                 break;
             }
             without_rowid |= tail.is(&["WITHOUT", "ROWID"]);
-            tail.skip();
+            if self.server == Server::Postgresql && tail.eat(&["PARTITION", "BY"]) {
+                tail.skip();
+                // The functions of the key choose the partition of each row.
+                table.functions.extend(tail.group().map(calls_of_default).unwrap_or_default());
+            } else if self.server == Server::Mysql && tail.eat(&["ENGINE"]) {
+                table.outside = outside_of_engine(&mut tail);
+            } else {
+                tail.skip();
+            }
         }
         if self.server == Server::Sqlite {
             number_rows(&mut table, without_rowid);
@@ -227,8 +270,12 @@ impl Builder {
         if !complete {
             table.columns.clear();
         }
-        self.schema.tables.insert(name, table);
-        Ok(())
+        if foreign {
+            let what = "is a foreign table: it is not known what its server does at a rollback";
+            table.outside = Some(what.to_owned());
+        }
+        self.schema.tables.insert(name.clone(), table);
+        self.check_columns(&name)
     }
 
     /// Adds a view, whose `CREATE VIEW` stands before the place. A view of the same name, which
@@ -259,8 +306,10 @@ impl Builder {
     fn finish(mut self) -> Schema {
         self.inherit_columns();
         self.resolve_referred();
+        self.resolve_domains();
         self.resolve_views();
         self.resolve_functions();
+        self.resolve_casts();
         for trigger in std::mem::take(&mut self.triggers) {
             let assigns = self.assigns(&trigger);
             let DraftTrigger { name, table, events, body, .. } = trigger;
@@ -269,8 +318,8 @@ impl Builder {
             self.schema.triggers.push(trigger);
         }
         for (rule, tokens) in std::mem::take(&mut self.rules) {
-            let (touches, _) = self.effects(self.names(&tokens));
-            self.schema.rules.push(Rule { touches, ..rule });
+            let (touches, functions) = self.effects(self.names(&tokens));
+            self.schema.rules.push(Rule { touches, functions, ..rule });
         }
         self.schema
     }
@@ -368,6 +417,22 @@ impl Builder {
         }
         Tables::Some(all)
     }
+}
+
+/// The engines of MySQL and MariaDB that undo changes with the transaction.
+const TRANSACTIONAL: &[&str] = &["innodb", "ndb", "ndbcluster", "rocksdb", "tokudb", "xtradb"];
+
+/// Returns why the changes of a table with the engine that stands here are not part of the
+/// transaction; `None` if they are.
+pub(super) fn outside_of_engine(part: &mut Cursor<'_>) -> Option<String> {
+    part.eat_token(&Token::Eq);
+    let engine = match part.peek()? {
+        Token::Word(word) => word.value.clone(),
+        token => token.to_string().trim_matches(['\'', '"']).to_owned(),
+    };
+    part.at += 1;
+    let known = TRANSACTIONAL.contains(&engine.to_ascii_lowercase().as_str());
+    (!known).then(|| format!("has the engine {engine}, whose changes a rollback does not undo"))
 }
 
 /// Returns true if the token ends a clause.

@@ -26,11 +26,11 @@ use crate::{
     },
 };
 
-use words::NO_CALL;
+use words::{BEGINNINGS, ENDS, LASTING, MESSAGES, NO_CALL};
 
 /// The body of a trigger or a rule.
 pub(super) enum Body {
-    /// A function that is called, by its name without prefix, and what stands around the call.
+    /// A function that is called, by its name, and what stands around the call.
     Call(String, Vec<TokenWithSpan>),
     /// Statements.
     Tokens(Vec<TokenWithSpan>),
@@ -49,8 +49,10 @@ pub(super) enum FunctionBody {
 pub(super) struct Names {
     tables: BTreeSet<String>,
     calls: BTreeSet<String>,
-    /// True if it executes a text.
+    /// True if it executes a text, or has an effect that is not followed.
     dynamic: bool,
+    /// True if it may end the transaction.
+    ends: bool,
 }
 
 /// Returns the functions that a default calls.
@@ -109,6 +111,8 @@ impl Builder {
             found.tables.extend(known.filter(is_known).cloned());
             let upper = keyword(&token.token).unwrap_or_default();
             found.dynamic |= ["EXECUTE", "PREPARE"].contains(&upper.as_str());
+            found.dynamic |= self.is_lasting(tokens, at);
+            found.ends |= ENDS.contains(&upper.as_str()) || LASTING.contains(&upper.as_str());
             let into = upper == "INTO"
                 && at > 0
                 && tokens[..at].iter().rev().take(2).any(|before| {
@@ -124,7 +128,7 @@ impl Builder {
             }
             if upper == "CALL" {
                 let mut part = Cursor::new(&tokens[at + 1..], self.server);
-                found.calls.extend(part.parts().and_then(|mut parts| parts.pop()));
+                found.calls.extend(part.parts().map(|parts| names::function(&parts)));
             } else if inserted != at {
                 found.calls.extend(call_at(tokens, at, self.server));
             }
@@ -132,6 +136,26 @@ impl Builder {
         let tables = &found.tables;
         found.calls.retain(|call| !tables.contains(call));
         found
+    }
+
+    /// Returns true if a word begins a statement whose effect is not followed, or is a variable of
+    /// MySQL's session.
+    fn is_lasting(&self, tokens: &[TokenWithSpan], at: usize) -> bool {
+        let Token::Word(word) = &tokens[at].token else { return false };
+        if word.quote_style.is_some() {
+            return false;
+        }
+        if self.server == Server::Mysql && word.value.starts_with('@') {
+            return true;
+        }
+        let upper = word.value.to_ascii_uppercase();
+        let next = tokens.get(at + 1).and_then(|token| keyword(&token.token)).unwrap_or_default();
+        let begins = at == 0
+            || is_sign(tokens.get(at - 1), &Token::SemiColon)
+            || BEGINNINGS.iter().any(|word| is_word(tokens.get(at - 1), word));
+        upper == "RAISE" && MESSAGES.contains(&next.as_str())
+            || ["OUTFILE", "DUMPFILE"].contains(&upper.as_str())
+            || begins && LASTING.contains(&upper.as_str())
     }
 
     /// Returns the table whose name stands here, if one does.
@@ -152,11 +176,12 @@ impl Builder {
     pub(super) fn create_function(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
         let whole = part;
         part.eat(&["IF", "NOT", "EXISTS"]);
-        let name = part.parts().and_then(|mut parts| parts.pop());
-        let name = name.ok_or_else(|| not_understood(&whole))?;
+        let parts = part.parts().ok_or_else(|| not_understood(&whole))?;
+        let parts = self.with_prefix(parts);
         part.group();
         let body = self.function_body(part.rest());
-        self.functions.push((name, body));
+        let last = parts.last().cloned().into_iter();
+        self.functions.push((last.chain([names::function(&parts)]).collect(), body));
         Ok(())
     }
 
@@ -206,6 +231,7 @@ impl Builder {
             return Err(not_understood(&whole));
         }
         let table = self.table_name(&mut part)?;
+        self.check_table(&table)?;
         let rest = part.rest();
         let call = rest.windows(2).position(|pair| {
             let routine = ["FUNCTION", "PROCEDURE"].iter().any(|word| is_word(pair.get(1), word));
@@ -214,9 +240,8 @@ impl Builder {
         let body = match call {
             Some(at) => {
                 let mut called = Cursor::new(&rest[at + 2..], self.server);
-                let function = called.parts().and_then(|mut parts| parts.pop());
-                let function = function.ok_or_else(|| not_understood(&whole))?;
-                Body::Call(function, rest[..at].to_vec())
+                let function = called.parts().ok_or_else(|| not_understood(&whole))?;
+                Body::Call(names::function(&function), rest[..at].to_vec())
             }
             None => Body::Tokens(rest.to_vec()),
         };
@@ -236,8 +261,9 @@ impl Builder {
             return Err(not_understood(&whole));
         }
         let table = self.table_name(&mut part)?;
-        let touches = Tables::All;
-        self.rules.push((Rule { name, table, event, touches }, part.rest().to_vec()));
+        self.check_table(&table)?;
+        let (touches, functions) = (Tables::All, BTreeSet::new());
+        self.rules.push((Rule { name, table, event, touches, functions }, part.rest().to_vec()));
         Ok(())
     }
 
@@ -247,8 +273,9 @@ impl Builder {
         let name = part.name().ok_or_else(|| not_understood(&whole))?;
         part.eat(&["ON"]).then_some(()).ok_or_else(|| not_understood(&whole))?;
         let table = self.table_name(&mut part)?;
-        let (event, touches) = (Event::Select, Tables::All);
-        self.rules.push((Rule { name, table, event, touches }, part.rest().to_vec()));
+        self.check_table(&table)?;
+        let (event, touches, functions) = (Event::Select, Tables::All, BTreeSet::new());
+        self.rules.push((Rule { name, table, event, touches, functions }, part.rest().to_vec()));
         Ok(())
     }
 
@@ -270,11 +297,6 @@ impl Builder {
         }
         (names.tables, names.calls)
     }
-}
-
-/// Returns a name without its prefix.
-fn last_part(name: &str) -> &str {
-    name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
 /// Returns the event that a word means.

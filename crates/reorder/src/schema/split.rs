@@ -38,7 +38,7 @@ fn beginning(text: &str) -> String {
 /// Splits a DDL file into its statements.
 ///
 /// # Errors
-/// [`BadSchema`] if a statement that creates or alters something is no sequence of tokens.
+/// [`BadSchema`] if a statement, other than one about data, is no sequence of tokens.
 pub(super) fn split(ddl: &str, server: Server) -> Result<Vec<Statement>, BadSchema> {
     let mut splitter = Splitter {
         text: ddl,
@@ -65,8 +65,10 @@ pub(super) fn split(ddl: &str, server: Server) -> Result<Vec<Statement>, BadSche
             }
             Err(bad) => {
                 let first = text.split_whitespace().next().unwrap_or_default();
-                if ["create", "alter"].contains(&first.to_ascii_lowercase().as_str()) {
-                    let line = line + bad.line.saturating_sub(1);
+                let data = ["insert", "replace", "comment", "set", "update", "select"];
+                if !data.contains(&first.to_ascii_lowercase().as_str()) {
+                    let last = ddl.lines().count().max(1);
+                    let line = (line + bad.line.saturating_sub(1)).min(last);
                     let message = bad.message;
                     return Err(BadSchema { line, text: beginning(&text), message });
                 }

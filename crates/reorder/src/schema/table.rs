@@ -1,4 +1,4 @@
-//! `CREATE TABLE` and `CREATE UNIQUE INDEX`: columns and constraints.
+//! `CREATE TABLE` and `CREATE INDEX`: columns and constraints.
 //!
 //! The elements are read token by token, not by the parser, since each server has options that the
 //! parser does not know, and since most of them say nothing about keys. An option that is not known
@@ -107,7 +107,10 @@ impl Builder {
         if keys {
             table.primary_key = other.primary_key.clone();
             table.unique.extend(other.unique.iter().cloned());
+            table.functions.extend(other.functions.iter().cloned());
+            table.checks += other.checks;
         }
+        table.outside.clone_from(&other.outside);
         Ok(!other.columns.is_empty())
     }
 
@@ -146,8 +149,15 @@ impl Builder {
             Some(next) if next.token == Token::LParen)
         {
             table.checks += 1;
+            table.functions.extend(calls_of_default(*element));
         } else if element.eat(&["EXCLUDE"]) {
             table.unique.push(Key { name, columns: Vec::new(), partial: true });
+            if element.eat(&["USING"]) {
+                element.name();
+            }
+            let columns = element.group().ok_or_else(|| not_understood(&whole))?;
+            table.functions.extend(calls_of_default(columns));
+            table.functions.extend(calls_of_condition(*element));
         } else {
             let index = ["KEY", "INDEX", "FULLTEXT", "SPATIAL"];
             let skipped = mysql && index.contains(&element.keyword().as_str())
@@ -260,7 +270,8 @@ impl Builder {
             table.unique.push(Key { name: None, columns: own, partial: false });
         } else if part.eat(&["CHECK"]) {
             table.checks += 1;
-            part.skip();
+            let condition = part.group().ok_or_else(|| not_understood(part))?;
+            table.functions.extend(calls_of_default(condition));
         } else if part.eat(&["REFERENCES"]) {
             let key = self.reference(own, part)?;
             table.foreign_keys.push(key);
@@ -268,6 +279,8 @@ impl Builder {
             set_default(column, until_option(part));
         } else if part.eat(&["AUTO_INCREMENT"]) || part.eat(&["AUTOINCREMENT"]) {
             column.numbered = true;
+        } else if part.eat(&["INVISIBLE"]) {
+            column.invisible = true;
         } else if part.eat(&["ON", "UPDATE"]) {
             column.on_update = true;
             part.skip();
@@ -281,8 +294,13 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds the key of a `CREATE UNIQUE INDEX`, whose words stand before the place.
-    pub(super) fn unique_index(&mut self, mut part: Cursor<'_>) -> Result<(), Message> {
+    /// Adds the functions of a `CREATE INDEX`, whose words stand before the place, and its key if
+    /// it is unique.
+    pub(super) fn create_index(
+        &mut self,
+        mut part: Cursor<'_>,
+        is_unique: bool,
+    ) -> Result<(), Message> {
         let whole = part;
         part.eat_any(&["CONCURRENTLY"]);
         part.eat(&["IF", "NOT", "EXISTS"]);
@@ -302,12 +320,29 @@ impl Builder {
         let key = Key { name: name.and_then(|mut parts| parts.pop()), columns, partial };
         let is_view = self.schema.is_view(&table);
         match self.schema.tables.get_mut(&table) {
-            Some(table) => table.unique.push(key),
+            Some(table) => {
+                // In MySQL only built-in functions may stand there, and lengths look like calls.
+                if self.server != Server::Mysql {
+                    table.functions.extend(calls_of_default(group));
+                    table.functions.extend(calls_of_condition(part));
+                }
+                if is_unique {
+                    table.unique.push(key);
+                }
+            }
             None if is_view => {}
             None => return Err(format!("there is no table `{table}`: put its DDL first")),
         }
         Ok(())
     }
+}
+
+/// Returns the functions that the condition of an index or constraint calls.
+fn calls_of_condition(mut part: Cursor<'_>) -> BTreeSet<String> {
+    while !part.is_end() && !part.eat(&["WHERE"]) {
+        part.skip();
+    }
+    calls_of_default(part)
 }
 
 /// Returns the text of a type in lower case.

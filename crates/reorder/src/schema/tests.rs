@@ -263,6 +263,21 @@ fn errors_name_the_line_and_the_remedy() {
         (Mysql, "CREATE TABLE t (a int, CONSTRAINT c SOMEHOW (a))", 1, "dump the schema"),
         (Sqlite, "CREATE TABLE t (a UNIQUE ON CONFLICT REPLACE)", 1, "is not supported"),
         (Sqlite, "CREATE TRIGGER g BEGIN END", 1, "dump the schema"),
+        (Postgresql, "CREATE TABLE t (a int);\nCREAT INDEX i ON t (a)", 2, "begins like this"),
+        (Postgresql, "DO $$ BEGIN CREATE TABLE t (); END $$", 1, "begins like this"),
+        (Postgresql, "SELECT create_hypertable('t')", 1, "may create tables"),
+        (Postgresql, "CREATE THING t", 1, "dump the schema"),
+        (Postgresql, "ALTER VIEW v RENAME TO w", 1, "dump the schema"),
+        (Postgresql, "ALTER DOMAIN d ADD CHECK (VALUE > 0)", 1, "put its DDL first"),
+        (Postgresql, "CREATE TABLE t (a int, a int)", 1, "two columns `a`: leave out one"),
+        (Postgresql, "CREATE TABLE t (a int);\nCREATE POLICY p ON u", 2, "no table `u`"),
+        (Mysql, "CREATE TABLE t (abc int, UNIQUE (abd))", 1, "did you mean `abc`?"),
+        (
+            Postgresql,
+            "CREATE TABLE total (a int);\nCREATE TRIGGER x AFTER DELETE ON totl EXECUTE FUNCTION f",
+            2,
+            "did you mean `total`?",
+        ),
     ];
     for &(server, ddl, line, remedy) in cases {
         let bad = parse(ddl, server).expect_err(ddl);
@@ -270,4 +285,61 @@ fn errors_name_the_line_and_the_remedy() {
         assert!(bad.to_string().contains(remedy), "{bad}");
         assert!(bad.to_string().starts_with(&format!("schema, line {line}: ")), "{bad}");
     }
+}
+
+#[test]
+fn prefix_must_be_that_of_the_ddl_or_the_usual_one() {
+    let name = |ddl: &str, server: Server, parts: &[&str]| {
+        let parts: Vec<String> = parts.iter().map(|&part| part.to_owned()).collect();
+        read(ddl, server).name_of(&parts).unwrap()
+    };
+    use Server::{Mysql, Postgresql, Sqlite};
+    let plain = "CREATE TABLE t (a int);";
+    assert_eq!(name(plain, Postgresql, &["public", "t"]), "t");
+    assert_eq!(name(plain, Postgresql, &["old", "t"]), "old.t");
+    assert_eq!(name(plain, Sqlite, &["main", "t"]), "t");
+    assert_eq!(name(plain, Sqlite, &["temp", "t"]), "temp.t");
+    assert_eq!(name(plain, Mysql, &["shop", "t"]), "shop.t", "of which database is not known");
+    let used = "USE shop; CREATE TABLE t (a int);";
+    assert_eq!(name(used, Mysql, &["shop", "t"]), "t");
+    assert_eq!(name(used, Mysql, &["old", "t"]), "old.t");
+    assert_eq!(name("CREATE TABLE app.t (a int);", Postgresql, &["app", "t"]), "t");
+    assert_eq!(name("CREATE TABLE app.t (a int);", Postgresql, &["public", "t"]), "public.t");
+}
+
+#[test]
+fn functions_of_constraints_indexes_and_domains_belong_to_the_table() {
+    let schema = read(
+        "CREATE DOMAIN d AS int DEFAULT e() CHECK (f(VALUE));
+         CREATE DOMAIN app.dd AS d;
+         CREATE TABLE t (a int CHECK (g(a)), b app.dd[], k text,
+             EXCLUDE USING gist (h(a) WITH &&) WHERE (i(a)));
+         CREATE INDEX x ON t USING btree (j(a), b text_ops) INCLUDE (a) WHERE k(b);
+         ALTER TABLE t ADD CONSTRAINT c CHECK (public.l(a)) NOT VALID;
+         CREATE TABLE u (LIKE t INCLUDING ALL);",
+        Server::Postgresql,
+    );
+    let all = set(&["f", "g", "h", "i", "j", "k", "public.l"]);
+    assert_eq!(schema.tables["t"].functions, all);
+    assert_eq!(schema.tables["t"].checks, 3);
+    assert_eq!(schema.tables["t"].column("b").unwrap().default_functions, set(&["e"]));
+    assert_eq!(schema.tables["u"].functions, all);
+}
+
+#[test]
+fn columns_keep_the_order_that_inserts_without_names_use() {
+    let schema = read(
+        "CREATE TABLE t (a int, b int); ALTER TABLE t ADD c int FIRST, ADD d int AFTER a;",
+        Server::Mysql,
+    );
+    let names = |table: &str, schema: &Schema| -> Vec<String> {
+        schema.tables[table].columns.iter().map(|column| column.name.clone()).collect()
+    };
+    assert_eq!(names("t", &schema), ["c", "a", "d", "b"]);
+    let schema = read(
+        "CREATE TABLE t (a int, b int); CREATE TABLE u (c int) INHERITS (t);
+         ALTER TABLE ONLY u ALTER COLUMN b SET DEFAULT 3;",
+        Server::Postgresql,
+    );
+    assert_eq!(names("u", &schema), ["a", "b", "c"]);
 }

@@ -124,6 +124,7 @@ impl Analysis<'_> {
     /// Records an assignment to a column.
     fn assign_one(&mut self, name: &ObjectName, scope: &Scope<'_>) -> Result<(), BadQuery> {
         let parts = self.parts(name)?;
+        self.check_assigned(&parts, scope);
         let bases = scope.relations.iter().filter(|relation| relation.table.is_some()).count();
         let writes: Vec<_> = match (self.server, &parts[..]) {
             (Server::Mysql, [.., prefix, column]) => {
@@ -150,6 +151,45 @@ impl Analysis<'_> {
             self.write(&table, column.as_deref());
         }
         Ok(())
+    }
+
+    /// Records that the target of an assignment is no column.
+    fn check_assigned(&mut self, parts: &[String], scope: &Scope<'_>) {
+        match (self.server, parts) {
+            (Server::Mysql, [.., alias, column]) => {
+                if scope.lacks_qualified(alias, column, self.schema) {
+                    let known = scope.known_columns(Some(alias), self.schema);
+                    self.wrong_column(Some(alias), column, &known);
+                }
+            }
+            (_, [column, ..]) => {
+                let mut targets = scope.relations.iter().filter_map(|one| one.table.as_deref());
+                let target = targets.next().filter(|_| self.server != Server::Mysql);
+                match target {
+                    Some(table) => self.check_columns(table, std::slice::from_ref(column)),
+                    None if scope.lacks(column, self.schema) => {
+                        self.wrong_column(None, column, &scope.known_columns(None, self.schema));
+                    }
+                    None => {}
+                }
+            }
+            (_, []) => {}
+        }
+    }
+
+    /// Records that a table, if its columns are known, does not have one of these.
+    fn check_columns(&mut self, table: &str, columns: &[String]) {
+        let Some(known) = self.schema.table(table).filter(|known| !known.columns.is_empty()) else {
+            return;
+        };
+        let is_wrong = |column: &&String| {
+            known.column(column).is_none()
+                && !["rowid", "oid", "_rowid_"].contains(&column.as_str())
+        };
+        if let Some(wrong) = columns.iter().find(is_wrong) {
+            let names: Vec<&str> = known.columns.iter().map(|one| one.name.as_str()).collect();
+            self.wrong_column(None, wrong, &names);
+        }
     }
 
     /// Records that a column is assigned, or all (`None`), and what the server assigns then.

@@ -7,8 +7,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, SelectItem,
-    SelectItemQualifiedWildcardKind, TableFactor, Value, ValueWithSpan, Visit, Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query,
+    SelectItem, SelectItemQualifiedWildcardKind, TableFactor, Value, ValueWithSpan, Visit, Visitor,
 };
 
 use super::{BadQuery, Columns, names, scope::Reads, scope::Scope, select::Analysis};
@@ -31,6 +31,27 @@ const WITHOUT_PARENTHESES: &[&str] = &[
     "utc_date",
     "utc_time",
     "utc_timestamp",
+];
+
+/// The words of MySQL that the parser takes for names.
+const WORDS_OF_MYSQL: &[&str] = &[
+    "day",
+    "distinctrow",
+    "high_priority",
+    "hour",
+    "microsecond",
+    "minute",
+    "month",
+    "quarter",
+    "second",
+    "sql_big_result",
+    "sql_buffer_result",
+    "sql_cache",
+    "sql_calc_found_rows",
+    "sql_no_cache",
+    "sql_small_result",
+    "week",
+    "year",
 ];
 
 /// The constants of PostgreSQL that mean the time at which they are read.
@@ -137,6 +158,8 @@ impl Analysis<'_> {
                 }
                 if ident.quote_style.is_none() && WITHOUT_PARENTHESES.contains(&name.as_str()) {
                     self.query.functions.insert(name.clone());
+                } else if !self.may_be_text(ident) && scope.lacks(&name, self.schema) {
+                    self.wrong_column(None, &name, &scope.known_columns(None, self.schema));
                 }
                 self.read_unqualified(&name, scope);
                 return Ok(());
@@ -144,6 +167,12 @@ impl Analysis<'_> {
             Expr::CompoundIdentifier(idents) => {
                 let parts: Vec<String> =
                     idents.iter().map(|ident| names::identifier(ident, self.server)).collect();
+                if let [.., alias, column] = &parts[..]
+                    && scope.lacks_qualified(alias, column, self.schema)
+                {
+                    let known = scope.known_columns(Some(alias), self.schema);
+                    self.wrong_column(Some(alias), column, &known);
+                }
                 self.read_qualified(&parts, scope);
                 return Ok(());
             }
@@ -171,6 +200,29 @@ impl Analysis<'_> {
         };
         self.query.functions.insert(built_in.to_owned());
         Ok(())
+    }
+
+    /// Returns true if a name may be a text or a word of the server's language: SQLite reads a name
+    /// in double quotes that it does not know as a text, and MySQL has units of time and options
+    /// that the parser takes for names.
+    fn may_be_text(&self, ident: &Ident) -> bool {
+        match self.server {
+            Server::Postgresql => false,
+            Server::Sqlite => ident.quote_style.is_some(),
+            Server::Mysql => {
+                let name = ident.value.to_ascii_lowercase();
+                ident.quote_style == Some('"') || WORDS_OF_MYSQL.contains(&name.as_str())
+            }
+        }
+    }
+
+    /// Records that no table of the query has a column.
+    pub(super) fn wrong_column(&mut self, alias: Option<&str>, column: &str, known: &[&str]) {
+        let near = names::nearest(column, known.iter().copied());
+        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let alias = alias.map(|alias| format!("{alias}.")).unwrap_or_default();
+        let message = format!("no table of the query has the column `{alias}{column}`{hint}");
+        self.query.wrong_column.get_or_insert(message);
     }
 
     /// Records the read of a name without prefix.

@@ -49,6 +49,30 @@ pub(crate) fn function(parts: &[String]) -> String {
     }
 }
 
+/// Returns the name that is spelt most like another: at most a third of its letters, and at most
+/// three, are missing, added or different.
+pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let limit = (name.chars().count() / 3).clamp(1, 3);
+    let all = known.map(|one| (distance(name, one), one));
+    all.filter(|(distance, _)| *distance <= limit).min().map(|(_, one)| one)
+}
+
+/// Returns the number of letters that must be added, removed or replaced to make one name of
+/// another (Levenshtein's distance).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, other) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +90,16 @@ mod tests {
         let long = "é".repeat(40);
         assert_eq!(fold(&long, false, Server::Postgresql), "é".repeat(31));
         assert_eq!(fold(&long, false, Server::Mysql), long);
+    }
+
+    #[test]
+    fn nearest_name_differs_in_few_letters() {
+        let known = ["c_name", "c_visits", "id"];
+        let near = |name| nearest(name, known.into_iter());
+        assert_eq!(near("c_nme"), Some("c_name"));
+        assert_eq!(near("c_visit"), Some("c_visits"));
+        assert_eq!(near("c_total"), None);
+        assert_eq!(near("i"), Some("id"));
+        assert_eq!(near(""), None);
     }
 }

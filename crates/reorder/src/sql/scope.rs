@@ -124,6 +124,38 @@ impl<'a> Scope<'a> {
         reads
     }
 
+    /// Returns true if a name without prefix means nothing: the columns of all relations are known,
+    /// and none has the name.
+    pub(super) fn lacks(&self, column: &str, schema: &Schema) -> bool {
+        let relations = || self.chain().flat_map(|scope| &scope.relations);
+        let has = |relation: &Relation| {
+            relation.known(schema).is_none_or(|known| known.column(column).is_some())
+        };
+        relations().next().is_some()
+            && !SYSTEM_COLUMNS.contains(&column)
+            && !relations().any(has)
+            && !self.chain().any(|scope| scope.outputs.contains(column))
+            && self.relation(column).is_none()
+    }
+
+    /// Returns true if the relation with an alias has no column of a name.
+    pub(super) fn lacks_qualified(&self, alias: &str, column: &str, schema: &Schema) -> bool {
+        let known = self.relation(alias).and_then(|relation| relation.known(schema));
+        !SYSTEM_COLUMNS.contains(&column) && known.is_some_and(|one| one.column(column).is_none())
+    }
+
+    /// Returns the columns of all relations that are known; with an alias, of that one.
+    pub(super) fn known_columns<'s>(
+        &self,
+        alias: Option<&str>,
+        schema: &'s Schema,
+    ) -> Vec<&'s str> {
+        let relations = self.chain().flat_map(|scope| &scope.relations);
+        let chosen = relations.filter(|one| alias.is_none() || one.alias.as_deref() == alias);
+        let tables = chosen.filter_map(|relation| relation.known(schema));
+        tables.flat_map(|table| &table.columns).map(|column| column.name.as_str()).collect()
+    }
+
     /// Returns the column of the only relation that there is, if its columns are not known.
     fn sole_unknown(&self, column: &str, schema: &Schema) -> Option<Reads> {
         let mut relations = self.chain().flat_map(|scope| &scope.relations);

@@ -71,7 +71,7 @@ pub(super) fn analyze(
         }
     }
     analysis.check(&statement, &tokens, locks)?;
-    Ok(analysis.finish())
+    Ok(analysis.finish(&tokens))
 }
 
 /// Parses the tokens of one statement.

@@ -65,7 +65,7 @@ fn describe_access(table: &str, access: &TableAccess) -> String {
 
 /// Returns what a query does as text.
 fn describe(query: &Query) -> String {
-    let Query { kind, tables, functions, parameters, returns_rows, depends_on_rows } = query;
+    let Query { kind, tables, functions, parameters, returns_rows, depends_on_rows, .. } = query;
     let mut line = format!("  {kind:?}, {parameters} parameters");
     line += if *returns_rows { ", returns rows" } else { "" };
     line += if *depends_on_rows { ", depends on rows" } else { "" };

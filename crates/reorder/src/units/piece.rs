@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use super::obstacle::{self, Names};
 use crate::{
     api::Role,
     flow::{
@@ -45,6 +46,8 @@ pub enum Barrier {
     Ends,
     /// It stands before the begin or behind the end.
     Outside,
+    /// It runs a statement that commits the transaction though it is no `COMMIT`, with the SQL.
+    Commits(String),
     /// Another reason.
     Because(String),
 }
@@ -55,6 +58,7 @@ impl fmt::Display for Barrier {
             Barrier::Begins => f.write_str("it begins the transaction"),
             Barrier::Ends => f.write_str("it ends the transaction"),
             Barrier::Outside => f.write_str("it stands outside of the transaction"),
+            Barrier::Commits(text) => write!(f, "it runs `{text}`, which commits"),
             Barrier::Because(reason) => f.write_str(reason),
         }
     }
@@ -92,7 +96,9 @@ pub(super) fn pieces<'a>(
     directives: &[Range],
 ) -> Vec<Piece<'a>> {
     let connection = connection(flow, transaction);
-    let maker = Maker { flow, transaction, schema, text, connection };
+    let texts = texts(flow);
+    let names = Names::of(&texts, flow.server());
+    let maker = Maker { flow, transaction, schema, text, connection, names };
     let mut pieces: Vec<Piece<'a>> =
         transaction.statements.iter().map(|statement| maker.piece(statement)).collect();
     for index in 0..pieces.len() {
@@ -110,6 +116,15 @@ struct Maker<'m, 'a, 'p> {
     text: &'m str,
     /// The connection of the transaction, if it is known.
     connection: Option<String>,
+    /// The facts about the names of tables in the function.
+    names: Names,
+}
+
+/// Returns the SQL of all queries of a function, as far as it is known.
+fn texts(flow: &Flow<'_, '_>) -> Vec<String> {
+    let nodes = 0..flow.effects.len();
+    let calls = nodes.flat_map(|node| flow.effects[node].queries.iter().map(move |q| (q, node)));
+    calls.flat_map(|(call, node)| flow.sql_of(call, node).unwrap_or_default()).collect()
 }
 
 /// Returns the connection of the query that begins the transaction, or else of the first one.
@@ -185,39 +200,40 @@ impl<'a> Maker<'_, 'a, '_> {
         let query = sql::analyze(&text, server, self.schema)
             .map_err(|bad| because(&format!("`{}`: {bad}", shortened(&text))))?;
         if !matches!(query.kind, QueryKind::Read | QueryKind::Write) {
+            if sql::commits(&text, server, self.schema) {
+                return Err(Barrier::Commits(shortened(&text)));
+            }
             return Err(because(&format!("it runs `{}`", shortened(&text))));
         }
-        let is_known =
-            |name: &&String| self.schema.table(name).is_some() || self.schema.is_view(name);
-        if let Some(name) = query.tables.keys().find(|name| !is_known(name)) {
-            return Err(because(&format!("the schema does not define `{name}`")));
+        if let Some(reason) = obstacle::of(&query, self.schema, &self.names) {
+            return Err(Barrier::Because(reason));
         }
         Ok(UnitQuery { range: call.expression.range, text, query })
     }
 
     /// Finds the ways out of the transaction that begin in a piece.
     fn add_exits(&self, pieces: &mut [Piece<'a>], index: usize) {
-        if !pieces[index].barriers.is_empty() {
-            return;
-        }
         let graph = &self.flow.graph;
         let own: BTreeSet<NodeIndex> = pieces[index].nodes.iter().copied().collect();
         let next = pieces[index + 1..].iter().find_map(|piece| piece.nodes.first().copied());
+        // Of a barrier as well: what it writes before it leaves no later piece sees.
+        if let Some(next) = next {
+            pieces[index].leaving =
+                own.iter().copied().filter(|&node| !self.continues(node, next, &own)).collect();
+        }
+        if !pieces[index].barriers.is_empty() {
+            return;
+        }
         let (mut exits, mut barriers) = (Vec::new(), Vec::new());
         for &node in &own {
             let line = graph.nodes[node].range.line(self.text);
             let leaves: Vec<NodeIndex> = match graph.nodes[node].kind {
-                NodeKind::Return(_) => vec![node],
-                NodeKind::Throw(_) => {
-                    barriers.push(Barrier::Because(format!(
-                        "line {line}: whether `throw` rolls back is not known"
-                    )));
-                    continue;
-                }
+                NodeKind::Return(_) | NodeKind::Throw(_) => vec![node],
                 _ => graph.nodes[node].successors.clone(),
             };
             for target in leaves {
                 let is_return = target == node;
+                let throws = matches!(graph.nodes[node].kind, NodeKind::Throw(_));
                 if !is_return && (own.contains(&target) || Some(target) == next) {
                     continue;
                 }
@@ -229,6 +245,10 @@ impl<'a> Maker<'_, 'a, '_> {
                     let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
                     let on_failure = self.follows_failure_only(node, &own);
                     exits.push(Exit { node, on_failure, reads });
+                } else if throws {
+                    barriers.push(Barrier::Because(format!(
+                        "line {line}: whether `throw` rolls back is not known"
+                    )));
                 } else {
                     barriers.push(Barrier::Because(format!(
                         "line {line}: it leaves without a rollback"
@@ -238,10 +258,6 @@ impl<'a> Maker<'_, 'a, '_> {
         }
         pieces[index].exits = exits;
         pieces[index].barriers.extend(barriers);
-        if let Some(next) = next {
-            pieces[index].leaving =
-                own.iter().copied().filter(|&node| !self.continues(node, next, &own)).collect();
-        }
     }
 
     /// Returns true if a path leads from a node of a piece to the next piece.
@@ -391,7 +407,13 @@ impl<'a> Maker<'_, 'a, '_> {
     /// Makes barriers of all pieces before the begin of the transaction and behind its end.
     fn stop_at_ends(&self, pieces: &mut [Piece<'a>]) {
         let begin = pieces.iter().rposition(|piece| piece.barriers.contains(&Barrier::Begins));
-        let end = pieces.iter().position(|piece| piece.barriers.contains(&Barrier::Ends));
+        let commits = |barrier: &Barrier| matches!(barrier, Barrier::Commits(_));
+        let ends = |(at, piece): (usize, &Piece<'a>)| {
+            // A commit before the begin is one of what came before.
+            piece.barriers.contains(&Barrier::Ends)
+                || begin.is_none_or(|begin| begin < at) && piece.barriers.iter().any(commits)
+        };
+        let end = pieces.iter().enumerate().position(ends);
         let behind = end.map_or(pieces.len(), |end| end + 1);
         let (before, rest) = pieces.split_at_mut(begin.unwrap_or(0).min(behind));
         let behind = &mut rest[behind - before.len()..];

@@ -4,39 +4,68 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::{
-    Body, FunctionBody, Names, last_part,
-    words::{CHANGING, HARMLESS},
-};
+use super::{Body, FunctionBody, Names};
 use crate::{
+    api::Server,
     schema::{
         Tables,
         cursor::Cursor,
         resolve::{Builder, DraftTrigger, is_sign},
     },
-    sql::{Columns, text::is_word},
+    sql::{Columns, functions, text::is_word},
 };
 
 impl Builder {
     /// Finds the tables that functions may touch, through the functions that they call as well.
     pub(in crate::schema) fn resolve_functions(&mut self) {
         let mut direct: BTreeMap<String, Names> = BTreeMap::new();
-        for (name, body) in &self.functions {
+        for (names, body) in &self.functions {
             let found = match body {
                 FunctionBody::Tokens(tokens) => self.names(tokens),
                 FunctionBody::Unknown => Names { dynamic: true, ..Names::default() },
             };
-            let all = direct.entry(name.clone()).or_default();
-            all.tables.extend(found.tables);
-            all.calls.extend(found.calls);
-            all.dynamic |= found.dynamic;
+            for name in names {
+                let all = direct.entry(name.clone()).or_default();
+                all.tables.extend(found.tables.iter().cloned());
+                all.calls.extend(found.calls.iter().cloned());
+                all.dynamic |= found.dynamic;
+                all.ends |= found.ends;
+            }
         }
         self.direct = direct;
         for name in self.direct.keys() {
             let calls = BTreeSet::from([name.clone()]);
             let (tables, _) = self.effects(Names { calls, ..Names::default() });
             self.schema.functions.insert(name.clone(), tables);
+            if self.may_end(name) {
+                self.schema.commits.insert(name.clone());
+            }
         }
+    }
+
+    /// Returns what a function names; that of a function with the server's usual prefix may stand
+    /// in the DDL without it.
+    fn direct(&self, name: &str) -> Option<&Names> {
+        let plain = || name.strip_prefix("public.").filter(|_| self.server == Server::Postgresql);
+        self.direct.get(name).or_else(|| self.direct.get(plain()?))
+    }
+
+    /// Returns true if a function, or one that it calls, may end the transaction.
+    fn may_end(&self, name: &str) -> bool {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![name]);
+        while let Some(name) = open.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
+            match self.direct(name) {
+                Some(names) if names.ends => return true,
+                Some(names) => open.extend(names.calls.iter().map(String::as_str)),
+                // No function may end the transaction; a procedure that is not known may.
+                None if functions::is_built_in(name) => {}
+                None => return true,
+            }
+        }
+        false
     }
 
     /// Returns what the body of a trigger names.
@@ -61,15 +90,15 @@ impl Builder {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            match self.direct.get(last_part(&name)) {
+            match self.direct(&name) {
                 Some(names) => {
                     unknown |= names.dynamic;
                     tables.extend(names.tables.iter().cloned());
                     open.extend(names.calls.iter().cloned());
                 }
-                None => unknown |= !HARMLESS.contains(&name.as_str()),
+                None => unknown |= !functions::is_built_in(&name),
             }
-            if CHANGING.contains(&name.as_str()) {
+            if functions::is_changing(&name) {
                 changing.insert(name);
             }
         }
@@ -84,7 +113,9 @@ impl Builder {
             Body::Tokens(tokens) => return self.assigned(tokens, false),
             Body::Call(function, _) => function,
         };
-        let bodies = self.functions.iter().filter(|(name, _)| name == called);
+        let plain = called.strip_prefix("public.").unwrap_or(called);
+        let is_called = |names: &BTreeSet<String>| names.contains(called) || names.contains(plain);
+        let bodies = self.functions.iter().filter(|(names, _)| is_called(names));
         let bodies: Vec<&FunctionBody> = bodies.map(|(_, body)| body).collect();
         match &bodies[..] {
             [FunctionBody::Tokens(tokens)] => self.assigned(tokens, true),

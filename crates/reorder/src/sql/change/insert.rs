@@ -46,6 +46,7 @@ impl Analysis<'_> {
         access.occurrences += 1;
         self.on_conflict(insert.or);
         let columns = self.inserted_columns(insert, &table)?;
+        self.check_columns(&table, &columns);
         let given = self.rows(insert, &table, &columns, outer)?;
         self.defaults(&table, &given);
 
@@ -63,7 +64,8 @@ impl Analysis<'_> {
             return self.column_names(&insert.columns);
         }
         let columns = self.schema.table(table).map_or(&[][..], |known| &known.columns);
-        Ok(columns.iter().map(|column| column.name.clone()).collect())
+        let visible = columns.iter().filter(|column| !column.invisible);
+        Ok(visible.map(|column| column.name.clone()).collect())
     }
 
     /// Records the values, and which columns are equal to which. Returns the columns that get a

@@ -1,19 +1,23 @@
 //! The end of an analysis: what the schema adds, and what the accesses mean together.
 
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
 use super::Analysis;
 use crate::{
     api::Server,
-    schema::Event,
+    schema::{Event, Rule},
     sql::{Columns, Query, TableAccess},
 };
 
 impl Analysis<'_> {
     /// Returns the result.
-    pub(super) fn finish(mut self) -> Option<Query> {
+    pub(super) fn finish(mut self, tokens: &[TokenWithSpan]) -> Option<Query> {
         if self.other {
             return None;
         }
         self.add_triggers();
+        self.add_constraints();
+        self.add_types(tokens);
         for access in self.query.tables.values_mut() {
             let Columns::Some(writes) = &access.writes else {
                 access.equal.clear();
@@ -28,6 +32,41 @@ impl Analysis<'_> {
         self.query.depends_on_rows |= tables.len() > 1
             || tables.values().any(|access| !changes(access) || access.occurrences > 1);
         Some(self.query)
+    }
+
+    /// Records the functions that the server calls for each written row.
+    fn add_constraints(&mut self) {
+        let schema = self.schema;
+        for (name, access) in &self.query.tables {
+            if !access.inserts && access.writes.is_empty() {
+                continue;
+            }
+            for table in schema.family_tables(name) {
+                self.query.functions.extend(table.functions.iter().cloned());
+                let computed = table.columns.iter().filter(|column| column.computed);
+                let functions = computed.flat_map(|column| &column.default_functions);
+                self.query.functions.extend(functions.cloned());
+            }
+        }
+    }
+
+    /// Records the functions of operators and domains that the text may name, and of casts, which
+    /// it need not name.
+    fn add_types(&mut self, tokens: &[TokenWithSpan]) {
+        let schema = self.schema;
+        self.query.functions.extend(schema.casts.iter().cloned());
+        let text: String = tokens.iter().map(|token| token.token.to_string()).collect();
+        for (sign, functions) in &schema.operators {
+            if text.contains(sign.as_str()) {
+                self.query.functions.extend(functions.iter().cloned());
+            }
+        }
+        for token in tokens {
+            let Token::Word(word) = &token.token else { continue };
+            if let Some(domain) = schema.domains.get(&word.value.to_lowercase()) {
+                self.query.functions.extend(domain.functions.iter().cloned());
+            }
+        }
     }
 
     /// Records what the schema adds to the accesses: the columns that triggers assign, and the
@@ -64,6 +103,10 @@ impl Analysis<'_> {
                     access.equal.clear();
                 }
             }
+            let bases = schema.base_tables(table);
+            let of_table = |rule: &&Rule| rule.table == *table || bases.contains(&rule.table);
+            let rules = schema.rules.iter().filter(of_table);
+            self.query.functions.extend(rules.flat_map(|rule| rule.functions.iter().cloned()));
         }
     }
 }

@@ -1,0 +1,14 @@
+// Behind it there is no transaction.
+// expect: unchanged
+// keeps: barrier, which commits
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_run(db, "PREPARE TRANSACTION 'a'");
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 3");
+    db_commit(db);
+}

@@ -1,0 +1,13 @@
+// Behind it the names mean tables of another prefix.
+// expect: unchanged
+// keeps: barrier, the names of tables may mean others
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "SET LOCAL search_path = archive");
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 3");
+    db_commit(db);
+}

@@ -1,0 +1,14 @@
+// The trigger writes a variable of the session, which the program may read.
+// server: mysql
+// schema: CREATE TRIGGER seen BEFORE UPDATE ON customer FOR EACH ROW SET @seen = NEW.c_id;
+// expect: unchanged
+// keeps: trigger, `customer`
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db);
+}

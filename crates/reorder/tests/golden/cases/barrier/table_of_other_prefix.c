@@ -1,0 +1,12 @@
+// The schema does not define a table of that prefix.
+// expect: unchanged
+// keeps: barrier, `old.customer`
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "UPDATE old.customer SET c_visits = 3 WHERE c_id = 2");
+    db_commit(db);
+}

@@ -1,0 +1,11 @@
+// expect: unchanged
+// keeps: barrier, `costumer`; did you mean `customer`?
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "UPDATE costumer SET c_visits = 3 WHERE c_id = 2");
+    db_commit(db);
+}

@@ -1,0 +1,19 @@
+// expect: unchanged
+#include "shop.h"
+
+void check(int amount);
+
+int pay(db *db, int amount)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = 1", amount);
+    try {
+        check(amount);
+    } catch (int code) {
+        db_rollback(db);
+        return code;
+    }
+    db_run(db, "UPDATE customer SET c_visits = 1 WHERE c_id = 2");
+    db_commit(db);
+    return 0;
+}

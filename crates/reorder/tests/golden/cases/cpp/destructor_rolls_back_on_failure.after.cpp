@@ -1,0 +1,32 @@
+// function: pay
+// expect: moves
+#include "shop.h"
+
+class Transaction {
+public:
+    explicit Transaction(db *db) : db_(db) { db_begin(db_); }
+    ~Transaction()
+    {
+        if (!done_)
+            db_rollback(db_);
+    }
+    void commit()
+    {
+        db_commit(db_);
+        done_ = true;
+    }
+
+private:
+    db *db_;
+    bool done_ = false;
+};
+
+void pay(db *db)
+{
+    Transaction transaction(db);
+    if (db_run(db, "UPDATE customer SET c_visits = 1 WHERE c_id = 2"))
+        throw 2;
+    if (db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        throw 1;
+    transaction.commit();
+}

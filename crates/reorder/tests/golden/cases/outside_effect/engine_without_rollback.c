@@ -1,0 +1,15 @@
+// A rollback does not undo what MyISAM has written.
+// server: mysql
+// schema: CREATE TABLE audit (a_text VARCHAR(30)) ENGINE=MyISAM DEFAULT CHARSET=utf8;
+// expect: unchanged
+// keeps: barrier, the engine MyISAM
+#include "shop.h"
+
+void pay(struct db *db)
+{
+    db_begin(db);
+    db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(db, "INSERT INTO audit VALUES ('paid')");
+    db_run(db, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db);
+}
