@@ -9,6 +9,8 @@ use crate::output::print_status;
 pub(crate) enum Failure {
     /// The data are inconsistent: exit code 1.
     Inconsistent(String),
+    /// Nothing was found to be wrong, but not everything was examined: exit code 4.
+    Incomplete(String),
     /// The reader of standard output is gone: exit code 0.
     OutputClosed,
     /// Interrupted before there was a result: exit code 130, 128 + SIGINT as shells expect.
@@ -48,6 +50,7 @@ impl Failure {
             Failure::OutputClosed => ExitCode::SUCCESS,
             Failure::Interrupted => ExitCode::from(130),
             Failure::Inconsistent(_) => ExitCode::from(1),
+            Failure::Incomplete(_) => ExitCode::from(4),
             Failure::Failed { cause, .. } if is_damage(cause.as_ref()) => ExitCode::from(1),
             Failure::Failed { cause, .. } if is_usage(cause.as_ref()) => ExitCode::from(2),
             Failure::Failed { .. } => ExitCode::from(3),
@@ -91,7 +94,7 @@ fn is_usage(error: &(dyn Error + 'static)) -> bool {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Inconsistent(what) => f.write_str(what),
+            Failure::Inconsistent(what) | Failure::Incomplete(what) => f.write_str(what),
             Failure::OutputClosed => f.write_str("standard output is closed"),
             Failure::Interrupted => f.write_str("interrupted"),
             Failure::Failed { attempt, cause } => {

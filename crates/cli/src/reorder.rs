@@ -40,10 +40,16 @@ enum ReorderCommand {
                             --api libpq -o reordered.c -- -I/usr/include/postgresql")]
     Rewrite(RewriteArgs),
     /// Run the source and the reordered source on a mock of the interface, and compare them
-    #[command(after_help = "Exit codes: 0 no difference; 1 the programs differ; 2 wrong usage; \
-                            3 they cannot be compared.\n\nExample: clearway reorder verify \
-                            payment.c --schema schema.sql --api libpq -- \
-                            -I/usr/include/postgresql")]
+    #[command(
+        after_help = "There are mocks of libpq, mysql (MySQL and MariaDB) and sqlite. Equal \
+                            means, for runs that commit: the order of conflicting queries of each \
+                            row, all outputs, the result; for runs that roll back: both do, with \
+                            the same result.\n\nExit codes: 0 no difference, and each query ran; \
+                            1 the programs differ; 2 wrong usage; 3 they cannot be compared, or \
+                            no run has committed; 4 no difference, but some queries never \
+                            ran.\n\nExample: clearway reorder verify payment.c --schema \
+                            schema.sql --api libpq -- -I/usr/include/postgresql"
+    )]
     Verify(VerifyArgs),
     /// Write the source with code that measures each query of its transactions
     #[command(after_help = "Example: clearway reorder instrument payment.c --api libpq \

@@ -97,11 +97,14 @@ fn wrong_order_ends_with_exit_code_1_and_both_runs() {
 
 #[test]
 fn interface_without_a_mock_is_not_verified() {
-    let line = ["verify", "x.c", "--api", "mysql", "--schema", "x.sql"];
+    let line = ["verify", "x.c", "--api", "odbc", "--schema", "x.sql"];
     let output = clearway(&line);
     assert_eq!(output.status.code(), Some(3));
     let errors = text(&output.stderr);
-    assert!(errors.contains("there is no mock of `mysql`, only of libpq"), "{errors}");
+    assert!(
+        errors.contains("there is no mock of `odbc`, only of libpq, mysql, sqlite"),
+        "{errors}"
+    );
 }
 
 #[test]

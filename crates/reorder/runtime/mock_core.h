@@ -13,6 +13,7 @@
  *   MOCKDB_FAIL      KEY:CODE, the key of the query that fails (as in the log) and its SQLSTATE;
  *                    LOST ends the connection instead, EMPTY returns no row and changes none
  *   MOCKDB_COLUMNS   a file with a line "table column type" for each column of the schema
+ *   MOCKDB_KEYS      a file with a line "table column column ..." for each key
  *   MOCKDB_PREPARED  a file with a line "name<TAB>sql" for each statement prepared beforehand
  *
  * A mock may be used by one thread at a time.
@@ -50,8 +51,36 @@ struct mockdb_session {
     int number;
     enum mockdb_state state;
     int savepoints;
-    bool failure_aborts; /* a failed query undoes the transaction, as in PostgreSQL */
+    bool savepoint_began; /* SQLite: the outermost savepoint is the transaction */
+    bool manual;          /* MySQL: autocommit is off */
 };
+
+/* The databases, whose rules for transactions differ. */
+enum mockdb_server { MOCKDB_POSTGRESQL, MOCKDB_MYSQL, MOCKDB_SQLITE };
+
+/* What a failure leaves behind. */
+enum mockdb_effect {
+    MOCKDB_FAILS_QUERY,
+    MOCKDB_FAILS_TRANSACTION, /* all further queries until the end fail as well */
+    MOCKDB_ROLLS_BACK,        /* the transaction is over */
+    MOCKDB_LOSES              /* the connection is lost */
+};
+
+/* A way in which a query can fail. */
+struct mockdb_failure {
+    const char *code;
+    int number;
+    enum mockdb_effect effect;
+    const char *message; /* a format for the code */
+};
+
+/* What the core must know of the interface. Each mock defines `mockdb_api`. */
+struct mockdb_api {
+    enum mockdb_server server;
+    const struct mockdb_failure *failures; /* the last one, without a code, is for all others */
+};
+
+extern const struct mockdb_api mockdb_api;
 
 /* The value of a parameter. */
 struct mockdb_parameter {
@@ -88,9 +117,13 @@ struct mockdb_result {
     bool ended;
     enum mockdb_statement statement;
     const char *sqlstate; /* NULL if the query succeeded; "" for a lost connection */
+    int number;           /* the number of the error, 0 if the query succeeded */
     char *message;        /* the error message, or "" */
     char *tag;            /* "UPDATE 1" */
     char *affected;       /* "1", or "" */
+    long long changed;    /* the same as a number, or -1 */
+    long long inserted;   /* the number of the inserted row, or 0 */
+    bool always;          /* the statement cannot do without a row */
     int rows;
     int fields;
     bool names_unknown; /* the names of the columns cannot be told from the query */
@@ -113,12 +146,17 @@ struct mockdb_result *mockdb_run(struct mockdb_session *session, const char *cal
 /* Prepares a statement, which may fail like a query. */
 struct mockdb_result *mockdb_prepare(struct mockdb_session *session, const char *call,
                                      const char *name, const char *sql);
-/* Makes an answer that reports an error, which is not recorded as a query. */
-struct mockdb_result *mockdb_error(const char *sqlstate, const char *message);
 /* Records a use of the interface that its manual forbids; `key` is that of the query, or 0. */
 void mockdb_misuse(const char *what, uint64_t key);
 /* Ends the process, since the mock cannot do what the program asks for. */
 void mockdb_unsupported(const char *what);
+
+/* mock_memory.c */
+
+/* Makes an answer to nothing yet. */
+struct mockdb_result *mockdb_new_result(void);
+/* Makes an answer that reports an error, which is not recorded as a query. */
+struct mockdb_result *mockdb_error(const char *sqlstate, const char *message);
 /* Ends a result: its memory becomes unusable. Returns false if it had ended before. */
 bool mockdb_end(struct mockdb_result *result);
 /* Returns true if the result may be used; otherwise it records the misuse. */
@@ -128,6 +166,19 @@ void *mockdb_lend(size_t size);
 void mockdb_give_back(void *memory);
 /* Returns the seed. */
 uint64_t mockdb_seed(void);
+
+/* mock_session.c */
+
+/* Returns the failure with a code. */
+const struct mockdb_failure *mockdb_failure_of(const char *code);
+/* Returns the code with which the server refuses the statement in this state, or NULL. */
+const char *mockdb_refused(const struct mockdb_session *session, enum mockdb_statement statement);
+/* Changes the state of the connection as a statement does that fails. */
+void mockdb_leave(struct mockdb_session *session, enum mockdb_effect effect,
+                  enum mockdb_statement statement);
+/* Changes the state as a statement does that succeeds; returns what the server says it did. */
+const char *mockdb_advance(struct mockdb_session *session, struct mockdb_result *result,
+                           struct mockdb_text sql);
 
 /* mock_log.c */
 
@@ -151,13 +202,44 @@ int mockdb_items(struct mockdb_text sql, struct mockdb_text *items, int capacity
 struct mockdb_text mockdb_item_name(struct mockdb_text item);
 /* Returns true if the word occurs in the statement outside of strings, in any case. */
 bool mockdb_mentions(struct mockdb_text sql, const char *word);
+/* Returns the number of times that a sign occurs outside of strings. */
+int mockdb_count_sign(struct mockdb_text sql, char sign);
+/* Returns 0 or 1 if the statement sets autocommit to that, otherwise -1. */
+int mockdb_autocommit_of(struct mockdb_text sql);
+/* Returns true if MySQL commits before it runs the statement. */
+bool mockdb_commits_by_itself(struct mockdb_text sql);
 /* Returns true if the item is an aggregate. */
 bool mockdb_is_aggregate(struct mockdb_text item);
+
+/* mock_rows.c */
+
+/* The least and the greatest number of rows of an answer. */
+struct mockdb_limits {
+    int least;
+    int most; /* -1 if any number is possible */
+};
+
+/* Returns the number of rows that a statement can find or change. */
+struct mockdb_limits mockdb_limits_of(struct mockdb_text sql, enum mockdb_statement statement);
+
+/* mock_candidate.c */
+
+/* Notes an input of the program. */
+void mockdb_input_was_number(long long value);
+void mockdb_input_was_text(const char *text, size_t length);
+/* Draws a number or a text that the program is likely to treat in a way of its own; `inputs` says
+ * that it may be an input. The text is NULL if there is none. */
+long long mockdb_special_number(uint64_t *state, bool inputs);
+const char *mockdb_special_text(uint64_t *state, bool inputs);
 
 /* mock_value.c */
 
 /* Fills in columns and rows of the answer to a statement. */
 void mockdb_fill(struct mockdb_result *result, struct mockdb_text sql, bool empty);
+/* Makes an answer that has the columns of a statement, and no rows. */
+struct mockdb_result *mockdb_describe(struct mockdb_text sql);
+/* Returns the number of columns of the answer to a statement. */
+int mockdb_field_count(struct mockdb_text sql);
 /* Allocates memory of a result. */
 char *mockdb_allocate(struct mockdb_result *result, size_t size);
 /* Copies a text into memory of a result, with a zero byte behind it. */

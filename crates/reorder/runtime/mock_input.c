@@ -66,6 +66,8 @@ static void record(const char *event, const char *value, size_t length)
 
 static void record_integer(const char *event, long long value)
 {
+    if (*event == 'i')
+        mockdb_input_was_number(value);
     char text[32];
     int length = snprintf(text, sizeof text, "%lld", value);
     record(event, text, (size_t)length);
@@ -75,6 +77,8 @@ static void record_integer(const char *event, long long value)
 static long long draw_small(uint64_t *state)
 {
     uint64_t seed = mockdb_seed();
+    if (mockdb_random(state, 8) == 0)
+        return mockdb_special_number(state, false);
     if (seed % 4 == 3 && mockdb_random(state, 16) == 0)
         return mockdb_random(state, 2) == 0 ? -1 : 100000;
     return (long long)mockdb_random(state, seed % 2 == 0 ? 10 : 3);
@@ -109,12 +113,27 @@ double mockdb_input_real(long long low, long long high)
     return value;
 }
 
+static void record_text_input(const char *text)
+{
+    mockdb_input_was_text(text, strlen(text));
+    record("input", text, strlen(text));
+}
+
 static void draw_text(char *to, size_t limit, const char *const *texts, unsigned long count)
 {
     uint64_t state = state_here();
     if (count > 0) {
         snprintf(to, limit + 1, "%s", texts[mockdb_random(&state, count)]);
-        record("input", to, strlen(to));
+        record_text_input(to);
+        return;
+    }
+    /* The empty text selects branches as 0 does. */
+    if (mockdb_random(&state, 8) == 0)
+        limit = 0;
+    const char *known = mockdb_random(&state, 2) == 0 ? mockdb_special_text(&state, false) : NULL;
+    if (known != NULL && strlen(known) <= limit) {
+        memcpy(to, known, strlen(known) + 1);
+        record_text_input(to);
         return;
     }
     bool digits = mockdb_random(&state, 2) == 0;
@@ -123,7 +142,7 @@ static void draw_text(char *to, size_t limit, const char *const *texts, unsigned
     for (size_t i = 0; i < length; i++)
         to[i] = (char)(digits ? '1' + mockdb_random(&state, 9) : 'a' + mockdb_random(&state, 26));
     to[length] = '\0';
-    record("input", to, length);
+    record_text_input(to);
 }
 
 void *mockdb_input_memory(unsigned long size)
@@ -145,7 +164,7 @@ void mockdb_input_bytes(void *place, unsigned long size, const char *const *text
 char *mockdb_input_text(const char *const *texts, unsigned long count)
 {
     char text[1024];
-    draw_text(text, count > 0 ? sizeof text - 1 : 8, texts, count);
+    draw_text(text, sizeof text - 1, texts, count);
     char *copy = mockdb_input_memory(strlen(text) + 1);
     memcpy(copy, text, strlen(text));
     return copy;

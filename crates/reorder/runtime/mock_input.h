@@ -35,6 +35,17 @@ void mockdb_output_bytes(const void *bytes, unsigned long size);
 void mockdb_output_text(const char *text);
 void mockdb_output_null(int null);
 
+/* Name a constant of the program. Inputs and columns often have such a value. */
+void mockdb_constant(long long value);
+void mockdb_constant_text(const char *text);
+
+/* Opens a connection; begins a transaction on it. Each mock has its own. */
+void *mockdb_connect(void);
+void mockdb_begin(void *connection);
+
+/* Records that the program has come to a call that runs a query. */
+void mockdb_site(unsigned number);
+
 /* Say where the call begins and ends. What is recorded before the begin is the setup. The call may
  * take as many seconds as MOCKDB_LIMIT says; then a signal ends the process. */
 void mockdb_call_begins(void);

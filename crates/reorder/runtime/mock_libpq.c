@@ -4,12 +4,20 @@
  * mock_libpq_result.c has the functions that look at results, mock_libpq_text.c those that quote.
  */
 #include "mock_libpq.h"
+#include "mock_input.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CONNECTION_LIVE = 0x50471, CONNECTION_ENDED = 0xDD };
+
+static const struct mockdb_failure failures[] = {
+    {"LOST", 0, MOCKDB_LOSES, "server closed the connection unexpectedly\n"},
+    {NULL, 0, MOCKDB_FAILS_TRANSACTION, "ERROR:  the query failed with SQLSTATE %.8s\n"},
+};
+
+const struct mockdb_api mockdb_api = {MOCKDB_POSTGRESQL, failures};
 
 struct statement {
     struct statement *next;
@@ -94,7 +102,6 @@ PGconn *PQconnectdb(const char *conninfo)
     load_preset();
     conn->magic = CONNECTION_LIVE;
     conn->session.number = ++count;
-    conn->session.failure_aborts = true;
     return conn;
 }
 
@@ -118,6 +125,16 @@ PGconn *PQsetdbLogin(const char *pghost, const char *pgport, const char *pgoptio
     (void)login;
     (void)pwd;
     return PQconnectdb("");
+}
+
+void *mockdb_connect(void)
+{
+    return PQconnectdb("");
+}
+
+void mockdb_begin(void *connection)
+{
+    PQclear(PQexec(connection, "BEGIN"));
 }
 
 void PQfinish(PGconn *conn)

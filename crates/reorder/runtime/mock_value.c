@@ -4,7 +4,8 @@
  *
  * A seed that 4 divides, or that leaves the rest 1, gives plain answers: one row, one changed row,
  * values of the column's type. The rest 2 varies the number of rows, the rest 3 also gives odd
- * values: null, empty, text where a number is likely, long text.
+ * values: null, empty, text where a number is likely, long text. With the rest 0 one number in
+ * eight is special (see mock_candidate.c), with the others more are.
  */
 #include "mock_core.h"
 
@@ -183,62 +184,112 @@ static bool type_has(const char *type, const char *part)
     return false;
 }
 
-/* Writes a text of letters; a column of a fixed length is filled with spaces. */
-static int draw_letters(char *to, int capacity, uint64_t *state, const char *type)
+/* Writes a text; a column of a fixed length is filled with spaces, as PostgreSQL does. */
+static int pad(char *to, int length, int limit, const char *type)
 {
-    int limit = length_of(type), length;
-    limit = limit <= 0 || limit > capacity ? (limit > capacity ? capacity : 12) : limit;
-    length = mockdb_random(state, 8) == 0 ? limit : 1 + (int)mockdb_random(state, (uint64_t)limit);
-    for (int i = 0; i < length; i++)
-        to[i] = (char)('a' + mockdb_random(state, 26));
-    bool padded = type_has(type, "char(") && !type_has(type, "varchar") && length_of(type) > 0;
+    bool padded = mockdb_api.server == MOCKDB_POSTGRESQL && type_has(type, "char(")
+                  && !type_has(type, "varchar") && length_of(type) > 0;
     for (; padded && length < limit; length++)
         to[length] = ' ';
     return length;
 }
 
-static unsigned small(uint64_t *state)
+/* Writes a text of letters, or one that the program knows. */
+static int draw_letters(char *to, int capacity, uint64_t *state, const char *type)
 {
+    int limit = length_of(type), length;
+    limit = limit <= 0 || limit > capacity ? (limit > capacity ? capacity : 12) : limit;
+    const char *known = mockdb_random(state, 8) < 3 ? mockdb_special_text(state, true) : NULL;
+    size_t room = length_of(type) > 0 ? (size_t)limit : (size_t)capacity;
+    if (known != NULL && strlen(known) <= room) {
+        memcpy(to, known, strlen(known));
+        return pad(to, (int)strlen(known), limit, type);
+    }
+    length = mockdb_random(state, 8) == 0 ? limit : 1 + (int)mockdb_random(state, (uint64_t)limit);
+    for (int i = 0; i < length; i++)
+        to[i] = (char)('a' + mockdb_random(state, 26));
+    return pad(to, length, limit, type);
+}
+
+/* Draws a number: small, or one that the program is likely to treat in a way of its own. */
+static long long draw_number(uint64_t *state, const char *type)
+{
+    static const unsigned special[] = {2, 5, 8, 5};
+    if (mockdb_random(state, 16) < special[mockdb_seed() % 4]) {
+        long long value = mockdb_special_number(state, true);
+        if (value >= 0 || !type_has(type, "unsigned"))
+            return value;
+    }
     uint64_t limit = mockdb_random(state, 4) == 0 ? 10000 : 20;
-    return (unsigned)(1 + mockdb_random(state, limit));
+    return (long long)(1 + mockdb_random(state, limit));
+}
+
+static bool is_real(const char *type)
+{
+    return type_has(type, "numeric") || type_has(type, "decimal") || type_has(type, "real")
+           || type_has(type, "double") || type_has(type, "float");
+}
+
+static int draw_bool(char *to, size_t capacity, uint64_t *state)
+{
+    bool words = mockdb_api.server == MOCKDB_POSTGRESQL;
+    bool value = mockdb_random(state, 2) == 0;
+    return snprintf(to, capacity, "%s", value ? words ? "t" : "1" : words ? "f" : "0");
+}
+
+/* Writes a point in time, or one of the forms of bytes. */
+static int draw_form(char *to, size_t capacity, uint64_t *state, const char *type)
+{
+    unsigned number = 1 + (unsigned)mockdb_random(state, 10000);
+    unsigned part = (unsigned)mockdb_random(state, 100);
+    if (type_has(type, "timestamp") || type_has(type, "datetime"))
+        return snprintf(to, capacity, "2024-%02u-%02u %02u:%02u:%02u", 1 + part % 12,
+                        1 + number % 28, number % 24, part % 60, number % 60);
+    if (type_has(type, "date"))
+        return snprintf(to, capacity, "2024-%02u-%02u", 1 + part % 12, 1 + number % 28);
+    if (type_has(type, "bytea"))
+        return snprintf(to, capacity, "\\x%04x", number);
+    if (type_has(type, "uuid"))
+        return snprintf(to, capacity, "%08x-0000-4000-8000-%012x", number, part);
+    return 0;
 }
 
 /* Writes a value of a type; digits if the type is not known. */
 static int draw_typed(char *to, size_t capacity, uint64_t *state, const char *type)
 {
-    unsigned number = small(state), part = (unsigned)mockdb_random(state, 100);
     if (type_has(type, "bool"))
-        return snprintf(to, capacity, "%s", number % 2 == 0 ? "t" : "f");
-    if (type_has(type, "char") || type_has(type, "text"))
+        return draw_bool(to, capacity, state);
+    if (type_has(type, "char") || type_has(type, "text") || type_has(type, "blob"))
         return draw_letters(to, (int)capacity - 1, state, type);
-    if (type_has(type, "timestamp"))
-        return snprintf(to, capacity, "2024-%02u-%02u %02u:%02u:%02u", 1 + part % 12,
-                        1 + number % 28, number % 24, part % 60, number % 60);
-    if (type_has(type, "date"))
-        return snprintf(to, capacity, "2024-%02u-%02u", 1 + part % 12, 1 + number % 28);
-    if (type_has(type, "numeric") || type_has(type, "decimal") || type_has(type, "real")
-        || type_has(type, "double") || type_has(type, "float"))
-        return snprintf(to, capacity, "%u.%02u", number, part);
-    if (type_has(type, "bytea"))
-        return snprintf(to, capacity, "\\x%04x", number);
-    if (type_has(type, "uuid"))
-        return snprintf(to, capacity, "%08x-0000-4000-8000-%012x", number, part);
-    return snprintf(to, capacity, "%u", number);
+    int length = draw_form(to, capacity, state, type);
+    if (length > 0)
+        return length;
+    long long number = draw_number(state, type);
+    if (is_real(type)) {
+        unsigned part = mockdb_random(state, 4) == 0 ? 0 : (unsigned)mockdb_random(state, 100);
+        return snprintf(to, capacity, "%lld.%02u", number, part);
+    }
+    const char *known = type == NULL && mockdb_random(state, 8) == 0
+                            ? mockdb_special_text(state, true) : NULL;
+    if (known != NULL && strlen(known) < capacity)
+        return snprintf(to, capacity, "%s", known);
+    return snprintf(to, capacity, "%lld", number);
 }
 
 /* Writes an odd value where one may stand: -1 for null. */
 static int draw_odd(char *to, size_t capacity, uint64_t *state, const char *type)
 {
     bool nullable = !type_has(type, "not null") && !type_has(type, "primary key");
-    switch (mockdb_random(state, type == NULL ? 6 : 2)) {
+    bool text = type_has(type, "char") || type_has(type, "text");
+    switch (mockdb_random(state, type == NULL ? 6 : text ? 2 : 1)) {
     case 0:
         return nullable ? -1 : draw_typed(to, capacity, state, type);
     case 1:
         return snprintf(to, capacity, "%s", type == NULL ? "0" : "");
     case 2:
-        return snprintf(to, capacity, "-%u", small(state));
+        return snprintf(to, capacity, "-%u", 1 + (unsigned)mockdb_random(state, 100));
     case 3:
-        return snprintf(to, capacity, "%u.25", small(state));
+        return snprintf(to, capacity, "%u.25", (unsigned)mockdb_random(state, 100));
     case 4:
         return draw_letters(to, 8, state, NULL);
     default:
@@ -251,8 +302,7 @@ static void draw(struct mockdb_result *result, struct mockdb_value *value, uint6
                  const char *type)
 {
     char text[512];
-    bool may_be_empty = type == NULL || type_has(type, "char") || type_has(type, "text");
-    bool odd = mockdb_seed() % 4 == 3 && may_be_empty && mockdb_random(state, 8) == 0;
+    bool odd = mockdb_seed() % 4 == 3 && mockdb_random(state, 8) == 0;
     int length = odd ? draw_odd(text, sizeof text, state, type)
                      : draw_typed(text, sizeof text, state, type);
     value->null = length < 0;
@@ -261,23 +311,14 @@ static void draw(struct mockdb_result *result, struct mockdb_value *value, uint6
 }
 
 /* Draws a number of rows: mostly one. */
-static int draw_rows(uint64_t *state)
+static int draw_rows(uint64_t *state, struct mockdb_limits limits)
 {
     uint64_t choice = mockdb_random(state, 16);
-    if (mockdb_seed() % 4 < 2 || choice > 2)
-        return 1;
-    return choice == 0 ? 0 : 2 + (int)mockdb_random(state, 3);
-}
-
-static bool is_one_aggregate(struct mockdb_text sql)
-{
-    struct mockdb_text items[MAX_COLUMNS];
-    int count = mockdb_items(sql, items, MAX_COLUMNS);
-    for (int i = 0; i < count; i++) {
-        if (mockdb_is_aggregate(items[i]))
-            return !mockdb_mentions(sql, "group");
-    }
-    return false;
+    int rows = 1;
+    if (mockdb_seed() % 4 >= 2 && choice < 6)
+        rows = choice == 0 ? 0 : 2 + (int)mockdb_random(state, 3);
+    rows = rows < limits.least ? limits.least : rows;
+    return limits.most >= 0 && rows > limits.most ? limits.most : rows;
 }
 
 static void fill_values(struct mockdb_result *result, uint64_t state)
@@ -287,29 +328,66 @@ static void fill_values(struct mockdb_result *result, uint64_t state)
     if (result->values == NULL)
         exit(MOCKDB_EXIT_NO_MEMORY);
     for (size_t i = 0; i < count; i++) {
-        struct mockdb_column *column = &result->columns[i % (size_t)result->fields];
+        const struct mockdb_column *column = &result->columns[i % (size_t)result->fields];
         uint64_t own = mockdb_hash(state, column->name, strlen(column->name));
         own = mockdb_hash(own, &i, sizeof i);
         draw(result, &result->values[i], &own, column->type);
     }
 }
 
+struct mockdb_result *mockdb_describe(struct mockdb_text sql)
+{
+    struct mockdb_result *result = mockdb_new_result();
+    enum mockdb_statement statement = mockdb_classify(sql);
+    result->ended = true;
+    if (statement == MOCKDB_ROWS || statement == MOCKDB_CHANGE)
+        fill_columns(result, sql);
+    return result;
+}
+
+int mockdb_field_count(struct mockdb_text sql)
+{
+    return mockdb_describe(sql)->fields;
+}
+
+/* An aggregate over no rows: null, and 0 for a count. */
+static void clear_values(struct mockdb_result *result)
+{
+    for (int i = 0; i < result->rows * result->fields; i++) {
+        bool counts = strcmp(result->columns[i % result->fields].name, "count") == 0;
+        result->values[i].text = mockdb_copy(result, counts ? "0" : "", counts ? 1 : 0);
+        result->values[i].length = counts ? 1 : 0;
+        result->values[i].null = !counts;
+    }
+}
+
+static void count_changes(struct mockdb_result *result, struct mockdb_text sql, int rows)
+{
+    char text[64];
+    bool insert = strcmp(mockdb_verb(sql), "INSERT") == 0;
+    bool numbers = insert || strcmp(mockdb_verb(sql), "REPLACE") == 0;
+    int length = snprintf(text, sizeof text, "%d", rows);
+    result->affected = mockdb_copy(result, text, (size_t)length);
+    result->changed = rows;
+    if (result->statement == MOCKDB_CHANGE && numbers && rows > 0)
+        result->inserted = (long long)(1 + result->key % 100000);
+    length = snprintf(text, sizeof text, "%s%s %d", mockdb_verb(sql), insert ? " 0" : "", rows);
+    result->tag = mockdb_copy(result, text, (size_t)length);
+}
+
 void mockdb_fill(struct mockdb_result *result, struct mockdb_text sql, bool empty)
 {
     uint64_t seed = mockdb_seed();
     uint64_t state = mockdb_hash(result->key, &seed, sizeof seed);
-    bool change = result->statement == MOCKDB_CHANGE;
-    int rows = draw_rows(&state);
-    if (strcmp(mockdb_verb(sql), "INSERT") == 0 || is_one_aggregate(sql))
-        rows = 1;
-    rows = empty ? 0 : rows;
+    struct mockdb_limits limits = mockdb_limits_of(sql, result->statement);
+    int rows = draw_rows(&state, limits);
+    bool aggregate = result->statement == MOCKDB_ROWS && limits.least == 1;
+    result->always = limits.least > 0 && !aggregate;
+    rows = empty && limits.least == 0 ? 0 : rows;
     fill_columns(result, sql);
     result->rows = result->fields > 0 ? rows : 0;
     fill_values(result, state);
-    char text[64];
-    int length = snprintf(text, sizeof text, "%d", rows);
-    result->affected = mockdb_copy(result, text, (size_t)length);
-    const char *filler = change && strcmp(mockdb_verb(sql), "INSERT") == 0 ? " 0" : "";
-    length = snprintf(text, sizeof text, "%s%s %d", mockdb_verb(sql), filler, rows);
-    result->tag = mockdb_copy(result, text, (size_t)length);
+    if (empty && aggregate)
+        clear_values(result);
+    count_changes(result, sql, rows);
 }

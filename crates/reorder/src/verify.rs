@@ -2,10 +2,12 @@
 //!
 //! Both programs are linked with a mock of the database interface, which records each query and
 //! answers it with rows that depend on the seed, the text and the parameters, but not on the place
-//! of the query among others. A generated main function makes the inputs, calls the function and
-//! records its result and its outputs. For each seed there is one run without a failure, then one
-//! for each query of it in which exactly that query fails, and one for each in which it finds no
-//! row:
+//! of the query among others. Rows and inputs often have values that the program treats in a way of
+//! their own: 0, 1, -1, an input, a constant with which the source compares. A generated main
+//! function makes the inputs, calls the function and records its result and its outputs. For each
+//! seed there is one run without a failure, then one for each query of it in which exactly that
+//! query fails, and one for each in which it finds no row. If no run has committed, or a call that
+//! runs a query has not been reached, further seeds are tried:
 //!
 //! ```text
 //!   IR ── harness ──▶ main function ┐
@@ -13,13 +15,15 @@
 //!   mock of the interface ──────────┘
 //! ```
 //!
-//! [`Difference`] lists what is compared. A case in which the original breaks is left out. The mock
+//! [`Difference`] lists what is compared. A case in which the original breaks is left out. Without
+//! a committed run there is no verdict, and calls that never ran qualify it ([`Verdict`]). The mock
 //! stands in C files that are part of the tool (`runtime/`); a further interface needs its own
 //! functions over the recording core, and an [`Interface`] that describes them.
 
 mod build;
 mod compare;
 mod conflict;
+mod constants;
 mod error;
 mod harness;
 mod input;
@@ -28,6 +32,7 @@ mod knowledge;
 mod log;
 mod report;
 mod run;
+mod sites;
 mod transactions;
 
 use std::{
@@ -40,18 +45,21 @@ use std::{
 use self::{
     build::Builder,
     compare::{Questions, compare, is_committed},
-    log::{Event, Kind, QueryEvent, Statement},
-    run::{Ending, Place, Run, run_both},
+    constants::{Constants, constants},
+    log::{Event, Kind, QueryEvent, State, Statement},
+    run::{Ending, Place, Run, run_alone, run_both},
+    sites::{Reached, marked},
     transactions::transactions,
 };
 pub use self::{
     compare::Difference,
     error::VerifyError,
     input::BadInput,
-    interface::{INTERFACES, Interface, LIBPQ},
+    interface::{INTERFACES, Interface, LIBPQ, MYSQL, SQLITE},
     knowledge::Knowledge,
     report::{Divergence, Report, Verdict},
     run::{Case, Failure},
+    sites::{Site, sites},
 };
 use crate::{ir, sql::Query};
 
@@ -65,6 +73,9 @@ pub struct Options<'a> {
     pub sources: Vec<PathBuf>,
     /// The number of seeds.
     pub seeds: u64,
+    /// The number of further seeds that are tried if no run has committed, or if a call that runs a
+    /// query has not been reached.
+    pub search: u64,
     /// The number of failing runs for each seed, at most.
     pub failures: usize,
     /// The number of differing cases after which the comparison ends.
@@ -82,6 +93,10 @@ pub struct Options<'a> {
     pub inputs: BTreeMap<String, Input>,
     /// The table, the name and the type of each column of the schema.
     pub columns: Vec<(String, String, String)>,
+    /// The table and the columns of each key.
+    pub keys: Vec<(String, Vec<String>)>,
+    /// The calls of the original that run queries; those that never ran qualify the verdict.
+    pub sites: Vec<Site>,
     /// The statements that are prepared elsewhere, by name.
     pub prepared: BTreeMap<String, String>,
     /// Returns what a query does; `None` if that is not known, for instance if a trigger may touch
@@ -114,6 +129,7 @@ impl<'a> Options<'a> {
             flags: Vec::new(),
             sources: Vec::new(),
             seeds: 12,
+            search: 200,
             failures: 128,
             divergences: 5,
             limit: 10,
@@ -122,6 +138,8 @@ impl<'a> Options<'a> {
             setup: Vec::new(),
             inputs: BTreeMap::new(),
             columns: Vec::new(),
+            keys: Vec::new(),
+            sites: Vec::new(),
             prepared: BTreeMap::new(),
             analyze,
             key,
@@ -144,27 +162,65 @@ pub fn verify(
     let missing =
         || VerifyError::NoFunction { function: function.to_owned(), path: program.path.clone() };
     let found = program.function(function).ok_or_else(missing)?;
-    let harness = harness::generate(program, found, options)?;
     let directory = tempfile::tempdir()
         .map_err(|error| VerifyError::File { path: std::env::temp_dir(), error })?;
-    let builder = Builder::new(options, directory.path(), program.language, original)?;
-    let programs = builder.build([original, rewritten], &harness.text)?;
-    let report =
-        Report { function: function.to_owned(), notes: harness.notes, ..Report::default() };
-    let mut comparison = Comparison {
-        programs: [&programs[0], &programs[1]],
-        place: place(directory.path(), options)?,
-        options,
-        report,
-    };
+    let mut builder = Builder::new(options, directory.path(), program.language, original)?;
+    let text = fs::read_to_string(original).ok();
+    let built =
+        build(&mut builder, [original, rewritten], program, found, text.as_deref(), options)?;
+    let mut notes = built.notes;
     if options.sanitize && !builder.sanitizes() {
         let note = "the compiler has no sanitizers: reads of freed memory may stay unnoticed";
-        comparison.report.notes.push(note.to_owned());
+        notes.push(note.to_owned());
     }
+    let mut comparison = Comparison {
+        programs: [&built.programs[0], &built.programs[1]],
+        place: place(directory.path(), options)?,
+        options,
+        report: Report { function: function.to_owned(), notes, ..Report::default() },
+        reached: Reached::default(),
+        marks: built.marks,
+    };
     for seed in 0..options.seeds {
         comparison.run_seed(seed)?;
     }
-    Ok(comparison.report)
+    comparison.search()?;
+    Ok(comparison.finish())
+}
+
+/// The programs of a comparison.
+struct Built {
+    programs: [PathBuf; 2],
+    notes: Vec<String>,
+    /// True if the original has marks at its calls.
+    marks: bool,
+}
+
+/// Builds both programs. If the original with marks and constants does not compile, it is built
+/// without them.
+fn build(
+    builder: &mut Builder,
+    sources: [&Path; 2],
+    program: &ir::Program,
+    function: &ir::Function,
+    text: Option<&str>,
+    options: &Options,
+) -> Result<Built, VerifyError> {
+    let constants = text.map(|text| constants(program, text)).unwrap_or_default();
+    let harness = harness::generate(program, function, &constants, options)?;
+    let marked = text.and_then(|text| marked(text, &options.sites));
+    match builder.build(sources, &harness.text, marked.as_deref()) {
+        Ok(programs) => {
+            return Ok(Built { programs, notes: harness.notes, marks: marked.is_some() });
+        }
+        Err(VerifyError::Compile { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let harness = harness::generate(program, function, &Constants::default(), options)?;
+    let programs = builder.build(sources, &harness.text, None)?;
+    let mut notes = harness.notes;
+    notes.push("the source does not compile with marks at its calls; it ran without".to_owned());
+    Ok(Built { programs, notes, marks: false })
 }
 
 /// Writes the files that the mock reads.
@@ -174,9 +230,12 @@ fn place(directory: &Path, options: &Options) -> Result<Place, VerifyError> {
         fs::write(&path, text).map_err(|error| VerifyError::File { path: path.clone(), error })?;
         Ok(path)
     };
-    let (mut columns, mut prepared) = (String::new(), String::new());
+    let (mut columns, mut keys, mut prepared) = (String::new(), String::new(), String::new());
     for (table, column, ty) in &options.columns {
         let _ = writeln!(columns, "{table} {column} {ty}");
+    }
+    for (table, names) in options.keys.iter().filter(|(_, names)| !names.is_empty()) {
+        let _ = writeln!(keys, "{table} {}", names.join(" "));
     }
     for (name, sql) in &options.prepared {
         let words: Vec<&str> = sql.split_whitespace().collect();
@@ -184,6 +243,7 @@ fn place(directory: &Path, options: &Options) -> Result<Place, VerifyError> {
     }
     Ok(Place {
         columns: write("columns.txt", columns.to_lowercase())?,
+        keys: write("keys.txt", keys.to_lowercase())?,
         prepared: write("prepared.txt", prepared)?,
         directory: directory.to_owned(),
         limit: options.limit,
@@ -196,6 +256,8 @@ struct Comparison<'a> {
     place: Place,
     options: &'a Options<'a>,
     report: Report,
+    reached: Reached,
+    marks: bool,
 }
 
 impl Comparison<'_> {
@@ -206,7 +268,7 @@ impl Comparison<'_> {
         }
         let case = Case { seed, failure: None };
         let Some(base) = self.run_case(&case, None)? else { return Ok(()) };
-        let mut failures = failures(&base, seed, self.options.interface.codes);
+        let mut failures = failures(&base, seed, self.options.interface);
         self.report.left_out += failures.len().saturating_sub(self.options.failures);
         failures.truncate(self.options.failures);
         let base = Base::of(&base);
@@ -217,6 +279,45 @@ impl Comparison<'_> {
             self.run_case(&Case { seed, failure: Some(failure) }, Some(&base))?;
         }
         Ok(())
+    }
+
+    /// Tries further seeds until one of the original's runs has committed and each call has run.
+    fn search(&mut self) -> Result<(), VerifyError> {
+        let first = self.options.seeds;
+        for seed in first..first + self.options.search {
+            let nothing_missing = self.missing().is_empty();
+            if self.is_over() || (self.report.committed > 0 && nothing_missing) {
+                break;
+            }
+            let case = Case { seed, failure: None };
+            let run = run_alone(self.programs[0], &case, &self.place)?;
+            if matches!(run.ending, Ending::Broke(_)) {
+                continue;
+            }
+            let sites = &self.options.sites;
+            let new = self.reached.clone().add(run.call(), sites, self.marks);
+            if new || (commits(&run) && self.report.committed == 0) {
+                self.run_seed(seed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn missing(&self) -> Vec<&Site> {
+        self.reached.missing(&self.options.sites, self.marks).0
+    }
+
+    /// Returns the report, with the calls that never ran.
+    fn finish(mut self) -> Report {
+        let (missing, unknown) = self.reached.missing(&self.options.sites, self.marks);
+        self.report.unreached = missing.into_iter().cloned().collect();
+        if let [first, ..] = unknown[..] {
+            let count = unknown.len();
+            let first = format!("line {}: {}", first.line, first.call);
+            let note = format!("it is not known whether {count} calls ran; the first: {first}");
+            self.report.notes.push(note);
+        }
+        self.report
     }
 
     fn is_over(&self) -> bool {
@@ -230,8 +331,15 @@ impl Comparison<'_> {
             self.report.skipped.push((case.clone(), reason.clone()));
             return Ok(None);
         }
+        if let Some(failure) = &case.failure
+            && goes_on_outside(&original, failure, self.options.interface)
+        {
+            self.report.unchecked.push(case.clone());
+            return Ok(Some(original));
+        }
         self.report.cases += 1;
-        if is_committed(&transactions(&original.events)) {
+        self.reached.add(original.call(), &self.options.sites, self.marks);
+        if commits(&original) {
             self.report.committed += 1;
         } else {
             self.report.rolled_back += 1;
@@ -250,6 +358,24 @@ impl Comparison<'_> {
         }
         Ok(Some(original))
     }
+}
+
+/// Returns true if the last transaction of a run is committed. A run whose transaction did not even
+/// begin shows nothing.
+fn commits(run: &Run) -> bool {
+    let transactions = transactions(&run.events);
+    !transactions.is_empty() && is_committed(&transactions)
+}
+
+/// Returns true if the program asks for a commit although the failure has ended its transaction, or
+/// has kept it from beginning: it does not check the query. The database then commits each of the
+/// further queries by itself, so that what stays depends on their order.
+fn goes_on_outside(run: &Run, failure: &Failure, interface: &Interface) -> bool {
+    let mut after = queries(run).skip_while(|query| !query.injected);
+    let Some(failing) = after.next() else { return false };
+    let begins = failing.statement == Statement::Begin && failing.state == State::Idle;
+    let ended = interface.rolls_back.contains(&failure.code) && failing.kind == Kind::Query;
+    (begins || ended) && after.any(|query| query.statement == Statement::Commit)
 }
 
 /// The facts from the run without a failure that the runs with one need.
@@ -285,7 +411,7 @@ fn queries(run: &Run) -> impl Iterator<Item = &QueryEvent> {
 
 /// Returns the failures of the queries of a run: an error for each, and no row for those that can
 /// find none. A statement that cannot fail by itself fails by the loss of the connection.
-fn failures(run: &Run, seed: u64, codes: &[&'static str]) -> Vec<Failure> {
+fn failures(run: &Run, seed: u64, interface: &Interface) -> Vec<Failure> {
     let failure = |query: &QueryEvent, code| {
         let (key, sql) = (query.key.clone(), query.to_string());
         Failure { key, code, sql }
@@ -297,9 +423,12 @@ fn failures(run: &Run, seed: u64, codes: &[&'static str]) -> Vec<Failure> {
             query.statement,
             Statement::Begin | Statement::Rollback | Statement::Savepoint | Statement::Release
         );
-        let code = if robust { "LOST" } else { codes[(first + index) % codes.len()] };
+        let codes = interface.codes;
+        let usual = codes[(first + index) % codes.len()];
+        let code = if robust { interface.last_resort } else { usual };
         all.push(failure(query, code));
         if query.kind == Kind::Query
+            && !query.always
             && matches!(query.statement, Statement::Rows | Statement::Change)
         {
             all.push(failure(query, "EMPTY"));

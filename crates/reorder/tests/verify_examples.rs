@@ -1,7 +1,9 @@
-//! The examples' transactions, reordered and compared with their originals on the mock of libpq.
+//! The examples' transactions, reordered and compared with their originals on the mocks of libpq
+//! and of MariaDB's interface.
 //!
-//! The tests need libclang, gcc and `libpq-fe.h`. Without them they say SKIPPED; if
-//! `CLEARWAY_REQUIRE_LIBCLANG` or `CLEARWAY_REQUIRE_LIBPQ` is set, they fail.
+//! The tests need libclang, gcc, `libpq-fe.h` and `mysql.h`. Without them they say SKIPPED; if
+//! `CLEARWAY_REQUIRE_LIBCLANG`, `CLEARWAY_REQUIRE_LIBPQ` or `CLEARWAY_REQUIRE_MYSQL` is set, they
+//! fail.
 
 use std::{
     fs,
@@ -15,7 +17,10 @@ use clearway_reorder::{
     rewrite::{self, Refused, rewrite},
     schema::{self, Schema},
     transaction,
-    verify::{self, Difference, Input, Knowledge, LIBPQ, Report, Verdict, VerifyError, verify},
+    verify::{
+        self, Difference, Input, Interface, Knowledge, LIBPQ, MYSQL, Report, Verdict, VerifyError,
+        verify,
+    },
 };
 
 fn examples() -> PathBuf {
@@ -30,6 +35,7 @@ fn skip(variable: &str, reason: &str) {
 
 /// An example with all that is known of it.
 struct Example {
+    interface: &'static Interface,
     path: PathBuf,
     text: String,
     program: Program,
@@ -41,14 +47,16 @@ impl Example {
     /// Reads an example, a path in the folder of all; `None` with a message if libclang or libpq
     /// is missing.
     fn read(name: &str) -> Option<Example> {
-        Self::read_with(name, "schema.sql")
+        let mariadb = name.contains("mariadb/");
+        Self::read_with(name, if mariadb { "../schema-mysql.sql" } else { "schema.sql" })
     }
 
     /// Like `read`, with another file of the same folder for the tables.
     fn read_with(name: &str, tables: &str) -> Option<Example> {
-        let header = "/usr/include/postgresql/libpq-fe.h";
+        let interface = if name.contains("mariadb/") { &MYSQL } else { &LIBPQ };
+        let header = header(interface);
         if !Path::new(header).exists() {
-            skip("CLEARWAY_REQUIRE_LIBPQ", &format!("{header} is missing"));
+            skip(required(interface), &format!("{header} is missing"));
             return None;
         }
         let front_end = match FrontEnd::load() {
@@ -60,11 +68,11 @@ impl Example {
         };
         let path = examples().join(name);
         let text = fs::read_to_string(&path).unwrap();
-        let models = Models::new(&["libpq"], &[]).unwrap();
-        let ddl = fs::read_to_string(path.with_file_name(tables)).unwrap();
+        let models = Models::new(&[interface.name], &[]).unwrap();
+        let ddl = fs::read_to_string(path.parent().unwrap().join(tables)).unwrap();
         let schema = schema::parse(&ddl, models.server().unwrap()).unwrap();
-        let program = front_end.parse(&path, Some(&text), &flags()).unwrap();
-        Some(Example { path, text, program, models, schema })
+        let program = front_end.parse(&path, Some(&text), &flags(interface)).unwrap();
+        Some(Example { interface, path, text, program, models, schema })
     }
 
     fn rewritten(&self) -> Result<String, Refused> {
@@ -88,18 +96,20 @@ impl Example {
         let knowledge = Knowledge::new(&self.schema, self.models.server().unwrap());
         let analyze = |sql: &str| knowledge.analyze(sql);
         let key = |table: &str| knowledge.key(table);
-        let mut options = verify::Options::new(&LIBPQ, &analyze, &key);
+        let mut options = verify::Options::new(self.interface, &analyze, &key);
         options.columns = knowledge.columns();
-        options.flags = flags();
+        options.keys = knowledge.keys();
+        options.flags = flags(self.interface);
         options.seeds = 4;
         options.sanitize = false;
         change(&mut options);
         let functions =
             transaction::functions(&self.program, &self.models, None, &self.text).unwrap();
         let [(function, true)] = &functions[..] else { panic!("{functions:?}") };
+        options.sites = verify::sites(&self.program, &self.models, &self.text, function);
         match verify(&self.path, &rewritten, &self.program, function, &options) {
             Err(error @ (VerifyError::Header { .. } | VerifyError::Start { .. })) => {
-                skip("CLEARWAY_REQUIRE_LIBPQ", &error.to_string());
+                skip(required(self.interface), &error.to_string());
                 None
             }
             other => Some(other.unwrap()),
@@ -107,9 +117,26 @@ impl Example {
     }
 }
 
-fn flags() -> Vec<String> {
-    let mut flags = vec!["-I/usr/include/postgresql".to_owned()];
-    for folder in ["", "tpcc", "tpce", "bidding"] {
+fn header(interface: &Interface) -> &'static str {
+    match interface.name {
+        "mysql" => "/usr/include/mariadb/mysql.h",
+        _ => "/usr/include/postgresql/libpq-fe.h",
+    }
+}
+
+/// Returns the variable that says that the header must not be missing.
+fn required(interface: &Interface) -> &'static str {
+    if interface.name == "mysql" { "CLEARWAY_REQUIRE_MYSQL" } else { "CLEARWAY_REQUIRE_LIBPQ" }
+}
+
+fn flags(interface: &Interface) -> Vec<String> {
+    let include = Path::new(header(interface)).parent().unwrap();
+    let mut flags = vec![format!("-I{}", include.display())];
+    let own: &[&str] = match interface.name {
+        "mysql" => &["tpcc/mariadb", "tpce/mariadb", "bidding/mariadb"],
+        _ => &[],
+    };
+    for folder in own.iter().chain(&["", "tpcc", "tpce", "bidding"]) {
         flags.push(format!("-I{}", examples().join(folder).display()));
     }
     flags
@@ -233,6 +260,75 @@ fn bids(options: &mut verify::Options<'_>) {
 #[test]
 fn bid_is_equal() {
     assert_equal("bidding/bid.c", bids);
+}
+
+#[test]
+fn payment_with_texts_on_mariadb_is_equal() {
+    assert_equal("tpcc/mariadb/payment_text.c", |_| {});
+}
+
+#[test]
+fn payment_with_prepared_statements_on_mariadb_is_equal() {
+    assert_equal("tpcc/mariadb/payment_prepared.c", |options| {
+        options.setup.push("payment_prepare".to_owned());
+    });
+}
+
+#[test]
+fn new_order_on_mariadb_is_equal() {
+    assert_equal("tpcc/mariadb/new_order.c", |options| {
+        options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
+    });
+}
+
+#[test]
+fn order_status_on_mariadb_is_equal() {
+    assert_equal("tpcc/mariadb/order_status.c", |_| {});
+}
+
+#[test]
+fn delivery_on_mariadb_is_equal() {
+    assert_equal("tpcc/mariadb/delivery.c", |_| {});
+}
+
+#[test]
+fn stock_level_on_mariadb_is_equal() {
+    assert_equal("tpcc/mariadb/stock_level.c", |_| {});
+}
+
+#[test]
+fn trade_order_on_mariadb_is_equal() {
+    assert_equal("tpce/mariadb/trade_order.c", |options| options.seeds = 12);
+}
+
+#[test]
+fn trade_result_on_mariadb_is_equal() {
+    assert_equal("tpce/mariadb/trade_result.c", |_| {});
+}
+
+#[test]
+fn trade_update_on_mariadb_in_the_order_of_the_specification_is_equal() {
+    assert_equal("tpce/mariadb/trade_update.c", few_trades);
+}
+
+#[test]
+fn trade_update_on_mariadb_that_reads_a_trade_once_is_equal() {
+    assert_equal("tpce/mariadb/trade_update_once.c", few_trades);
+}
+
+#[test]
+fn trade_update_of_an_account_on_mariadb_is_equal() {
+    assert_equal("tpce/mariadb/trade_update_account.c", few_trades);
+}
+
+#[test]
+fn trade_status_on_mariadb_is_equal() {
+    assert_equal("tpce/mariadb/trade_status.c", |_| {});
+}
+
+#[test]
+fn bid_on_mariadb_is_equal() {
+    assert_equal("bidding/mariadb/bid.c", bids);
 }
 
 #[test]

@@ -28,7 +28,8 @@ pub(super) struct VerifyArgs {
     /// A further source file of the program; may be repeated
     #[arg(long = "source", value_name = "FILE")]
     sources: Vec<PathBuf>,
-    /// A function that is called with the connection beforehand; may be repeated
+    /// A function that is called with the connection beforehand, such as one that prepares
+    /// statements; what it returns is the argument for a parameter of that type; may be repeated
     #[arg(long, value_name = "FN")]
     setup: Vec<String>,
     /// Limits of an input: in.count=1..15, lines=*4 (elements), in.name=SMITH|JONES; may be
@@ -62,9 +63,11 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let (analyze, key) = (|sql: &str| knowledge.analyze(sql), |table: &str| knowledge.key(table));
     let mut options = options(args, &input, Options::new(interface, &analyze, &key));
     options.columns = knowledge.columns();
+    options.keys = knowledge.keys();
     let mut reports = Vec::new();
     for (function, begins) in functions {
         options.in_transaction = !begins;
+        options.sites = verify::sites(&source.program, &source.models, &source.text, &function);
         let compared = verify::verify(file, &rewritten, &source.program, &function, &options);
         let report = compared.with_context(attempt)?;
         print(&report)?;
@@ -85,22 +88,26 @@ fn options<'a>(args: &VerifyArgs, input: &Input, usual: Options<'a>) -> Options<
     }
 }
 
-/// Returns the failure of a comparison that found a difference.
+/// Returns the failure of a comparison that found a difference, or that left out calls.
 fn verdict(reports: &[Report]) -> Result<Option<Failure>, Inconclusive> {
     let with = |verdict| reports.iter().find(|report| report.verdict() == verdict);
     if let Some(report) = with(Verdict::Different) {
         let text = format!("the reordered `{}` differs from the original", report.function);
         return Ok(Some(Failure::Inconsistent(text)));
     }
-    match with(Verdict::Inconclusive) {
-        Some(report) => Err(Inconclusive(report.function.clone())),
-        None => Ok(None),
+    if let Some(report) = with(Verdict::Inconclusive) {
+        return Err(Inconclusive(report.function.clone()));
     }
+    Ok(with(Verdict::Incomplete).map(|report| {
+        let (function, count) = (&report.function, report.unreached.len());
+        Failure::Incomplete(format!(
+            "no difference was found, but {count} calls of `{function}` that run queries never ran"
+        ))
+    }))
 }
 
 fn interface(name: &str) -> Result<&'static Interface, NoMock> {
-    let found = INTERFACES.into_iter().find(|interface| interface.name == name);
-    found.ok_or_else(|| NoMock(name.to_owned()))
+    Interface::named(name).ok_or_else(|| NoMock(name.to_owned()))
 }
 
 /// There is no mock of this interface.
@@ -122,7 +129,11 @@ struct Inconclusive(String);
 
 impl fmt::Display for Inconclusive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` never commits on the mock; give limits of its inputs with --input", self.0)
+        write!(
+            f,
+            "no run of `{}` has committed, so nothing is known; limit its inputs with --input",
+            self.0
+        )
     }
 }
 

@@ -4,10 +4,14 @@
 //! function behind it. So the main function sees its types and its static functions.
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
+
+use tempfile::TempDir;
 
 use super::{Options, VerifyError, interface::CORE};
 use crate::ir::Language;
@@ -25,7 +29,12 @@ pub(crate) struct Builder<'a> {
     origin: PathBuf,
     includes: Vec<String>,
     sanitizers: &'static [&'static str],
+    /// The directory with the compiled mock.
+    mock: Option<Arc<TempDir>>,
 }
+
+/// The directories of the compiled mocks that comparisons of this process use, by the command.
+static MOCKS: Mutex<BTreeMap<String, Weak<TempDir>>> = Mutex::new(BTreeMap::new());
 
 /// A compiler that runs.
 struct Job {
@@ -46,7 +55,7 @@ impl<'a> Builder<'a> {
         let origin = absolute(parent.unwrap_or(Path::new(".")))?;
         let includes = include_flags(options)?;
         let mut builder =
-            Builder { options, directory, language, origin, includes, sanitizers: &[] };
+            Builder { options, directory, language, origin, includes, sanitizers: &[], mock: None };
         if options.sanitize && builder.has_sanitizers()? {
             builder.sanitizers = SANITIZERS;
         }
@@ -58,37 +67,79 @@ impl<'a> Builder<'a> {
         !self.sanitizers.is_empty()
     }
 
-    /// Builds both programs and returns their paths.
+    /// Builds both programs and returns their paths. `marked` is the original with marks.
     pub(crate) fn build(
-        &self,
+        &mut self,
         sources: [&Path; 2],
         main: &str,
+        marked: Option<&str>,
     ) -> Result<[PathBuf; 2], VerifyError> {
         let names = ["original", "rewritten"];
-        let mut jobs = vec![self.start_mock()?];
-        for (source, name) in sources.into_iter().zip(names) {
+        self.write_headers(self.directory)?;
+        let mut jobs = Vec::new();
+        let marked = marked.map(|text| self.write_marked(sources[0], text)).transpose()?;
+        let original = marked.as_deref().unwrap_or(sources[0]);
+        for (source, name) in [original, sources[1]].into_iter().zip(names) {
             jobs.push(self.start_program(source, name, main)?);
         }
         for (index, source) in self.options.sources.iter().enumerate() {
             jobs.push(self.start_other(source, index)?);
         }
+        let mock = match &self.mock {
+            Some(mock) => Arc::clone(mock),
+            None => self.find_mock()?,
+        };
         jobs.into_iter().try_for_each(finish)?;
-        let links: Result<Vec<Job>, _> = names.iter().map(|name| self.start_link(name)).collect();
+        let link = |name| self.start_link(name, mock.path());
+        let links: Result<Vec<Job>, _> = names.into_iter().map(link).collect();
         links?.into_iter().try_for_each(finish)?;
+        self.mock = Some(mock);
         Ok(names.map(|name| self.directory.join(name)))
     }
 
+    /// Writes the original with marks; messages name the lines of the original.
+    fn write_marked(&self, original: &Path, text: &str) -> Result<PathBuf, VerifyError> {
+        let name = original.file_name().map_or("source".into(), |name| name.to_string_lossy());
+        let path = self.directory.join(format!("marked_{name}"));
+        let linkage = if self.language == Language::Cpp { "extern \"C\" " } else { "" };
+        let line = original.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        let text = format!("{linkage}void mockdb_site(unsigned);\n#line 1 \"{line}\"\n{text}");
+        write(&path, &text)?;
+        Ok(path)
+    }
+
+    /// Returns the directory with the compiled mock, which comparisons of one process share.
+    fn find_mock(&self) -> Result<Arc<TempDir>, VerifyError> {
+        let options = self.sanitizers.join(" ") + &self.includes.join(" ");
+        let key = format!("{} {} {options}", c_compiler(), self.options.interface.name);
+        let mut mocks = MOCKS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mock) = mocks.get(&key).and_then(Weak::upgrade) {
+            return Ok(mock);
+        }
+        let error = |error| VerifyError::File { path: env::temp_dir(), error };
+        let mock = Arc::new(tempfile::tempdir().map_err(error)?);
+        finish(self.start_mock(mock.path())?)?;
+        mocks.insert(key, Arc::downgrade(&mock));
+        Ok(mock)
+    }
+
+    /// Writes the headers of the mock.
+    fn write_headers(&self, directory: &Path) -> Result<(), VerifyError> {
+        let files = CORE.iter().chain(self.options.interface.files);
+        let mut headers = files.filter(|(name, _)| name.ends_with(".h"));
+        headers.try_for_each(|(name, text)| write(&directory.join(name), text))
+    }
+
     /// Compiles the mock and its recording core.
-    fn start_mock(&self) -> Result<Job, VerifyError> {
+    fn start_mock(&self, directory: &Path) -> Result<Job, VerifyError> {
+        self.write_headers(directory)?;
         let mut command = Command::new(c_compiler());
-        command.current_dir(self.directory).args(["-std=c99", "-g", "-w", "-c"]);
+        command.current_dir(directory).args(["-std=c99", "-g", "-w", "-c"]);
         command.args(self.sanitizers).args(&self.includes);
-        for (name, text) in CORE.iter().chain(self.options.interface.files) {
-            let path = self.directory.join(name);
-            fs::write(&path, text).map_err(|error| VerifyError::File { path, error })?;
-            if name.ends_with(".c") {
-                command.arg(name);
-            }
+        let files = CORE.iter().chain(self.options.interface.files);
+        for (name, text) in files.filter(|(name, _)| name.ends_with(".c")) {
+            write(&directory.join(name), text)?;
+            command.arg(name);
         }
         start("the mock".to_owned(), command)
     }
@@ -100,7 +151,7 @@ impl<'a> Builder<'a> {
             "#define main mockdb_program_main\n#include \"{}\"\n#undef main\n{main}",
             absolute(source)?.display()
         );
-        fs::write(&path, text).map_err(|error| VerifyError::File { path: path.clone(), error })?;
+        write(&path, &text)?;
         let mut command = Command::new(self.compiler(&path));
         self.add_flags(&mut command);
         command.arg("-I").arg(self.directory).arg("-c").arg(&path);
@@ -126,7 +177,7 @@ impl<'a> Builder<'a> {
         command.args(&self.includes);
     }
 
-    fn start_link(&self, name: &str) -> Result<Job, VerifyError> {
+    fn start_link(&self, name: &str, mock: &Path) -> Result<Job, VerifyError> {
         let mut command = Command::new(match self.language {
             Language::C => c_compiler(),
             Language::Cpp => cpp_compiler(),
@@ -137,7 +188,7 @@ impl<'a> Builder<'a> {
         }
         for (file, _) in CORE.iter().chain(self.options.interface.files) {
             if let Some(stem) = file.strip_suffix(".c") {
-                command.arg(self.directory.join(format!("{stem}.o")));
+                command.arg(mock.join(format!("{stem}.o")));
             }
         }
         let libraries = self.options.interface.libraries;
@@ -152,8 +203,7 @@ impl<'a> Builder<'a> {
 
     fn has_sanitizers(&self) -> Result<bool, VerifyError> {
         let path = self.directory.join("probe.c");
-        fs::write(&path, "int main(void) { return 0; }\n")
-            .map_err(|error| VerifyError::File { path: path.clone(), error })?;
+        write(&path, "int main(void) { return 0; }\n")?;
         let mut command = Command::new(c_compiler());
         command.args(SANITIZERS).arg(&path).arg("-o").arg(self.directory.join("probe"));
         let job = start("the sanitizers".to_owned(), command)?;
@@ -164,6 +214,10 @@ impl<'a> Builder<'a> {
         let extension = source.extension().and_then(|extension| extension.to_str());
         if extension == Some("c") { c_compiler() } else { cpp_compiler() }
     }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), VerifyError> {
+    fs::write(path, text).map_err(|error| VerifyError::File { path: path.to_owned(), error })
 }
 
 fn c_compiler() -> String {
@@ -191,13 +245,17 @@ fn include_flags(options: &Options) -> Result<Vec<String>, VerifyError> {
             None => {}
         }
     }
-    let (tool, argument) = interface.locator;
-    let output = Command::new(tool).arg(argument).stderr(Stdio::null()).output().ok();
+    let (tool, arguments) = interface.locator;
+    let output = Command::new(tool).args(arguments).stderr(Stdio::null()).output().ok();
     named.extend(output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()));
     named.extend(interface.directories.iter().map(|&directory| directory.to_owned()));
     let found = named.into_iter().find(|one| Path::new(one).join(interface.header).is_file());
     let missing = VerifyError::Header { header: interface.header, install: interface.install };
     let directory = absolute(Path::new(&found.ok_or(missing)?))?;
+    // The compiler searches these by itself; C++ needs its own order of them.
+    if [Path::new("/usr/include"), Path::new("/usr/local/include")].contains(&&*directory) {
+        return Ok(Vec::new());
+    }
     Ok(vec!["-isystem".to_owned(), directory.display().to_string()])
 }
 

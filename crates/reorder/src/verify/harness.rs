@@ -12,7 +12,7 @@ mod outputs;
 
 use std::fmt::Write as _;
 
-use super::{Options, VerifyError, compare::RESULT};
+use super::{Options, VerifyError, compare::RESULT, constants::Constants};
 use crate::ir::{Function, Language, Program, Record, Scope, Type, Variable};
 
 /// The number of pointers that are followed one behind the other.
@@ -32,18 +32,27 @@ pub(crate) struct Harness {
 pub(crate) fn generate(
     program: &Program,
     function: &Function,
+    constants: &Constants,
     options: &Options,
 ) -> Result<Harness, VerifyError> {
-    let mut writer = Writer { program, options, text: String::new(), notes: Vec::new(), next: 0 };
+    let mut writer = Writer {
+        program,
+        options,
+        text: String::new(),
+        notes: Vec::new(),
+        next: 0,
+        handles: Vec::new(),
+    };
     writer.text.push_str(HEAD);
-    let (pointer, connect) = (options.interface.pointer, options.interface.connect);
-    writer.line(&format!("    {pointer}connection = {connect};"));
+    let pointer = options.interface.pointer;
+    writer.line(&format!("    {pointer}connection = ({pointer})mockdb_connect();"));
+    writer.constants(constants);
     writer.globals_before();
     for setup in &options.setup {
-        writer.line(&format!("    {setup}(connection);"));
+        writer.setup(setup);
     }
     if options.in_transaction {
-        writer.line(&format!("    {}", options.interface.begin));
+        writer.line("    mockdb_begin(connection);");
     }
     let parameters: Vec<&Variable> =
         function.parameters.iter().map(|&index| program.variable(index)).collect();
@@ -81,6 +90,8 @@ struct Writer<'a> {
     notes: Vec<String>,
     /// The number of the next local variable.
     next: usize,
+    /// The types behind the pointers that functions of the setup return, with the variables.
+    handles: Vec<(Type, String)>,
 }
 
 /// A value in the generated program.
@@ -192,6 +203,37 @@ impl<'a> Writer<'a> {
         self.program.variables.iter().filter(global)
     }
 
+    /// Names the constants of the program, which values of rows and inputs often have.
+    fn constants(&mut self, constants: &Constants) {
+        for number in &constants.numbers {
+            self.line(&format!("    mockdb_constant((long long)({number}));"));
+        }
+        for text in &constants.texts {
+            self.line(&format!("    mockdb_constant_text({});", literal(text)));
+        }
+    }
+
+    /// Calls a function of the setup. A pointer that it returns, such as one to prepared
+    /// statements, is the argument for the parameter of that type.
+    fn setup(&mut self, name: &str) {
+        let result = self.program.function(name).map(|function| &function.result);
+        let Some((Type::Pointer { to, .. }, spelled)) =
+            result.and_then(|ty| Some((ty, self.spell(ty)?)))
+        else {
+            return self.line(&format!("    {name}(connection);"));
+        };
+        let variable = self.fresh("setup");
+        self.line(&format!("    {spelled}{variable} = {name}(connection);"));
+        self.handles.push(((**to).clone(), variable));
+    }
+
+    /// Returns the variable with what a function of the setup made for a parameter of this type.
+    fn handle(&self, ty: &Type) -> Option<String> {
+        let Type::Pointer { to, .. } = ty else { return None };
+        let made = self.handles.iter().find(|(made, _)| *made == **to);
+        made.map(|(_, variable)| variable.clone())
+    }
+
     /// Gives the connection to global variables that hold one.
     fn globals_before(&mut self) {
         for variable in self.globals() {
@@ -259,6 +301,16 @@ impl<'a> Writer<'a> {
         self.line(&format!("{pad}    mockdb_pop();"));
         self.line(&format!("{pad}}}"));
     }
+}
+
+/// Writes a text as a C string literal.
+fn literal(text: &str) -> String {
+    let escape = |byte: u8| match byte {
+        b'"' | b'\\' | b'?' => format!("\\{}", byte as char),
+        b' '..=b'~' => (byte as char).to_string(),
+        _ => format!("\\{byte:03o}"),
+    };
+    format!("\"{}\"", text.bytes().map(escape).collect::<String>())
 }
 
 fn is_string(class: &str) -> bool {

@@ -62,11 +62,25 @@ impl<'a> Knowledge<'a> {
         key.map_or(Vec::new(), |key| key.columns.clone())
     }
 
-    /// Returns the table, the name and the type of each column.
+    /// Returns the keys of the tables: each with the table and the columns of which no two rows
+    /// have the same values.
+    pub fn keys(&self) -> Vec<(String, Vec<String>)> {
+        let of_table = |(name, table): (&String, &Table)| {
+            let unique = table.unique.iter().filter(|key| !key.partial).map(|key| &key.columns);
+            let all = table.primary_key.iter().map(|key| &key.columns).chain(unique);
+            all.map(|columns| (name.clone(), columns.clone())).collect::<Vec<_>>()
+        };
+        self.schema.tables.iter().flat_map(of_table).collect()
+    }
+
+    /// Returns the table, the name and the type of each column; the type of one that is never null
+    /// ends with `not null`.
     pub fn columns(&self) -> Vec<(String, String, String)> {
         let of_table = |(name, table): (&String, &Table)| {
             let column = |column: &crate::schema::Column| {
-                (name.clone(), column.name.clone(), column.ty.clone())
+                let fixed = column.not_null || self.key(name).contains(&column.name);
+                let ty = format!("{}{}", column.ty, if fixed { " not null" } else { "" });
+                (name.clone(), column.name.clone(), ty)
             };
             table.columns.iter().map(column).collect::<Vec<_>>()
         };

@@ -17,6 +17,8 @@ pub(crate) enum Event {
     Misuse { what: String, key: String },
     /// The program asked for something that the mock cannot do; its process has ended.
     Unsupported { what: String },
+    /// The program has come to a call that runs a query.
+    Site { number: usize },
     /// A value that the program received.
     Input { path: String, value: String },
     /// A value that the program left behind.
@@ -51,6 +53,9 @@ pub(crate) struct QueryEvent {
     pub changed: String,
     /// The values of the first row.
     pub first: Vec<Option<String>>,
+    /// True if the statement cannot do without a row: `INSERT … VALUES`.
+    #[serde(default)]
+    pub always: bool,
 }
 
 /// The use that the program made of a statement.

@@ -6,6 +6,7 @@ use super::{
     compare::Difference,
     log::{Event, Kind, QueryEvent},
     run::{Case, Run},
+    sites::Site,
     transactions::Outcome,
 };
 
@@ -25,8 +26,14 @@ pub struct Report {
     pub rolled_back: usize,
     /// The cases that were not compared, since the original breaks in them, with the reason.
     pub skipped: Vec<(Case, String)>,
+    /// The cases that were not compared, since the original does not check a query whose failure
+    /// has ended its transaction: it goes on outside of it, and what it commits there depends on
+    /// the order.
+    pub unchecked: Vec<Case>,
     /// The number of failures that were left out because of the limit for a seed.
     pub left_out: usize,
+    /// The calls of the original that run queries and that no case reached.
+    pub unreached: Vec<Site>,
     /// Notes for the reader on the inputs and the original.
     pub notes: Vec<String>,
     /// The cases in which the programs differ.
@@ -51,8 +58,10 @@ pub struct Divergence {
 /// The answer of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// No case showed a difference.
+    /// No case showed a difference, and each call that runs a query ran in one of them.
     Equal,
+    /// No case showed a difference, but some calls that run queries ran in none.
+    Incomplete,
     /// The programs differ.
     Different,
     /// No case was compared in which the original committed.
@@ -62,10 +71,11 @@ pub enum Verdict {
 impl Report {
     /// Returns the answer.
     pub fn verdict(&self) -> Verdict {
-        match (self.divergences.is_empty(), self.committed) {
-            (false, _) => Verdict::Different,
-            (true, 0) => Verdict::Inconclusive,
-            (true, _) => Verdict::Equal,
+        match (self.divergences.is_empty(), self.committed, self.unreached.is_empty()) {
+            (false, ..) => Verdict::Different,
+            (true, 0, _) => Verdict::Inconclusive,
+            (true, _, false) => Verdict::Incomplete,
+            (true, _, true) => Verdict::Equal,
         }
     }
 }
@@ -229,11 +239,20 @@ impl fmt::Display for Report {
         write!(f, "{} committed, {} rolled back: ", self.committed, self.rolled_back)?;
         match self.verdict() {
             Verdict::Equal => writeln!(f, "no difference")?,
+            Verdict::Incomplete => writeln!(
+                f,
+                "no difference in what ran, but {} calls that run queries never ran; give ranges \
+                 for its inputs",
+                self.unreached.len()
+            )?,
             Verdict::Different => writeln!(f, "{} cases differ", self.divergences.len())?,
             Verdict::Inconclusive => writeln!(
                 f,
                 "no conclusion, since the original never commits; give ranges for its inputs"
             )?,
+        }
+        for site in &self.unreached {
+            writeln!(f, "never ran: line {}: {}", site.line, site.call)?;
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
@@ -242,6 +261,12 @@ impl fmt::Display for Report {
             let count = self.skipped.len();
             writeln!(f, "note: {count} cases are not compared, since the original breaks in them")?;
             writeln!(f, "      the first: {case}: {reason}")?;
+        }
+        if let Some(first) = self.unchecked.first() {
+            let count = self.unchecked.len();
+            writeln!(f, "note: {count} cases are not compared: after a failure that it does not")?;
+            writeln!(f, "      check, the original goes on outside of its transaction")?;
+            writeln!(f, "      the first: {first}")?;
         }
         if self.left_out > 0 {
             writeln!(f, "note: {} failures were left out", self.left_out)?;

@@ -34,7 +34,7 @@ pub struct Case {
 pub struct Failure {
     /// The key of the query in the log.
     pub key: String,
-    /// The SQLSTATE; `LOST` for a lost connection, `EMPTY` for no row.
+    /// The SQLSTATE, or SQLite's code; `LOST` for a lost connection, `EMPTY` for no row.
     pub code: &'static str,
     /// The text of the query, for messages.
     pub sql: String,
@@ -47,6 +47,9 @@ impl fmt::Display for Case {
             None => Ok(()),
             Some(Failure { code: "LOST", sql, .. }) => write!(f, ", connection lost at: {sql}"),
             Some(Failure { code: "EMPTY", sql, .. }) => write!(f, ", no row for: {sql}"),
+            Some(Failure { code, sql, .. }) if code.contains('_') => {
+                write!(f, ", {code} at: {sql}")
+            }
             Some(Failure { code, sql, .. }) => write!(f, ", SQLSTATE {code} at: {sql}"),
         }
     }
@@ -88,6 +91,8 @@ pub(crate) struct Place {
     pub directory: PathBuf,
     /// The file with the columns' types.
     pub columns: PathBuf,
+    /// The file with the tables' keys.
+    pub keys: PathBuf,
     /// The file with the prepared statements.
     pub prepared: PathBuf,
     /// The seconds that a call may take.
@@ -115,6 +120,19 @@ pub(crate) fn run_both(
     }
 }
 
+/// Runs a program on a case, alone.
+///
+/// # Errors
+/// [`VerifyError::Unsupported`] if the mock cannot run it.
+pub(crate) fn run_alone(program: &Path, case: &Case, place: &Place) -> Result<Run, VerifyError> {
+    let log = place.directory.join("original.log");
+    let run = finish(start(program, case, &log, place)?, &log)?;
+    match run.unsupported {
+        Some(what) => Err(VerifyError::Unsupported(what)),
+        None => Ok(run),
+    }
+}
+
 fn start(program: &Path, case: &Case, log: &Path, place: &Place) -> Result<Child, VerifyError> {
     let file = |error| VerifyError::File { path: log.to_owned(), error };
     fs::write(log, "").map_err(file)?;
@@ -123,6 +141,7 @@ fn start(program: &Path, case: &Case, log: &Path, place: &Place) -> Result<Child
         .env("MOCKDB_LOG", log)
         .env("MOCKDB_SEED", case.seed.to_string())
         .env("MOCKDB_COLUMNS", &place.columns)
+        .env("MOCKDB_KEYS", &place.keys)
         .env("MOCKDB_PREPARED", &place.prepared)
         .env("MOCKDB_LIMIT", place.limit.to_string())
         .env_remove("MOCKDB_FAIL")

@@ -5,6 +5,8 @@
 
 #include <libpq-fe.h>
 
+#include "mock_input.h"
+
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -42,7 +44,7 @@ static void columns_have_names_and_values_of_their_type(PGconn *conn)
     CHECK(!PQgetisnull(result, 0, 1) && atoi(PQgetvalue(result, 0, 1)) > 0);
     PQclear(result);
     result = PQexec(conn, "SELECT * FROM item");
-    CHECK(PQnfields(result) == 2 && PQfnumber(result, "i_name") == 1);
+    CHECK(PQnfields(result) == 4 && PQfnumber(result, "i_name") == 1);
     PQclear(result);
     result = PQexec(conn, "INSERT INTO item (i_name) VALUES ('a;b') RETURNING i_price");
     CHECK(PQntuples(result) == 1 && strcmp(PQcmdStatus(result), "INSERT 0 1") == 0);
@@ -53,6 +55,77 @@ static void columns_have_names_and_values_of_their_type(PGconn *conn)
     result = PQexec(conn, " ; -- nothing");
     CHECK(PQresultStatus(result) == PGRES_EMPTY_QUERY);
     PQclear(result);
+}
+
+/* How often each number of rows occurs: none, one, more. */
+struct counts {
+    int none;
+    int one;
+    int more;
+};
+
+static struct counts counts_of(PGconn *conn, const char *format)
+{
+    struct counts counts = {0, 0, 0};
+    for (int i = 0; i < 200; i++) {
+        char sql[128];
+        snprintf(sql, sizeof sql, format, i);
+        PGresult *result = PQexec(conn, sql);
+        int rows = atoi(PQcmdTuples(result));
+        counts.none += rows == 0;
+        counts.one += rows == 1;
+        counts.more += rows > 1;
+        PQclear(result);
+    }
+    return counts;
+}
+
+static void counts_are_those_that_the_query_can_have(PGconn *conn)
+{
+    struct counts all = counts_of(conn, "UPDATE item SET i_name = 'x' WHERE i_price > %d");
+    CHECK(all.none > 0 && all.one > 0 && all.more > 0);
+    struct counts key = counts_of(conn, "UPDATE item SET i_name = 'x' WHERE item.i_id = %d::int "
+                                        "AND (i_price > 1 OR i_name = 'y')");
+    CHECK(key.none > 0 && key.one > 0 && key.more == 0);
+    struct counts either = counts_of(conn, "DELETE FROM item WHERE i_id = %d OR i_price = 1");
+    CHECK(either.more > 0);
+    struct counts column = counts_of(conn, "DELETE FROM item WHERE i_id = i_price AND 1 < %d");
+    CHECK(column.more > 0);
+    struct counts one = counts_of(conn, "INSERT INTO item (i_id) VALUES (%d)");
+    CHECK(one.one == 200);
+    struct counts two = counts_of(conn, "INSERT INTO item (i_id, i_name) VALUES (%d, 'a'), "
+                                        "(2, 'b')");
+    CHECK(two.more == 200);
+    struct counts ignored = counts_of(conn, "INSERT INTO item (i_id) VALUES (%d) ON CONFLICT "
+                                            "DO NOTHING");
+    CHECK(ignored.none > 0 && ignored.one > 0 && ignored.more == 0);
+    struct counts sum = counts_of(conn, "SELECT sum(i_price) FROM item WHERE i_price > %d");
+    CHECK(sum.one == 200);
+}
+
+/* Numbers at which a program is likely to branch are frequent. */
+static void special_values_are_frequent(PGconn *conn)
+{
+    int zero = 0, one = 0, minus = 0, constant = 0, input = 0, gold = 0;
+    mockdb_constant(4711);
+    mockdb_constant_text("GOLD");
+    mockdb_push("x");
+    long long given = mockdb_input_integer(815, 815);
+    mockdb_pop();
+    for (int i = 0; i < 200; i++) {
+        char sql[128];
+        snprintf(sql, sizeof sql, "SELECT i_count, i_kind FROM item WHERE i_price > %d LIMIT 1", i);
+        PGresult *result = PQexec(conn, sql);
+        long long value = PQntuples(result) > 0 ? atoll(PQgetvalue(result, 0, 0)) : 7;
+        zero += value == 0;
+        one += value == 1;
+        minus += value == -1;
+        constant += value == 4711;
+        input += value == given;
+        gold += PQntuples(result) > 0 && strcmp(PQgetvalue(result, 0, 1), "GOLD") == 0;
+        PQclear(result);
+    }
+    CHECK(zero > 5 && one > 3 && minus > 2 && constant > 10 && input > 5 && gold > 20);
 }
 
 /* Prints the answers to two queries, and to the first once more; `later` turns them round. */
@@ -142,6 +215,10 @@ int main(int count, char **arguments)
         columns_have_names_and_values_of_their_type(conn);
     else if (strcmp(part, "failure") == 0)
         failed_query_fails_the_transaction(conn);
+    else if (strcmp(part, "counts") == 0)
+        counts_are_those_that_the_query_can_have(conn);
+    else if (strcmp(part, "special") == 0)
+        special_values_are_frequent(conn);
     else if (strcmp(part, "texts") == 0)
         texts_are_quoted(conn);
     else

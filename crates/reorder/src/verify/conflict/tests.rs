@@ -18,6 +18,7 @@ fn event(key: &str, parameters: &[Option<&str>]) -> QueryEvent {
         state: State::Active,
         rows: 0,
         changed: String::new(),
+        always: false,
         first: Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     BUFFER, DEPTH, Place, Target, VerifyError, Writer, count_of, is_character, is_cpp, is_real,
+    literal,
 };
 use crate::{
     ir::{Type, Variable},
@@ -11,6 +12,9 @@ use crate::{
 impl Writer<'_> {
     /// Declares and fills the argument for a parameter, and returns its expression.
     pub(super) fn parameter(&mut self, parameter: &Variable) -> Result<String, VerifyError> {
+        if let Some(handle) = self.handle(&parameter.ty) {
+            return Ok(handle);
+        }
         let name = self.fresh("argument");
         let place = Place::new(&name, &parameter.name);
         self.line(&format!("    mockdb_push(\"{}\");", parameter.name));
@@ -210,14 +214,4 @@ impl Writer<'_> {
 
 fn allocation(spelled: &str, name: &str, count: usize) -> String {
     format!("{spelled} *{name} = ({spelled} *)mockdb_input_memory({count} * sizeof({spelled}));")
-}
-
-/// Writes a text as a C string literal.
-fn literal(text: &str) -> String {
-    let escape = |byte: u8| match byte {
-        b'"' | b'\\' | b'?' => format!("\\{}", byte as char),
-        b' '..=b'~' => (byte as char).to_string(),
-        _ => format!("\\{byte:03o}"),
-    };
-    format!("\"{}\"", text.bytes().map(escape).collect::<String>())
 }

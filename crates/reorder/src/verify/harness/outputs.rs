@@ -4,9 +4,12 @@ use super::{DEPTH, Place, Target, Writer, count_of, is_character, is_real};
 use crate::ir::{Type, Variable};
 
 impl Writer<'_> {
-    /// Records what stands behind a parameter, unless it is `const`.
+    /// Records what stands behind a parameter, unless it is `const` or comes from the setup.
     pub(super) fn parameter_output(&mut self, parameter: &Variable, argument: &str) {
         let place = Place::new(argument, &parameter.name);
+        if self.handle(&parameter.ty).is_some() {
+            return;
+        }
         match &parameter.ty {
             Type::Pointer { to, constant: false } => self.values_behind(&place, to, 1),
             Type::Array { of, length } => {
