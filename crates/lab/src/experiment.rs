@@ -82,7 +82,7 @@ pub(crate) type Grids<E> = Vec<Grid<<E as Experiment>::Point, <E as Experiment>:
 
 /// Points and variants, and how the ratios between their runs are taken.
 pub(crate) struct Grid<P, V> {
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
     /// The measure whose ratios are shown.
     pub(crate) measure: &'static str,
     /// The variant that the others are divided by.
@@ -95,13 +95,14 @@ pub(crate) struct Grid<P, V> {
 impl<P, V> Grid<P, V> {
     /// A grid whose first variant is the baseline.
     pub(crate) fn new(
-        title: &'static str,
+        title: impl Into<String>,
         measure: &'static str,
         points: impl IntoIterator<Item = (impl Display, P)>,
         variants: impl IntoIterator<Item = (impl Display, V)>,
     ) -> Grid<P, V> {
         let points = points.into_iter().map(|(name, point)| (name.to_string(), point)).collect();
         let variants = variants.into_iter().map(|(name, variant)| (name.to_string(), variant));
+        let title = title.into();
         Grid { title, measure, baseline: 0, points, variants: variants.collect() }
     }
 

@@ -27,6 +27,15 @@ mod log_insert_threads;
 mod log_read_back;
 mod noise;
 mod range_modes;
+mod reorder;
+mod reorder_aborts;
+mod reorder_breakdown;
+mod reorder_buffer_pool;
+mod reorder_clients;
+mod reorder_contention;
+mod reorder_solver;
+mod reorder_stored_procedure;
+mod reorder_worst_order;
 mod runs;
 mod tatp_components;
 
@@ -56,4 +65,12 @@ pub(crate) const EXPERIMENTS: &[Entry] = &[
     Entry::of::<tatp_components::TatpComponents>(),
     Entry::of::<key_orders::KeyOrders>(),
     Entry::of::<deleted_head::DeletedHead>(),
+    Entry::of::<reorder_contention::Contention>(),
+    Entry::of::<reorder_clients::Clients>(),
+    Entry::of::<reorder_breakdown::Breakdown>(),
+    Entry::of::<reorder_aborts::Aborts>(),
+    Entry::of::<reorder_worst_order::WorstOrder>(),
+    Entry::of::<reorder_buffer_pool::BufferPool>(),
+    Entry::of::<reorder_stored_procedure::StoredProcedure>(),
+    Entry::of::<reorder_solver::Solver>(),
 ];

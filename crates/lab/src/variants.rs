@@ -15,7 +15,7 @@ pub(crate) type Sample = Vec<(&'static str, f64)>;
 
 /// All runs of a grid, and how the ratios between them are taken.
 pub(crate) struct Samples {
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
     /// The measure whose ratios are shown.
     pub(crate) measure: &'static str,
     /// The variant that the others are divided by.
@@ -84,7 +84,8 @@ impl Samples {
                 }
             }
         }
-        let Grid { title, measure, baseline, .. } = *grid;
+        let Grid { measure, baseline, .. } = *grid;
+        let title = grid.title.clone();
         let (points, variants) = (names(&grid.points), names(&grid.variants));
         Ok(Samples { title, measure, baseline, points, variants, runs })
     }

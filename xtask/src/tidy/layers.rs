@@ -125,6 +125,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clearway-variants",
             "clearway-testkit",
             "clearway-workloads",
+            "clearway-reorder",
         ],
     ),
     ("xtask", &["clearway-console", "clearway-testkit"]),
