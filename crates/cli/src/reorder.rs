@@ -90,7 +90,7 @@ pub(crate) fn run(args: &ReorderArgs) -> Outcome {
         ReorderCommand::Explain(args) => explain(args),
         ReorderCommand::Rewrite(args) => {
             let rewritten = args.input.read()?.rewritten(&args.input)?;
-            print_splits(&rewritten);
+            print_changes(&rewritten);
             print_costs(&rewritten);
             write_or_print(args.output.as_deref(), &rewritten.text)
         }
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &ReorderArgs) -> Outcome {
 
 fn explain(args: &ExplainArgs) -> Outcome {
     let rewritten = args.input.read()?.rewritten(&args.input)?;
-    print_splits(&rewritten);
+    print_changes(&rewritten);
     if let Some(path) = &args.lp {
         let attempt = || format!("cannot write {}", path.display());
         let [report] = &rewritten.transactions[..] else {
@@ -118,9 +118,12 @@ fn explain(args: &ExplainArgs) -> Outcome {
     print(explain::explain_all(&file, &rewritten))
 }
 
-fn print_splits(rewritten: &Rewritten) {
+fn print_changes(rewritten: &Rewritten) {
     for split in &rewritten.splits {
         print_status(format_args!("{split}"));
+    }
+    for renaming in &rewritten.renamings {
+        print_status(format_args!("{renaming}"));
     }
 }
 

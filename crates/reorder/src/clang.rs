@@ -30,7 +30,7 @@ mod macros;
 mod members;
 mod operators;
 mod statements;
-mod tokens;
+pub(crate) mod tokens;
 mod types;
 mod units;
 

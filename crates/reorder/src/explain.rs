@@ -36,9 +36,10 @@ pub fn explain_all(file: &str, rewritten: &Rewritten) -> String {
     parts.join("\n")
 }
 
-/// Returns the text on all transactions together.
+/// Returns the text on all transactions together: the names of variables, the order of locks.
 fn of_all(file: &str, rewritten: &Rewritten) -> String {
     let mut out = String::new();
+    names(&mut out, rewritten);
     if rewritten.transactions.len() > 1 {
         out.push_str(&locks::order(file, &lock_order::of(&rewritten.transactions)));
     }
@@ -47,6 +48,22 @@ fn of_all(file: &str, rewritten: &Rewritten) -> String {
         out.push_str(&imposed_order(imposed, scale));
     }
     out
+}
+
+/// Lists the variables that got several names, and those that would need them.
+fn names(out: &mut String, rewritten: &Rewritten) {
+    if !rewritten.renamings.is_empty() {
+        out.push_str("variables with several names:\n");
+    }
+    for renaming in &rewritten.renamings {
+        let _ = writeln!(out, "  {renaming}");
+    }
+    if !rewritten.refusals.is_empty() {
+        out.push_str("variables that need several names and cannot get them:\n");
+    }
+    for refusal in &rewritten.refusals {
+        let _ = writeln!(out, "  {refusal}");
+    }
 }
 
 /// Returns the text of a demand that all transactions lock tables in one order.

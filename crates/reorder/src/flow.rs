@@ -169,7 +169,7 @@ impl<'a, 'p> Flow<'a, 'p> {
     }
 
     /// Returns the expression that a node evaluates, if it has one.
-    fn expression_of(&self, node: NodeIndex) -> Option<&'a Expression> {
+    pub(crate) fn expression_of(&self, node: NodeIndex) -> Option<&'a Expression> {
         match self.graph.nodes[node].kind {
             NodeKind::Evaluate(expression) => Some(expression),
             NodeKind::Declare(declaration) => declaration.initial.as_ref(),

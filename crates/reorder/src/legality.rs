@@ -32,6 +32,7 @@ mod write_after_write;
 
 use std::{collections::BTreeSet, fmt};
 
+pub(crate) use self::values::{reads, writers};
 use crate::{
     api::Server,
     flow::{Flow, place::Place},

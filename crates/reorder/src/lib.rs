@@ -11,7 +11,7 @@
 //!                                                                     restructure ──▶ edits
 //! ```
 //!
-//! - [`rewrite`]: the whole way.
+//! - [`transform`], [`rewrite`]: the whole way, with changes of the source and without.
 //! - [`compile_commands`]: the flags of a file, as its build has them.
 //! - [`source`]: places in the text, and edits.
 //! - [`clang`]: makes the IR of a C or C++ file.
@@ -19,6 +19,7 @@
 //! - [`api`]: what the functions do that a transaction calls.
 //! - [`schema`], [`sql`]: tables, and what a query reads, writes and locks.
 //! - [`flow`]: control flow, definitions and uses of a function.
+//! - [`rename`]: names of their own for the values of a variable that is used for several.
 //! - [`split`]: loops and conditional statements in parts, which can be moved apart.
 //! - [`transaction`], [`units`]: the code of a transaction, and the parts that are moved.
 //! - [`legality`]: which orders do what the source does.
@@ -40,6 +41,7 @@ pub mod ir;
 pub mod legality;
 pub mod lock_order;
 pub mod profile;
+pub mod rename;
 pub mod restructure;
 pub mod rewrite;
 pub mod schema;
@@ -48,6 +50,7 @@ pub mod source;
 pub mod split;
 pub mod sql;
 pub mod transaction;
+pub mod transform;
 pub mod units;
 pub mod verify;
 pub mod weights;

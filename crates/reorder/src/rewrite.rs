@@ -13,6 +13,7 @@ use crate::{
         Key,
         calls::{self, Call, Ordinals},
     },
+    rename::{self, Renaming},
     restructure,
     schema::Schema,
     solve::{Before, Broken, Limits, Problem, Solution, UnitCost},
@@ -37,6 +38,10 @@ pub struct Options {
     pub costing: Costing,
     /// True if all transactions are to lock tables in one order.
     pub lock_order: bool,
+    /// True if loops and conditional statements stay whole.
+    pub no_split: bool,
+    /// True if variables keep their names.
+    pub no_rename: bool,
     /// The rules that do not apply. For tests: an order that ignores a rule is wrong.
     pub without: Vec<Rule>,
 }
@@ -48,6 +53,10 @@ pub struct Rewritten {
     pub text: String,
     /// The statements that were split before the units were ordered, in the order of the splits.
     pub splits: Vec<Split>,
+    /// The variables that got several names, in the order of the source.
+    pub renamings: Vec<Renaming>,
+    /// The variables whose name holds a transaction back and that cannot get several names.
+    pub refusals: Vec<rename::Refusal>,
     /// The report on each transaction, in the order of the source.
     pub transactions: Vec<Report>,
     /// The result of the demand for one order of locks, if the user has made it.
@@ -193,7 +202,8 @@ pub fn rewrite(
         .flat_map(|(chunks, report)| restructure::edits(chunks, &report.solution.order, text))
         .collect();
     let text = source::apply(text, &edits);
-    Ok(Rewritten { text, splits: Vec::new(), transactions, lock_order })
+    let (splits, renamings, refusals) = (Vec::new(), Vec::new(), Vec::new());
+    Ok(Rewritten { text, splits, renamings, refusals, transactions, lock_order })
 }
 
 /// A program with all that decides on its order.

@@ -7,6 +7,9 @@
 //!   for (h) { A B }         ──▶  for (h) { A } for (h) { B }
 //! ```
 //!
+//! A value that goes from A to B within an iteration of a loop is computed again in B, or kept in an
+//! array with an element for each iteration (`restore`).
+//!
 //! A split is a change of the source that does the same as the source before any unit is moved. It
 //! is made by edits of the text, and the front end reads the new text: everything behind the front
 //! end works on the program that the user could have written. [`candidates`] lists the splits of a
@@ -20,16 +23,21 @@
 mod conditional;
 mod declarations;
 mod element;
+mod expansion;
 mod fission;
+mod length;
 mod part;
+mod repetition;
+mod restore;
 mod search;
 mod shape;
-mod trace;
+pub(crate) mod trace;
 mod values;
 
 use std::fmt;
 
 pub use self::search::rewrite;
+pub(crate) use self::search::{Version, line_start, versions};
 use crate::{
     api::Models,
     ir::{Program, StatementKind},
@@ -55,7 +63,7 @@ pub enum SplitRule {
     /// "loop carry dependency".
     CarriedValue,
     /// No value that a later part of the loop reads is written again by the earlier part in a later
-    /// iteration: the paper's second condition.
+    /// iteration, unless it can be computed again or kept in an array: the paper's second condition.
     OverwrittenValue,
     /// No part affects the condition: the paper's third condition for loops, and its first for
     /// conditional statements.
@@ -144,8 +152,9 @@ pub struct Candidate {
 }
 
 /// Lists the splits of the statements of all transactions that the options choose: those that leave
-/// a query in both parts. Of several places between the same two queries, it lists the first one
-/// that is legal and whose parts no value connects; if there is none, all.
+/// a query in both parts. Of several places between the same two queries, it lists those that are
+/// legal: of an `if` the first one whose parts no value connects, of a loop the first and the last
+/// one of those that add the least to the text. If there is none, it lists all.
 ///
 /// # Errors
 /// [`Refused`] if there is no transaction.

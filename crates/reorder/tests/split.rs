@@ -37,6 +37,7 @@ text = { role = "query", sql = 0, reads = [0, 1] }
 format = { reads = [1], writes = [{ argument = 0, whole = true }] }
 next = { }
 note = { outside = true }
+random_number = { outside = true }
 "#;
 
 const PROTOTYPES: &str = "
@@ -47,6 +48,7 @@ int text(const char *sql, const char *value);
 void format(char *text, const char *format, int value);
 int next(int value);
 void note(int value);
+int random_number(int most);
 int unknown(int value);
 ";
 

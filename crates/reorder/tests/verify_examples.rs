@@ -16,7 +16,7 @@ use clearway_reorder::{
     ir::Program,
     rewrite::{self, Refused, rewrite},
     schema::{self, Schema},
-    transaction,
+    split, transaction,
     verify::{
         self, Difference, Input, Interface, Knowledge, LIBPQ, MYSQL, Report, Verdict, VerifyError,
         verify,
@@ -194,6 +194,23 @@ fn payment_with_prepared_statements_is_equal() {
 #[test]
 fn new_order_is_equal() {
     assert_equal("tpcc/new_order_params.c", |options| {
+        options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
+    });
+}
+
+/// The loop is split: the district is locked behind the loop that changes the stock.
+#[test]
+fn new_order_with_a_split_loop_is_equal() {
+    let name = "tpcc/new_order_params.c";
+    let Some(example) = Example::read(name) else { return };
+    let front_end = FrontEnd::load().unwrap();
+    let mut parse = |text: &str| front_end.parse(&example.path, Some(text), &flags(&LIBPQ));
+    let options = rewrite::Options { relaxed_reads: true, ..rewrite::Options::default() };
+    let Example { text, program, models, schema, .. } = &example;
+    let split = split::rewrite(&mut parse, program, text, models, schema, &options).unwrap();
+    let parts = ["dist_info_at[15][25];", "UPDATE stock", "UPDATE district", "INTO order_line"];
+    assert_order(&split.text, &parts);
+    assert_text_is_equal(name, &example, &split.text, |options| {
         options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
     });
 }

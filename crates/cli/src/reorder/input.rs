@@ -14,7 +14,7 @@ use clearway_reorder::{
     legality::Isolation,
     rewrite::{self, Rewritten},
     schema::{self, Schema, live},
-    split,
+    transform,
 };
 
 use super::costs::CostArgs;
@@ -70,6 +70,9 @@ pub(super) struct TransactionArgs {
     /// Leave loops and conditional statements whole
     #[arg(long)]
     no_split: bool,
+    /// Leave variables their names
+    #[arg(long)]
+    no_rename: bool,
     #[command(flatten)]
     costs: CostArgs,
 }
@@ -170,6 +173,8 @@ impl TransactionArgs {
             relaxed_reads: self.relaxed_reads,
             costing: self.costs.read()?,
             lock_order: self.lock_order,
+            no_split: self.no_split,
+            no_rename: self.no_rename,
             without: Vec::new(),
         })
     }
@@ -182,13 +187,13 @@ impl Input {
         let Source { text, program, models, flags } = &self.source;
         let file = &args.source.file;
         let attempt = || format!("cannot reorder {}", file.display());
-        if args.no_split {
+        if args.no_split && args.no_rename {
             return rewrite::rewrite(program, text, models, &self.schema, &options)
                 .with_context(attempt);
         }
         let front_end = FrontEnd::load().with_context(attempt)?;
         let mut parse = |text: &str| front_end.parse(file, Some(text), flags);
-        split::rewrite(&mut parse, program, text, models, &self.schema, &options)
+        transform::rewrite(&mut parse, program, text, models, &self.schema, &options)
             .with_context(attempt)
     }
 }

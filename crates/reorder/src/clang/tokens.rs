@@ -9,7 +9,7 @@ use crate::{ir::Language, source::Range};
 
 /// The kinds of tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum TokenKind {
+pub(crate) enum TokenKind {
     /// An identifier or a keyword.
     Identifier,
     /// A preprocessing number: `0x1F`, `2.5e3`, `10UL`.
@@ -24,20 +24,20 @@ pub(super) enum TokenKind {
 
 /// A token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Token {
+pub(crate) struct Token {
     /// Where it stands.
-    pub(super) range: Range,
+    pub(crate) range: Range,
     /// The kind of token.
-    pub(super) kind: TokenKind,
+    pub(crate) kind: TokenKind,
 }
 
 /// The tokens and the directives of a text, each in the order of the text.
 #[derive(Debug)]
-pub(super) struct Lexed {
+pub(crate) struct Lexed {
     /// The tokens outside of directives.
-    pub(super) tokens: Vec<Token>,
+    pub(crate) tokens: Vec<Token>,
     /// The directives, each from its `#` to the end of its last line.
-    pub(super) directives: Vec<Range>,
+    pub(crate) directives: Vec<Range>,
 }
 
 /// Operators of more than one character, the longer ones first.
@@ -47,7 +47,7 @@ const OPERATORS: &[&str] = &[
 ];
 
 /// Reads the tokens and the directives of a text.
-pub(super) fn lex(text: &str, language: Language) -> Lexed {
+pub(crate) fn lex(text: &str, language: Language) -> Lexed {
     let mut lexer = Lexer {
         bytes: text.as_bytes(),
         cpp: language == Language::Cpp,
@@ -242,7 +242,7 @@ fn continues_word(byte: u8) -> bool {
 }
 
 /// Returns for each bracket the place of its partner in `texts`, the tokens' texts.
-pub(super) fn partners<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Option<usize>> {
+pub(crate) fn partners<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Option<usize>> {
     let (mut partners, mut open) = (Vec::new(), Vec::new());
     for (place, text) in texts.enumerate() {
         partners.push(None);

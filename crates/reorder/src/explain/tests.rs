@@ -201,6 +201,8 @@ fn order_of_several_transactions_is_printed() {
     let rewritten = |reports: Vec<Report>| Rewritten {
         text: String::new(),
         splits: Vec::new(),
+        renamings: Vec::new(),
+        refusals: Vec::new(),
         transactions: reports,
         lock_order: None,
     };

@@ -45,8 +45,13 @@ impl<'a> Surroundings<'a, '_> {
     /// Returns true if the expression may be a pointer, an array or a reference.
     pub(crate) fn is_pointer(&self, expression: &'a Expression) -> bool {
         match &expression.kind {
-            Kind::Constant(_) | Kind::Text(_) => false,
+            Kind::Constant(_) | Kind::Text(_) | Kind::Unary(..) => false,
             Kind::Address(_) => true,
+            // All other operators make numbers.
+            Kind::Binary(operator, left, right) => {
+                (operator == "+" || operator == "-")
+                    && (self.is_pointer(left) || self.is_pointer(right))
+            }
             _ => !matches!(self.type_of(expression), Some(Type::Scalar(_))),
         }
     }

@@ -32,20 +32,20 @@ use crate::{
 };
 
 /// A read of a unit.
-pub(super) struct Read {
+pub(crate) struct Read {
     /// The unit.
-    pub(super) unit: UnitIndex,
+    pub(crate) unit: UnitIndex,
     /// The place.
-    pub(super) place: Place,
+    pub(crate) place: Place,
     /// The units with a write that may reach the read, in the order of the source; the read's own
     /// unit among them if a loop leads from the write to the read.
-    pub(super) writers: Vec<UnitIndex>,
+    pub(crate) writers: Vec<UnitIndex>,
     /// True if a value from before the transaction may reach the read.
-    pub(super) from_before: bool,
+    pub(crate) from_before: bool,
 }
 
 /// Returns the reads of all units, without those of barriers among barriers.
-pub(super) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
+pub(crate) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
     let mut reads = Vec::new();
     let constant = Constant::default();
     for (unit, one) in context.units.units.iter().enumerate() {
@@ -153,7 +153,7 @@ fn stored<'c>(
 }
 
 /// Returns the units that write what shares bytes with a place.
-pub(super) fn writers(context: &Context<'_, '_, '_>, place: &Place) -> Vec<UnitIndex> {
+pub(crate) fn writers(context: &Context<'_, '_, '_>, place: &Place) -> Vec<UnitIndex> {
     let flow = context.flow;
     let writes = |unit: &UnitIndex| {
         context.units.units[*unit].continuing_nodes().any(|node| {

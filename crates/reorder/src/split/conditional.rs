@@ -12,6 +12,7 @@
 use super::{
     Candidate, Refusal, Split, SplitKind, SplitRule, declarations, last_line,
     part::{self, Part},
+    restore::Restored,
     shape,
 };
 use crate::{
@@ -93,7 +94,8 @@ impl<'a> Conditional<'_, 'a, '_> {
         ];
         let indent = shape::indent(self.piece.range, text);
         let inner = shape::indent(list[0].range, text);
-        let declared = declarations::of(self.context, [&parts[0], &parts[1]], inner)?;
+        let declared =
+            declarations::of(self.context, [&parts[0], &parts[1]], &Restored::default(), inner)?;
         self.check_values(&parts, &declared)?;
         let mut first: Vec<NodeIndex> = parts[0].continuing().collect();
         if is_else {
@@ -221,11 +223,17 @@ impl<'a> Conditional<'_, 'a, '_> {
         (vec![before, Edit { range: place, text: name.clone() }], name)
     }
 
-    /// Returns the nodes of the condition, and of its outcomes.
+    /// Returns the nodes of the condition, and of its outcomes. The operands of `&&` and `||` have
+    /// nodes of their own.
     fn nodes(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         let graph = &self.context.flow.graph;
+        let is_part = |expression: &Expression| {
+            let mut found = false;
+            self.condition.walk(&mut |part| found |= std::ptr::eq(expression, part));
+            found
+        };
         graph.within(self.piece.range).filter(move |&node| match graph.nodes[node].kind {
-            NodeKind::Evaluate(expression) => std::ptr::eq(expression, self.condition),
+            NodeKind::Evaluate(expression) => is_part(expression),
             NodeKind::Outcome { condition, .. } => graph.nodes[condition].range == self.piece.range,
             _ => false,
         })

@@ -4,12 +4,15 @@
 //! and moved there if only the later part does. Any other declaration whose variable the later part
 //! uses forbids the split.
 //!
+//! A declaration with an initializer is left to [`restore`](super::restore), which declares the
+//! variable in the later part with the value that it had.
+//!
 //! **Safe because** such a declaration gives the variable no value, and the rules on values forbid
-//! that a value goes from one part to the other.
+//! that a value goes from one part to the other, unless the later part begins by restoring it.
 
 use std::collections::BTreeSet;
 
-use super::{Refusal, SplitRule, part::Part, shape};
+use super::{Refusal, SplitRule, part::Part, restore::Restored, shape};
 use crate::{
     ir::{Declaration, ExpressionKind, Scope, Statement, StatementKind, Type, VariableIndex},
     legality::Context,
@@ -31,15 +34,22 @@ pub(super) struct Declarations {
 pub(super) fn of(
     context: &Context<'_, '_, '_>,
     [first, second]: [&Part<'_>; 2],
+    restored: &Restored,
     indent: &str,
 ) -> Result<Declarations, Refusal> {
     let mut found = Declarations::default();
-    let later = used(second.statements);
+    let repeated = restored.statements.iter().map(|&at| &first.statements[at]);
+    let later = used(second.statements.iter().chain(repeated));
     for (at, statement) in first.statements.iter().enumerate() {
         let Some(declared) = declared(context, statement)? else { continue };
         let is_needed = |one: &&Declaration| later.contains(&one.variable);
         let needed = declared.iter().filter(is_needed).count();
         if needed == 0 {
+            continue;
+        }
+        if let [only] = declared
+            && restored.declared.contains(&only.variable)
+        {
             continue;
         }
         let name = &context.program.variable(declared[0].variable).name;
@@ -51,7 +61,7 @@ pub(super) fn of(
         if !declared.iter().all(|one| is_plain(context, one)) {
             return refused("is used behind the split, and gives a value or is no plain variable");
         }
-        let earlier = used_without(first.statements, at);
+        let earlier = used_without(first.statements, at, &restored.moved);
         let kept = declared.iter().filter(|one| earlier.contains(&one.variable)).count();
         if needed < declared.len() || kept != 0 && kept < declared.len() {
             return refused("has variables of which only some are used behind the split");
@@ -133,12 +143,17 @@ pub(super) fn used<'a>(
     found
 }
 
-fn used_without(statements: &[Statement], without: usize) -> BTreeSet<VariableIndex> {
-    used(statements.iter().enumerate().filter(|(at, _)| *at != without).map(|(_, one)| one))
+fn used_without(
+    statements: &[Statement],
+    without: usize,
+    moved: &BTreeSet<usize>,
+) -> BTreeSet<VariableIndex> {
+    let all = statements.iter().enumerate();
+    used(all.filter(|(at, _)| *at != without && !moved.contains(at)).map(|(_, one)| one))
 }
 
 /// Returns the line of a statement, if nothing else stands on it, and else the statement.
-fn whole_line(statement: Range, text: &str) -> Range {
+pub(super) fn whole_line(statement: Range, text: &str) -> Range {
     let start = statement.start - shape::indent(statement, text).len();
     let rest = &text[statement.end..];
     let line = rest.find('\n').map_or(rest.len(), |at| at + 1);

@@ -11,10 +11,12 @@
 //! **Safe because** all other orders stay: A and B of one iteration, all of A, all of B.
 
 use super::{
-    Candidate, Refusal, Split, SplitKind, SplitRule, declarations,
+    Candidate, Refusal, Split, SplitKind, SplitRule,
+    declarations::{self, Declarations},
     element::Elements,
     last_line,
     part::{self, Part},
+    restore::{self, Head, Restored},
     shape,
     values::Values,
 };
@@ -27,7 +29,7 @@ use crate::{
     ir::{Expression, ExpressionKind, LoopForm, Scope, Statement, StatementKind, VariableIndex},
     legality::{self, Context, Demand, Rule},
     solve::Before,
-    source::Edit,
+    source::{Edit, Range},
     units::{Piece, Unit, Units},
 };
 
@@ -45,13 +47,22 @@ struct Counting<'c, 'a, 'p> {
     context: &'c Context<'c, 'a, 'p>,
     piece: &'c Piece<'a>,
     body: &'a Statement,
-    counter: VariableIndex,
+    head: Head<'a>,
     /// The node of the condition.
     test: NodeIndex,
     /// The nodes outside of the body.
     header: Vec<NodeIndex>,
     /// The text before the body.
-    head: String,
+    text: String,
+}
+
+/// A split that the rules on values permit.
+struct Plan<'a> {
+    /// The number of statements in the earlier part.
+    at: usize,
+    parts: [Part<'a>; 2],
+    restored: Restored,
+    declared: Declarations,
 }
 
 /// Adds the places at which a loop can be split.
@@ -78,17 +89,16 @@ pub(super) fn find<'a>(
                 line: piece.range.line(context.text),
                 behind: last_line(list[at - 1].range, context.text),
             };
-            let outcome = match &counting {
-                Ok(counting) => counting.split(list, at, without),
+            let plan = match &counting {
+                Ok(counting) => counting.plan(list, at),
                 Err(refusal) => Err(refusal.clone()),
             };
-            if outcome.is_ok() {
-                of_gap = vec![Candidate { split, outcome }];
-                break;
-            }
-            of_gap.push(Candidate { split, outcome });
+            of_gap.push((split, plan));
         }
-        found.extend(of_gap);
+        found.extend(choose(of_gap, |plan| match &counting {
+            Ok(counting) => counting.split(list, plan, without),
+            Err(refusal) => Err(refusal.clone()),
+        }));
     }
 }
 
@@ -134,8 +144,9 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
         let Some(&test) = header.iter().find(is_test) else {
             return form("its condition is not known");
         };
-        let head = head.to_string();
-        let counting = Counting { context, piece, body, counter, test, header, head };
+        let text = head.to_string();
+        let head = Head { counter, initial, condition, step };
+        let counting = Counting { context, piece, body, head, test, header, text };
         counting.check_header([condition, step])?;
         Ok(counting)
     }
@@ -156,7 +167,7 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
                 }
             });
         }
-        let counter = Place::whole(Root::Variable(self.counter));
+        let counter = Place::whole(Root::Variable(self.head.counter));
         let counts = self.header.iter().all(|&node| {
             let effects = &flow.effects[node];
             effects.queries.is_empty()
@@ -174,36 +185,56 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
         }
     }
 
-    /// Splits the body behind its first statements.
-    fn split(
-        &self,
-        list: &'a [Statement],
-        at: usize,
-        without: &[Rule],
-    ) -> Result<Vec<Edit>, Refusal> {
-        let (context, text) = (self.context, self.context.text);
+    /// Finds what a split of the body behind its first statements needs, by the rules on values.
+    fn plan(&self, list: &'a [Statement], at: usize) -> Result<Plan<'a>, Refusal> {
+        let context = self.context;
         let parts = [
             Part::of(context, self.piece, &list[..at])?,
             Part::of(context, self.piece, &list[at..])?,
         ];
         self.check_condition(&parts)?;
-        let inner = shape::indent(list[0].range, text);
-        let declared = declarations::of(context, [&parts[0], &parts[1]], inner)?;
         let nodes = parts.iter().flat_map(|part| part.nodes.iter().copied()).collect();
         let values = Values {
             context,
             parts: [&parts[0], &parts[1]],
             test: self.test,
-            copied: &declared.variables,
-            elements: Elements::of(context, self.counter, nodes),
+            elements: Elements::of(context, self.head.counter, nodes),
         };
-        values.check()?;
+        let needed = values.check_reads()?;
+        let restored = restore::of(&values, self.head, &needed)?;
+        values.check_last(&restored)?;
+        let inner = shape::indent(list[0].range, context.text);
+        let declared = declarations::of(context, [&parts[0], &parts[1]], &restored, inner)?;
+        Ok(Plan { at, parts, restored, declared })
+    }
+
+    /// Splits the body by a plan.
+    fn split(
+        &self,
+        list: &'a [Statement],
+        plan: Plan<'a>,
+        without: &[Rule],
+    ) -> Result<Vec<Edit>, Refusal> {
+        let text = self.context.text;
+        let Plan { at, parts, restored, declared } = plan;
         self.check_order(parts, without)?;
-        let mut edits = declared.edits;
         let (newline, indent) = (shape::newline(text), shape::indent(self.piece.range, text));
-        let inserted =
-            format!("{newline}{indent}}}{newline}{indent}{} {{{}", self.head, declared.text);
+        let inner = shape::indent(list[0].range, text);
+        let inserted = format!(
+            "{}{newline}{indent}}}{newline}{indent}{} {{{}{}",
+            restore::lines(&restored.saves, inner, text),
+            self.text,
+            declared.text,
+            restore::lines(&restored.loads, inner, text),
+        );
+        let mut edits = declared.edits;
+        edits.extend(restored.edits);
         edits.push(Edit { range: shape::behind(list[at - 1].range, text), text: inserted });
+        if !restored.arrays.is_empty() {
+            let start = self.piece.range.start;
+            let lines = restored.arrays.iter().map(|one| format!("{one}{newline}{indent}"));
+            edits.push(Edit { range: Range::new(start, start), text: lines.collect() });
+        }
         Ok(edits)
     }
 
@@ -262,6 +293,42 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
             None => Ok(()),
         }
     }
+}
+
+/// Chooses, of the splits between the same two queries, the legal ones that add the least to the
+/// text: of these the first, which leaves the statements between the queries to the later part, and
+/// the last, which leaves them to the earlier part. Returns all if none is legal.
+fn choose<'a>(
+    of_gap: Vec<(Split, Result<Plan<'a>, Refusal>)>,
+    mut split: impl FnMut(Plan<'a>) -> Result<Vec<Edit>, Refusal>,
+) -> Vec<Candidate> {
+    let (mut planned, mut refused) = (Vec::new(), Vec::new());
+    for (at, (place, plan)) in of_gap.into_iter().enumerate() {
+        match plan {
+            Ok(plan) => planned.push((plan.restored.cost(), at, place, plan)),
+            Err(refusal) => refused.push((at, Candidate { split: place, outcome: Err(refusal) })),
+        }
+    }
+    planned.sort_by_key(|(cost, at, ..)| (*cost, *at));
+    let mut planned = planned.into_iter().peekable();
+    while let Some((cost, at, place, plan)) = planned.next() {
+        let outcome = split(plan);
+        if outcome.is_err() {
+            refused.push((at, Candidate { split: place, outcome }));
+            continue;
+        }
+        let mut alike = Vec::new();
+        while let Some((_, _, place, plan)) = planned.next_if(|(other, ..)| *other == cost) {
+            alike.push((place, plan));
+        }
+        let last = alike.into_iter().rev().find_map(|(place, plan)| {
+            let outcome = split(plan);
+            outcome.is_ok().then_some(Candidate { split: place, outcome })
+        });
+        return std::iter::once(Candidate { split: place, outcome }).chain(last).collect();
+    }
+    refused.sort_by_key(|(at, _)| *at);
+    refused.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
 /// Returns the variable that the head of a loop gives a value, and to which its step adds a

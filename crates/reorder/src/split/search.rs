@@ -24,12 +24,32 @@ const LEAST_TRIES: usize = 6;
 const MOST_TRIES: usize = 48;
 
 /// A program that has been split.
-struct Version {
-    program: Program,
-    text: String,
+pub(crate) struct Version {
+    pub(crate) program: Program,
+    pub(crate) text: String,
     /// The way back to the version before.
-    trace: Trace,
-    split: Split,
+    pub(crate) trace: Trace,
+    pub(crate) split: Split,
+}
+
+/// Makes the splits that lower the cost, of the functions in `names` or of all; each version is the
+/// one before it with one split more.
+pub(crate) fn versions<E>(
+    parse: &mut dyn FnMut(&str) -> Result<Program, E>,
+    program: &Program,
+    text: &str,
+    before: &[Report],
+    setting: (&Models, &Schema, &Options),
+    names: Option<&[String]>,
+) -> Vec<Version> {
+    let (models, schema, options) = setting;
+    let mut search = Search { parse, models, schema, options, versions: Vec::new() };
+    for name in searched(program, before) {
+        if names.is_none_or(|names| names.contains(&name)) {
+            search.function(program, text, &name);
+        }
+    }
+    search.versions
 }
 
 /// Reorders the transactions of a program, whose source is `text`, like [`rewrite::rewrite`], and
@@ -49,10 +69,9 @@ pub fn rewrite<E>(
     options: &Options,
 ) -> Result<Rewritten, Refused> {
     let whole = rewrite::rewrite(program, text, models, schema, options)?;
-    let mut search = Search { parse, models, schema, options, versions: Vec::new() };
-    for name in searched(program, &whole.transactions) {
-        search.function(program, text, &name);
-    }
+    let setting = (models, schema, options);
+    let versions = versions(parse, program, text, &whole.transactions, setting, None);
+    let search = Search { parse, models, schema, options, versions };
     let Some(last) = search.versions.last() else { return Ok(whole) };
     let mut rewritten = rewrite::rewrite(&last.program, &last.text, models, schema, options)?;
     for report in &mut rewritten.transactions {
@@ -144,7 +163,7 @@ impl<E> Search<'_, E> {
 }
 
 /// Returns the offset of the first character of a line that is no blank.
-fn line_start(text: &str, line: usize) -> usize {
+pub(crate) fn line_start(text: &str, line: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     let blanks = text[before..].find(|c: char| !c.is_whitespace()).unwrap_or(0);
     before + blanks

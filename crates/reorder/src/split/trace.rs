@@ -4,17 +4,17 @@ use crate::source::{Edit, Range};
 
 /// The edits of one split, in the order of the text.
 #[derive(Clone)]
-pub(super) struct Trace(Vec<Edit>);
+pub(crate) struct Trace(Vec<Edit>);
 
 impl Trace {
-    pub(super) fn of(edits: &[Edit]) -> Trace {
+    pub(crate) fn of(edits: &[Edit]) -> Trace {
         let mut edits = edits.to_vec();
         edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
         Trace(edits)
     }
 
     /// Returns the offset before the edits; for inserted text, that of the edit.
-    pub(super) fn before(&self, offset: usize) -> usize {
+    pub(crate) fn before(&self, offset: usize) -> usize {
         let (mut old, mut new) = (0, 0);
         for edit in &self.0 {
             let start = new + (edit.range.start - old);
@@ -31,7 +31,7 @@ impl Trace {
     }
 
     /// Returns the range before the edits.
-    pub(super) fn range_before(&self, range: Range) -> Range {
+    pub(crate) fn range_before(&self, range: Range) -> Range {
         let start = self.before(range.start);
         // The last byte belongs to the range, the end does not.
         let end = match range.end > range.start {

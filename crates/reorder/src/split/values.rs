@@ -3,25 +3,28 @@
 //!
 //! **Safe because** each read sees the same write as in the source:
 //! - A read of B that no write of A reaches sees a write of B, or one before the loop. If A writes
-//!   the place at all, B overwrites it before the read, in the same iteration.
+//!   the place at all, B overwrites it before the read, in the same iteration. All other reads of B
+//!   are of values that B then begins with ([`restore`](super::restore)).
 //! - A read of A that no write of B reaches sees a write of A, or one before the loop, in the same
 //!   way.
 //! - A read behind the loop sees the last write. If both parts write the place, B of the last
 //!   iteration overwrites what A left, so that its write stays the last one.
 //!
 //! The code behind an exit reads at the exit. Elements of arrays that only the iteration with their
-//! index uses ([`element`](super::element)) are places of their own in each iteration.
+//! index uses ([`element`](super::element)) are places of their own in each iteration. A variable
+//! that has the same constant value wherever a part begins (`res = NULL` ends each of them) has it
+//! there after the split as well.
 
 use std::collections::BTreeSet;
 
-use super::{Refusal, SplitRule, element::Elements, part::Part};
+use super::{Refusal, SplitRule, element::Elements, part::Part, restore::Restored};
 use crate::{
     flow::{
         access::AccessKind,
         graph::{NodeIndex, NodeKind},
         place::{Place, Root},
     },
-    ir::VariableIndex,
+    ir::{ExpressionKind, VariableIndex},
     legality::{Context, place_is_seen, place_name},
     units::exposed,
 };
@@ -33,63 +36,90 @@ pub(super) struct Values<'c, 'a, 'p> {
     pub(super) parts: [&'c Part<'a>; 2],
     /// The node of the loop's condition.
     pub(super) test: NodeIndex,
-    /// The variables of which each part gets one.
-    pub(super) copied: &'c BTreeSet<VariableIndex>,
     /// The elements that belong to one iteration.
     pub(super) elements: Elements<'c, 'a, 'p>,
 }
 
 impl Values<'_, '_, '_> {
-    /// Checks the three rules.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    /// Refuses a read of the earlier part that sees a write of the later one. Returns the reads of
+    /// the later part that see a write of the earlier one, each with its node.
+    pub(super) fn check_reads(&self) -> Result<Vec<(NodeIndex, Place)>, Refusal> {
         let [first, second] = self.parts;
-        self.check_reads(second, first, SplitRule::OverwrittenValue, |name| {
-            format!("it reads {name}, which the earlier part writes in each iteration")
-        })?;
-        self.check_reads(first, second, SplitRule::CarriedValue, |name| {
-            format!("it reads {name}, which the later part wrote in an earlier iteration")
-        })?;
-        self.check_last()
+        if let Some((node, place)) = self.connected(first, second).first() {
+            let line = self.context.flow.graph.nodes[*node].range.line(self.context.text);
+            let name = self.name(place);
+            let reason =
+                format!("it reads {name}, which the later part wrote in an earlier iteration");
+            return Err(Refusal { rule: SplitRule::CarriedValue, line, reason });
+        }
+        Ok(self.connected(second, first))
     }
 
-    /// Refuses a read of one part that a write of the other reaches.
-    fn check_reads(
-        &self,
-        reader: &Part<'_>,
-        writer: &Part<'_>,
-        rule: SplitRule,
-        reason: impl Fn(String) -> String,
-    ) -> Result<(), Refusal> {
+    /// Returns the first node of the later part.
+    pub(super) fn split(&self) -> NodeIndex {
+        self.parts[1].nodes.first().copied().unwrap_or(self.test)
+    }
+
+    /// Returns the place that a variable is.
+    pub(super) fn whole(&self, variable: VariableIndex) -> Place {
+        Place::whole(Root::Variable(variable))
+    }
+
+    /// Returns the reads of one part that a write of the other reaches: one for each place.
+    fn connected(&self, reader: &Part<'_>, writer: &Part<'_>) -> Vec<(NodeIndex, Place)> {
         let flow = self.context.flow;
+        let mut found: Vec<(NodeIndex, Place)> = Vec::new();
         for (node, place) in exposed(flow, &reader.piece) {
-            if place.root == Root::Outside {
+            if place.root == Root::Outside || found.iter().any(|(_, known)| known == place) {
                 continue;
             }
             let mut reaching = flow.reaching(node, place).into_iter();
-            let is_written = reaching.any(|one| self.is_definition_of(writer, one));
-            if is_written && !self.elements.are_of_iteration(place) {
-                let line = flow.graph.nodes[node].range.line(self.context.text);
-                return Err(Refusal { rule, line, reason: reason(self.name(place)) });
+            if reaching.any(|one| self.is_definition_of(writer, one))
+                && !self.elements.are_of_iteration(place)
+                && !self.has_one_value(place)
+            {
+                found.push((node, place.clone()));
             }
         }
-        Ok(())
+        found
     }
 
-    /// Returns true if a definition gives a value in a part. The declaration of a variable of which
-    /// each part has one does not.
+    /// Returns true if a variable has the same constant value at the begin of each part.
+    fn has_one_value(&self, place: &Place) -> bool {
+        let flow = self.context.flow;
+        if place.variable().is_none() || !place.path.is_empty() {
+            return false;
+        }
+        let mut values = BTreeSet::new();
+        for node in [self.split(), self.test] {
+            for one in flow.reaching(node, place) {
+                let definition = &flow.definitions.all[one];
+                match definition.value.map(|value| &value.kind) {
+                    Some(ExpressionKind::Constant(value)) if definition.place == *place => {
+                        values.insert(value.as_str());
+                    }
+                    _ => return false,
+                }
+            }
+        }
+        values.len() == 1
+    }
+
+    /// Returns true if a definition gives a value in a part. A declaration without initializer does
+    /// not: each part that uses the variable gets one.
     fn is_definition_of(&self, part: &Part<'_>, definition: usize) -> bool {
         let flow = self.context.flow;
         let node = flow.definitions.all[definition].node;
-        let is_copied = match flow.graph.nodes[node].kind {
-            NodeKind::Declare(one) => one.initial.is_none() && self.copied.contains(&one.variable),
-            _ => false,
+        let gives = match flow.graph.nodes[node].kind {
+            NodeKind::Declare(one) => one.initial.is_some(),
+            _ => true,
         };
-        part.nodes.contains(&node) && !is_copied
+        part.nodes.contains(&node) && gives
     }
 
     /// Refuses a place that both parts write, if the earlier part may write it last and something
     /// behind the loop reads it.
-    fn check_last(&self) -> Result<(), Refusal> {
+    pub(super) fn check_last(&self, restored: &Restored) -> Result<(), Refusal> {
         let flow = self.context.flow;
         let [first, second] = self.parts;
         let written = |part: &Part<'_>| -> BTreeSet<Place> {
@@ -101,7 +131,12 @@ impl Values<'_, '_, '_> {
         let later = written(second);
         for place in written(first) {
             let both = later.iter().any(|other| flow.may_share(&place, other));
-            if both && self.is_last(&place) && !self.elements.are_of_iteration(&place) {
+            if both
+                && self.is_last(&place)
+                && !restored.gives(&place)
+                && !self.elements.are_of_iteration(&place)
+                && !self.has_one_value(&place)
+            {
                 let line = first.piece.range.line(self.context.text);
                 let name = self.name(&place);
                 let reason = format!("both parts write {name}, and code behind the loop reads it");
@@ -134,7 +169,8 @@ impl Values<'_, '_, '_> {
             })
     }
 
-    fn name(&self, place: &Place) -> String {
+    /// Returns a name for a place, for a message.
+    pub(super) fn name(&self, place: &Place) -> String {
         place_name(self.context, place)
     }
 }

@@ -222,6 +222,7 @@ impl<'a> Maker<'_, 'a, '_> {
                 own.iter().copied().filter(|&node| !self.continues(node, next, &own)).collect();
         }
         if !pieces[index].barriers.is_empty() {
+            pieces[index].exits = self.exits_of_barrier(&own, next);
             return;
         }
         let (mut exits, mut barriers) = (Vec::new(), Vec::new());
@@ -258,6 +259,21 @@ impl<'a> Maker<'_, 'a, '_> {
         }
         pieces[index].exits = exits;
         pieces[index].barriers.extend(barriers);
+    }
+
+    /// Returns the ways out of a barrier. Nothing moves across it, but what the code behind an exit
+    /// reads must have its value there: the exit of a commit that fails, for example.
+    fn exits_of_barrier(&self, own: &BTreeSet<NodeIndex>, next: Option<NodeIndex>) -> Vec<Exit> {
+        let mut exits = Vec::new();
+        for &node in own {
+            let targets = self.flow.graph.nodes[node].successors.iter();
+            for &target in targets.filter(|target| !own.contains(target) && Some(**target) != next)
+            {
+                let reads = self.reads_behind(node, target);
+                exits.push(Exit { node, on_failure: false, reads });
+            }
+        }
+        exits
     }
 
     /// Returns true if a path leads from a node of a piece to the next piece.

@@ -11,6 +11,10 @@
 //! - `server`: `postgresql` (the default), `mysql` or `sqlite`; not with `api`.
 //! - `isolation`: `read committed`, `repeatable read` or `serializable`.
 //! - `relaxed reads`: `yes`.
+//! - `splits`: `yes` if statements may be split.
+//! - `renames`: `yes` if variables may get several names. In all other cases only the order changes,
+//!   so that each is about one rule.
+//! - `not renamed`: `REASON`: a part of the reason why a variable keeps its name. May be repeated.
 //! - `function`: the function with the transaction.
 //! - `schema`: a statement behind those of `schema.sql`. May be repeated.
 //! - `statement`: `NAME = SQL`: a statement that a model of the user names. May be repeated.
@@ -27,6 +31,7 @@ use clearway_reorder::{
     legality::{Isolation, Rule},
     rewrite::{Options, Refused, Rewritten, rewrite},
     schema::{self, Schema},
+    split, transform,
 };
 
 /// The expectation of a case.
@@ -52,8 +57,14 @@ pub(crate) struct Case {
     /// The rules and parts of reasons that the report must have.
     pub(crate) keeps: Vec<(String, String)>,
     pub(crate) options: Options,
+    /// True if variables may be renamed.
+    pub(crate) renames: bool,
+    /// Parts of the reasons why variables keep their names.
+    pub(crate) not_renamed: Vec<String>,
     pub(crate) models: Models,
     pub(crate) schema: Schema,
+    /// True if statements may be split.
+    pub(crate) splits: bool,
     path: PathBuf,
 }
 
@@ -109,6 +120,9 @@ impl Case {
         Case {
             expected: expected(one("expect").unwrap_or(""), &name),
             keeps: keeps.collect(),
+            splits: one("splits") == Some("yes"),
+            renames: one("renames") == Some("yes"),
+            not_renamed: all("not renamed").into_iter().map(str::to_owned).collect(),
             options,
             models,
             schema: schema.unwrap_or_else(|error| panic!("{name}: {error}")),
@@ -158,24 +172,43 @@ impl Case {
     /// Rewrites a text of the case, without some rules.
     pub(crate) fn rewrite(
         &self,
+        front_end: &FrontEnd,
         program: &Program,
         text: &str,
         without: &[Rule],
     ) -> Result<Rewritten, Refused> {
         let options = Options { without: without.to_vec(), ..self.options.clone() };
-        rewrite(program, text, &self.models, &self.schema, &options)
+        if !self.splits && !self.renames {
+            return rewrite(program, text, &self.models, &self.schema, &options);
+        }
+        let options = Options { no_split: !self.splits, no_rename: !self.renames, ..options };
+        let mut parse = |text: &str| front_end.parse(&self.path, Some(text), &self.flags());
+        transform::rewrite(&mut parse, program, text, &self.models, &self.schema, &options)
+    }
+}
+
+impl Case {
+    /// Returns the reasons why statements are not split.
+    pub(crate) fn refused_splits(&self, program: &Program) -> Vec<String> {
+        let (models, schema) = (&self.models, &self.schema);
+        let found = split::candidates(program, &self.text, models, schema, &self.options);
+        let refused = |one: split::Candidate| one.outcome.err().map(|refusal| refusal.to_string());
+        found.into_iter().flatten().filter_map(refused).collect()
     }
 }
 
 /// Returns the settings of a head.
 fn settings(text: &str) -> Vec<(String, String)> {
-    const KEYS: [&str; 9] = [
+    const KEYS: [&str; 12] = [
         "expect",
         "keeps",
         "api",
         "server",
         "isolation",
         "relaxed reads",
+        "splits",
+        "renames",
+        "not renamed",
         "function",
         "schema",
         "statement",

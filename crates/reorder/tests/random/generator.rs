@@ -52,6 +52,8 @@ struct Style {
     guards: bool,
     /// Bodies of branches and loops have several statements.
     long_bodies: bool,
+    /// Queries of a loop share variables and buffers within an iteration.
+    shares: bool,
     /// The tables that most queries use; all if empty.
     tables: &'static [&'static str],
 }
@@ -68,15 +70,18 @@ const TOPICS: [&[&str]; 6] = [
 
 impl Style {
     fn draw(random: &mut Random, bodies: &mut Random) -> Style {
+        let long_bodies = bodies.chance(50);
+        let shares = bodies.chance(35);
         Style {
-            long_bodies: bodies.chance(50),
+            long_bodies: long_bodies || shares,
+            shares,
             leaving: random.pick(&[Leaving::Goto, Leaving::Helper, Leaving::Written]),
             by_exec: random.pick(&[0, 0, 30, 80]),
             by_helper: random.pick(&[0, 0, 30, 80]),
             shares_statement: random.chance(60),
             keeps_statement: random.chance(20),
             branches: random.chance(60),
-            loops: random.chance(50),
+            loops: random.chance(50) || shares,
             pointers: random.chance(20),
             globals: random.chance(25),
             early_outputs: random.chance(25),
@@ -108,10 +113,23 @@ struct Generator {
     names: usize,
     /// The query of the kept statement.
     kept: Option<templates::Template>,
+    /// True if few variables and one buffer hold many values.
+    reuses: bool,
+    /// The key of the next query that has one, if it is chosen.
+    next_key: Option<String>,
 }
 
 /// Returns the program of a seed.
 pub(crate) fn program(seed: u64) -> Program {
+    make(seed, false)
+}
+
+/// Returns the program of a seed in which few variables and one buffer hold many values.
+pub(crate) fn reusing(seed: u64) -> Program {
+    make(seed, true)
+}
+
+fn make(seed: u64, reuses: bool) -> Program {
     let mut random = Random::stream(seed, 0);
     let style = Style::draw(&mut random, &mut Random::stream(seed, 1));
     let mut generator = Generator {
@@ -123,7 +141,15 @@ pub(crate) fn program(seed: u64) -> Program {
         indexes: Vec::new(),
         names: 0,
         kept: None,
+        reuses,
+        next_key: None,
     };
+    if reuses {
+        // Of few queries that may change places.
+        generator.style.branches &= generator.random.chance(50);
+        generator.style.loops &= generator.random.chance(50);
+        generator.style.tables = TOPICS[0];
+    }
     generator.draw_places();
     let begin = generator.begin();
     let count = generator.random.between(4, 11);
@@ -212,6 +238,13 @@ impl Generator {
                 lines.push(format!("out->list[0] += slots[{slot}] % 2 ? 1 : 0;"));
             }
         }
+        if self.has("buffer") {
+            let last = match self.random.chance(50) {
+                true => "strcpy(out->text, buffer);",
+                false => "out->list[0] += buffer[0] == '1';",
+            };
+            lines.push(last.to_string());
+        }
         if !self.has("extra") {
             lines.push("*extra = 1;".to_string());
         }
@@ -252,6 +285,8 @@ impl Generator {
             ("stmt", "sqlite3_stmt *stmt = NULL;"),
             ("kept", "sqlite3_stmt *kept = NULL;"),
             ("sql", "char sql[200];"),
+            ("digits", "char digits[12] = \"\";"),
+            ("buffer", "char buffer[24] = \"\";"),
         ];
         let used = others.iter().filter(|(name, _)| self.has(name));
         lines.extend(used.map(|(_, declaration)| declaration.to_string()));

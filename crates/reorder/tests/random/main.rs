@@ -38,11 +38,19 @@ fn oracle() -> Option<Oracle> {
     }
 }
 
+/// Makes the program of a seed.
+type Make = fn(u64) -> Program;
+
 /// Returns the programs of seeds, some at a time.
-fn batches(first: u64, count: u64, together: u64) -> impl Iterator<Item = Vec<Program>> {
+fn batches(
+    make: Make,
+    first: u64,
+    count: u64,
+    together: u64,
+) -> impl Iterator<Item = Vec<Program>> {
     (first..first + count).step_by(together as usize).map(move |start| {
         let end = (start + together).min(first + count);
-        (start..end).map(generator::program).collect()
+        (start..end).map(make).collect()
     })
 }
 
@@ -64,28 +72,40 @@ fn report(oracle: &mut Oracle, program: &Program, wrong: &Wrong) {
 
 #[test]
 fn random_programs_do_the_same_reordered() {
-    check(false, 300);
+    let Some(mut oracle) = oracle() else { return };
+    check(&mut oracle, generator::program, 300);
+}
+
+#[test]
+fn random_programs_do_the_same_renamed_and_reordered() {
+    let Some(mut oracle) = oracle() else { return };
+    oracle.renames = true;
+    let counts = check(&mut oracle, generator::reusing, 50);
+    let renamed = counts.renamings;
+    assert!(counts.programs < 50 || renamed * 2 >= counts.programs, "too few: {counts}");
 }
 
 #[test]
 fn random_programs_do_the_same_split_and_reordered() {
-    let Some(counts) = check(true, 100) else { return };
+    let Some(mut oracle) = oracle() else { return };
+    oracle.splits = true;
+    let counts = check(&mut oracle, generator::program, 100);
     let split: u64 = counts.splits.values().sum();
     assert!(counts.programs < 100 || split * 10 >= counts.programs, "too few splits: {counts}");
     let fissions = counts.splits.get("Loop").copied().unwrap_or(0);
     assert!(counts.programs < 100 || fissions * 50 >= counts.programs, "too few: {counts}");
+    let arrays = counts.splits.get("Loop with an array").copied().unwrap_or(0);
+    assert!(counts.programs < 100 || arrays * 50 >= counts.programs, "too few: {counts}");
 }
 
-/// Checks as many programs as the user or else `count` says, with all splits or without.
-fn check(splits: bool, count: u64) -> Option<Counts> {
-    let mut oracle = oracle()?;
-    oracle.splits = splits;
+/// Checks as many programs as the user or else `count` says.
+fn check(oracle: &mut Oracle, make: Make, count: u64) -> Counts {
     let count = number("CLEARWAY_REORDER_PROGRAMS").unwrap_or(count);
     let first = number("CLEARWAY_REORDER_SEED").unwrap_or(1);
     let (mut counts, mut failed) = (Counts::default(), Vec::new());
-    for programs in batches(first, count, TOGETHER) {
+    for programs in batches(make, first, count, TOGETHER) {
         for (at, wrong) in oracle.check(&programs, DATA, &mut counts) {
-            report(&mut oracle, &programs[at], &wrong);
+            report(oracle, &programs[at], &wrong);
             failed.push(programs[at].seed);
         }
     }
@@ -95,7 +115,7 @@ fn check(splits: bool, count: u64) -> Option<Counts> {
         assert!(counts.changed * 100 >= counts.programs * 30, "too few are changed: {counts}");
         assert!(counts.committed > counts.rolled_back, "too many roll back: {counts}");
     }
-    Some(counts)
+    counts
 }
 
 /// The rules whose absence a serial run on SQLite shows, each with the seed of a program that shows
@@ -121,7 +141,7 @@ fn functions(oracle: &Oracle, programs: &[Program]) -> Vec<String> {
 /// Returns the seed of a program that does something else without a rule.
 fn catches(oracle: &mut Oracle, rule: Rule, first: u64, count: u64) -> Option<u64> {
     // Few at a time: the first is known to show something.
-    for mut programs in batches(first, count, 3) {
+    for mut programs in batches(generator::program, first, count, 3) {
         // Only programs that the rule holds back can show anything.
         oracle.without.clear();
         let with = functions(oracle, &programs);

@@ -20,7 +20,7 @@ use clearway_reorder::{
     legality::Rule,
     rewrite::{self, Options, Refused},
     schema::{self, Schema},
-    source, split,
+    source, split, transform,
 };
 
 use super::{
@@ -74,6 +74,8 @@ pub(crate) struct Counts {
     pub(crate) split: u64,
     /// The splits, by the kind of the statement.
     pub(crate) splits: BTreeMap<String, u64>,
+    /// The names that variables got beside their own.
+    pub(crate) renamings: u64,
     /// The units that stand elsewhere than in the source, in all programs.
     pub(crate) moved: u64,
     /// The queries among them.
@@ -93,6 +95,7 @@ impl Counts {
         self.changed += other.changed;
         self.split += other.split;
         self.add_splits(&other.splits);
+        self.renamings += other.renamings;
         self.moved += other.moved;
         self.moved_queries += other.moved_queries;
         self.committed += other.committed;
@@ -114,12 +117,12 @@ impl Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Counts { programs, changed, split, splits, moved, moved_queries, .. } = self;
-        let Counts { committed, rolled_back, refused, .. } = self;
+        let Counts { committed, rolled_back, refused, renamings, .. } = self;
         write!(
             f,
-            "{programs} programs, {changed} changed, {split} with splits {splits:?}, {moved} units \
-             moved ({moved_queries} queries), {committed} runs committed, {rolled_back} rolled \
-             back, refused {refused:?}"
+            "{programs} programs, {changed} changed, {split} with splits {splits:?}, \
+             {renamings} renamings, {moved} units moved ({moved_queries} queries), {committed} \
+             runs committed, {rolled_back} rolled back, refused {refused:?}"
         )
     }
 }
@@ -133,6 +136,8 @@ pub(crate) struct Oracle {
     pub(crate) without: Vec<Rule>,
     /// True if statements are split wherever that is legal, before the programs are reordered.
     pub(crate) splits: bool,
+    /// True if variables may get several names.
+    pub(crate) renames: bool,
     /// True if warnings of the compiler are mistakes.
     pub(crate) warnings: bool,
 }
@@ -161,7 +166,8 @@ impl Oracle {
         let models = Models::new(&["sqlite"], &[]).expect("the models are right");
         let server = models.server().expect("a model names its server");
         let schema = schema::parse(DDL, server).expect("the DDL is right");
-        Ok(Oracle { front_end, models, schema, without: Vec::new(), splits: false, warnings: true })
+        let (without, splits, renames) = (Vec::new(), false, false);
+        Ok(Oracle { front_end, models, schema, without, splits, renames, warnings: true })
     }
 
     /// Checks programs, with databases and inputs from a seed. Returns the programs with mistakes,
@@ -249,6 +255,10 @@ impl Oracle {
             for (function, all) in legal {
                 let one = all[(function.len() * 7 + round * 3 + all.len()) % all.len()];
                 *made.entry(format!("{:?}", one.split.kind)).or_default() += 1;
+                let keeps = |edit: &source::Edit| edit.text.contains("_at[");
+                if one.outcome.iter().flatten().any(keeps) {
+                    *made.entry("Loop with an array".to_string()).or_default() += 1;
+                }
                 edits.extend(one.outcome.clone().unwrap_or_default());
             }
             text = source::apply(&text, &edits);
@@ -261,14 +271,7 @@ impl Oracle {
         let mut result = Rewritten { text: text.to_string(), ..Rewritten::default() };
         result.counts.programs = programs.len() as u64;
         let options = Options { without: self.without.clone(), ..Options::default() };
-        let mut parse = |text: &str| self.parse(text);
-        let (models, schema) = (&self.models, &self.schema);
-        let rewritten = if self.splits {
-            split::rewrite(&mut parse, &parsed, text, models, schema, &options)
-        } else {
-            rewrite::rewrite(&parsed, text, models, schema, &options)
-        };
-        match rewritten {
+        match self.reorder(&parsed, text, &options) {
             Ok(rewritten) => result.take(rewritten, None),
             Err(_) => programs
                 .iter()
@@ -276,6 +279,23 @@ impl Oracle {
                 .try_for_each(|one| self.rewrite_one(&parsed, &one.name, text, &mut result))?,
         }
         Ok(result)
+    }
+
+    /// Reorders a program, with the changes that are wanted.
+    fn reorder(
+        &self,
+        parsed: &Ir,
+        text: &str,
+        options: &Options,
+    ) -> Result<rewrite::Rewritten, Refused> {
+        let mut parse = |text: &str| self.parse(text);
+        let (models, schema) = (&self.models, &self.schema);
+        if !self.splits && !self.renames {
+            return rewrite::rewrite(parsed, text, models, schema, options);
+        }
+        let (no_split, no_rename) = (!self.splits, !self.renames);
+        let options = Options { no_split, no_rename, ..options.clone() };
+        transform::rewrite(&mut parse, parsed, text, models, schema, &options)
     }
 
     fn parse(&self, text: &str) -> Result<Ir, FrontEndError> {
@@ -292,14 +312,7 @@ impl Oracle {
     ) -> Result<(), Wrong> {
         let (function, without) = (Some(name.to_string()), self.without.clone());
         let options = Options { function, without, ..Options::default() };
-        let mut parse = |text: &str| self.parse(text);
-        let (models, schema) = (&self.models, &self.schema);
-        let rewritten = if self.splits {
-            split::rewrite(&mut parse, parsed, text, models, schema, &options)
-        } else {
-            rewrite::rewrite(parsed, text, models, schema, &options)
-        };
-        match rewritten {
+        match self.reorder(parsed, text, &options) {
             Ok(rewritten) => {
                 let range = parsed.function(name).expect("the file defines the function").range;
                 let end = rewritten.text.len() - (text.len() - range.end);
@@ -326,6 +339,7 @@ impl Rewritten {
         for split in &rewritten.splits {
             *self.counts.splits.entry(format!("{:?}", split.kind)).or_default() += 1;
         }
+        self.counts.renamings += rewritten.renamings.len() as u64;
         for report in rewritten.transactions {
             let order = report.solution.order.iter().enumerate();
             let moved: Vec<usize> =

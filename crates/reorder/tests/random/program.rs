@@ -159,6 +159,14 @@ const HELPERS: &[(&str, &str)] = &[
 "#,
     ),
     (
+        "adjust",
+        r#"static void adjust(int *value)
+{
+    *value = *value % 100 + 7;
+}
+"#,
+    ),
+    (
         "mix",
         r#"static int mix(int a, int b)
 {

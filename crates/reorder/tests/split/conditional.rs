@@ -83,6 +83,23 @@ fn condition_that_a_part_changes_is_evaluated_once() {
     );
     shop.splits(
         "
+    if (c > 3 && n < 9) {
+        c = PUT_A(n, 1);
+        PUT_B(n, 1);
+    }
+",
+        "
+    int clearway_condition1 = (c > 3 && n < 9) ? 1 : 0;
+    if (clearway_condition1) {
+        c = PUT_A(n, 1);
+    }
+    if (clearway_condition1) {
+        PUT_B(n, 1);
+    }
+",
+    );
+    shop.splits(
+        "
     if (c) {
         PUT_A(n, 1);
         c = PUT_B(n, 1);

@@ -160,7 +160,14 @@ fn transaction_without_lengths_has_bars_without_width() {
 fn page_needs_no_other_file() {
     let transactions = vec![report(), report_of("g<1>", [(9, 1), (1, 1)])];
     let lock_order = Some(Imposed::Impossible);
-    let rewritten = Rewritten { text: String::new(), splits: Vec::new(), transactions, lock_order };
+    let rewritten = Rewritten {
+        text: String::new(),
+        splits: Vec::new(),
+        renamings: Vec::new(),
+        refusals: Vec::new(),
+        transactions,
+        lock_order,
+    };
     let page = html("a&b.c", &rewritten);
     let elements = read(&page);
     let count = |name: &str| elements.iter().filter(|one| one.name == name).count();

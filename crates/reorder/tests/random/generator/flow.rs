@@ -27,6 +27,7 @@ impl Generator {
             top * on(style.declares_late) * 10,
             top * 6,
             top * on(style.tables.contains(&"account")) * 8,
+            on(self.reuses) * 200,
         ];
         match self.random.weighted(&weights) {
             0 => {
@@ -71,7 +72,8 @@ impl Generator {
             }
             11 => self.late_declaration(groups),
             12 => self.copied_text(groups),
-            _ => self.foreign_pair(groups),
+            13 => self.foreign_pair(groups),
+            _ => self.reuse(groups),
         }
     }
 
@@ -97,6 +99,43 @@ impl Generator {
             _ => {
                 let (a, b) = (self.place(), self.place());
                 format!("mix({a} % 50, {b} % 50)")
+            }
+        }
+    }
+
+    /// Adds statements that give a variable or the buffer another value, and use it.
+    fn reuse(&mut self, groups: &mut Vec<String>) {
+        let (local, value) = (format!("v{}", self.random.below(2)), self.value());
+        match self.random.weighted(&[60, 25, 4, 3, 8, 8]) {
+            0 => {
+                // The second read needs the value of the first one, and so do the writes.
+                for second in [false, true] {
+                    self.next_key = second.then(|| format!("({local} & 3) + 1"));
+                    let read = self.read_for(&local);
+                    self.next_key = None;
+                    let write = self.write_with(&local);
+                    groups.extend([read, write]);
+                }
+            }
+            1 => {
+                groups.push(format!("snprintf(buffer, sizeof buffer, \"%d\", {value});"));
+                let insert = self.insert_of("buffer");
+                groups.push(insert);
+            }
+            2 => {
+                let line = format!(
+                    "snprintf(buffer, sizeof buffer, \"%d\", atoi(buffer) % 50 + {value});"
+                );
+                groups.push(line);
+            }
+            3 => groups.push(format!("buffer[0] = (char)('a' + (({value}) & 7));")),
+            4 => {
+                let write = self.write_with(&local);
+                groups.extend([write, format!("adjust(&{local});")]);
+            }
+            _ => {
+                let write = self.write_with(&local);
+                groups.extend([write, format!("{local} += {};", self.random.between(1, 9))]);
             }
         }
     }
@@ -162,6 +201,7 @@ impl Generator {
         let count = self.random.pick(&["in->count", "4", "3"]);
         self.indexes.push(index.to_string());
         let body = match self.style.long_bodies && self.random.chance(60) {
+            true if self.style.shares && self.random.chance(80) => self.sharing_queries(index),
             true => self.queries(index),
             false => self.block(depth),
         };
@@ -184,6 +224,47 @@ impl Generator {
             };
             inner.push(query);
         }
+        self.style = style;
+        indented(&inner.join("\n"))
+    }
+
+    /// Returns queries of a loop, which share variables and a buffer within an iteration.
+    fn sharing_queries(&mut self, index: &str) -> String {
+        let mut inner = Vec::new();
+        let style = self.style.clone();
+        self.style.by_helper = 0;
+        self.style.shares_statement &= self.random.chance(30);
+        if self.random.chance(60) {
+            self.style.tables = &[];
+        }
+        let mut shared = vec![format!("in->list[{index}]")];
+        let mut last = Vec::new();
+        for _ in 0..self.random.between(2, 3) {
+            let (local, value) = (format!("v{}", self.random.below(3)), self.random.pick(&shared));
+            match self.random.weighted(&[35, 20, 20, 15, 10]) {
+                0 => inner.push(self.read_for(&local)),
+                1 => inner.push(format!("{local} = ({value} + {index}) % 1000;")),
+                2 => {
+                    inner.push(format!("snprintf(digits, sizeof digits, \"%d\", {value});"));
+                    shared.push("atoi(digits)".to_string());
+                }
+                3 => {
+                    let name = self.name("fresh");
+                    inner.push(format!("int {name} = {value} + 1;"));
+                    last.push(format!("{local} = {name};"));
+                    shared.push(name);
+                }
+                _ => inner.push(format!("if ({value} > 20)\n    {local} = {value} % 20;")),
+            }
+            shared.push(local);
+            let value = self.random.pick(&shared);
+            let query = match self.random.chance(70) {
+                true => self.write_with(&value),
+                false => self.write(),
+            };
+            inner.push(query);
+        }
+        inner.extend(last);
         self.style = style;
         indented(&inner.join("\n"))
     }

@@ -27,6 +27,9 @@ impl Generator {
     }
 
     fn key(&mut self) -> String {
+        if let Some(key) = self.next_key.take() {
+            return key;
+        }
         match self.random.weighted(&[50, 15, 15, 10]) {
             0 => match self.indexes.last() {
                 Some(index) => format!("in->list[{index}]"),
@@ -73,6 +76,17 @@ impl Generator {
     pub(super) fn write_with(&mut self, amount: &str) -> String {
         let template = self.draw(WRITES, false);
         self.write_of(template, Some(amount))
+    }
+
+    /// Returns a write of a text.
+    pub(super) fn insert_of(&mut self, text: &str) -> String {
+        let has_text = |one: &&Template| one.parameters.contains(&Parameter::Text);
+        let templates: Vec<Template> = WRITES.iter().filter(has_text).copied().collect();
+        let template = self.random.pick(&templates);
+        let mut arguments = self.arguments(template);
+        let texts = arguments.iter_mut().filter(|(one, _)| *one == Parameter::Text);
+        texts.for_each(|(_, argument)| *argument = text.to_string());
+        self.run_write(template, &arguments)
     }
 
     /// Returns a write; `amount` stands for its number, if it has one.
@@ -239,7 +253,12 @@ impl Generator {
             columns += &format!("\nprintf(\"read %d\\n\", {place});");
         }
         let columns = indented(&columns);
-        lines.push(format!("if (sqlite3_step({name}) == SQLITE_ROW) {{\n{columns}\n}}"));
+        // Without a row the place keeps an older value.
+        let otherwise = match self.reuses {
+            true => format!(" else {{\n    {place} = 0;\n}}"),
+            false => String::new(),
+        };
+        lines.push(format!("if (sqlite3_step({name}) == SQLITE_ROW) {{\n{columns}\n}}{otherwise}"));
         lines.push(format!("sqlite3_finalize({name});"));
         if self.style.leaving == Leaving::Goto && name == "stmt" {
             lines.push(format!("{name} = NULL;"));

@@ -1,8 +1,9 @@
-// Listing 6 of the paper: the last query may move before the update only if `v` is renamed in it
-// (Listing 7). Variables are not renamed yet.
+// Listing 6 of the paper: the last query may move before the update only if `v` is renamed in it.
+// Listing 7 copies `v` first; the last query reads and writes by tokens of their own, so that no
+// copy is needed.
 // isolation: serializable
-// expect: not yet, variables are not renamed
-// keeps: write after read, it writes `v`
+// renames: yes
+// expect: moves
 #include "shop.h"
 
 long rename(struct db *db)

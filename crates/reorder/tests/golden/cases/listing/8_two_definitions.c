@@ -1,7 +1,8 @@
-// Listing 8 of the paper: both definitions of `v` reach the last update. The definitions keep their
-// order; without renaming nothing moves.
+// Listing 8 of the paper: both definitions of `v` reach the last update, so they share a name. The
+// copies of Listing 9 would keep the order too: `v_r2` is written by both.
 // isolation: serializable
-// expect: not yet, variables are not renamed
+// renames: yes
+// expect: unchanged
 // keeps: write after write, both write `v`
 #include "shop.h"
 

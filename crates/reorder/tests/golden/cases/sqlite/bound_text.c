@@ -1,7 +1,7 @@
 // The text is bound by its address and replaced for the second statement, behind the first one's
 // step: the three calls of each statement move together.
 // api: sqlite
-// expect: not yet, the statements are memory that is not known
+// expect: moves
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,0 +1,135 @@
+//! The names that the new order needs.
+//!
+//! In the order that is best if each web has a name of its own, two webs of a variable conflict if
+//! a write of one comes between a read of the other and the writes that the read sees. Webs without
+//! conflict share a name, as values without conflict share a register: each web gets the first name
+//! that no web with a conflict has. So a variable keeps its name where the order allows it.
+
+use std::collections::BTreeMap;
+
+use super::{Plan, edits::Named};
+use crate::{
+    flow::{
+        access::AccessKind,
+        graph::NodeIndex,
+        place::{Place, Root},
+    },
+    ir::VariableIndex,
+    legality::{Context, reads, writers},
+    solve::UnitIndex,
+};
+
+/// Two statements that conflict, by their offsets in the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Conflicting {
+    pub(super) write: usize,
+    pub(super) read: usize,
+}
+
+/// The conflicts of a variable's webs: of each pair, the first one.
+#[derive(Default, Debug)]
+pub(super) struct Conflicts {
+    pairs: BTreeMap<(usize, usize), Conflicting>,
+}
+
+impl Conflicts {
+    /// Adds the conflicts of a transaction in which each web has a name of its own, for an order
+    /// of its units.
+    pub(super) fn add(
+        &mut self,
+        context: &Context<'_, '_, '_>,
+        order: &[UnitIndex],
+        named: &Named<'_>,
+    ) {
+        let web_of = webs(context, named);
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &unit)| place[unit] = at);
+        for read in reads(context) {
+            let Root::Variable(variable) = read.place.root else { continue };
+            let Some(&own) = web_of.get(&variable) else { continue };
+            for (&other, &web) in web_of.iter().filter(|(_, web)| **web != own) {
+                let whole = Place::whole(Root::Variable(other));
+                for unit in writers(context, &whole) {
+                    if unit == read.unit || read.writers.contains(&unit) {
+                        continue;
+                    }
+                    let comes_between = match read.writers.first() {
+                        Some(&from) if !read.from_before => {
+                            from != read.unit
+                                && place[from] <= place[unit]
+                                && place[unit] <= place[read.unit]
+                        }
+                        _ => (place[unit] < place[read.unit]) != (unit < read.unit),
+                    };
+                    if comes_between {
+                        let write = statement(context, unit, other, false);
+                        let read = statement(context, read.unit, variable, true);
+                        let pair = (own.min(web), own.max(web));
+                        self.pairs.entry(pair).or_insert(Conflicting { write, read });
+                    }
+                }
+            }
+        }
+    }
+
+    fn of(&self, one: usize, other: usize) -> Option<Conflicting> {
+        self.pairs.get(&(one.min(other), one.max(other))).copied()
+    }
+
+    /// Returns the name of each web, 0 for the variable's own, and of each other name the conflict
+    /// that demands it.
+    pub(super) fn names(&self, plan: &Plan) -> (Vec<usize>, Vec<Conflicting>) {
+        let mut of_web: Vec<usize> = vec![0];
+        let mut reasons = Vec::new();
+        for web in 1..plan.webs.len() {
+            let conflict = |name: usize| {
+                let mut sharing = (0..web).filter(|&other| of_web[other] == name);
+                sharing.find_map(|other| self.of(web, other))
+            };
+            let free = (0..=reasons.len()).find(|&name| conflict(name).is_none());
+            let name = free.unwrap_or(reasons.len() + 1);
+            if name > reasons.len() {
+                reasons.extend(conflict(0));
+            }
+            of_web.push(name);
+        }
+        (of_web, reasons)
+    }
+}
+
+/// Returns the variables of the webs.
+fn webs(context: &Context<'_, '_, '_>, named: &Named<'_>) -> BTreeMap<VariableIndex, usize> {
+    let mut of = BTreeMap::new();
+    for web in 0..named.plan.webs.len() {
+        let name = named.name(web);
+        for (index, one) in context.program.variables.iter().enumerate() {
+            let variable = VariableIndex(index);
+            let is_used = || {
+                let root = Root::Variable(variable);
+                let mut effects = context.flow.effects.iter().skip(1);
+                effects.any(|one| one.accesses.iter().any(|access| access.place.root == root))
+            };
+            if one.name == name && is_used() {
+                of.insert(variable, web);
+            }
+        }
+    }
+    of
+}
+
+/// Returns the begin of the first statement of a unit that reads or writes a variable.
+fn statement(
+    context: &Context<'_, '_, '_>,
+    unit: UnitIndex,
+    variable: VariableIndex,
+    reads: bool,
+) -> usize {
+    let unit = &context.units.units[unit];
+    let touches = |node: &NodeIndex| {
+        context.flow.effects[*node].accesses.iter().any(|one| {
+            one.place.root == Root::Variable(variable) && (one.kind == AccessKind::Read) == reads
+        })
+    };
+    let node = unit.nodes().find(touches);
+    node.map_or(unit.range().start, |node| context.flow.graph.nodes[node].range.start)
+}

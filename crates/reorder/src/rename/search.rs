@@ -1,0 +1,287 @@
+//! Finds the renamings that lower the expected cost.
+//!
+//! 1. Without the constraints on values that carry the name of a variable with several webs, the
+//!    solver gives a bound. If the bound is not lower than the cost, nothing is tried.
+//! 2. Each web gets a name of its own, in all functions at once: one edited text, which is read and
+//!    solved. If a function does not cost less, it keeps its names.
+//! 3. The order of 2. says which webs may share a name ([`needed`](super::needed)). The text with
+//!    only the needed names is read and solved too.
+//!
+//! So a file is read twice at most for all its renamings, in rare cases more often. The best cost
+//! with all renamings is a bound for each choice of them; a text that reaches it gains nothing by a
+//! second search.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Candidate, Plan, Refusal, candidates,
+    check::{self, Names, Side},
+    edits::Named,
+    needed::{Conflicting, Conflicts},
+    tokens::Words,
+};
+use crate::{
+    api::Models,
+    flow::{Flow, summary::Summaries},
+    ir::Program,
+    legality::{self, Rule},
+    rewrite::{self, Options, Report, Source, for_each_transaction},
+    schema::Schema,
+    solve::Limits,
+    source::{self, Edit},
+    split::trace::Trace,
+};
+
+/// The limits of the bound. A bound that is not found costs a renaming and no correctness.
+const LIMITS: Limits = Limits { states: 200_000, branches: 200 };
+
+/// The models, the schema and the options of a search.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'s> {
+    pub(crate) models: &'s Models,
+    pub(crate) schema: &'s Schema,
+    pub(crate) options: &'s Options,
+}
+
+/// A text with renamed variables.
+pub(crate) struct Renamed {
+    pub(crate) program: Program,
+    pub(crate) text: String,
+    pub(crate) trace: Trace,
+    pub(crate) found: Vec<Found>,
+}
+
+/// A renaming, by offsets in the text before it.
+pub(crate) struct Found {
+    pub(crate) function: String,
+    pub(crate) variable: String,
+    pub(crate) name: String,
+    pub(crate) tokens: Vec<usize>,
+    pub(crate) write: usize,
+    pub(crate) read: usize,
+}
+
+/// Renames the variables of a text where that lowers the expected cost; `None` if it does nowhere.
+/// The refusals are those of variables that hold a transaction back.
+pub(crate) fn pass<E>(
+    parse: &mut dyn FnMut(&str) -> Result<Program, E>,
+    program: &Program,
+    text: &str,
+    before: &[Report],
+    setting: Setting<'_>,
+    refusals: &mut Vec<Refusal>,
+) -> Option<Renamed> {
+    let Setting { models, schema, options } = setting;
+    let hopeful = hopeful(before);
+    if hopeful.is_empty() {
+        return None;
+    }
+    let all = candidates(program, text, models, schema, options).ok()?;
+    let is_hopeful = |one: &&Candidate| {
+        let names = hopeful.get(&one.function);
+        names.is_some_and(|names| names.contains(&one.variable))
+    };
+    let unique = |one: &&Candidate| {
+        program.functions.iter().filter(|other| other.name == one.function).count() == 1
+    };
+    let chosen: Vec<&Candidate> = all.iter().filter(is_hopeful).filter(unique).collect();
+    refusals.extend(chosen.iter().filter_map(|one| one.outcome.clone().err()));
+    let words = Words::of(program, text);
+    let plans = chosen.into_iter().filter_map(|one| Some((one, one.outcome.as_ref().ok()?)));
+    let mut chosen: Vec<Chosen<'_>> =
+        plans.map(|(one, plan)| Chosen::of(one, plan, &words)).collect();
+    let only = only_function(&chosen, options);
+    let setting = Setting { options: only.as_ref().unwrap_or(options), ..setting };
+    let old = Summaries::of_program(program, models);
+    let mut search = Search { parse, program, text, setting, before, words: &words, old };
+    let (apart, reports) = search.version(&mut chosen)?;
+    search.share(&apart, &reports, &mut chosen);
+    search.version(&mut chosen).map(|(renamed, _)| renamed)
+}
+
+/// Returns the options for the function of all variables, if there is only one: no other function
+/// changes.
+fn only_function(chosen: &[Chosen<'_>], options: &Options) -> Option<Options> {
+    let function = &chosen.first()?.candidate.function;
+    let is_only = chosen.iter().all(|one| one.candidate.function == *function);
+    let function = Some(function.clone());
+    (is_only && !options.lock_order).then(|| Options { function, ..options.clone() })
+}
+
+/// Returns the variables whose renaming could lower the cost, by functions.
+fn hopeful(reports: &[Report]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for report in reports {
+        let name = |reason: &str| Some(reason.split('`').nth(1)?.to_string());
+        let is_of_name = |rule: Rule| matches!(rule, Rule::WriteAfterRead | Rule::WriteAfterWrite);
+        let (named, kept): (Vec<_>, Vec<_>) =
+            report.constraints.iter().cloned().partition(|one| is_of_name(one.rule));
+        let names: BTreeSet<String> = named.iter().filter_map(|one| name(&one.reason)).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let mut problem = report.problem();
+        let without = legality::problem(report.units.len(), &kept);
+        problem.before = without.before;
+        problem.before.extend(&report.lock_order);
+        problem.outside = without.outside;
+        let bound = problem.solve_from(&report.solution.order, LIMITS);
+        if bound.is_ok_and(|bound| bound.cost < report.solution.cost) {
+            found.entry(report.function.clone()).or_default().extend(names);
+        }
+    }
+    found
+}
+
+/// A variable with the names of its webs.
+struct Chosen<'c> {
+    candidate: &'c Candidate,
+    plan: &'c Plan,
+    names: Vec<String>,
+    of_web: Vec<usize>,
+    reasons: Vec<Conflicting>,
+}
+
+impl<'c> Chosen<'c> {
+    /// Gives each web a name of its own.
+    fn of(candidate: &'c Candidate, plan: &'c Plan, words: &Words<'_>) -> Chosen<'c> {
+        let count = plan.webs.len();
+        let names = words.new_names(&candidate.variable, count - 1);
+        Chosen { candidate, plan, names, of_web: (0..count).collect(), reasons: Vec::new() }
+    }
+
+    fn named(&self) -> Named<'_> {
+        let (plan, variable) = (self.plan, self.candidate.variable.as_str());
+        Named { plan, variable, names: &self.names, of_web: &self.of_web }
+    }
+
+    fn is_renamed(&self) -> bool {
+        self.of_web.iter().any(|&name| name > 0)
+    }
+}
+
+struct Search<'s, E> {
+    parse: &'s mut dyn FnMut(&str) -> Result<Program, E>,
+    program: &'s Program,
+    text: &'s str,
+    setting: Setting<'s>,
+    before: &'s [Report],
+    words: &'s Words<'s>,
+    /// The summaries of the functions before the renaming.
+    old: Summaries<'s>,
+}
+
+impl<'s, E> Search<'s, E> {
+    /// Returns the text with the names of the variables, without the functions that do not cost
+    /// less; these are taken from the list.
+    fn version(&mut self, chosen: &mut Vec<Chosen<'_>>) -> Option<(Renamed, Vec<Report>)> {
+        let Setting { models, schema, options } = self.setting;
+        loop {
+            chosen.retain(Chosen::is_renamed);
+            if chosen.is_empty() {
+                return None;
+            }
+            let edits: Vec<Edit> =
+                chosen.iter().flat_map(|one| one.named().edits(self.words)).collect();
+            let text = source::apply(self.text, &edits);
+            let program = (self.parse)(&text).ok()?;
+            let after = rewrite::rewrite(&program, &text, models, schema, options).ok()?;
+            let after = after.transactions;
+            let functions: BTreeSet<&str> =
+                chosen.iter().map(|one| one.candidate.function.as_str()).collect();
+            let new = Summaries::of_program(&program, models);
+            let is_better = |function: &&str| {
+                let (before, after) = (cost(self.before, function), cost(&after, function));
+                after.0 == before.0
+                    && after.1 < before.1
+                    && self.is_same(&program, &new, function, chosen)
+            };
+            let kept: BTreeSet<&str> = functions.into_iter().filter(is_better).collect();
+            let count = chosen.len();
+            chosen.retain(|one| kept.contains(one.candidate.function.as_str()));
+            if chosen.len() == count {
+                let trace = Trace::of(&edits);
+                let found = chosen.iter().flat_map(found).collect();
+                return Some((Renamed { program, text, trace, found }, after));
+            }
+        }
+    }
+
+    /// Returns true if a function does what it did before (RENAME-1).
+    fn is_same<'n>(
+        &self,
+        program: &'n Program,
+        summaries: &Summaries<'n>,
+        function: &str,
+        chosen: &[Chosen<'_>],
+    ) -> bool {
+        let mut names = Names::default();
+        for one in chosen {
+            let Candidate { variable, index, .. } = one.candidate;
+            let used = one.named().used().into_iter();
+            if one.candidate.function == function {
+                names.own.extend(used.map(|new| (new, (variable.clone(), *index))));
+            } else {
+                names.others.extend(used);
+            }
+        }
+        let models = self.setting.models;
+        let (old, new) = (self.program.function(function), program.function(function));
+        let (Some(old), Some(new)) = (old, new) else { return false };
+        let old = Flow::of(self.program, models, &self.old, old);
+        let new = Flow::of(program, models, summaries, new);
+        let old = Side { program: self.program, flow: &old };
+        check::same(old, Side { program, flow: &new }, &names).is_ok()
+    }
+
+    /// Lets webs share a name where the order of a text in which they do not allows it.
+    fn share(&self, apart: &Renamed, reports: &[Report], chosen: &mut [Chosen<'_>]) {
+        let Setting { models, schema, options } = self.setting;
+        let mut conflicts: Vec<Conflicts> = chosen.iter().map(|_| Conflicts::default()).collect();
+        let mut reports = reports.iter();
+        let (program, text) = (&apart.program, apart.text.as_str());
+        let source = Source { program, text, models, schema, options };
+        let _ = for_each_transaction(&source, &mut |context, _, transaction| {
+            let Some(report) = reports.next() else { return Ok(()) };
+            for (one, conflicts) in chosen.iter().zip(&mut conflicts) {
+                if one.candidate.function == transaction.function.name {
+                    conflicts.add(context, &report.solution.order, &one.named());
+                }
+            }
+            Ok(())
+        });
+        for (one, conflicts) in chosen.iter_mut().zip(conflicts) {
+            let (of_web, mut reasons) = conflicts.names(one.plan);
+            for reason in &mut reasons {
+                reason.write = apart.trace.before(reason.write);
+                reason.read = apart.trace.before(reason.read);
+            }
+            (one.of_web, one.reasons) = (of_web, reasons);
+        }
+    }
+}
+
+/// Returns the number of a function's transactions, and their cost.
+fn cost(reports: &[Report], function: &str) -> (usize, u128) {
+    let own = || reports.iter().filter(|report| report.function == function);
+    (own().count(), own().map(|report| report.solution.cost).sum())
+}
+
+/// Returns the renamings of a variable.
+fn found(one: &Chosen<'_>) -> Vec<Found> {
+    let webs = || one.plan.webs.iter().zip(&one.of_web);
+    let of_name = |(at, reason): (usize, &Conflicting)| {
+        let own = webs().filter(|(_, name)| **name == at + 1);
+        let tokens = own.flat_map(|(web, _)| web.tokens.iter().map(|range| range.start)).collect();
+        let Candidate { function, variable, .. } = one.candidate;
+        Found {
+            function: function.clone(),
+            variable: variable.clone(),
+            name: one.names[at].clone(),
+            tokens,
+            write: reason.write,
+            read: reason.read,
+        }
+    };
+    one.reasons.iter().enumerate().map(of_name).collect()
+}

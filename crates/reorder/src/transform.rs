@@ -1,0 +1,203 @@
+//! Changes of the source that allow a better order: statements are split ([`split`]),
+//! and variables that are used for several values get several names ([`rename`]).
+//!
+//! Each change is an edit of the text that does the same as the text before it, in the order of
+//! the source; the front end reads the new text. A change is kept if the best order then costs
+//! less. Variables are renamed first; then statements are split, and if that or the renaming
+//! changed something, the other is tried again. So a second run finds nothing more to change.
+
+use crate::{
+    api::Models,
+    ir::Program,
+    rename::{self, Conflict, Refusal, Renamed, Renaming, Setting},
+    rewrite::{self, Options, Refused, Report, Rewritten},
+    schema::Schema,
+    source::Range,
+    split::{self, Split, trace::Trace},
+};
+
+/// The number of times that each kind of change is searched for, at most.
+const ROUNDS_MAX: usize = 4;
+
+/// A changed program.
+struct Version {
+    program: Program,
+    text: String,
+    /// The way back to the version before.
+    trace: Trace,
+    change: Change,
+}
+
+/// A change, by places in the version before.
+enum Change {
+    Split(Split),
+    Renamed(Vec<rename::Found>),
+}
+
+/// Reorders the transactions of a program, whose source is `text`, like
+/// [`rewrite`](crate::rewrite::rewrite), and changes the source where that lowers the cost and the
+/// options allow it. `parse` reads an edited text of the same file.
+///
+/// The reports have the ranges and lines of `text`; a part of a split statement has those of its
+/// own statements.
+///
+/// # Errors
+/// [`Refused`]; then nothing is to be changed.
+pub fn rewrite<E>(
+    parse: &mut dyn FnMut(&str) -> Result<Program, E>,
+    program: &Program,
+    text: &str,
+    models: &Models,
+    schema: &Schema,
+    options: &Options,
+) -> Result<Rewritten, Refused> {
+    let whole = rewrite::rewrite(program, text, models, schema, options)?;
+    let mut search = Search { parse, first: (program, text), versions: Vec::new() };
+    let refusals = search.run(&whole.transactions, models, schema, options);
+    let versions = search.versions;
+    let Some(last) = versions.last() else { return Ok(Rewritten { refusals, ..whole }) };
+    let mut rewritten = rewrite::rewrite(&last.program, &last.text, models, schema, options)?;
+    for report in &mut rewritten.transactions {
+        for unit in &mut report.units {
+            for version in versions.iter().rev() {
+                unit.range = version.trace.range_before(unit.range);
+            }
+            let end = unit.range.end.saturating_sub(1).max(unit.range.start);
+            unit.lines = (unit.range.line(text), Range::new(end, end).line(text));
+        }
+    }
+    let places = Places { text, versions: &versions };
+    let (splits, renamings) = (places.splits(), places.renamings());
+    Ok(Rewritten { splits, renamings, refusals, ..rewritten })
+}
+
+struct Search<'s, E> {
+    parse: &'s mut dyn FnMut(&str) -> Result<Program, E>,
+    /// The program as the user wrote it.
+    first: (&'s Program, &'s str),
+    versions: Vec<Version>,
+}
+
+impl<E> Search<'_, E> {
+    /// Makes the changes that lower the cost. Returns the variables that cannot be renamed.
+    fn run(
+        &mut self,
+        reports: &[Report],
+        models: &Models,
+        schema: &Schema,
+        options: &Options,
+    ) -> Vec<Refusal> {
+        let mut refusals = Vec::new();
+        let setting = Setting { models, schema, options };
+        for round in 0..ROUNDS_MAX {
+            let renamed = self.rename(reports, setting, &mut refusals);
+            if options.no_split || round > 0 && renamed.is_empty() {
+                break;
+            }
+            if !self.split(reports, setting, (round > 0).then_some(&renamed[..])) {
+                break;
+            }
+        }
+        refusals
+    }
+
+    /// Renames variables; returns the functions in which it does.
+    fn rename(
+        &mut self,
+        reports: &[Report],
+        setting: Setting<'_>,
+        refusals: &mut Vec<Refusal>,
+    ) -> Vec<String> {
+        if setting.options.no_rename {
+            return Vec::new();
+        }
+        refusals.clear();
+        let (program, text) = latest(self.first, &self.versions);
+        let current = self.reports(setting);
+        let reports = current.as_deref().unwrap_or(reports);
+        let renamed = rename::pass(self.parse, program, text, reports, setting, refusals);
+        let Some(Renamed { program, text, trace, found }) = renamed else { return Vec::new() };
+        let functions = found.iter().map(|one| one.function.clone()).collect();
+        self.versions.push(Version { program, text, trace, change: Change::Renamed(found) });
+        functions
+    }
+
+    /// Splits statements of functions, or of all; returns true if it does.
+    fn split(
+        &mut self,
+        reports: &[Report],
+        setting: Setting<'_>,
+        functions: Option<&[String]>,
+    ) -> bool {
+        let current = self.reports(setting);
+        let reports = current.as_deref().unwrap_or(reports);
+        let (program, text) = latest(self.first, &self.versions);
+        let setting = (setting.models, setting.schema, setting.options);
+        let found = split::versions(self.parse, program, text, reports, setting, functions);
+        let is_split = !found.is_empty();
+        self.versions.extend(found.into_iter().map(|one| {
+            let split::Version { program, text, trace, split } = one;
+            Version { program, text, trace, change: Change::Split(split) }
+        }));
+        is_split
+    }
+
+    /// Returns the reports on the changed text; `None` if nothing has changed.
+    fn reports(&self, setting: Setting<'_>) -> Option<Vec<Report>> {
+        let Version { program, text, .. } = self.versions.last()?;
+        let Setting { models, schema, options } = setting;
+        let rewritten = rewrite::rewrite(program, text, models, schema, options);
+        Some(rewritten.map(|rewritten| rewritten.transactions).unwrap_or_default())
+    }
+}
+
+/// Returns the program and the text with all changes.
+fn latest<'v>(first: (&'v Program, &'v str), versions: &'v [Version]) -> (&'v Program, &'v str) {
+    versions.last().map_or(first, |last| (&last.program, last.text.as_str()))
+}
+
+/// The places of changes in the text of the user.
+struct Places<'v> {
+    text: &'v str,
+    versions: &'v [Version],
+}
+
+impl Places<'_> {
+    /// Returns the line of an offset in the text that a change is made in.
+    fn line(&self, change: usize, mut offset: usize) -> usize {
+        for earlier in self.versions[..change].iter().rev() {
+            offset = earlier.trace.before(offset);
+        }
+        Range::new(offset, offset).line(self.text)
+    }
+
+    fn splits(&self) -> Vec<Split> {
+        let mut splits = Vec::new();
+        for (at, version) in self.versions.iter().enumerate() {
+            let Change::Split(split) = &version.change else { continue };
+            let edited = at.checked_sub(1).map_or(self.text, |before| &self.versions[before].text);
+            let place = |line| self.line(at, split::line_start(edited, line));
+            let (line, behind) = (place(split.line), place(split.behind));
+            splits.push(Split { line, behind, ..split.clone() });
+        }
+        splits
+    }
+
+    fn renamings(&self) -> Vec<Renaming> {
+        let mut renamings = Vec::new();
+        for (at, version) in self.versions.iter().enumerate() {
+            let Change::Renamed(found) = &version.change else { continue };
+            renamings.extend(found.iter().map(|one| {
+                let mut lines: Vec<usize> =
+                    one.tokens.iter().map(|&token| self.line(at, token)).collect();
+                lines.sort_unstable();
+                lines.dedup();
+                let reason =
+                    Conflict { write: self.line(at, one.write), read: self.line(at, one.read) };
+                let (function, variable) = (one.function.clone(), one.variable.clone());
+                Renaming { function, variable, name: one.name.clone(), lines, reason }
+            }));
+        }
+        renamings
+    }
+}

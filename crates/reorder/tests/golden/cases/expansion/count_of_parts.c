@@ -1,0 +1,25 @@
+// An exit of the later part tells the caller how many earlier parts ran: this counts those of all
+// iterations after a split.
+// splits: yes
+// expect: unchanged
+#include "shop.h"
+
+long order(struct db *db, const long *items, long region, long customer)
+{
+    long price, sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < 15; i++) {
+        price = db_number(db, "SELECT i_price FROM item WHERE i_id = $1", items[i]);
+        sum += price;
+        if (db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = $2", price, region) != 0)
+            goto fail;
+    }
+    db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);
+    db_commit(db);
+    return 0;
+
+fail:
+    db_rollback(db);
+    return sum;
+}

@@ -1,0 +1,27 @@
+// In C++, the exits jump past the declaration of the array: it has no initializer.
+// server: mysql
+// splits: yes
+// expect: moves
+#include "shop.h"
+
+void order(struct db *db, const long *items, long region, long customer)
+{
+    long sum = 0;
+
+    db_begin(db);
+    long price_at[15];
+    for (int i = 0; i < 15; i++) {
+        const long price = db_number(db, "SELECT i_price FROM item WHERE i_id = $1", items[i]);
+        sum += price;
+        price_at[i] = price;
+    }
+    db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);
+    for (int i = 0; i < 15; i++) {
+        long price = price_at[i];
+        if (db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = $2", price, region) != 0) {
+            db_rollback(db);
+            return;
+        }
+    }
+    db_commit(db);
+}

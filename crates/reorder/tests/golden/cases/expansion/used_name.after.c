@@ -1,0 +1,23 @@
+// The name of the array is one that the source does not use.
+// splits: yes
+// expect: moves
+#include "shop.h"
+
+void order(struct db *db, const long *items, long region, long customer)
+{
+    long price, sum = 0, price_at = 2;
+
+    db_begin(db);
+    long price_at2[15];
+    for (int i = 0; i < 15; i++) {
+        price = price_at * db_number(db, "SELECT i_price FROM item WHERE i_id = $1", items[i]);
+        sum += price;
+        price_at2[i] = price;
+    }
+    db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);
+    for (int i = 0; i < 15; i++) {
+        price = price_at2[i];
+        db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = $2", price, region);
+    }
+    db_commit(db);
+}

@@ -1,0 +1,22 @@
+// The inner `v` is another variable.
+// isolation: serializable
+// renames: yes
+// expect: moves
+#include "shop.h"
+
+long pay(struct db *db)
+{
+    long v;
+
+    db_begin(db);
+    v = db_number(db, "UPDATE customer SET c_visits = 1 WHERE c_id = 1 RETURNING c_shop");
+    db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = 1", v);
+    v = db_number(db, "SELECT c_visits FROM customer WHERE c_id = $1", 1);
+    if (v > 3) {
+        long v = 5;
+        db_run(db, "UPDATE shop SET s_total = $1 WHERE s_id = 1", v);
+    }
+    db_run(db, "UPDATE item SET i_stock = $1 WHERE i_id = 1", v);
+    db_commit(db);
+    return v;
+}
