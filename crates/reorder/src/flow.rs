@@ -1,9 +1,15 @@
 //! Data flow of a function: what each point reads and writes, and which writes reach it.
 //!
-//! It is computed twice. The first pass knows only the accesses that need no pointer; from its
+//! It is computed in passes. The first pass knows only the accesses that need no pointer; from its
 //! definitions follows where the local pointers lead at each point; the second pass knows all
-//! accesses. Those of memory that is bound to statements are added at the end. A pointer variable
-//! that may itself be written through a pointer leads anywhere.
+//! accesses, with those of memory that is bound to statements. A pointer variable that may itself
+//! be written through a pointer leads anywhere.
+//!
+//! A pointer in the caller's memory may be written through any pointer. If the function follows
+//! one, passes go on until one gives the same accesses as the pass before it. The result is then
+//! right by induction on the steps of an execution: each step reads the pointers that the writes
+//! before it have left, and the accesses of the pass have these writes. If that takes too many
+//! passes, pointers in the caller's memory lead anywhere.
 
 pub mod access;
 mod bound;
@@ -12,29 +18,39 @@ mod escape;
 mod failure;
 pub mod graph;
 pub mod place;
-mod pointers;
+pub(crate) mod pointers;
 mod prepared;
 pub mod reaching;
 pub mod summary;
+mod table;
 pub mod test;
 mod text;
 
-use std::cell::RefCell;
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 use self::{
     access::{Access, AccessKind, Connection, Effects, Evaluation, QueryCall, Sql},
     escape::Addresses,
     graph::{Graph, NodeIndex, NodeKind},
-    place::{Aliases, Place, Root},
+    place::{Aliases, Behind, Place, Root},
     pointers::{Pointers, Surroundings},
     reaching::{DefinitionIndex, Definitions},
     summary::{Summaries, Summary},
 };
 use crate::{
     api::{Models, Role, Server},
-    ir::{Callee, Expression, Function, Program, Scope, VariableIndex},
+    ir::{Callee, Expression, ExpressionKind, Function, Program, Scope, VariableIndex},
     sql::{self, QueryKind},
 };
+
+/// The passes after which pointers in the caller's memory are no longer followed.
+const MOST_PASSES: usize = 8;
+
+/// The pointers to pass from a variable to a place that is named by them, at most.
+const MOST_LOADS: usize = 3;
 
 /// The node that writes what exists before the call.
 const ENTRY: NodeIndex = 0;
@@ -49,7 +65,13 @@ pub struct Flow<'a, 'p> {
     pub definitions: Definitions<'a>,
     around: Surroundings<'a, 'p>,
     addresses: Addresses,
-    aliases: Aliases<'a>,
+    aliases: Aliases<'a, 'p>,
+    /// Of each node, true if a call that may have written anything may have come before it.
+    behind_barrier: Vec<bool>,
+    /// True if pointers in the caller's memory are followed.
+    follows_memory: bool,
+    /// True if one was followed.
+    has_followed_memory: Cell<bool>,
 }
 
 impl<'a, 'p> Flow<'a, 'p> {
@@ -63,31 +85,56 @@ impl<'a, 'p> Flow<'a, 'p> {
         let around = Surroundings { program, models, summaries };
         let graph = Graph::of(&function.body);
         let addresses = escape::addresses(program, &graph, models, summaries);
-        let aliases = Aliases::new(program, &addresses);
+        let aliases = Aliases::new(program, &addresses, summaries);
         let entry = entry(program, function);
         let effects = effects(&graph, around, &entry, &mut |_| NoPointers);
         let definitions = Definitions::of(&graph, &effects);
-        let mut flow = Flow { graph, effects, definitions, around, addresses, aliases };
-        flow.effects = effects_with(&flow, &entry);
-        flow.definitions = Definitions::of(&flow.graph, &flow.effects);
-        flow.add_bound();
+        let behind_barrier = behind_barriers(&graph, &effects);
+        let mut flow = Flow {
+            graph,
+            effects,
+            definitions,
+            around,
+            addresses,
+            aliases,
+            behind_barrier,
+            follows_memory: true,
+            has_followed_memory: Cell::new(false),
+        };
+        if !flow.complete(&entry) {
+            flow.follows_memory = false;
+            flow.effects = self::effects(&flow.graph, around, &entry, &mut |_| NoPointers);
+            flow.definitions = Definitions::of(&flow.graph, &flow.effects);
+            flow.complete(&entry);
+        }
         flow.refine_last_writes();
         flow
     }
 
+    /// Finds all accesses, in passes. Returns false if the passes do not come to an end.
+    fn complete(&mut self, entry: &Effects<'a>) -> bool {
+        for _ in 0..MOST_PASSES {
+            let effects = effects_with(self, entry);
+            let before = std::mem::replace(&mut self.effects, effects);
+            let found = bound::accesses(self);
+            self.add_bound(found);
+            self.definitions = Definitions::of(&self.graph, &self.effects);
+            let is_over = !self.has_followed_memory.get() || !self.follows_memory;
+            if is_over || same_accesses(&before, &self.effects) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Adds the reads and writes of bound memory: a query reads it first, and a fetch writes it
     /// last.
-    fn add_bound(&mut self) {
-        let found = bound::accesses(self);
-        if found.is_empty() {
-            return;
-        }
+    fn add_bound(&mut self, found: Vec<(NodeIndex, Access<'a>)>) {
         for (node, access) in found {
             let accesses = &mut self.effects[node].accesses;
             let at = if access.kind == AccessKind::Read { 0 } else { accesses.len() };
             accesses.insert(at, access);
         }
-        self.definitions = Definitions::of(&self.graph, &self.effects);
     }
 
     /// Separates, where the function asks for the last write of the connection, the queries that
@@ -211,6 +258,11 @@ impl<'a, 'p> Flow<'a, 'p> {
         summarised || self.around.models.call(callee).is_some_and(|call| call.status)
     }
 
+    /// Returns true if a call uses a prepared statement.
+    pub fn uses_statement(&self, callee: &Callee) -> bool {
+        self.around.models.call(callee).is_some_and(|call| call.statement.is_some())
+    }
+
     /// Returns true if a function belongs to the database interface, or only runs queries.
     pub fn is_of_database(&self, callee: &Callee) -> bool {
         if let Some(model) = self.around.models.call(callee) {
@@ -266,9 +318,11 @@ impl<'a, 'p> Flow<'a, 'p> {
                 (Ok(texts), None) => Sql::Texts(texts),
                 (Err(reason), None) => Sql::Missing(reason),
             };
-            let name = query.name.as_ref().map(|name| {
+            let name = query.name.as_ref().filter(|name| !self.returns_handle(name, node));
+            let name = name.map(|name| {
                 let known = || self.texts_of(name, node).map_or_else(Sql::Missing, Sql::Texts);
-                self.parameter_of(name, function).unwrap_or_else(known)
+                let parameter = self.parameter_of(name, function);
+                parameter.or_else(|| self.behind_parameter(name, function)).unwrap_or_else(known)
             });
             let connection = match query.connection {
                 Connection::Argument(argument) => self.connection_for_callers(argument, function),
@@ -298,6 +352,34 @@ impl<'a, 'p> Flow<'a, 'p> {
         let number = function.parameters.iter().position(|&one| one == variable);
         let statement = matches!(sql, Sql::Statement(_));
         number.filter(|_| is_fixed).map(|number| Sql::Parameter { number, statement })
+    }
+
+    /// Returns the parameter that leads to the place of a handle: that of `*out`.
+    fn behind_parameter(&self, name: &Sql<'a>, function: &Function) -> Option<Sql<'a>> {
+        let Sql::Expression(expression) = name else { return None };
+        let ExpressionKind::Dereference(pointer) = &expression.kind else { return None };
+        match self.parameter_of(&Sql::Expression(pointer), function) {
+            Some(Sql::Parameter { number, .. }) => {
+                Some(Sql::Parameter { number, statement: false })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns true if a function returns the handle of a statement that it prepares, and nothing
+    /// else but null pointers.
+    fn returns_handle(&self, name: &Sql<'a>, node: NodeIndex) -> bool {
+        let Sql::Expression(handle) = name else { return false };
+        let prepared = self.targets(handle, node);
+        let returned = self.graph.nodes.iter().enumerate().filter_map(|(at, one)| match one.kind {
+            NodeKind::Return(Some(value)) => Some(self.targets(value, at)),
+            _ => None,
+        });
+        let returned: Vec<Place> = returned.flatten().collect();
+        let is_object = |place: &Place| matches!(place.root, Root::Object(_));
+        prepared.iter().all(is_object) && !returned.is_empty() && {
+            returned.iter().all(|place| prepared.contains(place))
+        }
     }
 
     /// Returns the SQL of a query of a node: the texts of which it runs one.
@@ -337,7 +419,7 @@ fn entry<'a>(program: &Program, function: &Function) -> Effects<'a> {
     Effects { accesses: all.map(write).collect(), ..Effects::default() }
 }
 
-fn effects<'a, P: Pointers>(
+fn effects<'a, P: Pointers<'a>>(
     graph: &Graph<'a>,
     around: Surroundings<'a, '_>,
     entry: &Effects<'a>,
@@ -374,11 +456,36 @@ fn effects_with<'a>(flow: &Flow<'a, '_>, entry: &Effects<'a>) -> Vec<Effects<'a>
     effects(&flow.graph, flow.around, entry, &mut |node| Resolver::at(flow, node))
 }
 
+/// Returns, for each node, true if a call that may write anything may come before it.
+fn behind_barriers(graph: &Graph<'_>, effects: &[Effects<'_>]) -> Vec<bool> {
+    let mut behind = vec![false; graph.nodes.len()];
+    let barriers = effects.iter().enumerate().filter(|(_, one)| one.writes_anything);
+    for (node, _) in barriers {
+        let reachable = graph.reachable(node);
+        behind.iter_mut().zip(reachable).for_each(|(behind, reached)| *behind |= reached);
+    }
+    behind
+}
+
+/// Returns true if two passes have found the same accesses.
+fn same_accesses(before: &[Effects<'_>], after: &[Effects<'_>]) -> bool {
+    let key = |access: &Access<'_>| (access.kind, access.value.map(std::ptr::from_ref));
+    let same = |(a, b): (&Access<'_>, &Access<'_>)| a.place == b.place && key(a) == key(b);
+    before.iter().zip(after).all(|(a, b)| {
+        let (a, b) = (&a.accesses, &b.accesses);
+        a.len() == b.len() && a.iter().zip(b).all(same)
+    })
+}
+
 /// Leads nowhere: the pointers of the first pass.
 struct NoPointers;
 
-impl Pointers for NoPointers {
+impl Pointers<'_> for NoPointers {
     fn led_to(&self, _: &Place) -> Vec<Place> {
+        Vec::new()
+    }
+
+    fn texts(&self, _: &Expression) -> Vec<String> {
         Vec::new()
     }
 }
@@ -389,11 +496,14 @@ struct Resolver<'f, 'a, 'p> {
     node: NodeIndex,
     /// The definitions that are being followed: a pointer may depend on its own earlier value.
     followed: RefCell<Vec<DefinitionIndex>>,
+    /// True if such a dependence was met, and what it adds was left out.
+    is_cut: Rc<Cell<bool>>,
 }
 
 impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
     fn at(flow: &'f Flow<'a, 'p>, node: NodeIndex) -> Resolver<'f, 'a, 'p> {
-        Resolver { flow, node, followed: RefCell::new(Vec::new()) }
+        let is_cut = Rc::new(Cell::new(false));
+        Resolver { flow, node, followed: RefCell::new(Vec::new()), is_cut }
     }
 
     fn follow(&self, definition: DefinitionIndex) -> Vec<Place> {
@@ -419,11 +529,13 @@ impl<'f, 'a, 'p> Resolver<'f, 'a, 'p> {
             return Vec::new();
         }
         if self.followed.borrow().contains(&definition) {
+            self.is_cut.set(true);
             return Vec::new();
         }
         let mut followed = self.followed.borrow().clone();
         followed.push(definition);
-        let there = Resolver { flow, node: made.node, followed: RefCell::new(followed) };
+        let is_cut = Rc::clone(&self.is_cut);
+        let there = Resolver { flow, node: made.node, followed: RefCell::new(followed), is_cut };
         let copied = flow.around.targets_of_copy(value, &there, made.node);
         copied.unwrap_or_else(|| flow.around.targets(value, &there, made.node))
     }
@@ -443,24 +555,93 @@ impl Resolver<'_, '_, '_> {
     }
 }
 
-impl Pointers for Resolver<'_, '_, '_> {
+impl<'a> Pointers<'a> for Resolver<'_, 'a, '_> {
     fn led_to(&self, place: &Place) -> Vec<Place> {
         let flow = self.flow;
-        if let Root::Object(maker) = place.root {
-            return vec![Place::whole(self.led_to_by_object(place, maker))];
+        let unknown = || vec![Place::whole(Root::Unknown)];
+        match place.root {
+            Root::Object(maker) => return vec![Place::whole(self.led_to_by_object(place, maker))],
+            Root::Pointee(_) | Root::Behind(_) => return self.loaded(place),
+            Root::Variable(variable) => {
+                if flow.addresses.escaped[variable.0] || flow.addresses.held[variable.0] {
+                    return unknown();
+                }
+                let scope = flow.around.program.variable(variable).scope;
+                if matches!(scope, Scope::Static | Scope::Global) {
+                    return self.loaded(place);
+                }
+            }
+            _ => return unknown(),
         }
-        let Some(variable) = place.variable() else { return vec![Place::whole(Root::Unknown)] };
-        if flow.addresses.escaped[variable.0] || flow.addresses.held[variable.0] {
-            return vec![Place::whole(Root::Unknown)];
-        }
+        let definitions = self.definitions(place);
+        sorted(definitions.into_iter().flat_map(|definition| self.follow(definition)))
+    }
+
+    fn texts(&self, statement: &'a Expression) -> Vec<String> {
+        prepared::of(self.flow, statement, self.node).unwrap_or_default()
+    }
+}
+
+fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
+    let mut places: Vec<Place> = places.collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
+impl Resolver<'_, '_, '_> {
+    /// Returns the definitions of a place that a node may see, those of its own among them.
+    fn definitions(&self, place: &Place) -> Vec<DefinitionIndex> {
+        let flow = self.flow;
         let mut definitions = flow.reaching(self.node, place);
         let own = flow.definitions.all.iter().enumerate();
         let own = own.filter(|(_, one)| one.node == self.node && flow.may_share(&one.place, place));
         definitions.extend(own.map(|(index, _)| index));
-        let mut places: Vec<Place> =
-            definitions.into_iter().flat_map(|definition| self.follow(definition)).collect();
-        places.sort();
-        places.dedup();
-        places
+        definitions
+    }
+
+    /// Returns what a pointer in memory that is not the function's own leads to: what it led to
+    /// when the function was called, if no write that the tool cannot follow comes before.
+    ///
+    /// **Safe because** a place in such memory has its initial value until a write that may share
+    /// bytes with it, a call that the tool does not know included. See the module head for writes
+    /// through pointers.
+    fn loaded(&self, place: &Place) -> Vec<Place> {
+        let flow = self.flow;
+        let unknown = Place::whole(Root::Unknown);
+        flow.has_followed_memory.set(true);
+        // What was left out of the base of a load would lead elsewhere, as in a walk along a list.
+        let is_followed = flow.follows_memory
+            && !flow.behind_barrier[self.node]
+            && !self.is_cut.get()
+            && loads(place) < MOST_LOADS;
+        if !is_followed {
+            return vec![unknown];
+        }
+        let follow = |definition: DefinitionIndex| {
+            let made = &flow.definitions.all[definition];
+            // A static variable has its initial value in the first call only.
+            let declares = matches!(flow.graph.nodes[made.node].kind, NodeKind::Declare(_));
+            if made.node == ENTRY || declares && made.place.root == place.root {
+                let behind = Behind { pointer: place.clone(), texts: Vec::new() };
+                return vec![Place::whole(Root::Behind(Box::new(behind)))];
+            }
+            match made.value {
+                // A number that is stored elsewhere may share bytes by a mistake of the types only.
+                Some(value) if !flow.around.is_pointer(value) && made.place.root != place.root => {
+                    vec![unknown.clone()]
+                }
+                _ => self.follow(definition),
+            }
+        };
+        sorted(self.definitions(place).into_iter().flat_map(follow))
+    }
+}
+
+/// Returns the number of pointers in memory through which a place is reached.
+fn loads(place: &Place) -> usize {
+    match &place.root {
+        Root::Behind(behind) => 1 + loads(&behind.pointer),
+        _ => 0,
     }
 }

@@ -13,6 +13,8 @@ mod statement;
 pub mod text;
 mod types;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -49,12 +51,32 @@ pub struct Program {
     pub macros: Vec<MacroUse>,
     /// The preprocessor directives of the file, each from its `#` to the end of its last line.
     pub directives: Vec<Range>,
+    /// The values of the enumerators that functions of the file use; `None` for a name that several
+    /// enumerators with different values have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub enumerators: BTreeMap<String, Option<i64>>,
+    /// The types whose sizes functions of the file use, by the `sizeof` as it stands in
+    /// [`ExpressionKind::Constant`]; `None` for one that has several meanings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sizes: BTreeMap<String, Option<Type>>,
 }
 
 impl Program {
     /// Returns a variable.
     pub fn variable(&self, index: VariableIndex) -> &Variable {
         &self.variables[index.0]
+    }
+
+    /// Returns the value of a constant that is no negative integer: a literal or an enumerator.
+    pub fn index(&self, expression: &Expression) -> Option<u64> {
+        match &expression.kind {
+            ExpressionKind::Constant(text) => text.parse().ok().or_else(|| {
+                let value = self.enumerators.get(text).copied().flatten();
+                value.and_then(|value| u64::try_from(value).ok())
+            }),
+            ExpressionKind::Cast(_, operand) => self.index(operand),
+            _ => None,
+        }
     }
 
     /// Returns a function by its name; for C++, by the qualified name.

@@ -197,11 +197,11 @@ pub struct Constraint {
     pub reason: String,
 }
 
-/// The constraints that were found, each demand once for a rule.
+/// The constraints that were found, each demand once for a rule and a reason.
 #[derive(Default)]
 struct Found {
     constraints: Vec<Constraint>,
-    seen: BTreeSet<(Demand, Rule)>,
+    seen: BTreeSet<(Demand, Rule, String)>,
 }
 
 impl Found {
@@ -216,7 +216,7 @@ impl Found {
     }
 
     fn add(&mut self, demand: Demand, rule: Rule, reason: String) {
-        if self.seen.insert((demand, rule)) {
+        if self.seen.insert((demand, rule, reason.clone())) {
             self.constraints.push(Constraint { demand, rule, reason });
         }
     }

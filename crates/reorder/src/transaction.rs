@@ -8,8 +8,12 @@ use std::fmt;
 
 use crate::{
     api::{Models, Role},
-    flow::{Flow, summary::Summaries},
-    ir::{Function, Program, Statement, StatementKind},
+    flow::{
+        Flow,
+        pointers::Surroundings,
+        summary::{Summaries, for_each_expression},
+    },
+    ir::{Callee, Expression, ExpressionKind, Function, Program, Statement, StatementKind, Type},
     source::Range,
 };
 
@@ -32,8 +36,9 @@ pub enum NoTransaction {
     /// A marker stands without its counterpart, or not in the same list of statements; with the
     /// line.
     Unpaired(usize),
-    /// No markers, and no function begins and commits a transaction.
-    NotFound,
+    /// No markers, and no function begins and commits a transaction. With the functions without a
+    /// model that may do so: those that get a connection.
+    NotFound(Vec<String>),
 }
 
 impl fmt::Display for NoTransaction {
@@ -46,11 +51,23 @@ impl fmt::Display for NoTransaction {
                 f,
                 "line {line}: {BEGIN} and {END} must stand in the same list of statements"
             ),
-            NoTransaction::NotFound => write!(
-                f,
-                "no transaction found: put {BEGIN} and {END} around one (clearway_transaction.h \
-                 defines them), or pass --function NAME"
-            ),
+            NoTransaction::NotFound(unknown) => {
+                write!(
+                    f,
+                    "no transaction found: put {BEGIN} and {END} around one \
+                     (clearway_transaction.h defines them), or pass --function NAME"
+                )?;
+                if unknown.is_empty() {
+                    return Ok(());
+                }
+                let names: Vec<String> = unknown.iter().map(|name| format!("`{name}`")).collect();
+                write!(
+                    f,
+                    "; no model describes {}: if they begin or commit, write one \
+                     (docs/reorder-models.md)",
+                    names.join(", ")
+                )
+            }
         }
     }
 }
@@ -91,7 +108,48 @@ pub fn find<'a>(
     }
     let recognised = |function| recognised(program, models, summaries, function);
     let found: Vec<_> = program.functions.iter().filter_map(recognised).collect();
-    if found.is_empty() { Err(NoTransaction::NotFound) } else { Ok(found) }
+    if found.is_empty() {
+        return Err(NoTransaction::NotFound(unknown_calls(program, models, summaries)));
+    }
+    Ok(found)
+}
+
+/// The number of functions that a message names.
+const NAMED_MAX: usize = 8;
+
+/// Returns the functions without a model that get a connection: an argument of a type that a call
+/// with a model has as its connection. If there is no such call, those that get any pointer.
+fn unknown_calls(program: &Program, models: &Models, summaries: &Summaries<'_>) -> Vec<String> {
+    let around = Surroundings { program, models, summaries };
+    let mut calls = Vec::new();
+    for function in &program.functions {
+        for_each_expression(function, &mut |expression| {
+            if let ExpressionKind::Call { callee, arguments, .. } = &expression.kind {
+                calls.push((callee, arguments));
+            }
+        });
+    }
+    let connection = |(callee, arguments): &(&Callee, &Vec<Expression>)| {
+        around.type_of(arguments.get(models.call(callee)?.connection?)?).cloned()
+    };
+    let types: Vec<Type> = calls.iter().filter_map(connection).collect();
+    let mut names: Vec<String> = Vec::new();
+    for (callee, arguments) in calls {
+        let name = match callee {
+            Callee::Function(name) if program.function(name).is_none() => name,
+            Callee::Field(name) => name,
+            _ => continue,
+        };
+        let gets_it = arguments
+            .iter()
+            .filter_map(|one| around.type_of(one))
+            .any(|ty| types.contains(ty) || types.is_empty() && matches!(ty, Type::Pointer { .. }));
+        if gets_it && models.call(callee).is_none() && !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names.truncate(NAMED_MAX);
+    names
 }
 
 /// Returns the functions with transactions, in the order of the source: each with its name, and

@@ -231,13 +231,14 @@ fn query_that_waits_holds_its_lock_for_the_shortest_time() {
 fn hold_counts_each_query_as_often_as_a_transaction_executes_it() {
     let Some(shop) = shop() else { return };
     let mut profile = Profile::default();
-    for (sql, times, count) in [
-        ("BEGIN", [10, 10], 10),
-        ("UPDATE a SET x = x + 1 WHERE id = 1", [0, 100], 5),
-        ("UPDATE b SET x = x + 1 WHERE id = 1", [0, 100], 30),
+    for (sql, times, count, alone) in [
+        ("BEGIN", [10, 10], 10, 10),
+        ("UPDATE a SET x = x + 1 WHERE id = 1", [0, 100], 5, 40),
+        ("UPDATE b SET x = x + 1 WHERE id = 1", [0, 100], 30, 50),
     ] {
         let measured = profile.queries.entry(key(sql)).or_default();
         (0..count).for_each(|number: usize| measured.add(times[number % 2]));
+        profile.alone.entry(key(sql)).or_default().add(alone);
     }
     let costs = |objective| {
         let costing = Costing { profile: Some(profile.clone()), objective, ..Costing::default() };
@@ -253,7 +254,7 @@ fn hold_counts_each_query_as_often_as_a_transaction_executes_it() {
         };
         [cost("UPDATE a"), cost("UPDATE b"), cost("UPDATE c")]
     };
-    // Half of 49 and three times 50, of a deviation of 50 and means of 40 and 50.
+    // Half of 49 and three times 50, of a deviation of 50 and times of 40 and 50 alone.
     assert_eq!(costs(Objective::Hold), [(25, 20), (150, 150), (0, 0)]);
     assert_eq!(costs(Objective::Position), [(49, 1), (50, 1), (0, 1)]);
 }

@@ -67,6 +67,8 @@ fn program() -> Program {
         functions: vec![function],
         macros: Vec::new(),
         directives: Vec::new(),
+        enumerators: Default::default(),
+        sizes: Default::default(),
     }
 }
 

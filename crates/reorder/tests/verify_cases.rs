@@ -43,6 +43,8 @@ fn program(function: &str) -> Program {
         functions: vec![function],
         macros: Vec::new(),
         directives: Vec::new(),
+        enumerators: Default::default(),
+        sizes: Default::default(),
     }
 }
 

@@ -71,6 +71,8 @@ fn program(
         functions: vec![function],
         macros: Vec::new(),
         directives: Vec::new(),
+        enumerators: Default::default(),
+        sizes: Default::default(),
     }
 }
 

@@ -133,6 +133,11 @@ impl Models {
         self.statements.get(&without_space(name)).map(String::as_str)
     }
 
+    /// Returns true if a model names statements.
+    pub(crate) fn has_statements(&self) -> bool {
+        !self.statements.is_empty()
+    }
+
     /// Returns what a call does; `None` if no model describes it, so that it may do anything.
     pub fn call(&self, callee: &Callee) -> Option<&Call> {
         match callee {

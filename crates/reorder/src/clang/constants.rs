@@ -1,5 +1,7 @@
 //! Literals and lists of initializers.
 
+use std::collections::BTreeMap;
+
 use clang::{Entity, EntityKind, EvaluationResult};
 
 use super::{
@@ -10,7 +12,7 @@ use crate::ir::{Expression, ExpressionKind as Kind, Type};
 
 impl<'tu> Lowering<'tu, '_> {
     /// Lowers a literal or a `sizeof`.
-    pub(super) fn literal(&self, entity: Entity<'tu>) -> Kind {
+    pub(super) fn literal(&mut self, entity: Entity<'tu>) -> Kind {
         match entity.get_kind() {
             EntityKind::StringLiteral => match entity.get_name().as_deref().and_then(decoded) {
                 Some(text) => Kind::Text(text),
@@ -21,13 +23,44 @@ impl<'tu> Lowering<'tu, '_> {
             }
             EntityKind::FloatingLiteral | EntityKind::UnaryExpr => {
                 let written = self.file_range(entity).map(|range| range.of(self.source.text));
-                Kind::Constant(written.map_or_else(|| self.written(entity), str::to_owned))
+                let text = written.map_or_else(|| self.written(entity), str::to_owned);
+                if text.starts_with("sizeof") {
+                    let ty = self.size_operand(entity);
+                    add(&mut self.sizes, text.clone(), ty);
+                }
+                Kind::Constant(text)
             }
             _ => match entity.evaluate() {
                 Some(EvaluationResult::SignedInteger(value)) => Kind::Constant(value.to_string()),
                 Some(EvaluationResult::UnsignedInteger(value)) => Kind::Constant(value.to_string()),
                 _ => Kind::Constant(self.written(entity)),
             },
+        }
+    }
+
+    /// Lowers an enumerator: its name. The program has its value.
+    pub(super) fn enumerator(&mut self, entity: Entity<'tu>) -> Kind {
+        let name = entity.get_name().unwrap_or_default();
+        let value = entity.get_enum_constant_value().map(|(value, _)| value);
+        add(&mut self.enumerators, name.clone(), value);
+        Kind::Constant(name)
+    }
+
+    /// Returns the type whose size a `sizeof` is.
+    fn size_operand(&self, entity: Entity<'tu>) -> Option<Type> {
+        if let [operand] = operands(entity).as_slice() {
+            return operand.get_type().map(types::lower);
+        }
+        // Of a type libclang shows the names within it: only of a name alone it is the type.
+        let written = self.written(entity);
+        let inner = written.strip_prefix("sizeof(")?.strip_suffix(')')?;
+        let name = inner.strip_prefix("struct ").unwrap_or(inner);
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        match entity.get_children().as_slice() {
+            [only] if is_name && only.get_kind() == EntityKind::TypeRef => {
+                only.get_type().map(types::lower)
+            }
+            _ => None,
         }
     }
 
@@ -52,20 +85,55 @@ impl<'tu> Lowering<'tu, '_> {
             {
                 self.expression(elements[0]).kind
             }
-            (Some(Type::Array { of, .. }), _) => {
-                if elements.iter().any(|&one| self.designated(one).is_some()) {
-                    return Kind::Opaque("a list with designated elements".to_owned());
-                }
-                match elements.iter().all(|&one| self.fits(one, &of)) {
-                    true => Kind::List(elements.iter().map(|&one| self.expression(one)).collect()),
-                    false => Kind::Opaque("a list without its inner braces".to_owned()),
-                }
-            }
+            (Some(Type::Array { of, .. }), _) => self.array_list(&elements, &of),
             (Some(Type::Record(_) | Type::Class(_)), Some(fields)) => {
                 self.record_list(&elements, &fields, ty)
             }
             _ => Kind::Opaque("a list of initializers of an unknown type".to_owned()),
         }
+    }
+
+    /// Lowers the initializers of an array, in the order of its elements.
+    fn array_list(&mut self, elements: &[Entity<'tu>], of: &Type) -> Kind {
+        let mut values: Vec<Option<Expression>> = Vec::new();
+        let mut place = 0;
+        for &element in elements {
+            let mut value = element;
+            if self.designated(element).is_some() {
+                let Some((index, inner)) = self.indexed(element) else {
+                    return Kind::Opaque("a list with designated elements".to_owned());
+                };
+                (place, value) = (index, inner);
+            }
+            if !self.fits(value, of) {
+                return Kind::Opaque("a list without its inner braces".to_owned());
+            }
+            if values.len() <= place {
+                values.resize(place + 1, None);
+            }
+            values[place] = Some(self.expression(value));
+            place += 1;
+        }
+        let zero = || Expression { range: None, kind: Kind::Constant("0".to_owned()) };
+        Kind::List(values.into_iter().map(|value| value.unwrap_or_else(zero)).collect())
+    }
+
+    /// Reads `[index] = value`, with a small constant index.
+    fn indexed(&self, element: Entity<'tu>) -> Option<(usize, Entity<'tu>)> {
+        const MOST: i64 = 4096;
+        let span = self.span(element)?;
+        let close = (span.first..=span.last).find(|&place| self.source.token(place) == "]")?;
+        let is_plain = self.source.token(span.first) == "["
+            && self.source.token(close + 1) == "="
+            && (span.first..close).all(|place| self.source.token(place) != "...");
+        let &[index, value] = operands(element).as_slice() else { return None };
+        let number = match index.evaluate()? {
+            EvaluationResult::SignedInteger(number) => number,
+            EvaluationResult::UnsignedInteger(number) => i64::try_from(number).ok()?,
+            _ => return None,
+        };
+        let number = (0..MOST).contains(&number).then_some(number)?;
+        is_plain.then_some((usize::try_from(number).ok()?, value))
     }
 
     /// Lowers the initializers of a structure, in the order of its fields.
@@ -145,6 +213,14 @@ impl<'tu> Lowering<'tu, '_> {
             _ => Some(Designated { field: None, value: None }),
         }
     }
+}
+
+/// Adds a name with its meaning; a name with another meaning than before has none.
+fn add<T: PartialEq>(all: &mut BTreeMap<String, Option<T>>, name: String, meaning: Option<T>) {
+    let known = all.entry(name);
+    known
+        .and_modify(|known| *known = known.take().filter(|one| Some(one) == meaning.as_ref()))
+        .or_insert(meaning);
 }
 
 /// A designated element of a list; without a field if it has more than one designator.

@@ -149,9 +149,7 @@ impl<'tu> Lowering<'tu, '_> {
             Some((EntityKind::VarDecl | EntityKind::ParmDecl, declaration)) => {
                 Kind::Variable(self.variable(declaration))
             }
-            Some((EntityKind::EnumConstantDecl, constant)) => {
-                Kind::Constant(constant.get_name().unwrap_or_default())
-            }
+            Some((EntityKind::EnumConstantDecl, constant)) => self.enumerator(constant),
             Some((EntityKind::FunctionDecl | EntityKind::Method, function)) => {
                 Kind::Constant(types::qualified_name(function))
             }

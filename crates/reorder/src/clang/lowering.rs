@@ -1,6 +1,6 @@
 //! The state that lowering a file to the IR keeps: its source, its variables and its records.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use clang::{Entity, EntityKind, source::File};
 
@@ -23,6 +23,10 @@ pub(super) struct Lowering<'tu, 's> {
     pub(super) language: Language,
     pub(super) variables: Vec<Variable>,
     pub(super) records: Records,
+    /// The values of the enumerators; `None` for a name with several.
+    pub(super) enumerators: BTreeMap<String, Option<i64>>,
+    /// The operands of the `sizeof`s, by the text; `None` for a text with several.
+    pub(super) sizes: BTreeMap<String, Option<Type>>,
     known: HashMap<Entity<'tu>, VariableIndex>,
     /// The object of the method that is lowered.
     this: Option<(Entity<'tu>, Option<VariableIndex>)>,
@@ -47,6 +51,8 @@ impl<'tu, 's> Lowering<'tu, 's> {
             language,
             variables: Vec::new(),
             records: Records::default(),
+            enumerators: BTreeMap::new(),
+            sizes: BTreeMap::new(),
             known: HashMap::new(),
             this: None,
             returns_reference: false,

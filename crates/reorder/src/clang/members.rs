@@ -22,7 +22,7 @@ impl<'tu> Lowering<'tu, '_> {
                 return with(Kind::Variable(self.variable(variable)));
             }
             Some((EntityKind::EnumConstantDecl, constant)) => {
-                return with(Kind::Constant(constant.get_name().unwrap_or_default()));
+                return with(self.enumerator(constant));
             }
             _ => return with(Kind::Opaque("a member that is no field".to_owned())),
         };

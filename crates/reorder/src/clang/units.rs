@@ -185,6 +185,8 @@ fn lower<'u>(
         functions,
         macros: Vec::new(),
         directives: Vec::new(),
+        enumerators: lowering.enumerators,
+        sizes: lowering.sizes,
     })
 }
 

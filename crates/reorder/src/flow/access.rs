@@ -5,14 +5,15 @@
 
 use super::{
     escape::plain_variable,
-    place::{Place, Root, Step},
-    pointers::{Pointers, Surroundings},
+    place::{Behind, Place, Root, Step, type_of},
+    pointers::{Pointers, Surroundings, with_texts},
     summary::{Part, Summary},
     test::Test,
 };
 use crate::{
-    api::{Call, Memory, Returns, Role},
+    api::{Bound as Binding, Call, Memory, Returns, Role},
     ir::{Callee, Declaration, Expression, ExpressionKind as Kind, Type, VariableIndex},
+    sql::shape,
 };
 
 /// The effects of a node.
@@ -24,6 +25,8 @@ pub struct Effects<'a> {
     pub queries: Vec<QueryCall<'a>>,
     /// The reasons why nothing may move across the node; empty if something may.
     pub barriers: Vec<String>,
+    /// True if it may write any memory that is not the function's own.
+    pub writes_anything: bool,
     /// True if the node asks whether a query succeeded.
     pub status: bool,
     /// True if it reads more of a query's result than whether the query succeeded.
@@ -86,6 +89,10 @@ pub struct QueryCall<'a> {
     pub name: Option<Sql<'a>>,
     /// The connection that it uses.
     pub connection: Connection<'a>,
+    /// The prepared statements of which it may run one.
+    pub statements: Vec<Place>,
+    /// The objects of which one is its connection.
+    pub connections: Vec<Place>,
 }
 
 /// The connection of a query.
@@ -99,16 +106,6 @@ pub enum Connection<'a> {
     Hidden,
     /// That of the statement: the call has no argument with the connection.
     None,
-}
-
-impl<'a> QueryCall<'a> {
-    /// Returns the name or the handle of the prepared statement that it runs.
-    pub fn statement(&self) -> Option<&'a Expression> {
-        match self.sql {
-            Sql::Statement(expression) => Some(expression),
-            _ => None,
-        }
-    }
 }
 
 /// Where the SQL of a query comes from.
@@ -136,7 +133,7 @@ pub enum Sql<'a> {
 /// The evaluation of one node.
 pub(crate) struct Evaluation<'a, 'p> {
     around: Surroundings<'a, 'p>,
-    pointers: &'p dyn Pointers,
+    pointers: &'p dyn Pointers<'a>,
     /// The number of the node: the name of the objects that its calls create.
     node: usize,
     effects: Effects<'a>,
@@ -149,7 +146,7 @@ pub(crate) struct Evaluation<'a, 'p> {
 impl<'a, 'p> Evaluation<'a, 'p> {
     pub(crate) fn new(
         around: Surroundings<'a, 'p>,
-        pointers: &'p dyn Pointers,
+        pointers: &'p dyn Pointers<'a>,
         node: usize,
     ) -> Self {
         let effects = Effects::default();
@@ -162,7 +159,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
 
     /// Notes a statement that the front end does not represent.
     pub(crate) fn opaque(&mut self, reason: &str) {
-        self.barrier(reason.to_string());
+        self.unknown(reason.to_string());
     }
 
     /// Evaluates a declaration.
@@ -238,11 +235,11 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 match self.around.models.construct(class) {
                     Some(model) => self.modelled(expression, arguments, model),
                     None => {
-                        self.barrier(format!("`{class}` is constructed, which no model describes"))
+                        self.unknown(format!("`{class}` is constructed, which no model describes"))
                     }
                 }
             }
-            Kind::Opaque(reason) => self.barrier(reason.clone()),
+            Kind::Opaque(reason) => self.unknown(reason.clone()),
             Kind::Unary(..) | Kind::Cast(..) | Kind::Comma(..) | Kind::List(_) => {
                 expression.for_each_child(&mut |child| self.value(child));
             }
@@ -258,6 +255,12 @@ impl<'a, 'p> Evaluation<'a, 'p> {
 
     fn barrier(&mut self, reason: String) {
         self.effects.barriers.push(reason);
+    }
+
+    /// Notes a barrier that may also write any memory.
+    fn unknown(&mut self, reason: String) {
+        self.effects.writes_anything = true;
+        self.barrier(reason);
     }
 
     fn access(&mut self, place: Place, kind: AccessKind, value: Option<&'a Expression>) {
@@ -278,8 +281,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
 
     fn write(&mut self, place: Place, value: Option<&'a Expression>) {
         self.note_volatile(&place);
-        let exact = !matches!(place.root, Root::Unknown | Root::Outside)
-            && !place.path.contains(&Step::Element(None));
+        let exact = place.root.is_single() && !place.path.contains(&Step::Element(None));
         let kind =
             if exact && !self.conditional { AccessKind::Write } else { AccessKind::WeakWrite };
         self.access(place, kind, value);
@@ -314,8 +316,19 @@ impl<'a, 'p> Evaluation<'a, 'p> {
     }
 
     fn call(&mut self, expression: &'a Expression, callee: &Callee, arguments: &'a [Expression]) {
-        arguments.iter().for_each(|argument| self.value(argument));
-        if let Some(model) = self.around.models.call(callee) {
+        let model = self.around.models.call(callee);
+        for (at, argument) in arguments.iter().enumerate() {
+            // The model says whether the call also reads an object that it writes.
+            let is_object = matches!(self.around.type_of(argument), Some(Type::Class(_)))
+                && matches!(argument.kind, Kind::Variable(_) | Kind::Field { .. });
+            let writes =
+                model.is_some_and(|model| model.writes.iter().any(|one| one.argument == at));
+            match is_object && writes {
+                true => drop(self.places(argument)),
+                false => self.value(argument),
+            }
+        }
+        if let Some(model) = model {
             self.modelled(expression, arguments, model);
             return;
         }
@@ -324,7 +337,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 Callee::Field(name) => format!("the function pointer `{name}`"),
                 _ => "a function pointer".to_string(),
             };
-            self.barrier(format!("calls {what}, which no model describes"));
+            self.unknown(format!("calls {what}, which no model describes"));
             return;
         };
         match self.around.summaries.of(name) {
@@ -340,8 +353,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                     self.write(Place::whole(Root::Object(self.node)), None);
                 }
             }
-            Some(Err(reason)) => self.barrier(reason.clone()),
-            None => self.barrier(format!("calls `{name}`, which no model describes")),
+            Some(Err(reason)) => self.unknown(reason.clone()),
+            None => self.unknown(format!("calls `{name}`, which no model describes")),
         }
     }
 
@@ -355,12 +368,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         let is_null =
             |one: &Expression| matches!(&one.kind, Kind::Constant(c) if c == "NULL" || c == "0");
         if model.callbacks.iter().any(|&one| arguments.get(one).is_some_and(|one| !is_null(one))) {
-            self.barrier("calls a function that is passed to it".to_string());
+            self.unknown("calls a function that is passed to it".to_string());
         }
         if model.throws {
             self.barrier("it may throw, and whether that rolls back is not known".to_string());
         }
         if model.role == Role::Barrier {
+            // One with a connection does anything with that only.
+            self.effects.writes_anything |= model.connection.is_none();
             self.barrier("calls a function after which nothing may move, by its model".to_string());
         }
         if let Some(parameters) = &model.parameters {
@@ -373,7 +388,12 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         for argument in model.sql.into_iter().chain(statement) {
             self.read_memory(arguments, Memory { argument, ..Memory::default() });
         }
-        model.reads.iter().for_each(|&memory| self.read_memory(arguments, memory));
+        for &memory in &model.reads {
+            match self.bound_structures(arguments, model, memory.argument) {
+                Some(structures) => structures.into_iter().for_each(|one| self.read(one)),
+                None => self.read_memory(arguments, memory),
+            }
+        }
         if model.reads_last {
             self.read(Place::whole(if model.last_write { Root::LastWrite } else { Root::Last }));
         }
@@ -413,7 +433,19 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let name = name.map(Sql::Expression);
             let connection = argument(model.connection);
             let connection = connection.map_or(Connection::None, Connection::Argument);
-            self.query(QueryCall { expression, model, sql, name, connection });
+            let runs = model.statement.filter(|_| model.role == Role::Query);
+            let statements = runs.map_or(Vec::new(), |one| self.led_to_by(arguments, one));
+            let connections =
+                model.connection.map_or(Vec::new(), |one| self.led_to_by(arguments, one));
+            self.query(QueryCall {
+                expression,
+                model,
+                sql,
+                name,
+                connection,
+                statements,
+                connections,
+            });
         }
         if model.returns == Returns::New {
             self.effects.makes_result = model.connection.is_some() || model.role != Role::None;
@@ -424,7 +456,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         let reads_object = || {
             let accesses = self.effects.accesses[before..].iter();
             let mut reads = accesses.filter(|access| access.kind == AccessKind::Read);
-            reads.any(|access| matches!(access.place.root, Root::Object(_)))
+            reads.any(|access| access.place.root.is_object())
         };
         let binds = !model.binds_parameters.is_empty() || !model.binds_results.is_empty();
         let gives = model.writes.is_empty() || matches!(model.returns, Returns::Borrowed(_));
@@ -444,7 +476,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             for bound in all {
                 let mut memory = self.led_to_by(arguments, bound.argument);
                 if bound.through {
-                    let structures = memory;
+                    let counted = self.bound_structures(arguments, model, bound.argument);
+                    let structures = counted.unwrap_or(memory);
                     let inner =
                         structures.iter().flat_map(|one| self.around.led_to(one, self.pointers));
                     memory = inner.collect();
@@ -458,6 +491,52 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         if model.writes_bound {
             let fetched = self.led_to_by(arguments, statement);
             self.effects.fetched.extend(fetched);
+        }
+    }
+
+    /// Returns the structures of which a call that binds memory reads one for each parameter, or
+    /// for each column, if their number is known: that of the statement's SQL.
+    fn bound_structures(
+        &self,
+        arguments: &'a [Expression],
+        model: &'a Call,
+        argument: usize,
+    ) -> Option<Vec<Place>> {
+        let is_its = |one: &&Binding| one.argument == argument && one.through;
+        let parameters = model.binds_parameters.iter().any(|one| is_its(&one));
+        if !parameters && !model.binds_results.iter().any(|one| is_its(&one)) {
+            return None;
+        }
+        let texts = self.pointers.texts(arguments.get(model.statement?)?);
+        let server = self.around.models.server()?;
+        let count = |text: &String| match parameters {
+            true => shape::parameter_count(text, server),
+            false => Some(shape::selected_columns(text, server).len()).filter(|&one| one > 0),
+        };
+        let counts: Option<Vec<usize>> = texts.iter().map(count).collect();
+        let count = counts?.into_iter().max()?;
+        let array = arguments.get(argument)?;
+        let [array] = &self.around.targets(array, self.pointers, self.node)[..] else {
+            return None;
+        };
+        self.first_elements(array, count)
+    }
+
+    /// Returns a number of elements from a place on, which is an array of a variable or its element.
+    fn first_elements(&self, place: &Place, count: usize) -> Option<Vec<Place>> {
+        place.variable()?;
+        let of_array = |array: &Place, first: u64| {
+            let is_array = matches!(type_of(self.around.program, array), Some(Type::Array { .. }));
+            let elements = (first..).take(count);
+            is_array.then(|| elements.map(|index| array.part(Step::Element(Some(index)))).collect())
+        };
+        match place.path.split_last() {
+            Some((Step::Element(Some(first)), path)) => {
+                let array = Place { root: place.root.clone(), path: path.to_vec() };
+                of_array(&array, *first)
+            }
+            _ if count == 1 && of_array(place, 0).is_none() => Some(vec![place.clone()]),
+            _ => of_array(place, 0),
         }
     }
 
@@ -482,7 +561,13 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             if !self.around.is_pointer(&arguments[argument]) {
                 continue;
             }
+            // The pointers of a list, as in `(const char *[]){ text }`, are its values.
+            let is_list = memory.deep && memory.count.is_some() && is_list(&arguments[argument]);
             for place in self.led_to_by(arguments, argument) {
+                if is_list {
+                    self.read(place);
+                    continue;
+                }
                 let parts = self.counted(&place, arguments, memory.count);
                 for part in parts {
                     if memory.deep {
@@ -517,6 +602,13 @@ impl<'a, 'p> Evaluation<'a, 'p> {
     /// Returns true if a number of bytes is the `sizeof` of the only place.
     fn is_size(&self, bytes: &Expression, places: &[Place]) -> bool {
         let (Kind::Constant(text), [place]) = (&bytes.kind, places) else { return false };
+        let program = self.around.program;
+        if let Some(Some(size)) = program.sizes.get(text)
+            && !matches!(size, Type::Void | Type::Array { length: None, .. } | Type::Other(_))
+            && type_of(program, place) == Some(size)
+        {
+            return true;
+        }
         let Some(variable) = place.variable().filter(|_| place.path.is_empty()) else {
             return false;
         };
@@ -559,17 +651,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         effects: &Effects<'a>,
     ) {
         for access in &effects.accesses {
-            let parameter = access.place.pointer();
-            let parameter = parameter
-                .and_then(|pointer| summary.parameters.iter().position(|&one| one == pointer));
-            let places = match parameter {
-                Some(argument) => {
-                    let bases = self.led_to_by(arguments, argument);
-                    let rest = &access.place.path;
-                    bases.iter().map(|base| extended(base, rest)).collect()
-                }
-                None => vec![access.place.clone()],
-            };
+            let places = self.for_caller(&access.place, arguments, summary);
             let value = access.value.and_then(|value| match plain_variable(value) {
                 Some(variable) => {
                     let number = summary.parameters.iter().position(|&one| one == variable)?;
@@ -596,8 +678,18 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 let argument = arguments.get(number);
                 query.connection = argument.map_or(Connection::Hidden, Connection::Argument);
             }
+            query.statements = self.all_for_caller(&query.statements, arguments, summary);
+            query.connections = self.all_for_caller(&query.connections, arguments, summary);
             self.query(query);
         }
+        for bound in &effects.bound {
+            let statements = self.all_for_caller(&bound.statements, arguments, summary);
+            let memory = self.all_for_caller(&bound.memory, arguments, summary);
+            self.effects.bound.push(Bound { statements, memory, results: bound.results });
+        }
+        let fetched = self.all_for_caller(&effects.fetched, arguments, summary);
+        self.effects.fetched.extend(fetched);
+        self.effects.writes_anything |= effects.writes_anything;
         self.effects.barriers.extend(effects.barriers.iter().cloned());
         self.effects.status |= effects.status;
         self.effects.result |= effects.result;
@@ -605,8 +697,78 @@ impl<'a, 'p> Evaluation<'a, 'p> {
     }
 }
 
+impl<'a> Evaluation<'a, '_> {
+    fn all_for_caller(
+        &mut self,
+        places: &[Place],
+        arguments: &'a [Expression],
+        summary: &Summary<'a>,
+    ) -> Vec<Place> {
+        places.iter().flat_map(|place| self.for_caller(place, arguments, summary)).collect()
+    }
+
+    /// Returns the places that a place of a called function may be here.
+    fn for_caller(
+        &mut self,
+        place: &Place,
+        arguments: &'a [Expression],
+        summary: &Summary<'a>,
+    ) -> Vec<Place> {
+        let parameter = |variable| summary.parameters.iter().position(|&one| one == variable);
+        let bases = match &place.root {
+            Root::Pointee(variable) => match parameter(*variable) {
+                Some(argument) => self.led_to_by_copy(arguments, argument),
+                None => return vec![place.clone()],
+            },
+            Root::Behind(behind) => {
+                let handle = behind.pointer.variable().and_then(parameter);
+                match handle.filter(|_| behind.pointer.path.is_empty()) {
+                    Some(argument) => self.led_to_by_copy(arguments, argument),
+                    None => self.behind_for_caller(behind, arguments, summary),
+                }
+            }
+            _ => return vec![place.clone()],
+        };
+        bases.iter().map(|base| extended(base, &place.path)).collect()
+    }
+
+    /// Returns what a pointer leads to here that a called function follows.
+    fn behind_for_caller(
+        &mut self,
+        behind: &Behind,
+        arguments: &'a [Expression],
+        summary: &Summary<'a>,
+    ) -> Vec<Place> {
+        let pointers = self.for_caller(&behind.pointer, arguments, summary);
+        let led_to = pointers.iter().flat_map(|pointer| {
+            let led_to = self.around.led_to(pointer, self.pointers);
+            led_to
+                .into_iter()
+                .map(|led| with_texts(led, pointer, &behind.texts))
+                .collect::<Vec<_>>()
+        });
+        led_to.collect()
+    }
+
+    /// Returns the places that an argument leads to, or its pointers if it is a structure.
+    fn led_to_by_copy(&mut self, arguments: &'a [Expression], argument: usize) -> Vec<Place> {
+        let copied = arguments
+            .get(argument)
+            .and_then(|one| self.around.targets_of_copy(one, self.pointers, self.node));
+        copied.unwrap_or_else(|| self.led_to_by(arguments, argument))
+    }
+}
+
 /// The value of memory that holds no pointer.
-static NOTHING: Expression = Expression { range: None, kind: Kind::List(Vec::new()) };
+pub(super) static NOTHING: Expression = Expression { range: None, kind: Kind::List(Vec::new()) };
+
+fn is_list(expression: &Expression) -> bool {
+    match &expression.kind {
+        Kind::List(_) => true,
+        Kind::Cast(_, operand) => is_list(operand),
+        _ => false,
+    }
+}
 
 /// Returns true for a call that reads no memory whose pointers it could store.
 fn stores_no_pointer(model: &Call) -> bool {
@@ -640,8 +802,8 @@ pub(crate) fn variable(expression: &Expression) -> Option<VariableIndex> {
     }
 }
 
-/// Returns the value of an integer constant.
-pub(crate) fn constant(expression: &Expression) -> Option<u64> {
+/// Returns the value of an integer literal.
+fn constant(expression: &Expression) -> Option<u64> {
     match &expression.kind {
         Kind::Constant(text) => text.parse().ok(),
         Kind::Cast(_, operand) => constant(operand),

@@ -42,9 +42,7 @@ pub(super) fn accesses<'a>(flow: &Flow<'a, '_>) -> Vec<(NodeIndex, Access<'a>)> 
 fn runs(flow: &Flow<'_, '_>, node: NodeIndex, bound: &Bound) -> bool {
     flow.effects[node].queries.iter().any(|query| {
         query.model.role == Role::Query
-            && query.statement().is_some_and(|statement| {
-                flow.targets(statement, node).iter().any(|place| keeps(flow, bound, place))
-            })
+            && query.statements.iter().any(|statement| keeps(flow, bound, statement))
     })
 }
 

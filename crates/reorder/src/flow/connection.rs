@@ -4,14 +4,29 @@ use super::{
     Flow,
     access::{Connection, QueryCall},
     graph::NodeIndex,
-    place::{Place, Root},
+    place::{Place, Root, Step},
 };
 use crate::ir::{Callee, Expression, ExpressionKind as Kind};
 
 impl<'a> Flow<'a, '_> {
-    /// Returns a text for the connection that a query uses: two queries with the same text use the
+    /// Returns texts for the connection that a query uses: two queries with a text in common use the
     /// same connection. `None` if the call has no such argument, as one that runs a statement.
-    pub fn connection_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Option<String> {
+    ///
+    /// One text is that of the argument, with the definitions of its variables. Another one is the
+    /// place that it leads to, if that is a single object: a function of the file may name it in
+    /// another way than its caller.
+    pub fn connection_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Option<Vec<String>> {
+        let mut texts = vec![self.argument_of(query, node)?];
+        if let [place] = &query.connections[..]
+            && place.root.is_single()
+            && !place.path.contains(&Step::Element(None))
+        {
+            texts.push(format!("{place:?}"));
+        }
+        Some(texts)
+    }
+
+    fn argument_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Option<String> {
         match query.connection {
             Connection::Argument(expression) => {
                 let mut text = String::new();

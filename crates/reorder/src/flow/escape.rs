@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     graph::{Graph, NodeKind},
+    pointers::Surroundings,
     summary::Summaries,
 };
 use crate::{
@@ -184,7 +185,15 @@ impl Search<'_> {
     }
 
     /// Notes that the value of an expression is stored in a local variable, or elsewhere.
+    ///
+    /// A number is left out. **Safe because** an address becomes a number by a conversion only, which
+    /// lets it escape at once.
     fn stored(&mut self, value: &Expression, holder: Option<VariableIndex>) {
+        let Search { program, models, summaries, .. } = *self;
+        let around = Surroundings { program, models, summaries };
+        if matches!(around.type_of(value), Some(Type::Scalar(_))) {
+            return;
+        }
         match &value.kind {
             Kind::Address(operand) => self.address_of(operand, holder),
             Kind::Variable(variable) => {

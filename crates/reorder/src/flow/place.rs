@@ -11,9 +11,19 @@
 //!   no defined meaning (C11 6.5, paragraph 7). Two pointers to the same structure lead to the same
 //!   object or to two that share nothing.
 //! - PLACE-5. An object that a call creates is none that a parameter leads to, and none that
-//!   another call creates.
+//!   another call creates. Nor is it, or a local variable, what a pointer in the caller's memory
+//!   led to when the function was called: neither existed then.
+//! - PLACE-6. What a pointer to a number leads to shares no bytes with a pointer (C11 6.5, paragraph
+//!   7), and the text behind a `char *` shares none with a pointer or a number. For a text this is
+//!   an assumption: a program that writes the bytes of another object through a pointer of its
+//!   caller does so by way of a `void *`, an `unsigned char *` or the object's own type.
+//! - PLACE-7. Two prepared statements with different SQL are different statements. If no function of
+//!   the file uses a field of their structure, they are the database interface's own: no pointer to
+//!   anything else leads into one.
 
-use super::escape::Addresses;
+use std::collections::BTreeSet;
+
+use super::{escape::Addresses, summary::Summaries};
 use crate::ir::{Program, Scope, Type, VariableIndex};
 
 /// Where a place begins.
@@ -23,6 +33,9 @@ pub enum Root {
     Variable(VariableIndex),
     /// The memory that a parameter led to when the function was called.
     Pointee(VariableIndex),
+    /// The memory that a pointer in memory which is not the function's own led to when the function
+    /// was called.
+    Behind(Box<Behind>),
     /// The object that a call of this node created.
     Object(usize),
     /// Memory that the analysis cannot name.
@@ -33,6 +46,41 @@ pub enum Root {
     LastWrite,
     /// Everything outside of the program and the database: output, time, random numbers.
     Outside,
+}
+
+/// A pointer in memory of the caller, or in a variable outside of functions.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Behind {
+    /// The place of the pointer.
+    pub pointer: Place,
+    /// If it is the handle of a prepared statement whose SQL is known: the texts of which it has
+    /// one, in order.
+    pub texts: Vec<String>,
+}
+
+impl Root {
+    /// Returns true for an object of a database interface that has a state of its own: a result, or
+    /// a prepared statement whose SQL is known.
+    pub fn is_object(&self) -> bool {
+        match self {
+            Root::Object(_) => true,
+            Root::Behind(behind) => !behind.texts.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Returns true if the root is one object of the program at a time, so that a write may
+    /// overwrite all of it.
+    pub(super) fn is_single(&self) -> bool {
+        match self {
+            Root::Unknown | Root::Outside => false,
+            Root::Behind(behind) => {
+                behind.pointer.root.is_single()
+                    && !behind.pointer.path.contains(&Step::Element(None))
+            }
+            _ => true,
+        }
+    }
 }
 
 /// A step from a place to a part of it.
@@ -70,7 +118,7 @@ impl Place {
     pub fn covers(&self, other: &Place) -> bool {
         let exact = |step: &Step| !matches!(step, Step::Element(None));
         self.root == other.root
-            && !matches!(self.root, Root::Unknown | Root::Outside)
+            && self.root.is_single()
             && other.path.starts_with(&self.path)
             && self.path.iter().all(exact)
     }
@@ -92,45 +140,144 @@ impl Place {
     }
 }
 
+/// Returns a path without an index at its begin: of two pointers to the same structure, one may lead
+/// to another element of the array that the other one leads to.
+fn behind_element(path: &[Step]) -> &[Step] {
+    match path {
+        [Step::Element(_), rest @ ..] => rest,
+        path => path,
+    }
+}
+
+/// Returns the type of what a root that is memory behind a pointer holds.
+fn target_type<'a>(program: &'a Program, root: &Root) -> Option<&'a Type> {
+    match root {
+        Root::Pointee(pointer) => program.variable(*pointer).ty.pointee(),
+        Root::Behind(behind) => type_of(program, &behind.pointer)?.pointee(),
+        _ => None,
+    }
+}
+
+/// Returns the type of a place, if it is known.
+pub(super) fn type_of<'a>(program: &'a Program, place: &Place) -> Option<&'a Type> {
+    let mut ty = match &place.root {
+        Root::Variable(variable) => &program.variable(*variable).ty,
+        root => target_type(program, root)?,
+    };
+    for step in &place.path {
+        ty = match (step, ty) {
+            (Step::Field(record, name), _) => {
+                let record = program.records.iter().find(|one| one.name == *record)?;
+                record.fields.iter().find(|(field, _)| field == name).map(|(_, ty)| ty)?
+            }
+            (Step::Element(_), Type::Array { of, .. }) => of,
+            // An element of the memory behind a pointer.
+            (Step::Element(_), _) => ty,
+        };
+    }
+    Some(ty)
+}
+
+/// Returns true for the types whose objects programs use as memory for anything.
+fn is_raw(ty: &str) -> bool {
+    matches!(ty, "unsigned char" | "signed char" | "std::byte")
+}
+
+/// Returns true for the handles of two statements that have no text in common.
+fn have_different_texts(one: &Behind, other: &Behind) -> bool {
+    let is_known = !one.texts.is_empty() && !other.texts.is_empty();
+    is_known && !one.texts.iter().any(|text| other.texts.contains(text))
+}
+
 /// The facts about a function that [`Aliases::may_share`] uses.
-pub(crate) struct Aliases<'a> {
+pub(crate) struct Aliases<'a, 'p> {
     program: &'a Program,
     /// The variables whose address escapes.
     escaped: Vec<bool>,
     /// The variables whose address escapes or is held by another variable.
     held: Vec<bool>,
+    /// The structures of which functions of the file use a field.
+    used_records: &'p BTreeSet<&'a str>,
 }
 
-impl<'a> Aliases<'a> {
-    pub(crate) fn new(program: &'a Program, addresses: &Addresses) -> Aliases<'a> {
+impl<'a, 'p> Aliases<'a, 'p> {
+    pub(crate) fn new(
+        program: &'a Program,
+        addresses: &Addresses,
+        summaries: &'p Summaries<'a>,
+    ) -> Aliases<'a, 'p> {
         let escaped = addresses.escaped.clone();
         let held = escaped.iter().zip(&addresses.held).map(|(one, other)| *one || *other);
-        Aliases { program, held: held.collect(), escaped }
+        let used_records = summaries.used_records();
+        Aliases { program, held: held.collect(), escaped, used_records }
     }
 
     /// Returns true if two places may have bytes in common.
     pub(crate) fn may_share(&self, a: &Place, b: &Place) -> bool {
-        use Root::{Last, LastWrite, Object, Outside, Pointee, Unknown, Variable};
+        use Root::{Behind, Last, LastWrite, Object, Outside, Pointee, Unknown, Variable};
+        if a.root != b.root && (self.is_no_pointer(a, b) || self.is_no_pointer(b, a)) {
+            return false;
+        }
         match (&a.root, &b.root) {
             (x, y) if x == y => *x == Unknown || self.paths_meet(&a.path, &b.path),
             (Last | LastWrite | Outside, _) | (_, Last | LastWrite | Outside) => false,
             (Variable(_), Variable(_)) | (Object(_), Object(_)) => false,
             (Variable(_), Object(_)) | (Object(_), Variable(_)) => false,
-            (Pointee(_), Object(_)) | (Object(_), Pointee(_)) => false,
-            (Variable(variable), Pointee(pointer)) | (Pointee(pointer), Variable(variable)) => {
-                self.is_exposed(*variable) && self.may_lead_to(*pointer, *variable)
+            (Pointee(_) | Behind(_), Object(_)) | (Object(_), Pointee(_) | Behind(_)) => false,
+            (Variable(variable), root @ Pointee(_)) | (root @ Pointee(_), Variable(variable)) => {
+                self.is_exposed(*variable) && self.may_lead_to(root, *variable)
+            }
+            (Variable(variable), root @ Behind(_)) | (root @ Behind(_), Variable(variable)) => {
+                self.is_outer(*variable) && self.may_lead_to(root, *variable)
             }
             (Variable(variable), Unknown) | (Unknown, Variable(variable)) => {
                 self.held[variable.0] || self.is_exposed(*variable)
             }
-            (Pointee(p), Pointee(q)) => self.pointees_meet(*p, &a.path, *q, &b.path),
             (Unknown, _) | (_, Unknown) => true,
+            (Behind(p), Behind(q)) if have_different_texts(p, q) => false,
+            _ => self.pointees_meet(a, b) && !self.is_foreign(a, b) && !self.is_foreign(b, a),
+        }
+    }
+
+    /// Returns true if one place is a prepared statement, whose parts the program cannot reach, and
+    /// the other one is what a pointer to something else leads to.
+    fn is_foreign(&self, statement: &Place, other: &Place) -> bool {
+        let target = |place: &Place| target_type(self.program, &place.root);
+        match (target(statement), target(other)) {
+            (Some(Type::Record(own)), Some(other)) => {
+                let is_same = matches!(other, Type::Record(name) if name == own);
+                statement.root.is_object()
+                    && !self.used_records.contains(own.as_str())
+                    && !is_same
+                    && !matches!(other, Type::Void | Type::Other(_))
+            }
+            _ => false,
         }
     }
 
     fn is_exposed(&self, variable: VariableIndex) -> bool {
-        self.escaped[variable.0]
-            || matches!(self.program.variable(variable).scope, Scope::Static | Scope::Global)
+        self.escaped[variable.0] || self.is_outer(variable)
+    }
+
+    /// Returns true for a variable that exists before the function is called.
+    fn is_outer(&self, variable: VariableIndex) -> bool {
+        matches!(self.program.variable(variable).scope, Scope::Static | Scope::Global)
+    }
+
+    /// Returns true if one place is memory of numbers or of text, and the other holds something
+    /// else: a pointer, or a number beside a text.
+    fn is_no_pointer(&self, memory: &Place, other: &Place) -> bool {
+        let is_number = |ty: &str| !is_raw(ty) && ty != "char" && ty != "bool";
+        if !matches!(memory.root, Root::Pointee(_) | Root::Behind(_)) {
+            return false;
+        }
+        match (target_type(self.program, &memory.root), type_of(self.program, other)) {
+            (Some(Type::Scalar(ty)), Some(Type::Pointer { .. })) => !is_raw(ty),
+            (Some(Type::Scalar(ty)), Some(Type::Scalar(number))) => {
+                ty == "char" && is_number(number)
+            }
+            _ => false,
+        }
     }
 
     fn paths_meet(&self, a: &[Step], b: &[Step]) -> bool {
@@ -141,10 +288,11 @@ impl<'a> Aliases<'a> {
         })
     }
 
-    fn pointees_meet(&self, p: VariableIndex, a: &[Step], q: VariableIndex, b: &[Step]) -> bool {
-        let pointee = |variable| self.program.variable(variable).ty.pointee();
-        match (pointee(p), pointee(q)) {
-            (Some(Type::Record(p)), Some(Type::Record(q))) if p == q => self.paths_meet(a, b),
+    fn pointees_meet(&self, a: &Place, b: &Place) -> bool {
+        match (target_type(self.program, &a.root), target_type(self.program, &b.root)) {
+            (Some(Type::Record(p)), Some(Type::Record(q))) if p == q => {
+                self.paths_meet(behind_element(&a.path), behind_element(&b.path))
+            }
             (Some(Type::Record(p)), Some(Type::Record(q))) => {
                 self.contains(p, q) || self.contains(q, p)
             }
@@ -154,9 +302,9 @@ impl<'a> Aliases<'a> {
 
     /// Returns true if a pointer may lead to a variable: one to a structure does not lead to a
     /// number or a pointer.
-    fn may_lead_to(&self, pointer: VariableIndex, variable: VariableIndex) -> bool {
+    fn may_lead_to(&self, root: &Root, variable: VariableIndex) -> bool {
         let ty = &self.program.variable(variable).ty;
-        match self.program.variable(pointer).ty.pointee() {
+        match target_type(self.program, root) {
             Some(Type::Record(record)) => match ty {
                 Type::Scalar(_) | Type::Pointer { .. } => false,
                 Type::Record(other) => {

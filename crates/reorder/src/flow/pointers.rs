@@ -1,19 +1,23 @@
 //! The places that pointers lead to, and the places that expressions denote.
 
 use super::{
-    access::constant,
-    place::{Place, Root, Step},
+    place::{Behind, Place, Root, Step},
+    prepared,
     summary::Summaries,
 };
 use crate::{
-    api::{Models, Returns},
+    api::{Call, Models, Returns},
     ir::{Callee, Expression, ExpressionKind as Kind, Program, Scope, Type},
 };
 
 /// Where pointers lead.
-pub(crate) trait Pointers {
+pub(crate) trait Pointers<'a> {
     /// Returns the places that the pointers in `place` lead to.
     fn led_to(&self, place: &Place) -> Vec<Place>;
+
+    /// Returns the texts of the statement that an expression names or holds; empty if they are not
+    /// known.
+    fn texts(&self, statement: &'a Expression) -> Vec<String>;
 }
 
 /// The parts that the evaluations of all nodes share.
@@ -72,7 +76,7 @@ impl<'a> Surroundings<'a, '_> {
     }
 
     /// Returns the places that the pointers in `place` lead to.
-    pub(crate) fn led_to(&self, place: &Place, pointers: &dyn Pointers) -> Vec<Place> {
+    pub(crate) fn led_to(&self, place: &Place, pointers: &dyn Pointers<'a>) -> Vec<Place> {
         if let (Root::Variable(variable), true) = (&place.root, place.path.is_empty()) {
             let variable_of = self.program.variable(*variable);
             let is_outer = matches!(variable_of.scope, Scope::Parameter | Scope::Global);
@@ -81,7 +85,9 @@ impl<'a> Surroundings<'a, '_> {
             }
         }
         match place.root {
-            Root::Variable(_) | Root::Object(_) => pointers.led_to(place),
+            Root::Variable(_) | Root::Object(_) | Root::Pointee(_) | Root::Behind(_) => {
+                pointers.led_to(place)
+            }
             _ => vec![Place::whole(Root::Unknown)],
         }
     }
@@ -90,7 +96,7 @@ impl<'a> Surroundings<'a, '_> {
     pub(crate) fn targets(
         &self,
         expression: &'a Expression,
-        pointers: &dyn Pointers,
+        pointers: &dyn Pointers<'a>,
         node: usize,
     ) -> Vec<Place> {
         let all = |one: &'a Expression| self.targets(one, pointers, node);
@@ -129,7 +135,21 @@ impl<'a> Surroundings<'a, '_> {
                 if matches!(self.type_of(expression), Some(Type::Reference { .. })) {
                     return places;
                 }
-                places.iter().flat_map(|place| self.led_to(place, pointers)).collect()
+                let texts = prepared::known_texts(*self, expression).unwrap_or_default();
+                let led_to = |place: &Place| {
+                    let led_to = self.led_to(place, pointers);
+                    led_to.into_iter().map(|led| with_texts(led, place, &texts)).collect::<Vec<_>>()
+                };
+                places.iter().flat_map(led_to).collect()
+            }
+            // A text that a call makes and returns is its own: no other pointer leads there.
+            Kind::Construct(class, _) if self.models.construct(class).is_some_and(makes_text) => {
+                Vec::new()
+            }
+            Kind::Call { callee, result: Type::Class(_), .. }
+                if self.models.call(callee).is_some_and(makes_text) =>
+            {
+                Vec::new()
             }
             Kind::Call { callee, arguments, .. } => {
                 let returns = match (self.models.call(callee), callee) {
@@ -158,7 +178,7 @@ impl<'a> Surroundings<'a, '_> {
     pub(crate) fn targets_of_copy(
         &self,
         value: &'a Expression,
-        pointers: &dyn Pointers,
+        pointers: &dyn Pointers<'a>,
         node: usize,
     ) -> Option<Vec<Place>> {
         if !matches!(self.type_of(value), Some(Type::Record(_))) {
@@ -172,7 +192,7 @@ impl<'a> Surroundings<'a, '_> {
     pub(crate) fn denoted(
         &self,
         expression: &'a Expression,
-        pointers: &dyn Pointers,
+        pointers: &dyn Pointers<'a>,
         node: usize,
     ) -> Vec<Place> {
         match &expression.kind {
@@ -189,7 +209,7 @@ impl<'a> Surroundings<'a, '_> {
                 bases.iter().map(|place| place.part(step.clone())).collect()
             }
             Kind::Element { base, index } => {
-                let step = Step::Element(constant(index));
+                let step = Step::Element(self.program.index(index));
                 let is_array = self.is_array(base);
                 let bases = if is_array {
                     self.denoted(base, pointers, node)
@@ -206,6 +226,27 @@ impl<'a> Surroundings<'a, '_> {
     }
 }
 
+/// Returns true for a call whose result is a new text by value.
+fn makes_text(model: &Call) -> bool {
+    let makes = model.builds.as_ref().is_some_and(|builds| builds.to.is_none());
+    makes && model.returns == Returns::Value
+}
+
+/// Returns what a pointer led to when the function was called, with the texts of the statement that
+/// it is; anything else as it is.
+pub(super) fn with_texts(led: Place, pointer: &Place, texts: &[String]) -> Place {
+    let is_initial = match &led.root {
+        Root::Behind(behind) => behind.pointer == *pointer,
+        Root::Pointee(variable) => *pointer == Place::whole(Root::Variable(*variable)),
+        _ => false,
+    };
+    if texts.is_empty() || !is_initial || !led.path.is_empty() {
+        return led;
+    }
+    let behind = Behind { pointer: pointer.clone(), texts: texts.to_vec() };
+    Place::whole(Root::Behind(Box::new(behind)))
+}
+
 /// Returns any element of the array that a place belongs to.
 fn inside(place: Place) -> Place {
     element(&place, &Step::Element(None), false)
@@ -213,10 +254,11 @@ fn inside(place: Place) -> Place {
 
 /// Returns an element of an array, or of the memory behind a pointer.
 ///
-/// A pointer to an array may lead to any of its elements, unless it is a parameter, whose pointee
-/// begins where it points.
+/// A pointer to an array may lead to any of its elements, unless it is a parameter or a pointer in
+/// the caller's memory, whose pointee begins where it points.
 fn element(place: &Place, step: &Step, is_array: bool) -> Place {
-    let at_start = is_array || matches!(place.root, Root::Pointee(_)) && place.path.is_empty();
+    let begins = matches!(place.root, Root::Pointee(_) | Root::Behind(_));
+    let at_start = is_array || begins && place.path.is_empty();
     match step {
         Step::Element(_) if !at_start => {
             if place.path.last() == Some(&Step::Element(None)) {

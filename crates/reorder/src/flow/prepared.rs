@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Flow,
-    access::{QueryCall, Sql},
+    access::{QueryCall, Sql, variable},
     graph::{NodeIndex, NodeKind},
     place::{Place, Root},
+    pointers::Surroundings,
+    table,
     text::{self, Texts},
 };
 use crate::{
@@ -25,6 +27,8 @@ pub(super) enum Handle {
     Variable(VariableIndex),
     /// The field of a structure, by the structure's name and its own.
     Field(String, String),
+    /// An element of an array; `None` for any of them.
+    Element(Box<Handle>, Option<u64>),
 }
 
 /// The statements that a program prepares, each with the texts that it may have.
@@ -38,28 +42,51 @@ impl Prepared {
     pub(super) fn add(&mut self, flow: &Flow<'_, '_>) {
         for (node, effects) in flow.effects.iter().enumerate() {
             for query in effects.queries.iter().filter(|one| one.model.role == Role::Prepare) {
-                let texts = flow.sql_of(query, node);
-                for handle in handles(flow, query, node) {
-                    let known = self.texts.entry(handle).or_insert(Ok(BTreeSet::new()));
-                    match (&mut *known, &texts) {
-                        (Ok(all), Ok(texts)) => all.extend(texts.iter().cloned()),
-                        (Ok(_), Err(reason)) => *known = Err(reason.clone()),
-                        (Err(_), _) => {}
+                if let Some(of_elements) = table::texts(flow, query, node) {
+                    for (handle, text) in of_elements {
+                        self.insert(handle, &Ok(vec![text]));
                     }
+                    continue;
                 }
+                let texts = flow.sql_of(query, node);
+                let handles = handles(flow, query, node);
+                handles.into_iter().for_each(|handle| self.insert(handle, &texts));
             }
         }
     }
 
+    fn insert(&mut self, handle: Handle, texts: &Texts) {
+        let known = self.texts.entry(handle).or_insert(Ok(BTreeSet::new()));
+        match (&mut *known, texts) {
+            (Ok(all), Ok(texts)) => all.extend(texts.iter().cloned()),
+            (Ok(_), Err(reason)) => *known = Err(reason.clone()),
+            (Err(_), _) => {}
+        }
+    }
+
+    /// Returns the texts of a statement. One that is an element of an array may also have those
+    /// that any element may have.
     fn of(&self, handle: &Handle, program: &Program) -> Texts {
-        match self.texts.get(handle) {
-            Some(Ok(texts)) => Ok(texts.iter().cloned().collect()),
-            Some(Err(reason)) => Err(reason.clone()),
-            None => Err(format!(
+        let of_any = match handle {
+            Handle::Element(array, Some(_)) => Some(Handle::Element(array.clone(), None)),
+            _ => None,
+        };
+        let all: Vec<_> = [Some(handle), of_any.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter_map(|one| self.texts.get(one))
+            .collect();
+        if all.is_empty() {
+            return Err(format!(
                 "the file does not prepare {}; name its SQL under [statements] in a model",
                 handle.describe(program)
-            )),
+            ));
         }
+        let mut texts = BTreeSet::new();
+        for one in all {
+            texts.extend(one.as_ref().map_err(String::clone)?.iter().cloned());
+        }
+        Ok(texts.into_iter().collect())
     }
 }
 
@@ -71,7 +98,30 @@ impl Handle {
                 format!("the statement in `{}`", program.variable(*variable).name)
             }
             Handle::Field(record, name) => format!("the statement in `{name}` of `{record}`"),
+            Handle::Element(array, Some(index)) => {
+                format!("{}, element {index}", array.describe(program))
+            }
+            Handle::Element(array, None) => format!("{}, any element", array.describe(program)),
         }
+    }
+}
+
+/// Returns the texts of the statement that an expression holds which is no local variable; `None`
+/// if they are not known.
+pub(super) fn known_texts(
+    around: Surroundings<'_, '_>,
+    expression: &Expression,
+) -> Option<Vec<String>> {
+    let prepared = around.summaries.prepared();
+    if prepared.texts.is_empty() && !around.models.has_statements() {
+        return None;
+    }
+    if let Some(sql) = named(around, expression) {
+        return Some(vec![sql]);
+    }
+    match handle(around.program, expression)? {
+        Handle::Variable(variable) if is_local(around.program, variable) => None,
+        handle => prepared.of(&handle, around.program).ok(),
     }
 }
 
@@ -90,10 +140,10 @@ pub(super) fn of<'a>(flow: &Flow<'a, '_>, statement: &'a Expression, node: NodeI
         });
         return Ok(texts.collect::<Result<Vec<_>, String>>()?.concat());
     }
-    if let Some(sql) = named(flow, statement) {
+    if let Some(sql) = named(flow.around, statement) {
         return Ok(vec![sql]);
     }
-    match handle(statement) {
+    match handle(program, statement) {
         Some(Handle::Variable(variable)) if is_local(program, variable) => {
             of_local(flow, variable, node)
         }
@@ -104,43 +154,111 @@ pub(super) fn of<'a>(flow: &Flow<'a, '_>, statement: &'a Expression, node: NodeI
 
 /// Returns what the program knows a statement by that a query prepares.
 fn handles<'a>(flow: &Flow<'a, '_>, query: &QueryCall<'a>, node: NodeIndex) -> Vec<Handle> {
+    let by_place = || stores(flow, query, node).into_iter().map(|store| store.handle).collect();
     match &query.name {
         Some(Sql::Texts(names)) => names.iter().cloned().map(Handle::Name).collect(),
         Some(Sql::Expression(expression)) => match text::of(flow, expression, node) {
             Ok(names) => names.into_iter().map(Handle::Name).collect(),
-            Err(_) => handle(expression).into_iter().collect(),
+            Err(_) => by_place(),
         },
         Some(_) => Vec::new(),
-        None => result_handle(flow, node).into_iter().collect(),
+        None => by_place(),
     }
 }
 
-/// Returns the place that receives the result of a node's call.
-fn result_handle(flow: &Flow<'_, '_>, node: NodeIndex) -> Option<Handle> {
+/// A place that holds the handle of a statement.
+pub(super) struct Store<'a> {
+    pub(super) handle: Handle,
+    /// The expression that denotes the place.
+    pub(super) place: &'a Expression,
+    /// The node that stores the handle there.
+    pub(super) node: NodeIndex,
+}
+
+/// Returns the places that hold the handle of the statement that a query prepares.
+pub(super) fn stores<'a>(
+    flow: &Flow<'a, '_>,
+    query: &QueryCall<'a>,
+    node: NodeIndex,
+) -> Vec<Store<'a>> {
+    let program = flow.around.program;
+    let (place, local) = match query.name {
+        Some(Sql::Expression(expression)) => (Some(expression), Some(expression)),
+        Some(_) => (None, None),
+        None => (result_place(flow, node), None),
+    };
+    let own = place.and_then(|place| Some(Store { handle: handle(program, place)?, place, node }));
+    let declared = match flow.graph.nodes[node].kind {
+        NodeKind::Declare(declaration) if query.name.is_none() => {
+            let handle = Handle::Variable(declaration.variable);
+            declaration.initial.as_ref().map(|place| Store { handle, place, node })
+        }
+        _ => None,
+    };
+    let stored = local.map_or(Vec::new(), |local| stored(flow, local, node));
+    own.into_iter().chain(declared).chain(stored).collect()
+}
+
+/// Returns the places outside of the function in which it stores the handle that a local variable
+/// holds at a node.
+fn stored<'a>(flow: &Flow<'a, '_>, local: &'a Expression, node: NodeIndex) -> Vec<Store<'a>> {
+    let program = flow.around.program;
+    let is_variable = variable(local).is_some_and(|one| is_local(program, one));
+    if !is_variable || matches!(local.kind, Kind::Address(_)) {
+        return Vec::new();
+    }
+    let prepared = flow.targets(local, node);
+    let mut found = Vec::new();
+    for (at, point) in flow.graph.nodes.iter().enumerate() {
+        if let NodeKind::Evaluate(expression) = point.kind
+            && let Kind::Assign { operator: None, target, value } = &expression.kind
+            && variable(value).is_some()
+            && let Some(handle) = handle(program, target)
+            && !matches!(handle, Handle::Variable(variable) if is_local(program, variable))
+            && flow.targets(value, at).iter().any(|place| prepared.contains(place))
+        {
+            found.push(Store { handle, place: target, node: at });
+        }
+    }
+    found
+}
+
+/// Returns the place to which a node assigns the result of its call.
+fn result_place<'a>(flow: &Flow<'a, '_>, node: NodeIndex) -> Option<&'a Expression> {
     match flow.graph.nodes[node].kind {
-        NodeKind::Declare(declaration) => Some(Handle::Variable(declaration.variable)),
-        NodeKind::Evaluate(expression) => match &expression.kind {
-            Kind::Assign { operator: None, target, .. } => handle(target),
-            _ => None,
-        },
+        NodeKind::Evaluate(expression) => assigned_place(expression),
+        _ => None,
+    }
+}
+
+fn assigned_place(expression: &Expression) -> Option<&Expression> {
+    match &expression.kind {
+        Kind::Assign { operator: None, target, .. } => Some(target),
         _ => None,
     }
 }
 
 /// Returns what an expression names that is a handle, or the address of one.
-fn handle(expression: &Expression) -> Option<Handle> {
+fn handle(program: &Program, expression: &Expression) -> Option<Handle> {
     match &expression.kind {
         Kind::Variable(variable) => Some(Handle::Variable(*variable)),
         Kind::Field { record, name, .. } => Some(Handle::Field(record.clone(), name.clone())),
-        Kind::Cast(_, operand) | Kind::Address(operand) => handle(operand),
+        Kind::Element { base, index } => {
+            let array = Box::new(handle(program, base)?);
+            Some(Handle::Element(array, program.index(index)))
+        }
+        Kind::Cast(_, operand) | Kind::Address(operand) => handle(program, operand),
         _ => None,
     }
 }
 
 /// Returns the SQL that a model gives for a statement, by the expression that holds its handle.
-fn named(flow: &Flow<'_, '_>, expression: &Expression) -> Option<String> {
-    let text = written(flow.around.program, expression)?;
-    flow.around.models.statement(&text).map(str::to_owned)
+fn named(around: Surroundings<'_, '_>, expression: &Expression) -> Option<String> {
+    if !around.models.has_statements() {
+        return None;
+    }
+    let text = written(around.program, expression)?;
+    around.models.statement(&text).map(str::to_owned)
 }
 
 /// Returns the text of an expression that denotes a place.
@@ -173,9 +291,12 @@ pub(super) fn preparations<'f, 'a>(
 ) -> impl Iterator<Item = &'f QueryCall<'a>> {
     let is_its = move |query: &&QueryCall<'a>| {
         let by_name = match &query.name {
-            Some(Sql::Expression(expression)) => handle(expression),
+            Some(Sql::Expression(expression)) => handle(flow.around.program, expression),
             Some(_) => None,
-            None => result_handle(flow, node),
+            None => match flow.graph.nodes[node].kind {
+                NodeKind::Declare(declaration) => Some(Handle::Variable(declaration.variable)),
+                _ => result_place(flow, node).and_then(|one| handle(flow.around.program, one)),
+            },
         };
         query.model.role == Role::Prepare && by_name == Some(Handle::Variable(variable))
     };
@@ -197,7 +318,9 @@ fn of_local(flow: &Flow<'_, '_>, variable: VariableIndex, node: NodeIndex) -> Te
         for query in preparations(flow, variable, definition.node) {
             texts.extend(flow.sql_of(query, definition.node)?);
         }
-        texts.extend(definition.value.and_then(|value| named(flow, value)));
+        texts.extend(
+            definition.value.and_then(|one| known_texts(flow.around, one)).unwrap_or_default(),
+        );
         is_new |= definition.value.is_some_and(|value| makes_statement(flow, value));
         let is_empty = match definition.value {
             Some(value) => matches!(value.kind, Kind::Constant(_)) || makes_statement(flow, value),

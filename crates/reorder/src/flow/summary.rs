@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Flow,
-    access::{Access, AccessKind, Effects, QueryCall},
+    access::{Access, AccessKind, Bound, Effects, NOTHING, QueryCall},
     escape::plain_variable,
     graph::{NodeIndex, NodeKind},
     place::{Place, Root},
@@ -74,6 +74,8 @@ pub struct Summaries<'a> {
     by_name: BTreeMap<&'a str, Result<Summary<'a>, String>>,
     /// Of each variable, true if it is written after its declaration, or its address is taken.
     assigned: Vec<bool>,
+    /// The structures of which functions use a field.
+    used_records: BTreeSet<&'a str>,
     /// The statements that the functions prepare.
     prepared: Prepared,
 }
@@ -90,8 +92,9 @@ impl<'a> Summaries<'a> {
     }
 
     fn with(program: &'a Program, models: &'a Models, known: Prepared) -> Summaries<'a> {
-        let assigned = assigned(program);
-        let mut summaries = Summaries { by_name: BTreeMap::new(), assigned, prepared: known };
+        let (assigned, used_records) = (assigned(program), used_records(program));
+        let by_name = BTreeMap::new();
+        let mut summaries = Summaries { by_name, assigned, used_records, prepared: known };
         let (mut under_way, mut prepared) = (BTreeSet::new(), Prepared::default());
         for function in &program.functions {
             summaries.add(program, models, function, &mut under_way, &mut prepared);
@@ -103,6 +106,11 @@ impl<'a> Summaries<'a> {
     /// Returns the statements that the functions prepare.
     pub(super) fn prepared(&self) -> &Prepared {
         &self.prepared
+    }
+
+    /// Returns the structures of which functions use a field.
+    pub(super) fn used_records(&self) -> &BTreeSet<&'a str> {
+        &self.used_records
     }
 
     /// Returns the summary of a function, or why it has none; `None` if the file does not define
@@ -146,13 +154,16 @@ impl<'a> Summaries<'a> {
         self.by_name.insert(name, summary);
     }
 
-    /// Returns true for a value that means the same to the caller: a parameter's, or no pointer.
+    /// Returns true for a value that means the same to the caller: a parameter's, or a constant.
     fn is_kept(&self, function: &Function, value: &Expression) -> bool {
         match plain_variable(value) {
             Some(variable) => {
                 function.parameters.contains(&variable) && !self.is_assigned(variable)
             }
-            None => matches!(&value.kind, Kind::List(values) if values.is_empty()),
+            None => match &value.kind {
+                Kind::List(values) => values.is_empty(),
+                kind => matches!(kind, Kind::Constant(_)),
+            },
         }
     }
 
@@ -165,24 +176,29 @@ impl<'a> Summaries<'a> {
     ) -> Summary<'a> {
         let flow = Flow::of(program, models, self, function);
         prepared.add(&flow);
-        let seen = |access: &&Access| match &access.place.root {
+        let is_seen = |place: &Place| match &place.root {
             Root::Variable(variable) => {
                 matches!(program.variable(*variable).scope, Scope::Global | Scope::Static)
             }
             Root::Object(_) => false,
             _ => true,
         };
+        let seen = |access: &&Access| is_seen(&access.place);
         let always = flow.executed_always();
         let part = |node: NodeIndex| {
             let effects = &flow.effects[node];
             let accesses = effects.accesses.iter().filter(seen);
-            let kept = |value: &'a Expression| self.is_kept(function, value);
+            let kept = |value: &'a Expression| match self.is_kept(function, value) {
+                true => Some(value),
+                // A number is no pointer.
+                false => (!flow.around.is_pointer(value)).then_some(&NOTHING),
+            };
             let accesses = accesses.map(|access| weakened(access, always[node], kept)).collect();
             let queries = flow.queries_for_callers(node, function);
             let mut barriers = effects.barriers.clone();
-            if keeps_memory(effects) {
+            if effects.bound.iter().any(|bound| outlives(&flow, bound)) {
                 let name = &function.name;
-                barriers.push(format!("`{name}` binds memory to a statement of its caller"));
+                barriers.push(format!("`{name}` binds memory to a statement that it has made"));
             }
             if matches!(flow.graph.nodes[node].kind, NodeKind::Throw(_)) {
                 barriers.push(format!("`{}` may throw", function.name));
@@ -191,6 +207,13 @@ impl<'a> Summaries<'a> {
                 accesses,
                 queries,
                 barriers,
+                writes_anything: effects.writes_anything,
+                bound: effects
+                    .bound
+                    .iter()
+                    .filter_map(|bound| for_callers(bound, &is_seen))
+                    .collect(),
+                fetched: effects.fetched.iter().filter(|one| is_seen(one)).cloned().collect(),
                 status: effects.status,
                 result: effects.result,
                 streams: effects.streams,
@@ -211,12 +234,25 @@ impl<'a> Summaries<'a> {
     }
 }
 
-/// Returns true if a node binds memory to a statement that its function did not make, or fetches
-/// rows of such a statement into bound memory.
-fn keeps_memory(effects: &Effects<'_>) -> bool {
-    let bound = effects.bound.iter().flat_map(|bound| &bound.statements);
-    let is_own = |place: &Place| matches!(place.root, Root::Object(_));
-    !bound.chain(&effects.fetched).all(is_own)
+/// Returns true if a statement that a function has made and bound memory to may exist when the
+/// function is over.
+fn outlives(flow: &Flow<'_, '_>, bound: &Bound) -> bool {
+    let mut made = bound.statements.iter().filter(|one| matches!(one.root, Root::Object(_)));
+    let ends = |place: &Place| {
+        let mut accesses = flow.effects.iter().flat_map(|effects| &effects.accesses);
+        accesses.any(|one| one.kind == AccessKind::End && one.place == *place)
+    };
+    made.any(|place| !ends(place))
+}
+
+/// Returns the memory of the caller that is bound to its statements. Memory of the function itself
+/// does not exist any more when the caller runs them.
+fn for_callers(bound: &Bound, is_seen: &impl Fn(&Place) -> bool) -> Option<Bound> {
+    let seen = |all: &[Place]| all.iter().filter(|one| is_seen(one)).cloned().collect::<Vec<_>>();
+    let (statements, memory) = (seen(&bound.statements), seen(&bound.memory));
+    let results = bound.results;
+    let is_empty = statements.is_empty() || memory.is_empty();
+    (!is_empty).then_some(Bound { statements, memory, results })
 }
 
 /// Returns the constants of which a function returns one behind a node; `None` if it may return
@@ -233,17 +269,17 @@ fn results(flow: &Flow<'_, '_>, node: NodeIndex) -> Option<BTreeSet<i64>> {
     .collect()
 }
 
-/// Returns an access with its value only if that is kept, and weak if it may not happen.
+/// Returns an access with the value that the caller may know, and weak if it may not happen.
 fn weakened<'a>(
     access: &Access<'a>,
     sure: bool,
-    is_kept: impl Fn(&'a Expression) -> bool,
+    kept: impl Fn(&'a Expression) -> Option<&'a Expression>,
 ) -> Access<'a> {
     let kind = match access.kind {
         AccessKind::Write | AccessKind::End if !sure => AccessKind::WeakWrite,
         kind => kind,
     };
-    let value = access.value.filter(|value| is_kept(value));
+    let value = access.value.and_then(kept);
     Access { place: access.place.clone(), kind, value }
 }
 
@@ -296,6 +332,18 @@ pub(crate) fn for_each_expression<'a>(
             expression.walk(visit);
         }
     });
+}
+
+fn used_records(program: &Program) -> BTreeSet<&str> {
+    let mut used = BTreeSet::new();
+    for function in &program.functions {
+        for_each_expression(function, &mut |expression| {
+            if let Kind::Field { record, .. } = &expression.kind {
+                used.insert(record.as_str());
+            }
+        });
+    }
+    used
 }
 
 fn assigned(program: &Program) -> Vec<bool> {

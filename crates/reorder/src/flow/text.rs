@@ -8,7 +8,7 @@ use super::{
     Flow,
     access::variable,
     graph::NodeIndex,
-    place::{Place, Root},
+    place::{Place, Root, Step},
 };
 use crate::{
     api::{Builds, Call, Returns, Server},
@@ -70,6 +70,11 @@ impl<'a> Reader<'_, 'a, '_> {
             }
             Kind::Construct(_, arguments) | Kind::Call { arguments, .. } => {
                 self.of_call(expression, arguments, node)
+            }
+            Kind::Field { base, .. } | Kind::Element { base, .. }
+                if matches!(base.kind, Kind::Variable(_)) =>
+            {
+                self.of_part(expression, base, node)
             }
             _ => match variable(expression) {
                 Some(variable) => self.of_variable(variable, node),
@@ -165,6 +170,57 @@ impl<'a> Reader<'_, 'a, '_> {
             });
         }
         if texts.is_empty() || texts.len() > MOST { Err(missing()) } else { Ok(texts) }
+    }
+
+    /// Returns the texts that a part of a structure or of an array leads to: by the list that the
+    /// variable is initialized with, or by an assignment to the part.
+    fn of_part(&mut self, part: &'a Expression, base: &'a Expression, node: NodeIndex) -> Texts {
+        let program = self.flow.around.program;
+        let unknown = || "the SQL text is computed in a way that is not followed".to_string();
+        let Kind::Variable(variable) = base.kind else { return Err(unknown()) };
+        let (step, at) = match &part.kind {
+            Kind::Field { record, name, .. } => {
+                let known = program.records.iter().find(|one| one.name == *record && !one.union);
+                let fields = known.map(|known| &known.fields).ok_or_else(unknown)?;
+                let at = fields.iter().position(|(field, _)| field == name);
+                (Step::Field(record.clone(), name.clone()), at.ok_or_else(unknown)?)
+            }
+            Kind::Element { index, .. } => {
+                let at = program.index(index).ok_or_else(unknown)?;
+                (Step::Element(Some(at)), usize::try_from(at).map_err(|_| unknown())?)
+            }
+            _ => return Err(unknown()),
+        };
+        let named = program.variable(variable);
+        if !matches!(named.ty, Type::Record(_) | Type::Array { .. }) {
+            return Err(unknown());
+        }
+        if let Some(initial) = &named.initial {
+            return self.listed(initial, at, node);
+        }
+        let whole = Place::whole(Root::Variable(variable));
+        let place = whole.part(step);
+        let mut texts = Vec::new();
+        for definition in self.flow.reaching(node, &place) {
+            let definition = &self.flow.definitions.all[definition];
+            let value = definition.value.filter(|_| definition.strong).ok_or_else(unknown)?;
+            texts.extend(match definition.place == place {
+                true => self.text(value, definition.node)?,
+                false if definition.place == whole => self.listed(value, at, definition.node)?,
+                false => return Err(unknown()),
+            });
+        }
+        if texts.is_empty() || texts.len() > MOST { Err(unknown()) } else { Ok(texts) }
+    }
+
+    /// Returns the texts of an element of a list.
+    fn listed(&mut self, list: &'a Expression, at: usize, node: NodeIndex) -> Texts {
+        let value = match &list.kind {
+            Kind::List(values) => values.get(at),
+            _ => None,
+        };
+        let value = value.filter(|value| !matches!(value.kind, Kind::Constant(_)));
+        self.text(value.ok_or("the SQL text is no element of a known list")?, node)
     }
 
     /// Returns the texts that a call of a node writes into a buffer; `None` if no such call is

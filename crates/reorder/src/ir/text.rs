@@ -67,6 +67,8 @@ mod tests {
             functions: vec![Function { name, range, result, parameters, body }],
             macros: Vec::new(),
             directives: Vec::new(),
+            enumerators: Default::default(),
+            sizes: Default::default(),
         }
     }
 

@@ -164,7 +164,8 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
         let node = &flow.graph.nodes[node];
         node.successors.len() > 1 && matches!(node.kind, NodeKind::Evaluate(_))
     };
-    // That a query fails is no reason for what its parameters come from.
+    // That a query fails is no reason for what its parameters come from. That a call like
+    // `mysql_stmt_bind_param` fails is none for what the handle of the statement comes from.
     let runs_query = |node: usize| !flow.effects[node].queries.is_empty();
     // Nor is what a query returns one.
     let reads_result = |node: usize| {
@@ -172,7 +173,9 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
         accesses.any(|access| is_result(&access.place))
     };
     let is_query = |node: usize| match flow.graph.nodes[node].kind {
-        NodeKind::Evaluate(condition) => runs_query(node) && is_one_call(flow, condition),
+        NodeKind::Evaluate(condition) => {
+            (runs_query(node) || uses_statements(flow, condition)) && is_one_call(flow, condition)
+        }
         _ => false,
     };
     let conditions = unit
@@ -230,7 +233,7 @@ fn reached(
 
 /// Returns true for what a query returns, and what it leaves on the connection.
 fn is_result(place: &Place) -> bool {
-    matches!(place.root, Root::Object(_) | Root::Last | Root::LastWrite)
+    place.root.is_object() || matches!(place.root, Root::Last | Root::LastWrite)
 }
 
 /// Returns true if a condition only compares the results of calls of a database interface with
@@ -252,6 +255,17 @@ fn is_one_call(flow: &Flow<'_, '_>, condition: &Expression) -> bool {
         },
         _ => false,
     }
+}
+
+/// Returns true if each call of a condition is one on a prepared statement.
+fn uses_statements(flow: &Flow<'_, '_>, condition: &Expression) -> bool {
+    let mut uses = true;
+    condition.walk(&mut |inner| {
+        if let ExpressionKind::Call { callee, .. } = &inner.kind {
+            uses &= flow.uses_statement(callee);
+        }
+    });
+    uses
 }
 
 fn is_constant(expression: &Expression) -> bool {

@@ -40,9 +40,9 @@ fn with_results_read(context: &Context<'_, '_, '_>) -> BTreeSet<UnitIndex> {
     for node in nodes {
         found.extend(context.units.of_node(node));
         let reads = flow.exposed_reads(node).into_iter();
-        for place in reads
-            .filter(|place| matches!(place.root, Root::Object(_) | Root::Last | Root::LastWrite))
-        {
+        for place in reads.filter(|place| {
+            place.root.is_object() || matches!(place.root, Root::Last | Root::LastWrite)
+        }) {
             let made = flow.reaching(node, place);
             let makers = made.into_iter().map(|one| flow.definitions.all[one].node);
             found.extend(makers.filter_map(|maker| context.units.of_node(maker)));

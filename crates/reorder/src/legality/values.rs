@@ -173,6 +173,10 @@ pub(super) fn name(context: &Context<'_, '_, '_>, place: &Place) -> String {
             format!("what `{}` leads to", context.program.variable(*variable).name)
         }
         Root::Object(_) => "the result of a query".to_string(),
+        Root::Behind(behind) if place.root.is_object() => {
+            format!("the statement `{}`", behind.texts.join("`, `"))
+        }
+        Root::Behind(behind) => format!("memory behind {}", name(context, &behind.pointer)),
         Root::LastWrite => "what the last write left on the connection".to_string(),
         Root::Last => "the state of the connection".to_string(),
         Root::Unknown => "memory that is not known".to_string(),

@@ -42,6 +42,12 @@ pub(crate) fn selected_columns(text: &str, server: Server) -> Vec<Option<String>
     select.projection.iter().map(column).collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
+/// Returns the number of a text's parameters.
+pub(crate) fn parameter_count(text: &str, server: Server) -> Option<usize> {
+    let tokens = text::tokenize(text, server).ok()?;
+    text::number_parameters(tokens, server).ok().map(|(_, parameters)| parameters)
+}
+
 fn parse(text: &str, server: Server) -> Option<Statement> {
     let tokens = text::tokenize(text, server).ok()?;
     let (mut tokens, _) = text::number_parameters(tokens, server).ok()?;

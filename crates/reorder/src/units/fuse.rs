@@ -5,7 +5,8 @@
 //! 2. A piece without a query whose values only one unit uses belongs to that unit: it formats a
 //!    text, or fills the array of parameters.
 //! 3. A piece that only sets a variable to a constant belongs to the unit that wrote the variable
-//!    before, if it stands directly behind it: `res = NULL`.
+//!    before, if it stands directly behind it: `res = NULL`. If it is the only such piece, and other
+//!    units write the variable too, it is for what follows all of them, and belongs to none.
 //! 4. A unit is contiguous. What stands between its first and its last piece belongs to it, unless
 //!    that is a piece of another unit with a query: then the unit ends before it.
 //!
@@ -77,8 +78,9 @@ impl Uses {
             let writes_seen_outside = piece.nodes.iter().any(|&node| {
                 let accesses = &flow.effects[node].accesses;
                 accesses.iter().any(|access| {
-                    matches!(access.place.root, Root::Pointee(_) | Root::Unknown | Root::Outside)
-                        && access.kind != AccessKind::Read
+                    let root = &access.place.root;
+                    let is_own = matches!(root, Root::Variable(_) | Root::Last | Root::LastWrite);
+                    !is_own && !root.is_object() && access.kind != AccessKind::Read
                 })
             });
             if writes_seen_outside {
@@ -96,7 +98,8 @@ fn join_results(pieces: &[Piece<'_>], uses: &Uses, owner: &mut [Option<usize>]) 
             continue;
         }
         let results = uses.all.iter().filter(|one| {
-            one.to == at && matches!(one.place.root, Root::Object(_) | Root::Last | Root::LastWrite)
+            let root = &one.place.root;
+            one.to == at && (root.is_object() || matches!(root, Root::Last | Root::LastWrite))
         });
         let owners: BTreeSet<Option<usize>> = results.map(|one| owner[one.from]).collect();
         if let [Some(only)] = owners.into_iter().collect::<Vec<_>>()[..] {
@@ -113,7 +116,7 @@ fn join_objects(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], owner: &mut [Option<u
         let accesses = piece.nodes.iter().flat_map(|&node| &flow.effects[node].accesses);
         let own = accesses.map(|access| &access.place.root);
         let behind = piece.exits.iter().flat_map(|exit| &exit.reads).map(|place| &place.root);
-        for root in own.chain(behind).filter(|root| matches!(root, Root::Object(_))) {
+        for root in own.chain(behind).filter(|root| root.is_object()) {
             users.entry(root).or_default().insert(at);
         }
     }
@@ -147,6 +150,7 @@ fn join_preparations(pieces: &[Piece<'_>], uses: &Uses, owner: &mut [Option<usiz
 /// Gives pieces that only set a variable to a constant to the unit of the piece before them, if
 /// that unit wrote the variable.
 fn join_resets(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], owner: &mut [Option<usize>]) {
+    let mut resets: Vec<(VariableIndex, usize, usize)> = Vec::new();
     for at in 1..pieces.len() {
         let Some(before) = owner[at - 1].filter(|_| owner[at].is_none() && is_free(&pieces[at]))
         else {
@@ -161,9 +165,33 @@ fn join_resets(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], owner: &mut [Option<us
                 && accesses.any(|one| one.place == place && one.kind != AccessKind::Read)
         });
         if writes {
-            owner[at] = Some(before);
+            resets.push((variable, at, before));
         }
     }
+    let joins: Vec<(usize, usize)> = resets
+        .iter()
+        .filter(|&&(variable, _, before)| {
+            let is_only = resets.iter().filter(|(one, ..)| *one == variable).count() == 1;
+            !is_only || writers(flow, pieces, owner, variable).all(|unit| unit == before)
+        })
+        .map(|&(_, at, before)| (at, before))
+        .collect();
+    joins.into_iter().for_each(|(at, before)| owner[at] = Some(before));
+}
+
+/// Returns the units with a piece that writes a variable.
+fn writers<'f>(
+    flow: &'f Flow<'_, '_>,
+    pieces: &'f [Piece<'_>],
+    owner: &'f [Option<usize>],
+    variable: VariableIndex,
+) -> impl Iterator<Item = usize> + 'f {
+    let place = Place::whole(Root::Variable(variable));
+    let writes = move |piece: &Piece<'_>| {
+        let mut accesses = piece.nodes.iter().flat_map(|&node| &flow.effects[node].accesses);
+        accesses.any(|one| one.place == place && one.kind != AccessKind::Read)
+    };
+    pieces.iter().zip(owner).filter_map(move |(piece, of)| of.filter(|_| writes(piece)))
 }
 
 /// Returns the variable that a statement only sets to a constant.

@@ -115,7 +115,7 @@ struct Maker<'m, 'a, 'p> {
     schema: &'m Schema,
     text: &'m str,
     /// The connection of the transaction, if it is known.
-    connection: Option<String>,
+    connection: Option<Vec<String>>,
     /// The facts about the names of tables in the function.
     names: Names,
 }
@@ -128,7 +128,7 @@ fn texts(flow: &Flow<'_, '_>) -> Vec<String> {
 }
 
 /// Returns the connection of the query that begins the transaction, or else of the first one.
-fn connection(flow: &Flow<'_, '_>, transaction: &Transaction<'_>) -> Option<String> {
+fn connection(flow: &Flow<'_, '_>, transaction: &Transaction<'_>) -> Option<Vec<String>> {
     let nodes = flow.graph.within(transaction.range);
     let queries = nodes.flat_map(|node| flow.effects[node].queries.iter().map(move |q| (q, node)));
     let all: Vec<_> = queries.collect();
@@ -185,7 +185,11 @@ impl<'a> Maker<'_, 'a, '_> {
             _ => {}
         }
         let connection = self.flow.connection_of(call, node);
-        if connection.is_some() && self.connection.is_some() && connection != self.connection {
+        let differs =
+            |one: &Vec<String>, other: &Vec<String>| !one.iter().any(|text| other.contains(text));
+        if let (Some(one), Some(other)) = (&connection, &self.connection)
+            && differs(one, other)
+        {
             let reason = "it may use another connection than the transaction".to_string();
             return Err(Barrier::Because(reason));
         }
@@ -409,12 +413,12 @@ impl<'a> Maker<'_, 'a, '_> {
                 }
             }
         }
-        reads.retain(|place| !matches!(place.root, Root::Outside | Root::Object(_)));
+        reads.retain(|place| place.root != Root::Outside && !place.root.is_object());
         let objects: Vec<Place> = reads
             .iter()
             .filter(|place| place.variable().is_some())
             .flat_map(|place| self.flow.led_to_at(place, exit))
-            .filter(|place| matches!(place.root, Root::Object(_)))
+            .filter(|place| place.root.is_object())
             .collect();
         reads.extend(objects);
         reads.into_iter().collect()

@@ -1,7 +1,9 @@
 //! Results whose rows the server may still send when the call returns.
 //!
 //! Until the last row is fetched, the connection takes no other query. The unit that runs such a
-//! query must therefore also fetch its rows; otherwise both parts become barriers.
+//! query must therefore also fetch its rows; otherwise both parts become barriers. Code behind the
+//! end of the transaction does not count: between the query and that code stands the commit, unless
+//! an exit of the query's own unit leads there.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +20,9 @@ pub(super) fn stop_at_open_results(flow: &Flow<'_, '_>, units: &mut [Unit<'_>]) 
         let streaming: Vec<usize> =
             unit.nodes().filter(|&node| flow.effects[node].streams).collect();
         for (other, later) in units.iter().enumerate().skip(at + 1) {
+            if later.barriers().any(|barrier| *barrier == Barrier::Outside) {
+                continue;
+            }
             if streaming.iter().any(|&node| fetches(flow, later, node)) {
                 open.extend([at, other]);
             }

@@ -70,7 +70,7 @@ fn runs_query(models: &Models, callee: &Callee, arguments: &[Expression]) -> boo
         word.eq_ignore_ascii_case("rollback") || word.eq_ignore_ascii_case("abort")
     };
     matches!(role, Some(Role::Query | Role::Begin | Role::Commit))
-        && !texts(arguments).any(|text| rolls_back(text))
+        && !texts(arguments).any(rolls_back)
 }
 
 fn texts(arguments: &[Expression]) -> impl Iterator<Item = &str> {

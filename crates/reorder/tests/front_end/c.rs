@@ -111,7 +111,7 @@ fn initializers_stand_in_the_order_of_fields() {
         | {'0, '0, &t}
         `int m[2][2] = {1, 2, 3, 4};` declare m = OPAQUE: a list without its inner braces
         `struct s *q = &(struct s){ 7 };` declare q = &{7}
-        `int n[3] = { [1] = 2 };` declare n = OPAQUE: a list with designated elements
+        `int n[3] = { [1] = 2 };` declare n = {'0, 2}
         `char z[4] = {\"ab\"};` declare z = \"ab\"
         `struct s e = { 1, 2, 3 };` declare e = OPAQUE: a list without its inner braces
         `union { int i; float f; } v = { .f = 1 }, w2 = { 2 };` declare v = OPAQUE: a list

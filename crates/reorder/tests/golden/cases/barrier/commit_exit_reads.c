@@ -7,6 +7,12 @@
 
 #include <sqlite3.h>
 
+#define FINALIZE(stmt) \
+    do { \
+        sqlite3_finalize(stmt); \
+        (stmt) = NULL; \
+    } while (0)
+
 int pay(sqlite3 *db)
 {
     sqlite3_stmt *stmt = NULL;
@@ -24,8 +30,7 @@ int pay(sqlite3 *db)
         goto fail;
     if (sqlite3_step(stmt) != SQLITE_DONE)
         goto fail;
-    sqlite3_finalize(stmt);
-    stmt = NULL;
+    FINALIZE(stmt);
 
     if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         goto fail;

@@ -1,6 +1,6 @@
 // One string for both queries.
 // api: libpq
-// expect: not yet, the temporary strings are memory that is not known
+// expect: moves
 #include <string>
 
 #include <libpq-fe.h>

@@ -1,6 +1,6 @@
 // The SQL is built with std::string.
 // api: libpq
-// expect: not yet, the temporary strings are memory that is not known
+// expect: moves
 #include <string>
 
 #include <libpq-fe.h>

@@ -10,13 +10,13 @@ void order(struct db *db, const long *items, long region, long customer)
 
     db_begin(db);
     for (int i = 0; i < 15; i++) {
-        const long price = db_number(db, "SELECT i_price FROM item WHERE i_id = $1", items[i]);
+        const long price = db_number(db, "SELECT i_price FROM item WHERE i_id = ?", items[i]);
         sum += price;
-        if (db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = $2", price, region) != 0) {
+        if (db_run(db, "UPDATE region SET r_total = r_total + ? WHERE r_id = ?", price, region) != 0) {
             db_rollback(db);
             return;
         }
     }
-    db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);
+    db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer);
     db_commit(db);
 }

@@ -1,0 +1,33 @@
+// The connection is a field of the caller's structure; a function of the file reaches it in another
+// way.
+// expect: moves
+#include "shop.h"
+
+struct store {
+    struct db *db;
+    long visits;
+};
+
+static int pay_region(const struct store *from, long region)
+{
+    return db_run(from->db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = $1", region);
+}
+
+static int count_visit(struct db *db, long customer)
+{
+    return db_run(db, "INSERT INTO sale VALUES (1, $1, 1, 'x')", customer);
+}
+
+int visit(struct store *store, long region, long customer)
+{
+    db_begin(store->db);
+    if (count_visit(store->db, customer) != 0)
+        goto fail;
+    if (pay_region(store, region) != 0)
+        goto fail;
+    db_commit(store->db);
+    return 0;
+fail:
+    db_rollback(store->db);
+    return -1;
+}
