@@ -76,11 +76,19 @@ int outside_call(sqlite3 *db, int value)
 
 static int next_value;
 
+/* Its value depends on the calls before it, and on a table that its query need not name. */
 static void next_number(sqlite3_context *context, int count, sqlite3_value **values)
 {
+    sqlite3_stmt *rows;
+
     (void)count;
     (void)values;
     next_value = (next_value * 2 + 1) % 1000;
+    if (sqlite3_prepare_v2(sqlite3_context_db_handle(context), "SELECT sum(total) FROM branch", -1,
+                           &rows, NULL) == SQLITE_OK &&
+        sqlite3_step(rows) == SQLITE_ROW)
+        next_value = (next_value + sqlite3_column_int(rows, 0)) % 1000;
+    sqlite3_finalize(rows);
     sqlite3_result_int(context, next_value);
 }
 
