@@ -14,9 +14,11 @@
 pub mod access;
 mod bound;
 mod connection;
+mod effects;
 mod escape;
 mod failure;
 pub mod graph;
+pub(crate) mod parameter;
 pub mod place;
 pub(crate) mod pointers;
 mod prepared;

@@ -24,7 +24,7 @@ pub mod isolation;
 mod outside_effects;
 mod read_after_write;
 mod read_order;
-mod same_table;
+pub(crate) mod same_table;
 mod triggers;
 mod values;
 mod write_after_read;

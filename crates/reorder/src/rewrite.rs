@@ -34,6 +34,9 @@ pub struct Options {
     pub isolation: Option<Isolation>,
     /// True if reads of different rows may change places below serializable.
     pub relaxed_reads: bool,
+    /// The arrays whose elements differ from one another, by the name of the variable or field:
+    /// `trade_id`; `lines.item` for the field `item` of the elements of `lines`.
+    pub distinct: Vec<String>,
     /// The choices that determine the costs.
     pub costing: Costing,
     /// True if all transactions are to lock tables in one order.
@@ -57,6 +60,8 @@ pub struct Rewritten {
     pub renamings: Vec<Renaming>,
     /// The variables whose name holds a transaction back and that cannot get several names.
     pub refusals: Vec<rename::Refusal>,
+    /// The reasons why loops are not split that end with a fact which the user could state.
+    pub unstated: Vec<String>,
     /// The report on each transaction, in the order of the source.
     pub transactions: Vec<Report>,
     /// The result of the demand for one order of locks, if the user has made it.
@@ -202,8 +207,15 @@ pub fn rewrite(
         .flat_map(|(chunks, report)| restructure::edits(chunks, &report.solution.order, text))
         .collect();
     let text = source::apply(text, &edits);
-    let (splits, renamings, refusals) = (Vec::new(), Vec::new(), Vec::new());
-    Ok(Rewritten { text, splits, renamings, refusals, transactions, lock_order })
+    Ok(Rewritten {
+        text,
+        splits: Vec::new(),
+        renamings: Vec::new(),
+        refusals: Vec::new(),
+        unstated: Vec::new(),
+        transactions,
+        lock_order,
+    })
 }
 
 /// A program with all that decides on its order.

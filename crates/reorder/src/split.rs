@@ -7,8 +7,8 @@
 //!   for (h) { A B }         ──▶  for (h) { A } for (h) { B }
 //! ```
 //!
-//! A value that goes from A to B within an iteration of a loop is computed again in B, or kept in an
-//! array with an element for each iteration (`restore`).
+//! A value that goes from A to B within an iteration of a loop is computed again in B, or kept in
+//! an array with an element for each iteration (`restore`).
 //!
 //! A split is a change of the source that does the same as the source before any unit is moved. It
 //! is made by edits of the text, and the front end reads the new text: everything behind the front
@@ -25,7 +25,9 @@ mod declarations;
 mod element;
 mod expansion;
 mod fission;
+mod keys;
 mod length;
+mod number;
 mod part;
 mod repetition;
 mod restore;
@@ -37,7 +39,7 @@ mod values;
 use std::fmt;
 
 pub use self::search::rewrite;
-pub(crate) use self::search::{Version, line_start, versions};
+pub(crate) use self::search::{Found, Version, line_start, versions};
 use crate::{
     api::Models,
     ir::{Program, StatementKind},
@@ -63,7 +65,8 @@ pub enum SplitRule {
     /// "loop carry dependency".
     CarriedValue,
     /// No value that a later part of the loop reads is written again by the earlier part in a later
-    /// iteration, unless it can be computed again or kept in an array: the paper's second condition.
+    /// iteration, unless it can be computed again or kept in an array: the paper's second
+    /// condition.
     OverwrittenValue,
     /// No part affects the condition: the paper's third condition for loops, and its first for
     /// conditional statements.
@@ -99,6 +102,14 @@ pub struct Refusal {
     pub line: usize,
     /// The fact that forbids it, or that is missing.
     pub reason: String,
+}
+
+impl Refusal {
+    /// Returns true if the user could state the fact that is missing.
+    pub fn is_for_unstated_fact(&self) -> bool {
+        self.rule == SplitRule::Order(legality::Rule::SameTable)
+            && self.reason.contains(keys::STATE)
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -178,7 +189,7 @@ pub fn candidates(
                     conditional::find(context, function, piece, &mut found);
                 }
                 StatementKind::Loop { .. } => {
-                    fission::find(context, function, piece, &options.without, &mut found);
+                    fission::find(context, function, piece, options, &mut found);
                 }
                 _ => {}
             }

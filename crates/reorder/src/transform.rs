@@ -52,10 +52,11 @@ pub fn rewrite<E>(
     options: &Options,
 ) -> Result<Rewritten, Refused> {
     let whole = rewrite::rewrite(program, text, models, schema, options)?;
-    let mut search = Search { parse, first: (program, text), versions: Vec::new() };
+    let mut search =
+        Search { parse, first: (program, text), versions: Vec::new(), unstated: Vec::new() };
     let refusals = search.run(&whole.transactions, models, schema, options);
-    let versions = search.versions;
-    let Some(last) = versions.last() else { return Ok(Rewritten { refusals, ..whole }) };
+    let Search { versions, unstated, .. } = search;
+    let Some(last) = versions.last() else { return Ok(Rewritten { refusals, unstated, ..whole }) };
     let mut rewritten = rewrite::rewrite(&last.program, &last.text, models, schema, options)?;
     for report in &mut rewritten.transactions {
         for unit in &mut report.units {
@@ -68,7 +69,7 @@ pub fn rewrite<E>(
     }
     let places = Places { text, versions: &versions };
     let (splits, renamings) = (places.splits(), places.renamings());
-    Ok(Rewritten { splits, renamings, refusals, ..rewritten })
+    Ok(Rewritten { splits, renamings, refusals, unstated, ..rewritten })
 }
 
 struct Search<'s, E> {
@@ -76,6 +77,8 @@ struct Search<'s, E> {
     /// The program as the user wrote it.
     first: (&'s Program, &'s str),
     versions: Vec<Version>,
+    /// The splits of the user's text that lack a fact which the user could state.
+    unstated: Vec<String>,
 }
 
 impl<E> Search<'_, E> {
@@ -133,8 +136,13 @@ impl<E> Search<'_, E> {
         let reports = current.as_deref().unwrap_or(reports);
         let (program, text) = latest(self.first, &self.versions);
         let setting = (setting.models, setting.schema, setting.options);
-        let found = split::versions(self.parse, program, text, reports, setting, functions);
+        let split::Found { versions: found, unstated } =
+            split::versions(self.parse, program, text, reports, setting, functions);
         let is_split = !found.is_empty();
+        // Lines of a changed text mean nothing to the user.
+        if self.versions.is_empty() {
+            self.unstated = unstated;
+        }
         self.versions.extend(found.into_iter().map(|one| {
             let split::Version { program, text, trace, split } = one;
             Version { program, text, trace, change: Change::Split(split) }

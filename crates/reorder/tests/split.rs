@@ -8,6 +8,10 @@ mod conditional;
 mod examples;
 #[path = "split/fission.rs"]
 mod fission;
+#[path = "split/kept_values.rs"]
+mod kept_values;
+#[path = "split/keys.rs"]
+mod keys;
 #[path = "split/search.rs"]
 mod search;
 

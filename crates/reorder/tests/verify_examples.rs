@@ -257,6 +257,24 @@ fn trade_update_that_reads_a_trade_once_is_equal() {
     assert_equal("tpce/trade_update_once.c", few_trades);
 }
 
+/// The loop is split: the trades are updated behind all reads. Numbers out of many differ.
+#[test]
+fn trade_update_with_a_split_loop_is_equal() {
+    let name = "tpce/trade_update_once.c";
+    let Some(example) = Example::read(name) else { return };
+    let front_end = FrontEnd::load().unwrap();
+    let mut parse = |text: &str| front_end.parse(&example.path, Some(text), &flags(&LIBPQ));
+    let distinct = vec!["trade_id".to_owned()];
+    let options = rewrite::Options { relaxed_reads: true, distinct, ..rewrite::Options::default() };
+    let Example { text, program, models, schema, .. } = &example;
+    let split = split::rewrite(&mut parse, program, text, models, schema, &options).unwrap();
+    assert_order(&split.text, &["FROM settlement", "FROM trade_history", "UPDATE trade"]);
+    assert_text_is_equal(name, &example, &split.text, |options| {
+        few_trades(options);
+        options.inputs.insert("in.trade_id".to_owned(), range(1, 1_000_000_000));
+    });
+}
+
 #[test]
 fn trade_update_of_an_account_is_equal() {
     assert_equal("tpce/trade_update_account.c", few_trades);

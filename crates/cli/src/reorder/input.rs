@@ -64,6 +64,10 @@ pub(super) struct TransactionArgs {
     /// Let reads of different rows change places below serializable
     #[arg(long)]
     relaxed_reads: bool,
+    /// An array, or a field of an array's elements, whose values differ from one another; may be
+    /// repeated
+    #[arg(long, value_name = "NAME")]
+    distinct: Vec<String>,
     /// Let all transactions of the file lock tables in one order, so that they do not deadlock
     #[arg(long)]
     lock_order: bool,
@@ -171,6 +175,7 @@ impl TransactionArgs {
                 IsolationArg::Serializable => Isolation::Serializable,
             }),
             relaxed_reads: self.relaxed_reads,
+            distinct: self.distinct.clone(),
             costing: self.costs.read()?,
             lock_order: self.lock_order,
             no_split: self.no_split,

@@ -4,10 +4,9 @@ use crate::{
     flow::{
         access::{Connection, QueryCall},
         graph::NodeIndex,
-        place::{Place, Step},
+        place::Place,
         reaching::DefinitionIndex,
     },
-    ir::{Expression, ExpressionKind},
     legality::Context,
     units::UnitQuery,
 };
@@ -84,19 +83,5 @@ pub(super) fn places(
     call: &Call<'_, '_>,
     number: usize,
 ) -> Option<Vec<Place>> {
-    let flow = context.flow;
-    let query = call.call?;
-    let ExpressionKind::Call { arguments, .. } = &query.expression.kind else { return None };
-    let array: &Expression = arguments.get(query.model.parameters?.array)?;
-    let [array] = &flow.targets(array, call.node)[..] else { return None };
-    // An array leads to its first element, or to itself.
-    let mut array = array.clone();
-    if matches!(array.path.last(), Some(Step::Element(_))) {
-        array.path.pop();
-    }
-    let element = array.part(Step::Element(Some(number as u64)));
-    let [definition] = flow.reaching(call.node, &element)[..] else { return None };
-    let definition = &flow.definitions.all[definition];
-    let places = flow.targets(definition.value?, definition.node);
-    (!places.is_empty()).then_some(places)
+    context.flow.parameter_places(call.call?, call.node, number)
 }

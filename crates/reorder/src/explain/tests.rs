@@ -203,6 +203,7 @@ fn order_of_several_transactions_is_printed() {
         splits: Vec::new(),
         renamings: Vec::new(),
         refusals: Vec::new(),
+        unstated: Vec::new(),
         transactions: reports,
         lock_order: None,
     };

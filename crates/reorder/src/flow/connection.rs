@@ -9,8 +9,8 @@ use super::{
 use crate::ir::{Callee, Expression, ExpressionKind as Kind};
 
 impl<'a> Flow<'a, '_> {
-    /// Returns texts for the connection that a query uses: two queries with a text in common use the
-    /// same connection. `None` if the call has no such argument, as one that runs a statement.
+    /// Returns texts for the connection that a query uses: two queries with a text in common use
+    /// the same connection. `None` if the call has no such argument, as one that runs a statement.
     ///
     /// One text is that of the argument, with the definitions of its variables. Another one is the
     /// place that it leads to, if that is a single object: a function of the file may name it in

@@ -186,8 +186,8 @@ impl Search<'_> {
 
     /// Notes that the value of an expression is stored in a local variable, or elsewhere.
     ///
-    /// A number is left out. **Safe because** an address becomes a number by a conversion only, which
-    /// lets it escape at once.
+    /// A number is left out. **Safe because** an address becomes a number by a conversion only,
+    /// which lets it escape at once.
     fn stored(&mut self, value: &Expression, holder: Option<VariableIndex>) {
         let Search { program, models, summaries, .. } = *self;
         let around = Surroundings { program, models, summaries };

@@ -13,13 +13,14 @@
 //! - PLACE-5. An object that a call creates is none that a parameter leads to, and none that
 //!   another call creates. Nor is it, or a local variable, what a pointer in the caller's memory
 //!   led to when the function was called: neither existed then.
-//! - PLACE-6. What a pointer to a number leads to shares no bytes with a pointer (C11 6.5, paragraph
-//!   7), and the text behind a `char *` shares none with a pointer or a number. For a text this is
-//!   an assumption: a program that writes the bytes of another object through a pointer of its
-//!   caller does so by way of a `void *`, an `unsigned char *` or the object's own type.
-//! - PLACE-7. Two prepared statements with different SQL are different statements. If no function of
-//!   the file uses a field of their structure, they are the database interface's own: no pointer to
-//!   anything else leads into one.
+//! - PLACE-6. What a pointer to a number leads to shares no bytes with a pointer (C11 6.5,
+//!   paragraph 7), and the text behind a `char *` shares none with a pointer or a number. For a
+//!   text this is an assumption: a program that writes the bytes of another object through a
+//!   pointer of its caller does so by way of a `void *`, an `unsigned char *` or the object's own
+//!   type.
+//! - PLACE-7. Two prepared statements with different SQL are different statements. If no function
+//!   of the file uses a field of their structure, they are the database interface's own: no pointer
+//!   to anything else leads into one.
 
 use std::collections::BTreeSet;
 
@@ -140,8 +141,8 @@ impl Place {
     }
 }
 
-/// Returns a path without an index at its begin: of two pointers to the same structure, one may lead
-/// to another element of the array that the other one leads to.
+/// Returns a path without an index at its begin: of two pointers to the same structure, one may
+/// lead to another element of the array that the other one leads to.
 fn behind_element(path: &[Step]) -> &[Step] {
     match path {
         [Step::Element(_), rest @ ..] => rest,

@@ -8,6 +8,7 @@ use super::{
     Flow,
     access::variable,
     graph::NodeIndex,
+    parameter::Written,
     place::{Place, Root, Step},
 };
 use crate::{
@@ -26,10 +27,7 @@ pub(super) type Texts = Result<Vec<String>, String>;
 /// # Errors
 /// The fact that is missing.
 pub(super) fn of<'a>(flow: &Flow<'a, '_>, expression: &'a Expression, node: NodeIndex) -> Texts {
-    let mut texts = Reader { flow, depth: 0 }.text(expression, node)?;
-    texts.sort();
-    texts.dedup();
-    Ok(texts)
+    Ok(plain(Reader::of(flow).text(expression, node)?))
 }
 
 /// Returns the texts that a format and its values of a node may make.
@@ -42,21 +40,40 @@ pub(super) fn formatted<'a>(
     values: &'a [Expression],
     node: NodeIndex,
 ) -> Texts {
-    let mut reader = Reader { flow, depth: 0 };
-    let mut texts = Vec::new();
-    for format in reader.text(format, node)? {
-        texts.extend(reader.formatted(vec![String::new()], &format, values, node)?);
-    }
-    Ok(texts)
+    Ok(plain(Reader::of(flow).made(format, values, node)?))
 }
 
-struct Reader<'f, 'a, 'p> {
+/// Reads texts. A value that a format puts into one stands there as its number in `written`.
+pub(super) struct Reader<'f, 'a, 'p> {
     flow: &'f Flow<'a, 'p>,
     depth: usize,
+    /// The values.
+    pub(super) written: Vec<Written<'a>>,
+    /// The nodes that use a text with a value from a variable, each with the node that put the text
+    /// there.
+    pub(super) sources: Vec<(NodeIndex, NodeIndex)>,
 }
 
-impl<'a> Reader<'_, 'a, '_> {
-    fn text(&mut self, expression: &'a Expression, node: NodeIndex) -> Texts {
+impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
+    pub(super) fn of(flow: &'f Flow<'a, 'p>) -> Reader<'f, 'a, 'p> {
+        Reader { flow, depth: 0, written: Vec::new(), sources: Vec::new() }
+    }
+
+    /// Returns the texts that a format and its values make.
+    pub(super) fn made(
+        &mut self,
+        format: &'a Expression,
+        values: &'a [Expression],
+        node: NodeIndex,
+    ) -> Texts {
+        let mut texts = Vec::new();
+        for format in self.text(format, node)? {
+            texts.extend(self.formatted(vec![String::new()], &format, values, node)?);
+        }
+        Ok(texts)
+    }
+
+    pub(super) fn text(&mut self, expression: &'a Expression, node: NodeIndex) -> Texts {
         self.depth += 1;
         if self.depth > 64 {
             return Err("the SQL text depends on itself".to_string());
@@ -146,7 +163,7 @@ impl<'a> Reader<'_, 'a, '_> {
         Ok(out)
     }
 
-    fn of_variable(&mut self, variable: VariableIndex, node: NodeIndex) -> Texts {
+    pub(super) fn of_variable(&mut self, variable: VariableIndex, node: NodeIndex) -> Texts {
         let program = self.flow.around.program;
         let named = program.variable(variable);
         if let Some(initial) = &named.initial
@@ -164,10 +181,14 @@ impl<'a> Reader<'_, 'a, '_> {
             if reaching.len() > 1 && !definition.strong {
                 return Err(missing());
             }
-            texts.extend(match definition.value {
+            let found = match definition.value {
                 Some(value) => self.text(value, definition.node)?,
                 None => self.of_write(variable, definition.node).ok_or_else(missing)??,
-            });
+            };
+            if found.iter().any(|text| text.contains(HOLE)) {
+                self.sources.push((node, definition.node));
+            }
+            texts.extend(found);
         }
         if texts.is_empty() || texts.len() > MOST { Err(missing()) } else { Ok(texts) }
     }
@@ -266,7 +287,9 @@ impl<'a> Reader<'_, 'a, '_> {
                 let texts = self.text(value, node);
                 texts.map_err(|_| "a `%s` outside of quotes puts an unknown text into the SQL")?
             } else {
-                vec![HOLE.to_string()]
+                let conversion = rest[..=end].to_string();
+                self.written.push(Written { conversion, value, node });
+                vec![format!("{HOLE}{}{HOLE_END}", self.written.len() - 1)]
             };
             out = joined(&out, &parts)?;
             rest = &rest[end + 1..];
@@ -315,34 +338,80 @@ fn ends_quoted(text: &str) -> bool {
 /// Stands for a value that is not known; no SQL text contains it.
 const HOLE: &str = "\u{1}";
 
+/// Ends the number of a value that a format puts into a text: the number stands behind a hole.
+const HOLE_END: char = '\u{2}';
+
+/// Returns texts, each once, whose values have no numbers.
+fn plain(texts: Vec<String>) -> Vec<String> {
+    let plain = |text: &String| {
+        let mut parts = text.split(HOLE);
+        let first = parts.next().unwrap_or_default().to_string();
+        parts.fold(first, |text, part| text + HOLE + numbered(part).1)
+    };
+    let mut texts: Vec<String> = texts.iter().map(plain).collect();
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+/// Separates what stands behind a hole into the number of the value and the rest.
+fn numbered(part: &str) -> (Option<usize>, &str) {
+    match part.split_once(HOLE_END) {
+        Some((number, rest)) => (number.parse().ok(), rest),
+        None => (None, part),
+    }
+}
+
+/// Returns the number of the value that is a whole text.
+pub(super) fn only_value(text: &str) -> Option<usize> {
+    let (number, rest) = numbered(text.strip_prefix(HOLE)?);
+    number.filter(|_| rest.is_empty())
+}
+
 /// Replaces the values that are not known by parameters.
 pub(crate) fn with_parameters(text: &str, server: Server) -> String {
-    let mut out = String::new();
-    let mut number = 1 + highest_parameter(text);
-    let mut parameter = || match server {
-        Server::Postgresql => {
-            number += 1;
-            format!("${}", number - 1)
+    parameters(text, server).0
+}
+
+/// Replaces the values that are not known by parameters. Returns as well, of each parameter that
+/// stands for one value, its number and that of the value, if they are known.
+pub(super) fn parameters(text: &str, server: Server) -> (String, Vec<(usize, usize)>) {
+    let (mut out, mut values) = (String::new(), Vec::new());
+    let mut next = match server {
+        Server::Postgresql => highest_parameter(text),
+        Server::Mysql | Server::Sqlite => 0,
+    };
+    let mut parameter = |out: &mut String, value: Option<usize>| {
+        values.extend(value.map(|value| (next, value)));
+        next += 1;
+        match server {
+            Server::Postgresql => out.push_str(&format!("${next}")),
+            Server::Mysql | Server::Sqlite => out.push('?'),
         }
-        Server::Mysql | Server::Sqlite => "?".to_string(),
     };
     let pieces: Vec<&str> = text.split('\'').collect();
     for (at, piece) in pieces.iter().enumerate() {
         let quoted = at % 2 == 1 && at + 1 < pieces.len();
         if quoted && piece.contains(HOLE) {
-            out.push_str(&parameter());
+            parameter(&mut out, only_value(piece));
         } else if quoted {
             out.push_str(&format!("'{piece}'"));
         } else {
             let parts: Vec<&str> = piece.split(HOLE).collect();
             out.push_str(parts[0]);
             for part in &parts[1..] {
-                out.push_str(&parameter());
-                out.push_str(part);
+                let (value, rest) = numbered(part);
+                parameter(&mut out, value);
+                out.push_str(rest);
             }
         }
     }
-    out
+    // Parameters of the text itself have numbers as well.
+    let has_own = |signs: &[char]| server != Server::Postgresql && text.contains(signs);
+    if has_own(&['?']) || server == Server::Sqlite && has_own(&['$', ':', '@']) {
+        values.clear();
+    }
+    (out, values)
 }
 
 fn highest_parameter(text: &str) -> usize {

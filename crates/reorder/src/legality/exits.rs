@@ -7,6 +7,9 @@
 //! would fail if the exit did not protect it: a division by a value that the exit tests for zero,
 //! the use of a pointer that it tests for null. Such code uses what the condition uses.
 //!
+//! A condition around a query guards nothing if the exit behind it is taken only because the query
+//! failed, or because of what it returned: the query would have to be known to do that.
+//!
 //! A query that may violate a constraint, such as an insert of a key, stays behind an exit that is
 //! taken because of what a query returned: the program reports that, and not the violation.
 //!
@@ -28,7 +31,7 @@ use crate::{
     schema::{Event, Schema, Table},
     solve::UnitIndex,
     sql::{Query, TableAccess},
-    units::Unit,
+    units::{Exit, Unit},
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
@@ -146,7 +149,7 @@ type Value = (Place, BTreeSet<DefinitionIndex>);
 fn guards(context: &Context<'_, '_, '_>, first: usize, later: usize) -> Option<Place> {
     let flow = context.flow;
     context.units.units[first].exits().next()?;
-    let tested = tested(context, &context.units.units[first]);
+    let tested = tested(context, first);
     let later = &context.units.units[later];
     let nodes: Vec<usize> = later.nodes().collect();
     let read: Vec<Value> = nodes.into_iter().flat_map(|node| values(context, node)).collect();
@@ -157,9 +160,54 @@ fn guards(context: &Context<'_, '_, '_>, first: usize, later: usize) -> Option<P
     guarding.map(|(place, _)| place)
 }
 
-/// Returns what the conditions of a unit with exits test, and what the tested values come from.
-fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
+/// Returns true if control takes an exit of a unit only because of what a query of the unit has
+/// returned: the last conditions before the exit test nothing else.
+fn is_answered(context: &Context<'_, '_, '_>, unit: UnitIndex, exit: &Exit) -> bool {
+    let graph = &context.flow.graph;
+    let own: BTreeSet<usize> = context.units.units[unit].nodes().collect();
+    let (mut open, mut seen) = (vec![exit.node], BTreeSet::new());
+    while let Some(node) = open.pop() {
+        let condition = match graph.nodes[node].kind {
+            NodeKind::Outcome { condition, .. } => Some(condition),
+            _ => (graph.nodes[node].successors.len() > 1).then_some(node),
+        };
+        if let Some(condition) = condition {
+            if !tests_result(context, unit, condition) {
+                return false;
+            }
+            continue;
+        }
+        let leads = |one: &usize| graph.nodes[*one].successors.contains(&node);
+        let before: Vec<usize> = own.iter().copied().filter(leads).collect();
+        if before.is_empty() {
+            return false;
+        }
+        if seen.insert(node) {
+            open.extend(before);
+        }
+    }
+    true
+}
+
+/// Returns true if all that a condition reads is what queries of a unit have returned.
+fn tests_result(context: &Context<'_, '_, '_>, unit: UnitIndex, condition: usize) -> bool {
     let flow = context.flow;
+    let returns = |node: usize| {
+        let mut accesses = flow.effects[node].accesses.iter();
+        !flow.effects[node].queries.is_empty() || accesses.any(|one| is_result(&one.place))
+    };
+    let read = values(context, condition);
+    let is_returned = |definition: &DefinitionIndex| {
+        let node = flow.definitions.all[*definition].node;
+        context.units.of_node(node) == Some(unit) && returns(node)
+    };
+    !read.is_empty()
+        && read.iter().all(|(_, from)| !from.is_empty() && from.iter().all(is_returned))
+}
+
+/// Returns what the conditions of a unit with exits test, and what the tested values come from.
+fn tested(context: &Context<'_, '_, '_>, index: UnitIndex) -> Vec<Value> {
+    let (flow, unit) = (context.flow, &context.units.units[index]);
     let is_condition = |&node: &usize| {
         let node = &flow.graph.nodes[node];
         node.successors.len() > 1 && matches!(node.kind, NodeKind::Evaluate(_))
@@ -180,7 +228,7 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
     };
     let conditions = unit
         .nodes()
-        .filter(|node| is_condition(node) && !is_query(*node) && decides(context, unit, *node));
+        .filter(|node| is_condition(node) && !is_query(*node) && decides(context, index, *node));
     let mut open: Vec<Value> = conditions.flat_map(|node| values(context, node)).collect();
     let mut tested: Vec<Value> = Vec::new();
     while let Some(value) = open.pop() {
@@ -199,18 +247,18 @@ fn tested(context: &Context<'_, '_, '_>, unit: &Unit<'_>) -> Vec<Value> {
 }
 
 /// Returns true if an exit of a unit may be taken because of what a condition tests. It is not if
-/// every path from the condition to an exit runs a query, whose failure is the only reason for the
-/// exit: such a condition decides on the query.
-fn decides(context: &Context<'_, '_, '_>, unit: &Unit<'_>, condition: NodeIndex) -> bool {
+/// every path from the condition to an exit runs a query, and the exit is taken only because the
+/// query fails, or because of what it returns: such a condition decides on the query.
+fn decides(context: &Context<'_, '_, '_>, index: UnitIndex, condition: NodeIndex) -> bool {
+    let unit = &context.units.units[index];
     let runs_query = |node: NodeIndex| !context.flow.effects[node].queries.is_empty();
     let (all, direct) = (
         reached(context, unit, condition, &|_| false),
         reached(context, unit, condition, &runs_query),
     );
-    let decides = |node: NodeIndex, on_failure: bool| {
-        direct.contains(&node) || all.contains(&node) && !on_failure
-    };
-    unit.exits().any(|exit| decides(exit.node, exit.on_failure))
+    let is_by_query = |exit: &Exit| exit.on_failure || is_answered(context, index, exit);
+    unit.exits()
+        .any(|exit| direct.contains(&exit.node) || all.contains(&exit.node) && !is_by_query(exit))
 }
 
 /// Returns the nodes of a unit that control reaches from a node of it, that one included, without

@@ -5,8 +5,9 @@
 //! - if one only reads, the other is an `UPDATE`, and the one reads no column that the other
 //!   assigns: the read sees the same values before and after (not in SQLite, where the read may
 //!   still be under way);
-//! - if both name a key with constants that differ: they touch different rows. If both write, the
-//!   table has no other key: one could free the value that the other takes.
+//! - if both name a key with constants that differ, or with parameters of which the caller of
+//!   [`between`] knows that they differ: they touch different rows. If both write, the table has no
+//!   other key: one could free the value that the other takes.
 //!
 //! Two writes keep their order even if they assign different columns, so that the order of effects
 //! on each row stays the same.
@@ -20,26 +21,65 @@ use super::{Context, Found, Rule};
 use crate::{
     api::Server,
     schema::Key,
+    solve::UnitIndex,
     sql::{Query, QueryKind, TableAccess, Value},
     units::UnitQuery,
 };
 
+/// Facts about the parameters of queries.
+pub(crate) trait Parameters {
+    /// Returns true if the values that two queries require in a column certainly differ.
+    fn differ(&self, table: &str, column: &str, one: Required<'_>, other: Required<'_>) -> bool;
+}
+
+/// A parameter that a column must be equal to in the rows that a query accesses.
+#[derive(Clone, Copy)]
+pub(crate) struct Required<'q> {
+    pub(crate) query: &'q UnitQuery,
+    /// The access to the table.
+    pub(crate) access: &'q TableAccess,
+    /// The number of the parameter.
+    pub(crate) parameter: usize,
+}
+
+/// Nothing is known about parameters.
+struct Unknown;
+
+impl Parameters for Unknown {
+    fn differ(&self, _: &str, _: &str, _: Required<'_>, _: Required<'_>) -> bool {
+        false
+    }
+}
+
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     for (first, later) in context.pairs() {
-        let units = &context.units.units;
-        for one in units[first].queries() {
-            for other in units[later].queries() {
-                if let Some(table) = conflict(context, &one.query, &other.query) {
-                    let reason = format!("both use the table `{table}`");
-                    found.before(first, later, Rule::SameTable, reason);
-                }
-            }
+        if let Some(reason) = between(context, (first, later), &Unknown) {
+            found.before(first, later, Rule::SameTable, reason);
         }
     }
 }
 
+/// Returns the reason why two units keep their order.
+pub(crate) fn between(
+    context: &Context<'_, '_, '_>,
+    (first, later): (UnitIndex, UnitIndex),
+    parameters: &dyn Parameters,
+) -> Option<String> {
+    let units = &context.units.units;
+    let others = || units[later].queries();
+    let mut pairs = units[first].queries().flat_map(|one| others().map(move |other| (one, other)));
+    let table = pairs.find_map(|(one, other)| conflict(context, one, other, parameters))?;
+    Some(format!("both use the table `{table}`"))
+}
+
 /// Returns a table on which two queries conflict.
-fn conflict(context: &Context<'_, '_, '_>, one: &Query, other: &Query) -> Option<String> {
+fn conflict(
+    context: &Context<'_, '_, '_>,
+    unit_query: &UnitQuery,
+    other_query: &UnitQuery,
+    parameters: &dyn Parameters,
+) -> Option<String> {
+    let (one, other) = (&unit_query.query, &other_query.query);
     for (name, access) in &one.tables {
         for (other_name, other_access) in &other.tables {
             let tables = context.schema.base_tables(name);
@@ -47,8 +87,11 @@ fn conflict(context: &Context<'_, '_, '_>, one: &Query, other: &Query) -> Option
                 tables.intersection(&context.schema.base_tables(other_name)).next().cloned();
             let Some(table) = shared else { continue };
             let by_view = table != *name || table != *other_name;
-            let apart = !by_view && are_independent(context, &table, access, other_access);
-            if writes(one, access) | writes(other, other_access) && !apart {
+            if !writes(one, access) && !writes(other, other_access) {
+                continue;
+            }
+            let both = [(unit_query, access), (other_query, other_access)];
+            if by_view || !are_independent(context, &table, both, parameters) {
                 return Some(table);
             }
         }
@@ -68,9 +111,10 @@ fn changes(access: &TableAccess) -> bool {
 fn are_independent(
     context: &Context<'_, '_, '_>,
     table: &str,
-    one: &TableAccess,
-    other: &TableAccess,
+    both: [(&UnitQuery, &TableAccess); 2],
+    parameters: &dyn Parameters,
 ) -> bool {
+    let [(_, one), (_, other)] = both;
     let only_updates = |access: &TableAccess| !access.inserts && !access.deletes && !access.locks;
     // An open statement of SQLite may see writes, or not, while it is stepped.
     let by_column = |reader: &TableAccess, writer: &TableAccess| {
@@ -79,16 +123,19 @@ fn are_independent(
             && only_updates(writer)
             && !reader.reads.overlap(&writer.writes)
     };
-    by_column(one, other) || by_column(other, one) || are_different_rows(context, table, one, other)
+    by_column(one, other)
+        || by_column(other, one)
+        || are_different_rows(context, table, both, parameters)
 }
 
-/// Returns true if both accesses name the same key with constants that differ.
+/// Returns true if both accesses name the same key with values that differ.
 fn are_different_rows(
     context: &Context<'_, '_, '_>,
     table: &str,
-    one: &TableAccess,
-    other: &TableAccess,
+    both: [(&UnitQuery, &TableAccess); 2],
+    parameters: &dyn Parameters,
 ) -> bool {
+    let [(one_query, one), (other_query, other)] = both;
     let names = |access: &TableAccess| access.equal.keys().cloned().collect::<BTreeSet<String>>();
     let (a, b) = (names(one), names(other));
     let both: BTreeSet<String> = a.intersection(&b).cloned().collect();
@@ -97,12 +144,17 @@ fn are_different_rows(
             let known = context.schema.table(table).and_then(|table| table.column(column));
             known.is_some_and(|column| are_different(context.server, &column.ty, a, b))
         }
+        (Value::Parameter(a), Value::Parameter(b)) => {
+            let one = Required { query: one_query, access: one, parameter: *a };
+            let other = Required { query: other_query, access: other, parameter: *b };
+            parameters.differ(table, column, one, other)
+        }
         _ => false,
     };
     let both_write = changes(one) && changes(other);
     context.schema.is_key(table, &both)
-        && both.iter().any(differ)
         && !(both_write && has_other_key(context, table, &both))
+        && both.iter().any(differ)
 }
 
 /// Returns true if a table has a key with a column that is not among those given.

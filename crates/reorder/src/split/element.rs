@@ -3,16 +3,20 @@
 //!
 //! An element belongs to its iteration if each mention of the array in the loop has the same index
 //! (`i`, or `i` plus or minus one constant) behind the same fields, nothing takes the address of
-//! the element, and no other pointer in the loop leads to the array.
+//! the element, and no other pointer in the loop leads to the array, unless it is a variable that
+//! gets its value from such a mention in the same iteration.
 //!
 //! **Safe because** the loop adds a constant other than zero to its variable in each iteration, and
 //! nothing else writes the variable, so that two iterations use different elements.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::{
     flow::{
-        graph::{NodeIndex, NodeKind},
+        graph::{Graph, NodeIndex, NodeKind},
         place::{Place, Root, Step},
     },
     ir::{Expression, ExpressionKind as Kind, Scope, Type, VariableIndex},
@@ -24,6 +28,8 @@ pub(super) struct Elements<'c, 'a, 'p> {
     context: &'c Context<'c, 'a, 'p>,
     /// The variable that counts.
     counter: VariableIndex,
+    /// The node of the loop's condition.
+    test: NodeIndex,
     /// The nodes of the loop's body.
     nodes: Vec<NodeIndex>,
     known: RefCell<BTreeMap<Place, bool>>,
@@ -41,9 +47,10 @@ impl<'c, 'a, 'p> Elements<'c, 'a, 'p> {
     pub(super) fn of(
         context: &'c Context<'c, 'a, 'p>,
         counter: VariableIndex,
+        test: NodeIndex,
         nodes: Vec<NodeIndex>,
     ) -> Elements<'c, 'a, 'p> {
-        Elements { context, counter, nodes, known: RefCell::default() }
+        Elements { context, counter, test, nodes, known: RefCell::default() }
     }
 
     /// Returns true if each iteration uses a part of the place that no other one uses.
@@ -95,10 +102,41 @@ impl<'c, 'a, 'p> Elements<'c, 'a, 'p> {
                 }
                 let led = flow.led_to_at(&Place::whole(Root::Variable(variable)), node);
                 found |= led.iter().any(|place| flow.may_share(place, elements))
-                    && !is_array_of_numbers(ty);
+                    && !is_array_of_numbers(ty)
+                    && !self.is_set_in_iteration(variable, elements);
             });
         }
         found
+    }
+
+    /// Returns true if a pointer leads into the elements only, and each read of it in the loop sees
+    /// a value that the same iteration gave it: one from a mention of the array, whose index is
+    /// checked. What is added to the pointer does not lead to another element, since the pointer
+    /// leads to a part of one that is an array of its own.
+    fn is_set_in_iteration(&self, pointer: VariableIndex, elements: &Place) -> bool {
+        let flow = self.context.flow;
+        let is_local = self.context.program.variable(pointer).scope == Scope::Local;
+        let place = Place::whole(Root::Variable(pointer));
+        let leads_inside = |node: NodeIndex| {
+            let led = flow.led_to_at(&place, node);
+            led.iter().all(|one| {
+                one.root == elements.root
+                    && one.path.len() > elements.path.len()
+                    && one.path.starts_with(&elements.path)
+            })
+        };
+        is_local
+            && !flow.is_escaped(pointer)
+            && self.nodes.iter().all(|&node| {
+                let set: Vec<NodeIndex> = flow
+                    .reaching(node, &place)
+                    .into_iter()
+                    .map(|one| flow.definitions.all[one].node)
+                    .filter(|one| self.nodes.contains(one))
+                    .collect();
+                !flow.exposed_reads(node).contains(&&place)
+                    || leads_inside(node) && passes(&flow.graph, self.test, node, &set)
+            })
     }
 
     /// Returns true if each mention of the array that may mean the elements has the same index.
@@ -192,6 +230,26 @@ impl<'c, 'a, 'p> Elements<'c, 'a, 'p> {
             NodeKind::Outcome { .. } | NodeKind::Nothing | NodeKind::Opaque(_) => None,
         }
     }
+}
+
+/// Returns true if each path from a loop's condition to a node of its body passes one of some other
+/// nodes in the same iteration.
+pub(super) fn passes(
+    graph: &Graph<'_>,
+    test: NodeIndex,
+    node: NodeIndex,
+    others: &[NodeIndex],
+) -> bool {
+    let (mut open, mut seen) = (graph.nodes[test].successors.clone(), BTreeSet::new());
+    while let Some(at) = open.pop() {
+        if at == node {
+            return false;
+        }
+        if at != test && !others.contains(&at) && seen.insert(at) {
+            open.extend(&graph.nodes[at].successors);
+        }
+    }
+    true
 }
 
 /// A mention of an array.

@@ -10,10 +10,13 @@
 //!
 //! **Safe because** all other orders stay: A and B of one iteration, all of A, all of B.
 
+use std::collections::BTreeSet;
+
 use super::{
     Candidate, Refusal, Split, SplitKind, SplitRule,
     declarations::{self, Declarations},
     element::Elements,
+    keys::Keys,
     last_line,
     part::{self, Part},
     restore::{self, Head, Restored},
@@ -27,7 +30,8 @@ use crate::{
         place::{Place, Root},
     },
     ir::{Expression, ExpressionKind, LoopForm, Scope, Statement, StatementKind, VariableIndex},
-    legality::{self, Context, Demand, Rule},
+    legality::{self, Constraint, Context, Demand, Rule, same_table},
+    rewrite::Options,
     solve::Before,
     source::{Edit, Range},
     units::{Piece, Unit, Units},
@@ -70,7 +74,7 @@ pub(super) fn find<'a>(
     context: &Context<'_, 'a, '_>,
     function: &str,
     piece: &Piece<'a>,
-    without: &[Rule],
+    options: &Options,
     found: &mut Vec<Candidate>,
 ) {
     let StatementKind::Loop { body, .. } = &piece.statement.kind else { return };
@@ -96,7 +100,7 @@ pub(super) fn find<'a>(
             of_gap.push((split, plan));
         }
         found.extend(choose(of_gap, |plan| match &counting {
-            Ok(counting) => counting.split(list, plan, without),
+            Ok(counting) => counting.split(list, plan, options),
             Err(refusal) => Err(refusal.clone()),
         }));
     }
@@ -198,7 +202,7 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
             context,
             parts: [&parts[0], &parts[1]],
             test: self.test,
-            elements: Elements::of(context, self.head.counter, nodes),
+            elements: Elements::of(context, self.head.counter, self.test, nodes),
         };
         let needed = values.check_reads()?;
         let restored = restore::of(&values, self.head, &needed)?;
@@ -213,11 +217,11 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
         &self,
         list: &'a [Statement],
         plan: Plan<'a>,
-        without: &[Rule],
+        options: &Options,
     ) -> Result<Vec<Edit>, Refusal> {
         let text = self.context.text;
         let Plan { at, parts, restored, declared } = plan;
-        self.check_order(parts, without)?;
+        self.check_order(parts, options)?;
         let (newline, indent) = (shape::newline(text), shape::indent(self.piece.range, text));
         let inner = shape::indent(list[0].range, text);
         let inserted = format!(
@@ -262,7 +266,7 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
     }
 
     /// Asks the rules on the order of units about the later part before the earlier one.
-    fn check_order(&self, parts: [Part<'a>; 2], without: &[Rule]) -> Result<(), Refusal> {
+    fn check_order(&self, parts: [Part<'a>; 2], options: &Options) -> Result<(), Refusal> {
         let flow = self.context.flow;
         let [earlier, later] = parts;
         let (line, range) = (earlier.piece.range.line(self.context.text), self.body.range);
@@ -278,13 +282,23 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
             exits: Vec::new(),
             barriers: Vec::new(),
         };
+        let nodes: BTreeSet<NodeIndex> = earlier.nodes.union(&later.nodes).copied().collect();
         let units = [other, later.piece, earlier.piece].map(|piece| Unit { pieces: vec![piece] });
         let units = Units::of_units(flow, units.into());
         let context = Context { units: &units, ..*self.context };
-        let replaced: Vec<Rule> = REPLACED.iter().chain(without).copied().collect();
+        let replaced: Vec<Rule> = REPLACED.iter().chain(&options.without).copied().collect();
         let swapped = Demand::Before(Before { first: 1, later: 2 });
-        let constraints = legality::constraints(&context, &replaced);
-        match constraints.into_iter().find(|one| one.demand == swapped) {
+        let without: Vec<Rule> = replaced.iter().copied().chain([Rule::SameTable]).collect();
+        let constraints = legality::constraints(&context, &without);
+        let mut found = constraints.into_iter().find(|one| one.demand == swapped);
+        if !replaced.contains(&Rule::SameTable)
+            && found.as_ref().is_none_or(|one| one.rule > Rule::SameTable)
+        {
+            let same = self.same_table(&context, nodes, &options.distinct);
+            let rule = Rule::SameTable;
+            found = same.map(|reason| Constraint { demand: swapped, rule, reason }).or(found);
+        }
+        match found {
             Some(one) => {
                 let reason =
                     format!("between the later part and the next iteration: {}", one.reason);
@@ -292,6 +306,23 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Returns the reason why the later part of an iteration and the earlier part of another one,
+    /// units 1 and 2, keep their order because of a table.
+    fn same_table(
+        &self,
+        context: &Context<'_, 'a, '_>,
+        nodes: BTreeSet<NodeIndex>,
+        distinct: &[String],
+    ) -> Option<String> {
+        let (counter, test) = (self.head.counter, self.test);
+        let keys = Keys { context, counter, test, nodes, distinct, missing: Default::default() };
+        let reason = same_table::between(context, (1, 2), &keys)?;
+        Some(match keys.missing() {
+            Some(fact) => format!("{reason}, and {fact}"),
+            None => reason,
+        })
     }
 }
 

@@ -4,9 +4,12 @@
 //! most, and goes on with the new text until no split lowers it. Of splits that lower it as much,
 //! it makes the first one of the source. A split alone changes the cost too, since the parts of a
 //! unit are shorter than the unit; that counts for nothing. The cost of a split order is compared
-//! with the cost of the order before, with the parts in the place of the unit.
+//! with the cost of the order before, with the parts in the place of the unit. The iterations of a
+//! loop take turns between the parts, which costs what is in the middle between one part before the
+//! other and the other before the one: each query of an iteration stands before half of the queries
+//! of the other part, and behind the other half.
 
-use super::{Candidate, Split, candidates, trace::Trace};
+use super::{Candidate, Split, SplitKind, candidates, trace::Trace};
 use crate::{
     api::Models,
     ir::Program,
@@ -32,8 +35,15 @@ pub(crate) struct Version {
     pub(crate) split: Split,
 }
 
-/// Makes the splits that lower the cost, of the functions in `names` or of all; each version is the
-/// one before it with one split more.
+/// The splits of a program.
+pub(crate) struct Found {
+    /// The versions, each the one before it with one split more.
+    pub(crate) versions: Vec<Version>,
+    /// The splits of the first text that lack a fact which the user could state.
+    pub(crate) unstated: Vec<String>,
+}
+
+/// Makes the splits that lower the cost, of the functions in `names` or of all.
 pub(crate) fn versions<E>(
     parse: &mut dyn FnMut(&str) -> Result<Program, E>,
     program: &Program,
@@ -41,15 +51,16 @@ pub(crate) fn versions<E>(
     before: &[Report],
     setting: (&Models, &Schema, &Options),
     names: Option<&[String]>,
-) -> Vec<Version> {
+) -> Found {
     let (models, schema, options) = setting;
-    let mut search = Search { parse, models, schema, options, versions: Vec::new() };
+    let mut search =
+        Search { parse, models, schema, options, versions: Vec::new(), unstated: Vec::new() };
     for name in searched(program, before) {
         if names.is_none_or(|names| names.contains(&name)) {
             search.function(program, text, &name);
         }
     }
-    search.versions
+    Found { versions: search.versions, unstated: search.unstated }
 }
 
 /// Reorders the transactions of a program, whose source is `text`, like [`rewrite::rewrite`], and
@@ -70,9 +81,10 @@ pub fn rewrite<E>(
 ) -> Result<Rewritten, Refused> {
     let whole = rewrite::rewrite(program, text, models, schema, options)?;
     let setting = (models, schema, options);
-    let versions = versions(parse, program, text, &whole.transactions, setting, None);
-    let search = Search { parse, models, schema, options, versions };
-    let Some(last) = search.versions.last() else { return Ok(whole) };
+    let Found { versions, unstated } =
+        versions(parse, program, text, &whole.transactions, setting, None);
+    let search = Search { parse, models, schema, options, versions, unstated: Vec::new() };
+    let Some(last) = search.versions.last() else { return Ok(Rewritten { unstated, ..whole }) };
     let mut rewritten = rewrite::rewrite(&last.program, &last.text, models, schema, options)?;
     for report in &mut rewritten.transactions {
         search.versions.iter().rev().for_each(|version| trace_back(report, &version.trace));
@@ -82,6 +94,7 @@ pub fn rewrite<E>(
         });
     }
     rewritten.splits = search.splits(text);
+    rewritten.unstated = unstated;
     Ok(rewritten)
 }
 
@@ -106,6 +119,8 @@ struct Search<'s, E> {
     schema: &'s Schema,
     options: &'s Options,
     versions: Vec<Version>,
+    /// The splits of the first text that lack a fact which the user could state.
+    unstated: Vec<String>,
 }
 
 impl<E> Search<'_, E> {
@@ -121,6 +136,9 @@ impl<E> Search<'_, E> {
                 };
                 let (models, schema) = (self.models, self.schema);
                 let Ok(found) = candidates(program, text, models, schema, &options) else { return };
+                if self.versions.is_empty() {
+                    self.unstated.extend(unstated(name, &found));
+                }
                 if found.iter().all(|one| one.outcome.is_err()) {
                     return;
                 }
@@ -162,6 +180,17 @@ impl<E> Search<'_, E> {
     }
 }
 
+/// Returns the refusals of loops of a function that lack a fact which the user could state, each
+/// once.
+fn unstated(name: &str, found: &[Candidate]) -> Vec<String> {
+    let refusals = found.iter().filter_map(|one| one.outcome.as_ref().err());
+    let unstated = refusals.filter(|one| one.is_for_unstated_fact());
+    let mut all: Vec<String> = unstated.map(|one| format!("{name}: {one}")).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// Returns the offset of the first character of a line that is no blank.
 pub(crate) fn line_start(text: &str, line: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -195,7 +224,8 @@ impl<E> Trial<'_, E> {
             let after = rewrite::rewrite(&program, &text, self.models, self.schema, self.options);
             let Ok(after) = after else { continue };
             let trace = Trace::of(edits);
-            let gain = gain(self.before, &after.transactions, &trace);
+            let kind = candidate.split.kind;
+            let gain = gain(self.before, &after.transactions, &trace, kind);
             if gain > best.as_ref().map_or(0, |(most, _)| *most) {
                 let split = candidate.split.clone();
                 best = Some((gain, Version { program, text, trace, split }));
@@ -206,14 +236,20 @@ impl<E> Trial<'_, E> {
 }
 
 /// Returns by how much the order behind a split is cheaper than the order before it.
-fn gain(before: &[Report], after: &[Report], trace: &Trace) -> u128 {
+fn gain(before: &[Report], after: &[Report], trace: &Trace, kind: SplitKind) -> u128 {
     if before.len() != after.len() {
         return 0;
     }
     let pairs = before.iter().zip(after);
     let (mut kept, mut new) = (0u128, 0u128);
     for (before, after) in pairs {
-        kept += after.problem().cost(&kept_order(before, after, trace));
+        let mut order = kept_order(before, after, trace);
+        let problem = after.problem();
+        let source = problem.cost(&order);
+        if kind == SplitKind::Loop {
+            swap_parts(&mut order, |unit| place(before, after, trace, unit));
+        }
+        kept += (source + problem.cost(&order)) / 2;
         new += after.solution.cost;
     }
     kept.saturating_sub(new)
@@ -221,14 +257,25 @@ fn gain(before: &[Report], after: &[Report], trace: &Trace) -> u128 {
 
 /// Returns the order of the units before a split, for the units behind it.
 fn kept_order(before: &Report, after: &Report, trace: &Trace) -> Vec<usize> {
-    let mut position = vec![0; before.units.len()];
-    before.solution.order.iter().enumerate().for_each(|(at, &unit)| position[unit] = at);
-    let place = |unit: usize| {
-        let start = trace.before(after.units[unit].range.start);
-        let of = before.units.iter().rposition(|one| one.range.start <= start);
-        of.map_or(0, |of| position[of])
-    };
     let mut order: Vec<usize> = (0..after.units.len()).collect();
-    order.sort_by_key(|&unit| (place(unit), unit));
+    order.sort_by_key(|&unit| (place(before, after, trace, unit), unit));
     order
+}
+
+/// Returns the place of a unit in the order before a split, which is that of the unit that it is a
+/// part of.
+fn place(before: &Report, after: &Report, trace: &Trace, unit: usize) -> usize {
+    let start = trace.before(after.units[unit].range.start);
+    let of = before.units.iter().rposition(|one| one.range.start <= start);
+    let position = |of| before.solution.order.iter().position(|&unit| unit == of);
+    of.and_then(position).unwrap_or(0)
+}
+
+/// Exchanges the units that are the two parts of one.
+fn swap_parts(order: &mut [usize], place: impl Fn(usize) -> usize) {
+    for parts in order.chunk_by_mut(|&one, &other| place(one) == place(other)) {
+        if let [first, second] = parts {
+            std::mem::swap(first, second);
+        }
+    }
 }

@@ -5,8 +5,8 @@
 //! 2. A piece without a query whose values only one unit uses belongs to that unit: it formats a
 //!    text, or fills the array of parameters.
 //! 3. A piece that only sets a variable to a constant belongs to the unit that wrote the variable
-//!    before, if it stands directly behind it: `res = NULL`. If it is the only such piece, and other
-//!    units write the variable too, it is for what follows all of them, and belongs to none.
+//!    before, if it stands directly behind it: `res = NULL`. If it is the only such piece, and
+//!    other units write the variable too, it is for what follows all of them, and belongs to none.
 //! 4. A unit is contiguous. What stands between its first and its last piece belongs to it, unless
 //!    that is a piece of another unit with a query: then the unit ends before it.
 //!

@@ -12,9 +12,10 @@
 //! - `isolation`: `read committed`, `repeatable read` or `serializable`.
 //! - `relaxed reads`: `yes`.
 //! - `splits`: `yes` if statements may be split.
-//! - `renames`: `yes` if variables may get several names. In all other cases only the order changes,
-//!   so that each is about one rule.
+//! - `renames`: `yes` if variables may get several names. In all other cases only the order
+//!   changes, so that each is about one rule.
 //! - `not renamed`: `REASON`: a part of the reason why a variable keeps its name. May be repeated.
+//! - `distinct`: the name of an array whose elements differ. May be repeated.
 //! - `function`: the function with the transaction.
 //! - `schema`: a statement behind those of `schema.sql`. May be repeated.
 //! - `statement`: `NAME = SQL`: a statement that a model of the user names. May be repeated.
@@ -110,6 +111,7 @@ impl Case {
             function: one("function").map(str::to_owned),
             isolation: one("isolation").map(|value| isolation(value, &name)),
             relaxed_reads: one("relaxed reads") == Some("yes"),
+            distinct: all("distinct").into_iter().map(str::to_owned).collect(),
             ..Options::default()
         };
         let keeps = all("keeps").into_iter().map(|value| {
@@ -199,7 +201,7 @@ impl Case {
 
 /// Returns the settings of a head.
 fn settings(text: &str) -> Vec<(String, String)> {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 13] = [
         "expect",
         "keeps",
         "api",
@@ -209,6 +211,7 @@ fn settings(text: &str) -> Vec<(String, String)> {
         "splits",
         "renames",
         "not renamed",
+        "distinct",
         "function",
         "schema",
         "statement",

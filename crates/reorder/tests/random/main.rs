@@ -119,8 +119,10 @@ fn check(oracle: &mut Oracle, make: Make, count: u64) -> Counts {
 }
 
 /// The rules whose absence a serial run on SQLite shows, each with the seed of a program that shows
-/// it. If programs change, the search goes on from there.
-const CAUGHT: [(Rule, u64); 9] = [
+/// it. If programs change, the search goes on from there. (Without the rule on functions, that on
+/// outside effects still holds most of what these programs call: 5,000 of them show nothing. Golden
+/// cases show it.)
+const CAUGHT: [(Rule, u64); 8] = [
     (Rule::Barrier, 175),
     (Rule::ReadAfterWrite, 1),
     (Rule::WriteAfterWrite, 261),
@@ -129,7 +131,6 @@ const CAUGHT: [(Rule, u64); 9] = [
     (Rule::SameTable, 22),
     (Rule::ForeignKey, 1),
     (Rule::Trigger, 432),
-    (Rule::Function, 395),
 ];
 
 /// Returns the rewritten functions of programs.

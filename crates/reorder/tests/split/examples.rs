@@ -12,20 +12,25 @@ use clearway_reorder::{
 };
 
 /// An example with all that is known of it.
-struct Example {
+pub(crate) struct Example {
     front_end: FrontEnd,
     file: std::path::PathBuf,
     flags: Vec<String>,
-    text: String,
+    pub(crate) text: String,
     models: Models,
     schema: Schema,
-    options: Options,
+    pub(crate) options: Options,
 }
 
 impl Example {
     /// Reads an example; `None` with a message if something is missing.
     fn read(api: &str, file: &str, function: &str) -> Option<Example> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/tpcc");
+        Self::read_in("tpcc", api, file, function)
+    }
+
+    /// Like `read`, in another folder of the examples.
+    pub(crate) fn read_in(folder: &str, api: &str, file: &str, function: &str) -> Option<Example> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(folder);
         let (include, header, tables) = match api {
             "libpq" => ("/usr/include/postgresql", "libpq-fe.h", "schema.sql"),
             _ => ("/usr/include/mariadb", "mysql.h", "schema-mysql.sql"),
@@ -55,13 +60,13 @@ impl Example {
         self.front_end.parse(&self.file, Some(text), &self.flags).unwrap()
     }
 
-    fn candidates(&self) -> Vec<Candidate> {
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
         let program = self.parse(&self.text);
         let (models, schema) = (&self.models, &self.schema);
         split::candidates(&program, &self.text, models, schema, &self.options).unwrap()
     }
 
-    fn rewritten(&self) -> Rewritten {
+    pub(crate) fn rewritten(&self) -> Rewritten {
         let program = self.parse(&self.text);
         let mut parse = |text: &str| Ok::<_, ()>(self.parse(text));
         let (models, schema) = (&self.models, &self.schema);
@@ -69,7 +74,7 @@ impl Example {
     }
 }
 
-fn reasons(candidates: &[Candidate]) -> Vec<String> {
+pub(crate) fn reasons(candidates: &[Candidate]) -> Vec<String> {
     let reasons = candidates.iter().map(|one| match &one.outcome {
         Ok(_) => format!("behind {}: legal", one.split.behind),
         Err(refusal) => format!("behind {}: {refusal}", one.split.behind),
@@ -78,7 +83,7 @@ fn reasons(candidates: &[Candidate]) -> Vec<String> {
 }
 
 /// Asserts that parts of a text stand in it in this order.
-fn assert_order(text: &str, parts: &[&str]) {
+pub(crate) fn assert_order(text: &str, parts: &[&str]) {
     let mut from = 0;
     for part in parts {
         let at = text[from..].find(part);

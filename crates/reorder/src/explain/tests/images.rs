@@ -165,6 +165,7 @@ fn page_needs_no_other_file() {
         splits: Vec::new(),
         renamings: Vec::new(),
         refusals: Vec::new(),
+        unstated: Vec::new(),
         transactions,
         lock_order,
     };

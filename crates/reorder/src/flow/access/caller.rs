@@ -1,0 +1,74 @@
+//! The places of a called function, as places of its caller.
+
+use super::{Evaluation, extended};
+use crate::{
+    flow::{
+        place::{Behind, Place, Root},
+        pointers::with_texts,
+        summary::Summary,
+    },
+    ir::Expression,
+};
+
+impl<'a> Evaluation<'a, '_> {
+    /// Returns the places that places of a called function may be here.
+    pub(super) fn all_for_caller(
+        &mut self,
+        places: &[Place],
+        arguments: &'a [Expression],
+        summary: &Summary<'a>,
+    ) -> Vec<Place> {
+        places.iter().flat_map(|place| self.for_caller(place, arguments, summary)).collect()
+    }
+
+    /// Returns the places that a place of a called function may be here.
+    pub(super) fn for_caller(
+        &mut self,
+        place: &Place,
+        arguments: &'a [Expression],
+        summary: &Summary<'a>,
+    ) -> Vec<Place> {
+        let parameter = |variable| summary.parameters.iter().position(|&one| one == variable);
+        let bases = match &place.root {
+            Root::Pointee(variable) => match parameter(*variable) {
+                Some(argument) => self.led_to_by_copy(arguments, argument),
+                None => return vec![place.clone()],
+            },
+            Root::Behind(behind) => {
+                let handle = behind.pointer.variable().and_then(parameter);
+                match handle.filter(|_| behind.pointer.path.is_empty()) {
+                    Some(argument) => self.led_to_by_copy(arguments, argument),
+                    None => self.behind_for_caller(behind, arguments, summary),
+                }
+            }
+            _ => return vec![place.clone()],
+        };
+        bases.iter().map(|base| extended(base, &place.path)).collect()
+    }
+
+    /// Returns what a pointer leads to here that a called function follows.
+    fn behind_for_caller(
+        &mut self,
+        behind: &Behind,
+        arguments: &'a [Expression],
+        summary: &Summary<'a>,
+    ) -> Vec<Place> {
+        let pointers = self.for_caller(&behind.pointer, arguments, summary);
+        let led_to = pointers.iter().flat_map(|pointer| {
+            let led_to = self.around.led_to(pointer, self.pointers);
+            led_to
+                .into_iter()
+                .map(|led| with_texts(led, pointer, &behind.texts))
+                .collect::<Vec<_>>()
+        });
+        led_to.collect()
+    }
+
+    /// Returns the places that an argument leads to, or its pointers if it is a structure.
+    fn led_to_by_copy(&mut self, arguments: &'a [Expression], argument: usize) -> Vec<Place> {
+        let copied = arguments
+            .get(argument)
+            .and_then(|one| self.around.targets_of_copy(one, self.pointers, self.node));
+        copied.unwrap_or_else(|| self.led_to_by(arguments, argument))
+    }
+}

@@ -1,0 +1,118 @@
+//! The types of the effects of a node: its reads and writes, and its calls of the database.
+
+use super::place::Place;
+use crate::{api::Call, ir::Expression};
+
+/// The effects of a node.
+#[derive(Clone, Debug, Default)]
+pub struct Effects<'a> {
+    /// The reads and writes, in the order of evaluation.
+    pub accesses: Vec<Access<'a>>,
+    /// The calls that run or prepare queries, or end the transaction.
+    pub queries: Vec<QueryCall<'a>>,
+    /// The reasons why nothing may move across the node; empty if something may.
+    pub barriers: Vec<String>,
+    /// True if it may write any memory that is not the function's own.
+    pub writes_anything: bool,
+    /// True if the node asks whether a query succeeded.
+    pub status: bool,
+    /// True if it reads more of a query's result than whether the query succeeded.
+    pub result: bool,
+    /// True if rows of its query may still be on the way behind it.
+    pub streams: bool,
+    /// True if each object that it makes is a result or a statement of a database interface.
+    pub makes_result: bool,
+    /// The memory that it binds to statements.
+    pub bound: Vec<Bound>,
+    /// The statements of which it fetches rows into bound memory.
+    pub fetched: Vec<Place>,
+}
+
+/// Memory that is bound to a statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// The statements that may be meant.
+    pub statements: Vec<Place>,
+    /// The memory.
+    pub memory: Vec<Place>,
+    /// True if a fetch writes it, false if a query reads it.
+    pub results: bool,
+}
+
+/// A read or write of a place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Access<'a> {
+    /// The place.
+    pub place: Place,
+    /// The kind of the access.
+    pub kind: AccessKind,
+    /// The value that a write stores, if it is the value of an expression.
+    pub value: Option<&'a Expression>,
+}
+
+/// The kinds of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// A read.
+    Read,
+    /// A write of the whole place, which happens whenever the node does.
+    Write,
+    /// A write of a part of the place, or one that may not happen.
+    WeakWrite,
+    /// The end of an object; a write of all of it.
+    End,
+}
+
+/// A call that does something in the database.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueryCall<'a> {
+    /// The call; it may stand in a function that the node calls.
+    pub expression: &'a Expression,
+    /// The model of the call.
+    pub model: &'a Call,
+    /// Where its SQL comes from.
+    pub sql: Sql<'a>,
+    /// The name of the statement that it prepares, or the place of its handle.
+    pub name: Option<Sql<'a>>,
+    /// The connection that it uses.
+    pub connection: Connection<'a>,
+    /// The prepared statements of which it may run one.
+    pub statements: Vec<Place>,
+    /// The objects of which one is its connection.
+    pub connections: Vec<Place>,
+}
+
+/// The connection of a query.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Connection<'a> {
+    /// An argument of the call.
+    Argument(&'a Expression),
+    /// A parameter of the called function.
+    Parameter(usize),
+    /// A connection that the called function computes.
+    Hidden,
+    /// That of the statement: the call has no argument with the connection.
+    None,
+}
+
+/// Where the SQL of a query comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Sql<'a> {
+    /// An expression of the node.
+    Expression(&'a Expression),
+    /// A format as of `printf`, and its values.
+    Format(&'a Expression, &'a [Expression]),
+    /// The name or the handle of a statement that is prepared elsewhere.
+    Statement(&'a Expression),
+    /// A parameter of the called function.
+    Parameter {
+        /// Its number.
+        number: usize,
+        /// True if it names or holds a prepared statement.
+        statement: bool,
+    },
+    /// One of these texts.
+    Texts(Vec<String>),
+    /// It is not known, for this reason.
+    Missing(String),
+}

@@ -1,0 +1,23 @@
+// The rows of an iteration are those of all elements up to its own.
+// splits: yes
+// distinct: id
+// expect: unchanged
+#include <stdio.h>
+#include "shop.h"
+
+void order(struct db *db, const int *id, int count)
+{
+    char sql[120];
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j <= i; j++) {
+            snprintf(sql, sizeof sql, "SELECT r_total FROM region WHERE r_id = %d", id[j]);
+            sum += db_number(db, sql);
+        }
+        db_format(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = %d", id[i]);
+    }
+    db_format(db, "UPDATE customer SET c_balance = %ld WHERE c_id = 1", sum);
+    db_commit(db);
+}

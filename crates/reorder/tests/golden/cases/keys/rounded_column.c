@@ -1,0 +1,22 @@
+// The column may store two integers as one value.
+// splits: yes
+// distinct: id
+// schema: CREATE TABLE rate (k REAL PRIMARY KEY, r_total INTEGER NOT NULL);
+// expect: unchanged
+#include <stdio.h>
+#include "shop.h"
+
+void order(struct db *db, const int *id, int count)
+{
+    char sql[120];
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        snprintf(sql, sizeof sql, "SELECT r_total FROM rate WHERE k = %d", id[i]);
+        sum += db_number(db, sql);
+        db_format(db, "UPDATE rate SET r_total = r_total + 1 WHERE k = %d", id[i]);
+    }
+    db_format(db, "UPDATE customer SET c_balance = %ld WHERE c_id = 1", sum);
+    db_commit(db);
+}

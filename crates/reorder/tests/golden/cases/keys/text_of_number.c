@@ -1,0 +1,23 @@
+// The number is written into a text of its own first; it stands in quotes in one query.
+// splits: yes
+// distinct: id
+// expect: moves
+#include <stdio.h>
+#include "shop.h"
+
+void order(struct db *db, const int *id, int count)
+{
+    char sql[120];
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        char text[24];
+        snprintf(text, sizeof text, "%d", id[i]);
+        snprintf(sql, sizeof sql, "SELECT r_total FROM region WHERE r_id = %s", text);
+        sum += db_number(db, sql);
+        db_format(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = '%s'", text);
+    }
+    db_format(db, "UPDATE customer SET c_balance = %ld WHERE c_id = 1", sum);
+    db_commit(db);
+}

@@ -1,0 +1,25 @@
+// The key goes through a variable, which has all values of the element.
+// splits: yes
+// distinct: id
+// expect: moves
+#include <stdio.h>
+#include "shop.h"
+
+void order(struct db *db, const int *id, int count)
+{
+    char sql[120];
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        const long one = id[i];
+        snprintf(sql, sizeof sql, "SELECT r_total FROM region WHERE r_id = %ld", one);
+        sum += db_number(db, sql);
+    }
+    db_format(db, "UPDATE customer SET c_balance = %ld WHERE c_id = 1", sum);
+    for (int i = 0; i < count; i++) {
+        const long one = id[i];
+        db_format(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = %ld", one);
+    }
+    db_commit(db);
+}
