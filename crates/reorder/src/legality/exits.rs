@@ -15,7 +15,8 @@
 //!
 //! Where a failed query makes all later ones fail (PostgreSQL), a check of one query also checks
 //! those before it that have no check of their own. They keep their order with it; and so do
-//! queries without a check if the program keeps the status of one of them.
+//! queries without a check if the program keeps the status of one of them, or uses what one of them
+//! returned: after a failure that is nothing, and the value of a column a null pointer.
 
 use std::collections::BTreeSet;
 
@@ -23,6 +24,7 @@ use super::{Context, Found, Rule};
 use crate::{
     flow::{
         Flow,
+        access::AccessKind,
         graph::{NodeIndex, NodeKind},
         place::{Place, Root},
         reaching::DefinitionIndex,
@@ -40,9 +42,13 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let violating: BTreeSet<UnitIndex> = units.filter(|&one| may_violate(context, one)).collect();
     for (first, later) in context.pairs() {
         let (one, other) = (unchecked.contains(&first), unchecked.contains(&later));
-        let shows = |unit| checks(context, unit) || keeps_status(context, unit);
+        let shows = |unit| {
+            checks(context, unit)
+                || keeps_status(context, unit)
+                || unchecked.contains(&unit) && uses_result(context, unit)
+        };
         if one && shows(later) || other && shows(first) {
-            let reason = "a later check sees that a query without one has failed".to_string();
+            let reason = "later code sees that a query without a check has failed".to_string();
             found.before(first, later, Rule::Exit, reason);
         }
         if violating.contains(&later) && answers(context, first) {
@@ -138,6 +144,20 @@ fn keeps_status(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
         };
         let is_condition = point.successors.len() > 1;
         flow.effects[node].status && (!is_call || is_condition)
+    })
+}
+
+/// Returns true if a unit reads what a query returned, other than to free it.
+fn uses_result(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let effects = &context.flow.effects;
+    let is_returned = |place: &Place| match place.root {
+        Root::Object(maker) => !effects[maker].queries.is_empty(),
+        _ => false,
+    };
+    context.units.units[unit].nodes().any(|node| {
+        let mut accesses = effects[node].accesses.iter().filter(|one| is_returned(&one.place));
+        accesses.clone().any(|access| access.kind == AccessKind::Read)
+            && accesses.all(|access| access.kind != AccessKind::End)
     })
 }
 

@@ -1,6 +1,6 @@
 // On PostgreSQL the check of the second query sees that the first one has failed.
 // expect: unchanged
-// keeps: exit, a later check sees that a query without one has failed
+// keeps: exit, later code sees that a query without a check has failed
 #include "shop.h"
 
 int pay(struct db *db)

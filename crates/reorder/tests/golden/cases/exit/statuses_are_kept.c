@@ -1,7 +1,7 @@
 // Each status is kept, and shows whether the query before has failed as well.
 // api: libpq
 // expect: unchanged
-// keeps: exit, a later check
+// keeps: exit, later code sees
 #include <libpq-fe.h>
 
 static int ok(PGresult *res)

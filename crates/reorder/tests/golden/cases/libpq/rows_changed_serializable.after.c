@@ -12,11 +12,11 @@ int pay(PGconn *conn)
 
     PQclear(PQexec(conn, "BEGIN"));
     res = PQexec(conn, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
-    if (strcmp(PQcmdTuples(res), "1") != 0)
+    if (PQresultStatus(res) != PGRES_COMMAND_OK || strcmp(PQcmdTuples(res), "1") != 0)
         goto fail;
     PQclear(res);
     res = PQexec(conn, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
-    if (strcmp(PQcmdTuples(res), "1") != 0)
+    if (PQresultStatus(res) != PGRES_COMMAND_OK || strcmp(PQcmdTuples(res), "1") != 0)
         goto fail;
     PQclear(res);
     PQclear(PQexec(conn, "COMMIT"));

@@ -6,14 +6,24 @@
 
 #include <libpq-fe.h>
 
-void pay(PGconn *conn, char name[30])
+int pay(PGconn *conn, char name[30])
 {
     PGresult *res;
 
     PQclear(PQexec(conn, "BEGIN"));
-    PQclear(PQexec(conn, "UPDATE customer SET c_visits = 1 WHERE c_id = 2"));
+    res = PQexec(conn, "UPDATE customer SET c_visits = 1 WHERE c_id = 2");
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        goto fail;
+    PQclear(res);
     res = PQexec(conn, "SELECT r_name FROM region WHERE r_id = 1 FOR UPDATE");
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        goto fail;
     snprintf(name, 30, "%s", PQgetvalue(res, 0, 0));
     PQclear(res);
     PQclear(PQexec(conn, "COMMIT"));
+    return 0;
+fail:
+    PQclear(res);
+    PQclear(PQexec(conn, "ROLLBACK"));
+    return -1;
 }
