@@ -13,7 +13,8 @@
 //! A split is a change of the source that does the same as the source before any unit is moved. It
 //! is made by edits of the text, and the front end reads the new text: everything behind the front
 //! end works on the program that the user could have written. [`candidates`] lists the splits of a
-//! program, each with its edits or with the rule that forbids it; [`rewrite`] tries them.
+//! program, each with its edits or with the rule that forbids it;
+//! [`transform`](crate::transform) tries them.
 //!
 //! Invariants:
 //! - SPLIT-1. A split program does what the program did, in the order of its source, but that an
@@ -38,7 +39,6 @@ mod values;
 
 use std::fmt;
 
-pub use self::search::rewrite;
 pub(crate) use self::search::{Found, Version, line_start, versions};
 use crate::{
     api::Models,

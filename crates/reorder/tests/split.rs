@@ -26,6 +26,7 @@ use clearway_reorder::{
     schema::{self, Schema},
     source,
     split::{self, Candidate},
+    transform,
 };
 
 /// An interface with queries that return numbers, or 0 for success.
@@ -177,6 +178,7 @@ impl Shop {
         let program = self.parse(text);
         let mut parse = |text: &str| Ok::<_, ()>(self.parse(text));
         let (models, schema) = (&self.models, &self.schema);
-        split::rewrite(&mut parse, &program, text, models, schema, &self.options).unwrap()
+        let options = Options { no_rename: true, ..self.options.clone() };
+        transform::rewrite(&mut parse, &program, text, models, schema, &options).unwrap()
     }
 }

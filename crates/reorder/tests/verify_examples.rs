@@ -16,7 +16,7 @@ use clearway_reorder::{
     ir::Program,
     rewrite::{self, Refused, rewrite},
     schema::{self, Schema},
-    split, transaction,
+    transaction, transform,
     verify::{
         self, Difference, Input, Interface, Knowledge, LIBPQ, MYSQL, Report, Verdict, VerifyError,
         verify,
@@ -198,7 +198,7 @@ fn new_order_is_equal() {
     });
 }
 
-/// The loop is split: the district is locked behind the loop that changes the stock.
+/// The loop is split and the parameters renamed: the district is updated last.
 #[test]
 fn new_order_with_a_split_loop_is_equal() {
     let name = "tpcc/new_order_params.c";
@@ -207,8 +207,8 @@ fn new_order_with_a_split_loop_is_equal() {
     let mut parse = |text: &str| front_end.parse(&example.path, Some(text), &flags(&LIBPQ));
     let options = rewrite::Options { relaxed_reads: true, ..rewrite::Options::default() };
     let Example { text, program, models, schema, .. } = &example;
-    let split = split::rewrite(&mut parse, program, text, models, schema, &options).unwrap();
-    let parts = ["dist_info_at[15][25];", "UPDATE stock", "UPDATE district", "INTO order_line"];
+    let split = transform::rewrite(&mut parse, program, text, models, schema, &options).unwrap();
+    let parts = ["dist_info_at[15][25];", "UPDATE stock", "INTO order_line", "UPDATE district"];
     assert_order(&split.text, &parts);
     assert_text_is_equal(name, &example, &split.text, |options| {
         options.inputs.insert("in.ol_cnt".to_owned(), range(1, 3));
@@ -267,7 +267,7 @@ fn trade_update_with_a_split_loop_is_equal() {
     let distinct = vec!["trade_id".to_owned()];
     let options = rewrite::Options { relaxed_reads: true, distinct, ..rewrite::Options::default() };
     let Example { text, program, models, schema, .. } = &example;
-    let split = split::rewrite(&mut parse, program, text, models, schema, &options).unwrap();
+    let split = transform::rewrite(&mut parse, program, text, models, schema, &options).unwrap();
     assert_order(&split.text, &["FROM settlement", "FROM trade_history", "UPDATE trade"]);
     assert_text_is_equal(name, &example, &split.text, |options| {
         few_trades(options);

@@ -13,9 +13,9 @@ use super::{Candidate, Split, SplitKind, candidates, trace::Trace};
 use crate::{
     api::Models,
     ir::Program,
-    rewrite::{self, Options, Refused, Report, Rewritten},
+    rewrite::{self, Options, Report},
     schema::Schema,
-    source::{self, Range},
+    source,
 };
 
 /// The bytes of source that are read for the splits of one function, at most: a long source is read
@@ -63,41 +63,6 @@ pub(crate) fn versions<E>(
     Found { versions: search.versions, unstated: search.unstated }
 }
 
-/// Reorders the transactions of a program, whose source is `text`, like [`rewrite::rewrite`], and
-/// splits statements where that lowers the cost. `parse` reads an edited text of the same file.
-///
-/// The reports have the ranges and lines of `text`; a part of a split statement has those of its
-/// own statements.
-///
-/// # Errors
-/// [`Refused`]; then nothing is to be changed.
-pub fn rewrite<E>(
-    parse: &mut dyn FnMut(&str) -> Result<Program, E>,
-    program: &Program,
-    text: &str,
-    models: &Models,
-    schema: &Schema,
-    options: &Options,
-) -> Result<Rewritten, Refused> {
-    let whole = rewrite::rewrite(program, text, models, schema, options)?;
-    let setting = (models, schema, options);
-    let Found { versions, unstated } =
-        versions(parse, program, text, &whole.transactions, setting, None);
-    let search = Search { parse, models, schema, options, versions, unstated: Vec::new() };
-    let Some(last) = search.versions.last() else { return Ok(Rewritten { unstated, ..whole }) };
-    let mut rewritten = rewrite::rewrite(&last.program, &last.text, models, schema, options)?;
-    for report in &mut rewritten.transactions {
-        search.versions.iter().rev().for_each(|version| trace_back(report, &version.trace));
-        report.units.iter_mut().for_each(|unit| {
-            let end = unit.range.end.saturating_sub(1).max(unit.range.start);
-            unit.lines = (unit.range.line(text), Range::new(end, end).line(text));
-        });
-    }
-    rewritten.splits = search.splits(text);
-    rewritten.unstated = unstated;
-    Ok(rewritten)
-}
-
 /// Returns the functions with transactions whose name no other function has.
 fn searched(program: &Program, reports: &[Report]) -> Vec<String> {
     let mut names: Vec<String> = reports.iter().map(|report| report.function.clone()).collect();
@@ -105,12 +70,6 @@ fn searched(program: &Program, reports: &[Report]) -> Vec<String> {
     let count = |name: &String| program.functions.iter().filter(|one| one.name == *name).count();
     names.retain(|name| count(name) == 1);
     names
-}
-
-fn trace_back(report: &mut Report, trace: &Trace) {
-    for unit in &mut report.units {
-        unit.range = trace.range_before(unit.range);
-    }
 }
 
 struct Search<'s, E> {
@@ -159,24 +118,6 @@ impl<E> Search<'_, E> {
                 None => return,
             }
         }
-    }
-
-    /// Returns the splits, with the lines of the first text.
-    fn splits(&self, text: &str) -> Vec<Split> {
-        let mut splits = Vec::new();
-        for (at, version) in self.versions.iter().enumerate() {
-            let mut split = version.split.clone();
-            for place in [&mut split.line, &mut split.behind] {
-                let edited = at.checked_sub(1).map_or(text, |before| &self.versions[before].text);
-                let mut offset = line_start(edited, *place);
-                for earlier in self.versions[..at].iter().rev() {
-                    offset = earlier.trace.before(offset);
-                }
-                *place = Range::new(offset, offset).line(text);
-            }
-            splits.push(split);
-        }
-        splits
     }
 }
 

@@ -9,6 +9,7 @@ use clearway_reorder::{
     rewrite::{Options, Rewritten},
     schema::{self, Schema},
     split::{self, Candidate},
+    transform,
 };
 
 /// An example with all that is known of it.
@@ -70,7 +71,8 @@ impl Example {
         let program = self.parse(&self.text);
         let mut parse = |text: &str| Ok::<_, ()>(self.parse(text));
         let (models, schema) = (&self.models, &self.schema);
-        split::rewrite(&mut parse, &program, &self.text, models, schema, &self.options).unwrap()
+        let options = Options { no_rename: true, ..self.options.clone() };
+        transform::rewrite(&mut parse, &program, &self.text, models, schema, &options).unwrap()
     }
 }
 

@@ -8,7 +8,7 @@ use clearway_reorder::{
     profile::{self, Key, Profile},
     rewrite::{Options, Report, Rewritten},
     schema::{self, Schema},
-    split,
+    transform,
     weights::Costing,
 };
 
@@ -54,7 +54,7 @@ impl Tool {
         let mut parse = |text: &str| self.front_end.parse(file, Some(text), &self.flags);
         let program = parse(text)?;
         let (models, schema) = (&self.models, &self.schema);
-        Ok(split::rewrite(&mut parse, &program, text, models, schema, &options)?)
+        Ok(transform::rewrite(&mut parse, &program, text, models, schema, &options)?)
     }
 
     /// Returns the text with the measurement of each query, and the measured queries in the order
