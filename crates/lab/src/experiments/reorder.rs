@@ -3,6 +3,7 @@
 //!
 //! - [`workload`]: the transactions, their data, and the settings that vary contention.
 //! - [`server`]: a server of its own, started for the experiment and stopped at its end.
+//! - [`guard`]: the process that cleans up if the lab is killed.
 //! - [`proxy`]: the delay of each round trip.
 //! - [`rewriting`]: the reordered sources.
 //! - [`programs`]: building the driver and running it.
@@ -16,6 +17,7 @@
 
 pub(super) mod comparison;
 pub(super) mod formulation;
+mod guard;
 pub(super) mod prepared;
 pub(super) mod programs;
 mod proxy;

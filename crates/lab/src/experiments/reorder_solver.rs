@@ -78,7 +78,7 @@ impl Experiment for Solver {
 
     fn plan(&self, _lab: &Lab, found: &mut Findings) -> Outcome<Grids<Self>> {
         let trade_order = trade_order()?;
-        self.tool.replace(Some(Tool::new(System::MariaDb, "tpcc/schema-mysql.sql")?));
+        self.tool.replace(Some(Tool::new(System::MariaDb, "tpcc/schema-mysql.sql", &[])?));
         found.setting("trade order, units", trade_order.units.len());
         found.setting("trade order, constraints", trade_order.before.len());
         found.setting("limit of the other solver (microlp) in seconds", self.limit);
@@ -171,7 +171,7 @@ impl Solver {
 
 /// Returns the order of trade order's units as a problem.
 fn trade_order() -> Outcome<Problem> {
-    let tool = Tool::new(System::MariaDb, "tpce/schema-mysql.sql")?;
+    let tool = Tool::new(System::MariaDb, "tpce/schema-mysql.sql", &[])?;
     let file: PathBuf = examples().join("tpce/mariadb/trade_order.c");
     let rewritten = tool.reorder(&file, &std::fs::read_to_string(&file)?, None)?;
     let report = rewritten.transactions.first().ok_or("trade order has no transaction")?;

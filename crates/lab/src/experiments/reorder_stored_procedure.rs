@@ -130,7 +130,7 @@ impl StoredProcedure {
             let mut points = Vec::new();
             for &delay_us in &self.delays {
                 let usual = setting(lab, system, &PAYMENT, self.clients, delay_us);
-                for size in PAYMENT.contention(false) {
+                for size in PAYMENT.contention(false, usual_scale(system)) {
                     let setting = Setting { size, ..usual };
                     points.push((setting.point(), Point { setting, programs: 2 * at }));
                 }

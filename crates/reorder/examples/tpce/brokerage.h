@@ -58,7 +58,7 @@ struct trade_update_input {
     int max_trades;         /* at most MAX_TRADES */
     int max_updates;
     int acct_id;            /* of frame 2, which chooses the trades itself */
-    long long trade_id[MAX_TRADES]; /* of frame 1 */
+    long long trade_id[MAX_TRADES]; /* of frame 1, all different */
 };
 
 struct trade_update_output {

@@ -68,7 +68,15 @@ impl Comparison {
                 Variant::Original => &programs.original,
                 Variant::Reordered => &programs.reordered,
             };
-            site.drive(&Setting { seed: repetition, ..point.setting }, program)
+            let driven = site.drive(&Setting { seed: repetition, ..point.setting }, program)?;
+            let Driven { tps, mean_ms, busy, .. } = driven;
+            let name = format!("{variant:?}").to_lowercase();
+            let busy = 100.0 * busy;
+            clearway_console::tell!(
+                "{} {name}: {tps:.1}/s, mean {mean_ms:.1} ms, {busy:.0} % busy",
+                point.setting.name()
+            );
+            Ok(driven)
         })
     }
 }

@@ -17,7 +17,7 @@ use super::{
 use crate::experiment::Outcome;
 
 /// The time of a run that chooses between delays or orders, and of one that measures a profile.
-const PROBE: Duration = Duration::from_millis(1_000);
+const PROBE: Duration = Duration::from_millis(2_000);
 const PROFILE: Duration = Duration::from_millis(3_000);
 /// The greatest share of busy processors at which a delay shows the effect of locks.
 const BUSY_MOST: f64 = 0.8;
@@ -53,7 +53,7 @@ impl Prepared {
     /// Reorders a workload by estimates, and builds both programs. The delay is that of `setting`.
     pub(crate) fn by_estimates(site: &mut Site, setting: &Setting<'_>) -> Outcome<Prepared> {
         let (workload, system) = (setting.workload, setting.system);
-        let tool = Tool::new(system, workload.data.schema(system))?;
+        let tool = Tool::new(system, workload.data.schema(system), workload.distinct)?;
         let originals = originals(setting);
         let estimated = reorder(&tool, &originals, None)?;
         let name = name(setting);
@@ -66,9 +66,10 @@ impl Prepared {
     /// Builds a program that has nothing to reorder, as both programs.
     pub(crate) fn unchanged(site: &mut Site, setting: &Setting<'_>) -> Outcome<Prepared> {
         let workload = setting.workload;
-        let tool = Tool::new(setting.system, workload.data.schema(setting.system))?;
+        let system = setting.system;
+        let tool = Tool::new(system, workload.data.schema(system), workload.distinct)?;
         let originals = originals(setting);
-        let original = site.builder.driver(setting.system, &originals, "", &name(setting))?;
+        let original = site.builder.driver(system, &originals, "", &name(setting))?;
         let (reordered, sources) = (original.clone(), originals);
         let summary = format!("{}: as it is", workload.name);
         Ok(Prepared { original, reordered, sources, tool, delay_us: setting.delay_us, summary })

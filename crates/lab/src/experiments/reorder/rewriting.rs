@@ -28,17 +28,20 @@ pub(crate) struct Tool {
     models: Models,
     schema: Schema,
     flags: Vec<String>,
+    distinct: Vec<String>,
 }
 
 impl Tool {
-    /// Loads libclang, the model of the interface and the schema, a file of the examples.
-    pub(crate) fn new(system: System, schema: &str) -> Outcome<Tool> {
+    /// Loads libclang, the model of the interface and the schema, a file of the examples. The
+    /// elements of the arrays in `distinct` differ from each other.
+    pub(crate) fn new(system: System, schema: &str, distinct: &[&str]) -> Outcome<Tool> {
         clang::prepare()?;
         let front_end = FrontEnd::load()?;
         let models = Models::new(&[system.api()], &[])?;
         let server = models.server().ok_or("the interface has no server")?;
         let schema = schema::parse(&fs::read_to_string(examples().join(schema))?, server)?;
-        Ok(Tool { front_end, models, schema, flags: flags(system)? })
+        let distinct = distinct.iter().copied().map(str::to_string).collect();
+        Ok(Tool { front_end, models, schema, flags: flags(system)?, distinct })
     }
 
     /// Reorders a text that stands in `file`, by a profile or by estimates. Reads of different
@@ -50,7 +53,8 @@ impl Tool {
         profile: Option<&Profile>,
     ) -> Outcome<Rewritten> {
         let costing = Costing { profile: profile.cloned(), ..Costing::default() };
-        let options = Options { relaxed_reads: true, costing, ..Options::default() };
+        let distinct = self.distinct.clone();
+        let options = Options { relaxed_reads: true, costing, distinct, ..Options::default() };
         let mut parse = |text: &str| self.front_end.parse(file, Some(text), &self.flags);
         let program = parse(text)?;
         let (models, schema) = (&self.models, &self.schema);

@@ -1,73 +1,39 @@
 //! A database server of its own, in a directory of the experiment.
 //!
 //! Invariants:
-//! - LAB-SERVER-1. A server ends when its [`Server`] is dropped, and also if the lab is killed: a
-//!   guard, which is a process of its own, stops the server as soon as the pipe to the lab closes.
-//!   Server and guard are in process groups of their own, so that Ctrl-C reaches the lab only.
+//! - LAB-SERVER-1. A server ends when its [`Server`] is dropped, and also if the lab is killed
+//!   (LAB-GUARD-1). It is in a process group of its own, so that Ctrl-C reaches the lab only.
 
 use std::{
-    io::Write,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use super::workload::{System, examples};
 use crate::experiment::Outcome;
 
-/// Waits for a line on its input, and stops the server in `$1`. If the input ends without a line,
-/// the lab was killed: then the guard also removes the directory `$2`. A server that is just
-/// starting cannot be stopped yet, so several attempts are made.
-const GUARD: &str = r#"
-if read -r line; then
-    "$0" stop "$1"
-else
-    left=40
-    until "$0" stop "$1" || [ "$left" -eq 0 ]; do
-        left=$((left - 1))
-        sleep 0.5
-    done
-    rm -rf "$2"
-fi"#;
-
 /// A running server.
 pub(super) struct Server {
     system: System,
     directory: PathBuf,
-    guard: Child,
 }
 
 impl Server {
-    /// Starts a server with its data in `directory`, which is in `place`, the directory of the
-    /// experiment. `options` are further options of the server.
-    pub(super) fn start(
-        system: System,
-        place: &Path,
-        directory: PathBuf,
-        options: &str,
-    ) -> Outcome<Server> {
-        let script = script(system);
-        let guard = Command::new("sh")
-            .args(["-c", GUARD])
-            .args([&script, &directory, place])
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let started = Command::new(&script)
+    /// Starts a server with its data in `directory`. `options` are further options of the server.
+    pub(super) fn start(system: System, directory: PathBuf, options: &str) -> Outcome<Server> {
+        let started = Command::new(script(system))
             .arg("start")
             .arg(&directory)
             .env(options_variable(system), options)
             .process_group(0)
             .stdin(Stdio::null())
             .output()?;
-        let mut server = Server { system, directory, guard };
+        // A server that did not start in time may still run.
+        let server = Server { system, directory };
         if started.status.success() {
             return Ok(server);
         }
-        // There is nothing to stop; a guard without a server ends with an error.
-        server.stop();
         let message = String::from_utf8_lossy(&started.stderr);
         let name = system.name();
         Err(format!("needs {name}, whose server does not start: {}", message.trim()).into())
@@ -80,19 +46,14 @@ impl Server {
             System::Postgres => self.directory.join("socket").join(POSTGRES_SOCKET),
         }
     }
-
-    fn stop(&mut self) {
-        if let Some(mut input) = self.guard.stdin.take() {
-            // If the guard has ended, so has the server.
-            let _ = input.write_all(b"stop\n");
-        }
-        let _ = self.guard.wait();
-    }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop();
+        let mut stop = Command::new(script(self.system));
+        stop.arg("stop").arg(&self.directory).stdin(Stdio::null()).process_group(0);
+        // If there is nothing to stop, the script fails.
+        let _ = stop.output();
     }
 }
 

@@ -4,7 +4,7 @@
 //! Invariants:
 //! - LAB-SITE-1. A database is loaded once in each run of an experiment, and its server is started
 //!   again only for another database or other options.
-//! - LAB-SITE-2. No process of a site outlives it (LAB-SERVER-1).
+//! - LAB-SITE-2. No process of a site outlives it (LAB-SERVER-1, LAB-GUARD-1).
 
 use std::{
     collections::BTreeSet,
@@ -18,6 +18,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::{
+    guard::Guard,
     programs::{Builder, Drive, Driven, finished, need},
     proxy::Proxy,
     server::{self, Server},
@@ -48,6 +49,12 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
+    /// Returns the name of the setting.
+    pub(crate) fn name(&self) -> String {
+        let (workload, system) = (self.workload.name, self.system.name());
+        format!("{workload}, {system}, {} clients, {}:", self.clients, self.point())
+    }
+
     /// Returns the name of the setting's point in a grid.
     pub(crate) fn point(&self) -> String {
         let size = self.workload.data.point(self.size);
@@ -71,6 +78,7 @@ pub(crate) struct Site {
     /// The programs that have run. The database is checked after the first run of each, since that
     /// takes seconds, and the conditions also show what earlier runs have done.
     checked: BTreeSet<PathBuf>,
+    guard: Guard,
     directory: TempDir,
 }
 
@@ -117,6 +125,7 @@ impl Site {
         clearway_reorder::clang::prepare()?;
         clearway_reorder::clang::FrontEnd::load()?;
         let directory = tempfile::Builder::new().prefix("clearway-lab").tempdir()?;
+        let guard = Guard::start(directory.path())?;
         // The users that the servers run as need a way to their own directories.
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755))?;
         let programs = directory.path().join("programs");
@@ -125,7 +134,7 @@ impl Site {
         let proxy_program = builder.known(System::Postgres, "proxy")?;
         let (proxy, server) = (None, None);
         let (loaded, checked) = (BTreeSet::new(), BTreeSet::new());
-        Ok(Site { proxy, server, builder, proxy_program, scale, loaded, checked, directory })
+        Ok(Site { proxy, server, builder, proxy_program, scale, loaded, checked, guard, directory })
     }
 
     /// Returns a new folder for generated sources.
@@ -149,12 +158,11 @@ impl Site {
     ) -> Outcome<Driven> {
         let Setting { system, workload, .. } = *setting;
         let socket = self.reach(setting)?;
-        let size = setting.size.min(self.most(system, workload.data));
         Drive {
             program,
             address: server::address(system, &socket),
             clients: setting.clients,
-            size: (workload.data.size_name(), size),
+            size: (workload.data.size_name(), setting.size),
             mix: workload.mix,
             time: setting.time,
             warmup: WARMUP,
@@ -163,16 +171,6 @@ impl Site {
             profile,
         }
         .run()
-    }
-
-    /// Returns the largest number of shared rows that a database has.
-    pub(crate) fn most(&self, system: System, data: Data) -> u32 {
-        let scale = (self.scale)(system);
-        match data {
-            Data::Tpcc => scale.warehouses,
-            Data::Tpce => scale.trades,
-            Data::Bidding => 1000,
-        }
     }
 
     /// Runs a file of the examples as one statement.
@@ -229,8 +227,8 @@ impl Site {
             System::MariaDb => format!("--innodb-buffer-pool-size=4G {}", place.options),
             System::Postgres => place.options.clone(),
         };
-        let directory = self.data_directory(system, data);
-        let server = Server::start(system, self.directory.path(), directory, &options)?;
+        self.guard.expect(&data_folder(system, data))?;
+        let server = Server::start(system, self.data_directory(system, data), &options)?;
         let socket = server.socket();
         self.server = Some((place, server));
         if !self.loaded.contains(&(system, data)) {
@@ -241,7 +239,7 @@ impl Site {
     }
 
     fn data_directory(&self, system: System, data: Data) -> PathBuf {
-        self.directory.path().join(format!("{system:?}-{data:?}").to_lowercase())
+        self.directory.path().join(data_folder(system, data))
     }
 
     fn load(&self, system: System, data: Data, socket: &Path) -> Outcome<()> {
@@ -255,4 +253,9 @@ impl Site {
         finished(output, "the loader")?;
         Ok(())
     }
+}
+
+/// Returns the name of the folder of a database, which begins with that of the server's script.
+fn data_folder(system: System, data: Data) -> String {
+    format!("{system:?}-{data:?}").to_lowercase()
 }

@@ -87,13 +87,25 @@ pub(crate) struct Scale {
     pub(crate) trades: u32,
 }
 
+/// The items of the auction's database.
+const BIDDING_ITEMS: u32 = 1000;
+
 impl Scale {
+    /// Returns the largest number of shared rows that a database of this size has.
+    pub(crate) fn most(self, data: Data) -> u32 {
+        match data {
+            Data::Tpcc => self.warehouses,
+            Data::Tpce => self.trades,
+            Data::Bidding => BIDDING_ITEMS,
+        }
+    }
+
     /// Returns the loader's arguments behind the schema.
     pub(super) fn arguments(self, data: Data) -> Vec<String> {
         let numbers: &[u32] = match data {
             Data::Tpcc => &[self.warehouses, self.customers, self.items],
             Data::Tpce => &[1000, self.trades],
-            Data::Bidding => &[1000],
+            Data::Bidding => &[BIDDING_ITEMS],
         };
         numbers.iter().map(u32::to_string).collect()
     }
@@ -109,6 +121,8 @@ pub(crate) struct Workload {
     postgres: &'static [&'static str],
     /// The driver's mix; the specification's proportions if it is empty.
     pub(super) mix: &'static str,
+    /// The arrays whose elements differ from each other, for the tool.
+    pub(super) distinct: &'static [&'static str],
     /// The numbers of shared rows, the highest contention first.
     pub(crate) sizes: [u32; 4],
 }
@@ -121,10 +135,11 @@ impl Workload {
         }
     }
 
-    /// Returns the sizes of a grid: all of them, or without the second.
-    pub(crate) fn contention(&self, full: bool) -> Vec<u32> {
+    /// Returns the sizes of a grid on a database of a scale: all of them, or without the second.
+    pub(crate) fn contention(&self, full: bool, scale: Scale) -> Vec<u32> {
         let is_chosen = |&(at, _): &(usize, &u32)| full || at != 1;
-        self.sizes.iter().enumerate().filter(is_chosen).map(|(_, &size)| size).collect()
+        let chosen = self.sizes.iter().enumerate().filter(is_chosen);
+        chosen.map(|(_, &size)| size.min(scale.most(self.data))).collect()
     }
 }
 
@@ -139,6 +154,7 @@ pub(crate) static PAYMENT: Workload = Workload {
     mariadb: &["tpcc/mariadb/payment_text.c"],
     postgres: &["tpcc/payment_params.c"],
     mix: "",
+    distinct: &[],
     sizes: WAREHOUSES,
 };
 /// The same in the order in which the contended rows are locked first.
@@ -188,6 +204,7 @@ pub(crate) static TRADE_UPDATE: Workload = Workload {
     mariadb: &["tpce/mariadb/trade_update_once.c"],
     postgres: &["tpce/trade_update_once.c"],
     mix: "",
+    distinct: &["trade_id"],
     sizes: TRADES,
 };
 pub(crate) static TRADE_ORDER: Workload = Workload {
@@ -212,14 +229,16 @@ pub(crate) static BIDDING: Workload = Workload {
     name: "bidding",
     data: Data::Bidding,
     mariadb: &["bidding/mariadb/bid_guarded.c"],
-    postgres: &["bidding/bid.c"],
+    postgres: &["bidding/bid_guarded.c"],
     mix: "",
+    distinct: &[],
     sizes: ITEMS,
 };
 /// The same with a read that locks the item.
 pub(crate) static LOCKED_BIDDING: Workload = Workload {
     name: "bidding with a locking read",
     mariadb: &["bidding/mariadb/bid.c"],
+    postgres: &["bidding/bid.c"],
     ..BIDDING
 };
 
@@ -260,8 +279,11 @@ mod tests {
 
     #[test]
     fn contention_falls_from_point_to_point() {
-        assert_eq!(PAYMENT.contention(false), [1, 4, 16]);
-        assert_eq!(PAYMENT.contention(true), WAREHOUSES);
+        let scale =
+            |warehouses| Scale { warehouses, customers: 600, items: 100_000, trades: 64_000 };
+        assert_eq!(PAYMENT.contention(false, scale(16)), [1, 4, 16]);
+        assert_eq!(PAYMENT.contention(true, scale(16)), WAREHOUSES);
+        assert_eq!(PAYMENT.contention(false, scale(8)), [1, 4, 8]);
         assert_eq!(Data::Tpcc.point(1), "1 warehouse");
         assert_eq!(Data::Tpce.point(1000), "1000 trades");
     }
