@@ -85,8 +85,8 @@ pub enum Weights {
     /// The standard deviation of the time: the paper's.
     #[default]
     Stddev,
-    /// The mean time less the 5th percentile of the same query, of a run with a single client if
-    /// one was given: the time for which it waits.
+    /// The time for which it waits: the mean time less the 5th percentile of a run with a single
+    /// client, or else less the shortest time.
     Wait,
 }
 
@@ -114,18 +114,21 @@ impl Profile {
 
     /// Returns the time for which an execution of a query waits, in nanoseconds; `None` if it was
     /// never executed.
+    ///
+    /// Without a run with a single client, the shortest time is taken for one without a wait. A
+    /// percentile would not do: if many clients update few rows, 95 % of the updates and more wait.
     pub fn wait(&self, key: &Key) -> Option<f64> {
         let times = self.queries.get(key)?;
-        let fast = self.alone.get(key).and_then(Times::p5).or_else(|| times.p5())?;
+        let fast = self.alone.get(key).and_then(Times::p5).or_else(|| times.shortest())?;
         Some((times.mean()? - fast).max(0.0))
     }
 
     /// Returns the time that an execution of a query takes if it waits for no lock, in nanoseconds:
-    /// the mean time of a run with a single client, or else the 5th percentile; `None` if the query
+    /// the mean time of a run with a single client, or else the shortest time; `None` if the query
     /// was never executed with many clients.
     pub fn service(&self, key: &Key) -> Option<f64> {
         let times = self.queries.get(key)?;
-        self.alone.get(key).and_then(Times::mean).or_else(|| times.p5())
+        self.alone.get(key).and_then(Times::mean).or_else(|| times.shortest())
     }
 
     /// Returns what the solver needs to know of a query; `None` if it was never executed with many

@@ -309,7 +309,8 @@ fn reorder(
 /// Returns the costs of the units: measured, or estimated without a profile.
 fn costs(context: &Context<'_, '_, '_>, calls: &[Call], costing: &Costing) -> Option<Measured> {
     if let Some(profile) = &costing.profile {
-        return weights::measured(profile, costing, context.units, calls);
+        let reads_lock = weights::reads_lock(context.server, context.isolation);
+        return weights::measured(profile, costing, context.units, calls, reads_lock);
     }
     let cost = |unit| weights::estimate(unit, context.schema, context.server, context.isolation);
     let costs = context.units.units.iter().map(cost).collect();

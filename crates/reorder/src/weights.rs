@@ -8,7 +8,9 @@
 //! With a profile and the objective [`Objective::Hold`], weight and length of a unit are those that
 //! one transaction has on average: a query that a transaction executes with probability ½ counts
 //! half, one in a loop counts several times. The number of transactions is that of their begins, if
-//! the profile has them, and else the largest count of a query outside of loops.
+//! the profile has them, and else the largest count of a query outside of loops. A read without locks
+//! weighs nothing here either: what its times differ by is no wait for a lock. With the objective
+//! [`Objective::Position`] it has its measured weight, as in the paper, whose reads take locks.
 
 use crate::{
     api::Server,
@@ -78,12 +80,13 @@ pub(crate) struct Measured {
 }
 
 /// Returns the costs of units by a profile; `None` if it has none of the calls, or no call was
-/// executed.
+/// executed. `reads_lock` is that of [`reads_lock`].
 pub(crate) fn measured(
     profile: &Profile,
     costing: &Costing,
     units: &Units<'_>,
     calls: &[Call],
+    reads_lock: bool,
 ) -> Option<Measured> {
     let transactions = transactions(profile, calls)?;
     let mut sums = vec![(0.0, 0.0); units.units.len()];
@@ -104,14 +107,23 @@ pub(crate) fn measured(
     }
     // A conversion from a float to an integer saturates.
     let rounded = |sum: f64| (sum.round() as u64).min(COST_MAX);
+    let waits = |unit: &Unit<'_>| {
+        costing.objective == Objective::Position
+            || unit.queries().any(|query| reads_lock || query.query.kind != QueryKind::Read)
+    };
     let cost = |(unit, (weight, length)): (&Unit<'_>, (f64, f64))| UnitCost {
-        weight: rounded(weight),
+        weight: if waits(unit) { rounded(weight) } else { 0 },
         length: match costing.objective {
             Objective::Position => unit.queries().count() as u64,
             Objective::Hold => rounded(length),
         },
     };
     Some(Measured { costs: units.units.iter().zip(sums).map(cost).collect(), unknown })
+}
+
+/// Returns true if plain reads of rows take locks.
+pub(crate) fn reads_lock(server: Server, isolation: Isolation) -> bool {
+    server == Server::Mysql && isolation == Isolation::Serializable
 }
 
 /// Returns how many transactions a profile has measured; `None` if none.
@@ -130,7 +142,7 @@ pub fn estimate(
     server: Server,
     isolation: Isolation,
 ) -> UnitCost {
-    let reads_lock = server == Server::Mysql && isolation == Isolation::Serializable;
+    let reads_lock = reads_lock(server, isolation);
     let weight = unit.queries().map(|query| weight(query, schema, reads_lock)).sum();
     UnitCost { weight, length: unit.queries().count() as u64 }
 }

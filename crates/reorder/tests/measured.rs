@@ -97,12 +97,18 @@ int main(void)
 
 /// The parsed program, with the model of its interface.
 struct Shop {
+    source: String,
     program: Program,
     models: Models,
 }
 
 /// Returns the parsed program; `None` with a message if libclang or gcc is missing.
 fn shop() -> Option<Shop> {
+    shop_with(SOURCE.to_owned())
+}
+
+/// The same for another source.
+fn shop_with(source: String) -> Option<Shop> {
     let gcc = Command::new("gcc").arg("--version").output();
     let missing = FrontEnd::load().err().map(|error| error.to_string());
     if let Some(reason) = missing.or_else(|| gcc.err().map(|error| format!("gcc: {error}"))) {
@@ -112,20 +118,20 @@ fn shop() -> Option<Shop> {
     }
     let models = Models::new(&[], &[api::load(MODEL, "shop.toml").unwrap()]).unwrap();
     let front_end = FrontEnd::load().unwrap();
-    let program = front_end.parse(Path::new("shop.c"), Some(SOURCE), &[]).unwrap();
-    Some(Shop { program, models })
+    let program = front_end.parse(Path::new("shop.c"), Some(&source), &[]).unwrap();
+    Some(Shop { source, program, models })
 }
 
 impl Shop {
     fn instrumented(&self) -> Instrumented {
-        instrument(&self.program, SOURCE, &self.models, Some("transaction")).unwrap()
+        instrument(&self.program, &self.source, &self.models, Some("transaction")).unwrap()
     }
 
     fn rewritten(&self, costing: Costing) -> Result<Rewritten, Refused> {
         let schema = schema::parse(DDL, self.models.server().unwrap()).unwrap();
         let function = Some("transaction".to_owned());
         let options = Options { function, costing, ..Options::default() };
-        rewrite(&self.program, SOURCE, &self.models, &schema, &options)
+        rewrite(&self.program, &self.source, &self.models, &schema, &options)
     }
 }
 
@@ -257,6 +263,30 @@ fn hold_counts_each_query_as_often_as_a_transaction_executes_it() {
     // Half of 49 and three times 50, of a deviation of 50 and times of 40 and 50 alone.
     assert_eq!(costs(Objective::Hold), [(25, 20), (150, 150), (0, 0)]);
     assert_eq!(costs(Objective::Position), [(49, 1), (50, 1), (0, 1)]);
+}
+
+#[test]
+fn plain_read_has_a_weight_only_by_its_position() {
+    const UPDATE: &str = "UPDATE b SET x = x + 1 WHERE id = 1";
+    for (read, hold) in
+        [("SELECT x FROM b WHERE id = 1", 0), ("SELECT x FROM b WHERE id = 1 FOR UPDATE", 50)]
+    {
+        let Some(shop) = shop_with(SOURCE.replace(UPDATE, read)) else { return };
+        let mut profile = Profile::default();
+        for sql in ["BEGIN", read] {
+            let measured = profile.queries.entry(key(sql)).or_default();
+            [0, 100].into_iter().for_each(|time| measured.add(time));
+        }
+        let weight = |objective| {
+            let costing =
+                Costing { profile: Some(profile.clone()), objective, ..Costing::default() };
+            let rewritten = shop.rewritten(costing).unwrap();
+            let mut units = rewritten.transactions[0].units.iter();
+            let unit = units.find(|unit| unit.queries.iter().any(|query| query == read));
+            unit.map(|unit| unit.cost.weight).unwrap()
+        };
+        assert_eq!([weight(Objective::Position), weight(Objective::Hold)], [50, hold], "{read}");
+    }
 }
 
 #[test]

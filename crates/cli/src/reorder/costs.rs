@@ -27,7 +27,7 @@ pub(super) struct CostArgs {
 enum WeightsArg {
     /// The standard deviation
     Stddev,
-    /// The mean less the 5th percentile
+    /// The mean less the time without waits
     Wait,
 }
 

@@ -73,6 +73,11 @@ impl Times {
         None
     }
 
+    /// Returns the shortest time, to the width of a bucket.
+    pub fn shortest(&self) -> Option<f64> {
+        self.buckets.first_key_value().map(|(&bucket, _)| range(bucket).0)
+    }
+
     /// Returns true if the histogram has as many executions as the count says.
     pub(super) fn is_consistent(&self) -> bool {
         let sum = self.buckets.values().try_fold(0u64, |sum, &count| sum.checked_add(count));
