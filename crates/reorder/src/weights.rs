@@ -8,9 +8,10 @@
 //! With a profile and the objective [`Objective::Hold`], weight and length of a unit are those that
 //! one transaction has on average: a query that a transaction executes with probability ½ counts
 //! half, one in a loop counts several times. The number of transactions is that of their begins, if
-//! the profile has them, and else the largest count of a query outside of loops. A read without locks
-//! weighs nothing here either: what its times differ by is no wait for a lock. With the objective
-//! [`Objective::Position`] it has its measured weight, as in the paper, whose reads take locks.
+//! the profile has them, and else the largest count of a query outside of loops. A read without
+//! locks weighs nothing here either: what its times differ by is no wait for a lock. With the
+//! objective [`Objective::Position`] it has its measured weight, as in the paper, whose reads take
+//! locks.
 
 use crate::{
     api::Server,

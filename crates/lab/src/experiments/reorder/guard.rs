@@ -20,8 +20,8 @@ const END: &str = "end";
 
 /// Reads the names of the folders of servers in `$0`, the directory of the experiment; the last one
 /// is that of the server that runs. The scripts are in `$1`, and the name of a folder begins with
-/// that of its script. A server that is just starting cannot be stopped yet, so several attempts are
-/// made.
+/// that of its script. A server that is just starting cannot be stopped yet, so several attempts
+/// are made.
 const SCRIPT: &str = r#"
 server=
 while IFS= read -r line; do
