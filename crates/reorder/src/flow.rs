@@ -199,8 +199,18 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// Returns the definitions of a place, or of what shares bytes with it, that reach the begin of
     /// a node.
     pub fn reaching(&self, node: NodeIndex, place: &Place) -> Vec<DefinitionIndex> {
+        self.reaching_by(node, place, |_, _| true)
+    }
+
+    /// The same along the steps of control, from one node to the next, for which `follows` is true.
+    pub fn reaching_by(
+        &self,
+        node: NodeIndex,
+        place: &Place,
+        follows: impl Fn(NodeIndex, NodeIndex) -> bool,
+    ) -> Vec<DefinitionIndex> {
         let shares = |other: &Place| self.may_share(other, place);
-        self.definitions.reaching(node, place, shares)
+        self.definitions.reaching(node, place, shares, follows)
     }
 
     /// Returns the reads of a node that see a write of another node, or of the node's own last

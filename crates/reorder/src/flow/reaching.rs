@@ -58,16 +58,23 @@ impl<'a> Definitions<'a> {
     }
 
     /// Returns the definitions of a place that reach the begin of a node, in order. `shares` says
-    /// which places may share bytes with it.
+    /// which places may share bytes with it, and `follows` along which steps of control, from one
+    /// node to the next, they come.
     pub fn reaching(
         &self,
         node: NodeIndex,
         place: &Place,
         shares: impl Fn(&Place) -> bool,
+        follows: impl Fn(NodeIndex, NodeIndex) -> bool,
     ) -> Vec<DefinitionIndex> {
         let mut found = Vec::new();
         let mut seen = vec![false; self.of_node.len()];
-        let mut open = self.predecessors[node].clone();
+        let before = |to: NodeIndex| {
+            let follows = &follows;
+            let all = self.predecessors[to].iter().copied();
+            all.filter(move |&from| follows(from, to))
+        };
+        let mut open: Vec<NodeIndex> = before(node).collect();
         while let Some(node) = open.pop() {
             if std::mem::replace(&mut seen[node], true) {
                 continue;
@@ -84,7 +91,7 @@ impl<'a> Definitions<'a> {
                 }
             }
             if !overwritten {
-                open.extend(&self.predecessors[node]);
+                open.extend(before(node));
             }
         }
         found.sort_unstable();

@@ -8,7 +8,9 @@
 //! 3. and no other write of the place stands between the first of them and the read
 //!    ([`write_after_read`](super::write_after_read)).
 //!
-//! The end of the transaction reads everything that code behind it may read.
+//! The end of the transaction reads everything that code behind it may read. If an exit leads to
+//! that code as well, the exit reads for itself: a write whose value comes there by way of an exit
+//! only is none that the code behind the end sees.
 //!
 //! A variable that has the same constant value between all units (a pointer that each unit sets
 //! back to `NULL`) has it in each order, so that reads of it between units demand nothing.
@@ -73,7 +75,7 @@ pub(crate) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
 fn read(context: &Context<'_, '_, '_>, unit: UnitIndex, node: NodeIndex, place: &Place) -> Read {
     let flow = context.flow;
     let (mut writers, mut from_before) = (BTreeSet::new(), false);
-    for definition in flow.reaching(node, place) {
+    for definition in flow.reaching_by(node, place, |from, to| !is_exit(context, from, to)) {
         match context.units.of_node(flow.definitions.all[definition].node) {
             Some(writer) => {
                 writers.insert(writer);
@@ -85,6 +87,16 @@ fn read(context: &Context<'_, '_, '_>, unit: UnitIndex, node: NodeIndex, place: 
     from_before |= writers.iter().any(|&writer| writer > unit);
     writers.retain(|&writer| writer <= unit);
     Read { unit, place: place.clone(), writers: writers.into_iter().collect(), from_before }
+}
+
+/// Returns true for a step of control that leaves the transaction by an exit, to code behind it.
+fn is_exit(context: &Context<'_, '_, '_>, from: NodeIndex, to: NodeIndex) -> bool {
+    let units = &context.units.units;
+    let Some(unit) = context.units.of_node(from).filter(|&unit| !units[unit].is_barrier()) else {
+        return false;
+    };
+    let next = units[unit + 1..].iter().find_map(|unit| unit.nodes().next());
+    to > from && context.units.of_node(to) != Some(unit) && Some(to) != next
 }
 
 /// The places that have the same constant value between all units, as far as they were asked for.

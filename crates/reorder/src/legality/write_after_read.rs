@@ -16,6 +16,12 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                 continue;
             }
             match read.writers.first() {
+                // Its value does not reach the read, and yet it stands in between: a case of which
+                // only the order of the source is known to be right.
+                Some(&from) if !read.from_before && from < unit && unit < read.unit => {
+                    found.before(from, unit, Rule::WriteAfterRead, reason());
+                    found.before(unit, read.unit, Rule::WriteAfterRead, reason());
+                }
                 Some(&from) if !read.from_before => {
                     if from != read.unit {
                         let outside = Outside { unit, from, to: read.unit };
@@ -25,8 +31,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                 _ if unit > read.unit => {
                     found.before(read.unit, unit, Rule::WriteAfterRead, reason());
                 }
-                // It writes before the read, and yet its value does not reach it: a case of which
-                // only the order of the source is known to be right.
+                // Likewise.
                 _ => found.before(unit, read.unit, Rule::WriteAfterRead, reason()),
             }
         }
