@@ -96,6 +96,42 @@ fn wrong_order_ends_with_exit_code_1_and_both_runs() {
 }
 
 #[test]
+fn query_that_never_runs_ends_with_exit_code_4() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let source = place.path().join("close.c");
+    // No input is even and odd.
+    let text = r#"#include <libpq-fe.h>
+
+int close_district(PGconn *conn, int number)
+{
+    PGresult *res;
+
+    PQclear(PQexec(conn, "BEGIN"));
+    res = PQexec(conn, "UPDATE district SET d_tax = 0 WHERE d_w_id = 1 AND d_id = 1");
+    if (PQresultStatus(res) != PGRES_COMMAND_OK) {
+        PQclear(res);
+        PQclear(PQexec(conn, "ROLLBACK"));
+        return -1;
+    }
+    PQclear(res);
+    if (number % 2 == 0 && number % 2 != 0)
+        PQclear(PQexec(conn, "DELETE FROM history"));
+    PQclear(PQexec(conn, "COMMIT"));
+    return 0;
+}
+"#;
+    fs::write(&source, text).unwrap();
+    let source = source.to_str().unwrap();
+    let output = on_source("verify", source, &["--seeds", "2", "--against", source]);
+    let (report, errors) = (self::text(&output.stdout), self::text(&output.stderr));
+    assert_eq!(output.status.code(), Some(4), "{report}\n{errors}");
+    assert!(report.contains("never ran") && report.contains("16"), "{report}");
+}
+
+#[test]
 fn interface_without_a_mock_is_not_verified() {
     let line = ["verify", "x.c", "--api", "odbc", "--schema", "x.sql"];
     let output = clearway(&line);

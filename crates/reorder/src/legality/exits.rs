@@ -12,11 +12,8 @@
 //!
 //! A query that may violate a constraint, such as an insert of a key, stays behind an exit that is
 //! taken because of what a query returned: the program reports that, and not the violation.
-//!
-//! Where a failed query makes all later ones fail (PostgreSQL), a check of one query also checks
-//! those before it that have no check of their own. They keep their order with it; and so do
-//! queries without a check if the program keeps the status of one of them, or uses what one of them
-//! returned: after a failure that is nothing, and the value of a column a null pointer.
+
+mod unchecked;
 
 use std::collections::BTreeSet;
 
@@ -24,7 +21,6 @@ use super::{Context, Found, Rule};
 use crate::{
     flow::{
         Flow,
-        access::AccessKind,
         graph::{NodeIndex, NodeKind},
         place::{Place, Root},
         reaching::DefinitionIndex,
@@ -37,20 +33,10 @@ use crate::{
 };
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
-    let unchecked = unchecked_queries(context);
+    unchecked::find(context, found);
     let units = 0..context.units.units.len();
     let violating: BTreeSet<UnitIndex> = units.filter(|&one| may_violate(context, one)).collect();
     for (first, later) in context.pairs() {
-        let (one, other) = (unchecked.contains(&first), unchecked.contains(&later));
-        let shows = |unit| {
-            checks(context, unit)
-                || keeps_status(context, unit)
-                || unchecked.contains(&unit) && uses_result(context, unit)
-        };
-        if one && shows(later) || other && shows(first) {
-            let reason = "later code sees that a query without a check has failed".to_string();
-            found.before(first, later, Rule::Exit, reason);
-        }
         if violating.contains(&later) && answers(context, first) {
             let reason = "it leaves the transaction depending on what a query returned".to_string();
             found.before(first, later, Rule::Exit, reason);
@@ -61,15 +47,6 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             found.before(first, later, Rule::Exit, reason);
         }
     }
-}
-
-/// Returns the units with a query whose failure no exit of the unit reports, if the server makes
-/// later queries fail.
-fn unchecked_queries(context: &Context<'_, '_, '_>) -> BTreeSet<UnitIndex> {
-    let units = &context.units.units;
-    let is_unchecked =
-        |&unit: &UnitIndex| units[unit].queries().next().is_some() && !checks(context, unit);
-    (0..units.len()).filter(|unit| context.flow.failure_aborts() && is_unchecked(unit)).collect()
 }
 
 /// Returns true if an exit of a unit is taken for another reason than that a query has failed.
@@ -124,40 +101,6 @@ fn raises(schema: &Schema, name: &str, access: &TableAccess) -> bool {
     let mut happening = events.into_iter().filter(|(happens, _)| *happens);
     happening.any(|(_, event)| {
         !schema.triggers_on(name, event).is_empty() || schema.has_rule(name, event)
-    })
-}
-
-/// Returns true if an exit of a unit depends on whether a query has failed.
-fn checks(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
-    let unit = &context.units.units[unit];
-    unit.exits().next().is_some() && unit.nodes().any(|node| context.flow.effects[node].status)
-}
-
-/// Returns true if a unit uses a query's status other than by calling for it.
-fn keeps_status(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
-    let flow = context.flow;
-    context.units.units[unit].nodes().any(|node| {
-        let point = &flow.graph.nodes[node];
-        let is_call = match point.kind {
-            NodeKind::Evaluate(one) => matches!(one.kind, ExpressionKind::Call { .. }),
-            _ => false,
-        };
-        let is_condition = point.successors.len() > 1;
-        flow.effects[node].status && (!is_call || is_condition)
-    })
-}
-
-/// Returns true if a unit reads what a query returned, other than to free it.
-fn uses_result(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
-    let effects = &context.flow.effects;
-    let is_returned = |place: &Place| match place.root {
-        Root::Object(maker) => !effects[maker].queries.is_empty(),
-        _ => false,
-    };
-    context.units.units[unit].nodes().any(|node| {
-        let mut accesses = effects[node].accesses.iter().filter(|one| is_returned(&one.place));
-        accesses.clone().any(|access| access.kind == AccessKind::Read)
-            && accesses.all(|access| access.kind != AccessKind::End)
     })
 }
 

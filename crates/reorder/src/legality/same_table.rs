@@ -177,9 +177,9 @@ fn are_different(server: Server, ty: &str, a: &str, b: &str) -> bool {
         "mediumint" => 24,
         "int" | "integer" | "int4" | "serial" | "serial4" => 32,
         "bigint" | "int8" | "bigserial" | "serial8" => 64,
-        "numeric" | "decimal" | "text" | "varchar" | "character" | "char" => {
-            return server != Server::Mysql && a != b;
-        }
+        // A negative scale rounds to tens.
+        "numeric" | "decimal" => return server != Server::Mysql && !ty.contains('-') && a != b,
+        "text" | "varchar" | "character" | "char" => return server != Server::Mysql && a != b,
         _ => return server == Server::Sqlite && word.is_empty() && a != b,
     };
     let largest = i64::MAX >> (64 - bits);
@@ -209,6 +209,8 @@ mod tests {
         assert!(!are_different(Mysql, "varchar(1)", "12", "13"), "both are '1'");
         assert!(are_different(Postgresql, "integer", "3000000000", "1"));
         assert!(are_different(Postgresql, "character varying(9)", "1", "2"));
+        assert!(are_different(Postgresql, "numeric(6,2)", "12", "13"));
+        assert!(!are_different(Postgresql, "numeric(3,-1)", "12", "13"), "both are 10");
         assert!(!are_different(Postgresql, "real", "16777216", "16777217"));
         assert!(!are_different(Postgresql, "integer", "1", "01"));
         assert!(are_different(Sqlite, "", "1", "2"));

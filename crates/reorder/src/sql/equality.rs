@@ -4,8 +4,8 @@
 //! inner join counts as well; that of an outer join does not, since it keeps rows that it refuses.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Join, JoinConstraint, JoinOperator, TableFactor, TableWithJoins,
-    UnaryOperator, Value as Literal,
+    BinaryOperator, DataType, Expr, Join, JoinConstraint, JoinOperator, TableFactor,
+    TableWithJoins, UnaryOperator, Value as Literal,
 };
 
 use super::{Value, names, scope::Scope, select::Analysis};
@@ -104,12 +104,42 @@ fn strip(mut expression: &Expr) -> &Expr {
     expression
 }
 
-/// Returns the value of a parameter or a constant, with or without a cast; not `NULL`, which is
-/// equal to nothing, nor a constant that means the time.
+/// Returns the value of a parameter, with or without a cast, or of a constant; not `NULL`, which is
+/// equal to nothing, nor a constant that means the time. A constant under a cast is one only if the
+/// cast is to a type of integers, of which it then is a value: `CAST(12 AS CHAR(1))` is `'1'`.
 pub(super) fn value(mut expression: &Expr) -> Option<Value> {
-    while let Expr::Nested(inner) | Expr::Cast { expr: inner, .. } = expression {
-        expression = inner;
+    let mut converts = false;
+    loop {
+        match expression {
+            Expr::Nested(inner) => expression = inner,
+            Expr::Cast { expr: inner, data_type, .. } => {
+                converts |= !keeps_integers(data_type);
+                expression = inner;
+            }
+            _ => break,
+        }
     }
+    let found = stripped_value(expression)?;
+    (!converts || matches!(found, Value::Parameter(_))).then_some(found)
+}
+
+/// Returns true for a type of integers: a cast to it leaves an integer as it is, or fails.
+fn keeps_integers(ty: &DataType) -> bool {
+    matches!(
+        ty,
+        DataType::SmallInt(None)
+            | DataType::Int2(None)
+            | DataType::Int(None)
+            | DataType::Integer(None)
+            | DataType::Int4(None)
+            | DataType::Int8(None)
+            | DataType::BigInt(None)
+            | DataType::Signed
+            | DataType::SignedInteger
+    )
+}
+
+fn stripped_value(expression: &Expr) -> Option<Value> {
     match expression {
         Expr::Value(literal) => constant(&literal.value),
         Expr::TypedString(typed) => constant(&typed.value.value),

@@ -66,5 +66,12 @@ pub(crate) fn input(random: &mut Random) -> String {
     let n = random.below(60) as i64 - 10;
     let count = random.below(5);
     let text = random.pick(&["", "x", "pay", "refund"]);
-    format!("{{ {}, {n}, {count}, {{ {} }}, \"{text}\" }}", keys.join(", "), list.join(", "))
+    // Different keys, from what is drawn already: another draw would change all programs' inputs.
+    let different: Vec<String> = (0..4).map(|at| ((at * 3 + count) % 4 + 1).to_string()).collect();
+    format!(
+        "{{ {}, {n}, {count}, {{ {} }}, \"{text}\", {{ {} }} }}",
+        keys.join(", "),
+        list.join(", "),
+        different.join(", ")
+    )
 }

@@ -8,12 +8,15 @@
 //! undefined behaviour in any order of its statements that a correct tool returns.
 
 mod flow;
+mod keys;
 mod queries;
 mod templates;
 
 use std::collections::BTreeSet;
 
 use clearway_testkit::Random;
+
+pub(crate) use keys::keyed;
 
 use super::program::{Program, words};
 

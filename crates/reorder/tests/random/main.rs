@@ -98,6 +98,25 @@ fn random_programs_do_the_same_split_and_reordered() {
     assert!(counts.programs < 60 || arrays * 50 >= counts.programs, "too few: {counts}");
 }
 
+#[test]
+fn random_programs_are_split_only_if_their_keys_differ() {
+    let Some(mut oracle) = oracle() else { return };
+    (oracle.splits, oracle.distinct) = (true, vec!["keys".to_string()]);
+    let counts = check(&mut oracle, generator::keyed, 50);
+    let split = counts.splits.get("Loop").copied().unwrap_or(0);
+    assert!(counts.programs < 50 || split >= 5, "too few splits: {counts}");
+}
+
+#[test]
+fn keys_that_are_stated_wrongly_are_caught() {
+    let Some(mut oracle) = oracle() else { return };
+    (oracle.splits, oracle.distinct) = (true, vec!["list".to_string()]);
+    let by_list = |program: &Program| program.text().matches("in->list[i]").count() == 2;
+    let programs: Vec<Program> = (1..1000).map(generator::keyed).filter(by_list).take(12).collect();
+    let wrong = oracle.check(&programs, DATA, &mut Counts::default());
+    assert!(wrong.iter().any(|(_, wrong)| matches!(wrong, Wrong::Run(_))), "{wrong:?}");
+}
+
 /// Checks as many programs as the user or else `count` says.
 fn check(oracle: &mut Oracle, make: Make, count: u64) -> Counts {
     let count = number("CLEARWAY_REORDER_PROGRAMS").unwrap_or(count);

@@ -138,6 +138,8 @@ pub(crate) struct Oracle {
     pub(crate) splits: bool,
     /// True if variables may get several names.
     pub(crate) renames: bool,
+    /// The arrays whose elements differ.
+    pub(crate) distinct: Vec<String>,
     /// True if warnings of the compiler are mistakes.
     pub(crate) warnings: bool,
 }
@@ -167,7 +169,8 @@ impl Oracle {
         let server = models.server().expect("a model names its server");
         let schema = schema::parse(DDL, server).expect("the DDL is right");
         let (without, splits, renames) = (Vec::new(), false, false);
-        Ok(Oracle { front_end, models, schema, without, splits, renames, warnings: true })
+        let distinct = Vec::new();
+        Ok(Oracle { front_end, models, schema, without, splits, renames, distinct, warnings: true })
     }
 
     /// Checks programs, with databases and inputs from a seed. Returns the programs with mistakes,
@@ -242,7 +245,7 @@ impl Oracle {
         let mut text = text.to_string();
         for round in 0..if self.splits { ROUNDS } else { 0 } {
             let parsed = self.parse(&text).map_err(|error| Wrong::Tool(error.to_string()))?;
-            let options = Options { without: self.without.clone(), ..Options::default() };
+            let options = self.options();
             let (models, schema) = (&self.models, &self.schema);
             let Ok(found) = split::candidates(&parsed, &text, models, schema, &options) else {
                 return Ok(text);
@@ -270,7 +273,7 @@ impl Oracle {
         let parsed = self.parse(text).map_err(|error| Wrong::Tool(error.to_string()))?;
         let mut result = Rewritten { text: text.to_string(), ..Rewritten::default() };
         result.counts.programs = programs.len() as u64;
-        let options = Options { without: self.without.clone(), ..Options::default() };
+        let options = self.options();
         match self.reorder(&parsed, text, &options) {
             Ok(rewritten) => result.take(rewritten, None),
             Err(_) => programs
@@ -298,6 +301,11 @@ impl Oracle {
         transform::rewrite(&mut parse, parsed, text, models, schema, &options)
     }
 
+    fn options(&self) -> Options {
+        let (without, distinct) = (self.without.clone(), self.distinct.clone());
+        Options { without, distinct, ..Options::default() }
+    }
+
     fn parse(&self, text: &str) -> Result<Ir, FrontEndError> {
         self.front_end.parse(Path::new("programs.c"), Some(text), &[])
     }
@@ -310,8 +318,7 @@ impl Oracle {
         text: &str,
         result: &mut Rewritten,
     ) -> Result<(), Wrong> {
-        let (function, without) = (Some(name.to_string()), self.without.clone());
-        let options = Options { function, without, ..Options::default() };
+        let options = Options { function: Some(name.to_string()), ..self.options() };
         match self.reorder(parsed, text, &options) {
             Ok(rewritten) => {
                 let range = parsed.function(name).expect("the file defines the function").range;

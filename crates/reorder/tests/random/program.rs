@@ -66,6 +66,7 @@ struct input {
     int a, b, c, d, n, count;
     int list[4];
     char text[16];
+    int keys[4];
 };
 
 struct output {

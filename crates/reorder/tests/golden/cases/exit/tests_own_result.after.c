@@ -1,4 +1,5 @@
 // The customer's balance decides whether to pay; the region's update may follow that.
+// server: mysql
 // expect: moves
 #include "shop.h"
 
@@ -13,7 +14,7 @@ int pay(struct db *db, int amount)
         return -1;
     }
     db_run(db, "UPDATE item SET i_stock = i_stock - 1 WHERE i_id = 5");
-    db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = 1", amount);
+    db_run(db, "UPDATE region SET r_total = r_total + ? WHERE r_id = 1", amount);
     db_commit(db);
     return 0;
 }

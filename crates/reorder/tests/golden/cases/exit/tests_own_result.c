@@ -1,4 +1,5 @@
 // The customer's balance decides whether to pay; the region's update may follow that.
+// server: mysql
 // expect: moves
 #include "shop.h"
 
@@ -7,7 +8,7 @@ int pay(struct db *db, int amount)
     long balance;
 
     db_begin(db);
-    db_run(db, "UPDATE region SET r_total = r_total + $1 WHERE r_id = 1", amount);
+    db_run(db, "UPDATE region SET r_total = r_total + ? WHERE r_id = 1", amount);
     balance = db_number(db, "SELECT c_balance FROM customer WHERE c_id = 2");
     if (balance < amount) {
         db_rollback(db);

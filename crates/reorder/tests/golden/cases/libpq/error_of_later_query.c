@@ -1,6 +1,8 @@
-// The message is that of the customer's query: it stays the last one before it.
+// If the region's update fails, so does the customer's, and the message says so: with the region
+// last it would be empty.
 // api: libpq
-// expect: moves
+// expect: unchanged
+// keeps: exit, later code sees that a query without a check has failed
 #include <stdio.h>
 
 #include <libpq-fe.h>

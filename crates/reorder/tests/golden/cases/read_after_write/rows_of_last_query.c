@@ -1,4 +1,5 @@
 // The number of changed rows is that of the region's update: both move together.
+// server: mysql
 // expect: moves
 #include "shop.h"
 

@@ -11,7 +11,10 @@ long long pay(sqlite3 *db)
 
     sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
     sqlite3_exec(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1", NULL, NULL, NULL);
-    sqlite3_exec(db, "INSERT INTO sale VALUES (1, 2, 3, 'x')", NULL, NULL, NULL);
+    if (sqlite3_exec(db, "INSERT INTO sale VALUES (1, 2, 3, 'x')", NULL, NULL, NULL) != SQLITE_OK) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -1;
+    }
     id = sqlite3_last_insert_rowid(db);
     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     return id;

@@ -1,6 +1,7 @@
-// The number is that of the sale, the last insert: the question moves with it.
+// If the sale's insert fails, the number is that of the region.
 // api: sqlite
-// expect: moves
+// expect: unchanged
+// keeps: exit, if a query without a check fails
 #include <stddef.h>
 
 #include <sqlite3.h>

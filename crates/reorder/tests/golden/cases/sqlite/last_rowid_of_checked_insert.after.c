@@ -10,7 +10,10 @@ long long pay(sqlite3 *db)
     long long id;
 
     sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
-    sqlite3_exec(db, "INSERT INTO sale VALUES (1, 2, 3, 'x')", NULL, NULL, NULL);
+    if (sqlite3_exec(db, "INSERT INTO sale VALUES (1, 2, 3, 'x')", NULL, NULL, NULL) != SQLITE_OK) {
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        return -1;
+    }
     id = sqlite3_last_insert_rowid(db);
     sqlite3_exec(db,
                  "INSERT INTO region VALUES (3, 'south', 0, 0) "

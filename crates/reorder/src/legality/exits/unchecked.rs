@@ -1,0 +1,162 @@
+//! Queries whose failure no exit reports.
+//!
+//! Where a failed query makes all later ones fail (PostgreSQL), a check of one query also checks
+//! those before it that have no check of their own. They keep their order with it; and so do
+//! queries without a check if the program
+//! - keeps the status of one of them, or passes it on;
+//! - uses what one of them returned: after a failure that is nothing, and the value of a column a
+//!   null pointer;
+//! - leaves the transaction depending on the number that one of them returned;
+//! - asks the connection about one of them: for a message, or for a number of rows.
+//!
+//! In SQLite a query that fails leaves the number of the last row and of changed rows as they were.
+//! A question for them behind a query without a check keeps its order with all other writes.
+//!
+//! **Safe because** a program that does not look at a query does not see whether it has failed, and
+//! one that looks finds what the same queries before it have left.
+
+use std::collections::BTreeSet;
+
+use super::super::{Context, Found, Rule};
+use crate::{
+    api::Server,
+    flow::{
+        access::AccessKind,
+        graph::NodeKind,
+        place::{Place, Root},
+        reaching::DefinitionIndex,
+    },
+    ir::{Callee, ExpressionKind},
+    solve::UnitIndex,
+};
+
+pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
+    let units = 0..context.units.units.len();
+    let is_unchecked = |unit: &UnitIndex| {
+        context.units.units[*unit].queries().next().is_some() && !checks(context, *unit)
+    };
+    let unchecked: BTreeSet<UnitIndex> = units.filter(is_unchecked).collect();
+    if context.flow.failure_aborts() {
+        let deciding = deciding(context, &unchecked);
+        let shows = |unit: UnitIndex| {
+            checks(context, unit)
+                || keeps_status(context, unit)
+                || unchecked.contains(&unit) && uses_result(context, unit)
+                || deciding.contains(&unit)
+                || asks(context, unit, &[Root::Last, Root::LastWrite], &unchecked)
+        };
+        for (first, later) in context.pairs() {
+            let (one, other) = (unchecked.contains(&first), unchecked.contains(&later));
+            if one && shows(later) || other && shows(first) {
+                let reason = "later code sees that a query without a check has failed".to_string();
+                found.before(first, later, Rule::Exit, reason);
+            }
+        }
+    }
+    if context.server == Server::Sqlite {
+        let asks = |unit: UnitIndex| asks(context, unit, &[Root::LastWrite], &unchecked);
+        for (first, later) in context.pairs() {
+            if asks(later) && writes_last(context, first)
+                || asks(first) && writes_last(context, later)
+            {
+                let reason = "if a query without a check fails, the program asks for what an \
+                              earlier one left"
+                    .to_string();
+                found.before(first, later, Rule::Exit, reason);
+            }
+        }
+    }
+}
+
+/// Returns true if an exit of a unit depends on whether a query has failed.
+fn checks(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let unit = &context.units.units[unit];
+    unit.exits().next().is_some() && unit.nodes().any(|node| context.flow.effects[node].status)
+}
+
+/// Returns true if a unit uses a query's status other than by calling for it.
+fn keeps_status(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let flow = context.flow;
+    context.units.units[unit].nodes().any(|node| {
+        let point = &flow.graph.nodes[node];
+        // The call of a function that is given a status uses it: of `printf`, say.
+        let is_call = match point.kind {
+            NodeKind::Evaluate(one) => match &one.kind {
+                ExpressionKind::Call { callee, .. } => {
+                    flow.is_status(callee) || is_own(context, callee)
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let is_condition = point.successors.len() > 1;
+        flow.effects[node].status && (!is_call || is_condition)
+    })
+}
+
+/// Returns true if a unit reads what a query returned, other than to free it.
+fn uses_result(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    let effects = &context.flow.effects;
+    let is_returned = |place: &Place| match place.root {
+        Root::Object(maker) => !effects[maker].queries.is_empty(),
+        _ => false,
+    };
+    context.units.units[unit].nodes().any(|node| {
+        let mut accesses = effects[node].accesses.iter().filter(|one| is_returned(&one.place));
+        accesses.clone().any(|access| access.kind == AccessKind::Read)
+            && accesses.all(|access| access.kind != AccessKind::End)
+    })
+}
+
+/// Returns the units among the given ones whose query returns a number on which an exit depends.
+fn deciding(context: &Context<'_, '_, '_>, among: &BTreeSet<UnitIndex>) -> BTreeSet<UnitIndex> {
+    let flow = context.flow;
+    let asked = |definition: &DefinitionIndex| {
+        let node = flow.definitions.all[*definition].node;
+        let unit = context.units.of_node(node).filter(|one| among.contains(one))?;
+        (!flow.effects[node].queries.is_empty()).then_some(unit)
+    };
+    let mut found: BTreeSet<UnitIndex> =
+        among.iter().copied().filter(|&unit| super::answers(context, unit)).collect();
+    for unit in 0..context.units.units.len() {
+        let tested = super::tested(context, unit);
+        found.extend(tested.iter().flat_map(|(_, from)| from.iter().filter_map(asked)));
+    }
+    found
+}
+
+/// Returns true for a function of the program.
+fn is_own(context: &Context<'_, '_, '_>, callee: &Callee) -> bool {
+    matches!(callee, Callee::Function(name) if context.program.function(name).is_some())
+}
+
+/// Returns true if a unit reads what a query of one of the given units may have left on the
+/// connection.
+fn asks(
+    context: &Context<'_, '_, '_>,
+    unit: UnitIndex,
+    roots: &[Root],
+    by: &BTreeSet<UnitIndex>,
+) -> bool {
+    let flow = context.flow;
+    context.units.units[unit].nodes().any(|node| {
+        // Another query reads it only as far as the server does.
+        flow.effects[node].queries.is_empty()
+            && flow.exposed_reads(node).into_iter().any(|place| {
+                let reaching = || flow.reaching(node, place).into_iter();
+                let units = || reaching().map(|one| flow.definitions.all[one].node);
+                roots.contains(&place.root)
+                    && units()
+                        .filter_map(|one| context.units.of_node(one))
+                        .any(|one| by.contains(&one))
+            })
+    })
+}
+
+/// Returns true if a unit changes what a write leaves on the connection.
+fn writes_last(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
+    context.units.units[unit].nodes().any(|node| {
+        let mut accesses = context.flow.effects[node].accesses.iter();
+        accesses.any(|one| one.kind != AccessKind::Read && one.place.root == Root::LastWrite)
+    })
+}

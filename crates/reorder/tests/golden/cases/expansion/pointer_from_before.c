@@ -1,0 +1,30 @@
+// The pointer leads into an element that one iteration's later part writes.
+// server: mysql
+// splits: yes
+// expect: unchanged
+#include "shop.h"
+
+struct line {
+    int totals[2];
+};
+
+struct output {
+    struct line lines[15];
+};
+
+void order(struct db *db, struct output *out, long item, long region, long customer)
+{
+    long sum = 0;
+    int *first = out->lines[customer % 15].totals;
+
+    db_begin(db);
+    for (int i = 0; i < 15; i++) {
+        sum += *first;
+        sum += out->lines[i].totals[1];
+        sum += db_number(db, "SELECT i_price FROM item WHERE i_id = ?", item + i);
+        out->lines[i].totals[0] = db_run(
+            db, "UPDATE region SET r_total = r_total + ? WHERE r_id = ?", item + i, region);
+    }
+    db_run(db, "UPDATE customer SET c_balance = c_balance - ? WHERE c_id = ?", sum, customer);
+    db_commit(db);
+}

@@ -1,0 +1,16 @@
+// The constants are the same number.
+// server: mysql
+// expect: unchanged
+// keeps: same table, `shop`
+#include "shop.h"
+
+long pay(struct db *db)
+{
+    long total;
+
+    db_begin(db);
+    db_run(db, "UPDATE shop SET s_total = s_total + 1 WHERE s_id = CAST(-1 AS UNSIGNED)");
+    total = db_number(db, "SELECT s_total FROM shop WHERE s_id = 18446744073709551615");
+    db_commit(db);
+    return total;
+}

@@ -1,0 +1,15 @@
+// Zero has no sign.
+// expect: unchanged
+// keeps: same table, `shop`
+#include "shop.h"
+
+long pay(struct db *db)
+{
+    long total;
+
+    db_begin(db);
+    db_run(db, "UPDATE shop SET s_total = s_total + 1 WHERE s_id = -0");
+    total = db_number(db, "SELECT s_total FROM shop WHERE s_id = 0");
+    db_commit(db);
+    return total;
+}
