@@ -112,6 +112,9 @@ pub struct Call {
     /// True if the call, which is no query, writes what the last query left on the connection, or
     /// on any connection if it has no such argument: `PQescapeLiteral` clears the error message.
     pub writes_last: bool,
+    /// True if a call with `writes_last` leaves no error, unless the connection is lost: one that
+    /// only gives back what a query holds, `mysql_free_result`.
+    pub releases: bool,
     /// True if the server may still send rows when the call returns: `mysql_use_result`. Until the
     /// next query of the source, the calls that use the call's result or statement belong to it: no
     /// other query and no preparation may come between.

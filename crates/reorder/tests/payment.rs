@@ -80,7 +80,7 @@ struct Style {
     queries: [&'static str; 5],
 }
 
-const STYLES: [Style; 4] = [
+const STYLES: [Style; 5] = [
     Style {
         interface: &LIBPQ,
         function: "payment",
@@ -120,6 +120,19 @@ const STYLES: [Style; 4] = [
             "\"pay_district\", 3",
             "\"pay_warehouse\", 2",
             "COMMIT",
+        ],
+    },
+    Style {
+        interface: &MYSQL,
+        function: "payment_prepared",
+        model: None,
+        file: "mariadb/payment_prepared.c",
+        queries: [
+            "stmt[GET_WAREHOUSE];",
+            "stmt[PAY_DISTRICT];",
+            "stmt[ADD_HISTORY];",
+            "stmt[PAY_WAREHOUSE];",
+            "mysql_commit",
         ],
     },
 ];

@@ -284,7 +284,11 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             }
         }
         if model.reads_last {
-            self.read(Place::whole(if model.last_write { Root::LastWrite } else { Root::Last }));
+            self.read(match (model.last_write, model.status) {
+                (true, _) => Place::whole(Root::LastWrite),
+                (false, true) => Place::error(),
+                (false, false) => Place::whole(Root::Last),
+            });
         }
         if model.outside {
             self.read(Place::whole(Root::Outside));

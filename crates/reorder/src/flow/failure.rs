@@ -1,10 +1,24 @@
-//! Conditions that hold only if a query has failed.
+//! Conditions that hold only if a query has failed, or only if it has succeeded.
 
-use super::{Flow, test::integer};
+use super::{
+    Flow,
+    access::AccessKind,
+    graph::NodeIndex,
+    place::{Place, Root},
+    test::integer,
+};
 use crate::{
-    api::Call,
+    api::{Call, Role},
     ir::{Expression, ExpressionKind as Kind},
 };
+
+/// A call that may leave an error on the connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fallible<'a> {
+    call: &'a Expression,
+    model: &'a Call,
+    node: NodeIndex,
+}
 
 impl<'a> Flow<'a, '_> {
     /// Returns true if a condition that holds, or does not hold, shows that a query has failed.
@@ -23,6 +37,29 @@ impl<'a> Flow<'a, '_> {
             }
             _ => false,
         }
+    }
+
+    /// Returns true if a condition that holds, or does not hold, shows that a call which binds
+    /// memory to a statement has failed.
+    pub(crate) fn fails_to_bind(&self, condition: &'a Expression, holds: bool) -> bool {
+        match &condition.kind {
+            Kind::Unary(operator, operand) if operator == "!" => {
+                self.fails_to_bind(operand, !holds)
+            }
+            Kind::Binary(operator, call, constant) if integer(constant) == Some(0) => {
+                operator == if holds { "!=" } else { "==" } && self.binds(call)
+            }
+            _ => holds && self.binds(condition),
+        }
+    }
+
+    /// Returns true for a call that only binds memory to a statement.
+    fn binds(&self, expression: &Expression) -> bool {
+        let Kind::Call { callee, .. } = &expression.kind else { return false };
+        self.around.models.call(callee).is_some_and(|model| {
+            let binds = !model.binds_parameters.is_empty() || !model.binds_results.is_empty();
+            binds && model.role == Role::None && !model.reads_last
+        })
     }
 
     fn comparison(
@@ -66,6 +103,101 @@ impl<'a> Flow<'a, '_> {
         match &expression.kind {
             Kind::Call { callee, .. } => self.around.models.call(callee).filter(|one| one.status),
             Kind::Assign { operator: None, value, .. } => self.status_of(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the calls of a node that may leave an error on the connection; `None` if a called
+    /// function may do that.
+    pub(crate) fn fallible_calls(&self, node: NodeIndex) -> Option<Vec<Fallible<'a>>> {
+        let accesses = &self.effects[node].accesses;
+        let is_write = |place: &Place| place.root == Root::Last;
+        let writes = accesses.iter().filter(|one| one.kind != AccessKind::Read);
+        let writes = writes.filter(|one| is_write(&one.place)).count();
+        if writes == 0 {
+            return Some(Vec::new());
+        }
+        let mut calls = Vec::new();
+        self.expression_of(node)?.walk(&mut |call| {
+            let Kind::Call { callee, .. } = &call.kind else { return };
+            let Some(model) = self.around.models.call(callee) else { return };
+            let runs =
+                matches!(model.role, Role::Query | Role::Begin | Role::Commit | Role::Rollback);
+            if runs || model.writes_last {
+                calls.push(Fallible { call, model, node });
+            }
+        });
+        let are_all = calls.len() == writes;
+        calls.retain(|one| !one.model.releases);
+        are_all.then_some(calls)
+    }
+
+    /// Returns true if a condition of a node shows by its outcome that a call has succeeded, whose
+    /// last execution came before.
+    pub(crate) fn succeeds(&self, at: NodeIndex, holds: bool, of: &Fallible<'a>) -> bool {
+        let condition = self.expression_of(at);
+        condition.is_some_and(|condition| self.shows_success(condition, holds, at, of))
+    }
+
+    fn shows_success(
+        &self,
+        condition: &'a Expression,
+        holds: bool,
+        at: NodeIndex,
+        of: &Fallible<'a>,
+    ) -> bool {
+        let status = |one: &'a Expression| self.status_of_call(one, at, of);
+        match &condition.kind {
+            Kind::Unary(operator, operand) if operator == "!" => {
+                self.shows_success(operand, !holds, at, of)
+            }
+            Kind::Binary(operator, left, right) if operator == if holds { "==" } else { "!=" } => {
+                let Some(model) = status(left) else { return false };
+                match (&right.kind, integer(right)) {
+                    (_, Some(constant)) => model.success.contains(&constant),
+                    // An enumerator: only its name is known.
+                    (Kind::Constant(name), None) => name.ends_with("_OK"),
+                    _ => false,
+                }
+            }
+            // Its result is zero.
+            _ => !holds && status(condition).is_some_and(|model| model.success.contains(&0)),
+        }
+    }
+
+    /// Returns the model of the call that an expression has the result of, if it is the status of
+    /// another call, or of itself.
+    fn status_of_call(
+        &self,
+        expression: &'a Expression,
+        at: NodeIndex,
+        of: &Fallible<'a>,
+    ) -> Option<&'a Call> {
+        match &expression.kind {
+            Kind::Assign { operator: None, value, .. } => self.status_of_call(value, at, of),
+            Kind::Variable(variable) => {
+                let (value, by) = self.value_of(*variable, at)?;
+                (by == of.node && std::ptr::eq(value, of.call))
+                    .then_some(of.model)
+                    .filter(|m| m.status)
+            }
+            Kind::Call { callee, arguments, .. } => {
+                let model = self.around.models.call(callee).filter(|model| model.status)?;
+                let is_of_result = || {
+                    let made = Place::whole(Root::Object(of.node));
+                    let first = arguments.first().filter(|_| model.role == Role::None);
+                    first.is_some_and(|first| self.targets(first, at) == [made])
+                };
+                let is_of_last = || {
+                    let last = self.reaching(at, &Place::error());
+                    model.reads_last
+                        && !last.is_empty()
+                        && last.iter().all(|&one| self.definitions.all[one].node == of.node)
+                };
+                let is_own = std::ptr::eq(expression, of.call);
+                let is_its = is_own || is_of_result() || is_of_last();
+                is_its.then_some(model)
+            }
             _ => None,
         }
     }

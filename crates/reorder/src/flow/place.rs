@@ -108,6 +108,11 @@ impl Place {
         Place { root, path: Vec::new() }
     }
 
+    /// Returns the error of the connection: a part of what the last query left there.
+    pub(crate) fn error() -> Place {
+        Place::whole(Root::Last).part(Step::Field("connection".to_string(), "error".to_string()))
+    }
+
     /// Returns a part of this place.
     pub fn part(&self, step: Step) -> Place {
         let mut part = self.clone();

@@ -4,7 +4,7 @@
 //! **Safe because** of the three conditions in [`values`](super::values), of which this is the
 //! first.
 
-use super::{Context, Found, Rule, values};
+use super::{Context, Found, Rule, no_error, values};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     for read in values::reads(context) {
@@ -13,4 +13,5 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             found.before(writer, read.unit, Rule::ReadAfterWrite, reason);
         }
     }
+    no_error::find(context, found);
 }

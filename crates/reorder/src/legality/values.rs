@@ -13,14 +13,15 @@
 //! only is none that the code behind the end sees.
 //!
 //! A variable that has the same constant value between all units (a pointer that each unit sets
-//! back to `NULL`) has it in each order, so that reads of it between units demand nothing.
+//! back to `NULL`) has it in each order, so that reads of it between units demand nothing. Nor do
+//! reads of the connection's error where all queries are checked ([`no_error`]).
 
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::Context;
+use super::{Context, no_error};
 use crate::{
     flow::{
         access::AccessKind,
@@ -50,6 +51,7 @@ pub(crate) struct Read {
 pub(crate) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
     let mut reads = Vec::new();
     let constant = Constant::default();
+    let without_error = no_error::units(context);
     for (unit, one) in context.units.units.iter().enumerate() {
         // What stands behind a `return` is reached by exits only, which read what it reads.
         let returned = context.units.units[..unit].iter().flat_map(|earlier| &earlier.pieces);
@@ -59,7 +61,8 @@ pub(crate) fn reads(context: &Context<'_, '_, '_>) -> Vec<Read> {
         }
         for piece in &one.pieces {
             for (node, place) in exposed(context.flow, piece) {
-                if place.root == Root::Outside {
+                let finds_none = without_error[unit].is_some() && *place == Place::error();
+                if place.root == Root::Outside || finds_none {
                     continue;
                 }
                 let read = read(context, unit, node, place);

@@ -30,7 +30,7 @@ pub(super) fn fuse<'a>(flow: &Flow<'a, '_>, pieces: Vec<Piece<'a>>) -> Vec<Unit<
     let mut owner: Vec<Option<usize>> = (0..pieces.len())
         .map(|at| (!pieces[at].queries.is_empty() && is_free(&pieces[at])).then_some(at))
         .collect();
-    join_results(&pieces, &uses, &mut owner);
+    join_results(flow, &pieces, &uses, &mut owner);
     join_objects(flow, &pieces, &mut owner);
     join_preparations(&pieces, &uses, &mut owner);
     join_resets(flow, &pieces, &mut owner);
@@ -92,14 +92,28 @@ impl Uses {
 }
 
 /// Gives pieces that use the result of exactly one query to that query's unit.
-fn join_results(pieces: &[Piece<'_>], uses: &Uses, owner: &mut [Option<usize>]) {
+fn join_results(
+    flow: &Flow<'_, '_>,
+    pieces: &[Piece<'_>],
+    uses: &Uses,
+    owner: &mut [Option<usize>],
+) {
+    let error = Place::error();
     for at in 0..pieces.len() {
         if owner[at].is_some() || !is_free(&pieces[at]) {
             continue;
         }
+        // Code behind an exit that prints the error does so for any query: the exit belongs to one
+        // of which the piece uses something else as well.
+        let asks = pieces[at].nodes.iter().any(|&node| flow.exposed_reads(node).contains(&&error));
+        let uses_more = |from: usize| {
+            uses.all.iter().any(|one| one.to == at && one.from == from && one.place != error)
+        };
         let results = uses.all.iter().filter(|one| {
             let root = &one.place.root;
-            one.to == at && (root.is_object() || matches!(root, Root::Last | Root::LastWrite))
+            let is_last = matches!(root, Root::Last | Root::LastWrite);
+            let is_asked = one.place != error || asks || uses_more(one.from);
+            one.to == at && (root.is_object() || is_last && is_asked)
         });
         let owners: BTreeSet<Option<usize>> = results.map(|one| owner[one.from]).collect();
         if let [Some(only)] = owners.into_iter().collect::<Vec<_>>()[..] {

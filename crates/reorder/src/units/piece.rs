@@ -81,7 +81,8 @@ pub struct UnitQuery {
 pub struct Exit {
     /// The node from which control leaves.
     pub node: NodeIndex,
-    /// True if control leaves only because a query has failed, and not because of what it returned.
+    /// True if control leaves only because a query has failed, or because nothing could be bound to
+    /// its statement, and not because of what it returned.
     pub on_failure: bool,
     /// The places that the code behind the exit reads before it writes them.
     pub reads: Vec<Place>,
@@ -248,7 +249,7 @@ impl<'a> Maker<'_, 'a, '_> {
                     )));
                 } else if self.rolls_back(target, is_return, node, &own) {
                     let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
-                    let on_failure = self.follows_failure_only(node, &own);
+                    let on_failure = self.follows_failure_only(node, &own, true);
                     exits.push(Exit { node, on_failure, reads });
                 } else if throws {
                     barriers.push(Barrier::Because(format!(
@@ -311,7 +312,7 @@ impl<'a> Maker<'_, 'a, '_> {
         from: NodeIndex,
         own: &BTreeSet<NodeIndex>,
     ) -> bool {
-        if self.flow.failure_aborts() && self.follows_failure_only(from, own) {
+        if self.flow.failure_aborts() && self.follows_failure_only(from, own, false) {
             return true;
         }
         let graph = &self.flow.graph;
@@ -365,9 +366,15 @@ impl<'a> Maker<'_, 'a, '_> {
         true
     }
 
-    /// Returns true if control takes an exit only because a query has failed: each condition on the
-    /// last way to it shows that.
-    fn follows_failure_only(&self, exit: NodeIndex, own: &BTreeSet<NodeIndex>) -> bool {
+    /// Returns true if control takes an exit only because a query has failed, or, if `binds`,
+    /// because memory could not be bound to its statement: each condition on the last way to it
+    /// shows that.
+    fn follows_failure_only(
+        &self,
+        exit: NodeIndex,
+        own: &BTreeSet<NodeIndex>,
+        binds: bool,
+    ) -> bool {
         let graph = &self.flow.graph;
         let (mut open, mut seen) = (vec![exit], BTreeSet::new());
         while let Some(node) = open.pop() {
@@ -375,7 +382,9 @@ impl<'a> Maker<'_, 'a, '_> {
                 let NodeKind::Evaluate(condition) = graph.nodes[condition].kind else {
                     return false;
                 };
-                if !self.flow.fails(condition, holds) {
+                let fails = self.flow.fails(condition, holds)
+                    || binds && self.flow.fails_to_bind(condition, holds);
+                if !fails {
                     return false;
                 }
                 continue;

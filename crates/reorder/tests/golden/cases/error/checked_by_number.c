@@ -1,0 +1,25 @@
+// The number of the error is asked for behind the query.
+// statement: sale = INSERT INTO sale VALUES (?, ?, ?, NULL)
+// api: mysql
+// expect: moves
+#include <stdio.h>
+#include <string.h>
+#include <mysql.h>
+
+int pay(MYSQL *db, MYSQL_STMT *sale, MYSQL_BIND *params)
+{
+    if (mysql_query(db, "BEGIN"))
+        goto fail;
+    mysql_query(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    if (mysql_errno(db))
+        goto fail;
+    if (mysql_stmt_bind_param(sale, params) || mysql_stmt_execute(sale))
+        goto fail;
+    if (mysql_query(db, "COMMIT"))
+        goto fail;
+    return 0;
+fail:
+    fprintf(stderr, "%s\n", mysql_error(db));
+    mysql_rollback(db);
+    return -1;
+}

@@ -1,0 +1,27 @@
+// The status is kept in a variable that is tested behind the query.
+// statement: sale = INSERT INTO sale VALUES (?, ?, ?, NULL)
+// api: mysql
+// expect: moves
+#include <stdio.h>
+#include <string.h>
+#include <mysql.h>
+
+int pay(MYSQL *db, MYSQL_STMT *sale, MYSQL_BIND *params)
+{
+    int failed;
+
+    if (mysql_query(db, "BEGIN"))
+        goto fail;
+    if (mysql_stmt_bind_param(sale, params) || mysql_stmt_execute(sale))
+        goto fail;
+    failed = mysql_query(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    if (failed != 0)
+        goto fail;
+    if (mysql_query(db, "COMMIT"))
+        goto fail;
+    return 0;
+fail:
+    fprintf(stderr, "%s\n", mysql_error(db));
+    mysql_rollback(db);
+    return -1;
+}

@@ -1,0 +1,28 @@
+// The check is skipped on one path.
+// statement: sale = INSERT INTO sale VALUES (?, ?, ?, NULL)
+// api: mysql
+// keeps: read after write, it writes the state of the connection
+// expect: unchanged
+#include <stdio.h>
+#include <string.h>
+#include <mysql.h>
+
+int pay(MYSQL *db, MYSQL_STMT *sale, MYSQL_BIND *params, int strict)
+{
+    int failed;
+
+    if (mysql_query(db, "BEGIN"))
+        goto fail;
+    failed = mysql_query(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    if (strict && failed)
+        goto fail;
+    if (mysql_stmt_bind_param(sale, params) || mysql_stmt_execute(sale))
+        goto fail;
+    if (mysql_query(db, "COMMIT"))
+        goto fail;
+    return 0;
+fail:
+    fprintf(stderr, "%s\n", mysql_error(db));
+    mysql_rollback(db);
+    return -1;
+}

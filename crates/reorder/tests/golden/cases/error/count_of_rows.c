@@ -1,0 +1,25 @@
+// What the code behind the exit prints is a number of rows, and not an error.
+// statement: sale = INSERT INTO sale VALUES (?, ?, ?, NULL)
+// api: mysql
+// keeps: read after write, it writes the state of the connection
+// expect: unchanged
+#include <stdio.h>
+#include <string.h>
+#include <mysql.h>
+
+int pay(MYSQL *db, MYSQL_STMT *sale, MYSQL_BIND *params)
+{
+    if (mysql_query(db, "BEGIN"))
+        goto fail;
+    if (mysql_query(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1"))
+        goto fail;
+    if (mysql_stmt_bind_param(sale, params) || mysql_stmt_execute(sale))
+        goto fail;
+    if (mysql_query(db, "COMMIT"))
+        goto fail;
+    return 0;
+fail:
+    fprintf(stderr, "%d\n", (int)mysql_affected_rows(db));
+    mysql_rollback(db);
+    return -1;
+}
