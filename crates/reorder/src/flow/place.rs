@@ -165,7 +165,7 @@ fn target_type<'a>(program: &'a Program, root: &Root) -> Option<&'a Type> {
 }
 
 /// Returns the type of a place, if it is known.
-pub(super) fn type_of<'a>(program: &'a Program, place: &Place) -> Option<&'a Type> {
+pub(crate) fn type_of<'a>(program: &'a Program, place: &Place) -> Option<&'a Type> {
     let mut ty = match &place.root {
         Root::Variable(variable) => &program.variable(*variable).ty,
         root => target_type(program, root)?,

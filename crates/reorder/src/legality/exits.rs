@@ -13,6 +13,7 @@
 //! A query that may violate a constraint, such as an insert of a key, stays behind an exit that is
 //! taken because of what a query returned: the program reports that, and not the violation.
 
+mod first_report;
 mod unchecked;
 
 use std::collections::BTreeSet;

@@ -17,7 +17,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Context, Found, Rule};
+use super::{
+    super::{Context, Found, Rule},
+    first_report,
+};
 use crate::{
     api::Server,
     flow::{
@@ -52,6 +55,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
                 found.before(first, later, Rule::Exit, reason);
             }
         }
+        first_report::find(context, &unchecked, |unit| checks(context, unit), found);
     }
     if context.server == Server::Sqlite {
         let asks = |unit: UnitIndex| asks(context, unit, &[Root::LastWrite], &unchecked);
