@@ -54,8 +54,9 @@ impl<const SUB_BITS: u32> LogHistogram<SUB_BITS> {
         self.max = self.max.max(other.max);
     }
 
-    /// The smallest recorded bucket boundary that a fraction of `quantile` (0 to 1) of the values
-    /// does not exceed; 0 if nothing was recorded.
+    /// Returns an upper bound of the `quantile`-quantile (0 to 1) of the values: the largest value
+    /// of the bucket that contains it, or the largest recorded value if that is lower. 0 if nothing
+    /// was recorded.
     pub fn quantile(&self, quantile: f64) -> u64 {
         let wanted = ((quantile * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
         let mut seen = 0;

@@ -53,7 +53,8 @@ impl fmt::Display for PageId {
     }
 }
 
-/// The id of a transaction. Unique in a database directory within one epoch of the log.
+/// The id of a transaction. Unique in a database directory within one epoch of the log, except that
+/// an id may be used again after 2³² further transactions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TxnId(pub u64);
 

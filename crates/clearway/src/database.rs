@@ -289,7 +289,7 @@ impl Database {
     /// database is closed.
     ///
     /// A lock that is granted at once is not counted. A transaction counts its waits when it has
-    /// ended, and while it runs after every 64 of them.
+    /// ended; one that waits often counts them earlier, whenever 64 have accumulated.
     ///
     /// ```
     /// use std::time::Duration;

@@ -149,8 +149,12 @@
 //! | key | [`KEY_LEN_MAX`] bytes; the empty key is a key |
 //! | value | [`VALUE_LEN_MAX`] bytes (16 MiB); large values go to pages of their own |
 //! | table name | [`TABLE_NAME_LEN_MAX`] bytes of UTF-8, not empty |
-//! | database | 2³² pages of 8 KiB: 32 TiB |
+//! | database | 256 GiB, or twice its size when it was opened; in all 32 TiB (2³² pages of 8 KiB) |
 //! | one process | a directory is open in one process at a time; [forks](Database#after-a-fork) |
+//!
+//! An opening reserves address space for the database: for 256 GiB, or for twice the database's
+//! present size if that is more (for less than 256 GiB if the system grants less). Until the
+//! database is opened again it cannot grow beyond that.
 //!
 //! # Sizing
 //! - [`Options::cache_size`]: should hold what is read often. The database may be far larger;

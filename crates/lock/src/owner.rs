@@ -88,8 +88,8 @@ pub struct LockOwner {
     pub(crate) cycle: Vec<CycleMember>,
 }
 
-/// Capacity that a new owner starts with: a TPC-B transaction takes four range locks and four
-/// intent locks.
+/// Capacity that a new owner starts with: a TPC-B transaction takes four range locks and five
+/// intent locks, on four tables and on the database.
 const HELD_AT_FIRST: usize = 16;
 const INTENTS_AT_FIRST: usize = 8;
 

@@ -357,8 +357,9 @@ pub struct LockStats {
     pub deadlocks: u64,
     /// Suspected cycles that the detector's second check refuted; no waiter was rolled back.
     pub false_alarms: u64,
-    /// Those of `deadlocks` that were in no cycle when they died, by the checker that walks the
-    /// exact graph. Always zero for the search.
+    /// The waiters counted in `deadlocks` that were in no cycle when they were rolled back. Always
+    /// zero for the engine's own method, which confirms each cycle before it chooses a victim; a
+    /// checker counts them for the methods that do not.
     pub false_deaths: u64,
     /// Cycles whose victim was not the owner that found them: it was marked and woken.
     pub victims_marked: u64,

@@ -21,20 +21,27 @@
 //!   flush and all earlier flushes have completed. Once the log is poisoned it does not move.
 //! - FLUSH-3. A group is written once. A failed write or sync is never tried again.
 //! - FLUSH-4. At most `in_flight_max` flushes are in flight at a time.
-//! - FLUSH-5. No lost request. (a) A requester raises `requested` (and `awaited`, if the
-//!   group-commit delay must not apply), and then reads the wake thresholds (`WakeThresholds`). If
-//!   it raised `awaited`, it takes the schedule's mutex only if the highest requested LSN is at or
-//!   above the threshold of requests with a waiter. If it did not, it does nothing at all if its
-//!   LSN or a higher one was requested before. Otherwise it takes the mutex only if its LSN is at
-//!   or above the threshold of requests without a waiter, or, while `awaited` is above the end of
-//!   the last group, that of requests with a waiter. A flusher writes both thresholds, then reads
-//!   both requests (in `decide`). All accesses are SeqCst, so if the requester read a threshold
-//!   that kept it from the mutex, the flusher that wrote a lower one reads the request. (b) A
-//!   requester that waits raises `awaited` and then reads `requested` again. So for each concurrent
-//!   requester that does not wait, either that requester reads the raised `awaited`, or this one
-//!   reads the raised `requested`. (c) A requester that takes the mutex decides and signals under
-//!   it; daemons decide and go to sleep under it. Under a [`FlushPolicy`] of another crate every
-//!   requester takes it.
+//! - FLUSH-5. No lost request.
+//!
+//!   (a) A requester raises `requested` (and `awaited`, if the group-commit delay must not apply),
+//!   and then reads the wake thresholds (`WakeThresholds`). It takes the schedule's mutex
+//!   - if it raised `awaited`: only if the highest requested LSN is at or above the threshold of
+//!     requests with a waiter;
+//!   - if it raised only `requested`: only if its LSN is at or above the threshold of requests
+//!     without a waiter, or, while `awaited` is above the end of the last group, at or above the
+//!     threshold of requests with a waiter;
+//!   - if it need not raise `awaited`, and its LSN or a higher one was requested before: never.
+//!
+//!   A flusher writes both thresholds, then reads both requests (in `decide`). All accesses are
+//!   SeqCst, so if the requester read a threshold that kept it from the mutex, the flusher that
+//!   wrote a lower one reads the request.
+//!
+//!   (b) A requester that waits raises `awaited` and then reads `requested` again. So for each
+//!   concurrent requester that does not wait, either that requester reads the raised `awaited`, or
+//!   this one reads the raised `requested`.
+//!
+//!   (c) A requester that takes the mutex decides and signals under it; daemons decide and go to
+//!   sleep under it. Under a [`FlushPolicy`] of another crate every requester takes it.
 //! - FLUSH-6. If a thread changes the schedule so that a group may start, it either starts that
 //!   group or signals a sleeping daemon, if there is one; a daemon that is awake decides again
 //!   before it sleeps. For a group that may start only later, one daemon, the *timer daemon*, will

@@ -57,8 +57,8 @@ pub(crate) const FLAG_CLOSED: u8 = 1;
 /// Upper bound on the bytes of a group's trailer, for log space reservations: see
 /// [`Log::insert_with_trailer`].
 ///
-/// A record ends at a multiple of 8, so at most 504 bytes are left in the sector after the
-/// trailer's own 32 if these do not fit before its end.
+/// A trailer consists of its header, 32 bytes, and of padding up to the end of a sector. Its header
+/// ends at a multiple of 8, so the padding is at most 504 bytes.
 ///
 /// [`Log::insert_with_trailer`]: crate::Log::insert_with_trailer
 pub const TRAILER_BYTES_MAX: u64 = (HEADER_BYTES + SECTOR_SIZE - RECORD_ALIGN) as u64;

@@ -1,5 +1,5 @@
-//! The first 24 bytes of every page, the only part of a page's contents that the pool itself reads
-//! and writes.
+//! The first 24 bytes of every page. The pool itself uses the first 16 of them and no other part of
+//! a page's contents (the checksum covers all of it); the rest belongs to the page's owner.
 //!
 //! ```text
 //!  0        4        8                16   17                24

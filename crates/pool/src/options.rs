@@ -77,7 +77,7 @@ impl PoolOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// Page requests that found the page absent, `format` included.
+    /// Page requests that found the page absent, those for newly allocated pages included.
     pub misses: u64,
     /// Pages read from the data file.
     pub reads: u64,

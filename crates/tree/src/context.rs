@@ -106,8 +106,8 @@ pub trait Context {
     /// Remembers that the leaf of `key` has ghosts, is sparse or has a foster child: after the
     /// transaction has ended, one way or the other, a thread that does upkeep should call
     /// [`Tree::maintain`](crate::Tree::maintain) with this key, until
-    /// [`Tree::survey`](crate::Tree::survey) finds no ghost there. At most once for each leaf that
-    /// a transaction deletes from or scans, so it may allocate; under a latch, so no I/O.
-    /// A report that is lost costs space, and time of scans.
+    /// [`Tree::survey`](crate::Tree::survey) finds no ghost there. Called at such events as the
+    /// first ghost of a leaf, and not for each change, so it may allocate; often called under a
+    /// latch, so no I/O. A report that is lost costs space, and time of scans.
     fn defer_maintenance(&mut self, tree: TreeId, key: &[u8]);
 }

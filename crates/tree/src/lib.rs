@@ -23,12 +23,14 @@
 //!
 //! What holds everywhere:
 //!
-//! 1. No lock is waited for and no log space is reserved under a latch, and a latch is held across
-//!    no I/O but its own page's read-in (but for map pages and file growth lost to a race).
+//! 1. No lock is waited for and no log space is reserved under a latch. The tree holds a latch
+//!    across no I/O but the read-in of the latched page itself, with one exception: if another
+//!    thread has used up what an allocation had prepared, the allocation reads in a space-map page
+//!    or makes the data file longer. (`docs/latch-order.md` has the exceptions of pool and log.)
 //! 2. System transactions change how content is represented and never what it is; each is one log
 //!    record.
-//! 3. Latch order: parent before child, left before right, tree pages before space-map pages. Who
-//!    would have to break it tries, and gives up if the latch is taken.
+//! 3. Latch order: parent before child, left before right, tree pages before space-map pages. A
+//!    thread that needs a latch against this order only tries it, and gives up if it is taken.
 //! 4. Nothing after a log record can fail: room and log space are found before.
 
 mod context;

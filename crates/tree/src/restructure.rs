@@ -12,24 +12,28 @@
 //! Invariants
 //! 1. *One record.* Each operation is one log record over pages that stay exclusively latched from
 //!    the first look until the change is made.
-//! 2. *No content.* No lock is taken; those of others are only asked about, under the exclusive
-//!    latch of the leaf through which a newcomer would have to come.
+//! 2. *No content.* No lock is taken. It is only tested whether a lock is held or awaited, under
+//!    the exclusive latch of the leaf: an operation relies on a lock only after it has requested
+//!    the lock under that latch (write invariant 2).
 //! 3. *Boundaries with a lock stay.* A key, ghost or fence that somebody holds or awaits a lock on
 //!    is not removed; a fence that a merge would remove becomes a ghost record then.
-//! 4. *Tags are met.* The tag of a removed boundary goes to the boundary before it, in the same
-//!    latch hold: who later asks for the gap meets it there. Who has that gap already, and whose
-//!    lock now reaches further, asks no more; so as long as there is anybody, and the tag is not
-//!    durable, the boundary stays, as the ghost that it is or, for a fence, as one that the merge
-//!    makes.
+//! 4. *Tags are met.* The tag of the boundary before a removed one is raised to the tag of the
+//!    removed one, in the same latch hold, so that an owner that locks the gap later meets it
+//!    there. An owner that already holds a lock on the boundary before would not read the tag
+//!    again, although its lock would then cover a larger gap. So while another owner holds or
+//!    awaits such a lock, and the tag is not durable, no boundary is removed: it stays as the ghost
+//!    that it is or, if it is a fence, as a ghost that the merge makes.
 //! 5. *No boundary in a locked gap.* A leaf is split at the full key of an existing record or
 //!    ghost, so a split creates no new boundary at all.
 //! 6. *Optional work gives up.* Adoption, growth, merge and shrinkage try their latches and return
 //!    without having done anything if one is taken or the shape is no longer what it was. Splits
-//!    are not optional, and need one latch only that others can know of.
+//!    are not optional: the caller holds the latch of the node, no other thread knows the new node,
+//!    and the space-map page is latched in the latch order.
 //!
 //! Latch order
-//! : Parent, child; left, right; space-map page; then a page just allocated, which nobody keeps
-//!   latched. Children are pinned before a parent is latched, so that none is read in under it.
+//! : Parent, child; left, right; space-map page; then the page that is being allocated, whose latch
+//!   is only tried. Children are pinned before a parent is latched, so that none is read in under
+//!   it.
 //!
 //! Algorithm
 //! : Graefe, Kimura, Kuno, "Foster B-trees" (TODS 2012). Reclamation and tags:
@@ -73,7 +77,8 @@ impl Tree {
     /// have taken the room; then it asks again. No latch is held.
     ///
     /// # Errors
-    /// `CorruptPage` if the leaf's records do not add up; `DiskFull`, and what the log returns.
+    /// `CorruptPage` if splits make no room, as in a damaged leaf only; `DiskFull`, and what the
+    /// log returns.
     #[cold]
     pub(crate) fn make_room<C: Context>(
         &self,
@@ -82,7 +87,8 @@ impl Tree {
         key: &[u8],
         value_len: usize,
     ) -> Result<()> {
-        // Splits since another thread last changed the leaf, and the LSN that the last one left.
+        // The number of splits since another thread last changed the leaf, and the page LSN that
+        // the last split gave the leaf.
         let (mut splits, mut split_lsn) = (0, None);
         loop {
             ctx.reserve(IMAGE_RESERVE + RECLAIM_RESERVE)?;
@@ -108,16 +114,17 @@ impl Tree {
             split_lsn = Some(leaf.page_lsn());
         }
         if split_lsn.is_some() {
-            // One split brings at most one foster child to each level, as adoptions fill branches.
-            // All are adopted now: with hints, descents may be rare, and chains would grow faster
-            // than the writers that happen to meet them shorten them.
+            // An adoption that finds its branch full splits it, so one split of the leaf leads to
+            // at most one new foster child on each level. All are adopted now: with leaf hints,
+            // descents may be rare, and chains would grow faster than the writers whose descents
+            // meet them shorten them.
             self.adopt_path(ctx, key);
         }
         Ok(())
     }
 
-    /// Has a foster child adopted that the descent to `key` met. The operation that met it is done,
-    /// and its outcome does not depend on this: what fails is left to upkeep.
+    /// Makes the adoption that the descent to `key` has noted. The operation is done, and its
+    /// outcome does not depend on the adoption: one that fails is left to upkeep.
     #[inline]
     pub(crate) fn adopt_pending<C: Context>(
         &self,
@@ -132,15 +139,16 @@ impl Tree {
         }
     }
 
-    /// Has the foster children on the path to `key` adopted; what fails is left to upkeep.
+    /// Makes the pending adoptions on the path to `key`; those that fail are left to upkeep.
     fn adopt_path<C: Context>(&self, ctx: &mut C, key: &[u8]) {
         if !matches!(self.try_adopt_path(ctx, key), Ok(true)) {
             ctx.defer_maintenance(self.id, key);
         }
     }
 
-    /// Has foster children on the path to `key` adopted, and those behind them in their chains.
-    /// `false` if some are left: a latch was taken, or the chains are long.
+    /// Makes the pending adoptions on the path to `key`, and then those of the foster children
+    /// behind the adopted ones in their chains. `false` if some are left: a latch was taken, or the
+    /// chains are long.
     pub(crate) fn try_adopt_path<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<bool> {
         let mut at = key.to_vec();
         for _ in 0..ADOPTIONS_MAX {
@@ -161,8 +169,8 @@ impl Tree {
         Ok(false)
     }
 
-    /// Replaces `at` by the low fence of a node that was just adopted, if it has a foster child
-    /// itself: descents for smaller keys do not come to that any more.
+    /// Replaces `at` by the low fence of the node `page`, which was just adopted, if that node has
+    /// a foster child itself: a descent for a smaller key no longer meets the node.
     fn rest_of_chain(&self, page: PageId, at: &mut Vec<u8>) -> Result<()> {
         let page = self.look(page)?;
         let node = Node::new(&*page);
@@ -195,7 +203,7 @@ impl Tree {
         kind && node.tree() == self.id && node.level() == level
     }
 
-    /// Has `page` in memory, latched shared for a look.
+    /// Latches `page` shared, to read a few of its fields.
     fn look(&self, page: PageId) -> Result<SharedPage<'_>> {
         self.pool.shared(page)
     }

@@ -1,4 +1,4 @@
-//! Who waited for locks, where, for how long, and who died of it.
+//! Lock waits: their number and length by table and type, the hot keys, and the last deadlocks.
 //!
 //! Invariants:
 //! - CONTENTION-1. Nothing here is touched by a transaction that has not waited for a lock.
@@ -12,8 +12,8 @@
 //!   under neither) and [`HOT_KEYS`] keys; [`DEADLOCKS`] deadlocks. Some 300 KiB at most, beside
 //!   the published waits of about 100 bytes.
 //!
-//! Latch order: these mutexes are leaves; no page latch, lock table latch or lock of ours is held
-//! when one is taken.
+//! Latch order: these mutexes are leaves, and none is taken under a page latch or a latch of the
+//! lock table. (The transaction may hold locks, as it does whenever it publishes a wait.)
 //!
 //! | what | where | written |
 //! | --- | --- | --- |
@@ -101,8 +101,9 @@ pub(crate) struct PassedWait {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct WaitsOf {
-    /// The table or the type; empty for transactions without a type, and for what came after the
-    /// tables and types that are told apart.
+    /// The name of the table or the type. Empty for transactions without a type, and for waits that
+    /// are not counted separately: those of types after the 63rd, and those of further pairs of
+    /// table and type once a group of threads has counters for 128 pairs.
     pub name: String,
     /// Its waits.
     pub counts: WaitCounts,
@@ -143,8 +144,9 @@ pub struct LockWaits {
     pub tables: Vec<WaitsOf>,
     /// By type of transaction, the longest total time first.
     pub types: Vec<WaitsOf>,
-    /// The keys that were waited for most often, with bounds: whatever has a 64th of all waits or
-    /// more is there.
+    /// At most 64 keys: those with the most waits, as far as is known, the highest `waits_min`
+    /// first. A key with more than a 64th of all waits is among them, unless 64 other keys have at
+    /// least its `waits_min`.
     pub hot_keys: Vec<HotKey>,
     /// The last deadlocks, the newest first.
     pub deadlocks: Vec<DeadlockReport>,

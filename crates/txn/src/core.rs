@@ -104,8 +104,8 @@ impl Core {
     /// Whether the engine was closed, for paths where each instruction counts.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
-        // Relaxed: nothing is read because of it; who comes a moment too early is refused by what
-        // comes later, its commit at the latest (FINISH-4).
+        // Relaxed: no other load depends on the result. A caller that does not see the close yet is
+        // refused by a later check, at its commit at the latest (FINISH-4).
         self.closed.load(Ordering::Relaxed)
     }
 

@@ -16,29 +16,34 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `engine`, `core` | the face; what all parts share |
+//! | `engine`, `core` | the interface of an engine; the state that all parts share |
 //! | `transaction` | a transaction as its user sees it |
 //! | `transaction_state` | its locks, undo list and log space; what the tree asks of it |
 //! | `transaction_table` | where others see running transactions |
 //! | `kinds` | types of transactions |
-//! | `contention` | who waited for locks, and who died of it |
+//! | `contention` | counts of lock waits by table and type, hot keys, the last deadlocks |
 //! | `finish` | commit and rollback |
-//! | `undo`, `space_reservation`, `frees` | the undo list; log space; what is done after the end |
+//! | `undo`, `space_reservation` | the undo list; the log space reservation |
+//! | `log_space` | waiting for log space; the transaction or backup that retains log |
+//! | `deferred` | large values that are freed after the commit |
 //! | `upkeep` | which leaves and tables wait for upkeep, and doing it |
 //! | `table`, `tables` | handles; the catalogue, create and drop |
 //! | `record` | the log records of this layer |
 //! | `checkpoint`, `superblock`, `recovery` | where recovery starts, and what it does |
+//! | `read_ahead`, `upgrade` | reading pages ahead of redo; conversion of format version 1 |
 //! | `background`, `closing` | the threads; how an engine ends |
 //! | `backup`, `verify` | copying and checking a database in use |
 //!
 //! What holds everywhere: commit records stand in the log in the order in which their effects
-//! became visible; no result leaves before its `ack` is durable; once a write or sync has failed
-//! nothing commits; nothing acknowledged is lost and nothing unacknowledged is half there.
+//! became visible; once a write or sync has failed nothing commits. If the caller delivers a result
+//! only when the log is durable up to its `ack`, no acknowledged transaction is lost, and an
+//! unacknowledged one takes effect completely or not at all.
 //!
-//! Latch order: an engine's outcome (`closing`) → `ddl` → a checkpoint's mutex → the maps of
-//! tables, a free list, the log reserve, the upkeep queue; the latter are leaves, as are
-//! the mutexes of the directory and of the failed deallocations. None is taken under a page latch
-//! but those of the log and the lock table.
+//! Latch order: an engine's outcome (`closing`) → `ddl` → a checkpoint's mutex → one of the leaves:
+//! the maps of tables, a free list, the log reserve, the upkeep queue, the mutexes of the directory
+//! and of the failed deallocations. No other latch is taken under a leaf. Under a page latch no
+//! latch of this crate is taken, only latches of the log and of the lock table. (The whole order is
+//! in `docs/latch-order.md`.)
 
 mod kinds;
 mod options;

@@ -27,12 +27,13 @@ pub struct RecoveryReport {
     pub losers: u64,
     /// Compensation records written for them.
     pub undone: u64,
-    /// Committed transactions whose deferred frees were completed.
+    /// Committed transactions for which this opening freed large values that they had replaced or
+    /// deleted, because the engine had ended before it had freed all of them.
     pub frees_resumed: u64,
     /// Tables whose drop was completed.
     pub drops_resumed: u64,
-    /// What keeps other drops from completion, each an
-    /// [`Error::DropUnfinished`](clearway_base::Error::DropUnfinished). Only those names suffer.
+    /// One [`Error::DropUnfinished`](clearway_base::Error::DropUnfinished) for each drop that could
+    /// not be completed, with the reason. Only the names of these tables cannot be used.
     pub drops_unfinished: Vec<Error>,
     /// How long the opening took.
     pub took: Duration,
@@ -60,8 +61,8 @@ pub struct VerifyReport {
     pub pages: u32,
     /// Pages in use to which no tree leads: what a crash in the middle of storing a large value or
     /// creating a table has left, and what an unfinished drop has not freed. They cost space and
-    /// nothing else. Seen so at least twice, but a guess while tables are dropped and large values
-    /// stored.
+    /// nothing else. A page is counted only if at least two walks over all trees did not reach it;
+    /// the number is still an estimate if tables are dropped or large values stored meanwhile.
     pub unreachable_pages: u64,
 }
 
@@ -83,7 +84,7 @@ pub struct Holdings {
 /// Counters since the engine was opened.
 #[derive(Clone, Debug, Default)]
 pub struct EngineStats {
-    /// The database, which its copies and backups share.
+    /// The id of the database, which its copies and backups share.
     pub database: DatabaseId,
     /// Commits of transactions that wrote.
     pub commits: u64,
@@ -100,9 +101,9 @@ pub struct EngineStats {
     /// Leaves that wait for such a visit, or for another one: a ghost that a transaction has locked
     /// stays until that transaction has ended.
     pub upkeep_leaves: u64,
-    /// Tables, the catalogue included, all of whose leaves are to be looked at: after an opening of
-    /// a database that was not closed with its upkeep done, and where too many leaves wait. Upkeep
-    /// is idle when this and `upkeep_leaves` are zero.
+    /// Tables, the catalogue included, that are marked for a walk over all of their leaves: because
+    /// the database was not closed with its upkeep done, or because too many leaves wait. Upkeep is
+    /// idle when this and `upkeep_leaves` are zero.
     pub upkeep_walks: u64,
     /// Tables that are dropped but could not be freed so far.
     pub drops_unfinished: u64,

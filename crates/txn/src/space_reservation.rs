@@ -4,16 +4,19 @@
 //! - TXN-SPACE-1. Every byte a transaction inserts is paid out of bytes it reserved in the log
 //!   before it took a latch, and so is the trailer of the group that its commit record will stand
 //!   in. Reservations come in chunks, so that the log's counter is rarely touched. (Images for the
-//!   redo check are nobody's: what the log has no room for at the moment is not written.)
-//! - TXN-SPACE-2. `held ≥ for_undo + frees + END` between operations: paid for are the rollback of
-//!   everything logged so far; or a commit with its deferred frees, which is `COMMIT`, `FREES`
-//!   records and `END`; and the record that ends the transaction either way. A rollback therefore
-//!   never runs out of log. What is rolled back takes back exactly what it was owed.
-//! - TXN-SPACE-3. What TXN-SPACE-2 cannot foresee, page splits and freed pages that an undo needs,
-//!   comes out of the engine's reserve, as do checkpoints, the only remedy when the log is full.
-//!   When the reserve is gone, and none pays for any number of splits, undos go beyond the log's
-//!   capacity, and so do checkpoints that will give back a segment. If the disk is full as well,
-//!   undos make do with what TXN-SPACE-2 has kept.
+//!   redo check belong to no reservation: an image for which the log has no free space is left
+//!   out.)
+//! - TXN-SPACE-2. `held ≥ for_undo + frees + END` between operations. So the reservation pays for a
+//!   rollback of everything logged so far and its `END` record, and also for a commit: the `COMMIT`
+//!   record with the deferred frees, further `FREES` records, and `END`. A rollback therefore never
+//!   runs out of log. When a change has been undone, `for_undo` is lowered by exactly the amount by
+//!   which the change had raised it.
+//! - TXN-SPACE-3. TXN-SPACE-2 does not cover the page splits and the freeing of pages that an undo
+//!   may need, since their number is not known before. Their log space comes from the engine's
+//!   reserve, and so does that of checkpoints, which alone can make room when the log is full. No
+//!   reserve suffices for every number of splits: when it is used up, undos reserve space beyond
+//!   the log's capacity, and so do checkpoints that will free a segment. If the disk is full as
+//!   well, undos use only the space that TXN-SPACE-2 has kept.
 
 use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, TRAILER_BYTES_MAX, record_bytes};
@@ -27,8 +30,8 @@ const CHUNK_BYTES: u64 = 8 << 10;
 const KEEP_BYTES: u64 = 12 << 10;
 /// Logs smaller than this are not shared out in chunks: small tests need each byte.
 const SMALL_LOG_BYTES: u64 = 64 << 20;
-/// The record that ends a transaction, a header, rounded up; and a group trailer, if that is a
-/// commit.
+/// Upper bound on the bytes of the record that ends a transaction, without a body (`COMMIT` or
+/// `END`), and of the group trailer for which a `COMMIT` pays.
 const END_BYTES: u64 = (HEADER_BYTES + RECORD_ALIGN) as u64 + TRAILER_BYTES_MAX;
 /// Headers and padding of the records of one operation, which a tree does not count.
 const OPERATION_SLACK: u64 = 4 * (HEADER_BYTES + RECORD_ALIGN) as u64 + FREE_GROWTH;
@@ -46,15 +49,15 @@ fn undo_bytes(len: usize) -> u64 {
 /// A transaction's log space reservation.
 #[derive(Default)]
 pub(crate) struct SpaceReservation {
-    /// Reserved and not yet spent. Below zero only within an operation that used more than it
-    /// reserved; the debt is paid at the next chance.
+    /// Reserved and not yet spent. Below zero after an operation that used more than it reserved:
+    /// the next reservation includes the difference, or `end` reserves it.
     held: i64,
-    /// What the rollback of everything logged so far, and the end, will take (TXN-SPACE-2).
+    /// The log bytes of a rollback of everything logged so far, without `END` (TXN-SPACE-2).
     for_undo: u64,
     /// What the deferred frees add to a commit (TXN-SPACE-2).
     frees: u64,
-    /// Some of it may lie beyond the log's capacity (TXN-SPACE-3), and is not kept for the next
-    /// transaction.
+    /// True if a part of `held` may lie beyond the log's capacity (TXN-SPACE-3). Nothing is then
+    /// kept for the next transaction.
     has_gone_beyond: bool,
 }
 
@@ -77,7 +80,8 @@ impl SpaceReservation {
     fn fetch(&mut self, core: &Core, index: u32, wanted: i64) -> Result<()> {
         let missing = (wanted - self.held) as u64;
         let log = &core.log;
-        // What is beyond the need is not worth a wait, nor an error.
+        // The chunk, which is more than is needed now, is reserved only if that neither waits nor
+        // fails; otherwise only the missing bytes are.
         let is_shared_out = missing < CHUNK_BYTES && log.capacity_bytes() >= SMALL_LOG_BYTES;
         let reserved = if is_shared_out && log.try_reserve_space(CHUNK_BYTES).is_ok() {
             CHUNK_BYTES
@@ -92,8 +96,8 @@ impl SpaceReservation {
     /// Makes room for an undo and its restructuring. Waits only if log and disk are full and not
     /// even the compensations are paid for.
     pub(crate) fn reserve_undo(&mut self, core: &Core, index: u32, bytes: u64) -> Result<()> {
-        // What is owed covers the compensation itself; only what comes on top may be missing
-        // (TXN-SPACE-3).
+        // `for_undo` covers the compensation itself; only the space for the rest, such as page
+        // splits, may be missing (TXN-SPACE-3).
         let wanted = self.wanted(bytes);
         if self.held < wanted {
             self.held += core.reserve.take((wanted - self.held) as u64) as i64;
@@ -115,17 +119,18 @@ impl SpaceReservation {
         }
     }
 
-    /// With a full disk, or no descriptor for another segment: the compensations are paid for, and
-    /// most undos need no more. What one takes all the same is a debt, which counts as used bytes;
-    /// the next one has it paid, when a truncation may have brought room.
+    /// Reserves for an undo when the disk is full, or no file descriptor is free for another
+    /// segment. The compensations are paid for, and most undos need no more than that. If an undo
+    /// uses more, `held` no longer covers the remaining compensations: the call for the next undo
+    /// reserves the difference, for which a truncation may have made room meanwhile.
     #[cold]
     fn make_do(&mut self, core: &Core, index: u32) -> Result<()> {
         let promised = (self.for_undo + self.frees) as i64;
         if self.held >= promised { Ok(()) } else { self.fetch(core, index, promised) }
     }
 
-    /// Whether it pays for the undo of changes with bodies of these lengths, by what is there
-    /// rather than by its own count (TXN-SPACE-2).
+    /// Returns true if `held` pays for the undo of changes with bodies of these lengths
+    /// (TXN-SPACE-2). Computed from the lengths and not from `for_undo`.
     pub(crate) fn covers(&self, mut bodies: impl Iterator<Item = usize>) -> bool {
         let mut left = self.held;
         bodies.all(|len| {
@@ -152,13 +157,13 @@ impl SpaceReservation {
         self.for_undo += undo_bytes(len);
     }
 
-    /// What a rollback, and what a commit takes in its place.
+    /// Returns `for_undo` and `frees`: the log bytes of a rollback, and of the deferred frees.
     #[cfg(test)]
     pub(crate) fn promised(&self) -> (u64, u64) {
         (self.for_undo, self.frees)
     }
 
-    /// What is there to pay it.
+    /// Returns the bytes that are reserved and not yet spent.
     #[cfg(test)]
     pub(crate) fn held(&self) -> i64 {
         self.held
@@ -170,7 +175,8 @@ impl SpaceReservation {
         self.frees = bytes;
     }
 
-    /// The commit record stands, and its `FREES`: what is still to come is the end, if anything.
+    /// Called when the `COMMIT` record and its `FREES` records are inserted: no rollback needs
+    /// space any more, and at most the `END` record is still to be inserted.
     #[inline]
     pub(crate) fn commit(&mut self) {
         (self.for_undo, self.frees) = (0, 0);
@@ -197,7 +203,8 @@ impl SpaceReservation {
         }
     }
 
-    /// Pays a debt. If the log has no room now, the next transaction of this slot tries again.
+    /// Reserves the bytes that were used without a reservation. If the log has no room now, the
+    /// next transaction of this slot tries again.
     #[cold]
     fn pay(&mut self, log: &Log) {
         if log.try_reserve_space(self.held.unsigned_abs()).is_ok() {
@@ -225,8 +232,8 @@ pub(crate) struct Reserve {
 const RESERVE_BYTES: u64 = 8 * clearway_base::RECORD_LEN_MAX as u64;
 
 impl Reserve {
-    /// Reserves its log space: a thirty-second of the log, or less if that is more than it needs.
-    /// On a full disk it begins with nothing: the opening's checkpoint makes room for it.
+    /// Reserves its log space: 1/32 of the log's capacity, but at most [`RESERVE_BYTES`]. On a full
+    /// disk it begins with nothing: the opening's checkpoint makes room for it.
     pub(crate) fn open(log: &Log) -> Result<Reserve> {
         let target = RESERVE_BYTES.min(log.capacity_bytes() / 32);
         let held = match log.reserve_space(target) {
@@ -245,12 +252,13 @@ impl Reserve {
         taken
     }
 
-    /// Takes `bytes`, from the log what the reserve has not: for a checkpoint, which must not wait
-    /// for space, because space waits for it. `refill` makes the books right.
+    /// Takes `bytes` for a checkpoint; those that the reserve does not have are reserved in the
+    /// log, without waiting, since threads that wait for space wait for the checkpoint. `refill`
+    /// brings the reserve back to its size afterwards.
     ///
     /// # Errors
-    /// [`Error::LogFull`](clearway_base::Error::LogFull), and what the disk says; nothing is taken
-    /// then.
+    /// [`Error::LogFull`](clearway_base::Error::LogFull), and the errors of the disk; nothing is
+    /// taken then.
     pub(crate) fn take_all(&self, bytes: u64, log: &Log) -> Result<()> {
         let taken = self.take(bytes);
         if taken == bytes {
@@ -269,8 +277,8 @@ impl Reserve {
         *self.held.lock() += bytes;
     }
 
-    /// Brings the reserve back to its size, if there is room. Does not wait for it: checkpoints do
-    /// this, which bring it.
+    /// Brings the reserve back to its size, if the log has room. Does not wait for room: the caller
+    /// is a checkpoint, and only checkpoints make room.
     pub(crate) fn refill(&self, log: &Log) {
         let missing = self.target.saturating_sub(*self.held.lock());
         if missing > 0 && log.try_reserve_space(missing).is_ok() {

@@ -25,14 +25,16 @@ pub struct Transaction {
     /// The process that opened the database.
     process: Process,
     id: TxnId,
-    /// Number of its engine's opening: ids tell apart the transactions of one database only.
+    /// The number of its engine's opening. Compared together with the id, since transactions of
+    /// different databases may have the same id.
     opening: u64,
     /// The retry context of a deadlock's victim.
     retry: Option<Box<RetryContext>>,
 }
 
-/// The ids of transactions that could not begin. No running transaction has one of these: the upper
-/// bits of its id are its epoch, which is at least 1.
+/// The ids of transactions that could not begin. The upper 16 bits of the id of a running
+/// transaction are its epoch modulo 65,536: only in an epoch in which they are 0 can it have one of
+/// these ids.
 const REFUSED_CLOSED: TxnId = TxnId(1);
 const REFUSED_FULL: TxnId = TxnId(2);
 /// The opening of a transaction that did not begin: openings are numbered from 1.

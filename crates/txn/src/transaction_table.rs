@@ -16,7 +16,9 @@
 //!   is *busy*; a reader waits until it is not. So a checkpoint that reads it after inserting a
 //!   record at `B` sees the effect of every such insert before `B`.
 //! - TXN-TABLE-4. `word` is zero whenever recovery would have nothing to do for the transaction.
-//! - TXN-TABLE-5. Ids are never used twice in an epoch: slot and a sequence per slot.
+//! - TXN-TABLE-5. An id consists of the epoch (its lower 16 bits), the slot, and a number that each
+//!   transaction of the slot increments. So in an epoch an id is not used again before 2³² further
+//!   transactions have run in its slot.
 //! - TXN-TABLE-6. If a transaction has unfinished work when the engine stops or closes, its `word`
 //!   keeps naming that work, for recovery: the slot is *left*, neither finished nor used again, and
 //!   does not count as active.
@@ -60,10 +62,11 @@ use crate::{
 const SLOT_BITS: u32 = 16;
 /// Bits that count the transactions of a slot, below the epoch's.
 const SEQUENCE_BITS: u32 = 32;
-/// Transactions that users may run at once: the rest is for the engine's own work, and for an
-/// opening that has as many to undo.
+/// Transactions that users may run at once. The other slots are for the engine's own work, also in
+/// an opening that has to undo this number of transactions.
 pub(crate) const TRANSACTIONS_MAX: u32 = 65_000;
-/// Slots there may be, left ones included: the lock table has an owner for each.
+/// Upper bound on the slots, those that are left to recovery included (TXN-TABLE-6): the lock table
+/// has an owner for each.
 pub(crate) const SLOTS_MAX: u32 = (1 << SLOT_BITS) - 1;
 /// Slots are allocated 256 at a time, 32 KiB.
 #[cfg(not(any(loom, shuttle)))]
@@ -93,7 +96,8 @@ pub(crate) struct TransactionEntry {
     /// (TXN-TABLE-6).
     left: AtomicBool,
     /// The lock table's number of its owner, plus 1, in the upper half, and the type of the running
-    /// transaction in the lower. (With `left` in one word: all of this is one cache line.)
+    /// transaction in the lower. (It shares eight bytes with `left`, so that the entry fits one
+    /// cache line.)
     who: AtomicU32,
     pub(crate) commits: Counter,
     pub(crate) read_only_commits: Counter,

@@ -8,9 +8,9 @@ use crate::node::{Node, Place};
 
 impl Tree {
     /// Checks that the node behind `view` is what the validated pointer to it promises: a node of
-    /// this tree, on this level, whose fences enclose the key. The view is the child's first look
-    /// and was taken while the pointer was known to stand, so a mismatch in a view that still
-    /// validates is damage and not a race.
+    /// this tree, on this level, whose fences enclose the key. The pointer was validated after the
+    /// view had been opened (descent invariant 1), so a mismatch in a view that still validates is
+    /// damage and not a race.
     ///
     /// # Errors
     /// [`CorruptPage`](clearway_base::Error::CorruptPage).

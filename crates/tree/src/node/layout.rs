@@ -20,10 +20,11 @@
 //!   +----------------------------+--------------------+-------------------+
 //! ```
 //!
-//! The head starts after the bytes that all keys of the node happen to share (`HEAD_SKIP`). Fences
-//! promise the prefix for every key to come; the skip is about the keys that are there, and pays
-//! in a tree's first and last nodes and in its root, whose fences promise nothing. Slot 0 of a
-//! branch is not searched (no key routed here is below it), so neither skip nor head count it.
+//! The head starts after the bytes that all keys of the node happen to share (`HEAD_SKIP`). The
+//! prefix is common to all keys that the node can ever have, since it follows from the fences. The
+//! skip depends on the keys that the node has now. It is useful in a tree's first and last nodes
+//! and in its root, whose fences have no common prefix. Slot 0 of a branch is not searched (no key
+//! routed here is below it), so its key does not limit the skip, and it has no head.
 //!
 //! A record is `value length u16 | suffix | value`. A key is the node's prefix (the common prefix
 //! of its low and high fences, read from the low fence) followed by the suffix. A branch record's

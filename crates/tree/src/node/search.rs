@@ -55,8 +55,9 @@ impl<B: NodeBytes + ?Sized> Node<'_, B> {
         }
     }
 
-    /// The foster child if `key` is at or above the foster key: all a descent has to ask that came
-    /// through a pointer it has validated, which already proves the fences.
+    /// The foster child if `key` is at or above the foster key. A descent that came through a
+    /// pointer that it has validated needs no other check: such a pointer leads only to a node
+    /// whose fences enclose the key.
     #[inline]
     pub(crate) fn foster_for(&self, key: &[u8]) -> Option<PageId> {
         let foster = self.foster()?;
@@ -100,7 +101,7 @@ impl<B: NodeBytes + ?Sized> Node<'_, B> {
         }
         let suffix = key.get(self.prefix_len()..).unwrap_or(&[]);
         let skip = self.head_skip();
-        // What all keys share decides first; any of them can tell what it is.
+        // Compare the bytes that all searched keys share first; any of these keys has them.
         match self.compare_skipped(self.slot(count - 1), skip, suffix) {
             Ordering::Equal => {
                 let rest = suffix.get(skip..).unwrap_or(&[]);
@@ -149,9 +150,10 @@ impl<B: NodeBytes + ?Sized> Node<'_, B> {
     /// The first slot of `first..count`, which is not empty, whose head is at least `head`.
     ///
     /// A head is the upper half of its word, so it is lower exactly if the word is below `floor`.
-    /// The ends are asked first, because appending is common; then the place where the head would
-    /// be if heads were spread evenly, and its neighbour, which is the answer for keys that were
-    /// numbered; then a binary search in what is left. At most `4 + 10` words are read.
+    /// The ends are tested first, because appending is common; then the place where the head would
+    /// be if heads were spread evenly, and its neighbour, one of which is the result if the keys
+    /// are consecutive numbers; then a binary search in what is left. At most `4 + 10` words are
+    /// read.
     #[inline]
     fn first_with_head(&self, head: u32, first: usize, count: usize) -> usize {
         let floor = u64::from(head) << 32;

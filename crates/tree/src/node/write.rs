@@ -11,10 +11,11 @@
 //!   microseconds, and what system transactions do.
 //!
 //! Garbage
-//! : Bytes leave the heap without a trace only if they are its lowest; else they are counted, and
-//!   compaction wins them back when an insertion or a longer value finds the gap too small. A
-//!   deleted record's bytes are *not* garbage: its ghost keeps them until it is reclaimed, so that
-//!   taking a deletion back in place finds its room.
+//! : If a removed record is the lowest of the heap, its bytes join the gap at once. All other bytes
+//!   that become free are counted as garbage, and compaction joins them to the gap when an
+//!   insertion or a longer value finds the gap too small. A deleted record's bytes are *not*
+//!   garbage: its ghost keeps them until it is reclaimed, so that the undo of a deletion has room
+//!   in place.
 
 use clearway_base::{PAGE_SIZE, PageId, TreeId};
 
@@ -274,8 +275,8 @@ impl<'a> NodeMut<'a> {
         let node = self.read();
         let (first, count, skip) = (node.first_searched(), node.count(), node.head_skip());
         if first >= count {
-            // The first key that is searched shares all of itself with itself. (In a branch
-            // without even a slot 0 that is not this key, but the next.)
+            // The new key is the only one that is searched, so the skip is its whole suffix. (In a
+            // branch without any slot it becomes slot 0, which is not searched: no skip.)
             let skip = if first > count { 0 } else { suffix.len() };
             self.put_u16(HEAD_SKIP, skip);
             return;

@@ -52,8 +52,8 @@ pub(crate) struct UserOp<'a> {
 /// What happens to a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change<'a> {
-    /// A ghost becomes a record; with `new_slot` the ghost was not there and is created with it
-    /// (allowed once the key's lock is held: the undo leaves a ghost in either case).
+    /// A ghost becomes a record, or, with `new_slot`, a slot with the record is inserted. The
+    /// transaction holds the key's lock, and the undo leaves a ghost in either case.
     Insert {
         /// The value, or the reference to it.
         value: &'a [u8],

@@ -1,5 +1,6 @@
-//! Adoption: a parent takes over the pointer to its child's foster child. And root growth, which
-//! gives a root that has a foster child itself a new child that can be a parent's.
+//! Adoption: a parent takes over the pointer to its child's foster child. And root growth: if the
+//! root has a foster child, its whole content moves to a new node, the root's only child, and the
+//! root can then adopt the foster child from that node.
 //!
 //! Invariants
 //! 1. *One path.* The pointer moves in one record that changes parent and child, both latched:
@@ -40,8 +41,9 @@ pub(crate) enum Adoption {
 }
 
 impl Tree {
-    /// Has the parent adopt the foster child of a node, or splits the parent if it is full, or
-    /// grows the root if the parent would be the root's. No latch is held.
+    /// Makes the adoption `pending`. If the parent is full, splits the parent instead; if the node
+    /// with the foster child is the root, which has no parent, grows the root instead. The caller
+    /// holds no latch.
     #[cold]
     pub(crate) fn adopt<C: Context>(
         &self,

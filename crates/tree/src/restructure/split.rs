@@ -41,7 +41,7 @@ impl Tree {
         let (left, tree) = (node.id(), self.id);
         let op = SystemOp::Split { left, right: right.id(), tree, slot, image };
         Tree::perform_system(ctx, op, &mut [node, &mut right, &mut map])?;
-        // Those who left the ghosts have reported the left leaf, at most.
+        // The operations that left these ghosts can only have reported the left leaf.
         if Node::new(&*right).ghost_count() > 0 {
             self.report_leaf(ctx, Node::new(&*right));
         }

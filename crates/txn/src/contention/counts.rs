@@ -48,8 +48,8 @@ impl WaitCounts {
         self.lengths_us.merge(&other.lengths_us);
     }
 
-    /// An upper bound of the length that a part `q` (0 to 1) of all waits stays below, in
-    /// microseconds: at most twice the true one. 0 if there were none.
+    /// Returns an upper bound of the `q`-quantile (`q` from 0 to 1) of the waits' lengths, in
+    /// microseconds: at most twice the exact value. 0 if there were no waits.
     pub fn quantile_us(&self, q: f64) -> u64 {
         self.lengths_us.quantile(q)
     }

@@ -51,7 +51,8 @@ impl Context for TransactionState {
     }
 
     fn ghost_is_free(&self, ghost: LockId) -> bool {
-        // Under an absolute X a ghost of this very transaction is not locked by itself (TXN-6).
+        // Under an absolute X the ghosts of this transaction have no range locks of their own
+        // (TXN-6), so the lock table does not show that they are in use.
         let is_covered = self.cover.covers(RangeMode::XX);
         let is_free = !self.recovering && !is_covered && self.core.locks.is_idle(ghost);
         if !is_free {
@@ -83,8 +84,9 @@ impl Context for TransactionState {
         if !self.undoing {
             return self.reservation.reserve(&self.core, self.index, bytes as u64);
         }
-        // The reservation of a loser was lost when its process ended. The space that it had is
-        // free, unless the log's capacity was made smaller; and there is the engine's reserve.
+        // The reservation of a loser was lost when its process ended. Its space is free now, unless
+        // the log's capacity was made smaller, so try to reserve it again. If that fails, the
+        // engine's reserve pays.
         if self.recovering && self.reservation.reserve(&self.core, self.index, bytes as u64).is_ok()
         {
             return Ok(());

@@ -15,7 +15,7 @@ use crate::{deferred::DeferredDeallocations, record};
 pub(super) struct Deallocation {
     /// Its commit record.
     pub(super) commit: Lsn,
-    /// The free at work.
+    /// The number of the free in progress.
     pub(super) current: u64,
     /// The number of frees that have begun: a step of each is in the log, or there was nothing to
     /// do.

@@ -2,14 +2,15 @@
 //! [`EngineOptions::escalate_after`](crate::EngineOptions::escalate_after) says otherwise.
 //!
 //! Invariants:
-//! - ESCALATION-1. A transaction asks for the absolute lock without waiting, between two
-//!   operations. If it is denied, it goes on with range locks as if nothing had been asked, and
-//!   asks again when it has taken as many more: so what is asked in vain costs little however large
-//!   the transaction is.
-//! - ESCALATION-2. The locks on keys that it took before stay: if nothing was denied there are no
-//!   more of them than the limit, and they cost at the end what giving them back now would cost.
-//!   Nor does a list of lock identities say which of them belong to the table. What is written
-//!   under them has their tags at the commit, beside those of the table's lock.
+//! - ESCALATION-1. A transaction requests the absolute lock without waiting, between two
+//!   operations. If it is denied, the transaction continues with range locks, and requests it again
+//!   after the same number of further locks. So denied requests cost little, however large the
+//!   transaction is.
+//! - ESCALATION-2. The range locks that it took before stay. If no request was denied, they are
+//!   little more than the limit, and to release them at the end costs as much as to release them
+//!   now. Also, the owner's list has only lock identities, which do not show the table of a lock.
+//!   At the commit the locks that are held exclusively raise their tags as usual, and the table's
+//!   lock raises its own.
 //! - ESCALATION-3. Other transactions notice an escalation only by having to wait: isolation is the
 //!   same (TXN-6).
 //!
@@ -34,7 +35,7 @@ use clearway_lock::{
 
 use super::TransactionState;
 
-/// What a holder of `held` would rather have, the best first.
+/// Returns the modes that escalation requests for a holder of `held`, the strongest first.
 fn wishes(held: Option<IntentMode>) -> &'static [IntentMode] {
     match held {
         Some(IS) => &[S],

@@ -20,8 +20,9 @@ pub(super) struct TableUse {
     pub(super) hint: LeafHint,
     /// The leaf in which the previous transaction ended.
     last: LeafHint,
-    /// How often, of late, a transaction began elsewhere than the one before had ended: then a
-    /// hint from the one before costs more than it saves.
+    /// Raised, up to 8, when a transaction begins in another leaf than the one in which the
+    /// transaction before it ended; lowered when it begins in the same leaf. If the count is high,
+    /// a hint from the transaction before costs more than it saves.
     hint_misses: u8,
     /// Whether the running transaction has not used the table yet.
     is_first: bool,
