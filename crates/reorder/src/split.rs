@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A value that goes from A to B within an iteration of a loop is computed again in B, or kept in
-//! an array with an element for each iteration (`restore`).
+//! an array with an element for each iteration (`restore`). B skips the iterations that a
+//! `continue` in A ends (`skipped`).
 //!
 //! A split is a change of the source that does the same as the source before any unit is moved. It
 //! is made by edits of the text, and the front end reads the new text: everything behind the front
@@ -34,6 +35,7 @@ mod repetition;
 mod restore;
 mod search;
 mod shape;
+mod skipped;
 pub(crate) mod trace;
 mod values;
 
@@ -57,7 +59,8 @@ pub enum SplitRule {
     Form,
     /// The statement is none that nothing moves across.
     Barrier,
-    /// No `break`, `continue` or label makes the parts depend on each other.
+    /// No `break` or label makes the parts depend on each other, and no `continue`, unless the
+    /// later part can skip the iterations that it ends.
     Jump,
     /// No part uses what another declares, unless the declaration can be copied.
     Declaration,

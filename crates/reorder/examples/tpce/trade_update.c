@@ -1,4 +1,8 @@
-/* TPC-E trade update over libpq, with parameters: the queries in the order of the specification. */
+/* TPC-E trade update over libpq, with parameters: the queries in the order of the specification.
+ *
+ * Each iteration reads the trade that it has just updated, and runs the other queries only if it
+ * finds one. So no update can move behind them, not even if the numbers of the trades differ
+ * (--distinct trade_id). trade_update_once.c reads each trade once: there the updates come last. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -28,6 +28,18 @@ pub struct Effects<'a> {
     pub fetched: Vec<Place>,
 }
 
+impl Effects<'_> {
+    /// Returns true if the node does nothing but to read and write places.
+    pub(crate) fn has_only_accesses(&self) -> bool {
+        self.queries.is_empty()
+            && self.barriers.is_empty()
+            && self.bound.is_empty()
+            && self.fetched.is_empty()
+            && !self.status
+            && !self.result
+    }
+}
+
 /// Memory that is bound to a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bound {

@@ -121,9 +121,25 @@ impl Search<'_> {
                 _ => false,
             },
             Kind::Address(_) | Kind::Text(_) => false,
-            Kind::Binary(_, left, right) => self.is_number(left) && self.is_number(right),
+            Kind::Binary(operator, left, right) => {
+                operator == "-" && self.is_pointer(left) && self.is_pointer(right)
+                    || self.is_number(left) && self.is_number(right)
+            }
             _ => true,
         }
+    }
+
+    /// Returns true for a pointer or an array: the difference of two is a number.
+    fn is_pointer(&self, expression: &Expression) -> bool {
+        matches!(
+            self.surroundings().type_of(expression),
+            Some(Type::Pointer { .. } | Type::Array { .. })
+        )
+    }
+
+    fn surroundings(&self) -> Surroundings<'_, '_> {
+        let Search { program, models, summaries, .. } = *self;
+        Surroundings { program, models, summaries }
     }
 
     /// Notes the addresses that are passed to a function that may keep them.
@@ -189,9 +205,7 @@ impl Search<'_> {
     /// A number is left out. **Safe because** an address becomes a number by a conversion only,
     /// which lets it escape at once.
     fn stored(&mut self, value: &Expression, holder: Option<VariableIndex>) {
-        let Search { program, models, summaries, .. } = *self;
-        let around = Surroundings { program, models, summaries };
-        if matches!(around.type_of(value), Some(Type::Scalar(_))) {
+        if matches!(self.surroundings().type_of(value), Some(Type::Scalar(_))) {
             return;
         }
         match &value.kind {

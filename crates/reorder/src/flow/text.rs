@@ -285,7 +285,7 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
             let is_text = rest[end..].starts_with('s');
             let parts = if is_text && !out.iter().all(|before| ends_quoted(before)) {
                 let texts = self.text(value, node);
-                texts.map_err(|_| "a `%s` outside of quotes puts an unknown text into the SQL")?
+                texts.map_err(|_| UNKNOWN_TEXT)?
             } else {
                 let conversion = rest[..=end].to_string();
                 self.written.push(Written { conversion, value, node });
@@ -334,6 +334,11 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 fn ends_quoted(text: &str) -> bool {
     text.matches('\'').count() % 2 == 1
 }
+
+/// The reason why a text that is no quoted value makes the SQL unknown.
+const UNKNOWN_TEXT: &str = "a `%s` outside of quotes puts an unknown text into the SQL: a value is \
+                            known to be one if it stands in quotes, or if the program writes it as \
+                            a number (`%d`, `%.2f`)";
 
 /// Stands for a value that is not known; no SQL text contains it.
 const HOLE: &str = "\u{1}";

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The bytes of an array, at most: it lies on the stack.
-const MOST_BYTES: u64 = 16_384;
+pub(super) const MOST_BYTES: u64 = 16_384;
 
 /// An array, with the statements that use it.
 pub(super) struct Expansion {
@@ -143,8 +143,8 @@ fn size(name: &str) -> u64 {
     }
 }
 
-/// Returns the edit that includes the header of `memcpy`, unless the source includes it.
-fn header(values: &Values<'_, '_, '_>) -> Result<Option<Edit>, String> {
+/// Returns the edit that includes the header of `memcpy` and `memset`, unless the source has it.
+pub(super) fn header(values: &Values<'_, '_, '_>) -> Result<Option<Edit>, String> {
     let text = values.context.text;
     let directives = &values.context.program.directives;
     let word = |range: &Range| range.of(text).trim_start_matches('#').trim_start();
@@ -165,7 +165,7 @@ fn header(values: &Values<'_, '_, '_>) -> Result<Option<Edit>, String> {
 }
 
 /// Returns a name that the source does not use: the given one, perhaps with a number.
-fn unused_name(name: &str, text: &str) -> String {
+pub(super) fn unused_name(name: &str, text: &str) -> String {
     let numbered = (2..).map(|number| format!("{name}{number}"));
     let mut names = std::iter::once(name.to_string()).chain(numbered);
     names.find(|name| !text.contains(name.as_str())).unwrap_or_default()

@@ -21,6 +21,7 @@ use super::{
     part::{self, Part},
     restore::{self, Head, Restored},
     shape,
+    skipped::Jumps,
     values::Values,
 };
 use crate::{
@@ -135,8 +136,9 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
         let Some(counter) = counter(context, initial, step) else {
             return form("it does not count with one variable that its head initializes");
         };
-        if has_jump(body) {
-            return refused(SplitRule::Jump, "a `break`, `continue` or label stands in it");
+        if let Some(jump) = Jumps::of([&**body]).other {
+            let reason = "a `break` of the loop or a label stands in it".to_string();
+            return Err(Refusal { rule: SplitRule::Jump, line: jump.line(text), reason });
         }
         let graph = &context.flow.graph;
         let outside = |node: &NodeIndex| !body.range.contains(graph.nodes[*node].range);
@@ -225,9 +227,10 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
         let (newline, indent) = (shape::newline(text), shape::indent(self.piece.range, text));
         let inner = shape::indent(list[0].range, text);
         let inserted = format!(
-            "{}{newline}{indent}}}{newline}{indent}{} {{{}{}",
+            "{}{newline}{indent}}}{newline}{indent}{} {{{}{}{}",
             restore::lines(&restored.saves, inner, text),
             self.text,
+            restore::lines(&restored.skips, inner, text),
             declared.text,
             restore::lines(&restored.loads, inner, text),
         );
@@ -406,16 +409,4 @@ fn counter(
         && !variable.volatile
         && !context.flow.is_escaped(counter);
     (steps && !mentioned && is_own).then_some(counter)
-}
-
-/// Returns true if a jump in a body leads to another place than an exit.
-fn has_jump(body: &Statement) -> bool {
-    let mut found = false;
-    body.walk(&mut |inner| {
-        found |= matches!(
-            inner.kind,
-            StatementKind::Break | StatementKind::Continue | StatementKind::Label(..)
-        );
-    });
-    found
 }

@@ -140,18 +140,20 @@ struct Search<'s, 'c, 'a, 'p> {
 }
 
 impl Search<'_, '_, '_, '_> {
-    /// Returns true if no path leads around a node from the begin of the earlier part to its end.
+    /// Returns true if no path leads around a node from the begin of the earlier part to its end,
+    /// or to the end of the iteration.
     fn is_passed_always(&self, avoided: NodeIndex) -> bool {
         let nodes = &self.values.parts[0].nodes;
         let Some(&first) = nodes.first() else { return false };
         let (mut open, mut seen) = (vec![first], vec![avoided]);
         while let Some(node) = open.pop() {
-            if node == self.values.split() {
+            let next = &self.values.context.flow.graph.nodes[node].successors;
+            if node == self.values.split() || next.contains(&self.values.test) {
                 return false;
             }
             if nodes.contains(&node) && !seen.contains(&node) {
                 seen.push(node);
-                open.extend(&self.values.context.flow.graph.nodes[node].successors);
+                open.extend(next);
             }
         }
         true

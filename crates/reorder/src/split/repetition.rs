@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{restore, values::Values};
+use super::{declarations, restore, values::Values};
 use crate::{
     flow::{
         access::AccessKind,
@@ -66,6 +66,37 @@ pub(super) fn of(
     }
     let moves = |&at: &usize| Repeated { at, moves: !search.is_used(at, &all) };
     Plan { statements: all.iter().map(moves).collect(), places }
+}
+
+/// Returns true if evaluating the condition of a statement that does nothing else has no effect,
+/// and the same value at the begin of the later part.
+pub(super) fn is_unchanged_test(
+    values: &Values<'_, '_, '_>,
+    counter: VariableIndex,
+    at: usize,
+) -> bool {
+    let search = Search { values, counter };
+    let effects = &values.context.flow.effects;
+    search.nodes(at).all(|node| {
+        let mut accesses = effects[node].accesses.iter();
+        effects[node].has_only_accesses()
+            && accesses.all(|one| {
+                one.kind == AccessKind::Read
+                    && is_in_program(&one.place)
+                    && search.is_unchanged(&one.place, at)
+            })
+    }) && !has_volatile(values, at)
+}
+
+/// Returns true if a statement mentions a volatile variable.
+fn has_volatile(values: &Values<'_, '_, '_>, at: usize) -> bool {
+    let used = declarations::used([&values.parts[0].statements[at]]);
+    used.into_iter().any(|one| values.context.program.variable(one).volatile)
+}
+
+/// Returns true for a place that only the program's own statements change.
+fn is_in_program(place: &Place) -> bool {
+    !matches!(place.root, Root::Outside | Root::Last | Root::LastWrite | Root::Unknown)
 }
 
 struct Search<'s, 'c, 'a, 'p> {
@@ -135,20 +166,11 @@ impl<'a> Search<'_, '_, 'a, '_> {
             && self.nodes(at).all(|node| {
                 let effects = &self.values.context.flow.effects[node];
                 let is_own = |one: &crate::flow::access::Access<'_>| match one.kind {
-                    AccessKind::Read => !matches!(
-                        one.place.root,
-                        Root::Outside | Root::Last | Root::LastWrite | Root::Unknown
-                    ),
+                    AccessKind::Read => is_in_program(&one.place),
                     AccessKind::Write => one.place.root == Root::Variable(variable),
                     AccessKind::WeakWrite | AccessKind::End => false,
                 };
-                effects.accesses.iter().all(is_own)
-                    && effects.queries.is_empty()
-                    && effects.barriers.is_empty()
-                    && effects.bound.is_empty()
-                    && effects.fetched.is_empty()
-                    && !effects.status
-                    && !effects.result
+                effects.accesses.iter().all(is_own) && effects.has_only_accesses()
             })
     }
 

@@ -29,11 +29,11 @@ use super::{
     expansion::{self, Expansion},
     length,
     repetition::{self, Plan},
-    shape,
+    shape, skipped,
     values::Values,
 };
 use crate::{
-    flow::{graph::NodeIndex, place::Place},
+    flow::{Flow, graph::NodeIndex, place::Place},
     ir::{Expression, Scope, Statement, StatementKind, VariableIndex},
     source::Edit,
 };
@@ -55,6 +55,8 @@ pub(super) struct Restored {
     pub(super) arrays: Vec<String>,
     /// The statements that end the earlier part.
     pub(super) saves: Vec<String>,
+    /// The statements before all others of the later part, which skip iterations.
+    pub(super) skips: Vec<String>,
     /// The statements that begin the later part.
     pub(super) loads: Vec<String>,
     /// The statements of the earlier part that move to the later one, by their number.
@@ -75,6 +77,11 @@ impl Restored {
     /// Returns a number for what the split adds to the text: arrays count more than statements.
     pub(super) fn cost(&self) -> (usize, usize) {
         (self.arrays.len(), self.statements.len() - self.moved.len())
+    }
+
+    /// Returns true if the later part may begin by writing a part of a place.
+    pub(super) fn may_write(&self, flow: &Flow<'_, '_>, place: &Place) -> bool {
+        self.gives(place) || self.repeated.iter().any(|one| flow.may_share(one, place))
     }
 
     /// Returns true if the later part begins by giving a place its value.
@@ -110,7 +117,16 @@ pub(super) fn of(
             restored.add(array);
         }
     }
-    check_names(values, head.counter, &restored.expanded)?;
+    if skipped::are_in(values) {
+        let skips = skipped::of(values, head)?;
+        restored.arrays.extend(skips.array);
+        restored.saves.extend(skips.save);
+        restored.skips = skips.tests;
+        restored.include(skips.edit);
+    }
+    if !restored.arrays.is_empty() {
+        check_names(values, head.counter, &restored.expanded)?;
+    }
     restored.repeat(values, plan)?;
     Ok(restored)
 }
@@ -120,8 +136,13 @@ impl Restored {
         self.arrays.push(array.declaration);
         self.saves.push(array.save);
         self.loads.push(array.load);
-        self.edits.extend(array.edits);
+        self.include(array.edits);
         self.declared.extend(array.declared);
+    }
+
+    /// Adds the edit that includes a header, once.
+    fn include(&mut self, edit: Option<Edit>) {
+        self.edits.extend(edit.filter(|edit| !self.edits.contains(edit)));
     }
 
     /// Adds the statements of a plan.
@@ -169,9 +190,6 @@ fn check_names(
     counter: VariableIndex,
     expanded: &BTreeSet<VariableIndex>,
 ) -> Result<(), Refusal> {
-    if expanded.is_empty() {
-        return Ok(());
-    }
     let program = values.context.program;
     let statements = values.parts.iter().flat_map(|part| part.statements);
     for statement in statements {

@@ -188,7 +188,8 @@ fn gain(before: &[Report], after: &[Report], trace: &Trace, kind: SplitKind) -> 
         let problem = after.problem();
         let source = problem.cost(&order);
         if kind == SplitKind::Loop {
-            swap_parts(&mut order, |unit| place(before, after, trace, unit));
+            let of = |unit| place(before, after, trace, unit);
+            swap_parts(&mut order, of, |unit| !after.units[unit].queries.is_empty());
         }
         kept += (source + problem.cost(&order)) / 2;
         new += after.solution.cost;
@@ -212,11 +213,17 @@ fn place(before: &Report, after: &Report, trace: &Trace, unit: usize) -> usize {
     of.and_then(position).unwrap_or(0)
 }
 
-/// Exchanges the units that are the two parts of one.
-fn swap_parts(order: &mut [usize], place: impl Fn(usize) -> usize) {
+/// Exchanges the units with queries that are the two parts of one. The declaration of an array may
+/// be a unit of its own before them.
+fn swap_parts(
+    order: &mut [usize],
+    place: impl Fn(usize) -> usize,
+    has_query: impl Fn(usize) -> bool,
+) {
     for parts in order.chunk_by_mut(|&one, &other| place(one) == place(other)) {
-        if let [first, second] = parts {
-            std::mem::swap(first, second);
+        let mut loops = (0..parts.len()).filter(|&at| has_query(parts[at]));
+        if let (Some(first), Some(second), None) = (loops.next(), loops.next(), loops.next()) {
+            parts.swap(first, second);
         }
     }
 }

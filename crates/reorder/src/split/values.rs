@@ -10,6 +10,10 @@
 //! - A read behind the loop sees the last write. If both parts write the place, B of the last
 //!   iteration overwrites what A left, so that its write stays the last one.
 //!
+//! If a `continue` of A leaves out B in some iterations, the last one may be among them. A place
+//! that B, or a statement that B begins with, may write must then not be read behind the loop with
+//! a value of A.
+//!
 //! The code behind an exit reads at the exit. Elements of arrays that only the iteration with their
 //! index uses ([`element`](super::element)) are places of their own in each iteration. A variable
 //! that has the same constant value wherever a part begins (`res = NULL` ends each of them) has it
@@ -17,7 +21,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Refusal, SplitRule, element::Elements, part::Part, restore::Restored};
+use super::{Refusal, SplitRule, element::Elements, part::Part, restore::Restored, skipped};
 use crate::{
     flow::{
         access::AccessKind,
@@ -129,11 +133,15 @@ impl Values<'_, '_, '_> {
             writes.map(|one| one.place.clone()).collect()
         };
         let later = written(second);
+        let skips = skipped::are_in(self);
         for place in written(first) {
-            let both = later.iter().any(|other| flow.may_share(&place, other));
+            // The last iteration may have no later part.
+            let is_restored = !skips && restored.gives(&place);
+            let both = later.iter().any(|other| flow.may_share(&place, other))
+                || skips && restored.may_write(flow, &place);
             if both
-                && self.is_last(&place)
-                && !restored.gives(&place)
+                && self.is_last(&place, skips)
+                && !is_restored
                 && !self.elements.are_of_iteration(&place)
                 && !self.has_one_value(&place)
             {
@@ -147,9 +155,9 @@ impl Values<'_, '_, '_> {
     }
 
     /// Returns true if what the earlier part writes to a place may be read behind the loop.
-    fn is_last(&self, place: &Place) -> bool {
+    fn is_last(&self, place: &Place, skips: bool) -> bool {
         let flow = self.context.flow;
-        let [first, second] = self.parts;
+        let first = self.parts[0];
         let left: Vec<usize> = flow
             .reaching(self.test, place)
             .into_iter()
@@ -158,15 +166,45 @@ impl Values<'_, '_, '_> {
         if left.is_empty() {
             return false;
         }
-        let outside = (0..flow.graph.nodes.len())
-            .filter(|node| !first.nodes.contains(node) && !second.nodes.contains(node));
         place_is_seen(self.context, place)
-            || outside.into_iter().any(|node| {
+            || self.behind(place, skips).into_iter().any(|node| {
                 flow.exposed_reads(node).into_iter().any(|read| {
                     flow.may_share(read, place)
                         && flow.reaching(node, read).iter().any(|one| left.contains(one))
                 })
             })
+    }
+
+    /// Returns the nodes outside of the body. If a `continue` leaves out later parts, what the
+    /// earlier part left in the place reaches more of them: then it returns those that control
+    /// reaches from the end of the loop before something overwrites the place, and all nodes if
+    /// control may come back to the loop. An exit of the body reads at the exit; the reads of
+    /// objects are not all known there.
+    fn behind(&self, place: &Place, skips: bool) -> BTreeSet<NodeIndex> {
+        let flow = self.context.flow;
+        if !skips || place.root.is_object() {
+            let is_inside =
+                |node: &NodeIndex| self.parts.iter().any(|part| part.nodes.contains(node));
+            return (0..flow.graph.nodes.len()).filter(|node| !is_inside(node)).collect();
+        }
+        let (mut open, mut seen) = (vec![self.test], BTreeSet::new());
+        while let Some(node) = open.pop() {
+            let is_inside = self.parts.iter().any(|part| part.nodes.contains(&node));
+            if is_inside || !seen.insert(node) {
+                continue;
+            }
+            if node != self.test && flow.graph.nodes[node].successors.contains(&self.test) {
+                return (0..flow.graph.nodes.len()).collect();
+            }
+            let overwrites = flow.effects[node]
+                .accesses
+                .iter()
+                .any(|one| one.kind == AccessKind::Write && one.place.covers(place));
+            if !overwrites {
+                open.extend(&flow.graph.nodes[node].successors);
+            }
+        }
+        seen
     }
 
     /// Returns a name for a place, for a message.

@@ -57,6 +57,8 @@ struct Style {
     long_bodies: bool,
     /// Queries of a loop share variables and buffers within an iteration.
     shares: bool,
+    /// Iterations of loops end by `continue`.
+    continues: bool,
     /// The tables that most queries use; all if empty.
     tables: &'static [&'static str],
 }
@@ -75,9 +77,11 @@ impl Style {
     fn draw(random: &mut Random, bodies: &mut Random) -> Style {
         let long_bodies = bodies.chance(50);
         let shares = bodies.chance(35);
+        let continues = bodies.chance(40);
         Style {
             long_bodies: long_bodies || shares,
             shares,
+            continues,
             leaving: random.pick(&[Leaving::Goto, Leaving::Helper, Leaving::Written]),
             by_exec: random.pick(&[0, 0, 30, 80]),
             by_helper: random.pick(&[0, 0, 30, 80]),

@@ -11,7 +11,8 @@ int delivery(MYSQL *conn, const struct delivery_input *in, struct delivery_outpu
 {
     MYSQL_RES *res = NULL;
     MYSQL_ROW row;
-    char sql[1024], total[32];
+    char sql[1024];
+    double total;
     int c_id;
 
     if (mysql_query(conn, "BEGIN") != 0)
@@ -81,12 +82,12 @@ int delivery(MYSQL *conn, const struct delivery_input *in, struct delivery_outpu
         res = mysql_store_result(conn);
         if (res == NULL || (row = mysql_fetch_row(res)) == NULL)
             goto fail;
-        snprintf(total, sizeof total, "%s", row[0]);
+        total = atof(row[0]);
         mysql_free_result(res);
         res = NULL;
 
         snprintf(sql, sizeof sql,
-                 "UPDATE customer SET c_balance = c_balance + %s, "
+                 "UPDATE customer SET c_balance = c_balance + %.2f, "
                  "c_delivery_cnt = c_delivery_cnt + 1 "
                  "WHERE c_w_id = %d AND c_d_id = %d AND c_id = %d",
                  total, in->w_id, d, c_id);

@@ -1,5 +1,5 @@
 /* TPC-E trade update over the client library of MariaDB, with SQL texts: the queries in the order
- * of the specification. */
+ * of the specification. No update can move: see ../trade_update.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

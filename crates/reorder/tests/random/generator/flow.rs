@@ -223,6 +223,7 @@ impl Generator {
                 _ => self.write(),
             };
             inner.push(query);
+            self.skip(&slot, index, &mut inner);
         }
         self.style = style;
         indented(&inner.join("\n"))
@@ -263,10 +264,26 @@ impl Generator {
                 false => self.write(),
             };
             inner.push(query);
+            let value = self.random.pick(&shared);
+            self.skip(&value, index, &mut inner);
         }
         inner.extend(last);
         self.style = style;
         indented(&inner.join("\n"))
+    }
+
+    /// Adds a statement that ends the iteration if a value or the one of the list says so.
+    fn skip(&mut self, value: &str, index: &str, inner: &mut Vec<String>) {
+        if !self.style.continues || !self.random.chance(40) {
+            return;
+        }
+        let local = self.random.below(super::LOCALS as u64);
+        let (first, last) = (self.random.between(1, 9), "continue;");
+        inner.push(match self.random.below(3) {
+            0 => format!("if (in->list[{index}] > {first})\n    {last}"),
+            1 => format!("if ({value} % 3 == 1)\n    {last}"),
+            _ => format!("if ({value} % 3 == 1) {{\n    v{local} = {first};\n    {last}\n}}"),
+        });
     }
 
     fn alias(&mut self) -> String {

@@ -1,0 +1,24 @@
+// The `break` and the `continue` belong to an inner loop.
+// splits: yes
+// expect: moves
+#include "shop.h"
+
+void order(struct db *db, const long *items, int count, long region, long customer)
+{
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        sum += db_number(db, "SELECT i_price FROM item WHERE i_id = $1", items[i]);
+        for (int j = 0; j < 10; j++) {
+            if (j == i)
+                continue;
+            if (items[j] == items[i])
+                break;
+            sum++;
+        }
+        db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = $1", region);
+    }
+    db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);
+    db_commit(db);
+}

@@ -1,0 +1,21 @@
+// Nothing bounds the number of iterations, so no array can keep which of them go on.
+// splits: yes
+// expect: unchanged
+#include "shop.h"
+
+void order(struct db *db, const long *items, long region, long customer)
+{
+    long price, sum = 0;
+
+    db_begin(db);
+    for (int i = 0; items[i] != 0; i++) {
+        price = db_number(db, "SELECT i_price FROM item WHERE i_id = $1", items[i]);
+        if (price == 0) {
+            sum++;
+            continue;
+        }
+        db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = $1", region);
+    }
+    db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);
+    db_commit(db);
+}

@@ -1,0 +1,22 @@
+// The test reads what nothing in the loop changes: the later part repeats it.
+// splits: yes
+// expect: moves
+#include "shop.h"
+
+void order(struct db *db, const long *items, int count, long region, long customer)
+{
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        if (items[i] == 0)
+            continue;
+        sum += db_number(db, "SELECT i_price FROM item WHERE i_id = $1", items[i]);
+        if (items[i] > 100) {
+            continue;
+        }
+        db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = $1", region);
+    }
+    db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);
+    db_commit(db);
+}
