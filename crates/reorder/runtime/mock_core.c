@@ -1,8 +1,8 @@
 /*
  * The life of a query: its key, the failure that is made for it, and its line in the log.
  *
- * The key of a query is a hash of its text, its parameters' values and the number of times that the
- * same query ran before.
+ * The key of a query is a hash of its text, its parameters' values, the number of transactions that
+ * its connection has begun, and the number of times that the same query ran since.
  */
 #include "mock_core.h"
 #include "mock_input.h"
@@ -63,10 +63,15 @@ static unsigned occurrences(uint64_t hash)
     return counts[i].times++;
 }
 
-static uint64_t key_of(const char *kind, struct mockdb_text sql, int count,
+static uint64_t key_of(const struct mockdb_session *session, const char *kind,
+                       struct mockdb_text sql, int count,
                        const struct mockdb_parameter *parameters)
 {
     uint64_t hash = mockdb_hash(UINT64_C(0xcbf29ce484222325), kind, strlen(kind));
+    /* The first transaction has the keys of what stands before it. */
+    unsigned begun = session->transactions > 1 ? session->transactions : 0;
+    if (begun > 0)
+        hash = mockdb_hash(hash, &begun, sizeof begun);
     hash = mockdb_hash(hash, sql.start, sql.length);
     for (int i = 0; i < count; i++) {
         char tag = parameters[i].bytes == NULL ? 0 : parameters[i].binary ? 2 : 1;
@@ -190,7 +195,7 @@ struct mockdb_result *mockdb_run(struct mockdb_session *session, const char *cal
         record(session, &entry, result);
         return result;
     }
-    result->key = key_of(entry.kind, sql, count, parameters);
+    result->key = key_of(session, entry.kind, sql, count, parameters);
     const char *code = made_to_fail(result->key);
     const char *refusal = mockdb_refused(session, result->statement);
     bool empty = code != NULL && strcmp(code, "EMPTY") == 0;
@@ -211,7 +216,7 @@ struct mockdb_result *mockdb_prepare(struct mockdb_session *session, const char 
     struct mockdb_parameter parameter = {name, strlen(name), false};
     struct entry entry = {call, "prepare", text, 1, &parameter, false};
     result->statement = MOCKDB_OTHER;
-    result->key = key_of(entry.kind, text, 1, &parameter);
+    result->key = key_of(session, entry.kind, text, 1, &parameter);
     const char *code = made_to_fail(result->key);
     const char *refusal = mockdb_refused(session, MOCKDB_OTHER);
     if (session->state == MOCKDB_LOST)

@@ -50,6 +50,7 @@ enum mockdb_state { MOCKDB_IDLE, MOCKDB_ACTIVE, MOCKDB_FAILED, MOCKDB_LOST };
 struct mockdb_session {
     int number;
     enum mockdb_state state;
+    unsigned transactions; /* the number of those that it has begun */
     int savepoints;
     bool savepoint_began; /* SQLite: the outermost savepoint is the transaction */
     bool manual;          /* MySQL: autocommit is off */
@@ -176,9 +177,16 @@ const char *mockdb_refused(const struct mockdb_session *session, enum mockdb_sta
 /* Changes the state of the connection as a statement does that fails. */
 void mockdb_leave(struct mockdb_session *session, enum mockdb_effect effect,
                   enum mockdb_statement statement);
+/* Returns the number of transactions that all connections have begun. */
+unsigned mockdb_transactions(void);
 /* Changes the state as a statement does that succeeds; returns what the server says it did. */
 const char *mockdb_advance(struct mockdb_session *session, struct mockdb_result *result,
                            struct mockdb_text sql);
+
+/* mock_clock.c */
+
+/* Gives the generators of random numbers their first state. */
+void mockdb_start_clock(void);
 
 /* mock_log.c */
 

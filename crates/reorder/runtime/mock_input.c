@@ -214,6 +214,7 @@ void mockdb_call_begins(void)
     const char *limit = getenv("MOCKDB_LIMIT");
     if (limit != NULL)
         alarm((unsigned)strtoul(limit, NULL, 10));
+    mockdb_start_clock();
     mark("begins");
 }
 

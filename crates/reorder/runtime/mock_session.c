@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+static unsigned transactions;
+
+unsigned mockdb_transactions(void)
+{
+    return transactions;
+}
+
 const struct mockdb_failure *mockdb_failure_of(const char *code)
 {
     const struct mockdb_failure *at = mockdb_api.failures;
@@ -45,6 +52,13 @@ const char *mockdb_refused(const struct mockdb_session *session, enum mockdb_sta
     return NULL;
 }
 
+static void begin_transaction(struct mockdb_session *session)
+{
+    session->state = MOCKDB_ACTIVE;
+    session->transactions++;
+    transactions++;
+}
+
 static void end_transaction(struct mockdb_session *session)
 {
     session->state = MOCKDB_IDLE;
@@ -68,7 +82,7 @@ void mockdb_leave(struct mockdb_session *session, enum mockdb_effect effect,
 static void savepoint(struct mockdb_session *session)
 {
     if (session->state == MOCKDB_IDLE && mockdb_api.server == MOCKDB_SQLITE) {
-        session->state = MOCKDB_ACTIVE;
+        begin_transaction(session);
         session->savepoint_began = true;
     }
     session->savepoints += session->state == MOCKDB_ACTIVE;
@@ -106,7 +120,7 @@ const char *mockdb_advance(struct mockdb_session *session, struct mockdb_result 
     bool failed = session->state == MOCKDB_FAILED;
     switch (result->statement) {
     case MOCKDB_BEGIN:
-        session->state = MOCKDB_ACTIVE;
+        begin_transaction(session);
         break;
     case MOCKDB_COMMIT:
         end_transaction(session);
@@ -126,7 +140,7 @@ const char *mockdb_advance(struct mockdb_session *session, struct mockdb_result 
     case MOCKDB_ROWS:
     case MOCKDB_CHANGE:
         if (session->manual && session->state == MOCKDB_IDLE)
-            session->state = MOCKDB_ACTIVE;
+            begin_transaction(session);
         break;
     default:
         if (mockdb_api.server == MOCKDB_MYSQL)

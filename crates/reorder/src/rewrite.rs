@@ -312,7 +312,10 @@ fn costs(context: &Context<'_, '_, '_>, calls: &[Call], costing: &Costing) -> Op
         let reads_lock = weights::reads_lock(context.server, context.isolation);
         return weights::measured(profile, costing, context.units, calls, reads_lock);
     }
-    let cost = |unit| weights::estimate(unit, context.schema, context.server, context.isolation);
+    let objective = costing.objective;
+    let cost = |unit| {
+        weights::estimate(unit, objective, context.schema, context.server, context.isolation)
+    };
     let costs = context.units.units.iter().map(cost).collect();
     Some(Measured { costs, unknown: Vec::new() })
 }

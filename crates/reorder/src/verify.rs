@@ -2,12 +2,13 @@
 //!
 //! Both programs are linked with a mock of the database interface, which records each query and
 //! answers it with rows that depend on the seed, the text and the parameters, but not on the place
-//! of the query among others. Rows and inputs often have values that the program treats in a way of
-//! their own: 0, 1, -1, an input, a constant with which the source compares. A generated main
-//! function makes the inputs, calls the function and records its result and its outputs. For each
-//! seed there is one run without a failure, then one for each query of it in which exactly that
-//! query fails, and one for each in which it finds no row. If no run has committed, or a call that
-//! runs a query has not been reached, further seeds are tried:
+//! of the query among others, nor on what an attempt ran before it was rolled back. Rows and inputs
+//! often have values that the program treats in a way of their own: 0, 1, -1, an input, a constant
+//! with which the source compares. A generated main function makes the inputs, calls the function
+//! and records its result and its outputs. For each seed there is one run without a failure, then
+//! one for each query of it in which exactly that query fails, and one for each in which it finds
+//! no row. If no run has committed, or a call that runs a query has not been reached, further seeds
+//! are tried:
 //!
 //! ```text
 //!   IR ── harness ──▶ main function ┐
@@ -29,6 +30,7 @@ mod harness;
 mod input;
 mod interface;
 mod knowledge;
+mod lines;
 mod log;
 mod report;
 mod run;
@@ -71,6 +73,8 @@ pub struct Options<'a> {
     pub flags: Vec<String>,
     /// Further source files of the program.
     pub sources: Vec<PathBuf>,
+    /// The IR of further source files, as far as functions of the setup stand in them.
+    pub others: Vec<ir::Program>,
     /// The number of seeds.
     pub seeds: u64,
     /// The number of further seeds that are tried if no run has committed, or if a call that runs a
@@ -128,6 +132,7 @@ impl<'a> Options<'a> {
             interface,
             flags: Vec::new(),
             sources: Vec::new(),
+            others: Vec::new(),
             seeds: 12,
             search: 200,
             failures: 128,
@@ -165,9 +170,7 @@ pub fn verify(
     let directory = tempfile::tempdir()
         .map_err(|error| VerifyError::File { path: std::env::temp_dir(), error })?;
     let mut builder = Builder::new(options, directory.path(), program.language, original)?;
-    let text = fs::read_to_string(original).ok();
-    let built =
-        build(&mut builder, [original, rewritten], program, found, text.as_deref(), options)?;
+    let built = build(&mut builder, [original, rewritten], program, found, options)?;
     let mut notes = built.notes;
     if options.sanitize && !builder.sanitizes() {
         let note = "the compiler has no sanitizers: reads of freed memory may stay unnoticed";
@@ -196,30 +199,34 @@ struct Built {
     marks: bool,
 }
 
-/// Builds both programs. If the original with marks and constants does not compile, it is built
-/// without them.
+/// Builds both programs. If the sources do not compile with marks, numbers of lines and constants,
+/// they are built without them.
 fn build(
     builder: &mut Builder,
     sources: [&Path; 2],
     program: &ir::Program,
     function: &ir::Function,
-    text: Option<&str>,
     options: &Options,
 ) -> Result<Built, VerifyError> {
-    let constants = text.map(|text| constants(program, text)).unwrap_or_default();
-    let harness = harness::generate(program, function, &constants, options)?;
-    let marked = text.and_then(|text| marked(text, &options.sites));
-    match builder.build(sources, &harness.text, marked.as_deref()) {
-        Ok(programs) => {
-            return Ok(Built { programs, notes: harness.notes, marks: marked.is_some() });
+    let texts = sources.map(|source| fs::read_to_string(source).ok());
+    if let [Some(original), Some(rewritten)] = texts {
+        let constants = constants(program, &original);
+        let harness = harness::generate(program, function, &constants, options)?;
+        let marked = marked(&original, &options.sites);
+        let marks = marked.is_some();
+        let texts = [marked.unwrap_or(original), rewritten];
+        match builder.build(sources, &harness.text, Some(texts)) {
+            Ok(programs) => return Ok(Built { programs, notes: harness.notes, marks }),
+            Err(VerifyError::Compile { .. }) => {}
+            Err(error) => return Err(error),
         }
-        Err(VerifyError::Compile { .. }) => {}
-        Err(error) => return Err(error),
     }
     let harness = harness::generate(program, function, &Constants::default(), options)?;
     let programs = builder.build(sources, &harness.text, None)?;
     let mut notes = harness.notes;
-    notes.push("the source does not compile with marks at its calls; it ran without".to_owned());
+    let note = "the source does not compile with marks at its calls; it ran without, and a \
+                printed `__LINE__` is a difference";
+    notes.push(note.to_owned());
     Ok(Built { programs, notes, marks: false })
 }
 

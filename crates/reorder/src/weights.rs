@@ -3,7 +3,8 @@
 //! Without a profile the tool estimates. A write of existing rows weighs more the more tables refer
 //! to its table, directly or through others: such a table has few rows, which many transactions
 //! write. An insert seldom waits for anyone. A read without locks weighs nothing. All queries take
-//! the same time, so both objectives are the same.
+//! the same time. With the objective [`Objective::Hold`], a query in a loop takes it [`ITERATIONS`]
+//! times. Its weight counts once: a table of which a transaction writes several rows has many.
 //!
 //! With a profile and the objective [`Objective::Hold`], weight and length of a unit are those that
 //! one transaction has on average: a query that a transaction executes with probability ½ counts
@@ -15,17 +16,22 @@
 
 use crate::{
     api::Server,
+    ir::{Expression, ExpressionKind, LoopForm, StatementKind},
     legality::Isolation,
     profile::{COST_MAX, Key, Profile, Weights, calls::Call},
     schema::Schema,
     solve::UnitCost,
     sql::{QueryKind, TableAccess},
-    units::{Unit, UnitQuery, Units},
+    units::{Piece, Unit, UnitQuery, Units},
 };
 
 /// The weight of an insert, and the step of the other estimates.
 const INSERT: u64 = 1;
 const STEP: u64 = 10;
+/// The number of iterations of a loop, which is not known.
+const ITERATIONS: u64 = 10;
+/// The greatest number of nested loops that count.
+const NESTED_MAX: u32 = 2;
 
 /// The quantity that is minimized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -139,13 +145,42 @@ fn transactions(profile: &Profile, calls: &[Call]) -> Option<u64> {
 /// Returns the cost of a unit, estimated from the schema.
 pub fn estimate(
     unit: &Unit<'_>,
+    objective: Objective,
     schema: &Schema,
     server: Server,
     isolation: Isolation,
 ) -> UnitCost {
     let reads_lock = reads_lock(server, isolation);
-    let weight = unit.queries().map(|query| weight(query, schema, reads_lock)).sum();
-    UnitCost { weight, length: unit.queries().count() as u64 }
+    let mut cost = UnitCost { weight: 0, length: 0 };
+    for piece in &unit.pieces {
+        for query in &piece.queries {
+            cost.weight += weight(query, schema, reads_lock);
+            cost.length += match objective {
+                Objective::Position => 1,
+                Objective::Hold => executions(piece, query),
+            };
+        }
+    }
+    cost
+}
+
+/// Returns how often a transaction executes a query of a piece.
+fn executions(piece: &Piece<'_>, query: &UnitQuery) -> u64 {
+    // The query of a function that the piece calls stands elsewhere.
+    let own = query.range.filter(|range| piece.range.contains(*range));
+    let mut loops = 0;
+    piece.statement.walk(&mut |inner| {
+        let contains = match own {
+            Some(range) => inner.range.contains(range),
+            None => inner.range == piece.statement.range,
+        };
+        let StatementKind::Loop { form, condition, .. } = &inner.kind else { return };
+        let ends =
+            |one: &Expression| matches!(&one.kind, ExpressionKind::Constant(value) if value == "0");
+        let once = *form == LoopForm::DoWhile && condition.as_ref().is_some_and(ends);
+        loops += u32::from(contains && !once);
+    });
+    ITERATIONS.pow(loops.min(NESTED_MAX))
 }
 
 fn weight(query: &UnitQuery, schema: &Schema, reads_lock: bool) -> u64 {

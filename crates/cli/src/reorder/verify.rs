@@ -4,11 +4,13 @@ use std::{fmt, io::Write, path::PathBuf};
 
 use clap::Args as Group;
 use clearway_reorder::{
+    clang::{FrontEnd, FrontEndError},
+    ir::Program,
     transaction,
     verify::{self, INTERFACES, Interface, Knowledge, Options, Report, Verdict},
 };
 
-use super::input::{Input, TransactionArgs};
+use super::input::{Input, Source, TransactionArgs};
 use crate::{
     failure::{Context, Failure, Outcome},
     output::print,
@@ -64,6 +66,7 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let mut options = options(args, &input, Options::new(interface, &analyze, &key));
     options.columns = knowledge.columns();
     options.keys = knowledge.keys();
+    options.others = others(args, source).with_context(attempt)?;
     let mut reports = Vec::new();
     for (function, begins) in functions {
         options.in_transaction = !begins;
@@ -75,6 +78,17 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     }
     std::io::stdout().flush().with_context(attempt)?;
     verdict(&reports).with_context(attempt)?.map_or(Ok(()), Err)
+}
+
+/// Reads the further source files if functions of the setup do not stand in the source. Those that
+/// libclang cannot read are left out: the compiler says what is wrong with them.
+fn others(args: &VerifyArgs, source: &Source) -> Result<Vec<Program>, FrontEndError> {
+    if args.setup.iter().all(|name| source.program.function(name).is_some()) {
+        return Ok(Vec::new());
+    }
+    let front_end = FrontEnd::load()?;
+    let read = |path: &PathBuf| front_end.parse(path, None, &source.flags).ok();
+    Ok(args.sources.iter().filter_map(read).collect())
 }
 
 fn options<'a>(args: &VerifyArgs, input: &Input, usual: Options<'a>) -> Options<'a> {

@@ -1,5 +1,7 @@
 //! Types of variables and expressions, as far as aliasing and renaming need them.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A type, with typedefs resolved and without its own qualifiers.
@@ -40,6 +42,27 @@ pub enum Type {
     Function,
     /// Any other type, as it is written.
     Other(String),
+}
+
+/// Shows the type as C or C++ write it, for messages.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let qualifier = |constant: &bool| if *constant { "const " } else { "" };
+        match self {
+            Type::Void => f.write_str("void"),
+            Type::Function => f.write_str("a function"),
+            Type::Scalar(name) | Type::Record(name) | Type::Class(name) | Type::Other(name) => {
+                f.write_str(name)
+            }
+            Type::Pointer { to, constant } => {
+                let space = if matches!(**to, Type::Pointer { .. }) { "" } else { " " };
+                write!(f, "{}{to}{space}*", qualifier(constant))
+            }
+            Type::Reference { to, constant } => write!(f, "{}{to} &", qualifier(constant)),
+            Type::Array { of, length: Some(length) } => write!(f, "{of}[{length}]"),
+            Type::Array { of, length: None } => write!(f, "{of}[]"),
+        }
+    }
 }
 
 impl Type {

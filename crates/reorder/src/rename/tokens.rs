@@ -30,8 +30,14 @@ impl<'t> Words<'t> {
         Words { text, lexed: tokens::lex(text, program.language), all: words(text).collect() }
     }
 
-    /// Returns names that no word of the file is, for the values of a variable.
+    /// Returns names that no word of the file is, for the values of a variable. One that has such
+    /// a name already gets the next of the same variable.
     pub(super) fn new_names(&self, variable: &str, count: usize) -> Vec<String> {
+        let is_number = |end: &str| !end.is_empty() && end.bytes().all(|one| one.is_ascii_digit());
+        let variable = match variable.rsplit_once("_r") {
+            Some((first, end)) if is_number(end) && self.all.contains(first) => first,
+            _ => variable,
+        };
         let names = (1..).map(|number| format!("{variable}_r{number}"));
         names.filter(|name| !self.all.contains(name.as_str())).take(count).collect()
     }

@@ -13,7 +13,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use super::{Options, VerifyError, interface::CORE};
+use super::{Options, VerifyError, interface::CORE, lines};
 use crate::ir::Language;
 
 /// The sanitizers that find what the mock cannot see: reads of freed memory, overruns.
@@ -67,20 +67,26 @@ impl<'a> Builder<'a> {
         !self.sanitizers.is_empty()
     }
 
-    /// Builds both programs and returns their paths. `marked` is the original with marks.
+    /// Builds both programs and returns their paths. If there are `texts`, they are compiled in
+    /// place of the files.
     pub(crate) fn build(
         &mut self,
         sources: [&Path; 2],
         main: &str,
-        marked: Option<&str>,
+        texts: Option<[String; 2]>,
     ) -> Result<[PathBuf; 2], VerifyError> {
         let names = ["original", "rewritten"];
         self.write_headers(self.directory)?;
+        let compiled = match texts {
+            Some([original, rewritten]) => [
+                self.write_copy(names[0], sources[0], &original)?,
+                self.write_copy(names[1], sources[0], &rewritten)?,
+            ],
+            None => sources.map(Path::to_owned),
+        };
         let mut jobs = Vec::new();
-        let marked = marked.map(|text| self.write_marked(sources[0], text)).transpose()?;
-        let original = marked.as_deref().unwrap_or(sources[0]);
-        for (source, name) in [original, sources[1]].into_iter().zip(names) {
-            jobs.push(self.start_program(source, name, main)?);
+        for (index, name) in names.into_iter().enumerate() {
+            jobs.push(self.start_program(&compiled[index], sources[index], name, main)?);
         }
         for (index, source) in self.options.sources.iter().enumerate() {
             jobs.push(self.start_other(source, index)?);
@@ -97,13 +103,15 @@ impl<'a> Builder<'a> {
         Ok(names.map(|name| self.directory.join(name)))
     }
 
-    /// Writes the original with marks; messages name the lines of the original.
-    fn write_marked(&self, original: &Path, text: &str) -> Result<PathBuf, VerifyError> {
-        let name = original.file_name().map_or("source".into(), |name| name.to_string_lossy());
-        let path = self.directory.join(format!("marked_{name}"));
+    /// Writes a text that is compiled as if it were the file `original`.
+    fn write_copy(&self, name: &str, original: &Path, text: &str) -> Result<PathBuf, VerifyError> {
+        let file = original.file_name().map_or("source".into(), |file| file.to_string_lossy());
+        let path = self.directory.join(format!("{name}_{file}"));
         let linkage = if self.language == Language::Cpp { "extern \"C\" " } else { "" };
-        let line = original.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-        let text = format!("{linkage}void mockdb_site(unsigned);\n#line 1 \"{line}\"\n{text}");
+        let shown = original.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        let first = lines::FIRST;
+        let text =
+            format!("{linkage}void mockdb_site(unsigned);\n#line {first} \"{shown}\"\n{text}");
         write(&path, &text)?;
         Ok(path)
     }
@@ -144,7 +152,14 @@ impl<'a> Builder<'a> {
         start("the mock".to_owned(), command)
     }
 
-    fn start_program(&self, source: &Path, name: &str, main: &str) -> Result<Job, VerifyError> {
+    /// Compiles a source, which may be a copy of the file `of`.
+    fn start_program(
+        &self,
+        source: &Path,
+        of: &Path,
+        name: &str,
+        main: &str,
+    ) -> Result<Job, VerifyError> {
         let extension = if self.language == Language::Cpp { "cpp" } else { "c" };
         let path = self.directory.join(format!("{name}.{extension}"));
         let text = format!(
@@ -153,6 +168,9 @@ impl<'a> Builder<'a> {
         );
         write(&path, &text)?;
         let mut command = Command::new(self.compiler(&path));
+        if let Some(parent) = absolute(of)?.parent() {
+            command.arg("-iquote").arg(parent);
+        }
         self.add_flags(&mut command);
         command.arg("-I").arg(self.directory).arg("-c").arg(&path);
         command.arg("-o").arg(self.directory.join(format!("{name}.o")));
@@ -171,6 +189,8 @@ impl<'a> Builder<'a> {
     fn add_flags(&self, command: &mut Command) {
         let libraries = self.options.interface.libraries;
         command
+            // Both programs have the same __DATE__ and __TIME__.
+            .env("SOURCE_DATE_EPOCH", "1000000000")
             .arg("-g")
             .args(self.options.flags.iter().filter(|flag| !libraries.contains(&flag.as_str())));
         command.args(self.sanitizers).arg("-w").arg("-iquote").arg(&self.origin);

@@ -9,8 +9,9 @@
 
 mod inputs;
 mod outputs;
+mod setup;
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{Options, VerifyError, compare::RESULT, constants::Constants};
 use crate::ir::{Function, Language, Program, Record, Scope, Type, Variable};
@@ -42,8 +43,13 @@ pub(crate) fn generate(
         notes: Vec::new(),
         next: 0,
         handles: Vec::new(),
+        lacking: BTreeMap::new(),
     };
     writer.text.push_str(HEAD);
+    for setup in &options.setup {
+        writer.declare_setup(setup);
+    }
+    writer.text.push_str("int main(void)\n{\n");
     let pointer = options.interface.pointer;
     writer.line(&format!("    {pointer}connection = ({pointer})mockdb_connect();"));
     writer.constants(constants);
@@ -60,12 +66,14 @@ pub(crate) fn generate(
     for parameter in &parameters {
         arguments.push(writer.parameter(parameter)?);
     }
-    writer.call(function, &arguments)?;
+    writer.call(function, &arguments);
     for (parameter, argument) in parameters.iter().zip(&arguments) {
         writer.parameter_output(parameter, argument);
     }
     writer.globals_after();
     writer.text.push_str("    return 0;\n}\n");
+    writer.note_lacking();
+    writer.note_unused_setup(&parameters);
     Ok(Harness { text: writer.text, notes: writer.notes })
 }
 
@@ -75,11 +83,41 @@ const HEAD: &str = "#include \"mock_input.h\"
 #include <type_traits>
 #define MOCKDB_SET(place, value) \\
     ((place) = static_cast<std::remove_reference<decltype(place)>::type>(value))
+#ifdef __cpp_exceptions
+#include <cstdlib>
+#include <cxxabi.h>
+#include <exception>
+#include <string>
+#include <typeinfo>
+/* Names the exception that is handled: its type and its text. */
+static std::string mockdb_thrown()
+{
+    std::string type = \"an exception\", text;
+    if (const std::type_info *known = abi::__cxa_current_exception_type()) {
+        char *name = abi::__cxa_demangle(known->name(), 0, 0, 0);
+        type = name ? name : known->name();
+        std::free(name);
+    }
+    try {
+        throw;
+    } catch (const std::exception &error) {
+        text = error.what();
+    } catch (const std::string &error) {
+        text = error;
+    } catch (const char *error) {
+        text = error;
+    } catch (long error) {
+        text = std::to_string(error);
+    } catch (int error) {
+        text = std::to_string(error);
+    } catch (...) {
+    }
+    return \"threw \" + type + (text.empty() ? \"\" : \": \") + text;
+}
+#endif
 #else
 #define MOCKDB_SET(place, value) ((place) = (value))
 #endif
-int main(void)
-{
 ";
 
 /// Writes the statements.
@@ -92,6 +130,8 @@ struct Writer<'a> {
     next: usize,
     /// The types behind the pointers that functions of the setup return, with the variables.
     handles: Vec<(Type, String)>,
+    /// The places for which no value is made, by their types.
+    lacking: BTreeMap<String, Vec<String>>,
 }
 
 /// A value in the generated program.
@@ -165,6 +205,11 @@ impl<'a> Writer<'a> {
             {
                 Target::Stream
             }
+            Type::Record(name) | Type::Other(name) | Type::Class(name)
+                if self.options.interface.handles.contains(&name.as_str()) =>
+            {
+                Target::Unknown
+            }
             Type::Scalar(name) if name == "char" => Target::Text,
             _ => self.spell(to).map_or(Target::Unknown, Target::Values),
         }
@@ -213,27 +258,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Calls a function of the setup. A pointer that it returns, such as one to prepared
-    /// statements, is the argument for the parameter of that type.
-    fn setup(&mut self, name: &str) {
-        let result = self.program.function(name).map(|function| &function.result);
-        let Some((Type::Pointer { to, .. }, spelled)) =
-            result.and_then(|ty| Some((ty, self.spell(ty)?)))
-        else {
-            return self.line(&format!("    {name}(connection);"));
-        };
-        let variable = self.fresh("setup");
-        self.line(&format!("    {spelled}{variable} = {name}(connection);"));
-        self.handles.push(((**to).clone(), variable));
-    }
-
-    /// Returns the variable with what a function of the setup made for a parameter of this type.
-    fn handle(&self, ty: &Type) -> Option<String> {
-        let Type::Pointer { to, .. } = ty else { return None };
-        let made = self.handles.iter().find(|(made, _)| *made == **to);
-        made.map(|(_, variable)| variable.clone())
-    }
-
     /// Gives the connection to global variables that hold one.
     fn globals_before(&mut self) {
         for variable in self.globals() {
@@ -256,25 +280,33 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the call, and the recording of its result.
-    fn call(&mut self, function: &Function, arguments: &[String]) -> Result<(), VerifyError> {
+    /// Writes the call, and the recording of its result or of the exception that leaves it.
+    fn call(&mut self, function: &Function, arguments: &[String]) {
         let call = format!("{}({})", function.name, arguments.join(", "));
         self.line("    mockdb_call_begins();");
+        self.text.push_str("#ifdef __cpp_exceptions\n    try {\n#endif\n");
+        self.call_and_record(function, &call);
+        self.text.push_str("#ifdef __cpp_exceptions\n    } catch (...) {\n");
+        self.line("        mockdb_call_ends();");
+        self.line(&format!("        mockdb_push(\"{RESULT}\");"));
+        self.line("        mockdb_output_text(mockdb_thrown().c_str());");
+        self.line("        mockdb_pop();");
+        self.text.push_str("    }\n#endif\n");
+    }
+
+    fn call_and_record(&mut self, function: &Function, call: &str) {
         if function.result == Type::Void {
             self.line(&format!("    {call};"));
-            self.line("    mockdb_call_ends();");
-            return Ok(());
+            return self.line("    mockdb_call_ends();");
         }
         let Some(ty) = self.spell(&function.result) else {
             self.notes.push(format!("the result of {} is not compared", function.name));
             self.line(&format!("    (void){call};"));
-            self.line("    mockdb_call_ends();");
-            return Ok(());
+            return self.line("    mockdb_call_ends();");
         };
         self.line(&format!("    {ty} mockdb_result = {call};"));
         self.line("    mockdb_call_ends();");
         self.output_at(&Place::new("mockdb_result", RESULT), &function.result, 1);
-        Ok(())
     }
 
     /// Returns the number of values behind the pointer at a path.

@@ -19,6 +19,8 @@ pub struct Interface {
     pub(crate) files: &'static [(&'static str, &'static str)],
     /// The types of a connection, as the IR writes them.
     pub(crate) connections: &'static [&'static str],
+    /// The other types whose fields belong to the interface, as the IR writes them.
+    pub(crate) handles: &'static [&'static str],
     /// The type of a pointer to a connection, as C programs write it.
     pub(crate) pointer: &'static str,
     /// The codes with which a query is made to fail; `LOST` ends the connection.
@@ -55,6 +57,7 @@ pub static LIBPQ: Interface = Interface {
         ("mock_libpq_text.c", include_str!("../../runtime/mock_libpq_text.c")),
     ],
     connections: &["struct pg_conn", "pg_conn", "PGconn"],
+    handles: &["struct pg_result", "pg_result", "PGresult"],
     pointer: "PGconn *",
     codes: &["40001", "LOST", "23505", "57014", "40P01"],
     last_resort: "LOST",
@@ -87,6 +90,14 @@ pub static MYSQL: Interface = Interface {
         ("mock_mysql_statement_info.c", include_str!("../../runtime/mock_mysql_statement_info.c")),
     ],
     connections: &["struct st_mysql", "st_mysql", "struct MYSQL", "MYSQL"],
+    handles: &[
+        "struct st_mysql_stmt",
+        "st_mysql_stmt",
+        "MYSQL_STMT",
+        "struct st_mysql_res",
+        "st_mysql_res",
+        "MYSQL_RES",
+    ],
     pointer: "MYSQL *",
     codes: &["40001", "LOST", "23000", "HY000", "70100"],
     last_resort: "LOST",
@@ -113,6 +124,7 @@ pub static SQLITE: Interface = Interface {
         ("mock_sqlite_column.c", include_str!("../../runtime/mock_sqlite_column.c")),
     ],
     connections: &["struct sqlite3", "sqlite3"],
+    handles: &["struct sqlite3_stmt", "sqlite3_stmt"],
     pointer: "sqlite3 *",
     codes: &["SQLITE_BUSY", "SQLITE_IOERR", "SQLITE_CONSTRAINT", "SQLITE_FULL"],
     last_resort: "SQLITE_IOERR",
@@ -126,6 +138,7 @@ pub(crate) static CORE: &[(&str, &str)] = &[
     ("mock_input.h", include_str!("../../runtime/mock_input.h")),
     ("mock_input.c", include_str!("../../runtime/mock_input.c")),
     ("mock_candidate.c", include_str!("../../runtime/mock_candidate.c")),
+    ("mock_clock.c", include_str!("../../runtime/mock_clock.c")),
     ("mock_log.c", include_str!("../../runtime/mock_log.c")),
     ("mock_memory.c", include_str!("../../runtime/mock_memory.c")),
     ("mock_rows.c", include_str!("../../runtime/mock_rows.c")),

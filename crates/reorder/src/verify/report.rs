@@ -185,7 +185,9 @@ impl fmt::Display for Difference {
                 write!(f, "output {path}: `{original}` in the original, `{rewritten}` rewritten")
             }
             Self::Status { original, rewritten } => {
-                write!(f, "the original returns {original}, the rewritten program {rewritten}")
+                let verb = |value: &str| if value.starts_with("threw ") { "" } else { "returns " };
+                write!(f, "the original {}{original}, ", verb(original))?;
+                write!(f, "the rewritten program {}{rewritten}", verb(rewritten))
             }
             Self::Printed { stream, original, rewritten } => {
                 write!(f, "on {stream}, the original prints `{original}`, ")?;

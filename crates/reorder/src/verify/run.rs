@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     VerifyError,
+    lines::restored,
     log::{self, Event},
 };
 
@@ -197,7 +198,7 @@ fn unsupported(events: &[Event]) -> Option<String> {
 fn ending(status: ExitStatus, returned: bool, errors: &str) -> Ending {
     let report = || {
         let line = errors.lines().find(|line| line.contains("ERROR:") || line.contains("error:"));
-        line.unwrap_or("a sanitizer ended it").trim().to_owned()
+        restored(line.unwrap_or("a sanitizer ended it").trim())
     };
     match status.code() {
         None if status.signal() == Some(14) => Ending::Broke("the call takes too long".to_owned()),

@@ -18,6 +18,7 @@
 //! - `distinct`: the name of an array whose elements differ. May be repeated.
 //! - `function`: the function with the transaction.
 //! - `schema`: a statement behind those of `schema.sql`. May be repeated.
+//! - `objective`: `hold` (the default) or `position`.
 //! - `statement`: `NAME = SQL`: a statement that a model of the user names. May be repeated.
 
 use std::{
@@ -33,6 +34,7 @@ use clearway_reorder::{
     rewrite::{Options, Refused, Rewritten, rewrite},
     schema::{self, Schema},
     split, transform,
+    weights::{Costing, Objective},
 };
 
 /// The expectation of a case.
@@ -111,6 +113,7 @@ impl Case {
             function: one("function").map(str::to_owned),
             isolation: one("isolation").map(|value| isolation(value, &name)),
             relaxed_reads: one("relaxed reads") == Some("yes"),
+            costing: Costing { objective: objective(one("objective")), ..Costing::default() },
             distinct: all("distinct").into_iter().map(str::to_owned).collect(),
             ..Options::default()
         };
@@ -201,12 +204,13 @@ impl Case {
 
 /// Returns the settings of a head.
 fn settings(text: &str) -> Vec<(String, String)> {
-    const KEYS: [&str; 13] = [
+    const KEYS: [&str; 14] = [
         "expect",
         "keeps",
         "api",
         "server",
         "isolation",
+        "objective",
         "relaxed reads",
         "splits",
         "renames",
@@ -255,6 +259,14 @@ fn isolation(value: &str, name: &str) -> Isolation {
         "repeatable read" => Isolation::RepeatableRead,
         "serializable" => Isolation::Serializable,
         other => panic!("{name}: no isolation level `{other}`"),
+    }
+}
+
+fn objective(value: Option<&str>) -> Objective {
+    match value {
+        None | Some("hold") => Objective::Hold,
+        Some("position") => Objective::Position,
+        Some(other) => panic!("no objective `{other}`"),
     }
 }
 

@@ -94,7 +94,8 @@ pub(crate) fn assert_order(text: &str, parts: &[&str]) {
 }
 
 /// The stock is locked behind the loop that reads the items, and the district behind the stock.
-/// Arrays keep the values that later loops take from earlier ones, unless they can be computed again.
+/// Arrays keep the values that a later loop takes from an earlier one, unless they can be computed
+/// again.
 #[test]
 fn loop_of_new_order_is_split_before_the_order_lines() {
     let Some(example) = Example::read("libpq", "new_order_params.c", "new_order") else { return };
@@ -144,9 +145,9 @@ fn loop_of_new_order_with_texts_is_split_before_the_order_lines() {
             "UPDATE stock",
             "FROM district",
             "INSERT INTO orders",
-            "INSERT INTO new_order",
             "for (",
             "INSERT INTO order_line",
+            "INSERT INTO new_order",
             "UPDATE district",
             "\"COMMIT\"",
         ],

@@ -36,7 +36,7 @@ impl Writer<'_> {
         let Some(spelled) = self.spell(ty) else {
             return Err(VerifyError::Parameter {
                 place: place.path.clone(),
-                reason: format!("its type is {ty:?}, of which the tool knows no fields"),
+                reason: format!("its type is `{ty}`, of which the tool knows no fields"),
             });
         };
         self.line(&format!("    {spelled} {};", place.expression));
@@ -75,7 +75,7 @@ impl Writer<'_> {
                 self.fill_elements(&place.behind(name), to, count, 1);
             }
             Target::Unknown => {
-                self.note_null(place, to);
+                self.lacks(place, &pointer_to(to));
                 self.line(&format!("    void *{name} = 0;"));
             }
         }
@@ -126,13 +126,13 @@ impl Writer<'_> {
                 self.line(&format!("{pad}{expression} = mockdb_input_text({texts});"));
             }
             Type::Pointer { to, constant } => self.input_pointer(place, to, *constant, indent),
-            _ => self.notes.push(format!("{}: no input is made for it", place.path)),
+            _ => self.lacks(place, ty),
         }
     }
 
     fn input_record(&mut self, place: &Place, name: &str, indent: usize) {
         let Some(record) = self.record(name) else {
-            return self.notes.push(format!("{}: the fields of {name} are not known", place.path));
+            return self.lacks(place, &Type::Record(name.to_owned()));
         };
         // The fields of a union share their bytes: the first one stands for all.
         let count = if record.union { 1 } else { record.fields.len() };
@@ -174,17 +174,37 @@ impl Writer<'_> {
             }
             Target::Values(_) => self.line(&format!("{pad}{expression} = 0;")),
             Target::Unknown => {
-                self.note_null(place, to);
+                self.lacks(place, &pointer_to(to));
                 self.line(&format!("{pad}{expression} = 0;"));
             }
         }
     }
 
-    fn note_null(&mut self, place: &Place, to: &Type) {
-        self.notes.push(format!(
-            "{} is null in every run: the tool cannot make values of {to:?}",
-            place.path
-        ));
+    /// Remembers a place for which the tool makes no value, for the note about them.
+    fn lacks(&mut self, place: &Place, ty: &Type) {
+        let places = self.lacking.entry(ty.to_string()).or_default();
+        if !places.contains(&place.path) {
+            places.push(place.path.clone());
+        }
+    }
+
+    /// Names the places without a value, in one note.
+    pub(super) fn note_lacking(&mut self) {
+        let named = |(ty, places): (&String, &Vec<String>)| {
+            let first = places.iter().min_by_key(|place| place.len()).map_or("", |place| place);
+            match places.len() {
+                1 => format!("{first} ({ty})"),
+                count => format!("{first} and {} more ({ty})", count - 1),
+            }
+        };
+        let all: Vec<String> = self.lacking.iter().map(named).collect();
+        if !all.is_empty() {
+            self.notes.push(format!(
+                "zero or null in every run, since the tool makes no values of these types: {}; a \
+                 function of --setup can make what a parameter points to",
+                all.join(", ")
+            ));
+        }
     }
 
     /// Returns the limits of a number; a low one above the high one if none are given.
@@ -210,6 +230,10 @@ impl Writer<'_> {
         self.line(&format!("    static const char *const {name}[] = {{{list}}};"));
         format!("{name}, {}", quoted.len())
     }
+}
+
+fn pointer_to(to: &Type) -> Type {
+    Type::Pointer { to: Box::new(to.clone()), constant: false }
 }
 
 fn allocation(spelled: &str, name: &str, count: usize) -> String {

@@ -1,5 +1,6 @@
 // An item without a price ends its iteration. An array keeps which iterations go on, so that only
 // those update the region, the most contended, behind the customer.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,5 +1,6 @@
 // C++ allows no jump past an initializer, so the array that keeps which iterations go on is cleared
 // by a call.
+// objective: position
 // splits: yes
 // expect: moves
 #include <cstring>

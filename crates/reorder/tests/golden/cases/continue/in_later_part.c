@@ -1,4 +1,5 @@
 // Only the later part may end an iteration: nothing is kept.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

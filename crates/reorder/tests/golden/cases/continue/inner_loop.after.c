@@ -1,4 +1,5 @@
 // The `break` and the `continue` belong to an inner loop.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

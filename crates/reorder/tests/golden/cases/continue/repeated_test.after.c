@@ -1,4 +1,5 @@
 // The test reads what nothing in the loop changes: the later part repeats it.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

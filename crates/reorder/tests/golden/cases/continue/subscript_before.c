@@ -1,4 +1,5 @@
 // The subscript stands before the `continue`, and so bounds all iterations.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

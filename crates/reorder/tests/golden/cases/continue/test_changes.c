@@ -1,4 +1,5 @@
 // The test reads what the loop changes: an array keeps its outcome.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

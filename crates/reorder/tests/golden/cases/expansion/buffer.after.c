@@ -1,4 +1,5 @@
 // A text buffer is copied as a whole.
+// objective: position
 // splits: yes
 // expect: moves
 #include <string.h>

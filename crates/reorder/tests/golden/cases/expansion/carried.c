@@ -1,4 +1,5 @@
 // The earlier part of an iteration uses the price of the iteration before.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,5 +1,6 @@
 // `key` is used by both queries: computed again, it needs no array. `amount` is used by the later query
 // only: its statement moves.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,4 +1,5 @@
 // `amount` depends on `key`, which depends on the iteration: both are computed again.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

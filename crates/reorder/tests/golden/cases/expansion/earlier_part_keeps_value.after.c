@@ -1,5 +1,6 @@
 // If an iteration reads no price, it uses the one of an earlier iteration, which the earlier parts have
 // in the same order.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,4 +1,5 @@
 // The array that `price` leads to is kept, and the pointer computed again.
+// objective: position
 // splits: yes
 // expect: moves
 #include <string.h>

@@ -1,4 +1,5 @@
 // The header of `memcpy` is included if the source lacks it.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

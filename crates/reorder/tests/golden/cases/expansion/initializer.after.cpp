@@ -1,5 +1,6 @@
 // In C++, the exits jump past the declaration of the array: it has no initializer.
 // server: mysql
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

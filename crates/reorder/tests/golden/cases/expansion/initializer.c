@@ -1,4 +1,5 @@
 // The value that an initializer gives is kept as well.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,5 +1,6 @@
 // The price goes from the read of the item to the update of the region within an iteration: an array
 // keeps it, so that the region, the most contended, is locked behind the customer.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

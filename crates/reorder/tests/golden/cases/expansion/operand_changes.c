@@ -1,5 +1,6 @@
 // `amount` was computed from `base` before the query changed it: it is not computed again, but kept in
 // an array.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,5 +1,6 @@
 // The array of parameters holds pointers to buffers. The text of the item is kept in an array; the
 // pointer to the buffer stays right, since the buffer gets its text back.
+// objective: position
 // splits: yes
 // api: libpq
 // relaxed reads: yes

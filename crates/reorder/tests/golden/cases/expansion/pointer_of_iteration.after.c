@@ -1,5 +1,6 @@
 // The pointer leads into the element of its own iteration, whose old value it reads.
 // server: mysql
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,6 +1,7 @@
 // Both parts have exits that roll back, and the caller sees which query failed or that an item does not
 // exist. The status is that of the first part that leaves.
 // server: mysql
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

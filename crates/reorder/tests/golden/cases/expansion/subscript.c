@@ -1,5 +1,6 @@
 // The number of iterations is not a constant, but each iteration reads `items[i]` of 20 and `amounts[i]`
 // of 10 before it gets to the end of its earlier part.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

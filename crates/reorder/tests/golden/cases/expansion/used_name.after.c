@@ -1,4 +1,5 @@
 // The name of the array is one that the source does not use.
+// objective: position
 // splits: yes
 // expect: moves
 #include "shop.h"

@@ -1,4 +1,5 @@
 // Each iteration names the row with its own number.
+// objective: position
 // splits: yes
 // expect: moves
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // Each iteration names the row behind its own number.
+// objective: position
 // splits: yes
 // expect: moves
 #include <stdio.h>

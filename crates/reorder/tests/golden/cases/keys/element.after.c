@@ -1,5 +1,6 @@
 // The user states that the elements of `id` differ from one another, so the read of an iteration
 // and the update of another one meet different rows.
+// objective: position
 // splits: yes
 // distinct: id
 // expect: moves

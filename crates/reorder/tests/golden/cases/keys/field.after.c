@@ -1,4 +1,5 @@
 // The array is a field behind a pointer.
+// objective: position
 // splits: yes
 // distinct: id
 // expect: moves

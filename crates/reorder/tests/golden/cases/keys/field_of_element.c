@@ -1,4 +1,5 @@
 // A field of the array's elements differs from element to element; another one is written.
+// objective: position
 // splits: yes
 // distinct: lines.region
 // expect: moves

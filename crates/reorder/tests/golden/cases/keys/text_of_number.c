@@ -1,4 +1,5 @@
 // The number is written into a text of its own first; it stands in quotes in one query.
+// objective: position
 // splits: yes
 // distinct: id
 // expect: moves

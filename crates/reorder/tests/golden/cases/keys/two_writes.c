@@ -1,4 +1,5 @@
 // Two writes of different rows may change places: the table has no other key.
+// objective: position
 // splits: yes
 // distinct: id
 // expect: moves

@@ -1,4 +1,5 @@
 // The key goes through a variable, which has all values of the element.
+// objective: position
 // splits: yes
 // distinct: id
 // expect: moves

@@ -1,6 +1,7 @@
 // The values of the loop share a name, since one iteration reads what the one before it wrote.
 // isolation: serializable
 // renames: yes
+// objective: position
 // expect: moves
 #include "shop.h"
 
