@@ -12,6 +12,7 @@
 mod fuse;
 mod obstacle;
 mod piece;
+mod status;
 mod stream;
 
 use std::collections::BTreeSet;

@@ -10,6 +10,7 @@ use super::{
     access::{Access, AccessKind, Bound, Effects, NOTHING, QueryCall},
     escape::plain_variable,
     graph::{NodeIndex, NodeKind},
+    paths::Outcome,
     place::{Place, Root},
     prepared::Prepared,
     test::{self, Test},
@@ -34,6 +35,8 @@ pub struct Summary<'a> {
     pub keeps: Vec<bool>,
     /// Of each pair, the parameter into whose memory the function may store the value of the other.
     pub stores: Vec<(usize, usize)>,
+    /// Its results, each with what it shows about the queries; `None` if it has too many paths.
+    pub(super) outcomes: Option<BTreeSet<Outcome>>,
 }
 
 /// The effects of a node of a function.
@@ -230,6 +233,7 @@ impl<'a> Summaries<'a> {
             }),
             keeps: function.parameters.iter().map(|&one| flow.is_leaked(one)).collect(),
             stores: flow.stores_between(function),
+            outcomes: flow.outcomes(),
         }
     }
 }

@@ -7,14 +7,16 @@
 //! 3. A piece that only sets a variable to a constant belongs to the unit that wrote the variable
 //!    before, if it stands directly behind it: `res = NULL`. If it is the only such piece, and
 //!    other units write the variable too, it is for what follows all of them, and belongs to none.
-//! 4. A unit is contiguous. What stands between its first and its last piece belongs to it, unless
+//! 4. A piece that tests a number to find out whether the query before it has succeeded belongs to
+//!    the query's unit: `if (rc) goto fail` behind `rc = run(query)`.
+//! 5. A unit is contiguous. What stands between its first and its last piece belongs to it, unless
 //!    that is a piece of another unit with a query: then the unit ends before it.
 //!
 //! Fusion is always legal: it only moves less.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Piece, Unit, exposed};
+use super::{Piece, Unit, exposed, status};
 use crate::{
     flow::{
         Flow,
@@ -31,6 +33,7 @@ pub(super) fn fuse<'a>(flow: &Flow<'a, '_>, pieces: Vec<Piece<'a>>) -> Vec<Unit<
         .map(|at| (!pieces[at].queries.is_empty() && is_free(&pieces[at])).then_some(at))
         .collect();
     join_results(flow, &pieces, &uses, &mut owner);
+    join_checks(flow, &pieces, &mut owner);
     join_objects(flow, &pieces, &mut owner);
     join_preparations(&pieces, &uses, &mut owner);
     join_resets(flow, &pieces, &mut owner);
@@ -118,6 +121,18 @@ fn join_results(
         let owners: BTreeSet<Option<usize>> = results.map(|one| owner[one.from]).collect();
         if let [Some(only)] = owners.into_iter().collect::<Vec<_>>()[..] {
             owner[at] = Some(only);
+        }
+    }
+}
+
+/// Gives pieces that check a query by a number to the query's unit.
+fn join_checks(flow: &Flow<'_, '_>, pieces: &[Piece<'_>], owner: &mut [Option<usize>]) {
+    for at in 0..pieces.len() {
+        if owner[at].is_none()
+            && is_free(&pieces[at])
+            && let Some(query) = status::checked_by_number(flow, pieces, at)
+        {
+            owner[at] = owner[query];
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::obstacle::{self, Names};
+use super::{
+    obstacle::{self, Names},
+    status::Paths,
+};
 use crate::{
     api::Role,
     flow::{
@@ -231,6 +234,7 @@ impl<'a> Maker<'_, 'a, '_> {
             return;
         }
         let (mut exits, mut barriers) = (Vec::new(), Vec::new());
+        let paths = Paths::through(self.flow, pieces, index);
         for &node in &own {
             let line = graph.nodes[node].range.line(self.text);
             let leaves: Vec<NodeIndex> = match graph.nodes[node].kind {
@@ -247,9 +251,10 @@ impl<'a> Maker<'_, 'a, '_> {
                     barriers.push(Barrier::Because(format!(
                         "line {line}: it jumps within the transaction"
                     )));
-                } else if self.rolls_back(target, is_return, node, &own) {
+                } else if self.rolls_back(target, is_return, node, &own, &paths) {
                     let reads = if is_return { vec![] } else { self.reads_behind(node, target) };
-                    let on_failure = self.follows_failure_only(node, &own, true);
+                    let on_failure = self.follows_failure_only(node, &own, true)
+                        || paths.leave_on_failure(node, target);
                     exits.push(Exit { node, on_failure, reads });
                 } else if throws {
                     barriers.push(Barrier::Because(format!(
@@ -311,8 +316,11 @@ impl<'a> Maker<'_, 'a, '_> {
         is_return: bool,
         from: NodeIndex,
         own: &BTreeSet<NodeIndex>,
+        paths: &Paths<'_, 'a, '_>,
     ) -> bool {
-        if self.flow.failure_aborts() && self.follows_failure_only(from, own, false) {
+        let fails =
+            || self.follows_failure_only(from, own, false) || paths.leave_on_failure(from, target);
+        if self.flow.failure_aborts() && fails() {
             return true;
         }
         let graph = &self.flow.graph;
@@ -331,18 +339,7 @@ impl<'a> Maker<'_, 'a, '_> {
         if is_return || own.iter().any(|&node| is_rollback(node)) {
             return before_return(from);
         }
-        let mut open = vec![target];
-        let mut seen = BTreeSet::new();
-        while let Some(node) = open.pop() {
-            if is_rollback(node) || !seen.insert(node) {
-                continue;
-            }
-            if graph.nodes[node].successors.is_empty() {
-                return false;
-            }
-            open.extend(&graph.nodes[node].successors);
-        }
-        true
+        paths.pass_rollback(from, target, &is_rollback)
     }
 
     /// Returns true if every path from the begin of a piece to a node passes a rollback.

@@ -1,0 +1,108 @@
+//! Integers as far as a path through a function shows them.
+
+use std::collections::BTreeSet;
+
+use crate::ir::Type;
+
+/// An integer.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Number {
+    /// This one.
+    Is(i64),
+    /// Any but these.
+    Not(BTreeSet<i64>),
+}
+
+impl Number {
+    /// Returns an integer of which nothing is known.
+    pub(crate) fn any() -> Number {
+        Number::Not(BTreeSet::new())
+    }
+
+    /// Returns an integer that is not zero.
+    pub(crate) fn not_zero() -> Number {
+        Number::Not(BTreeSet::from([0]))
+    }
+
+    /// Returns true if it is not zero, and false if it is; `None` if both may be.
+    pub(crate) fn truth(&self) -> Option<bool> {
+        match self {
+            Number::Is(value) => Some(*value != 0),
+            Number::Not(others) => others.contains(&0).then_some(true),
+        }
+    }
+
+    /// Returns true if a comparison with a constant holds, and false if it does not; `None` if both
+    /// may be.
+    pub(crate) fn compared(&self, operator: &str, with: i64) -> Option<bool> {
+        match self {
+            Number::Is(value) => Some(match operator {
+                "==" => *value == with,
+                "!=" => *value != with,
+                "<" => *value < with,
+                "<=" => *value <= with,
+                ">" => *value > with,
+                ">=" => *value >= with,
+                _ => return None,
+            }),
+            Number::Not(others) if others.contains(&with) => match operator {
+                "==" => Some(false),
+                "!=" => Some(true),
+                _ => None,
+            },
+            Number::Not(_) => None,
+        }
+    }
+
+    /// Returns what is known of the number if a comparison of it with a constant holds, or does
+    /// not hold.
+    pub(crate) fn narrowed(&self, operator: &str, with: i64, holds: bool) -> Number {
+        let Number::Not(others) = self else { return self.clone() };
+        let but = |value: i64| Number::Not(others.iter().copied().chain([value]).collect());
+        let zero_holds = Number::Is(0).compared(operator, with);
+        match (operator, holds) {
+            ("==", true) | ("!=", false) => Number::Is(with),
+            ("==", false) | ("!=", true) => but(with),
+            _ if zero_holds == Some(!holds) => but(0),
+            _ => self.clone(),
+        }
+    }
+
+    /// Returns the number that `|` makes.
+    pub(crate) fn or(&self, other: &Number) -> Number {
+        match (self, other) {
+            (Number::Is(one), Number::Is(other)) => Number::Is(one | other),
+            _ if self.truth() == Some(true) || other.truth() == Some(true) => Number::not_zero(),
+            _ => Number::any(),
+        }
+    }
+
+    /// Returns the number converted to a type.
+    pub(crate) fn converted(self, ty: &Type) -> Number {
+        match ty {
+            Type::Scalar(name) if is_truth(name) => {
+                self.truth().map_or_else(Number::any, |truth| Number::Is(truth.into()))
+            }
+            Type::Scalar(name) if name == "int" => self,
+            // Of a larger number, a conversion back may keep nothing.
+            Type::Scalar(name) if is_long(name) => match self {
+                Number::Is(_) => self,
+                Number::Not(_) => Number::any(),
+            },
+            _ => Number::any(),
+        }
+    }
+}
+
+/// Returns true if the values of a type are followed.
+pub(super) fn is_followed(ty: &Type) -> bool {
+    matches!(ty, Type::Scalar(name) if name == "int" || is_long(name) || is_truth(name))
+}
+
+fn is_truth(name: &str) -> bool {
+    matches!(name, "bool" | "_Bool")
+}
+
+fn is_long(name: &str) -> bool {
+    matches!(name, "long" | "long long")
+}

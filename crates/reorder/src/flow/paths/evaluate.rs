@@ -1,0 +1,373 @@
+//! The values of an expression along paths, each with the state behind its evaluation.
+
+use std::collections::BTreeSet;
+
+use super::{Answer, State};
+use crate::{
+    api::{Call, Role},
+    flow::{
+        Flow,
+        graph::NodeIndex,
+        number::Number,
+        place::{Place, Root},
+        test::integer,
+    },
+    ir::{Callee, Expression, ExpressionKind as Kind, Type, VariableIndex},
+};
+
+type Values = Vec<(Number, State)>;
+type Truths = Vec<(bool, State)>;
+
+impl<'a> Flow<'a, '_> {
+    /// Returns the values that an expression of a node may have, if control comes to the node in
+    /// a state.
+    pub(super) fn values_at(&self, node: NodeIndex, one: &'a Expression, state: State) -> Values {
+        self.evaluated(node, one, state, |at, state| at.values(one, state))
+    }
+
+    /// Returns the values of an expression that is a statement. A status that it asks for and does
+    /// not use shows nothing: that of `sqlite3_reset`, say.
+    pub(super) fn values_of_statement(
+        &self,
+        node: NodeIndex,
+        one: &'a Expression,
+        state: State,
+    ) -> Values {
+        let is_unused = match &one.kind {
+            Kind::Call { callee, .. } => {
+                self.around.models.call(callee).is_some_and(|model| !runs(model))
+            }
+            _ => false,
+        };
+        self.evaluated(node, one, state, |at, state| match is_unused {
+            true => at.operands(one, state),
+            false => at.values(one, state),
+        })
+    }
+
+    /// Returns the truths that a condition of a node may have.
+    pub(super) fn truths_at(&self, node: NodeIndex, one: &'a Expression, state: State) -> Truths {
+        self.evaluated(node, one, state, |at, state| at.truths(one, state))
+    }
+
+    fn evaluated<T>(
+        &self,
+        node: NodeIndex,
+        expression: &'a Expression,
+        mut state: State,
+        evaluate: impl Fn(&At<'_, 'a, '_>, State) -> Vec<(T, State)>,
+    ) -> Vec<(T, State)> {
+        let mut blocked: Vec<VariableIndex> = self.written(node).collect();
+        if let Some(assigned) = assigned(expression)
+            && blocked.iter().filter(|&&one| one == assigned).count() == 1
+        {
+            blocked.retain(|&one| one != assigned);
+        }
+        let blocked: BTreeSet<VariableIndex> = blocked.into_iter().collect();
+        state.numbers.retain(|one, _| !blocked.contains(one));
+        let rolls_back = self.rolls_back(node);
+        let before = (state.answer, state.passes_unchecked, state.query);
+        let mut found = evaluate(&At { flow: self, node, blocked: &blocked }, state);
+        for (_, state) in &mut found {
+            state.numbers.retain(|one, _| !blocked.contains(one));
+            if rolls_back {
+                (state.answer, state.passes_unchecked, state.query) = before;
+            }
+        }
+        found
+    }
+}
+
+/// Returns the variable that an expression assigns to before it uses the value.
+fn assigned(expression: &Expression) -> Option<VariableIndex> {
+    match &expression.kind {
+        Kind::Assign { target, .. } => match target.kind {
+            Kind::Variable(variable) => Some(variable),
+            _ => None,
+        },
+        Kind::Unary(_, operand) => assigned(operand),
+        Kind::Binary(operator, left, _) if operator != "&&" && operator != "||" => assigned(left),
+        _ => None,
+    }
+}
+
+/// The evaluation of a node.
+struct At<'f, 'a, 'p> {
+    flow: &'f Flow<'a, 'p>,
+    node: NodeIndex,
+    /// The variables whose values are not followed within the node.
+    blocked: &'f BTreeSet<VariableIndex>,
+}
+
+impl<'a> At<'_, 'a, '_> {
+    fn values(&self, one: &'a Expression, state: State) -> Values {
+        if let Some(constant) = integer(one) {
+            return vec![(Number::Is(constant), state)];
+        }
+        match &one.kind {
+            Kind::Variable(variable) => {
+                let known = state.numbers.get(variable).cloned();
+                vec![(known.unwrap_or_else(Number::any), state)]
+            }
+            Kind::Assign { operator, target, value } => match target.kind {
+                Kind::Variable(variable) => {
+                    self.assign(variable, operator.as_deref(), value, state)
+                }
+                _ => self.operands(one, state),
+            },
+            Kind::Unary(operator, _) if operator == "!" => numbers(self.truths(one, state)),
+            Kind::Binary(operator, ..) if is_condition(operator) => {
+                numbers(self.truths(one, state))
+            }
+            Kind::Binary(operator, left, right) if operator == "|" => {
+                self.each(self.values(left, state), |first, state| {
+                    let values = self.values(right, state).into_iter();
+                    values.map(|(second, state)| (first.or(&second), state)).collect()
+                })
+            }
+            Kind::Conditional(condition, yes, no) => {
+                let truths = self.truths(condition, state).into_iter();
+                let chosen = truths
+                    .flat_map(|(truth, state)| self.values(if truth { yes } else { no }, state));
+                chosen.collect()
+            }
+            Kind::Comma(first, last) => {
+                self.each(self.values(first, state), |_, state| self.values(last, state))
+            }
+            Kind::Cast(ty, operand) => {
+                let values = self.values(operand, state).into_iter();
+                values.map(|(number, state)| (number.converted(ty), state)).collect()
+            }
+            Kind::Call { callee, arguments, result } => {
+                self.call(callee, arguments, result, self.operands(one, state))
+            }
+            _ => self.operands(one, state),
+        }
+    }
+
+    /// Returns the states behind the evaluation of all operands, with a number that may be any.
+    fn operands(&self, one: &'a Expression, state: State) -> Values {
+        let mut operands = Vec::new();
+        one.for_each_child(&mut |child| operands.push(child));
+        let start = vec![(Number::any(), state)];
+        operands.into_iter().fold(start, |values, operand| {
+            let behind = self.each(values, |_, state| self.values(operand, state));
+            let states: BTreeSet<State> = behind.into_iter().map(|(_, state)| state).collect();
+            states.into_iter().map(|state| (Number::any(), state)).collect()
+        })
+    }
+
+    fn each(&self, values: Values, next: impl Fn(Number, State) -> Values) -> Values {
+        values.into_iter().flat_map(|(number, state)| next(number, state)).collect()
+    }
+
+    fn assign(
+        &self,
+        variable: VariableIndex,
+        operator: Option<&str>,
+        value: &'a Expression,
+        state: State,
+    ) -> Values {
+        let old = state.numbers.get(&variable).cloned().unwrap_or_else(Number::any);
+        self.each(self.values(value, state), |number, mut state| {
+            let number = match operator {
+                None => number,
+                Some("|") => old.or(&number),
+                Some(_) => Number::any(),
+            };
+            let number = number.converted(&self.flow.around.program.variable(variable).ty);
+            self.flow.set(&mut state, variable, number.clone());
+            vec![(number, state)]
+        })
+    }
+
+    fn truths(&self, one: &'a Expression, state: State) -> Truths {
+        match &one.kind {
+            Kind::Unary(operator, operand) if operator == "!" => {
+                let truths = self.truths(operand, state).into_iter();
+                truths.map(|(truth, state)| (!truth, state)).collect()
+            }
+            Kind::Binary(operator, left, right) if operator == "&&" || operator == "||" => {
+                let decides = operator == "||";
+                let truths = self.truths(left, state).into_iter();
+                let all = truths.flat_map(|(truth, state)| match truth == decides {
+                    true => vec![(truth, state)],
+                    false => self.truths(right, state),
+                });
+                all.collect()
+            }
+            Kind::Binary(operator, left, right) if is_condition(operator) => {
+                self.comparison(one, operator, left, right, state)
+            }
+            _ => self.compared(one, "!=", 0, self.values(one, state)),
+        }
+    }
+
+    fn comparison(
+        &self,
+        one: &'a Expression,
+        operator: &str,
+        left: &'a Expression,
+        right: &'a Expression,
+        state: State,
+    ) -> Truths {
+        if let Some(constant) = integer(right) {
+            return self.compared(left, operator, constant, self.values(left, state));
+        }
+        let states = self.operands(one, state).into_iter();
+        let both = states.flat_map(|(_, state)| {
+            [true, false].map(|holds| {
+                let mut state = state.clone();
+                if self.flow.fails(one, holds) {
+                    state.answer = Answer::Failed;
+                } else if self.shows_success(operator, left, right, holds, &state) {
+                    state.answer = Answer::Succeeded;
+                }
+                (holds, state)
+            })
+        });
+        both.collect()
+    }
+
+    /// Returns true if a status is compared with an enumerator that means success, whose value is
+    /// not known, and is that.
+    fn shows_success(
+        &self,
+        operator: &str,
+        left: &'a Expression,
+        right: &'a Expression,
+        holds: bool,
+        state: &State,
+    ) -> bool {
+        let Kind::Constant(name) = &right.kind else { return false };
+        let Kind::Call { callee, arguments, .. } = &left.kind else { return false };
+        let model = self.flow.around.models.call(callee).filter(|model| model.status);
+        name.ends_with("_OK")
+            && operator == if holds { "==" } else { "!=" }
+            && model.is_some_and(|model| self.is_of_last(model, arguments, state))
+    }
+
+    /// Returns the truths of a comparison with a constant, for each value of the left side.
+    fn compared(
+        &self,
+        left: &'a Expression,
+        operator: &str,
+        constant: i64,
+        values: Values,
+    ) -> Truths {
+        let variable = match &left.kind {
+            Kind::Variable(variable) => Some(*variable),
+            _ => assigned(left).filter(|_| matches!(left.kind, Kind::Assign { .. })),
+        };
+        let variable = variable.filter(|variable| !self.blocked.contains(variable));
+        let mut truths = Truths::new();
+        for (number, state) in values {
+            match number.compared(operator, constant) {
+                Some(truth) => truths.push((truth, state)),
+                None => truths.extend([true, false].map(|truth| {
+                    let mut state = state.clone();
+                    if let Some(variable) = variable {
+                        let known = number.narrowed(operator, constant, truth);
+                        self.flow.set(&mut state, variable, known);
+                    }
+                    (truth, state)
+                })),
+            }
+        }
+        truths
+    }
+
+    /// Returns the results of a call, for each state behind its arguments.
+    fn call(
+        &self,
+        callee: &'a Callee,
+        arguments: &'a [Expression],
+        result: &Type,
+        states: Values,
+    ) -> Values {
+        if let Some(model) = self.flow.around.models.call(callee) {
+            return self.each(states, |_, state| self.modelled(model, arguments, result, state));
+        }
+        let Callee::Function(name) = callee else { return states };
+        let Some(Ok(summary)) = self.flow.around.summaries.of(name) else { return states };
+        self.each(states, |_, mut state| match &summary.outcomes {
+            Some(outcomes) => {
+                let behind = outcomes.iter().map(|outcome| {
+                    let mut state = state.clone();
+                    if summary.queries().next().is_some() && outcome.answer != Answer::None {
+                        self.run(&mut state);
+                    }
+                    if outcome.answer != Answer::None {
+                        state.answer = outcome.answer;
+                    }
+                    state.passes_unchecked |= outcome.passes_unchecked;
+                    (outcome.number.clone().converted(result), state)
+                });
+                behind.collect()
+            }
+            None => {
+                self.run(&mut state);
+                state.passes_unchecked = true;
+                vec![(Number::any(), state)]
+            }
+        })
+    }
+
+    fn modelled(
+        &self,
+        model: &'a Call,
+        arguments: &'a [Expression],
+        result: &Type,
+        mut state: State,
+    ) -> Values {
+        if runs(model) {
+            self.run(&mut state);
+        }
+        if !model.status || model.success.is_empty() {
+            return vec![(Number::any(), state)];
+        }
+        let is_of_last = self.is_of_last(model, arguments, &state);
+        let success = |&number: &i64| {
+            let mut state = state.clone();
+            if is_of_last {
+                state.answer = Answer::Succeeded;
+            }
+            (Number::Is(number).converted(result), state)
+        };
+        let mut values: Values = model.success.iter().map(success).collect();
+        state.answer = Answer::Failed;
+        let other = Number::Not(model.success.iter().copied().collect());
+        values.push((other.converted(result), state));
+        values
+    }
+
+    /// Records that a query runs.
+    fn run(&self, state: &mut State) {
+        state.passes_unchecked |= matches!(state.answer, Answer::Open | Answer::Failed);
+        state.answer = Answer::Open;
+        state.query = Some(self.node);
+    }
+
+    /// Returns true if a call reports the status of the last query.
+    fn is_of_last(&self, model: &Call, arguments: &'a [Expression], state: &State) -> bool {
+        let is_of_result = || {
+            let made = state.query.map(|query| Place::whole(Root::Object(query)));
+            let targets = arguments.first().map(|first| self.flow.targets(first, self.node));
+            made.is_some_and(|made| targets == Some(vec![made]))
+        };
+        runs(model) || state.query.is_some() && model.reads_last || is_of_result()
+    }
+}
+
+/// Returns true for a call that runs or prepares a query.
+fn runs(model: &Call) -> bool {
+    matches!(model.role, Role::Query | Role::Prepare | Role::Begin | Role::Commit | Role::Rollback)
+}
+
+fn is_condition(operator: &str) -> bool {
+    matches!(operator, "&&" | "||" | "==" | "!=" | "<" | "<=" | ">" | ">=")
+}
+
+fn numbers(truths: Truths) -> Values {
+    truths.into_iter().map(|(truth, state)| (Number::Is(truth.into()), state)).collect()
+}

@@ -1,0 +1,35 @@
+// The helper returns 0 as well if no row was updated: the program reports that, and not that the
+// insert fails.
+// api: libpq
+// schema: CREATE TABLE visit (v_id INTEGER PRIMARY KEY, v_note TEXT);
+// function: pay
+// expect: unchanged
+// keeps: exit, what a query returned
+#include <stdlib.h>
+
+#include <libpq-fe.h>
+
+static int ok(PGconn *conn, const char *sql)
+{
+    PGresult *res = PQexec(conn, sql);
+    int good = PQresultStatus(res) == PGRES_COMMAND_OK && atoi(PQcmdTuples(res)) == 1;
+
+    PQclear(res);
+    return good;
+}
+
+int pay(PGconn *conn)
+{
+    if (!ok(conn, "BEGIN"))
+        return -1;
+    if (!ok(conn, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1")) {
+        PQclear(PQexec(conn, "ROLLBACK"));
+        return -2;
+    }
+    if (!ok(conn, "INSERT INTO visit VALUES (7, 'x')")) {
+        PQclear(PQexec(conn, "ROLLBACK"));
+        return -3;
+    }
+    PQclear(PQexec(conn, "COMMIT"));
+    return 0;
+}
