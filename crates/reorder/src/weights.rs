@@ -3,8 +3,8 @@
 //! Without a profile the tool estimates. A write of existing rows weighs more the more tables refer
 //! to its table, directly or through others: such a table has few rows, which many transactions
 //! write. An insert seldom waits for anyone. A read without locks weighs nothing. All queries take
-//! the same time. With the objective [`Objective::Hold`], a query in a loop takes it [`ITERATIONS`]
-//! times. Its weight counts once: a table of which a transaction writes several rows has many.
+//! the same time. With the objective [`Objective::Hold`], a query in a loop takes it ten times. Its
+//! weight counts once: a table of which a transaction writes several rows has many.
 //!
 //! With a profile and the objective [`Objective::Hold`], weight and length of a unit are those that
 //! one transaction has on average: a query that a transaction executes with probability ½ counts
