@@ -85,10 +85,10 @@ pub struct KeyName {
 /// A lock, named by table and key for the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockName {
-    /// The table.
+    /// The table, or a description in parentheses, such as `(database)`; `?` if it is unknown.
     pub table: String,
-    /// The locked key, or the key before the locked gap. `None` if the lock is on the whole table,
-    /// or if the key is no longer known.
+    /// The locked key, or the key before the locked gap. `None` if the lock is on a whole table or
+    /// on the database, or if the key is no longer known.
     pub key: Option<KeySample>,
 }
 

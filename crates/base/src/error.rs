@@ -176,8 +176,8 @@ pub enum Error {
         name: String,
     },
     /// The table of this name was dropped, but not all of its pages could be freed. Its contents
-    /// are gone; its name can be used again once a drop or a creation of a table of this name has
-    /// freed the pages.
+    /// are gone; its name can be used again once the pages are freed, by a drop or a creation of a
+    /// table of this name or by the next opening of the database.
     DropUnfinished {
         /// The name.
         name: String,

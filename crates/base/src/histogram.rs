@@ -1,7 +1,8 @@
 //! Log-linear histograms: a fixed number of buckets to each power of two. One array, no allocation
 //! after creation, cheap enough for every commit.
 
-/// A histogram whose percentiles are off by at most 3 %: 32 buckets to each power of two, 15 KiB.
+/// A histogram whose percentiles are off by less than 3.2 %: 32 buckets to each power of two,
+/// 15 KiB.
 pub type Histogram = LogHistogram<5>;
 
 /// A histogram whose percentiles are off by at most a factor of two: one bucket to each power of

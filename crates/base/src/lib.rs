@@ -1,7 +1,8 @@
 //! The types that every part of the engine shares: ids, limits, checksums and the error type.
 //!
-//! This crate depends on no other crate of the engine, and all of them depend on it. It holds
-//! definitions only: nothing in it does I/O, allocates pages or blocks a thread.
+//! This crate depends on no other crate of the engine, and all of them except `clearway-sync`
+//! depend on it. It holds definitions only: nothing in it does I/O, allocates pages or blocks a
+//! thread.
 
 mod checksum;
 mod conflict;

@@ -25,14 +25,16 @@ use crate::{
 ///
 /// # After a fork
 /// A database belongs to the process that opened it. In a child made by `fork` (also a daemon that
-/// forks itself after opening), each call on an inherited handle, and on the [`Transaction`],
-/// [`Cursor`](crate::Cursor), [`Pending`] and [`Pipeline`](crate::Pipeline) values of that handle,
-/// returns [`Error::Forked`] at once; calls without a `Result` do nothing. Dropping such values in
-/// the child closes nothing, writes nothing and does not wait, and the parent's database is
-/// unaffected. The child cannot open another database either, because its copy of the table of
-/// sleeping threads refers to threads that do not exist in the child. It can open one after `exec`.
-/// A child that was forked when no database was open and all handles had been dropped can open one
-/// without `exec`. (On a kernel older than 4.14, each check for a fork costs one `getpid`.)
+/// forks itself after opening), no call on an inherited handle, or on a [`Transaction`],
+/// [`Cursor`](crate::Cursor), [`Pending`], [`Pipeline`](crate::Pipeline) or
+/// [`Ticket`](crate::Ticket) of that handle, uses the engine. A call that would use it returns
+/// [`Error::Forked`] at once; one that returns no `Result` does nothing or returns an empty value,
+/// but `is_ready` and `wait_until` return true. Dropping such values in the child closes nothing,
+/// writes nothing and does not wait, and the parent's database is unaffected. The child cannot open
+/// another database either, because its copy of the table of sleeping threads refers to threads
+/// that do not exist in the child. It can open one after `exec`. A child that was forked when no
+/// database was open and all handles had been dropped can open one without `exec`. (On a kernel
+/// older than 4.14, each check for a fork costs one `getpid`.)
 ///
 /// The child inherits the lock on the directory, because a lock of `flock` belongs to the open file
 /// and not to a process. A child that calls `exec` releases its copy at once: all descriptors are

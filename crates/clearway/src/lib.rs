@@ -128,9 +128,10 @@
 //! twice. `examples/job_queue.rs` shows it.
 //!
 //! # Finding hot rows
-//! [`Database::lock_waits`], also a part of [`Database::stats`], reports for each table and each
-//! type of transaction the number and length of lock waits, the up to 64 keys with the most waits,
-//! and the last 16 deadlocks: each member, the lock it held, its mode, and the lock it waited for.
+//! [`Database::lock_waits`], also a part of [`Database::stats`], reports the number and length of
+//! lock waits for each table and each type of transaction, at most 64 keys (those with the most
+//! waits), and the last 16 deadlocks: each member, the lock it held, its mode, and the lock it
+//! waited for.
 //! The type is the name given to [`transact`](Database::transact), [`submit`](Database::submit) or
 //! [`begin_as`](Database::begin_as). Only waits are counted, so the counters are always on. Errors
 //! give the same information for a single case: [`Error::Deadlock`], [`Error::LockTimeout`] and

@@ -72,7 +72,7 @@ impl PipelineOptions {
     }
 
     /// Sets the number of threads that run transactions, 1 to 1,024. One for each processor keeps
-    /// the processors busy; more help if transactions wait for locks or pages.
+    /// the processors busy; a larger number is useful if transactions wait for locks or pages.
     pub fn agents(mut self, agents: usize) -> PipelineOptions {
         self.agents = agents;
         self
@@ -92,7 +92,7 @@ impl PipelineOptions {
     /// Starts the agents.
     ///
     /// # Errors
-    /// [`Error::BadOption`]; [`Error::Io`] if the system gives no thread.
+    /// [`Error::BadOption`]; [`Error::Io`] if a thread cannot be started.
     pub fn start(self, database: &Database) -> Result<Pipeline> {
         if !(1..=AGENTS_MAX).contains(&self.agents) {
             let detail = format!("{} is not 1..={AGENTS_MAX}", self.agents);

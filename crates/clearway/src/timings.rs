@@ -29,7 +29,7 @@ pub struct TypeTimings {
     /// The type. Empty for transactions that were begun without a name, and for types after the
     /// 63rd.
     pub name: String,
-    /// The time from the begin of the transaction until its locks were released, during which it
+    /// The time from the start of the transaction until its locks were released, during which it
     /// could block other transactions.
     pub lock_hold: Histogram,
     /// The time from the release of the locks until the result was delivered, which covers the

@@ -393,9 +393,10 @@ impl Transaction {
     /// shared, for a consistent dump or comparison of several tables; exclusively, for loading or
     /// rewriting all of them. [`Database::backup`](crate::Database::backup) needs no such lock.
     ///
-    /// Tables can be created meanwhile, but stay empty until the lock is released. Dropping a table
-    /// waits for any holder of this lock, and [`verify`](crate::Database::verify) waits for an
-    /// exclusive one. Therefore a thread that holds this lock must do neither before its
+    /// Tables can be created meanwhile, but only this transaction can write to them until the lock
+    /// is released. Dropping a table waits for any holder of this lock, and
+    /// [`verify`](crate::Database::verify) waits for an exclusive one. So the thread of a holder
+    /// must not drop a table, and that of an exclusive holder must not call `verify`, before the
     /// transaction ends.
     ///
     /// # Errors
@@ -497,8 +498,8 @@ impl Transaction {
     /// For a transaction that has written, [`Error::Closed`] if the database was closed, and
     /// [`Error::Poisoned`] if it has stopped or the undo fails, which stops it: the next opening
     /// undoes the transaction. [`Error::TooManyTransactions`] and [`Error::Closed`] if the
-    /// transaction could not begin. A deadlock's victim, which has been rolled back, is not an
-    /// error.
+    /// transaction could not begin. For a deadlock's victim, which has already been rolled back,
+    /// the call returns `Ok`.
     pub fn rollback(self) -> Result<()> {
         self.undo(Count::Rollback).map(drop)
     }

@@ -8,7 +8,6 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `mode`, `intent` | lock modes and their compatibility |
-//! | `protocol` | the mode taken for a wanted mode; other protocols for comparison |
 //! | `identity` | lock identities |
 //! | `entries`, `queue` | a bucket's requests, and the rules that grant them |
 //! | `resource` | the counters of intent locks |

@@ -2,7 +2,8 @@
 //! memory.
 //!
 //! Invariants:
-//! - OWNER-1. `held` names each identity on which this owner has a granted entry exactly once.
+//! - OWNER-1. `held` names exactly once each identity on which this owner has a granted entry,
+//!   except one whose first grant was not picked up yet (OWNER-4).
 //! - OWNER-2. `intents` names each resource on which this owner is counted exactly once.
 //! - OWNER-3. `last` names a lock that this owner has, in a mode that the protocol confirmed. A
 //!   repeated request is granted without reading the tag. No tag is missed: no other owner changes
@@ -201,7 +202,7 @@ impl LockOwner {
         }
     }
 
-    /// Begins the next transaction where its begin must be known: gives it an age, and notifies the
+    /// Begins the next transaction where its start must be known: gives it an age, and notifies the
     /// detector that all locks of the one before are released.
     #[cold]
     fn begin_known(&mut self) {

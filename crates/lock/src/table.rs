@@ -1,9 +1,9 @@
 //! The lock table: buckets that are never freed, each with the requests that hash to it and a tag.
 //!
 //! Invariants:
-//! - BUCKET-1. A bucket is one cache line. It holds every entry of every identity that hashes to
-//!   it, and one tag for all of them: a tag is at least the commit LSN of the last writer of
-//!   everything that hashes here.
+//! - BUCKET-1. A bucket is one cache line and, for entries beyond the first two, an overflow. It
+//!   holds every entry of every identity that hashes to it, and one tag for all of them: a tag is
+//!   at least the commit LSN of the last writer of everything that hashes here.
 //! - BUCKET-2. A tag never decreases, and is raised *before* the lock becomes grantable: in the
 //!   same latch hold, ahead of the release.
 //! - BUCKET-3. An owner that is granted a lock or passes a check reads the tag afterwards.
@@ -199,7 +199,7 @@ pub(crate) struct LockTableShared {
     pub(crate) spinners: CachePadded<AtomicU32>,
     /// The next age (VICTIM-3).
     pub(crate) ages: CachePadded<AtomicU64>,
-    /// True if each transaction publishes its begin and takes an age then, not when it first waits.
+    /// True if each transaction publishes its start and takes an age then, not when it first waits.
     pub(crate) publishes_begins: bool,
     pub(crate) options: LockOptions,
 }

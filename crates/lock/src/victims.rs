@@ -12,11 +12,11 @@
 //! # Why no transaction starves
 //! By VICTIM-2 and VICTIM-3 the oldest of all former victims is never chosen again: it finishes,
 //! since each cycle it is in ends with a lock for it, and it needs finitely many locks. Then the
-//! next one is the oldest. A transaction dies once without having been a victim, and afterwards
-//! only in cycles with older former victims, of which there are at most as many as concurrent
-//! transactions, and each of these makes progress with each such death. The number of retries alone
-//! would not suffice as the rank: two victims could alternate for ever, each with the higher number
-//! for a while.
+//! next one is the oldest. A transaction dies at most once without having been a victim before.
+//! Afterwards it dies only in cycles whose other members are all older former victims. There are at
+//! most as many of those as concurrent transactions, and after each such death one of them no
+//! longer waits for the victim. The number of retries alone would not suffice as the rank: two
+//! victims could alternate for ever, each with the higher number for a while.
 //!
 //! Of owners that have never been victims, the one that closes the cycle ranks lowest: no other
 //! owner has to be woken for it. A policy of the table's parts ([`crate::parts::Victims`]) ranks
@@ -34,7 +34,7 @@ use crate::parts::Victims;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RetryPriority {
     pub(crate) retries: u32,
-    /// The number of its begin, in increasing order; 0 until it is needed.
+    /// The number of its start, in increasing order; 0 until it is needed.
     pub(crate) age: u64,
 }
 

@@ -25,12 +25,12 @@
 //!
 //!   (a) A requester raises `requested` (and `awaited`, if the group-commit delay must not apply),
 //!   and then reads the wake thresholds (`WakeThresholds`). It takes the schedule's mutex
-//!   - if it raised `awaited`: only if the highest requested LSN is at or above the threshold of
-//!     requests with a waiter;
-//!   - if it raised only `requested`: only if its LSN is at or above the threshold of requests
-//!     without a waiter, or, while `awaited` is above the end of the last group, at or above the
+//!   - if the delay must not apply to it: only if the highest requested LSN is at or above the
 //!     threshold of requests with a waiter;
-//!   - if it need not raise `awaited`, and its LSN or a higher one was requested before: never.
+//!   - if the delay may apply to it, and it raised `requested`: only if its LSN is at or above the
+//!     threshold of requests without a waiter, or, while `awaited` is above the end of the last
+//!     group, at or above the threshold of requests with a waiter;
+//!   - if the delay may apply to it, and its LSN or a higher one was requested before: never.
 //!
 //!   A flusher writes both thresholds, then reads both requests (in `decide`). All accesses are
 //!   SeqCst, so if the requester read a threshold that kept it from the mutex, the flusher that

@@ -40,7 +40,8 @@
 //! segments' directory and the growth above it are held across I/O. No insert takes either; a flush
 //! takes only the directory, and only if unpaid trailers used up the reserve.
 
-// The tests that the crate of variants runs too name this crate as that one does.
+// Some tests are also compiled into `clearway-variants`, so they refer to this crate by its
+// external name.
 #[cfg(test)]
 extern crate self as clearway_log;
 

@@ -89,7 +89,7 @@ fn refuse_if_broken(flusher: &Arc<Flusher>) -> Result<()> {
 }
 
 impl LogStart {
-    /// Returns the begin of the epoch that follows a log that ends at `tail`: the next sector
+    /// Returns the start of the epoch that follows a log that ends at `tail`: the next sector
     /// boundary.
     pub fn begin_behind(tail: Lsn) -> Lsn {
         Lsn(tail.0.next_multiple_of(SECTOR_SIZE as u64))
@@ -498,7 +498,7 @@ impl Log {
         self.space.truncate(retention_lsn.min(self.durable()))
     }
 
-    /// Returns the begin of the oldest segment, which is needed or could not be freed.
+    /// Returns the start of the oldest segment, which is needed or could not be freed.
     pub fn oldest_segment(&self) -> Lsn {
         self.segments.start()
     }

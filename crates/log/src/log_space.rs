@@ -28,8 +28,8 @@
 //!   for the trailer if there is any. Otherwise `reserved_end` passes `limit`: the log space
 //!   reserve pays, and reservations are refused until the reserve is full again. The preparer
 //!   refills it in the background. While it cannot, no insert requests a flush by itself
-//!   (`is_tight`), so such groups are few: one whenever the ring is full, which is large, and one
-//!   for each batch of pages that is cleaned.
+//!   (`is_tight`), so such groups are few: a large one whenever the ring is full, and one for each
+//!   batch of pages that is cleaned.
 //! - LOG-SPACE-5. The segments that are in use (not freed) occupy at most `capacity_bytes`, with
 //!   three exceptions: a segment that a flusher had to add because unpaid trailers used up the
 //!   reserve; segments for rollbacks and for the checkpoints that make room

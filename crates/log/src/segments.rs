@@ -101,7 +101,7 @@ impl Segments {
         Lsn(self.state.lock().end() * self.segment_bytes)
     }
 
-    /// Returns the begin of the oldest segment.
+    /// Returns the start of the oldest segment.
     pub(crate) fn start(&self) -> Lsn {
         Lsn(self.state.lock().first * self.segment_bytes)
     }

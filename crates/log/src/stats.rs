@@ -3,7 +3,7 @@
 /// The counters of a log since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
-    /// Records inserted, the log's own included.
+    /// Records in the groups that were filled and taken for writing, the log's own included.
     pub records: u64,
     /// Groups written.
     pub flushes: u64,
@@ -11,7 +11,8 @@ pub struct LogStats {
     pub flushed_bytes: u64,
     /// Bytes of trailers, the space overhead of group commit.
     pub trailer_bytes: u64,
-    /// Callers that had to wait for durability (and did not write themselves).
+    /// Number of times that a thread began to wait for durability, or that a poll registered a
+    /// waker for it.
     pub waits: u64,
     /// Inserts that had to wait for space in the ring.
     pub ring_waits: u64,

@@ -32,7 +32,8 @@ enum ClockVisit {
     Evicted,
     /// The page must be cleaned first.
     Dirty(PageId),
-    /// The page is in a batch, and is clean when the batch completes.
+    /// The page is in a batch. When the batch completes, the page is clean unless it was changed
+    /// meanwhile or is latched exclusively.
     InFlight,
     /// The slot is free, or its page is touched, latched or pinned.
     Passed,

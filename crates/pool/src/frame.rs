@@ -3,15 +3,15 @@
 //!
 //! Writers of each field:
 //!
-//! | field        | written by                                                          |
-//! | ------------ | ------------------------------------------------------------------- |
-//! | `latch`      | any thread, see `latch.rs`                                          |
-//! | `rec_lsn`    | the exclusive holder if 0, or back to 0; the cleaner with `writing` |
-//! | `changed`    | the exclusive holder sets it; a cleaner clears it, holding shared    |
-//! | `writing`    | a cleaner, 0 → 1 holding shared; only its owner sets it back         |
-//! | `pins`       | incremented by sharers, decremented by any owner of a pin            |
-//! | `referenced` | any thread; a hint                                                   |
-//! | `slot`       | the exclusive holder of the page while it is being brought in        |
+//! | field        | written by                                                                |
+//! | ------------ | ------------------------------------------------------------------------- |
+//! | `latch`      | any thread, see `latch.rs`                                                |
+//! | `rec_lsn`    | the exclusive holder (`mark_dirty`, `mark_clean`); the owner of `writing` |
+//! | `changed`    | the exclusive holder sets it; a cleaner clears it, holding shared         |
+//! | `writing`    | a cleaner, 0 → 1 holding shared; only its owner sets it back              |
+//! | `pins`       | incremented by sharers, decremented by any owner of a pin                 |
+//! | `referenced` | any thread; a hint                                                        |
+//! | `slot`       | the exclusive holder of the page while it is being brought in             |
 //!
 //! Invariants:
 //! - FRAME-1. `rec_lsn` is 0 while the page equals its durable copy. Otherwise it is one more than

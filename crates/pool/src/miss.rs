@@ -6,7 +6,7 @@
 //!
 //! A page that cannot be read, or whose bytes are damaged, stays absent: the caller gets the error,
 //! and the next caller tries again. Bytes with a valid checksum are damaged too if their page LSN
-//! is beyond the durable log: the write-ahead rule (CLEANER-1) never writes such a page.
+//! is beyond the durable log: by the write-ahead rule (CLEANER-1) such a page is never written.
 
 use clearway_base::{PageId, Result};
 

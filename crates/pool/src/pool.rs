@@ -103,7 +103,9 @@ impl Pool {
     /// version. Waits while the page is latched exclusively; reads it in if it is absent.
     ///
     /// # Errors
-    /// [`Error::CorruptPage`]; errors of the disk; see [`Pool::health`] for a full cache.
+    /// [`Error::CorruptPage`]; errors of the disk; [`Error::BadOption`] if all pages of the cache
+    /// stay latched or pinned; the error that prevents dirty pages from being written, if room can
+    /// be made in no other way ([`Pool::health`]).
     #[inline]
     pub fn optimistic(&self, page: PageId) -> Result<OptimisticPage<'_>> {
         let (frame, bytes) = self.space.page(page)?;

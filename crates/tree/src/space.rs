@@ -3,8 +3,10 @@
 //! What it is
 //! : Every [`SPACE_SPAN`] pages begin with a space-map page that has one bit for each of them, set
 //!   = allocated. Bits change only as part of a system operation, in the same log record that
-//!   gives the page its content or takes the last pointer to it away, so no crash loses a page.
-//!   In memory there is one number only: a hint where the search for a free page may start.
+//!   gives the page its content or takes the last pointer to it away, so a page in use is never
+//!   marked as free. (A crash can leave an allocated page to which nothing leads, such as a page
+//!   of an overflow chain that no record refers to yet; `verify` counts these.) In memory there is
+//!   one number only: a hint where the search for a free page may start.
 //!
 //! Invariants
 //! 1. A page that something durable leads to has its bit set.

@@ -515,7 +515,7 @@ fn raise_epoch(disk: &dyn Disk, file: &SuperblockFile, pass: &Pass) -> Result<Su
     })
 }
 
-/// As what the log goes on behind what the pass has read.
+/// Returns the position and the identity with which the log continues after what the pass has read.
 fn log_start(block: &Superblock, pass: &Pass) -> LogStart {
     let lineage = if block.version == VERSION_1 {
         Lineage::version_1()

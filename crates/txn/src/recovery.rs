@@ -237,7 +237,7 @@ impl Analysis {
         }
     }
 
-    /// The checkpoint's list, corrected by what the log has said since its begin (RECOVERY-3).
+    /// The checkpoint's list, corrected by what the log has said since its start (RECOVERY-3).
     fn list(&mut self, body: &[u8]) {
         for listed in record::decode_active(body, self.begin).unwrap_or_default() {
             if self.ended.contains(&listed.txn) {

@@ -20,7 +20,7 @@
 //! - TXN-3. Exactly one compensation is logged for each undone change; logging it removes the
 //!   change from the undo list.
 //! - TXN-4. A state holds a reference to the engine's core, also while it is in a free list (there
-//!   is one for each group of threads), so that a begin and an end touch no shared reference count.
+//!   is one for each group of threads), so that a start and an end touch no shared reference count.
 //!   Closing the engine empties the free lists.
 //! - TXN-5. `tables` has only tables of the state's own opening: an id alone would also fit a table
 //!   of another database, so the opening is compared before the id is looked up.

@@ -16,14 +16,15 @@
 //!
 //! 1. `w`'s loads come after its own store, so they see every other owner of the cycle waiting, and
 //!    (acquire) whatever those did before.
-//! 2. An edge `i → j` comes into being only by an act of `i` (it queues), of `j` (it queues, or is
-//!    granted something by its own request), or by a grant to `j` of what it waited for, where the
-//!    edge was there before by what `j` wanted. All these acts precede the later one of the two
-//!    owners' stores: waiting owners do nothing (LOCK-REGISTRY-3). Hence no edge is younger than
-//!    `w`'s store.
-//! 3. `w` enters the queue of `i` after its own store. Were the act of `j` that made the edge to
-//!    come only after that, then `w`'s store would happen before `j`'s, by the latch: against the
-//!    choice of `w`. So the edge exists when `w` searches, and stays: no owner in the cycle moves.
+//! 2. An edge `i → j` comes into being only when `i` queues its request, or when `j` queues a
+//!    request or is granted one, at once or after a wait. Each of these events precedes the later
+//!    one of the two owners' stores: a waiting owner does nothing (LOCK-REGISTRY-3), and `j`
+//!    publishes its present wait only after it has picked up every earlier grant. Hence no edge is
+//!    younger than `w`'s store.
+//! 3. `w` enters the queue of `i` after its own store. If the request or the grant of `j` that
+//!    created the edge came only after that, `w`'s store would happen before `j`'s, because of the
+//!    latch. That contradicts the choice of `w`. So the edge exists when `w` searches, and it
+//!    stays: no owner in the cycle moves.
 //!
 //! So one search for each wait is enough, and a sleeper need not search again. Two waiters that
 //! close a cycle at the same moment are ordered by their stores: the later one sees the earlier.

@@ -78,7 +78,7 @@ impl<'a> Check<'a> {
 }
 
 impl Owners<'_> {
-    /// Returns the age of the transaction that runs with an owner: the number of its begin, in
+    /// Returns the age of the transaction that runs with an owner: the number of its start, in
     /// increasing order; 0 if none was needed yet.
     pub fn age(self, owner: u32) -> u64 {
         self.table.shared.registry.slot(owner).priority.age()

@@ -10,10 +10,11 @@
 //!
 //! No thread clears a slot, and no two threads write the same slot at the same time, so a release
 //! costs one store and no thread ever waits for its predecessor. This takes the place of the "wait
-//! my turn" loop in Algorithm 3 of "Aether" (and of the delegation of its Algorithm 4): with it, a
-//! thread that was descheduled while it filled its span stalled all threads with later spans. Links
-//! from which the gap-free prefix follows are known from InnoDB's redo log; there a dedicated
-//! thread advances the tail, here the flusher walks exactly the group it is about to write.
+//! my turn" loop in Algorithm 3 of "Aether" (and of the delegation of its Algorithm 4). With that
+//! loop, a thread that was descheduled while it filled its span stalled all threads with later
+//! spans. Links from which the gap-free prefix follows are known from InnoDB's redo log; there a
+//! dedicated thread advances the tail, here the flusher walks exactly the group it is about to
+//! write.
 
 use clearway_base::{Lsn, LsnSpan};
 use clearway_sync::{

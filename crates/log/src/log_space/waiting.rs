@@ -1,7 +1,7 @@
 //! Waiting for log space.
 //!
 //! Checkpoints make room. The owner of the log reports each checkpoint
-//! ([`Log::report_checkpoint`]): its begin, whether it will free a segment, and its end. The log
+//! ([`Log::report_checkpoint`]): its start, whether it will free a segment, and its end. The log
 //! has no other information about checkpoints.
 //!
 //! ```text
@@ -81,7 +81,7 @@ impl SpaceWaiters {
         RunningCheckpoint { waiters: self, frees_segment }
     }
 
-    /// Counts a begin or an end of a checkpoint, and wakes all waiters (SPACE-2).
+    /// Counts a start or an end of a checkpoint, and wakes all waiters (SPACE-2).
     fn count_event(&self, freeing: MutexGuard<'_, usize>) {
         self.events.fetch_add(1, Ordering::SeqCst);
         drop(freeing);

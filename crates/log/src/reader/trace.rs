@@ -96,7 +96,7 @@ fn predecessors(
     Ok(marks)
 }
 
-/// The contents at the begin of an epoch.
+/// The contents at the start of an epoch.
 enum Start {
     /// Its first record, which names the epoch before it.
     Ours(EpochMark),

@@ -70,7 +70,7 @@ impl Window {
         // The record of any size that begins at `at` ends in the window, and most of the window is
         // before it, where the next read will be.
         let before = (WINDOW_BYTES_RANDOM - RECORD_LEN_MAX - IO_ALIGNMENT) as u64;
-        // Not before the segment's begin: the segment before it may be freed at any time.
+        // Not before the segment's start: the segment before it may be freed at any time.
         let start = at.saturating_sub(before).max(at - at % self.segment_bytes);
         self.load(start - start % IO_ALIGNMENT as u64, WINDOW_BYTES_RANDOM)
     }
