@@ -64,8 +64,9 @@ pub(super) fn of(
             places.push(place.clone());
         }
     }
-    let moves = |&at: &usize| Repeated { at, moves: !search.is_used(at, &all) };
-    Plan { statements: all.iter().map(moves).collect(), places }
+    let moved = search.moved(&all);
+    let repeated = |&at: &usize| Repeated { at, moves: moved.contains(&at) };
+    Plan { statements: all.iter().map(repeated).collect(), places }
 }
 
 /// Returns true if evaluating the condition of a statement that does nothing else has no effect,
@@ -139,11 +140,7 @@ impl<'a> Search<'_, '_, 'a, '_> {
         let reaching = flow.reaching(self.values.split(), place);
         let [definition] = &reaching[..] else { return None };
         let definition = &flow.definitions.all[*definition];
-        let statements = self.values.parts[0].statements;
-        let at = statements.iter().position(|one| {
-            one.range.contains(flow.graph.nodes[definition.node].range)
-                && flow.graph.within(one.range).any(|node| node == definition.node)
-        })?;
+        let at = self.statement_of(definition.node)?;
         let covers = definition.place.covers(place);
         (covers && self.is_pure(at, variable) && !self.is_hidden(at)).then_some(at)
     }
@@ -210,22 +207,45 @@ impl<'a> Search<'_, '_, 'a, '_> {
         self.values.elements.are_of_iteration(read) && !behind.any(writes)
     }
 
-    /// Returns true if the earlier part uses what a statement writes, other than in statements that
-    /// are repeated and move themselves.
-    fn is_used(&self, at: usize, all: &BTreeSet<usize>) -> bool {
+    /// Returns the repeated statements that the earlier part does not need: nothing uses what they
+    /// write but later ones of them that the earlier part does not need either.
+    fn moved(&self, all: &BTreeSet<usize>) -> BTreeSet<usize> {
         let flow = self.values.context.flow;
-        let own: Vec<NodeIndex> = self.nodes(at).collect();
-        exposed(flow, &self.values.parts[0].piece).into_iter().any(|(node, place)| {
-            let reader = self.values.parts[0]
-                .statements
+        let reads: Vec<(NodeIndex, &Place, Option<usize>)> =
+            exposed(flow, &self.values.parts[0].piece)
+                .into_iter()
+                .map(|(node, place)| (node, place, self.statement_of(node)))
+                .collect();
+        let mut moved = BTreeSet::new();
+        for &at in all.iter().rev() {
+            let own: Vec<NodeIndex> = self.nodes(at).collect();
+            let is_own = |one: &usize| own.contains(&flow.definitions.all[*one].node);
+            let writes: Vec<&Place> = own
                 .iter()
-                .position(|one| flow.graph.within(one.range).any(|inner| inner == node));
-            let moves_too = reader.is_some_and(|reader| {
-                reader > at && all.contains(&reader) && !self.is_used(reader, all)
+                .flat_map(|&node| &flow.effects[node].accesses)
+                .filter(|one| one.kind != AccessKind::Read)
+                .map(|one| &one.place)
+                .collect();
+            let is_used = reads.iter().any(|(node, place, reader)| {
+                !reader.is_some_and(|reader| reader > at && moved.contains(&reader))
+                    && writes.iter().any(|write| flow.may_share(write, place))
+                    && flow.reaching(*node, place).iter().any(is_own)
             });
-            let reaches = |one: &usize| own.contains(&flow.definitions.all[*one].node);
-            !moves_too && flow.reaching(node, place).iter().any(reaches)
-        }) || self.is_mentioned(at, all)
+            if !is_used && !self.is_mentioned(at, all) {
+                moved.insert(at);
+            }
+        }
+        moved
+    }
+
+    /// Returns the number of the earlier part's statement that contains a node.
+    fn statement_of(&self, node: NodeIndex) -> Option<usize> {
+        let flow = self.values.context.flow;
+        let statements = self.values.parts[0].statements;
+        statements.iter().position(|one| {
+            one.range.contains(flow.graph.nodes[node].range)
+                && flow.graph.within(one.range).any(|inner| inner == node)
+        })
     }
 
     /// Returns true if the earlier part mentions a variable that a statement declares.
