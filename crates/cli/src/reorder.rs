@@ -128,6 +128,9 @@ fn print_changes(rewritten: &Rewritten) {
     for reason in &rewritten.unstated {
         print_status(format_args!("not split: {reason}"));
     }
+    for open in &rewritten.left_open {
+        print_status(format_args!("left as it is: {open}"));
+    }
 }
 
 fn print_costs(rewritten: &Rewritten) {

@@ -298,3 +298,36 @@ fn schema_of_a_server_that_cannot_be_read_is_refused() {
     let is_named = message.contains("pg_dump failed: ") || message.contains("pg_dump is not found");
     assert!(is_named && !message.contains("secret"), "{message}");
 }
+
+#[test]
+fn function_that_only_begins_a_transaction_is_named() {
+    if !can_run() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("open.c");
+    let open = "#include <libpq-fe.h>\n\
+                void open_transaction(PGconn *c) {\n\
+                \x20   PQclear(PQexec(c, \"BEGIN\"));\n\
+                \x20   PQclear(PQexec(c, \"UPDATE district SET d_ytd = d_ytd + 1\"));\n\
+                }\n";
+    let whole = "void whole(PGconn *c) {\n\
+                 \x20   PQclear(PQexec(c, \"BEGIN\"));\n\
+                 \x20   PQclear(PQexec(c, \"UPDATE district SET d_ytd = d_ytd + 1\"));\n\
+                 \x20   PQclear(PQexec(c, \"COMMIT\"));\n\
+                 }\n";
+    let explained = |source: &str| {
+        fs::write(&path, source).unwrap();
+        on_source("explain", path.to_str().unwrap(), &[])
+    };
+    let alone = explained(open);
+    assert_eq!(alone.status.code(), Some(3), "{}", text(&alone.stdout));
+    let both = explained(&format!("{open}{whole}"));
+    assert_success(&both);
+    assert!(text(&both.stdout).starts_with("whole,"), "{}", text(&both.stdout));
+    for output in [alone, both] {
+        let errors = text(&output.stderr);
+        assert!(errors.contains("`open_transaction` begins a transaction"), "{errors}");
+    }
+    assert!(!text(&explained(whole).stderr).contains("begins a transaction"));
+}

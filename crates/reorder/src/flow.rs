@@ -289,19 +289,32 @@ impl<'a, 'p> Flow<'a, 'p> {
 
     /// Returns what a call does with the database: what its SQL says, if it runs an SQL text.
     pub fn role_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Role {
+        let roles = self.roles_of(query, node);
+        match &roles[..] {
+            [first, rest @ ..] if rest.iter().all(|role| role == first) => *first,
+            _ => Role::Query,
+        }
+    }
+
+    /// Returns true if a call may have a role: of the SQL texts that it may run, one has it.
+    pub(crate) fn may_have_role(&self, query: &QueryCall<'a>, node: NodeIndex, role: Role) -> bool {
+        self.roles_of(query, node).contains(&role)
+    }
+
+    /// Returns the roles of the SQL texts that a call may run, or of a call that runs none.
+    fn roles_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Vec<Role> {
         if query.model.role != Role::Query {
-            return query.model.role;
+            return vec![query.model.role];
         }
         let texts = self.sql_of(query, node).unwrap_or_default();
         let server = self.server().unwrap_or(Server::Postgresql);
-        let mut roles = texts.iter().map(|text| match sql::kind(text, server) {
+        let role = |text: &String| match sql::kind(text, server) {
             Some(QueryKind::Begin) => Role::Begin,
             Some(QueryKind::Commit) => Role::Commit,
             Some(QueryKind::Rollback) => Role::Rollback,
             _ => Role::Query,
-        });
-        let first = roles.next().unwrap_or(Role::Query);
-        if roles.all(|role| role == first) { first } else { Role::Query }
+        };
+        texts.iter().map(role).collect()
     }
 
     /// Returns, for each node, true if every execution of the function that ends passes it.

@@ -19,7 +19,7 @@ use crate::{
     solve::{Before, Broken, Limits, Problem, Solution, UnitCost},
     source::{self, Edit, Range},
     split::Split,
-    transaction::{self, NoTransaction, Transaction},
+    transaction::{self, LeftOpen, NoTransaction, Transaction},
     units::{Barrier, Unit, Units},
     weights::{self, Costing, Measured, Scale},
 };
@@ -62,6 +62,8 @@ pub struct Rewritten {
     pub refusals: Vec<rename::Refusal>,
     /// The reasons why loops are not split that end with a fact which the user could state.
     pub unstated: Vec<String>,
+    /// The functions that begin a transaction which was not found.
+    pub left_open: Vec<LeftOpen>,
     /// The report on each transaction, in the order of the source.
     pub transactions: Vec<Report>,
     /// The result of the demand for one order of locks, if the user has made it.
@@ -200,6 +202,7 @@ pub fn rewrite(
         chunks.push(restructure::chunks(context.units, text));
         Ok(())
     })?;
+    let left_open = left_open(&source);
     let lock_order = options.lock_order.then(|| lock_order::impose(&mut transactions));
     let edits: Vec<Edit> = chunks
         .iter()
@@ -213,9 +216,22 @@ pub fn rewrite(
         renamings: Vec::new(),
         refusals: Vec::new(),
         unstated: Vec::new(),
+        left_open,
         transactions,
         lock_order,
     })
+}
+
+/// Returns the functions that begin a transaction which was not found, unless the user has said
+/// where the transactions are.
+fn left_open(source: &Source<'_>) -> Vec<LeftOpen> {
+    let Source { program, text, models, options, .. } = *source;
+    if options.function.is_some() || transaction::has_markers(program) {
+        return Vec::new();
+    }
+    let summaries = Summaries::of_program(program, models);
+    let found = transaction::find(program, models, &summaries, None, text).unwrap_or_default();
+    transaction::left_open(program, models, &summaries, &found)
 }
 
 /// A program with all that decides on its order.

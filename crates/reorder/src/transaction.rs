@@ -4,7 +4,7 @@
 //! function that the user names, or a list of statements that begins and commits a transaction by
 //! queries.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use crate::{
     api::{Models, Role},
@@ -13,7 +13,10 @@ use crate::{
         pointers::Surroundings,
         summary::{Summaries, for_each_expression},
     },
-    ir::{Callee, Expression, ExpressionKind, Function, Program, Statement, StatementKind, Type},
+    ir::{
+        Callee, Expression, ExpressionKind, Function, MacroUse, Program, Statement, StatementKind,
+        Type,
+    },
     source::Range,
 };
 
@@ -36,9 +39,31 @@ pub enum NoTransaction {
     /// A marker stands without its counterpart, or not in the same list of statements; with the
     /// line.
     Unpaired(usize),
-    /// No markers, and no function begins and commits a transaction. With the functions without a
-    /// model that may do so: those that get a connection.
-    NotFound(Vec<String>),
+    /// No markers, and no function begins and commits a transaction.
+    NotFound {
+        /// The functions without a model that may do so: those that get a connection.
+        unknown: Vec<String>,
+        /// The functions that only begin one.
+        open: Vec<LeftOpen>,
+    },
+}
+
+/// A function that begins a transaction, where no statement of the same list commits it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeftOpen {
+    /// The name.
+    pub function: String,
+}
+
+impl fmt::Display for LeftOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.function;
+        write!(
+            f,
+            "`{name}` begins a transaction, but no statement of the same list commits it: if the \
+             whole function is one, pass --function {name}"
+        )
+    }
 }
 
 impl fmt::Display for NoTransaction {
@@ -51,12 +76,13 @@ impl fmt::Display for NoTransaction {
                 f,
                 "line {line}: {BEGIN} and {END} must stand in the same list of statements"
             ),
-            NoTransaction::NotFound(unknown) => {
+            NoTransaction::NotFound { unknown, open } => {
                 write!(
                     f,
                     "no transaction found: put {BEGIN} and {END} around one \
                      (clearway_transaction.h defines them), or pass --function NAME"
                 )?;
+                open.iter().try_for_each(|one| write!(f, "; {one}"))?;
                 if unknown.is_empty() {
                     return Ok(());
                 }
@@ -109,9 +135,39 @@ pub fn find<'a>(
     let recognised = |function| recognised(program, models, summaries, function);
     let found: Vec<_> = program.functions.iter().filter_map(recognised).collect();
     if found.is_empty() {
-        return Err(NoTransaction::NotFound(unknown_calls(program, models, summaries)));
+        return Err(NoTransaction::NotFound {
+            unknown: unknown_calls(program, models, summaries),
+            open: left_open(program, models, summaries, &found),
+        });
     }
     Ok(found)
+}
+
+/// Returns the functions that begin a transaction and run a query, but are none of the found
+/// transactions, nor called by the program's own functions.
+pub(crate) fn left_open<'a>(
+    program: &'a Program,
+    models: &'a Models,
+    summaries: &Summaries<'a>,
+    found: &[Transaction<'a>],
+) -> Vec<LeftOpen> {
+    let mut called = BTreeSet::new();
+    for function in &program.functions {
+        for_each_expression(function, &mut |expression| {
+            if let ExpressionKind::Call { callee: Callee::Function(name), .. } = &expression.kind {
+                called.insert(name.as_str());
+            }
+        });
+    }
+    let is_found = |one: &Function| found.iter().any(|known| known.function.range == one.range);
+    let rest = program.functions.iter();
+    let rest = rest.filter(|one| !is_found(one) && !called.contains(one.name.as_str()));
+    let open = rest.filter(|function| {
+        let flow = Flow::of(program, models, summaries, function);
+        let has = |role| has_role(&flow, &function.body, role);
+        has(Role::Begin) && has(Role::Query)
+    });
+    open.map(|function| LeftOpen { function: function.name.clone() }).collect()
 }
 
 /// The number of functions that a message names.
@@ -183,12 +239,20 @@ fn body(function: &Function) -> Transaction<'_> {
     Transaction { function, statements, range: function.body.range }
 }
 
+fn markers(program: &Program) -> impl Iterator<Item = &MacroUse> {
+    program.macros.iter().filter(|used| used.name == BEGIN || used.name == END)
+}
+
+/// Returns true if markers say where the transactions are.
+pub(crate) fn has_markers(program: &Program) -> bool {
+    markers(program).next().is_some()
+}
+
 /// Returns the transactions between markers.
 fn marked<'a>(program: &'a Program, text: &str) -> Result<Vec<Transaction<'a>>, NoTransaction> {
     let mut found = Vec::new();
     let mut begin: Option<Range> = None;
-    let markers = program.macros.iter().filter(|used| used.name == BEGIN || used.name == END);
-    for marker in markers {
+    for marker in markers(program) {
         let unpaired = NoTransaction::Unpaired(marker.range.line(text));
         match (marker.name == BEGIN, begin) {
             (true, None) => begin = Some(marker.range),
@@ -236,7 +300,7 @@ fn recognised<'a>(
     function.body.walk(&mut |statement| {
         if let StatementKind::Block(statements) = &statement.kind {
             let place = |role| statements.iter().position(|one| has_role(&flow, one, role));
-            let end = statements.iter().rposition(|one| has_role(&flow, one, Role::Commit));
+            let end = statements.iter().rposition(|one| may_commit(&flow, one));
             // A list of which a part commits first and then begins is not one transaction.
             if let Some(begin) = place(Role::Begin)
                 && end.is_some_and(|end| begin < end)
@@ -247,6 +311,14 @@ fn recognised<'a>(
         }
     });
     found
+}
+
+/// Returns true if a statement commits, or commits or rolls back as a condition decides.
+fn may_commit(flow: &Flow<'_, '_>, statement: &Statement) -> bool {
+    flow.graph.within(statement.range).any(|node| {
+        let mut queries = flow.effects[node].queries.iter();
+        queries.any(|query| flow.may_have_role(query, node, Role::Commit))
+    })
 }
 
 fn has_role(flow: &Flow<'_, '_>, statement: &Statement, role: Role) -> bool {

@@ -204,6 +204,7 @@ fn order_of_several_transactions_is_printed() {
         renamings: Vec::new(),
         refusals: Vec::new(),
         unstated: Vec::new(),
+        left_open: Vec::new(),
         transactions: reports,
         lock_order: None,
     };

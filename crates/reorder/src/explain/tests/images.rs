@@ -166,6 +166,7 @@ fn page_needs_no_other_file() {
         renamings: Vec::new(),
         refusals: Vec::new(),
         unstated: Vec::new(),
+        left_open: Vec::new(),
         transactions,
         lock_order,
     };
