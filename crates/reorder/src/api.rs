@@ -177,8 +177,12 @@ pub struct Builds {
     #[serde(default)]
     pub format: bool,
     /// The number of arguments of a call that this is true of, if the function has several forms.
+    /// The form without any makes the empty text.
     #[serde(default)]
     pub arguments: Option<usize>,
+    /// True if an argument that is a number is the code of a character, and not written in digits.
+    #[serde(default)]
+    pub characters: bool,
 }
 
 /// The kind of the result of a call.

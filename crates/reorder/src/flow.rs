@@ -340,7 +340,10 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// Returns the queries of a node, each with its SQL as far as a caller can see it.
     fn queries_for_callers(&self, node: NodeIndex, function: &Function) -> Vec<QueryCall<'a>> {
         let for_caller = |query: &QueryCall<'a>| {
-            let sql = match (self.sql_of(query, node), self.parameter_of(&query.sql, function)) {
+            let parameter = self.parameter_of(&query.sql, function);
+            let parameter =
+                parameter.or_else(|| self.text_of_parameter(&query.sql, node, function));
+            let sql = match (self.sql_of(query, node), parameter) {
                 (_, Some(sql)) => sql,
                 (Ok(texts), None) => Sql::Texts(texts),
                 (Err(reason), None) => Sql::Missing(reason),

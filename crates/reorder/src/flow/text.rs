@@ -4,6 +4,9 @@
 //! literal that contains a conversion. What stands elsewhere, such as the name of a table, must be
 //! known. Where several texts may have been put into a buffer, each of them is returned.
 
+mod built;
+mod passed;
+
 use super::{
     Flow,
     access::variable,
@@ -12,7 +15,7 @@ use super::{
     place::{Place, Root, Step},
 };
 use crate::{
-    api::{Builds, Call, Returns, Server},
+    api::{Call, Returns, Server},
     ir::{Expression, ExpressionKind as Kind, Type, VariableIndex},
 };
 
@@ -47,6 +50,8 @@ pub(super) fn formatted<'a>(
 pub(super) struct Reader<'f, 'a, 'p> {
     flow: &'f Flow<'a, 'p>,
     depth: usize,
+    /// The variables that receive the texts which are being made.
+    receivers: Vec<VariableIndex>,
     /// The values.
     pub(super) written: Vec<Written<'a>>,
     /// The nodes that use a text with a value from a variable, each with the node that put the text
@@ -56,7 +61,7 @@ pub(super) struct Reader<'f, 'a, 'p> {
 
 impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
     pub(super) fn of(flow: &'f Flow<'a, 'p>) -> Reader<'f, 'a, 'p> {
-        Reader { flow, depth: 0, written: Vec::new(), sources: Vec::new() }
+        Reader { flow, depth: 0, receivers: vec![], written: vec![], sources: vec![] }
     }
 
     /// Returns the texts that a format and its values make.
@@ -110,8 +115,9 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         node: NodeIndex,
     ) -> Texts {
         let model = self.model_of(expression);
-        if let Some(builds) = model.and_then(|model| model.builds.as_ref())
-            && builds.to.is_none()
+        if let Some(model) = model
+            && let Some(builds) = &model.builds
+            && builds.to.is_none_or(|to| model.returns == Returns::Borrowed(to))
         {
             return self.built(builds, arguments, node);
         }
@@ -131,38 +137,6 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         }
     }
 
-    fn is_number(&self, argument: &'a Expression) -> bool {
-        let ty = self.flow.around.type_of(argument);
-        matches!(argument.kind, Kind::Constant(_)) || matches!(ty, Some(Type::Scalar(_)))
-    }
-
-    /// Returns the texts that a call makes of its arguments.
-    fn built(&mut self, builds: &Builds, arguments: &'a [Expression], node: NodeIndex) -> Texts {
-        let mut out = vec![String::new()];
-        for (at, &from) in builds.from.iter().enumerate() {
-            let argument = arguments.get(from).ok_or("the call lacks an argument")?;
-            if builds.format && at + 1 == builds.from.len() {
-                let formats = self.text(argument, node)?;
-                let values = &arguments[from + 1..];
-                let mut formatted = Vec::new();
-                for format in &formats {
-                    formatted.extend(self.formatted(out.clone(), format, values, node)?);
-                }
-                out = formatted;
-            } else if !self.is_number(argument) {
-                let texts = self.text(argument, node);
-                let hole = |reason| {
-                    let quoted = out.iter().all(|before| ends_quoted(before));
-                    if quoted { Ok(vec![HOLE.to_string()]) } else { Err(reason) }
-                };
-                out = joined(&out, &texts.or_else(hole)?)?;
-            } else {
-                out.iter_mut().for_each(|text| text.push_str(HOLE));
-            }
-        }
-        Ok(out)
-    }
-
     pub(super) fn of_variable(&mut self, variable: VariableIndex, node: NodeIndex) -> Texts {
         let program = self.flow.around.program;
         let named = program.variable(variable);
@@ -174,6 +148,9 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         let place = Place::whole(Root::Variable(variable));
         let reaching = self.flow.reaching(node, &place);
         let missing = || format!("the SQL text in `{}` has no known source", named.name);
+        if !self.is_read_first(variable, node) {
+            return Err(missing());
+        }
         let mut texts = Vec::new();
         for &definition in &reaching {
             let definition = &self.flow.definitions.all[definition];
@@ -182,7 +159,13 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
                 return Err(missing());
             }
             let found = match definition.value {
-                Some(value) => self.text(value, definition.node)?,
+                Some(value) => {
+                    // The value is read before the variable is written.
+                    self.receivers.push(variable);
+                    let texts = self.text(value, definition.node);
+                    self.receivers.pop();
+                    texts?
+                }
                 None => self.of_write(variable, definition.node).ok_or_else(missing)??,
             };
             if found.iter().any(|text| text.contains(HOLE)) {
@@ -242,23 +225,6 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         };
         let value = value.filter(|value| !matches!(value.kind, Kind::Constant(_)));
         self.text(value.ok_or("the SQL text is no element of a known list")?, node)
-    }
-
-    /// Returns the texts that a call of a node writes into a buffer; `None` if no such call is
-    /// known.
-    fn of_write(&mut self, written: VariableIndex, node: NodeIndex) -> Option<Texts> {
-        let (mut found, expression) = (None, self.flow.expression_of(node)?);
-        expression.walk(&mut |inner| {
-            if let Kind::Call { arguments, .. } = &inner.kind
-                && let Some(builds) = self.model_of(inner).and_then(|model| model.builds.as_ref())
-                && let Some(to) = builds.to.and_then(|to| arguments.get(to))
-                && variable(to) == Some(written)
-            {
-                found = Some((builds, arguments));
-            }
-        });
-        let (builds, arguments) = found?;
-        Some(self.built(builds, arguments, node))
     }
 
     /// Appends a format with its conversions replaced.
