@@ -168,7 +168,7 @@ fn both_orders_are_drawn_and_the_lock_order_is_priced() {
     let output = on_source("explain", &example("payment_params.c"), &options);
     assert_success(&output);
     let report = text(&output.stdout);
-    assert!(report.contains("--lock-order: expected cost 955 without it, 955 with"), "{report}");
+    assert!(report.contains("--lock-order: expected cost 553 without it, 553 with"), "{report}");
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(page.matches("<svg ").count(), 2);
     assert!(page.contains("<h2>payment</h2>") && page.ends_with("</html>\n"), "{page}");

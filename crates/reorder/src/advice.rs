@@ -16,7 +16,8 @@ mod values;
 
 use std::{collections::BTreeSet, fmt};
 
-use self::values::{Call, Same, calls};
+use self::values::Same;
+pub(crate) use self::values::{Call, calls};
 use crate::{
     api::Server,
     legality::{Context, Isolation},
@@ -122,6 +123,18 @@ fn depends(context: &Context<'_, '_, '_>, read: &TableAccess, written: &TableAcc
     };
     let changes = written.deletes || !written.writes.is_empty();
     changes && converts || written.writes.iter().any(overwrites)
+}
+
+/// Returns true if two queries certainly name one row of a table by a key.
+pub(crate) fn is_same_row(
+    context: &Context<'_, '_, '_>,
+    table: &str,
+    one: &Call<'_, '_>,
+    other: &Call<'_, '_>,
+) -> bool {
+    let access = |call: &Call<'_, '_>| call.query.query.tables.get(table).cloned();
+    let (Some(a), Some(b)) = (access(one), access(other)) else { return false };
+    same_row(context, table, (one, &a), (other, &b)) == Some(Same::Yes)
 }
 
 /// Returns whether two accesses name one row by a key; `None` if they do not.

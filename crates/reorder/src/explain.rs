@@ -136,7 +136,19 @@ fn header(out: &mut String, report: &Report) {
         },
     );
     if report.solution.order.is_sorted() {
-        let _ = writeln!(out, "nothing moves: the order of the source is the best legal one");
+        let _ = writeln!(out, "nothing moves: {}", why_nothing_moves(report));
+    }
+}
+
+fn why_nothing_moves(report: &Report) -> String {
+    let mut with_queries = report.units.iter().filter(|unit| !unit.queries.is_empty());
+    match (with_queries.next(), with_queries.next()) {
+        (Some(only), None) if only.queries.len() > 1 => format!(
+            "all queries are in one unit ({}), which moves as a whole: put them into the list of \
+             statements that has begin and commit (docs/reorder-sources.md)",
+            lines(only.lines)
+        ),
+        _ => "the order of the source is the best legal one".to_owned(),
     }
 }
 

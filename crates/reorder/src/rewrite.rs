@@ -329,9 +329,8 @@ fn costs(context: &Context<'_, '_, '_>, calls: &[Call], costing: &Costing) -> Op
         return weights::measured(profile, costing, context.units, calls, reads_lock);
     }
     let objective = costing.objective;
-    let cost = |unit| {
-        weights::estimate(unit, objective, context.schema, context.server, context.isolation)
-    };
+    let locked = weights::Locked::of(context);
+    let cost = |unit| weights::estimate(context, unit, objective, &locked);
     let costs = context.units.units.iter().map(cost).collect();
     Some(Measured { costs, unknown: Vec::new() })
 }

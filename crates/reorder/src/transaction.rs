@@ -4,7 +4,7 @@
 //! function that the user names, or a list of statements that begins and commits a transaction by
 //! queries.
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, ops::RangeInclusive};
 
 use crate::{
     api::{Models, Role},
@@ -12,10 +12,11 @@ use crate::{
         Flow,
         pointers::Surroundings,
         summary::{Summaries, for_each_expression},
+        test,
     },
     ir::{
-        Callee, Expression, ExpressionKind, Function, MacroUse, Program, Statement, StatementKind,
-        Type,
+        Callee, Expression, ExpressionKind, Function, LoopForm, MacroUse, Program, Statement,
+        StatementKind, Type,
     },
     source::Range,
 };
@@ -306,7 +307,8 @@ fn recognised<'a>(
                 && end.is_some_and(|end| begin < end)
                 && found.is_none()
             {
-                found = Some(Transaction { function, statements, range: statement.range });
+                let whole = Transaction { function, statements, range: statement.range };
+                found = Some(inner(&flow, whole, begin + 1..=end.unwrap_or(begin)));
             }
         }
     });
@@ -319,6 +321,29 @@ fn may_commit(flow: &Flow<'_, '_>, statement: &Statement) -> bool {
         let mut queries = flow.effects[node].queries.iter();
         queries.any(|query| flow.may_have_role(query, node, Role::Commit))
     })
+}
+
+/// Returns the list in which the queries of a transaction stand: that of a `do … while (0)`, left
+/// by `break`, if no statement beside it has queries.
+fn inner<'a>(
+    flow: &Flow<'a, '_>,
+    whole: Transaction<'a>,
+    places: RangeInclusive<usize>,
+) -> Transaction<'a> {
+    let statements = &whole.statements[places];
+    let mut with_queries = statements.iter().filter(|one| has_role(flow, one, Role::Query));
+    let (Some(only), None) = (with_queries.next(), with_queries.next()) else { return whole };
+    match &only.kind {
+        StatementKind::Loop {
+            form: LoopForm::DoWhile, condition: Some(condition), body, ..
+        } if test::integer(condition) == Some(0) => {
+            let StatementKind::Block(statements) = &body.kind else { return whole };
+            let places = 0..=statements.len().saturating_sub(1);
+            let inside = Transaction { statements, range: body.range, ..whole };
+            if statements.is_empty() { whole } else { inner(flow, inside, places) }
+        }
+        _ => whole,
+    }
 }
 
 fn has_role(flow: &Flow<'_, '_>, statement: &Statement, role: Role) -> bool {

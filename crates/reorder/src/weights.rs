@@ -2,9 +2,10 @@
 //!
 //! Without a profile the tool estimates. A write of existing rows weighs more the more tables refer
 //! to its table, directly or through others: such a table has few rows, which many transactions
-//! write. An insert seldom waits for anyone. A read without locks weighs nothing. All queries take
-//! the same time. With the objective [`Objective::Hold`], a query in a loop takes it ten times. Its
-//! weight counts once: a table of which a transaction writes several rows has many.
+//! write. An insert seldom waits for anyone. A read without locks weighs nothing, nor does a write
+//! of a row that the transaction has locked before. All queries take the same time. With the
+//! objective [`Objective::Hold`], a query in a loop takes it ten times. Its weight counts once: a
+//! table of which a transaction writes several rows has many.
 //!
 //! With a profile and the objective [`Objective::Hold`], weight and length of a unit are those that
 //! one transaction has on average: a query that a transaction executes with probability ½ counts
@@ -14,10 +15,14 @@
 //! objective [`Objective::Position`] it has its measured weight, as in the paper, whose reads take
 //! locks.
 
+mod locked;
+
+pub(crate) use self::locked::Locked;
+
 use crate::{
     api::Server,
     ir::{Expression, ExpressionKind, LoopForm, StatementKind},
-    legality::Isolation,
+    legality::{Context, Isolation},
     profile::{COST_MAX, Key, Profile, Weights, calls::Call},
     schema::Schema,
     solve::UnitCost,
@@ -142,19 +147,19 @@ fn transactions(profile: &Profile, calls: &[Call]) -> Option<u64> {
     most(&|call| call.begins).or_else(|| most(&|call| !call.repeats)).or_else(|| most(&|_| true))
 }
 
-/// Returns the cost of a unit, estimated from the schema.
-pub fn estimate(
+/// Returns the cost of a unit, estimated from the schema. `locked` has the writes of rows that are
+/// locked before.
+pub(crate) fn estimate(
+    context: &Context<'_, '_, '_>,
     unit: &Unit<'_>,
     objective: Objective,
-    schema: &Schema,
-    server: Server,
-    isolation: Isolation,
+    locked: &Locked<'_>,
 ) -> UnitCost {
-    let reads_lock = reads_lock(server, isolation);
+    let reads_lock = reads_lock(context.server, context.isolation);
     let mut cost = UnitCost { weight: 0, length: 0 };
     for piece in &unit.pieces {
         for query in &piece.queries {
-            cost.weight += weight(query, schema, reads_lock);
+            cost.weight += weight(query, context.schema, reads_lock, locked);
             cost.length += match objective {
                 Objective::Position => 1,
                 Objective::Hold => executions(piece, query),
@@ -183,9 +188,12 @@ fn executions(piece: &Piece<'_>, query: &UnitQuery) -> u64 {
     ITERATIONS.pow(loops.min(NESTED_MAX))
 }
 
-fn weight(query: &UnitQuery, schema: &Schema, reads_lock: bool) -> u64 {
+fn weight(query: &UnitQuery, schema: &Schema, reads_lock: bool, locked: &Locked<'_>) -> u64 {
     let locks = query.query.kind == QueryKind::Write || reads_lock;
     let of_table = |(name, access): (&String, &TableAccess)| {
+        if locked.contains(query, name) {
+            return 0;
+        }
         let changes = access.deletes || access.locks || !access.writes.is_empty() || reads_lock;
         match (locks, changes, access.inserts) {
             (true, true, _) => STEP * (1 + schema.referencing_count(name) as u64),

@@ -4,19 +4,20 @@ use crate::{
     flow::{
         access::{Connection, QueryCall},
         graph::NodeIndex,
-        place::Place,
+        place::{Place, Root},
         reaching::DefinitionIndex,
     },
+    ir::ExpressionKind,
     legality::Context,
     units::UnitQuery,
 };
 
 /// A query with the call that runs it.
-pub(super) struct Call<'c, 'a> {
-    pub(super) query: &'c UnitQuery,
+pub(crate) struct Call<'c, 'a> {
+    pub(crate) query: &'c UnitQuery,
     /// The call, if the node itself has it.
     pub(super) call: Option<&'c QueryCall<'a>>,
-    pub(super) node: NodeIndex,
+    pub(crate) node: NodeIndex,
     pub(super) line: usize,
 }
 
@@ -29,7 +30,7 @@ pub(super) enum Same {
 }
 
 /// Returns the queries of a transaction in the order of the source.
-pub(super) fn calls<'c, 'a>(context: &Context<'c, 'a, '_>) -> Vec<Call<'c, 'a>> {
+pub(crate) fn calls<'c, 'a>(context: &Context<'c, 'a, '_>) -> Vec<Call<'c, 'a>> {
     let flow = context.flow;
     let mut found = Vec::new();
     for unit in &context.units.units {
@@ -61,6 +62,11 @@ pub(super) fn same(
     (one, a): (&Call<'_, '_>, usize),
     (other, b): (&Call<'_, '_>, usize),
 ) -> Same {
+    if let (Some(a), Some(b)) = (written(context, one, a), written(context, other, b))
+        && a == b
+    {
+        return Same::Yes;
+    }
     match (made(context, one, a), made(context, other, b)) {
         (Some(a), Some(b)) if a == b => Same::Yes,
         (Some(_), Some(_)) => Same::No,
@@ -75,6 +81,20 @@ fn made(context: &Context<'_, '_, '_>, call: &Call<'_, '_>, number: usize) -> Op
         (place, definitions)
     };
     Some(places.into_iter().map(reaching).collect())
+}
+
+/// A variable whose value a format writes into the SQL: the conversion, the variable, and the
+/// writes that may have made its value.
+type Variable = (String, Place, Vec<DefinitionIndex>);
+
+fn written(context: &Context<'_, '_, '_>, call: &Call<'_, '_>, number: usize) -> Option<Variable> {
+    let query = call.call.filter(|query| query.model.parameters.is_none())?;
+    let given = context.flow.given(query, call.node, &call.query.text, number)?;
+    let [value] = &given.values[..] else { return None };
+    let ExpressionKind::Variable(variable) = value.value.kind else { return None };
+    let place = Place::whole(Root::Variable(variable));
+    let reaching = context.flow.reaching(value.node, &place);
+    Some((value.conversion.clone(), place, reaching))
 }
 
 /// Returns the memory that the pointer to a parameter leads to; `None` if that is not known.

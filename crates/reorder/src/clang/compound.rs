@@ -239,10 +239,13 @@ impl<'tu> Lowering<'tu, '_> {
             return Err(self.unknown("a `switch`", span));
         }
         let value = self.expression(value);
-        let mut statements = Vec::new();
-        for child in body.get_children() {
-            let mut child = child;
+        let (mut statements, mut labelled, mut has_default) = (Vec::new(), Vec::new(), false);
+        for (at, mut child) in body.get_children().into_iter().enumerate() {
+            if is_case(child) {
+                labelled.push(at);
+            }
             while is_case(child) {
+                has_default |= child.get_kind() == EntityKind::DefaultStmt;
                 let Some(&inner) = child.get_children().last() else { break };
                 child = inner;
             }
@@ -253,7 +256,13 @@ impl<'tu> Lowering<'tu, '_> {
             statements.push(child);
         }
         match self.statements(&statements, braces, true) {
-            Ok(body) => Ok(StatementKind::Switch { value, body }),
+            Ok(body) => {
+                // A macro may have made one statement of several.
+                if body.len() != statements.len() {
+                    (labelled, has_default) = ((0..body.len()).collect(), false);
+                }
+                Ok(StatementKind::Switch { value, body, labelled, has_default })
+            }
             Err(reason) => Err(reason),
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::test::Test;
+use super::test::{Test, integer};
 use crate::{
     ir::{Declaration, Expression, ExpressionKind, LoopForm, Statement, StatementKind},
     source::Range,
@@ -166,9 +166,9 @@ impl<'a> Builder<'a> {
                 open
             }
             StatementKind::Loop { .. } => self.loop_statement(statement, before),
-            StatementKind::Switch { value, body } => {
+            StatementKind::Switch { value, .. } => {
                 let branch = self.node(range, NodeKind::Evaluate(value), &before);
-                self.switch_body(body, branch)
+                self.switch_body(statement, branch)
             }
             StatementKind::Label(name, inner) => {
                 let label = self.node(range, NodeKind::Nothing, &before);
@@ -259,7 +259,9 @@ impl<'a> Builder<'a> {
             let mut end = self.statement(body, vec![head]);
             end.extend(self.continues.pop().unwrap_or_default());
             test = self.node(range, kind, &end);
-            self.connect(test, head);
+            if condition.as_ref().and_then(integer) != Some(0) {
+                self.connect(test, head);
+            }
         } else {
             test = self.node(range, kind, &open);
             let mut end = self.statement(body, vec![test]);
@@ -276,15 +278,20 @@ impl<'a> Builder<'a> {
         open
     }
 
-    fn switch_body(&mut self, body: &'a [Statement], branch: NodeIndex) -> Open {
+    fn switch_body(&mut self, statement: &'a Statement, branch: NodeIndex) -> Open {
+        let StatementKind::Switch { body, labelled, has_default, .. } = &statement.kind else {
+            unreachable!("the caller has matched a `switch`");
+        };
         self.breaks.push(Vec::new());
-        let mut open = vec![branch];
-        for statement in body {
-            open = self.statement(statement, open);
-            // The next statement may have a label of its own.
-            if !open.contains(&branch) {
+        let mut open = Vec::new();
+        for (at, statement) in body.iter().enumerate() {
+            if labelled.contains(&at) {
                 open.push(branch);
             }
+            open = self.statement(statement, open);
+        }
+        if !has_default {
+            open.push(branch);
         }
         open.extend(self.breaks.pop().unwrap_or_default());
         open

@@ -44,12 +44,16 @@ pub enum StatementKind {
         /// The body.
         body: Box<Statement>,
     },
-    /// `switch`: each statement of the body may be executed or not.
+    /// `switch`: control goes from the value to a labelled statement, or behind the body.
     Switch {
         /// The value that selects.
         value: Expression,
         /// The statements of the body, without the labels.
         body: Vec<Statement>,
+        /// The places in `body` of the statements that may have a label.
+        labelled: Vec<usize>,
+        /// True if one of the labels certainly is `default`.
+        has_default: bool,
     },
     /// `{ … }`.
     Block(Vec<Statement>),

@@ -260,12 +260,17 @@ impl<'a> Maker<'_, 'a, '_> {
                     barriers.push(Barrier::Because(format!(
                         "line {line}: whether `throw` rolls back is not known"
                     )));
+                } else if !is_return && next.is_none() {
+                    barriers.push(Barrier::Ends);
                 } else {
                     barriers.push(Barrier::Because(format!(
                         "line {line}: it leaves without a rollback"
                     )));
                 }
             }
+        }
+        if !barriers.is_empty() {
+            exits = self.exits_of_barrier(&own, next);
         }
         pieces[index].exits = exits;
         pieces[index].barriers.extend(barriers);
