@@ -8,10 +8,8 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError},
 };
-
-use tempfile::TempDir;
 
 use super::{Options, VerifyError, interface::CORE, lines};
 use crate::ir::Language;
@@ -29,12 +27,15 @@ pub(crate) struct Builder<'a> {
     origin: PathBuf,
     includes: Vec<String>,
     sanitizers: &'static [&'static str],
-    /// The directory with the compiled mock.
-    mock: Option<Arc<TempDir>>,
+    /// True if the compiled mock is in the directory.
+    has_mock: bool,
 }
 
-/// The directories of the compiled mocks that comparisons of this process use, by the command.
-static MOCKS: Mutex<BTreeMap<String, Weak<TempDir>>> = Mutex::new(BTreeMap::new());
+/// The object files of a compiled mock, with their names.
+type Objects = Vec<(String, Vec<u8>)>;
+
+/// The mocks that comparisons of this process have compiled, by the command.
+static MOCKS: Mutex<BTreeMap<String, Arc<Objects>>> = Mutex::new(BTreeMap::new());
 
 /// A compiler that runs.
 struct Job {
@@ -54,8 +55,15 @@ impl<'a> Builder<'a> {
         let parent = original.parent().filter(|parent| !parent.as_os_str().is_empty());
         let origin = absolute(parent.unwrap_or(Path::new(".")))?;
         let includes = include_flags(options)?;
-        let mut builder =
-            Builder { options, directory, language, origin, includes, sanitizers: &[], mock: None };
+        let mut builder = Builder {
+            options,
+            directory,
+            language,
+            origin,
+            includes,
+            sanitizers: &[],
+            has_mock: false,
+        };
         if options.sanitize && builder.has_sanitizers()? {
             builder.sanitizers = SANITIZERS;
         }
@@ -76,7 +84,7 @@ impl<'a> Builder<'a> {
         texts: Option<[String; 2]>,
     ) -> Result<[PathBuf; 2], VerifyError> {
         let names = ["original", "rewritten"];
-        self.write_headers(self.directory)?;
+        self.write_headers()?;
         let compiled = match texts {
             Some([original, rewritten]) => [
                 self.write_copy(names[0], sources[0], &original)?,
@@ -91,15 +99,14 @@ impl<'a> Builder<'a> {
         for (index, source) in self.options.sources.iter().enumerate() {
             jobs.push(self.start_other(source, index)?);
         }
-        let mock = match &self.mock {
-            Some(mock) => Arc::clone(mock),
-            None => self.find_mock()?,
-        };
+        if !self.has_mock {
+            self.add_mock()?;
+            self.has_mock = true;
+        }
         jobs.into_iter().try_for_each(finish)?;
-        let link = |name| self.start_link(name, mock.path());
-        let links: Result<Vec<Job>, _> = names.into_iter().map(link).collect();
+        let links: Result<Vec<Job>, _> =
+            names.into_iter().map(|name| self.start_link(name)).collect();
         links?.into_iter().try_for_each(finish)?;
-        self.mock = Some(mock);
         Ok(names.map(|name| self.directory.join(name)))
     }
 
@@ -116,37 +123,48 @@ impl<'a> Builder<'a> {
         Ok(path)
     }
 
-    /// Returns the directory with the compiled mock, which comparisons of one process share.
-    fn find_mock(&self) -> Result<Arc<TempDir>, VerifyError> {
+    /// Puts the compiled mock into the directory. It is compiled once in each process.
+    fn add_mock(&self) -> Result<(), VerifyError> {
         let options = self.sanitizers.join(" ") + &self.includes.join(" ");
         let key = format!("{} {} {options}", c_compiler(), self.options.interface.name);
         let mut mocks = MOCKS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mock) = mocks.get(&key).and_then(Weak::upgrade) {
-            return Ok(mock);
+        if let Some(objects) = mocks.get(&key).cloned() {
+            drop(mocks);
+            let mut objects = objects.iter();
+            return objects.try_for_each(|(name, bytes)| write(&self.directory.join(name), bytes));
         }
-        let error = |error| VerifyError::File { path: env::temp_dir(), error };
-        let mock = Arc::new(tempfile::tempdir().map_err(error)?);
-        finish(self.start_mock(mock.path())?)?;
-        mocks.insert(key, Arc::downgrade(&mock));
-        Ok(mock)
+        finish(self.start_mock()?)?;
+        let read = |name: String| {
+            let path = self.directory.join(&name);
+            let bytes = fs::read(&path).map_err(|error| VerifyError::File { path, error })?;
+            Ok((name, bytes))
+        };
+        let objects: Objects = self.objects().map(read).collect::<Result<_, VerifyError>>()?;
+        mocks.insert(key, Arc::new(objects));
+        Ok(())
+    }
+
+    /// Returns the names of the mock's object files.
+    fn objects(&self) -> impl Iterator<Item = String> {
+        let files = CORE.iter().chain(self.options.interface.files);
+        files.filter_map(|(name, _)| Some(format!("{}.o", name.strip_suffix(".c")?)))
     }
 
     /// Writes the headers of the mock.
-    fn write_headers(&self, directory: &Path) -> Result<(), VerifyError> {
+    fn write_headers(&self) -> Result<(), VerifyError> {
         let files = CORE.iter().chain(self.options.interface.files);
         let mut headers = files.filter(|(name, _)| name.ends_with(".h"));
-        headers.try_for_each(|(name, text)| write(&directory.join(name), text))
+        headers.try_for_each(|(name, text)| write(&self.directory.join(name), text))
     }
 
     /// Compiles the mock and its recording core.
-    fn start_mock(&self, directory: &Path) -> Result<Job, VerifyError> {
-        self.write_headers(directory)?;
+    fn start_mock(&self) -> Result<Job, VerifyError> {
         let mut command = Command::new(c_compiler());
-        command.current_dir(directory).args(["-std=c99", "-g", "-w", "-c"]);
+        command.current_dir(self.directory).args(["-std=c99", "-g", "-w", "-c"]);
         command.args(self.sanitizers).args(&self.includes);
         let files = CORE.iter().chain(self.options.interface.files);
         for (name, text) in files.filter(|(name, _)| name.ends_with(".c")) {
-            write(&directory.join(name), text)?;
+            write(&self.directory.join(name), text)?;
             command.arg(name);
         }
         start("the mock".to_owned(), command)
@@ -197,7 +215,7 @@ impl<'a> Builder<'a> {
         command.args(&self.includes);
     }
 
-    fn start_link(&self, name: &str, mock: &Path) -> Result<Job, VerifyError> {
+    fn start_link(&self, name: &str) -> Result<Job, VerifyError> {
         let mut command = Command::new(match self.language {
             Language::C => c_compiler(),
             Language::Cpp => cpp_compiler(),
@@ -206,11 +224,7 @@ impl<'a> Builder<'a> {
         for index in 0..self.options.sources.len() {
             command.arg(self.directory.join(format!("other{index}.o")));
         }
-        for (file, _) in CORE.iter().chain(self.options.interface.files) {
-            if let Some(stem) = file.strip_suffix(".c") {
-                command.arg(mock.join(format!("{stem}.o")));
-            }
-        }
+        command.args(self.objects().map(|name| self.directory.join(name)));
         let libraries = self.options.interface.libraries;
         let links = |flag: &&String| {
             (flag.starts_with("-l") || flag.starts_with("-L"))
@@ -236,7 +250,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<(), VerifyError> {
+fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), VerifyError> {
     fs::write(path, text).map_err(|error| VerifyError::File { path: path.to_owned(), error })
 }
 

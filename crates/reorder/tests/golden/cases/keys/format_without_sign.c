@@ -1,0 +1,21 @@
+// `%u` writes -1 as another number: the values still differ, but the tool takes only formats of the type.
+// splits: yes
+// distinct: id
+// expect: not yet, formats that write each value as another one
+#include <stdio.h>
+#include "shop.h"
+
+void order(struct db *db, const int *id, int count)
+{
+    char sql[120];
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        snprintf(sql, sizeof sql, "SELECT r_total FROM region WHERE r_id = %u", id[i]);
+        sum += db_number(db, sql);
+        db_format(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = %u", id[i]);
+    }
+    db_format(db, "UPDATE customer SET c_balance = %ld WHERE c_id = 1", sum);
+    db_commit(db);
+}

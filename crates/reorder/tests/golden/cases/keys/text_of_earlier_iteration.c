@@ -1,0 +1,22 @@
+// Every second iteration uses the text of the one before; no other text reaches the query.
+// splits: yes
+// distinct: id
+// expect: unchanged
+#include <stdio.h>
+#include "shop.h"
+
+void order(struct db *db, const int *id, int count)
+{
+    char sql[120];
+    long sum = 0;
+
+    db_begin(db);
+    for (int i = 0; i < count; i++) {
+        if (i % 2 == 0)
+            snprintf(sql, sizeof sql, "SELECT r_total FROM region WHERE r_id = %d", id[i]);
+        sum += db_number(db, sql);
+        db_format(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = %d", id[i]);
+    }
+    db_format(db, "UPDATE customer SET c_balance = %ld WHERE c_id = 1", sum);
+    db_commit(db);
+}
