@@ -341,6 +341,7 @@ impl<'a, 'p> Flow<'a, 'p> {
     fn queries_for_callers(&self, node: NodeIndex, function: &Function) -> Vec<QueryCall<'a>> {
         let for_caller = |query: &QueryCall<'a>| {
             let parameter = self.parameter_of(&query.sql, function);
+            let parameter = parameter.filter(|_| !self.changes_text(&query.sql, node));
             let parameter =
                 parameter.or_else(|| self.text_of_parameter(&query.sql, node, function));
             let sql = match (self.sql_of(query, node), parameter) {
@@ -382,6 +383,16 @@ impl<'a, 'p> Flow<'a, 'p> {
         let number = function.parameters.iter().position(|&one| one == variable);
         let statement = matches!(sql, Sql::Statement(_));
         number.filter(|_| is_fixed).map(|number| Sql::Parameter { number, statement })
+    }
+
+    /// Returns true if the function may have written the text of the caller that a query of a node
+    /// runs.
+    fn changes_text(&self, sql: &Sql<'a>, node: NodeIndex) -> bool {
+        let Sql::Expression(expression) = sql else { return false };
+        let Some(variable) = access::variable(expression) else { return false };
+        let text = Place::whole(Root::Pointee(variable));
+        let writes = self.reaching(node, &text);
+        writes.iter().any(|&write| self.definitions.all[write].node != ENTRY)
     }
 
     /// Returns the parameter that leads to the place of a handle: that of `*out`.

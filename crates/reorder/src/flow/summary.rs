@@ -1,7 +1,8 @@
 //! The effects of the functions of the file, as seen by their callers.
 //!
 //! A summary is made of a function's own analysis: what it reads and writes through its parameters
-//! and in global variables, its queries, its barriers. A function that calls itself has none.
+//! and in global variables, its queries, its barriers. A function that calls itself has none, nor
+//! have those that share a name, as overloaded functions do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use super::{
     test::{self, Test},
 };
 use crate::{
-    api::{Models, Returns},
+    api::{Models, Returns, Role},
     ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, Scope, VariableIndex},
 };
 
@@ -84,8 +85,9 @@ pub struct Summaries<'a> {
 }
 
 impl<'a> Summaries<'a> {
-    /// Analyses all functions of a program, each after those that it calls; a second time if a
-    /// function may run a statement that another one prepares.
+    /// Analyses the functions of a program that others call or that may prepare a statement, each
+    /// after those that it calls; a second time if a function may run a statement that another one
+    /// prepares.
     pub fn of_program(program: &'a Program, models: &'a Models) -> Summaries<'a> {
         let first = Summaries::with(program, models, Prepared::default());
         if first.prepared == Prepared::default() {
@@ -99,8 +101,12 @@ impl<'a> Summaries<'a> {
         let by_name = BTreeMap::new();
         let mut summaries = Summaries { by_name, assigned, used_records, prepared: known };
         let (mut under_way, mut prepared) = (BTreeSet::new(), Prepared::default());
+        let calls: BTreeSet<&str> = program.functions.iter().flat_map(called).collect();
         for function in &program.functions {
-            summaries.add(program, models, function, &mut under_way, &mut prepared);
+            let is_called = calls.contains(function.name.as_str());
+            if is_called || prepares(program, models, function, &mut BTreeSet::new()) {
+                summaries.add(program, models, function, &mut under_way, &mut prepared);
+            }
         }
         summaries.prepared = prepared;
         summaries
@@ -149,7 +155,10 @@ impl<'a> Summaries<'a> {
             }
         }
         under_way.remove(name);
-        let summary = if recursive {
+        let of_name = program.functions.iter().filter(|one| one.name == name).count();
+        let summary = if of_name > 1 {
+            Err(format!("calls `{name}`, a name that several functions have"))
+        } else if recursive {
             Err(format!("calls `{name}`, which calls itself"))
         } else {
             Ok(self.summary(program, models, function, prepared))
@@ -324,6 +333,31 @@ fn called(function: &Function) -> BTreeSet<&str> {
         }
     });
     names
+}
+
+/// Returns true if a function, or one that it calls, calls what prepares a statement.
+fn prepares<'a>(
+    program: &'a Program,
+    models: &Models,
+    function: &'a Function,
+    seen: &mut BTreeSet<&'a str>,
+) -> bool {
+    if !seen.insert(&function.name) {
+        return false;
+    }
+    let mut found = false;
+    for_each_expression(function, &mut |expression| {
+        let model = match &expression.kind {
+            Kind::Call { callee, .. } => models.call(callee),
+            Kind::Construct(class, _) => models.construct(class),
+            _ => None,
+        };
+        found |= model.is_some_and(|call| call.role == Role::Prepare);
+    });
+    found
+        || called(function).into_iter().any(|name| {
+            program.function(name).is_some_and(|one| prepares(program, models, one, seen))
+        })
 }
 
 /// Calls `visit` for each expression of a function, the outer ones first.

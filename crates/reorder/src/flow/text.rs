@@ -158,6 +158,9 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
             if reaching.len() > 1 && !definition.strong {
                 return Err(missing());
             }
+            if matches!(named.ty, Type::Pointer { .. }) {
+                self.check_memory(&place, definition.node, node)?;
+            }
             let found = match definition.value {
                 Some(value) => {
                     // The value is read before the variable is written.
@@ -174,6 +177,27 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
             texts.extend(found);
         }
         if texts.is_empty() || texts.len() > MOST { Err(missing()) } else { Ok(texts) }
+    }
+
+    /// Checks that the memory which a pointer leads to is not written between the definition of the
+    /// pointer, by the node `defined`, and its use.
+    fn check_memory(
+        &self,
+        pointer: &Place,
+        defined: NodeIndex,
+        used: NodeIndex,
+    ) -> Result<(), String> {
+        let flow = self.flow;
+        let Some(&next) = flow.graph.nodes[defined].successors.first() else { return Ok(()) };
+        let behind = |from: NodeIndex, to: NodeIndex| to != next || from == defined;
+        let is_written = flow
+            .led_to_at(pointer, next)
+            .into_iter()
+            .any(|place| flow.reaching_by(next, &place, behind) != flow.reaching(used, &place));
+        match is_written {
+            true => Err("the memory with the SQL text may be written before the query".to_string()),
+            false => Ok(()),
+        }
     }
 
     /// Returns the texts that a part of a structure or of an array leads to: by the list that the
@@ -208,6 +232,7 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         for definition in self.flow.reaching(node, &place) {
             let definition = &self.flow.definitions.all[definition];
             let value = definition.value.filter(|_| definition.strong).ok_or_else(unknown)?;
+            self.check_memory(&place, definition.node, node)?;
             texts.extend(match definition.place == place {
                 true => self.text(value, definition.node)?,
                 false if definition.place == whole => self.listed(value, at, definition.node)?,

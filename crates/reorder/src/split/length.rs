@@ -7,7 +7,7 @@
 //!   have no defined meaning in the source. An array of one element at the end of a structure may
 //!   stand for one of any length, and proves nothing.
 
-use super::{restore::Head, values::Values};
+use super::{number, restore::Head, values::Values};
 use crate::{
     flow::graph::{NodeIndex, NodeKind},
     ir::{
@@ -106,7 +106,11 @@ fn rises(step: &Expression) -> Option<bool> {
 fn number(expression: &Expression) -> Option<i64> {
     match &expression.kind {
         Kind::Constant(text) => text.parse().ok(),
-        Kind::Cast(Type::Scalar(_), inner) => number(inner),
+        // A conversion to a small type may change the value.
+        Kind::Cast(Type::Scalar(ty), inner) => {
+            let is_wide = number::of_type(ty).is_some_and(|range| !range.is_small());
+            number(inner).filter(|&value| is_wide && (0..1 << 31).contains(&value))
+        }
         Kind::Unary(operator, inner) if operator == "-" => number(inner)?.checked_neg(),
         _ => None,
     }

@@ -109,6 +109,7 @@ pub(super) fn pieces<'a>(
         maker.add_exits(&mut pieces, index);
     }
     maker.stop_at_ends(&mut pieces);
+    maker.stop_at_rollbacks(&mut pieces);
     maker.stop_at_directives(&mut pieces, directives);
     pieces
 }
@@ -131,14 +132,20 @@ fn texts(flow: &Flow<'_, '_>) -> Vec<String> {
     calls.flat_map(|(call, node)| flow.sql_of(call, node).unwrap_or_default()).collect()
 }
 
-/// Returns the connection of the query that begins the transaction, or else of the first one.
+/// Returns the connection of the query that begins the transaction, which may stand before its
+/// list of statements, or else of the first query.
 fn connection(flow: &Flow<'_, '_>, transaction: &Transaction<'_>) -> Option<Vec<String>> {
-    let nodes = flow.graph.within(transaction.range);
-    let queries = nodes.flat_map(|node| flow.effects[node].queries.iter().map(move |q| (q, node)));
-    let all: Vec<_> = queries.collect();
-    let begins = all.iter().find(|(query, node)| flow.role_of(query, *node) == Role::Begin);
-    let (query, node) = begins.or(all.first())?;
-    flow.connection_of(query, *node)
+    let queries_within = |range| {
+        let nodes = flow.graph.within(range);
+        nodes.flat_map(|node| flow.effects[node].queries.iter().map(move |query| (query, node)))
+    };
+    let begin_within = |range| {
+        queries_within(range).find(|(query, node)| flow.role_of(query, *node) == Role::Begin)
+    };
+    let own = transaction.range;
+    let begin = begin_within(own).or_else(|| begin_within(transaction.function.body.range));
+    let (query, node) = begin.or_else(|| queries_within(own).next())?;
+    flow.connection_of(query, node)
 }
 
 impl<'a> Maker<'_, 'a, '_> {
@@ -301,6 +308,39 @@ impl<'a> Maker<'_, 'a, '_> {
             if own.contains(&node) && seen.insert(node) {
                 open.extend(&self.flow.graph.nodes[node].successors);
             }
+        }
+        false
+    }
+
+    /// Makes barriers of the rollbacks behind which the transaction goes on.
+    fn stop_at_rollbacks(&self, pieces: &mut [Piece<'a>]) {
+        for piece in pieces {
+            let mut rollbacks = piece.nodes.iter().filter(|&&node| self.flow.rolls_back(node));
+            if rollbacks.any(|&node| self.goes_on(node)) {
+                let reason = "it rolls back, and the transaction goes on".to_string();
+                piece.barriers.push(Barrier::Because(reason));
+            }
+        }
+    }
+
+    /// Returns true if a query or the commit may come behind a rollback without a begin in between.
+    fn goes_on(&self, rollback: NodeIndex) -> bool {
+        let nodes = &self.flow.graph.nodes;
+        let has = |node: NodeIndex, role: Role| {
+            let mut queries = self.flow.effects[node].queries.iter();
+            queries.any(|query| self.flow.role_of(query, node) == role)
+        };
+        let mut seen = vec![false; nodes.len()];
+        let mut open = nodes[rollback].successors.clone();
+        while let Some(node) = open.pop() {
+            if std::mem::replace(&mut seen[node], true) || has(node, Role::Begin) {
+                continue;
+            }
+            let is_inside = self.transaction.range.contains(nodes[node].range);
+            if is_inside && (has(node, Role::Query) || has(node, Role::Commit)) {
+                return true;
+            }
+            open.extend(&nodes[node].successors);
         }
         false
     }
