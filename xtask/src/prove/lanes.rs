@@ -217,7 +217,7 @@ fn histories(budget: Budget, seed: u64) -> Vec<Work> {
     ]
 }
 
-/// Random programs, reordered and run on SQLite. In CI `cargo test` has just run 300.
+/// Random programs, reordered and run on SQLite. In CI `cargo test` has just run 350.
 fn reorder(budget: Budget, seed: u64) -> Vec<Work> {
     let Some(programs) = by_the_hour(budget, 20_000) else { return Vec::new() };
     let line = "test --quiet --profile prove -p clearway-reorder --test random random_programs -- \

@@ -17,8 +17,8 @@ use super::{
 use crate::experiment::Outcome;
 
 /// The time of a run that chooses between delays or orders, and of one that measures a profile.
-const PROBE: Duration = Duration::from_millis(2_000);
-const PROFILE: Duration = Duration::from_millis(3_000);
+const PROBE: Duration = Duration::from_millis(1_500);
+const PROFILE: Duration = Duration::from_millis(2_000);
 /// The greatest share of busy processors at which a delay shows the effect of locks.
 const BUSY_MOST: f64 = 0.8;
 
@@ -77,7 +77,8 @@ impl Prepared {
 
     /// Reorders a workload by estimates like [`Prepared::by_estimates`], chooses the delay if
     /// `delay` is `None`, and takes the order by a profile if it is the better one. The profile is
-    /// measured on the server with the setting's clients and size, and with the delay.
+    /// measured on the server with the setting's clients and size, and with the delay. If the
+    /// better order makes the processors too busy, the delay is chosen again.
     pub(crate) fn by_profile(
         site: &mut Site,
         setting: &Setting<'_>,
@@ -88,32 +89,40 @@ impl Prepared {
             Some(delay) => delay,
             None => prepared.choose_delay(site, setting)?,
         };
-        let setting = &Setting { delay_us: prepared.delay_us, time: PROFILE, ..*setting };
+        let is_other = prepared.compare_profile(site, setting)?;
+        if is_other && delay.is_none() {
+            prepared.delay_us = prepared.choose_delay(site, setting)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Takes the order by a profile if it is another one and better. Returns true if it is taken.
+    fn compare_profile(&mut self, site: &mut Site, setting: &Setting<'_>) -> Outcome<bool> {
+        let setting = &Setting { delay_us: self.delay_us, time: PROFILE, ..*setting };
         let originals = originals(setting);
-        let run = prepared.profile(site, setting, &originals, "profile")?;
-        let measured = match reorder(&prepared.tool, &originals, Some(&run.0)) {
+        let run = self.profile(site, setting, &originals, "profile")?;
+        let measured = match reorder(&self.tool, &originals, Some(&run.0)) {
             Ok(texts) => texts,
             Err(error) => {
-                prepared.summary += &format!("; not by a profile: {error}");
-                return Ok(prepared);
+                self.summary += &format!("; not by a profile: {error}");
+                return Ok(false);
             }
         };
-        if measured.texts == read_all(&prepared.sources)? {
-            prepared.summary += "; a profile gives the same order";
-            return Ok(prepared);
+        if measured.texts == read_all(&self.sources)? {
+            self.summary += "; a profile gives the same order";
+            return Ok(false);
         }
         let (sources, program) = build(site, setting, &measured, "profiled")?;
         let setting = &Setting { time: PROBE, ..*setting };
-        let before = site.drive(setting, &prepared.reordered)?.tps;
+        let before = site.drive(setting, &self.reordered)?.tps;
         let after = site.drive(setting, &program)?.tps;
         let compared = format!("by estimates {before:.0}/s, by a profile {after:.0}/s");
         if after > before {
-            prepared.summary =
-                format!("{}: by a profile: {}", setting.workload.name, measured.summary);
-            (prepared.sources, prepared.reordered) = (sources, program);
+            self.summary = format!("{}: by a profile: {}", setting.workload.name, measured.summary);
+            (self.sources, self.reordered) = (sources, program);
         }
-        prepared.summary += &format!("; {compared}");
-        Ok(prepared)
+        self.summary += &format!("; {compared}");
+        Ok(after > before)
     }
 
     /// Returns the smallest delay at which the processors are not too busy; the largest if there
