@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::node::{Node, Place};
 use crate::op::{self, Op, SystemOp};
 use crate::overflow::OverflowRef;
+use crate::restructure::Latching;
 use crate::space::{Allocation, map_page_of};
 use crate::{Context, LeafHint, SpaceMap, Tree, TreeConfig, overflow};
 
@@ -90,7 +91,7 @@ impl Tree {
     /// What the pool and the log return.
     pub fn maintain<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<()> {
         let mut hint = LeafHint::default();
-        if !self.try_adopt_path(ctx, key)? {
+        if !self.try_adopt_path(ctx, key, Latching::Try)? {
             ctx.defer_maintenance(self.id, key);
         }
         if !self.reclaim_at(ctx, &mut hint, key)? {

@@ -26,9 +26,10 @@
 //! 5. *No boundary in a locked gap.* A leaf is split at the full key of an existing record or
 //!    ghost, so a split creates no new boundary at all.
 //! 6. *Optional work gives up.* Adoption, growth, merge and shrinkage try their latches and return
-//!    without having done anything if one is taken or the shape is no longer what it was. Splits
-//!    are not optional: the caller holds the latch of the node, no other thread knows the new node,
-//!    and the space-map page is latched in the latch order.
+//!    without having done anything if one is taken or the shape is no longer what it was. (A writer
+//!    that has just split a leaf waits for the latches of the adoption, and holds none while it
+//!    waits.) Splits are not optional: the caller holds the latch of the node, no other thread
+//!    knows the new node, and the space-map page is latched in the latch order.
 //!
 //! Latch order
 //! : Parent, child; left, right; space-map page; then the page that is being allocated, whose latch
@@ -55,6 +56,7 @@ use crate::node::{Division, Node};
 use crate::op::{self, Op, SystemOp};
 use crate::{Context, LeafHint, SpaceMap, Tree};
 use adopt::Adoption;
+pub(crate) use adopt::Latching;
 
 /// Log bytes of a system transaction that carries a node's image and allocates or frees a page:
 /// image, map page's format, and codes, ids, slots, log header.
@@ -133,15 +135,16 @@ impl Tree {
         pending: Option<PendingAdoption>,
     ) {
         if let Some(pending) = pending
-            && let Ok(Adoption::Busy) | Err(_) = self.adopt(ctx, pending)
+            && let Ok(Adoption::Busy) | Err(_) = self.adopt(ctx, pending, Latching::Try)
         {
             ctx.defer_maintenance(self.id, key);
         }
     }
 
-    /// Makes the pending adoptions on the path to `key`; those that fail are left to upkeep.
+    /// Makes the pending adoptions on the path to `key`, for which it waits for latches; those that
+    /// fail are left to upkeep.
     fn adopt_path<C: Context>(&self, ctx: &mut C, key: &[u8]) {
-        if !matches!(self.try_adopt_path(ctx, key), Ok(true)) {
+        if !matches!(self.try_adopt_path(ctx, key, Latching::Wait), Ok(true)) {
             ctx.defer_maintenance(self.id, key);
         }
     }
@@ -149,7 +152,12 @@ impl Tree {
     /// Makes the pending adoptions on the path to `key`, and then those of the foster children
     /// behind the adopted ones in their chains. `false` if some are left: a latch was taken, or the
     /// chains are long.
-    pub(crate) fn try_adopt_path<C: Context>(&self, ctx: &mut C, key: &[u8]) -> Result<bool> {
+    pub(crate) fn try_adopt_path<C: Context>(
+        &self,
+        ctx: &mut C,
+        key: &[u8],
+        latching: Latching,
+    ) -> Result<bool> {
         let mut at = key.to_vec();
         for _ in 0..ADOPTIONS_MAX {
             let Some(pending) = self.pending_on_path(&at)? else {
@@ -160,7 +168,7 @@ impl Tree {
                 at.extend_from_slice(key);
                 continue;
             };
-            match self.adopt(ctx, pending)? {
+            match self.adopt(ctx, pending, latching)? {
                 Adoption::Busy => return Ok(false),
                 Adoption::Adopted(page) => self.rest_of_chain(page, &mut at)?,
                 Adoption::Gone | Adoption::RoomMade => {}

@@ -192,3 +192,36 @@ fn threads_grow_and_empty_a_tree_together() {
     }
     assert_eq!(db.verify_only(&tree).pages.len(), 1);
 }
+
+/// A writer that is stopped while it holds a branch's latch keeps each other writer from adoptions.
+#[test]
+fn writer_that_cannot_adopt_splits_one_leaf_only() {
+    let db = Database::new();
+    let tree = db.tree(7, 256);
+    let load = |keys: std::ops::Range<u64>| {
+        let mut txn = db.begin();
+        for n in keys.rev() {
+            txn.insert(&tree, &key(n), b"a value of some length").unwrap();
+        }
+        txn.commit(&tree);
+    };
+    load(1000..1020);
+    assert_eq!(db.verify_only(&tree).levels.len(), 2, "the root is the only branch");
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let root = db.pool.shared(tree.root()).unwrap();
+        scope.spawn(|| {
+            load(900..1000);
+            is_done.store(true, Relaxed);
+        });
+        // Time enough for all of it, if the writer did not wait.
+        for _ in 0..50 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            assert!(!is_done.load(Relaxed), "the writer has split leaves without adoptions");
+        }
+        let report = tree.verify().unwrap();
+        drop(root);
+        assert!(report.chain_max() <= 1, "{:?}", report.levels);
+    });
+    assert_eq!(db.verify_only(&tree).records, 120);
+}

@@ -13,8 +13,12 @@
 //!    the child's is adopted by the next write whose descent meets it, or by upkeep.
 //! 5. *Never forgotten.* An adoption that a latch or an error prevents is left to upkeep
 //!    ([`Context::defer_maintenance`]); after a crash, the next write near it meets it.
+//! 6. *No faster than adoptions.* A writer that has split a leaf waits for the two latches, one at
+//!    a time, before it goes on. So while a thread that the scheduler has stopped holds the
+//!    parent's latch, each of the other writers splits a leaf of the chain about once.
 
 use clearway_base::{PageId, Result};
+use clearway_pool::ExclusivePage;
 
 use super::{IMAGE_RESERVE, Tree};
 use crate::Context;
@@ -26,6 +30,18 @@ use crate::space::Allocation;
 
 /// Bytes of a child pointer, the value of a branch record.
 const CHILD_LEN: usize = 4;
+
+/// Times that a writer waits for the latches of an adoption before it leaves it to upkeep.
+const WAITS_MAX: usize = 8;
+
+/// The way in which an adoption latches its pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Latching {
+    /// If a latch is taken, it gives up.
+    Try,
+    /// If a latch is taken, it waits, while it holds none. It gives up after [`WAITS_MAX`] waits.
+    Wait,
+}
 
 /// What an attempt to adopt a foster child came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,18 +65,15 @@ impl Tree {
         &self,
         ctx: &mut C,
         pending: PendingAdoption,
+        latching: Latching,
     ) -> Result<Adoption> {
         if pending.parent == PageId::NONE {
             let is_root = pending.child == self.root;
-            return if is_root { self.grow_root(ctx) } else { Ok(Adoption::Gone) };
+            return if is_root { self.grow_root(ctx, latching) } else { Ok(Adoption::Gone) };
         }
         ctx.reserve(IMAGE_RESERVE)?;
         self.space.prepare(ctx, 1)?;
-        let _resident = self.pool.pin(pending.child)?;
-        let Some(mut parent) = self.pool.try_exclusive(pending.parent)? else {
-            return Ok(Adoption::Busy);
-        };
-        let Some(mut child) = self.pool.try_exclusive(pending.child)? else {
+        let Some((mut parent, mut child)) = self.latch_for_adoption(pending, latching)? else {
             return Ok(Adoption::Busy);
         };
         let (above, below) = (Node::new(&*parent), Node::new(&*child));
@@ -98,13 +111,41 @@ impl Tree {
         Ok(Adoption::Adopted(foster))
     }
 
+    /// Latches the parent and the child of a pending adoption; `None` if a latch is taken.
+    fn latch_for_adoption(
+        &self,
+        pending: PendingAdoption,
+        latching: Latching,
+    ) -> Result<Option<(ExclusivePage<'_>, ExclusivePage<'_>)>> {
+        let PendingAdoption { parent, child } = pending;
+        let _resident = self.pool.pin(child)?;
+        if latching == Latching::Try {
+            let Some(parent) = self.pool.try_exclusive(parent)? else { return Ok(None) };
+            return Ok(self.pool.try_exclusive(child)?.map(|child| (parent, child)));
+        }
+        let _resident = self.pool.pin(parent)?;
+        for _ in 0..WAITS_MAX {
+            // Many wait for a child into which keys are inserted, few for its parent. So the wait
+            // is for the child, and the other order is allowed for a latch that is only tried.
+            let child = self.pool.exclusive(child)?;
+            if let Some(parent) = self.pool.try_exclusive(parent)? {
+                return Ok(Some((parent, child)));
+            }
+            drop(child);
+            drop(self.pool.exclusive(parent)?);
+        }
+        Ok(None)
+    }
+
     /// Moves the content of the root, foster child and all, one level down.
-    fn grow_root<C: Context>(&self, ctx: &mut C) -> Result<Adoption> {
+    fn grow_root<C: Context>(&self, ctx: &mut C, latching: Latching) -> Result<Adoption> {
         ctx.reserve(IMAGE_RESERVE)?;
         self.space.prepare(ctx, 1)?;
-        let Some(mut root) = self.pool.try_exclusive(self.root)? else {
-            return Ok(Adoption::Busy);
+        let root = match latching {
+            Latching::Try => self.pool.try_exclusive(self.root)?,
+            Latching::Wait => Some(self.pool.exclusive(self.root)?),
         };
+        let Some(mut root) = root else { return Ok(Adoption::Busy) };
         let node = Node::new(&*root);
         let mut scratch = Scratch::borrow();
         if node.tree() != self.id

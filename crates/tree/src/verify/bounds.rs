@@ -7,7 +7,8 @@
 //! Where the numbers come from
 //! - *Chains.* A writer that splits a node has the path to its key settled right after, and upkeep
 //!   does the same; one foster child may stay that a latch kept from being adopted, and one more
-//!   that the split of a full parent has left.
+//!   that the split of a full parent has left. While threads write, each of them may have split a
+//!   leaf of one chain and wait for the latches of the adoption.
 //! - *Height.* Branches have three children on average, at the least, where keys are of any length:
 //!   so a tree of `n` nodes has at most `log₃ n` levels of them, a leaf and a root.
 //! - *Fill.* A split in the middle leaves halves, and random insertions fill nodes to ln 2 = 69 %;
