@@ -132,7 +132,7 @@ pub struct Call {
 }
 
 /// The part of a call in the use of the database.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Nothing.

@@ -32,6 +32,7 @@ mod text;
 
 use std::{
     cell::{Cell, RefCell},
+    ops::Range,
     rc::Rc,
 };
 
@@ -135,9 +136,13 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// last.
     fn add_bound(&mut self, found: Vec<(NodeIndex, Access<'a>)>) {
         for (node, access) in found {
-            let accesses = &mut self.effects[node].accesses;
+            let Effects { accesses, queries, .. } = &mut self.effects[node];
             let at = if access.kind == AccessKind::Read { 0 } else { accesses.len() };
             accesses.insert(at, access);
+            if at == 0 {
+                let behind = |own: &Range<usize>| own.start + 1..own.end + 1;
+                queries.iter_mut().for_each(|query| query.own = behind(&query.own));
+            }
         }
     }
 
@@ -154,11 +159,13 @@ impl<'a, 'p> Flow<'a, 'p> {
         for node in 1..self.effects.len() {
             let [query] = &self.effects[node].queries[..] else { continue };
             let texts = self.sql_of(query, node).unwrap_or_default();
-            let accesses = &mut self.effects[node].accesses;
+            let Effects { accesses, queries, .. } = &mut self.effects[node];
             let is_sure = accesses
                 .iter()
                 .any(|one| one.place.root == Root::Last && one.kind == AccessKind::Write);
             if !texts.is_empty() && texts.iter().all(|text| text::only_reads(text)) {
+                let kept = |to: usize| accesses[..to].iter().filter(|one| !is_last(one)).count();
+                queries[0].own = kept(queries[0].own.start)..kept(queries[0].own.end);
                 accesses.retain(|access| !is_last(access));
             } else if is_sure && !texts.is_empty() && texts.iter().all(|text| text::inserts(text)) {
                 let last = accesses.iter_mut().filter(|access| is_last(access));
@@ -306,7 +313,13 @@ impl<'a, 'p> Flow<'a, 'p> {
         if query.model.role != Role::Query {
             return vec![query.model.role];
         }
-        let texts = self.sql_of(query, node).unwrap_or_default();
+        self.roles_of_texts(&query.sql, node, &query.own)
+    }
+
+    /// Returns the roles of the SQL texts that a query of a node may run; none if they are not
+    /// known.
+    fn roles_of_texts(&self, sql: &Sql<'a>, node: NodeIndex, own: &Range<usize>) -> Vec<Role> {
+        let texts = self.texts_of(sql, node, own).unwrap_or_default();
         let server = self.server().unwrap_or(Server::Postgresql);
         let role = |text: &String| match sql::kind(text, server) {
             Some(QueryKind::Begin) => Role::Begin,
@@ -341,9 +354,8 @@ impl<'a, 'p> Flow<'a, 'p> {
     fn queries_for_callers(&self, node: NodeIndex, function: &Function) -> Vec<QueryCall<'a>> {
         let for_caller = |query: &QueryCall<'a>| {
             let parameter = self.parameter_of(&query.sql, function);
-            let parameter = parameter.filter(|_| !self.changes_text(&query.sql, node));
-            let parameter =
-                parameter.or_else(|| self.text_of_parameter(&query.sql, node, function));
+            let parameter = parameter.filter(|_| !self.changes_text(query, node));
+            let parameter = parameter.or_else(|| self.text_of_parameter(query, node, function));
             let sql = match (self.sql_of(query, node), parameter) {
                 (_, Some(sql)) => sql,
                 (Ok(texts), None) => Sql::Texts(texts),
@@ -351,7 +363,8 @@ impl<'a, 'p> Flow<'a, 'p> {
             };
             let name = query.name.as_ref().filter(|name| !self.returns_handle(name, node));
             let name = name.map(|name| {
-                let known = || self.texts_of(name, node).map_or_else(Sql::Missing, Sql::Texts);
+                let known =
+                    || self.texts_of(name, node, &query.own).map_or_else(Sql::Missing, Sql::Texts);
                 let parameter = self.parameter_of(name, function);
                 parameter.or_else(|| self.behind_parameter(name, function)).unwrap_or_else(known)
             });
@@ -387,12 +400,20 @@ impl<'a, 'p> Flow<'a, 'p> {
 
     /// Returns true if the function may have written the text of the caller that a query of a node
     /// runs.
-    fn changes_text(&self, sql: &Sql<'a>, node: NodeIndex) -> bool {
-        let Sql::Expression(expression) = sql else { return false };
+    fn changes_text(&self, query: &QueryCall<'a>, node: NodeIndex) -> bool {
+        let Sql::Expression(expression) = query.sql else { return false };
         let Some(variable) = access::variable(expression) else { return false };
         let text = Place::whole(Root::Pointee(variable));
         let writes = self.reaching(node, &text);
-        writes.iter().any(|&write| self.definitions.all[write].node != ENTRY)
+        self.writes_beside(node, &query.own, &text)
+            || writes.iter().any(|&write| self.definitions.all[write].node != ENTRY)
+    }
+
+    /// Returns true if a node may write a place, other than by a range of its accesses.
+    fn writes_beside(&self, node: NodeIndex, own: &Range<usize>, place: &Place) -> bool {
+        let accesses = self.effects[node].accesses.iter().enumerate();
+        let mut beside = accesses.filter(|(at, _)| !own.contains(at)).map(|(_, one)| one);
+        beside.any(|one| one.kind != AccessKind::Read && self.may_share(&one.place, place))
     }
 
     /// Returns the parameter that leads to the place of a handle: that of `*out`.
@@ -428,19 +449,25 @@ impl<'a, 'p> Flow<'a, 'p> {
     /// # Errors
     /// The fact that is missing.
     pub fn sql_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Result<Vec<String>, String> {
-        let texts = self.texts_of(&query.sql, node)?;
+        let texts = self.texts_of(&query.sql, node, &query.own)?;
         let server = self.server().unwrap_or(Server::Postgresql);
         Ok(texts.iter().map(|text| text::with_parameters(text, server)).collect())
     }
 
-    fn texts_of(&self, sql: &Sql<'a>, node: NodeIndex) -> Result<Vec<String>, String> {
+    /// Returns the texts that a query of a node may have, whose own accesses are in a range.
+    fn texts_of(
+        &self,
+        sql: &Sql<'a>,
+        node: NodeIndex,
+        own: &Range<usize>,
+    ) -> Result<Vec<String>, String> {
         match sql {
             Sql::Texts(texts) => Ok(texts.clone()),
             Sql::Missing(reason) => Err(reason.clone()),
             Sql::Parameter { .. } => Err("the SQL is a parameter of the function".to_string()),
-            Sql::Expression(expression) => text::of(self, expression, node),
-            Sql::Format(format, values) => text::formatted(self, format, values, node),
-            Sql::Statement(expression) => prepared::of(self, expression, node),
+            Sql::Expression(expression) => text::of(self, expression, node, own),
+            Sql::Format(format, values) => text::formatted(self, format, values, node, own),
+            Sql::Statement(expression) => prepared::of(self, expression, node, own),
         }
     }
 }
@@ -619,7 +646,7 @@ impl<'a> Pointers<'a> for Resolver<'_, 'a, '_> {
     }
 
     fn texts(&self, statement: &'a Expression) -> Vec<String> {
-        prepared::of(self.flow, statement, self.node).unwrap_or_default()
+        prepared::of(self.flow, statement, self.node, &(0..0)).unwrap_or_default()
     }
 }
 

@@ -140,10 +140,20 @@ pub struct Function {
     pub range: Range,
     /// The type of the result.
     pub result: Type,
-    /// The parameters, in order. The object of a method is not among them.
+    /// True for a method that has an object: its first parameter is `this`.
+    #[serde(default)]
+    pub method: bool,
+    /// The parameters, in order, as a call has its arguments.
     pub parameters: Vec<VariableIndex>,
     /// The body: a [`StatementKind::Block`].
     pub body: Statement,
+}
+
+impl Function {
+    /// Returns the parameters that the function declares: all but the object of a method.
+    pub fn declared(&self) -> &[VariableIndex] {
+        &self.parameters[usize::from(self.method)..]
+    }
 }
 
 /// A use of a macro in the file.

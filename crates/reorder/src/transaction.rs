@@ -308,12 +308,7 @@ fn recognised<'a>(
                 && found.is_none()
             {
                 let end = end.unwrap_or(begin);
-                // Nothing moves behind a commit. One that a condition decides is no end that the
-                // analysis of the statements sees.
-                let is_decided = !has_role(&flow, &statements[end], Role::Commit);
-                let last = if is_decided { statements[end].range.end } else { statement.range.end };
-                let range = Range::new(statement.range.start, last);
-                let whole = Transaction { function, statements, range };
+                let whole = Transaction { function, statements, range: statement.range };
                 found = Some(inner(&flow, whole, begin + 1..=end));
             }
         }

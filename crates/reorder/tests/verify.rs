@@ -53,6 +53,7 @@ fn program() -> Program {
         ],
     };
     let function = Function {
+        method: false,
         name: "payment".to_owned(),
         range: Range::new(0, 0),
         result: scalar("int"),

@@ -29,6 +29,7 @@ fn program(function: &str) -> Program {
         initial: None,
     };
     let function = Function {
+        method: false,
         name: function.to_owned(),
         range: Range::new(0, 0),
         result: Type::Scalar("int".to_owned()),

@@ -115,6 +115,7 @@ fn with_connection(mut program: Program) -> Program {
     let cpp = program.language == clearway_reorder::ir::Language::Cpp;
     let db = Type::Record(if cpp { "db".to_owned() } else { name });
     program.functions.push(Function {
+        method: false,
         name: "shop_open".to_owned(),
         range: Range::new(0, 0),
         result: Type::Pointer { to: Box::new(db), constant: false },

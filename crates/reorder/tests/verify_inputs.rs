@@ -57,6 +57,7 @@ fn program(
     records: Vec<Record>,
 ) -> Program {
     let function = Function {
+        method: false,
         name: name.to_owned(),
         range: Range::new(0, 0),
         result,

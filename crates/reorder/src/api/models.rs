@@ -141,7 +141,8 @@ impl Models {
     /// Returns what a call does; `None` if no model describes it, so that it may do anything.
     pub fn call(&self, callee: &Callee) -> Option<&Call> {
         match callee {
-            Callee::Function(name) | Callee::Field(name) => self.calls.get(name),
+            Callee::Function(name) => self.calls.get(without_parameters(name)),
+            Callee::Field(name) => self.calls.get(name),
             Callee::Pointer => None,
         }
     }
@@ -163,6 +164,14 @@ impl Models {
     pub fn failure_aborts(&self) -> bool {
         self.failure_aborts
     }
+}
+
+/// Returns the name of a function without the types of its parameters, which the IR names if there
+/// are several functions of that name.
+fn without_parameters(name: &str) -> &str {
+    let operator = "operator()";
+    let from = name.find(operator).map_or(0, |at| at + operator.len());
+    name[from..].find('(').map_or(name, |at| &name[..from + at])
 }
 
 #[cfg(test)]

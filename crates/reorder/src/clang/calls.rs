@@ -108,7 +108,7 @@ impl<'tu> Lowering<'tu, '_> {
         let types = function.get_type().and_then(|ty| ty.get_argument_types());
         let arguments = self.arguments(&arguments, types);
         let result = entity.get_type().map_or(Type::Void, types::lower);
-        let callee = Callee::Function(name);
+        let callee = Callee::Function(self.called_name(function));
         Expression {
             range,
             kind: Kind::Call { callee, arguments, result: returned(function, result) },
@@ -145,7 +145,7 @@ impl<'tu> Lowering<'tu, '_> {
         let here = method.get_definition().is_some_and(|one| self.span(one).is_some());
         let callee = match dynamic && here {
             true => Callee::Pointer,
-            false => Callee::Function(types::qualified_name(method)),
+            false => Callee::Function(self.called_name(method)),
         };
         let result = entity.get_type().map_or(Type::Void, types::lower);
         Kind::Call { callee, arguments: lowered, result: returned(method, result) }

@@ -8,7 +8,7 @@ use super::{
     types,
 };
 use crate::{
-    ir::{Function, Statement, StatementKind, Type},
+    ir::{Function, Statement, StatementKind, Type, VariableIndex},
     source::Range,
 };
 
@@ -55,6 +55,28 @@ impl<'tu> Lowering<'tu, '_> {
         }
     }
 
+    /// Notes the functions that are defined in the file, so that calls of others have other names.
+    pub(super) fn note_definitions(&mut self, defined: &[Entity<'tu>]) {
+        for &entity in defined {
+            let of_name = self.definitions.entry(types::qualified_name(entity)).or_default();
+            of_name.extend(entity.get_usr());
+        }
+    }
+
+    /// Returns the name by which a call names its function: with the types of the parameters if the
+    /// file defines another function of that name, such as an overload.
+    pub(super) fn called_name(&self, function: Entity<'tu>) -> String {
+        let name = types::qualified_name(function);
+        let Some(defined) = self.definitions.get(&name) else { return name };
+        let mut same = [Some(function), function.get_template()].into_iter().flatten();
+        if same.any(|one| one.get_usr().is_some_and(|usr| defined.contains(&usr))) {
+            return name;
+        }
+        let types = function.get_type().and_then(|ty| ty.get_argument_types()).unwrap_or_default();
+        let types: Vec<String> = types.iter().map(|ty| ty.get_display_name()).collect();
+        format!("{name}({})", types.join(", "))
+    }
+
     /// Lowers a function.
     pub(super) fn function(&mut self, entity: Entity<'tu>) -> Option<Function> {
         let span = self.span(entity)?;
@@ -63,13 +85,18 @@ impl<'tu> Lowering<'tu, '_> {
         self.begin_function(is_method(entity).then_some(entity), &result);
         let declared = entity.get_arguments().unwrap_or_default();
         let template = is_template(entity);
-        let parameters = match template {
+        let object = if template { None } else { self.this() };
+        let parameters: Vec<VariableIndex> = match template {
             true => Vec::new(),
-            false => declared.into_iter().map(|one| self.variable(one)).collect(),
+            false => {
+                let declared = declared.into_iter().map(|one| self.variable(one));
+                object.into_iter().chain(declared).collect()
+            }
         };
         let body = self.body(entity, span, range, template);
         let name = types::qualified_name(entity);
-        Some(Function { name, range, result, parameters, body })
+        let method = object.is_some();
+        Some(Function { name, range, result, method, parameters, body })
     }
 
     fn body(&mut self, entity: Entity<'tu>, span: Span, whole: Range, template: bool) -> Statement {

@@ -1,8 +1,8 @@
 //! The state that lowering a file to the IR keeps: its source, its variables and its records.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use clang::{Entity, EntityKind, source::File};
+use clang::{Entity, EntityKind, Usr, source::File};
 
 use super::{
     expanded::{Source, Span, range_in_main},
@@ -28,6 +28,8 @@ pub(super) struct Lowering<'tu, 's> {
     /// The operands of the `sizeof`s, by the text; `None` for a text with several.
     pub(super) sizes: BTreeMap<String, Option<Type>>,
     known: HashMap<Entity<'tu>, VariableIndex>,
+    /// The functions that the file defines, by their names: the identifiers of those of one name.
+    pub(super) definitions: BTreeMap<String, BTreeSet<Usr>>,
     /// The object of the method that is lowered.
     this: Option<(Entity<'tu>, Option<VariableIndex>)>,
     /// True if the function that is lowered returns a reference.
@@ -54,6 +56,7 @@ impl<'tu, 's> Lowering<'tu, 's> {
             enumerators: BTreeMap::new(),
             sizes: BTreeMap::new(),
             known: HashMap::new(),
+            definitions: BTreeMap::new(),
             this: None,
             returns_reference: false,
             trouble: None,

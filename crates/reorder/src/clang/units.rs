@@ -160,6 +160,7 @@ fn lower<'u>(
     let source = Source::new(input.text, expansions, input.language, &left_out);
     let mut lowering = Lowering::new(&source, main, input.language);
     let entities = lowering.defined(unit.get_entity());
+    lowering.note_definitions(&entities);
     let mut functions = Vec::new();
     for &entity in &entities {
         functions.push(lowering.function(entity));

@@ -234,9 +234,11 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 let test = self.test.filter(|test| std::ptr::eq(test.call, expression));
                 let is_here =
                     |part: &&Part<'a>| test.is_none_or(|one| part.outcome(&one).is_none());
+                let (before, queries) = (self.effects.accesses.len(), self.effects.queries.len());
                 for part in summary.parts.iter().filter(is_here) {
                     self.summarised(arguments, summary, &part.effects);
                 }
+                self.own_from(before, queries);
                 if summary.returns == Returns::New {
                     self.effects.makes_result = summary.returns_result;
                     self.write(Place::whole(Root::Object(self.node)), None);
@@ -253,7 +255,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         arguments: &'a [Expression],
         model: &'a Call,
     ) {
-        let before = self.effects.accesses.len();
+        let (before, queries) = (self.effects.accesses.len(), self.effects.queries.len());
         let is_null =
             |one: &Expression| matches!(&one.kind, Kind::Constant(c) if c == "NULL" || c == "0");
         if model.callbacks.iter().any(|&one| arguments.get(one).is_some_and(|one| !is_null(one))) {
@@ -338,12 +340,14 @@ impl<'a, 'p> Evaluation<'a, 'p> {
                 connection,
                 statements,
                 connections,
+                own: 0..0,
             });
         }
         if model.returns == Returns::New {
             self.effects.makes_result = model.connection.is_some() || model.role != Role::None;
             self.write(Place::whole(Root::Object(self.node)), None);
         }
+        self.own_from(before, queries);
         self.effects.status |= model.status;
         self.effects.streams |= model.streams;
         let reads_object = || {
@@ -359,6 +363,13 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             || binds
             || !gives && !model.reads_last;
         self.effects.result |= !only_asks && (model.reads_last || reads_object());
+    }
+
+    /// Notes that all accesses from a place on are those of the queries from a place on. A called
+    /// function has seen itself that it does not change the text of its caller.
+    fn own_from(&mut self, accesses: usize, queries: usize) {
+        let own = accesses..self.effects.accesses.len();
+        self.effects.queries[queries..].iter_mut().for_each(|query| query.own = own.clone());
     }
 
     /// Records the memory that a call binds to a statement, and the fetches into bound memory.
@@ -535,6 +546,7 @@ impl<'a, 'p> Evaluation<'a, 'p> {
         for part in summary.parts.iter().filter(is_here) {
             self.summarised(arguments, summary, &part.effects);
         }
+        self.own_from(0, 0);
     }
 
     /// Adds what a called function does.
@@ -549,7 +561,8 @@ impl<'a, 'p> Evaluation<'a, 'p> {
             let value = access.value.and_then(|value| match plain_variable(value) {
                 Some(variable) => {
                     let number = summary.parameters.iter().position(|&one| one == variable)?;
-                    arguments.get(number)
+                    // The object of a method is no pointer to it.
+                    arguments.get(number).filter(|_| !summary.method || number > 0)
                 }
                 None => Some(value),
             });

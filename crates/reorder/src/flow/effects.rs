@@ -1,5 +1,7 @@
 //! The types of the effects of a node: its reads and writes, and its calls of the database.
 
+use std::ops::Range;
+
 use super::place::Place;
 use crate::{api::Call, ir::Expression};
 
@@ -92,6 +94,9 @@ pub struct QueryCall<'a> {
     pub statements: Vec<Place>,
     /// The objects of which one is its connection.
     pub connections: Vec<Place>,
+    /// The accesses of the call itself, without those of its arguments: their places in
+    /// [`Effects::accesses`]. The others of the node may happen before the call.
+    pub own: Range<usize>,
 }
 
 /// The connection of a query.

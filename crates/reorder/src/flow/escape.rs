@@ -155,12 +155,20 @@ impl Search<'_> {
         for (at, argument) in arguments.iter().enumerate() {
             if summary.is_none_or(|one| one.keeps.get(at).copied().unwrap_or(true)) {
                 self.stored(argument, None);
+                if at == 0 && summary.is_some_and(|one| one.method) {
+                    self.address_of(argument, None);
+                }
             }
         }
         for &(into, value) in summary.iter().flat_map(|one| &one.stores) {
-            if let (Some(into), Some(value)) = (arguments.get(into), arguments.get(value)) {
-                let holder = address_root(into).and_then(|place| self.local_root(place));
-                self.stored_in(value, holder, address_root(into).and_then(parameter_root));
+            let is_object = |number| number == 0 && summary.is_some_and(|one| one.method);
+            if let (Some(place), Some(stored)) = (arguments.get(into), arguments.get(value)) {
+                let place = if is_object(into) { Some(place) } else { address_root(place) };
+                let holder = place.and_then(|place| self.local_root(place));
+                match is_object(value) {
+                    true => self.address_of(stored, holder),
+                    false => self.stored_in(stored, holder, place.and_then(parameter_root)),
+                }
             }
         }
     }

@@ -47,7 +47,7 @@ impl<'a> Flow<'a, '_> {
         text: &str,
         number: usize,
     ) -> Option<Given<'a>> {
-        let mut reader = Reader::of(self);
+        let mut reader = Reader::of(self, node, &query.own);
         let values = match query.model.parameters {
             Some(_) => self.pointed_to(&mut reader, query, node, number)?,
             None => self.in_text(&mut reader, query, node, text, number)?,

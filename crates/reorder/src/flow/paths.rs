@@ -4,6 +4,8 @@
 //! A condition that a path decides is not taken the other way: behind `rc = -3`, `if (rc != 0)`
 //! holds. A function of the file is taken with each of its outcomes: a number and what it shows.
 //!
+//! A path also shows whether the transaction was rolled back on it ([`transaction`]).
+//!
 //! A variable is followed if its address is nowhere taken and it is an `int`, a `long` or a truth
 //! value. A node that writes it other than by the assignment that the node consists of leaves it
 //! unknown. So a path leaves out only what no execution does.
@@ -23,6 +25,9 @@ use crate::{
 };
 
 mod evaluate;
+mod transaction;
+
+use transaction::Progress;
 
 /// The states after which the paths are too many.
 const MOST_STATES: usize = 2000;
@@ -50,11 +55,14 @@ pub(crate) struct State {
     pub(crate) passes_unchecked: bool,
     /// The node of the last query.
     query: Option<NodeIndex>,
+    /// The begin, the rollbacks and the queries of the path.
+    progress: Progress,
 }
 
 impl State {
     fn with(numbers: BTreeMap<VariableIndex, Number>) -> State {
-        State { numbers, answer: Answer::None, passes_unchecked: false, query: None }
+        let progress = Progress::default();
+        State { numbers, answer: Answer::None, passes_unchecked: false, query: None, progress }
     }
 
     /// Returns true if all queries of the path have certainly succeeded.
@@ -69,6 +77,7 @@ pub(crate) struct Outcome {
     number: Number,
     answer: Answer,
     passes_unchecked: bool,
+    progress: Progress,
 }
 
 /// The states in front of nodes.
@@ -77,7 +86,7 @@ pub(crate) type States = BTreeMap<NodeIndex, BTreeSet<State>>;
 impl<'a> Flow<'a, '_> {
     /// Returns the outcomes of the function; `None` if there are too many paths.
     pub(super) fn outcomes(&self) -> Option<BTreeSet<Outcome>> {
-        let states = self.paths(vec![(0, State::with(BTreeMap::new()))], &|_| true)?;
+        let states = self.paths(vec![(0, State::with(BTreeMap::new()))], &|_, _| true)?;
         let mut outcomes = BTreeSet::new();
         for (node, states) in states {
             let point = &self.graph.nodes[node];
@@ -93,6 +102,7 @@ impl<'a> Flow<'a, '_> {
                     number,
                     answer: state.answer,
                     passes_unchecked: state.passes_unchecked,
+                    progress: state.progress,
                 }));
             }
         }
@@ -129,11 +139,12 @@ impl<'a> Flow<'a, '_> {
     }
 
     /// Follows the paths from some nodes, and returns the states in front of each node that they
-    /// reach. They end at nodes at which `goes_on` is false. `None` if there are too many.
+    /// reach. They end at nodes and states for which `goes_on` is false. `None` if there are too
+    /// many.
     pub(crate) fn paths(
         &self,
         from: Vec<(NodeIndex, State)>,
-        goes_on: &dyn Fn(NodeIndex) -> bool,
+        goes_on: &dyn Fn(NodeIndex, &State) -> bool,
     ) -> Option<States> {
         let (mut open, mut states, mut count) = (from, States::new(), 0);
         while let Some((node, state)) = open.pop() {
@@ -144,7 +155,7 @@ impl<'a> Flow<'a, '_> {
             if count > MOST_STATES {
                 return None;
             }
-            if goes_on(node) {
+            if goes_on(node, &state) {
                 open.extend(self.steps(node, state));
             }
         }

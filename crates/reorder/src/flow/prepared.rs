@@ -4,7 +4,10 @@
 //! handle. A local variable is followed by its definitions. For a name, a global variable and a
 //! field, all preparations of the program count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use super::{
     Flow,
@@ -125,15 +128,21 @@ pub(super) fn known_texts(
     }
 }
 
-/// Returns the texts of the statement that an expression names or holds.
+/// Returns the texts of the statement that an expression names or holds, for a query whose own
+/// accesses of its node are in a range.
 ///
 /// # Errors
 /// The fact that is missing.
-pub(super) fn of<'a>(flow: &Flow<'a, '_>, statement: &'a Expression, node: NodeIndex) -> Texts {
+pub(super) fn of<'a>(
+    flow: &Flow<'a, '_>,
+    statement: &'a Expression,
+    node: NodeIndex,
+    own: &Range<usize>,
+) -> Texts {
     let program = flow.around.program;
     let prepared = flow.around.summaries.prepared();
     let models = flow.around.models;
-    if let Ok(names) = text::of(flow, statement, node) {
+    if let Ok(names) = text::of(flow, statement, node, own) {
         let texts = names.into_iter().map(|name| match models.statement(&name) {
             Some(sql) => Ok(vec![sql.to_owned()]),
             None => prepared.of(&Handle::Name(name), program),
@@ -157,7 +166,7 @@ fn handles<'a>(flow: &Flow<'a, '_>, query: &QueryCall<'a>, node: NodeIndex) -> V
     let by_place = || stores(flow, query, node).into_iter().map(|store| store.handle).collect();
     match &query.name {
         Some(Sql::Texts(names)) => names.iter().cloned().map(Handle::Name).collect(),
-        Some(Sql::Expression(expression)) => match text::of(flow, expression, node) {
+        Some(Sql::Expression(expression)) => match text::of(flow, expression, node, &query.own) {
             Ok(names) => names.into_iter().map(Handle::Name).collect(),
             Err(_) => by_place(),
         },

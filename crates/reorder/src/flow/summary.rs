@@ -24,6 +24,8 @@ use crate::{
 /// The effects of a function.
 #[derive(Clone, Debug)]
 pub struct Summary<'a> {
+    /// True for a method: the first argument of a call is its object, and no pointer to it.
+    pub method: bool,
     /// Its parameters.
     pub parameters: Vec<VariableIndex>,
     /// The effects of its nodes, in the order of the source.
@@ -234,6 +236,7 @@ impl<'a> Summaries<'a> {
             Part { effects, results: results(&flow, node) }
         };
         Summary {
+            method: function.method,
             parameters: function.parameters.clone(),
             parts: (1..flow.effects.len()).map(part).collect(),
             returns: returns(&flow, function),

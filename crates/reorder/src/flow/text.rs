@@ -7,6 +7,8 @@
 mod built;
 mod passed;
 
+use std::ops::Range;
+
 use super::{
     Flow,
     access::variable,
@@ -25,15 +27,21 @@ const MOST: usize = 64;
 /// The texts that are possible, or the fact that is missing.
 pub(super) type Texts = Result<Vec<String>, String>;
 
-/// Returns the texts that an expression of a node may lead to.
+/// Returns the texts that an expression of a node may lead to, for a query whose own accesses of
+/// the node are in a range.
 ///
 /// # Errors
 /// The fact that is missing.
-pub(super) fn of<'a>(flow: &Flow<'a, '_>, expression: &'a Expression, node: NodeIndex) -> Texts {
-    Ok(plain(Reader::of(flow).text(expression, node)?))
+pub(super) fn of<'a>(
+    flow: &Flow<'a, '_>,
+    expression: &'a Expression,
+    node: NodeIndex,
+    own: &Range<usize>,
+) -> Texts {
+    Ok(plain(Reader::of(flow, node, own).text(expression, node)?))
 }
 
-/// Returns the texts that a format and its values of a node may make.
+/// Returns the texts that a format and its values of a node may make, for such a query.
 ///
 /// # Errors
 /// The fact that is missing.
@@ -42,13 +50,17 @@ pub(super) fn formatted<'a>(
     format: &'a Expression,
     values: &'a [Expression],
     node: NodeIndex,
+    own: &Range<usize>,
 ) -> Texts {
-    Ok(plain(Reader::of(flow).made(format, values, node)?))
+    Ok(plain(Reader::of(flow, node, own).made(format, values, node)?))
 }
 
 /// Reads texts. A value that a format puts into one stands there as its number in `written`.
 pub(super) struct Reader<'f, 'a, 'p> {
     flow: &'f Flow<'a, 'p>,
+    /// The node of the query that runs the text, and which of the node's accesses are those of the
+    /// query itself: it writes behind its read of the text.
+    query: (NodeIndex, Range<usize>),
     depth: usize,
     /// The variables that receive the texts which are being made.
     receivers: Vec<VariableIndex>,
@@ -60,8 +72,18 @@ pub(super) struct Reader<'f, 'a, 'p> {
 }
 
 impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
-    pub(super) fn of(flow: &'f Flow<'a, 'p>) -> Reader<'f, 'a, 'p> {
-        Reader { flow, depth: 0, receivers: vec![], written: vec![], sources: vec![] }
+    pub(super) fn of(
+        flow: &'f Flow<'a, 'p>,
+        node: NodeIndex,
+        own: &Range<usize>,
+    ) -> Reader<'f, 'a, 'p> {
+        let query = (node, own.clone());
+        Reader { flow, query, depth: 0, receivers: vec![], written: vec![], sources: vec![] }
+    }
+
+    /// Returns which accesses of a node are those of the query.
+    fn own(&self, node: NodeIndex) -> Range<usize> {
+        if node == self.query.0 { self.query.1.clone() } else { 0..0 }
     }
 
     /// Returns the texts that a format and its values make.
@@ -151,6 +173,10 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         if !self.is_read_first(variable, node) {
             return Err(missing());
         }
+        let is_pointer = matches!(named.ty, Type::Pointer { .. } | Type::Reference { .. });
+        if is_pointer && !self.receivers.contains(&variable) {
+            self.check_node(&place, node)?;
+        }
         let mut texts = Vec::new();
         for &definition in &reaching {
             let definition = &self.flow.definitions.all[definition];
@@ -158,7 +184,7 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
             if reaching.len() > 1 && !definition.strong {
                 return Err(missing());
             }
-            if matches!(named.ty, Type::Pointer { .. }) {
+            if is_pointer {
                 self.check_memory(&place, definition.node, node)?;
             }
             let found = match definition.value {
@@ -179,6 +205,16 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         if texts.is_empty() || texts.len() > MOST { Err(missing()) } else { Ok(texts) }
     }
 
+    /// Checks that a node which uses the text behind a pointer does not write its memory.
+    fn check_node(&self, pointer: &Place, node: NodeIndex) -> Result<(), String> {
+        let (flow, own) = (self.flow, self.own(node));
+        let memory = flow.led_to_at(pointer, node);
+        match memory.iter().any(|place| flow.writes_beside(node, &own, place)) {
+            true => Err(WRITTEN.to_string()),
+            false => Ok(()),
+        }
+    }
+
     /// Checks that the memory which a pointer leads to is not written between the definition of the
     /// pointer, by the node `defined`, and its use.
     fn check_memory(
@@ -195,7 +231,7 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
             .into_iter()
             .any(|place| flow.reaching_by(next, &place, behind) != flow.reaching(used, &place));
         match is_written {
-            true => Err("the memory with the SQL text may be written before the query".to_string()),
+            true => Err(WRITTEN.to_string()),
             false => Ok(()),
         }
     }
@@ -228,6 +264,10 @@ impl<'f, 'a, 'p> Reader<'f, 'a, 'p> {
         }
         let whole = Place::whole(Root::Variable(variable));
         let place = whole.part(step);
+        if self.flow.writes_beside(node, &self.own(node), &place) {
+            return Err(unknown());
+        }
+        self.check_node(&place, node)?;
         let mut texts = Vec::new();
         for definition in self.flow.reaching(node, &place) {
             let definition = &self.flow.definitions.all[definition];
@@ -325,6 +365,9 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 fn ends_quoted(text: &str) -> bool {
     text.matches('\'').count() % 2 == 1
 }
+
+/// The reason why the text behind a pointer is not known.
+const WRITTEN: &str = "the memory with the SQL text may be written before the query";
 
 /// The reason why a text that is no quoted value makes the SQL unknown.
 const UNKNOWN_TEXT: &str = "a `%s` outside of quotes puts an unknown text into the SQL: a value is \

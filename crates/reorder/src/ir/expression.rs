@@ -93,7 +93,8 @@ pub enum ExpressionKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Callee {
     /// A function, by its name; for C++, by the qualified name without template arguments:
-    /// `std::basic_string::c_str`.
+    /// `std::basic_string::c_str`. If the file defines another function of that name, the types of
+    /// the parameters stand behind it: `shop::count(db *, long)`.
     Function(String),
     /// A function pointer in a structure, by the structure's name and the field's:
     /// `struct database_operations.query`. The structure is not among the arguments.

@@ -64,7 +64,7 @@ mod tests {
             language: Language::C,
             variables: Vec::new(),
             records: Vec::new(),
-            functions: vec![Function { name, range, result, parameters, body }],
+            functions: vec![Function { name, range, result, method: false, parameters, body }],
             macros: Vec::new(),
             directives: Vec::new(),
             enumerators: Default::default(),

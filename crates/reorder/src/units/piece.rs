@@ -51,6 +51,8 @@ pub enum Barrier {
     Outside,
     /// It runs a statement that commits the transaction though it is no `COMMIT`, with the SQL.
     Commits(String),
+    /// It may roll back, and then queries or the commit follow without a begin.
+    RollsBack,
     /// Another reason.
     Because(String),
 }
@@ -62,6 +64,7 @@ impl fmt::Display for Barrier {
             Barrier::Ends => f.write_str("it ends the transaction"),
             Barrier::Outside => f.write_str("it stands outside of the transaction"),
             Barrier::Commits(text) => write!(f, "it runs `{text}`, which commits"),
+            Barrier::RollsBack => f.write_str("it rolls back, and the transaction goes on"),
             Barrier::Because(reason) => f.write_str(reason),
         }
     }
@@ -108,8 +111,8 @@ pub(super) fn pieces<'a>(
     for index in 0..pieces.len() {
         maker.add_exits(&mut pieces, index);
     }
-    maker.stop_at_ends(&mut pieces);
     maker.stop_at_rollbacks(&mut pieces);
+    maker.stop_at_ends(&mut pieces);
     maker.stop_at_directives(&mut pieces, directives);
     pieces
 }
@@ -187,10 +190,12 @@ impl<'a> Maker<'_, 'a, '_> {
 
     /// Analyses the query of a call, for each text that it may run; none if it only prepares one.
     fn queries(&self, call: &QueryCall<'a>, node: NodeIndex) -> Result<Vec<UnitQuery>, Barrier> {
+        if self.flow.may_have_role(call, node, Role::Commit) {
+            return Err(Barrier::Ends);
+        }
         match self.flow.role_of(call, node) {
             Role::Prepare => return Ok(Vec::new()),
             Role::Begin => return Err(Barrier::Begins),
-            Role::Commit => return Err(Barrier::Ends),
             // A rollback belongs to an exit.
             Role::Rollback => return Ok(Vec::new()),
             _ => {}
@@ -205,7 +210,15 @@ impl<'a> Maker<'_, 'a, '_> {
             return Err(Barrier::Because(reason));
         }
         let texts = self.flow.sql_of(call, node).map_err(Barrier::Because)?;
-        texts.into_iter().map(|text| self.query(call, text)).collect()
+        let queries = texts.into_iter().map(|text| self.query(call, text));
+        let (queries, mut barriers): (Vec<_>, Vec<_>) = queries.partition(Result::is_ok);
+        // That a text may commit says more than what another text is.
+        let commits = |one: &Result<_, _>| matches!(one, Err(Barrier::Commits(_)));
+        let at = barriers.iter().position(commits).unwrap_or(0);
+        if !barriers.is_empty() {
+            return barriers.swap_remove(at).map(|query| vec![query]);
+        }
+        queries.into_iter().collect()
     }
 
     fn query(&self, call: &QueryCall<'a>, text: String) -> Result<UnitQuery, Barrier> {
@@ -312,37 +325,16 @@ impl<'a> Maker<'_, 'a, '_> {
         false
     }
 
-    /// Makes barriers of the rollbacks behind which the transaction goes on.
+    /// Makes barriers of the pieces with a rollback behind which the transaction goes on: a query
+    /// or the commit may come without a begin in between.
     fn stop_at_rollbacks(&self, pieces: &mut [Piece<'a>]) {
-        for piece in pieces {
-            let mut rollbacks = piece.nodes.iter().filter(|&&node| self.flow.rolls_back(node));
-            if rollbacks.any(|&node| self.goes_on(node)) {
-                let reason = "it rolls back, and the transaction goes on".to_string();
-                piece.barriers.push(Barrier::Because(reason));
-            }
-        }
-    }
-
-    /// Returns true if a query or the commit may come behind a rollback without a begin in between.
-    fn goes_on(&self, rollback: NodeIndex) -> bool {
         let nodes = &self.flow.graph.nodes;
-        let has = |node: NodeIndex, role: Role| {
-            let mut queries = self.flow.effects[node].queries.iter();
-            queries.any(|query| self.flow.role_of(query, node) == role)
-        };
-        let mut seen = vec![false; nodes.len()];
-        let mut open = nodes[rollback].successors.clone();
-        while let Some(node) = open.pop() {
-            if std::mem::replace(&mut seen[node], true) || has(node, Role::Begin) {
-                continue;
+        let is_inside = |node: NodeIndex| self.transaction.range.contains(nodes[node].range);
+        for piece in pieces {
+            if self.flow.goes_on_behind_rollback(&piece.nodes, &is_inside) {
+                piece.barriers.push(Barrier::RollsBack);
             }
-            let is_inside = self.transaction.range.contains(nodes[node].range);
-            if is_inside && (has(node, Role::Query) || has(node, Role::Commit)) {
-                return true;
-            }
-            open.extend(&nodes[node].successors);
         }
-        false
     }
 
     /// Returns true if a node belongs to a piece that control reaches from the piece before.
@@ -365,14 +357,11 @@ impl<'a> Maker<'_, 'a, '_> {
     ) -> bool {
         let fails =
             || self.follows_failure_only(from, own, false) || paths.leave_on_failure(from, target);
-        if self.flow.failure_aborts() && fails() {
+        if self.flow.failure_aborts() && fails() || paths.leave_undone(from, target) {
             return true;
         }
         let graph = &self.flow.graph;
-        let is_rollback = |node: NodeIndex| {
-            let mut queries = self.flow.effects[node].queries.iter();
-            queries.any(|query| self.flow.role_of(query, node) == Role::Rollback)
-        };
+        let is_rollback = |node: NodeIndex| self.flow.surely_rolls_back(node);
         // The rollback may stand in the same statement, before the `return`.
         let before_return = |from: NodeIndex| {
             is_rollback(from)
@@ -475,14 +464,15 @@ impl<'a> Maker<'_, 'a, '_> {
         reads.into_iter().collect()
     }
 
-    /// Makes barriers of all pieces before the begin of the transaction and behind its end.
+    /// Makes barriers of all pieces before the begin of the transaction and behind its end: each
+    /// query that stands there commits by itself, or may.
     fn stop_at_ends(&self, pieces: &mut [Piece<'a>]) {
         let begin = pieces.iter().rposition(|piece| piece.barriers.contains(&Barrier::Begins));
-        let commits = |barrier: &Barrier| matches!(barrier, Barrier::Commits(_));
+        let over = |one: &Barrier| matches!(one, Barrier::Commits(_) | Barrier::RollsBack);
         let ends = |(at, piece): (usize, &Piece<'a>)| {
-            // A commit before the begin is one of what came before.
+            // What stands before the begin ends what came before.
             piece.barriers.contains(&Barrier::Ends)
-                || begin.is_none_or(|begin| begin < at) && piece.barriers.iter().any(commits)
+                || begin.is_none_or(|begin| begin < at) && piece.barriers.iter().any(over)
         };
         let end = pieces.iter().enumerate().position(ends);
         let behind = end.map_or(pieces.len(), |end| end + 1);

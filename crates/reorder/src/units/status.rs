@@ -35,7 +35,7 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
         let find = || {
             let first = self.first?;
             let start = vec![(first, self.flow.state_at(first))];
-            self.flow.paths(start, &|node| self.own.contains(&node))
+            self.flow.paths(start, &|node, _| self.own.contains(&node))
         };
         self.states.get_or_init(find).as_ref()
     }
@@ -56,6 +56,12 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
         !states.is_empty() && states.iter().all(|state| state.answer == Answer::Failed)
     }
 
+    /// Returns true if each path on which control leaves from a node to another one rolls back.
+    pub(super) fn leave_undone(&self, node: NodeIndex, target: NodeIndex) -> bool {
+        let states = self.leaving(node, target).unwrap_or_default();
+        !states.is_empty() && states.iter().all(State::is_undone)
+    }
+
     /// Returns true if every path from an exit to the end of the function passes a rollback.
     pub(super) fn pass_rollback(
         &self,
@@ -69,7 +75,7 @@ impl<'f, 'a, 'p> Paths<'f, 'a, 'p> {
         let Some(states) = self.leaving(node, target) else { return false };
         let from: Vec<(NodeIndex, State)> =
             states.into_iter().map(|state| (target, state)).collect();
-        let goes_on = |node: NodeIndex| !is_rollback(node);
+        let goes_on = |node: NodeIndex, _: &State| !is_rollback(node);
         let is_end = |&node: &NodeIndex| self.flow.graph.nodes[node].successors.is_empty();
         !from.is_empty()
             && self.flow.paths(from, &goes_on).is_some_and(|states| {

@@ -61,7 +61,7 @@ pub(crate) fn generate(
         writer.line("    mockdb_begin(connection);");
     }
     let parameters: Vec<&Variable> =
-        function.parameters.iter().map(|&index| program.variable(index)).collect();
+        function.declared().iter().map(|&index| program.variable(index)).collect();
     let mut arguments = Vec::new();
     for parameter in &parameters {
         arguments.push(writer.parameter(parameter)?);

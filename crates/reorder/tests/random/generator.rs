@@ -164,6 +164,7 @@ fn make(seed: u64, reuses: bool) -> Program {
     for _ in 0..count {
         generator.statement(0, &mut groups);
     }
+    end_early(&mut Random::stream(seed, 2), &mut groups);
     generator.used = words(&[begin.join("\n"), groups.join("\n")].join("\n"));
     if generator.has("where") {
         generator.used.insert("v0".to_string());
@@ -173,6 +174,16 @@ fn make(seed: u64, reuses: bool) -> Program {
     head.push(String::new());
     head.extend(begin);
     Program { seed, name: format!("t{seed}"), head, groups, tail }
+}
+
+/// Adds to few programs a call that may commit or roll back, behind which the program goes on.
+fn end_early(random: &mut Random, groups: &mut Vec<String>) {
+    if random.chance(8) {
+        let (helper, value) =
+            (random.pick(&["commit_if", "undo_if"]), random.pick(&["in->a", "in->b", "in->n"]));
+        let at = random.below(groups.len() as u64 / 2 + 1) as usize;
+        groups.insert(at, format!("{helper}(db, {value});"));
+    }
 }
 
 impl Generator {

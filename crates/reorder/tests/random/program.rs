@@ -160,6 +160,24 @@ const HELPERS: &[(&str, &str)] = &[
 "#,
     ),
     (
+        "undo_if",
+        r#"static void undo_if(sqlite3 *db, int value)
+{
+    sqlite3_exec(db, "DELETE FROM audit WHERE old_stock = 3", NULL, NULL, NULL);
+    if (value % 3 == 1)
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+}
+"#,
+    ),
+    (
+        "commit_if",
+        r#"static void commit_if(sqlite3 *db, int value)
+{
+    sqlite3_exec(db, value % 3 == 1 ? "COMMIT" : "SAVEPOINT early", NULL, NULL, NULL);
+}
+"#,
+    ),
+    (
         "adjust",
         r#"static void adjust(int *value)
 {

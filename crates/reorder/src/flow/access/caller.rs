@@ -31,13 +31,13 @@ impl<'a> Evaluation<'a, '_> {
         let parameter = |variable| summary.parameters.iter().position(|&one| one == variable);
         let bases = match &place.root {
             Root::Pointee(variable) => match parameter(*variable) {
-                Some(argument) => self.led_to_by_copy(arguments, argument),
+                Some(argument) => self.led_to_by_parameter(arguments, argument, summary),
                 None => return vec![place.clone()],
             },
             Root::Behind(behind) => {
                 let handle = behind.pointer.variable().and_then(parameter);
                 match handle.filter(|_| behind.pointer.path.is_empty()) {
-                    Some(argument) => self.led_to_by_copy(arguments, argument),
+                    Some(argument) => self.led_to_by_parameter(arguments, argument, summary),
                     None => self.behind_for_caller(behind, arguments, summary),
                 }
             }
@@ -62,6 +62,19 @@ impl<'a> Evaluation<'a, '_> {
                 .collect::<Vec<_>>()
         });
         led_to.collect()
+    }
+
+    /// Returns the places that a parameter of a called function leads to here.
+    fn led_to_by_parameter(
+        &mut self,
+        arguments: &'a [Expression],
+        number: usize,
+        summary: &Summary<'a>,
+    ) -> Vec<Place> {
+        match (arguments.first(), summary.method && number == 0) {
+            (Some(object), true) => self.around.denoted(object, self.pointers, self.node),
+            _ => self.led_to_by_copy(arguments, number),
+        }
     }
 
     /// Returns the places that an argument leads to, or its pointers if it is a structure.

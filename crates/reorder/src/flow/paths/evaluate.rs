@@ -92,9 +92,9 @@ fn assigned(expression: &Expression) -> Option<VariableIndex> {
 }
 
 /// The evaluation of a node.
-struct At<'f, 'a, 'p> {
-    flow: &'f Flow<'a, 'p>,
-    node: NodeIndex,
+pub(super) struct At<'f, 'a, 'p> {
+    pub(super) flow: &'f Flow<'a, 'p>,
+    pub(super) node: NodeIndex,
     /// The variables whose values are not followed within the node.
     blocked: &'f BTreeSet<VariableIndex>,
 }
@@ -138,8 +138,8 @@ impl<'a> At<'_, 'a, '_> {
                 let values = self.values(operand, state).into_iter();
                 values.map(|(number, state)| (number.converted(ty), state)).collect()
             }
-            Kind::Call { callee, arguments, result } => {
-                self.call(callee, arguments, result, self.operands(one, state))
+            Kind::Call { arguments, result, .. } => {
+                self.call(one, arguments, result, self.operands(one, state))
             }
             _ => self.operands(one, state),
         }
@@ -280,19 +280,23 @@ impl<'a> At<'_, 'a, '_> {
     /// Returns the results of a call, for each state behind its arguments.
     fn call(
         &self,
-        callee: &'a Callee,
+        call: &'a Expression,
         arguments: &'a [Expression],
         result: &Type,
         states: Values,
     ) -> Values {
+        let Kind::Call { callee, .. } = &call.kind else { return states };
         if let Some(model) = self.flow.around.models.call(callee) {
-            return self.each(states, |_, state| self.modelled(model, arguments, result, state));
+            return self.each(states, |_, state| {
+                let states = self.behind_call(call, state).into_iter();
+                states.flat_map(|state| self.modelled(model, arguments, result, state)).collect()
+            });
         }
         let Callee::Function(name) = callee else { return states };
         let Some(Ok(summary)) = self.flow.around.summaries.of(name) else { return states };
         self.each(states, |_, mut state| match &summary.outcomes {
             Some(outcomes) => {
-                let behind = outcomes.iter().map(|outcome| {
+                let behind = outcomes.iter().flat_map(|outcome| {
                     let mut state = state.clone();
                     if summary.queries().next().is_some() && outcome.answer != Answer::None {
                         self.run(&mut state);
@@ -301,14 +305,17 @@ impl<'a> At<'_, 'a, '_> {
                         state.answer = outcome.answer;
                     }
                     state.passes_unchecked |= outcome.passes_unchecked;
-                    (outcome.number.clone().converted(result), state)
+                    let number = outcome.number.clone().converted(result);
+                    let states = self.behind_function(summary, outcome, arguments, state);
+                    states.into_iter().map(move |state| (number.clone(), state))
                 });
                 behind.collect()
             }
             None => {
                 self.run(&mut state);
                 state.passes_unchecked = true;
-                vec![(Number::any(), state)]
+                let states = self.behind_unknown_paths(state).into_iter();
+                states.map(|state| (Number::any(), state)).collect()
             }
         })
     }

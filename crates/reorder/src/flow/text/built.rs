@@ -10,7 +10,7 @@ use crate::{
     flow::{
         access::{AccessKind, variable},
         graph::{NodeIndex, NodeKind},
-        place::Root,
+        place::{Place, Root},
     },
     ir::{Expression, ExpressionKind as Kind, Type, VariableIndex},
 };
@@ -132,12 +132,12 @@ impl<'a> Reader<'_, 'a, '_> {
         })
     }
 
-    /// Returns the number of times that a node writes a variable, without its declaration.
+    /// Returns the number of times that a node may write a variable, without its declaration.
     fn writes(&self, variable: VariableIndex, node: NodeIndex) -> usize {
+        let place = Place::whole(Root::Variable(variable));
         let accesses = self.flow.effects[node].accesses.iter();
-        let writes = accesses.filter(|one| {
-            one.kind != AccessKind::Read && one.place.root == Root::Variable(variable)
-        });
+        let writes = accesses
+            .filter(|one| one.kind != AccessKind::Read && self.flow.may_share(&one.place, &place));
         let point = &self.flow.graph.nodes[node].kind;
         let declares = matches!(point, NodeKind::Declare(one) if one.variable == variable);
         writes.count() - usize::from(declares)
@@ -146,7 +146,9 @@ impl<'a> Reader<'_, 'a, '_> {
     /// Returns true if a node reads the text of a variable before it writes the variable: a call
     /// that makes the new text reads the old one, and nothing else does.
     pub(super) fn is_read_first(&self, variable: VariableIndex, node: NodeIndex) -> bool {
-        self.receivers.contains(&variable) || self.writes(variable, node) == 0
+        let place = Place::whole(Root::Variable(variable));
+        self.receivers.contains(&variable)
+            || !self.flow.writes_beside(node, &self.own(node), &place)
     }
 }
 

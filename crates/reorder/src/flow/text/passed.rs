@@ -5,7 +5,7 @@ use crate::{
     api::Builds,
     flow::{
         ENTRY, Flow,
-        access::{AccessKind, Sql, variable},
+        access::{QueryCall, Sql, variable},
         graph::NodeIndex,
         place::{Place, Root},
     },
@@ -20,11 +20,11 @@ impl<'a> Flow<'a, '_> {
     /// the begin of the function and the node, so that the text is that of the caller.
     pub(in crate::flow) fn text_of_parameter(
         &self,
-        sql: &Sql<'a>,
+        query: &QueryCall<'a>,
         node: NodeIndex,
         function: &Function,
     ) -> Option<Sql<'a>> {
-        let Sql::Expression(expression) = sql else { return None };
+        let Sql::Expression(expression) = query.sql else { return None };
         let copied = self.copied(expression)?;
         let number = function.parameters.iter().position(|&one| one == copied)?;
         let root = match &self.around.program.variable(copied).ty {
@@ -37,15 +37,14 @@ impl<'a> Flow<'a, '_> {
         };
         let place = Place::whole(root);
         let is_initial = |&one: &usize| self.definitions.all[one].node == ENTRY;
-        let mut own = self.effects[node].accesses.iter();
         let is_kept = self.reaching(node, &place).iter().all(is_initial)
             && !self.behind_barrier[node]
-            && !own.any(|one| one.kind != AccessKind::Read && self.may_share(&one.place, &place));
+            && !self.writes_beside(node, &query.own, &place);
         is_kept.then_some(Sql::Parameter { number, statement: false })
     }
 
     /// Returns the variable whose text a call makes again.
-    fn copied(&self, expression: &'a Expression) -> Option<VariableIndex> {
+    pub(in crate::flow) fn copied(&self, expression: &'a Expression) -> Option<VariableIndex> {
         let (model, arguments) = match &expression.kind {
             Kind::Cast(_, operand) => return self.copied(operand),
             Kind::Call { callee, arguments, .. } => (self.around.models.call(callee)?, arguments),

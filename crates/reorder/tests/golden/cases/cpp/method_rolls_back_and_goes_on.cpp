@@ -1,0 +1,35 @@
+// The method rolls back if a query fails, and its caller does not look at what it returns.
+// function: Shop::pay
+// server: sqlite
+// expect: unchanged
+// keeps: barrier, it rolls back, and the transaction goes on
+#include "shop.h"
+
+class Shop {
+public:
+    explicit Shop(db *connection) : db_(connection) {}
+    int pay();
+
+private:
+    int run(const char *sql);
+
+    db *db_;
+};
+
+int Shop::run(const char *sql)
+{
+    if (db_run(db_, sql)) {
+        db_rollback(db_);
+        return -1;
+    }
+    return 0;
+}
+
+int Shop::pay()
+{
+    db_begin(db_);
+    run("UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    run("UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(db_);
+    return 0;
+}

@@ -1,0 +1,19 @@
+// The call is that of the overload that the file defines.
+// function: pay
+// expect: moves
+#include "shop_cpp.h"
+
+static int count(db *connection, int amount)
+{
+    return db_run(connection, "UPDATE item SET i_stock = i_stock - $1 WHERE i_id = 3", amount);
+}
+
+int pay(db *connection, int amount)
+{
+    db_begin(connection);
+    count(connection, amount);
+    db_run(connection, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = 2", amount);
+    db_run(connection, "UPDATE region SET r_total = r_total + $1 WHERE r_id = 1", amount);
+    db_commit(connection);
+    return 0;
+}

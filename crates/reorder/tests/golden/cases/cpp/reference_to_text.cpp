@@ -1,0 +1,17 @@
+// The reference shows the text that the string keeps.
+// expect: moves
+#include <string>
+
+#include "shop.h"
+
+void pay(db *connection)
+{
+    std::string text = "UPDATE item SET i_stock = 1";
+    const std::string &sql = text;
+
+    db_begin(connection);
+    db_run(connection, "UPDATE region SET r_total = r_total + 1 WHERE r_id = 1");
+    db_run(connection, sql.c_str());
+    db_run(connection, "UPDATE customer SET c_visits = c_visits + 1 WHERE c_id = 2");
+    db_commit(connection);
+}
