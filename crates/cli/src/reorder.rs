@@ -125,6 +125,9 @@ fn print_changes(rewritten: &Rewritten) {
     for renaming in &rewritten.renamings {
         print_status(format_args!("{renaming}"));
     }
+    for sorted in &rewritten.sorted {
+        print_status(format_args!("{sorted}"));
+    }
     for reason in &rewritten.unstated {
         print_status(format_args!("not split: {reason}"));
     }

@@ -40,6 +40,7 @@ pub fn explain_all(file: &str, rewritten: &Rewritten) -> String {
 fn of_all(file: &str, rewritten: &Rewritten) -> String {
     let mut out = String::new();
     names(&mut out, rewritten);
+    loops(&mut out, rewritten);
     if rewritten.transactions.len() > 1 {
         out.push_str(&locks::order(file, &lock_order::of(&rewritten.transactions)));
     }
@@ -63,6 +64,19 @@ fn names(out: &mut String, rewritten: &Rewritten) {
     }
     for refusal in &rewritten.refusals {
         let _ = writeln!(out, "  {refusal}");
+    }
+}
+
+/// Lists the loops that run in the order of a key, and those that do not.
+fn loops(out: &mut String, rewritten: &Rewritten) {
+    if !rewritten.sorted.is_empty() || !rewritten.unsorted.is_empty() {
+        out.push_str("--sort-keys:\n");
+    }
+    for sorted in &rewritten.sorted {
+        let _ = writeln!(out, "  {sorted}");
+    }
+    for unsorted in &rewritten.unsorted {
+        let _ = writeln!(out, "  {unsorted}");
     }
 }
 

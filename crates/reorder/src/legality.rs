@@ -21,7 +21,7 @@ mod exits;
 mod foreign_keys;
 mod functions;
 pub mod isolation;
-mod no_error;
+pub(crate) mod no_error;
 mod outside_effects;
 mod read_after_write;
 mod read_order;

@@ -18,7 +18,7 @@ use crate::{
     schema::Schema,
     solve::{Before, Broken, Limits, Problem, Solution, UnitCost},
     source::{self, Edit, Range},
-    split::Split,
+    split::{Sorted, Split, Unsorted},
     transaction::{self, LeftOpen, NoTransaction, Transaction},
     units::{Barrier, Unit, Units},
     weights::{self, Costing, Measured, Scale},
@@ -41,6 +41,8 @@ pub struct Options {
     pub costing: Costing,
     /// True if all transactions are to lock tables in one order.
     pub lock_order: bool,
+    /// True if loops that change rows by a key run in the order of the key, where that is legal.
+    pub sort_keys: bool,
     /// True if loops and conditional statements stay whole.
     pub no_split: bool,
     /// True if variables keep their names.
@@ -62,6 +64,10 @@ pub struct Rewritten {
     pub refusals: Vec<rename::Refusal>,
     /// The reasons why loops are not split that end with a fact which the user could state.
     pub unstated: Vec<String>,
+    /// The loops that run in the order of a key, in the order of the source.
+    pub sorted: Vec<Sorted>,
+    /// The loops that keep the order of their iterations, though the user wants them sorted.
+    pub unsorted: Vec<Unsorted>,
     /// The functions that begin a transaction which was not found.
     pub left_open: Vec<LeftOpen>,
     /// The report on each transaction, in the order of the source.
@@ -216,6 +222,8 @@ pub fn rewrite(
         renamings: Vec::new(),
         refusals: Vec::new(),
         unstated: Vec::new(),
+        sorted: Vec::new(),
+        unsorted: Vec::new(),
         left_open,
         transactions,
         lock_order,

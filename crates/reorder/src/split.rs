@@ -36,12 +36,14 @@ mod restore;
 mod search;
 mod shape;
 mod skipped;
+pub(crate) mod sort;
 pub(crate) mod trace;
 mod values;
 
 use std::fmt;
 
 pub(crate) use self::search::{Found, Version, line_start, versions};
+pub use self::sort::{Obstacle, Sorted, Unsorted};
 use crate::{
     api::Models,
     ir::{Program, StatementKind},

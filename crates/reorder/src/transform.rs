@@ -4,7 +4,10 @@
 //! Each change is an edit of the text that does the same as the text before it, in the order of
 //! the source; the front end reads the new text. A change is kept if the best order then costs
 //! less. Variables are renamed first; then statements are split, and if that or the renaming
-//! changed something, the other is tried again. So a second run finds nothing more to change.
+//! changed something, the other is tried again. So a second run finds nothing more to change. At
+//! the end loops are sorted by a key, if the user wants it ([`sorting`]); that must not cost more.
+
+mod sorting;
 
 use crate::{
     api::Models,
@@ -13,7 +16,7 @@ use crate::{
     rewrite::{self, Options, Refused, Report, Rewritten},
     schema::Schema,
     source::Range,
-    split::{self, Split, trace::Trace},
+    split::{self, Sorted, Split, trace::Trace},
 };
 
 /// The number of times that each kind of change is searched for, at most.
@@ -32,6 +35,7 @@ struct Version {
 enum Change {
     Split(Split),
     Renamed(Vec<rename::Found>),
+    Sorted(Sorted),
 }
 
 /// Reorders the transactions of a program, whose source is `text`, like
@@ -55,8 +59,11 @@ pub fn rewrite<E>(
     let mut search =
         Search { parse, first: (program, text), versions: Vec::new(), unstated: Vec::new() };
     let refusals = search.run(&whole.transactions, models, schema, options);
+    let unsorted = search.sort(&whole.transactions, Setting { models, schema, options });
     let Search { versions, unstated, .. } = search;
-    let Some(last) = versions.last() else { return Ok(Rewritten { refusals, unstated, ..whole }) };
+    let Some(last) = versions.last() else {
+        return Ok(Rewritten { refusals, unstated, unsorted, ..whole });
+    };
     let mut rewritten = rewrite::rewrite(&last.program, &last.text, models, schema, options)?;
     for report in &mut rewritten.transactions {
         for unit in &mut report.units {
@@ -68,8 +75,8 @@ pub fn rewrite<E>(
         }
     }
     let places = Places { text, versions: &versions };
-    let (splits, renamings) = (places.splits(), places.renamings());
-    Ok(Rewritten { splits, renamings, refusals, unstated, ..rewritten })
+    let (splits, renamings, sorted) = (places.splits(), places.renamings(), places.sorted());
+    Ok(Rewritten { splits, renamings, refusals, unstated, sorted, unsorted, ..rewritten })
 }
 
 struct Search<'s, E> {
@@ -183,12 +190,28 @@ impl Places<'_> {
         let mut splits = Vec::new();
         for (at, version) in self.versions.iter().enumerate() {
             let Change::Split(split) = &version.change else { continue };
-            let edited = at.checked_sub(1).map_or(self.text, |before| &self.versions[before].text);
-            let place = |line| self.line(at, split::line_start(edited, line));
-            let (line, behind) = (place(split.line), place(split.behind));
+            let (line, behind) = (self.user_line(at, split.line), self.user_line(at, split.behind));
             splits.push(Split { line, behind, ..split.clone() });
         }
         splits
+    }
+
+    /// Returns the loops that were sorted, in the order of the source.
+    fn sorted(&self) -> Vec<Sorted> {
+        let mut sorted: Vec<Sorted> = Vec::new();
+        for (at, version) in self.versions.iter().enumerate() {
+            let Change::Sorted(one) = &version.change else { continue };
+            let line = self.user_line(at, one.line);
+            sorted.push(Sorted { line, ..one.clone() });
+        }
+        sorted.sort_by_key(|one| one.line);
+        sorted
+    }
+
+    /// Returns the line in the text of the user for a line of the text that a change is made in.
+    fn user_line(&self, change: usize, line: usize) -> usize {
+        let edited = change.checked_sub(1).map_or(self.text, |before| &self.versions[before].text);
+        self.line(change, split::line_start(edited, line))
     }
 
     fn renamings(&self) -> Vec<Renaming> {

@@ -71,6 +71,10 @@ pub(super) struct TransactionArgs {
     /// Let all transactions of the file lock tables in one order, so that they do not deadlock
     #[arg(long)]
     lock_order: bool,
+    /// Let loops that change rows by a key run in the order of the key, where that is legal, so
+    /// that they do not deadlock
+    #[arg(long)]
+    sort_keys: bool,
     /// Leave loops and conditional statements whole
     #[arg(long)]
     no_split: bool,
@@ -178,6 +182,7 @@ impl TransactionArgs {
             distinct: self.distinct.clone(),
             costing: self.costs.read()?,
             lock_order: self.lock_order,
+            sort_keys: self.sort_keys,
             no_split: self.no_split,
             no_rename: self.no_rename,
             without: Vec::new(),
@@ -192,7 +197,7 @@ impl Input {
         let Source { text, program, models, flags } = &self.source;
         let file = &args.source.file;
         let attempt = || format!("cannot reorder {}", file.display());
-        if args.no_split && args.no_rename {
+        if args.no_split && args.no_rename && !args.sort_keys {
             return rewrite::rewrite(program, text, models, &self.schema, &options)
                 .with_context(attempt);
         }

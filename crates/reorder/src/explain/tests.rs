@@ -201,6 +201,8 @@ fn order_of_several_transactions_is_printed() {
     let rewritten = |reports: Vec<Report>| Rewritten {
         text: String::new(),
         splits: Vec::new(),
+        sorted: Vec::new(),
+        unsorted: Vec::new(),
         renamings: Vec::new(),
         refusals: Vec::new(),
         unstated: Vec::new(),

@@ -115,7 +115,11 @@ fn leaves_no_error(context: &Context<'_, '_, '_>, unit: UnitIndex) -> bool {
 
 /// Returns true if each path from a node out of some units that is no exit shows that the call of
 /// the node has succeeded.
-fn is_checked(context: &Context<'_, '_, '_>, units: Range<UnitIndex>, node: NodeIndex) -> bool {
+pub(crate) fn is_checked(
+    context: &Context<'_, '_, '_>,
+    units: Range<UnitIndex>,
+    node: NodeIndex,
+) -> bool {
     let flow = context.flow;
     let Some(calls) = flow.fallible_calls(node) else { return false };
     let call = match &calls[..] {

@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// The rules on the order of units that [`Values`] and the other conditions replace.
-const REPLACED: [Rule; 5] = [
+pub(super) const REPLACED: [Rule; 5] = [
     Rule::Barrier,
     Rule::Declaration,
     Rule::ReadAfterWrite,
@@ -48,17 +48,17 @@ const REPLACED: [Rule; 5] = [
 ];
 
 /// A loop that counts.
-struct Counting<'c, 'a, 'p> {
+pub(super) struct Counting<'c, 'a, 'p> {
     context: &'c Context<'c, 'a, 'p>,
-    piece: &'c Piece<'a>,
-    body: &'a Statement,
-    head: Head<'a>,
+    pub(super) piece: &'c Piece<'a>,
+    pub(super) body: &'a Statement,
+    pub(super) head: Head<'a>,
     /// The node of the condition.
-    test: NodeIndex,
+    pub(super) test: NodeIndex,
     /// The nodes outside of the body.
-    header: Vec<NodeIndex>,
+    pub(super) header: Vec<NodeIndex>,
     /// The text before the body.
-    text: String,
+    pub(super) text: String,
 }
 
 /// A split that the rules on values permit.
@@ -109,7 +109,7 @@ pub(super) fn find<'a>(
 
 impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
     /// Checks what does not depend on the place of the split.
-    fn of(
+    pub(super) fn of(
         context: &'c Context<'c, 'a, 'p>,
         piece: &'c Piece<'a>,
     ) -> Result<Counting<'c, 'a, 'p>, Refusal> {
@@ -270,24 +270,10 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
 
     /// Asks the rules on the order of units about the later part before the earlier one.
     fn check_order(&self, parts: [Part<'a>; 2], options: &Options) -> Result<(), Refusal> {
-        let flow = self.context.flow;
         let [earlier, later] = parts;
-        let (line, range) = (earlier.piece.range.line(self.context.text), self.body.range);
-        // All other code is a unit as well: the rules follow values through it.
-        let other = Piece {
-            statement: self.piece.statement,
-            range,
-            nodes: (0..flow.graph.nodes.len())
-                .filter(|node| !earlier.nodes.contains(node) && !later.nodes.contains(node))
-                .collect(),
-            leaving: Default::default(),
-            queries: Vec::new(),
-            exits: Vec::new(),
-            barriers: Vec::new(),
-        };
+        let line = earlier.piece.range.line(self.context.text);
         let nodes: BTreeSet<NodeIndex> = earlier.nodes.union(&later.nodes).copied().collect();
-        let units = [other, later.piece, earlier.piece].map(|piece| Unit { pieces: vec![piece] });
-        let units = Units::of_units(flow, units.into());
+        let units = self.two_units(&nodes, [later.piece, earlier.piece]);
         let context = Context { units: &units, ..*self.context };
         let replaced: Vec<Rule> = REPLACED.iter().chain(&options.without).copied().collect();
         let swapped = Demand::Before(Before { first: 1, later: 2 });
@@ -311,6 +297,27 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
         }
     }
 
+    /// Makes two pieces of the body the units 1 and 2. All other code is a unit as well: the rules
+    /// follow values through it.
+    pub(super) fn two_units(
+        &self,
+        nodes: &BTreeSet<NodeIndex>,
+        pieces: [Piece<'a>; 2],
+    ) -> Units<'a> {
+        let flow = self.context.flow;
+        let other = Piece {
+            statement: self.piece.statement,
+            range: self.body.range,
+            nodes: (0..flow.graph.nodes.len()).filter(|node| !nodes.contains(node)).collect(),
+            leaving: Default::default(),
+            queries: Vec::new(),
+            exits: Vec::new(),
+            barriers: Vec::new(),
+        };
+        let units = std::iter::once(other).chain(pieces).map(|one| Unit { pieces: vec![one] });
+        Units::of_units(flow, units.collect())
+    }
+
     /// Returns the reason why the later part of an iteration and the earlier part of another one,
     /// units 1 and 2, keep their order because of a table.
     fn same_table(
@@ -320,7 +327,8 @@ impl<'c, 'a, 'p> Counting<'c, 'a, 'p> {
         distinct: &[String],
     ) -> Option<String> {
         let (counter, test) = (self.head.counter, self.test);
-        let keys = Keys { context, counter, test, nodes, distinct, missing: Default::default() };
+        let missing = Default::default();
+        let keys = Keys { context, counter, test, nodes, distinct, sorted_by: None, missing };
         let reason = same_table::between(context, (1, 2), &keys)?;
         Some(match keys.missing() {
             Some(fact) => format!("{reason}, and {fact}"),

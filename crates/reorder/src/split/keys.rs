@@ -41,6 +41,7 @@ use crate::{
         Context,
         same_table::{Parameters, Required},
     },
+    sql::Value,
     units::UnitQuery,
 };
 
@@ -55,6 +56,8 @@ pub(super) struct Keys<'c, 'a, 'p> {
     pub(super) nodes: BTreeSet<NodeIndex>,
     /// The arrays whose elements differ from one another, by name.
     pub(super) distinct: &'c [String],
+    /// An element that has different values in the iterations that are compared.
+    pub(super) sorted_by: Option<&'c Expression>,
     /// The name of an array whose elements would have to differ.
     pub(super) missing: RefCell<Option<String>>,
 }
@@ -114,12 +117,34 @@ impl<'a> Keys<'_, 'a, '_> {
     /// Returns true if the value is another one in each iteration; notes the missing fact.
     fn is_distinct(&self, key: &Key<'a>) -> bool {
         let Some(element) = key.element else { return true };
+        if self.sorted_by.is_some_and(|by| number::are_alike(by, element)) {
+            return true;
+        }
         let Some(name) = self.name(element) else { return false };
         let stated = self.distinct.contains(&name);
         if !stated {
             self.missing.borrow_mut().get_or_insert(name);
         }
         stated
+    }
+
+    /// Returns the elements whose values a query requires in a column of integers.
+    pub(super) fn elements_of(&self, query: &UnitQuery) -> Vec<&'a Expression> {
+        let mut found = Vec::new();
+        for (table, access) in &query.query.tables {
+            for (column, value) in &access.equal {
+                let known = self.context.schema.table(table).and_then(|one| one.column(column));
+                let is_integer = known.is_some_and(|one| number::of_column(&one.ty).is_some());
+                let Value::Parameter(parameter) = *value else { continue };
+                let keys = self.key(Required { query, access, parameter }).unwrap_or_default();
+                if let [Key { element: Some(element), .. }] = keys[..]
+                    && is_integer
+                {
+                    found.push(element);
+                }
+            }
+        }
+        found
     }
 
     /// Returns the values that a parameter may have, if each may be a key.

@@ -12,6 +12,8 @@
 //! - `isolation`: `read committed`, `repeatable read` or `serializable`.
 //! - `relaxed reads`: `yes`.
 //! - `splits`: `yes` if statements may be split.
+//! - `sort keys`: `yes` if loops may run in the order of a key.
+//! - `not sorted`: `REASON`: a part of the reason why a loop keeps its order. May be repeated.
 //! - `renames`: `yes` if variables may get several names. In all other cases only the order
 //!   changes, so that each is about one rule.
 //! - `not renamed`: `REASON`: a part of the reason why a variable keeps its name. May be repeated.
@@ -64,6 +66,8 @@ pub(crate) struct Case {
     pub(crate) renames: bool,
     /// Parts of the reasons why variables keep their names.
     pub(crate) not_renamed: Vec<String>,
+    /// Parts of the reasons why loops keep their order.
+    pub(crate) not_sorted: Vec<String>,
     pub(crate) models: Models,
     pub(crate) schema: Schema,
     /// True if statements may be split.
@@ -114,6 +118,7 @@ impl Case {
             isolation: one("isolation").map(|value| isolation(value, &name)),
             relaxed_reads: one("relaxed reads") == Some("yes"),
             costing: Costing { objective: objective(one("objective")), ..Costing::default() },
+            sort_keys: one("sort keys") == Some("yes"),
             distinct: all("distinct").into_iter().map(str::to_owned).collect(),
             ..Options::default()
         };
@@ -128,6 +133,7 @@ impl Case {
             splits: one("splits") == Some("yes"),
             renames: one("renames") == Some("yes"),
             not_renamed: all("not renamed").into_iter().map(str::to_owned).collect(),
+            not_sorted: all("not sorted").into_iter().map(str::to_owned).collect(),
             options,
             models,
             schema: schema.unwrap_or_else(|error| panic!("{name}: {error}")),
@@ -183,7 +189,7 @@ impl Case {
         without: &[Rule],
     ) -> Result<Rewritten, Refused> {
         let options = Options { without: without.to_vec(), ..self.options.clone() };
-        if !self.splits && !self.renames {
+        if !self.splits && !self.renames && !self.options.sort_keys {
             return rewrite(program, text, &self.models, &self.schema, &options);
         }
         let options = Options { no_split: !self.splits, no_rename: !self.renames, ..options };
@@ -204,7 +210,7 @@ impl Case {
 
 /// Returns the settings of a head.
 fn settings(text: &str) -> Vec<(String, String)> {
-    const KEYS: [&str; 14] = [
+    const KEYS: [&str; 16] = [
         "expect",
         "keeps",
         "api",
@@ -213,6 +219,8 @@ fn settings(text: &str) -> Vec<(String, String)> {
         "objective",
         "relaxed reads",
         "splits",
+        "sort keys",
+        "not sorted",
         "renames",
         "not renamed",
         "distinct",

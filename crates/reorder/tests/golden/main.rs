@@ -126,7 +126,14 @@ fn check(one: &Parsed, result: &Result<Rewritten, Refused>) -> Vec<String> {
             wrong.push(format!("not among the refusals: {reason}"));
         }
     }
+    for reason in &case.not_sorted {
+        if !rewritten.unsorted.iter().any(|one| one.to_string().contains(reason)) {
+            wrong.push(format!("no loop keeps its order because: {reason}"));
+        }
+    }
     if !wrong.is_empty() {
+        wrong.extend(rewritten.sorted.iter().map(ToString::to_string));
+        wrong.extend(rewritten.unsorted.iter().map(ToString::to_string));
         wrong.extend(rewritten.renamings.iter().map(ToString::to_string));
         wrong.extend(rewritten.refusals.iter().map(ToString::to_string));
         let reports = rewritten.transactions.iter().map(clearway_reorder::explain::explain);
@@ -221,8 +228,8 @@ fn each_group_has_cases_that_move_and_cases_that_stay() {
     }
 }
 
-/// Returns a case that renames, with its program.
-fn renaming(name: &str) -> Option<&'static Parsed> {
+/// Returns a case, with its program.
+fn found(name: &str) -> Option<&'static Parsed> {
     let found = parsed().iter().find(|one| one.case.name == name);
     let selected = std::env::var_os("GOLDEN").is_some();
     assert!(found.is_some() || parsed().is_empty() || selected, "{name} is gone");
@@ -231,7 +238,7 @@ fn renaming(name: &str) -> Option<&'static Parsed> {
 
 #[test]
 fn renaming_is_reported_with_its_reason() {
-    let Some(one) = renaming("renaming/number.c") else { return };
+    let Some(one) = found("renaming/number.c") else { return };
     let rewritten = rewrite(&one.case, &one.program, &one.case.text, &[]).unwrap();
     let [renaming] = &rewritten.renamings[..] else { panic!("{:?}", rewritten.renamings) };
     let line = |number: usize| one.case.text.lines().nth(number - 1).unwrap();
@@ -241,7 +248,7 @@ fn renaming_is_reported_with_its_reason() {
                 what line 14 reads";
     assert!(explain::explain_all("number.c", &rewritten).contains(text), "{renaming}");
     assert!(explain::html("number.c", &rewritten).contains(text), "{renaming}");
-    let Some(kept) = self::renaming("renaming/pointer.c") else { return };
+    let Some(kept) = found("renaming/pointer.c") else { return };
     let rewritten = rewrite(&kept.case, &kept.program, &kept.case.text, &[]).unwrap();
     let text = explain::explain_all("pointer.c", &rewritten);
     assert!(text.contains("pay: `p`: line 17: it is a pointer"), "{text}");
@@ -249,7 +256,7 @@ fn renaming_is_reported_with_its_reason() {
 
 #[test]
 fn names_stay_if_the_user_wants_it() {
-    let Some(one) = renaming("renaming/number.c") else { return };
+    let Some(one) = found("renaming/number.c") else { return };
     let options = Options { no_rename: true, no_split: true, ..one.case.options.clone() };
     let mut parse = |_: &str| -> Result<Program, ()> { panic!("nothing is to be read again") };
     let (models, schema) = (&one.case.models, &one.case.schema);
@@ -260,12 +267,23 @@ fn names_stay_if_the_user_wants_it() {
 
 #[test]
 fn renamed_program_does_the_same_on_the_mock() {
-    let Some(Parsed { case, program }) = renaming("renaming/parameters.c") else { return };
+    assert_equal_on_mock("renaming/parameters.c", "pay");
+}
+
+#[test]
+fn sorted_program_does_the_same_on_the_mock() {
+    assert_equal_on_mock("sort_keys/libpq.c", "order");
+}
+
+/// Asserts that a case that moves does what its source does.
+fn assert_equal_on_mock(name: &str, function: &str) {
+    let Some(Parsed { case, program }) = found(name) else { return };
     let knowledge = Knowledge::new(&case.schema, case.models.server().unwrap());
     let (analyze, key) = (|sql: &str| knowledge.analyze(sql), |table: &str| knowledge.key(table));
     let mut options = verify::Options::new(&verify::LIBPQ, &analyze, &key);
     (options.seeds, options.flags, options.columns) = (4, case.flags(), knowledge.columns());
-    let report = verify::verify(case.path(), &case.after(), program, "pay", &options);
+    options.keys = knowledge.keys();
+    let report = verify::verify(case.path(), &case.after(), program, function, &options);
     match report {
         Err(error @ verify::VerifyError::Start { .. }) => eprintln!("SKIPPED: {error}"),
         Err(error) => panic!("{error}"),
@@ -273,5 +291,26 @@ fn renamed_program_does_the_same_on_the_mock() {
             assert_eq!(report.verdict(), verify::Verdict::Equal, "{report}");
             assert!(report.committed > 0 && report.rolled_back > 0, "{report}");
         }
+    }
+}
+
+#[test]
+fn loops_are_explained_by_their_lines_in_the_source() {
+    for (name, line, fact) in [
+        ("sort_keys/split.c", "region = db_number", "runs in ascending order of `region_at[i]`"),
+        ("sort_keys/array.c", "for (int i", "runs in ascending order of `region[i]`"),
+        ("sort_keys/insert.c", "for (int i", "is not sorted: line 22: it inserts rows"),
+    ] {
+        let Some(one) = found(name) else { return };
+        let rewritten = rewrite(&one.case, &one.program, &one.case.text, &[]).unwrap();
+        let lines = rewritten.sorted.iter().map(|sorted| sorted.line);
+        let lines: Vec<usize> =
+            lines.chain(rewritten.unsorted.iter().map(|one| one.line)).collect();
+        let [number] = lines[..] else { panic!("{name}: {lines:?}") };
+        let at = one.case.text.lines().nth(number - 1).unwrap();
+        assert!(at.trim_start().starts_with(line), "{name}: line {number}: {at}");
+        let text = explain::explain_all(name, &rewritten);
+        let expected = format!("--sort-keys:\n  order: the loop at line {number} {fact}");
+        assert!(text.contains(&expected), "{text}");
     }
 }

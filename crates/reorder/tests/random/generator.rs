@@ -10,6 +10,7 @@
 mod flow;
 mod keys;
 mod queries;
+mod sorted;
 mod templates;
 
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use std::collections::BTreeSet;
 use clearway_testkit::Random;
 
 pub(crate) use keys::keyed;
+pub(crate) use sorted::sorted;
 
 use super::program::{Program, words};
 

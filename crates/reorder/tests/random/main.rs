@@ -120,6 +120,21 @@ fn keys_that_are_stated_wrongly_are_caught() {
     assert!(wrong.iter().any(|(_, wrong)| matches!(wrong, Wrong::Run(_))), "{wrong:?}");
 }
 
+#[test]
+fn random_programs_do_the_same_in_the_order_of_keys() {
+    let Some(mut oracle) = oracle() else { return };
+    oracle.sorts = true;
+    let counts = check(&mut oracle, generator::sorted, 40);
+    assert!(counts.programs < 40 || counts.sorted >= 3, "too few are sorted: {counts}");
+}
+
+#[test]
+fn random_programs_do_the_same_split_and_in_the_order_of_keys() {
+    let Some(mut oracle) = oracle() else { return };
+    (oracle.sorts, oracle.splits) = (true, true);
+    check(&mut oracle, generator::sorted, 20);
+}
+
 /// Checks `count` programs, or the same share of the number that the user says.
 fn check(oracle: &mut Oracle, make: Make, count: u64) -> Counts {
     let in_all = number("CLEARWAY_REORDER_PROGRAMS").unwrap_or(IN_ALL);

@@ -74,6 +74,8 @@ pub(crate) struct Counts {
     pub(crate) split: u64,
     /// The splits, by the kind of the statement.
     pub(crate) splits: BTreeMap<String, u64>,
+    /// The loops that were sorted.
+    pub(crate) sorted: u64,
     /// The names that variables got beside their own.
     pub(crate) renamings: u64,
     /// The units that stand elsewhere than in the source, in all programs.
@@ -95,6 +97,7 @@ impl Counts {
         self.changed += other.changed;
         self.split += other.split;
         self.add_splits(&other.splits);
+        self.sorted += other.sorted;
         self.renamings += other.renamings;
         self.moved += other.moved;
         self.moved_queries += other.moved_queries;
@@ -117,12 +120,12 @@ impl Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Counts { programs, changed, split, splits, moved, moved_queries, .. } = self;
-        let Counts { committed, rolled_back, refused, renamings, .. } = self;
+        let Counts { committed, rolled_back, refused, renamings, sorted, .. } = self;
         write!(
             f,
             "{programs} programs, {changed} changed, {split} with splits {splits:?}, \
-             {renamings} renamings, {moved} units moved ({moved_queries} queries), {committed} \
-             runs committed, {rolled_back} rolled back, refused {refused:?}"
+             {sorted} loops sorted, {renamings} renamings, {moved} units moved ({moved_queries} \
+             queries), {committed} runs committed, {rolled_back} rolled back, refused {refused:?}"
         )
     }
 }
@@ -138,6 +141,8 @@ pub(crate) struct Oracle {
     pub(crate) splits: bool,
     /// True if variables may get several names.
     pub(crate) renames: bool,
+    /// True if loops may run in the order of a key.
+    pub(crate) sorts: bool,
     /// The arrays whose elements differ.
     pub(crate) distinct: Vec<String>,
     /// True if warnings of the compiler are mistakes.
@@ -169,8 +174,18 @@ impl Oracle {
         let server = models.server().expect("a model names its server");
         let schema = schema::parse(DDL, server).expect("the DDL is right");
         let (without, splits, renames) = (Vec::new(), false, false);
-        let distinct = Vec::new();
-        Ok(Oracle { front_end, models, schema, without, splits, renames, distinct, warnings: true })
+        let (sorts, distinct, warnings) = (false, Vec::new(), true);
+        Ok(Oracle {
+            front_end,
+            models,
+            schema,
+            without,
+            splits,
+            renames,
+            sorts,
+            distinct,
+            warnings,
+        })
     }
 
     /// Checks programs, with databases and inputs from a seed. Returns the programs with mistakes,
@@ -293,7 +308,7 @@ impl Oracle {
     ) -> Result<rewrite::Rewritten, Refused> {
         let mut parse = |text: &str| self.parse(text);
         let (models, schema) = (&self.models, &self.schema);
-        if !self.splits && !self.renames {
+        if !self.splits && !self.renames && !self.sorts {
             return rewrite::rewrite(parsed, text, models, schema, options);
         }
         let (no_split, no_rename) = (!self.splits, !self.renames);
@@ -303,7 +318,7 @@ impl Oracle {
 
     fn options(&self) -> Options {
         let (without, distinct) = (self.without.clone(), self.distinct.clone());
-        Options { without, distinct, ..Options::default() }
+        Options { without, distinct, sort_keys: self.sorts, ..Options::default() }
     }
 
     fn parse(&self, text: &str) -> Result<Ir, FrontEndError> {
@@ -347,6 +362,8 @@ impl Rewritten {
             *self.counts.splits.entry(format!("{:?}", split.kind)).or_default() += 1;
         }
         self.counts.renamings += rewritten.renamings.len() as u64;
+        self.counts.sorted += rewritten.sorted.len() as u64;
+        self.changed.extend(rewritten.sorted.iter().map(|sorted| sorted.function.clone()));
         for report in rewritten.transactions {
             let order = report.solution.order.iter().enumerate();
             let moved: Vec<usize> =

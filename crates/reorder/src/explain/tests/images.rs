@@ -163,6 +163,8 @@ fn page_needs_no_other_file() {
     let rewritten = Rewritten {
         text: String::new(),
         splits: Vec::new(),
+        sorted: Vec::new(),
+        unsorted: Vec::new(),
         renamings: Vec::new(),
         refusals: Vec::new(),
         unstated: Vec::new(),

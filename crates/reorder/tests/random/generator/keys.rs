@@ -109,7 +109,7 @@ fn query(random: &mut Random, key: (&str, &str), sql: &str, body: &mut Vec<Strin
 }
 
 /// Returns a query with the code that leaves the transaction if it fails.
-fn leave_unless(sql: &str) -> Vec<String> {
+pub(super) fn leave_unless(sql: &str) -> Vec<String> {
     vec![
         format!("if (sqlite3_exec(db, {sql}, NULL, NULL, NULL) != SQLITE_OK)"),
         "    return undo(db);".to_string(),

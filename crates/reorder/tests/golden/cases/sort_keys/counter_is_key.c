@@ -1,0 +1,26 @@
+// The number of the iteration is the key: the rows are locked in one order already.
+// sort keys: yes
+// expect: unchanged
+// not sorted: names the rows
+#include "shop.h"
+
+struct input {
+    int count;
+    int amount[15];
+    int shop[15];
+};
+
+int order(struct db *db, struct input *in)
+{
+    db_begin(db);
+    for (int i = 0; i < in->count; i++) {
+        if (db_format(db, "UPDATE region SET r_total = r_total + %d WHERE r_id = %d",
+                      in->amount[i], i))
+            goto fail;
+    }
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

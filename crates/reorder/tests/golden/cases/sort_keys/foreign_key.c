@@ -1,0 +1,33 @@
+// A row refers to a row that another iteration may delete.
+// sort keys: yes
+// expect: unchanged
+// not sorted: foreign key
+#include "shop.h"
+
+struct input {
+    int count;
+    int amount[15];
+    int shop[15];
+};
+
+int order(struct db *db, struct input *in)
+{
+    long region[15];
+
+    db_begin(db);
+    for (int i = 0; i < in->count; i++) {
+        region[i] = db_number(db, "SELECT s_region FROM shop WHERE s_id = $1", in->shop[i]);
+    }
+    for (int i = 0; i < in->count; i++) {
+        if (db_format(db, "UPDATE shop SET s_region = %d WHERE s_id = %ld",
+                      in->amount[i], region[i]))
+            goto fail;
+        if (db_format(db, "DELETE FROM region WHERE r_id = %ld", region[i]))
+            goto fail;
+    }
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

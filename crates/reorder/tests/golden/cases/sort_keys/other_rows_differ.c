@@ -1,0 +1,33 @@
+// Each iteration also writes a row of its own.
+// sort keys: yes
+// expect: moves
+// distinct: shop
+#include "shop.h"
+
+struct input {
+    int count;
+    int amount[15];
+    int shop[15];
+};
+
+int order(struct db *db, struct input *in)
+{
+    long region[15];
+
+    db_begin(db);
+    for (int i = 0; i < in->count; i++) {
+        region[i] = db_number(db, "SELECT s_region FROM shop WHERE s_id = $1", in->shop[i]);
+    }
+    for (int i = 0; i < in->count; i++) {
+        if (db_format(db, "UPDATE region SET r_total = r_total + %d WHERE r_id = %ld",
+                      in->amount[i], region[i]))
+            goto fail;
+        if (db_format(db, "UPDATE shop SET s_total = s_total * 2 WHERE s_id = %d", in->shop[i]))
+            goto fail;
+    }
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

@@ -1,0 +1,31 @@
+// Texts may be equal in the database though they differ in the program.
+// sort keys: yes
+// expect: unchanged
+// not sorted: names the rows
+// schema: CREATE TABLE code (name VARCHAR(20) PRIMARY KEY, number INTEGER NOT NULL);
+#include "shop.h"
+
+struct input {
+    int count;
+    int amount[15];
+    int shop[15];
+};
+
+int order(struct db *db, struct input *in)
+{
+    long region[15];
+
+    db_begin(db);
+    for (int i = 0; i < in->count; i++) {
+        region[i] = db_number(db, "SELECT s_region FROM shop WHERE s_id = $1", in->shop[i]);
+    }
+    for (int i = 0; i < in->count; i++) {
+        if (db_format(db, "UPDATE code SET number = number + 1 WHERE name = '%ld'", region[i]))
+            goto fail;
+    }
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

@@ -1,0 +1,43 @@
+// The SQL has the key as a text.
+// sort keys: yes
+// expect: moves
+#include <stdio.h>
+#include "shop.h"
+
+struct input {
+    int count;
+    int amount[15];
+    int shop[15];
+};
+
+int order(struct db *db, struct input *in)
+{
+    long region[15];
+    char sql[120];
+
+    db_begin(db);
+    for (int i = 0; i < in->count; i++) {
+        region[i] = db_number(db, "SELECT s_region FROM shop WHERE s_id = $1", in->shop[i]);
+    }
+    int sorted_i[15];
+    int sorted_count;
+    sorted_count = 0;
+    for (int i = 0; i < in->count; i++) {
+        int sorted_at = sorted_count++;
+        for (; sorted_at > 0 && region[sorted_i[sorted_at - 1]] > region[i]; sorted_at--)
+            sorted_i[sorted_at] = sorted_i[sorted_at - 1];
+        sorted_i[sorted_at] = i;
+    }
+    for (int sorted_next = 0; sorted_next < sorted_count; sorted_next++) {
+        int i = sorted_i[sorted_next];
+        snprintf(sql, sizeof sql, "UPDATE region SET r_count = r_count + 1 WHERE r_id = %ld",
+                 region[i]);
+        if (db_run(db, sql))
+            goto fail;
+    }
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}

@@ -1,0 +1,33 @@
+// The SQL has the key as a text.
+// sort keys: yes
+// expect: moves
+#include <stdio.h>
+#include "shop.h"
+
+struct input {
+    int count;
+    int amount[15];
+    int shop[15];
+};
+
+int order(struct db *db, struct input *in)
+{
+    long region[15];
+    char sql[120];
+
+    db_begin(db);
+    for (int i = 0; i < in->count; i++) {
+        region[i] = db_number(db, "SELECT s_region FROM shop WHERE s_id = $1", in->shop[i]);
+    }
+    for (int i = 0; i < in->count; i++) {
+        snprintf(sql, sizeof sql, "UPDATE region SET r_count = r_count + 1 WHERE r_id = %ld",
+                 region[i]);
+        if (db_run(db, sql))
+            goto fail;
+    }
+    db_commit(db);
+    return 0;
+fail:
+    db_rollback(db);
+    return -1;
+}
