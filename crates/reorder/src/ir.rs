@@ -13,7 +13,7 @@ mod statement;
 pub mod text;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,25 @@ pub struct Program {
     /// [`ExpressionKind::Constant`]; `None` for one that has several meanings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, Option<Type>>,
+    /// The facts of functions whose bodies were left out of the text that was read.
+    #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
+    pub left_out: LeftOut,
+}
+
+/// The facts of functions of a file that the analysis of its other functions uses.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The names of the variables outside of functions, and of the static ones, that they assign
+    /// or whose address they take.
+    pub assigned: BTreeSet<String>,
+    /// The names of the structures of which they use a field.
+    pub used_records: BTreeSet<String>,
+}
+
+impl LeftOut {
+    fn is_empty(&self) -> bool {
+        *self == LeftOut::default()
+    }
 }
 
 impl Program {

@@ -25,6 +25,7 @@
 mod conditional;
 mod declarations;
 mod element;
+mod excerpt;
 mod expansion;
 mod fission;
 mod keys;
@@ -42,7 +43,7 @@ mod values;
 
 use std::fmt;
 
-pub(crate) use self::search::{Found, Version, line_start, versions};
+pub(crate) use self::search::{Found, Version, line_start, search};
 pub use self::sort::{Obstacle, Sorted, Unsorted};
 use crate::{
     api::Models,

@@ -22,13 +22,19 @@ use crate::{
 /// The number of times that each kind of change is searched for, at most.
 const ROUNDS_MAX: usize = 4;
 
-/// A changed program.
+/// A changed text.
 struct Version {
-    program: Program,
     text: String,
     /// The way back to the version before.
     trace: Trace,
     change: Change,
+}
+
+/// The program with all changes so far.
+struct Changed {
+    program: Program,
+    text: String,
+    rewritten: Result<Rewritten, Refused>,
 }
 
 /// A change, by places in the version before.
@@ -37,6 +43,9 @@ enum Change {
     Renamed(Vec<rename::Found>),
     Sorted(Sorted),
 }
+
+/// A function that reads an edited text of the file; several threads call it.
+pub type Parse<'p, E> = &'p (dyn Fn(&str) -> Result<Program, E> + Sync);
 
 /// Reorders the transactions of a program, whose source is `text`, like
 /// [`rewrite`](crate::rewrite::rewrite), and changes the source where that lowers the cost and the
@@ -48,7 +57,7 @@ enum Change {
 /// # Errors
 /// [`Refused`]; then nothing is to be changed.
 pub fn rewrite<E>(
-    parse: &mut dyn FnMut(&str) -> Result<Program, E>,
+    parse: Parse<'_, E>,
     program: &Program,
     text: &str,
     models: &Models,
@@ -56,15 +65,16 @@ pub fn rewrite<E>(
     options: &Options,
 ) -> Result<Rewritten, Refused> {
     let whole = rewrite::rewrite(program, text, models, schema, options)?;
+    let first = (program, text);
     let mut search =
-        Search { parse, first: (program, text), versions: Vec::new(), unstated: Vec::new() };
+        Search { parse, first, last: None, versions: Vec::new(), unstated: Vec::new() };
     let refusals = search.run(&whole.transactions, models, schema, options);
     let unsorted = search.sort(&whole.transactions, Setting { models, schema, options });
-    let Search { versions, unstated, .. } = search;
-    let Some(last) = versions.last() else {
+    let Search { last, versions, unstated, .. } = search;
+    let Some(Changed { rewritten, .. }) = last else {
         return Ok(Rewritten { refusals, unstated, unsorted, ..whole });
     };
-    let mut rewritten = rewrite::rewrite(&last.program, &last.text, models, schema, options)?;
+    let mut rewritten = rewritten?;
     for report in &mut rewritten.transactions {
         for unit in &mut report.units {
             for version in versions.iter().rev() {
@@ -80,9 +90,11 @@ pub fn rewrite<E>(
 }
 
 struct Search<'s, E> {
-    parse: &'s mut dyn FnMut(&str) -> Result<Program, E>,
+    parse: Parse<'s, E>,
     /// The program as the user wrote it.
     first: (&'s Program, &'s str),
+    /// The program with all changes; `None` if there are none.
+    last: Option<Changed>,
     versions: Vec<Version>,
     /// The splits of the user's text that lack a fact which the user could state.
     unstated: Vec<String>,
@@ -122,13 +134,13 @@ impl<E> Search<'_, E> {
             return Vec::new();
         }
         refusals.clear();
-        let (program, text) = latest(self.first, &self.versions);
-        let current = self.reports(setting);
-        let reports = current.as_deref().unwrap_or(reports);
+        let (program, text, reports) = latest(self.first, &self.last, reports);
         let renamed = rename::pass(self.parse, program, text, reports, setting, refusals);
         let Some(Renamed { program, text, trace, found }) = renamed else { return Vec::new() };
         let functions = found.iter().map(|one| one.function.clone()).collect();
-        self.versions.push(Version { program, text, trace, change: Change::Renamed(found) });
+        let change = Change::Renamed(found);
+        self.versions.push(Version { text: text.clone(), trace, change });
+        self.change(program, text, setting);
         functions
     }
 
@@ -139,36 +151,51 @@ impl<E> Search<'_, E> {
         setting: Setting<'_>,
         functions: Option<&[String]>,
     ) -> bool {
-        let current = self.reports(setting);
-        let reports = current.as_deref().unwrap_or(reports);
-        let (program, text) = latest(self.first, &self.versions);
-        let setting = (setting.models, setting.schema, setting.options);
-        let split::Found { versions: found, unstated } =
-            split::versions(self.parse, program, text, reports, setting, functions);
-        let is_split = !found.is_empty();
+        let (program, text, reports) = latest(self.first, &self.last, reports);
+        let found = split::search(self.parse, program, text, reports, setting, functions);
+        let (is_first, mut is_split) = (self.versions.is_empty(), false);
+        let unstated = match found {
+            Err(unstated) => unstated,
+            Ok(split::Found { versions, program, unstated }) => {
+                self.versions.extend(versions.into_iter().map(|one| {
+                    let split::Version { text, trace, split } = one;
+                    Version { text, trace, change: Change::Split(split) }
+                }));
+                let text = self.versions.last().map(|last| last.text.clone()).unwrap_or_default();
+                self.change(program, text, setting);
+                is_split = true;
+                unstated
+            }
+        };
         // Lines of a changed text mean nothing to the user.
-        if self.versions.is_empty() {
+        if is_first {
             self.unstated = unstated;
         }
-        self.versions.extend(found.into_iter().map(|one| {
-            let split::Version { program, text, trace, split } = one;
-            Version { program, text, trace, change: Change::Split(split) }
-        }));
         is_split
     }
 
-    /// Returns the reports on the changed text; `None` if nothing has changed.
-    fn reports(&self, setting: Setting<'_>) -> Option<Vec<Report>> {
-        let Version { program, text, .. } = self.versions.last()?;
+    /// Takes a changed text for the latest one.
+    fn change(&mut self, program: Program, text: String, setting: Setting<'_>) {
         let Setting { models, schema, options } = setting;
-        let rewritten = rewrite::rewrite(program, text, models, schema, options);
-        Some(rewritten.map(|rewritten| rewritten.transactions).unwrap_or_default())
+        let rewritten = rewrite::rewrite(&program, &text, models, schema, options);
+        self.last = Some(Changed { program, text, rewritten });
     }
 }
 
-/// Returns the program and the text with all changes.
-fn latest<'v>(first: (&'v Program, &'v str), versions: &'v [Version]) -> (&'v Program, &'v str) {
-    versions.last().map_or(first, |last| (&last.program, last.text.as_str()))
+/// Returns the program and the text with all changes, and the reports on it. `first` and `reports`
+/// are those of the user's text.
+fn latest<'v>(
+    first: (&'v Program, &'v str),
+    last: &'v Option<Changed>,
+    reports: &'v [Report],
+) -> (&'v Program, &'v str, &'v [Report]) {
+    match last {
+        None => (first.0, first.1, reports),
+        Some(Changed { program, text, rewritten }) => {
+            let reports = rewritten.as_ref().map_or(&[][..], |one| &one.transactions);
+            (program, text, reports)
+        }
+    }
 }
 
 /// The places of changes in the text of the user.

@@ -176,9 +176,9 @@ impl Shop {
 
     fn rewritten(&self, text: &str) -> Rewritten {
         let program = self.parse(text);
-        let mut parse = |text: &str| Ok::<_, ()>(self.parse(text));
+        let parse = |text: &str| Ok::<_, ()>(self.parse(text));
         let (models, schema) = (&self.models, &self.schema);
         let options = Options { no_rename: true, ..self.options.clone() };
-        transform::rewrite(&mut parse, &program, text, models, schema, &options).unwrap()
+        transform::rewrite(&parse, &program, text, models, schema, &options).unwrap()
     }
 }

@@ -70,6 +70,7 @@ fn program() -> Program {
         directives: Vec::new(),
         enumerators: Default::default(),
         sizes: Default::default(),
+        left_out: Default::default(),
     }
 }
 

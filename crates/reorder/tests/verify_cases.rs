@@ -46,6 +46,7 @@ fn program(function: &str) -> Program {
         directives: Vec::new(),
         enumerators: Default::default(),
         sizes: Default::default(),
+        left_out: Default::default(),
     }
 }
 

@@ -74,6 +74,7 @@ fn program(
         directives: Vec::new(),
         enumerators: Default::default(),
         sizes: Default::default(),
+        left_out: Default::default(),
     }
 }
 

@@ -48,6 +48,7 @@ fn program(function: &str, language: Language) -> Program {
         directives: Vec::new(),
         enumerators: Default::default(),
         sizes: Default::default(),
+        left_out: Default::default(),
     }
 }
 

@@ -202,8 +202,8 @@ impl Input {
                 .with_context(attempt);
         }
         let front_end = FrontEnd::load().with_context(attempt)?;
-        let mut parse = |text: &str| front_end.parse(file, Some(text), flags);
-        transform::rewrite(&mut parse, program, text, models, &self.schema, &options)
+        let parse = |text: &str| front_end.parse(file, Some(text), flags);
+        transform::rewrite(&parse, program, text, models, &self.schema, &options)
             .with_context(attempt)
     }
 }

@@ -13,7 +13,7 @@ use super::{
     tokens::{Lexed, lex, too_long},
 };
 use crate::{
-    ir::{Function, Language, Program, StatementKind},
+    ir::{Function, Language, LeftOut, Program, StatementKind},
     source::Range,
 };
 
@@ -188,6 +188,7 @@ fn lower<'u>(
         directives: Vec::new(),
         enumerators: lowering.enumerators,
         sizes: lowering.sizes,
+        left_out: LeftOut::default(),
     })
 }
 

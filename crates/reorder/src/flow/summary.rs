@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     api::{Models, Returns, Role},
-    ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, Scope, VariableIndex},
+    ir::{
+        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Scope, Variable,
+        VariableIndex,
+    },
 };
 
 /// The effects of a function.
@@ -376,29 +379,81 @@ pub(crate) fn for_each_expression<'a>(
 }
 
 fn used_records(program: &Program) -> BTreeSet<&str> {
+    let left_out = program.left_out.used_records.iter().map(String::as_str);
+    program.functions.iter().flat_map(records_of).chain(left_out).collect()
+}
+
+/// Returns the structures of which a function uses a field.
+fn records_of(function: &Function) -> BTreeSet<&str> {
     let mut used = BTreeSet::new();
-    for function in &program.functions {
-        for_each_expression(function, &mut |expression| {
-            if let Kind::Field { record, .. } = &expression.kind {
-                used.insert(record.as_str());
-            }
-        });
-    }
+    for_each_expression(function, &mut |expression| {
+        if let Kind::Field { record, .. } = &expression.kind {
+            used.insert(record.as_str());
+        }
+    });
     used
 }
 
 fn assigned(program: &Program) -> Vec<bool> {
-    let mut assigned = vec![false; program.variables.len()];
-    for function in &program.functions {
-        for_each_expression(function, &mut |expression| {
-            if let Kind::Assign { target: place, .. }
-            | Kind::Increment(_, place)
-            | Kind::Address(place) = &expression.kind
-                && let Kind::Variable(variable) = place.kind
-            {
-                assigned[variable.0] = true;
-            }
-        });
+    let is_left_out =
+        |one: &Variable| is_shared(one) && program.left_out.assigned.contains(&one.name);
+    let mut assigned: Vec<bool> = program.variables.iter().map(is_left_out).collect();
+    for variable in program.functions.iter().flat_map(assigned_by) {
+        assigned[variable.0] = true;
     }
     assigned
+}
+
+/// Returns the variables that a function assigns or whose address it takes.
+fn assigned_by(function: &Function) -> BTreeSet<VariableIndex> {
+    let mut assigned = BTreeSet::new();
+    for_each_expression(function, &mut |expression| {
+        let (Kind::Assign { target, .. } | Kind::Increment(_, target) | Kind::Address(target)) =
+            &expression.kind
+        else {
+            return;
+        };
+        if let Kind::Variable(variable) = target.kind {
+            assigned.insert(variable);
+        }
+    });
+    assigned
+}
+
+/// Returns true for a variable that outlives a call of its function.
+fn is_shared(variable: &Variable) -> bool {
+    matches!(variable.scope, Scope::Global | Scope::Static)
+}
+
+/// Returns the facts of functions that the analysis of others uses.
+pub(crate) fn left_out(program: &Program, functions: &[&Function]) -> LeftOut {
+    let assigned = functions.iter().flat_map(|one| assigned_by(one));
+    let assigned = assigned.map(|one| program.variable(one)).filter(|one| is_shared(one));
+    let used = functions.iter().flat_map(|one| records_of(one));
+    LeftOut {
+        assigned: assigned.map(|one| one.name.clone()).collect(),
+        used_records: used.map(str::to_owned).collect(),
+    }
+}
+
+/// Returns the names of the functions whose bodies the analysis of the function `name` reads: its
+/// own, those that it calls, and those that may prepare a statement, with all that these call.
+pub(crate) fn needed_for<'a>(
+    program: &'a Program,
+    models: &Models,
+    name: &'a str,
+) -> BTreeSet<&'a str> {
+    let preparing = program
+        .functions
+        .iter()
+        .filter(|function| prepares(program, models, function, &mut BTreeSet::new()));
+    let mut open: Vec<&str> = preparing.map(|one| one.name.as_str()).chain([name]).collect();
+    let mut needed = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if needed.insert(name) {
+            let of_name = program.functions.iter().filter(|one| one.name == name);
+            open.extend(of_name.flat_map(called));
+        }
+    }
+    needed
 }

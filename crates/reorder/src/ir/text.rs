@@ -69,6 +69,7 @@ mod tests {
             directives: Vec::new(),
             enumerators: Default::default(),
             sizes: Default::default(),
+            left_out: Default::default(),
         }
     }
 

@@ -30,6 +30,7 @@ use crate::{
     solve::Limits,
     source::{self, Edit},
     split::trace::Trace,
+    transform::Parse,
 };
 
 /// The limits of the bound. A bound that is not found costs a renaming and no correctness.
@@ -64,7 +65,7 @@ pub(crate) struct Found {
 /// Renames the variables of a text where that lowers the expected cost; `None` if it does nowhere.
 /// The refusals are those of variables that hold a transaction back.
 pub(crate) fn pass<E>(
-    parse: &mut dyn FnMut(&str) -> Result<Program, E>,
+    parse: Parse<'_, E>,
     program: &Program,
     text: &str,
     before: &[Report],
@@ -161,7 +162,7 @@ impl<'c> Chosen<'c> {
 }
 
 struct Search<'s, E> {
-    parse: &'s mut dyn FnMut(&str) -> Result<Program, E>,
+    parse: Parse<'s, E>,
     program: &'s Program,
     text: &'s str,
     setting: Setting<'s>,

@@ -1,5 +1,8 @@
 //! Tries splits, and keeps those that lower the expected cost.
 //!
+//! Each function is searched in an [`Excerpt`] of the text. The splits of all functions are then
+//! made in the whole text, which is read once more.
+//!
 //! The search is greedy: of all legal splits of a transaction it makes the one that lowers the cost
 //! most, and goes on with the new text until no split lowers it. Of splits that lower it as much,
 //! it makes the first one of the source. A split alone changes the cost too, since the parts of a
@@ -9,26 +12,31 @@
 //! other and the other before the one: each query of an iteration stands before half of the queries
 //! of the other part, and behind the other half.
 
-use super::{Candidate, Split, SplitKind, candidates, trace::Trace};
-use crate::{
-    api::Models,
-    ir::Program,
-    rewrite::{self, Options, Report},
-    schema::Schema,
-    source,
+use std::{
+    iter,
+    num::NonZero,
+    panic::resume_unwind,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
 };
 
-/// The bytes of source that are read for the splits of one function, at most: a long source is read
-/// less often.
-const MOST_BYTES: usize = 2_000_000;
+use super::{Candidate, Split, SplitKind, candidates, excerpt::Excerpt, trace::Trace};
+use crate::{
+    ir::{Function, LeftOut, Program},
+    rename::Setting,
+    rewrite::{self, Options, Report},
+    source::{self, Edit, Range},
+    transform::Parse,
+};
 
-/// The number of splits that are tried in one function, at least and at most.
-const LEAST_TRIES: usize = 6;
-const MOST_TRIES: usize = 48;
+/// The number of splits that are tried in one function, at most.
+const TRIES_MAX: usize = 48;
 
-/// A program that has been split.
+/// The stack of a thread: statements and expressions may be deep.
+const STACK: usize = 64 << 20;
+
+/// The text of a program with one split more than the version before.
 pub(crate) struct Version {
-    pub(crate) program: Program,
     pub(crate) text: String,
     /// The way back to the version before.
     pub(crate) trace: Trace,
@@ -39,86 +47,279 @@ pub(crate) struct Version {
 pub(crate) struct Found {
     /// The versions, each the one before it with one split more.
     pub(crate) versions: Vec<Version>,
+    /// The program of the last version.
+    pub(crate) program: Program,
     /// The splits of the first text that lack a fact which the user could state.
     pub(crate) unstated: Vec<String>,
 }
 
-/// Makes the splits that lower the cost, of the functions in `names` or of all.
-pub(crate) fn versions<E>(
-    parse: &mut dyn FnMut(&str) -> Result<Program, E>,
+/// Searches the splits that lower the cost, of the functions in `names` or of all. Returns `Err`
+/// with what [`Found::unstated`] says if there are none.
+///
+/// The splits of one function change nothing in another one, so several are searched at a time.
+pub(crate) fn search<E>(
+    parse: Parse<'_, E>,
     program: &Program,
     text: &str,
     before: &[Report],
-    setting: (&Models, &Schema, &Options),
+    setting: Setting<'_>,
     names: Option<&[String]>,
-) -> Found {
-    let (models, schema, options) = setting;
-    let mut search =
-        Search { parse, models, schema, options, versions: Vec::new(), unstated: Vec::new() };
-    for name in searched(program, before) {
-        if names.is_none_or(|names| names.contains(&name)) {
-            search.function(program, text, &name);
+) -> Result<Found, Vec<String>> {
+    let mut functions = searched(program, before);
+    functions.retain(|one| names.is_none_or(|names| names.contains(&one.name)));
+    let parse_one = |text: &str| parse(text).ok();
+    let steps = in_parallel(&functions, &|function: &&Function| {
+        Search::of(&parse_one, setting, &function.name).run(program, text)
+    });
+    let first = program.functions.iter().map(|one| one.range.start).min().unwrap_or(0);
+    let (header, gained) = (None, Gained::default());
+    let mut versions = Versions { text, versions: Vec::new(), first, header, gained };
+    let mut unstated = Vec::new();
+    for (function, found) in functions.iter().zip(steps) {
+        unstated.extend(found.unstated);
+        versions.add(function.range, found.steps);
+    }
+    let versions = versions.versions;
+    match versions.last().and_then(|last| parse(&last.text).ok()) {
+        Some(program) => Ok(Found { versions, program, unstated }),
+        None => Err(unstated),
+    }
+}
+
+/// Returns the results of `work` for all items, in their order. As many threads work as there are
+/// processors.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let places = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let places = places.take_while(|&place| place < items.len());
+        places.map(|place| (place, work(&items[place]))).collect::<Vec<_>>()
+    };
+    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
+        let start = || thread::Builder::new().stack_size(STACK).spawn_scoped(scope, take);
+        // Without the others this thread does all.
+        let others: Vec<_> = (1..threads).filter_map(|_| start().ok()).collect();
+        let mut results = take();
+        for other in others {
+            results.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        results
+    });
+    results.sort_by_key(|&(place, _)| place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The versions of the whole text.
+struct Versions<'t> {
+    text: &'t str,
+    versions: Vec<Version>,
+    /// The start of the first function of the file. A header is included before it.
+    first: usize,
+    /// The text that includes a header, once a split has added it.
+    header: Option<String>,
+    /// The bytes and lines that splits have added within functions.
+    gained: Gained,
+}
+
+/// Bytes and lines that edits add.
+#[derive(Clone, Copy, Default)]
+struct Gained {
+    bytes: isize,
+    lines: isize,
+}
+
+impl Gained {
+    fn of(text: &str) -> Gained {
+        let lines = text.bytes().filter(|&byte| byte == b'\n').count();
+        Gained { bytes: text.len().cast_signed(), lines: lines.cast_signed() }
+    }
+
+    fn plus(self, other: Gained) -> Gained {
+        Gained { bytes: self.bytes + other.bytes, lines: self.lines + other.lines }
+    }
+
+    fn minus(self, other: Gained) -> Gained {
+        Gained { bytes: self.bytes - other.bytes, lines: self.lines - other.lines }
+    }
+}
+
+impl Versions<'_> {
+    /// Adds the splits of a function, which stands behind all functions that were added before.
+    fn add(&mut self, function: Range, steps: Vec<Step>) {
+        // Within the function, and in front of it, where the excerpt includes a header.
+        let (mut within, mut before) = (Gained::default(), Gained::default());
+        let gained = self.gained;
+        for Step { split, edits } in steps {
+            let range = Range::new(
+                moved(function.start, before.bytes),
+                moved(function.end, before.bytes + within.bytes),
+            );
+            let (inner, outer): (Vec<Edit>, Vec<Edit>) =
+                edits.into_iter().partition(|edit| range.contains(edit.range));
+            let last = self.versions.last().map_or(self.text, |last| &last.text);
+            let header = self.header.as_deref().map(Gained::of).unwrap_or_default();
+            let shift = gained.plus(header).minus(before);
+            let mut edits: Vec<Edit> = Vec::new();
+            for edit in &inner {
+                let Range { start, end } = edit.range;
+                within = within.plus(Gained::of(&edit.text)).minus(Gained::of(
+                    // What the edit replaces has the same text in the excerpt.
+                    &last[moved(start, shift.bytes)..moved(end, shift.bytes)],
+                ));
+                let range = Range::new(moved(start, shift.bytes), moved(end, shift.bytes));
+                edits.push(Edit { range, text: edit.text.clone() });
+            }
+            for edit in outer {
+                let is_in_front =
+                    edit.range.end <= self.first && edit.range.start == edit.range.end;
+                match &self.header {
+                    _ if !is_in_front => return,
+                    Some(header) if *header != edit.text => return,
+                    Some(_) => {}
+                    None => {
+                        self.header = Some(edit.text.clone());
+                        edits.push(edit.clone());
+                    }
+                }
+                before = before.plus(Gained::of(&edit.text));
+            }
+            let text = source::apply(last, &edits);
+            let (line, behind) = (moved(split.line, shift.lines), moved(split.behind, shift.lines));
+            let split = Split { line, behind, ..split };
+            self.versions.push(Version { text, trace: Trace::of(&edits), split });
+            self.gained = gained.plus(within);
         }
     }
-    Found { versions: search.versions, unstated: search.unstated }
 }
 
-/// Returns the functions with transactions whose name no other function has.
-fn searched(program: &Program, reports: &[Report]) -> Vec<String> {
-    let mut names: Vec<String> = reports.iter().map(|report| report.function.clone()).collect();
-    names.dedup();
-    let count = |name: &String| program.functions.iter().filter(|one| one.name == *name).count();
-    names.retain(|name| count(name) == 1);
-    names
+fn moved(place: usize, by: isize) -> usize {
+    place.saturating_add_signed(by)
 }
 
-struct Search<'s, E> {
-    parse: &'s mut dyn FnMut(&str) -> Result<Program, E>,
-    models: &'s Models,
-    schema: &'s Schema,
-    options: &'s Options,
-    versions: Vec<Version>,
+/// A split, by places in the excerpt with the splits before it.
+struct Step {
+    split: Split,
+    edits: Vec<Edit>,
+}
+
+/// The splits of one function.
+struct Steps {
+    steps: Vec<Step>,
     /// The splits of the first text that lack a fact which the user could state.
     unstated: Vec<String>,
 }
 
-impl<E> Search<'_, E> {
-    /// Makes the splits of a function that lower its cost.
-    fn function(&mut self, program: &Program, text: &str, name: &str) {
-        let options = Options { function: Some(name.to_string()), ..self.options.clone() };
-        let mut tries = (MOST_BYTES / text.len().max(1)).clamp(LEAST_TRIES, MOST_TRIES);
-        loop {
-            let best = {
-                let (program, text) = match self.versions.last() {
-                    Some(last) => (&last.program, last.text.as_str()),
-                    None => (program, text),
-                };
-                let (models, schema) = (self.models, self.schema);
-                let Ok(found) = candidates(program, text, models, schema, &options) else { return };
-                if self.versions.is_empty() {
-                    self.unstated.extend(unstated(name, &found));
-                }
-                if found.iter().all(|one| one.outcome.is_err()) {
-                    return;
-                }
-                let before = rewrite::rewrite(program, text, models, schema, &options);
-                let Ok(before) = before else { return };
-                let mut trial = Trial {
-                    parse: &mut *self.parse,
-                    text,
-                    models,
-                    schema,
-                    options: &options,
-                    before: &before.transactions,
-                };
-                trial.best(&found, &mut tries)
-            };
-            match best {
-                Some(version) => self.versions.push(version),
-                None => return,
+/// Returns the functions with transactions whose name no other function has, in the order of the
+/// source.
+fn searched<'p>(program: &'p Program, reports: &[Report]) -> Vec<&'p Function> {
+    let is_reported = |one: &&Function| reports.iter().any(|report| report.function == one.name);
+    let is_single = |one: &&Function| {
+        program.functions.iter().filter(|other| other.name == one.name).count() == 1
+    };
+    let mut found: Vec<&Function> =
+        program.functions.iter().filter(is_reported).filter(is_single).collect();
+    found.sort_by_key(|one| one.range);
+    found
+}
+
+/// The search for the splits of one function.
+struct Search<'s> {
+    parse: &'s dyn Fn(&str) -> Option<Program>,
+    setting: Setting<'s>,
+    /// The options for the function.
+    options: Options,
+    name: &'s str,
+    /// The facts of the functions that are left out of the excerpt.
+    left_out: LeftOut,
+    /// The number of splits that may still be tried.
+    tries: usize,
+}
+
+impl<'s> Search<'s> {
+    fn of(
+        parse: &'s dyn Fn(&str) -> Option<Program>,
+        setting: Setting<'s>,
+        name: &'s str,
+    ) -> Search<'s> {
+        let options = Options { function: Some(name.to_string()), ..setting.options.clone() };
+        let left_out = LeftOut::default();
+        Search { parse, setting, options, name, left_out, tries: TRIES_MAX }
+    }
+
+    /// Makes the splits of the function that lower its cost.
+    fn run(mut self, program: &Program, text: &str) -> Steps {
+        let mut found = Steps { steps: Vec::new(), unstated: Vec::new() };
+        let mut candidates = self.candidates(program, text);
+        found.unstated = unstated(self.name, &candidates);
+        if candidates.iter().all(|one| one.outcome.is_err()) {
+            return found;
+        }
+        let Some(mut before) = self.reports(program, text) else { return found };
+        let mut text = self.excerpt(program, text).unwrap_or_else(|| text.to_owned());
+        while let Some((step, trial)) = self.best(&text, &before, candidates) {
+            found.steps.push(step);
+            candidates = self.candidates(&trial.program, &trial.text);
+            (text, before) = (trial.text, trial.reports);
+        }
+        found
+    }
+
+    /// Returns the excerpt of the text for the function, if there is one and it compiles.
+    fn excerpt(&mut self, program: &Program, text: &str) -> Option<String> {
+        let excerpt = Excerpt::of(program, text, self.setting.models, self.name)?;
+        (self.parse)(&excerpt.text)?;
+        self.left_out = excerpt.left_out;
+        Some(excerpt.text)
+    }
+
+    fn candidates(&self, program: &Program, text: &str) -> Vec<Candidate> {
+        let Setting { models, schema, .. } = self.setting;
+        candidates(program, text, models, schema, &self.options).unwrap_or_default()
+    }
+
+    fn parse(&self, text: &str) -> Option<Program> {
+        let program = (self.parse)(text)?;
+        Some(Program { left_out: self.left_out.clone(), ..program })
+    }
+
+    fn reports(&self, program: &Program, text: &str) -> Option<Vec<Report>> {
+        let Setting { models, schema, .. } = self.setting;
+        let rewritten = rewrite::rewrite(program, text, models, schema, &self.options).ok()?;
+        Some(rewritten.transactions)
+    }
+
+    /// Returns the split that lowers the cost most.
+    fn best(
+        &mut self,
+        text: &str,
+        before: &[Report],
+        candidates: Vec<Candidate>,
+    ) -> Option<(Step, Trial)> {
+        let mut best: Option<(u128, Step, Trial)> = None;
+        for Candidate { split, outcome } in candidates {
+            let Ok(edits) = outcome else { continue };
+            if self.tries == 0 {
+                break;
+            }
+            self.tries -= 1;
+            let text = source::apply(text, &edits);
+            let Some(program) = self.parse(&text) else { continue };
+            let Some(reports) = self.reports(&program, &text) else { continue };
+            let gain = gain(before, &reports, &Trace::of(&edits), split.kind);
+            if gain > best.as_ref().map_or(0, |(most, ..)| *most) {
+                best = Some((gain, Step { split, edits }, Trial { program, text, reports }));
             }
         }
+        best.map(|(_, step, trial)| (step, trial))
     }
+}
+
+/// A text with a split.
+struct Trial {
+    program: Program,
+    text: String,
+    reports: Vec<Report>,
 }
 
 /// Returns the refusals of loops of a function that lack a fact which the user could state, each
@@ -137,43 +338,6 @@ pub(crate) fn line_start(text: &str, line: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     let blanks = text[before..].find(|c: char| !c.is_whitespace()).unwrap_or(0);
     before + blanks
-}
-
-/// The trial of the splits of one text.
-struct Trial<'t, E> {
-    parse: &'t mut dyn FnMut(&str) -> Result<Program, E>,
-    text: &'t str,
-    models: &'t Models,
-    schema: &'t Schema,
-    options: &'t Options,
-    /// The reports on the text.
-    before: &'t [Report],
-}
-
-impl<E> Trial<'_, E> {
-    /// Returns the text with the split that lowers the cost most.
-    fn best(&mut self, found: &[Candidate], tries: &mut usize) -> Option<Version> {
-        let mut best: Option<(u128, Version)> = None;
-        for candidate in found {
-            let Ok(edits) = &candidate.outcome else { continue };
-            if *tries == 0 {
-                break;
-            }
-            *tries -= 1;
-            let text = source::apply(self.text, edits);
-            let Ok(program) = (self.parse)(&text) else { continue };
-            let after = rewrite::rewrite(&program, &text, self.models, self.schema, self.options);
-            let Ok(after) = after else { continue };
-            let trace = Trace::of(edits);
-            let kind = candidate.split.kind;
-            let gain = gain(self.before, &after.transactions, &trace, kind);
-            if gain > best.as_ref().map_or(0, |(most, _)| *most) {
-                let split = candidate.split.clone();
-                best = Some((gain, Version { program, text, trace, split }));
-            }
-        }
-        best.map(|(_, version)| version)
-    }
 }
 
 /// Returns by how much the order behind a split is cheaper than the order before it.

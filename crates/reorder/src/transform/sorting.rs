@@ -4,7 +4,7 @@
 //! then costs no more than before. The search begins with the last loop, so that the lines of those
 //! before it stay.
 
-use super::{Change, Places, Search, Version, latest};
+use super::{Change, Changed, Places, Search, Version, latest};
 use crate::{
     ir::Program,
     rename::Setting,
@@ -35,9 +35,8 @@ impl<E> Search<'_, E> {
                 let sorted = Sorted { function: function.clone(), line, key };
                 self.apply(reports, setting, sorted, &edits)
             });
-            match done {
-                Ok(version) => self.versions.push(version),
-                Err(reason) => kept.push(Unsorted { function, line, reason }),
+            if let Err(reason) = done {
+                kept.push(Unsorted { function, line, reason });
             }
         }
         let places = Places { text: self.first.1, versions: &self.versions };
@@ -54,23 +53,22 @@ impl<E> Search<'_, E> {
     /// Returns the loops of the latest text that change rows.
     fn loops(&self, setting: Setting<'_>) -> Vec<Candidate> {
         let Setting { models, schema, options } = setting;
-        let (program, text) = latest(self.first, &self.versions);
+        let (program, text, _) = latest(self.first, &self.last, &[]);
         sort::candidates(program, text, (models, schema), options).unwrap_or_default()
     }
 
-    /// Makes the version with a sorted loop, unless the order of the queries then costs more.
+    /// Sorts a loop, unless the order of the queries then costs more.
     fn apply(
         &mut self,
         reports: &[Report],
         setting: Setting<'_>,
         sorted: Sorted,
         edits: &[source::Edit],
-    ) -> Result<Version, Obstacle> {
+    ) -> Result<(), Obstacle> {
         let Setting { models, schema, options } = setting;
-        let current = self.reports(setting);
-        let before = cost(current.as_deref().unwrap_or(reports));
+        let (_, text, before) = latest(self.first, &self.last, reports);
+        let before = cost(before);
         let refused = |reason: String| Obstacle { line: 0, reason };
-        let (_, text) = latest(self.first, &self.versions);
         let text = source::apply(text, edits);
         let program: Program = (self.parse)(&text)
             .map_err(|_| refused("the sorted loop cannot be read".to_owned()))?;
@@ -80,7 +78,10 @@ impl<E> Search<'_, E> {
         if after > before {
             return Err(refused("the order of the queries would cost more".to_owned()));
         }
-        Ok(Version { program, text, trace: Trace::of(edits), change: Change::Sorted(sorted) })
+        let (trace, change) = (Trace::of(edits), Change::Sorted(sorted));
+        self.versions.push(Version { text: text.clone(), trace, change });
+        self.last = Some(Changed { program, text, rewritten: Ok(rewritten) });
+        Ok(())
     }
 }
 

@@ -193,8 +193,8 @@ impl Case {
             return rewrite(program, text, &self.models, &self.schema, &options);
         }
         let options = Options { no_split: !self.splits, no_rename: !self.renames, ..options };
-        let mut parse = |text: &str| front_end.parse(&self.path, Some(text), &self.flags());
-        transform::rewrite(&mut parse, program, text, &self.models, &self.schema, &options)
+        let parse = |text: &str| front_end.parse(&self.path, Some(text), &self.flags());
+        transform::rewrite(&parse, program, text, &self.models, &self.schema, &options)
     }
 }
 

@@ -258,10 +258,10 @@ fn renaming_is_reported_with_its_reason() {
 fn names_stay_if_the_user_wants_it() {
     let Some(one) = found("renaming/number.c") else { return };
     let options = Options { no_rename: true, no_split: true, ..one.case.options.clone() };
-    let mut parse = |_: &str| -> Result<Program, ()> { panic!("nothing is to be read again") };
+    let parse = |_: &str| -> Result<Program, ()> { panic!("nothing is to be read again") };
     let (models, schema) = (&one.case.models, &one.case.schema);
     let text = &one.case.text;
-    let result = transform::rewrite(&mut parse, &one.program, text, models, schema, &options);
+    let result = transform::rewrite(&parse, &one.program, text, models, schema, &options);
     assert_eq!(result.unwrap().text, *text);
 }
 

@@ -306,14 +306,14 @@ impl Oracle {
         text: &str,
         options: &Options,
     ) -> Result<rewrite::Rewritten, Refused> {
-        let mut parse = |text: &str| self.parse(text);
+        let parse = |text: &str| self.parse(text);
         let (models, schema) = (&self.models, &self.schema);
         if !self.splits && !self.renames && !self.sorts {
             return rewrite::rewrite(parsed, text, models, schema, options);
         }
         let (no_split, no_rename) = (!self.splits, !self.renames);
         let options = Options { no_split, no_rename, ..options.clone() };
-        transform::rewrite(&mut parse, parsed, text, models, schema, &options)
+        transform::rewrite(&parse, parsed, text, models, schema, &options)
     }
 
     fn options(&self) -> Options {

@@ -69,10 +69,10 @@ impl Example {
 
     pub(crate) fn rewritten(&self) -> Rewritten {
         let program = self.parse(&self.text);
-        let mut parse = |text: &str| Ok::<_, ()>(self.parse(text));
+        let parse = |text: &str| Ok::<_, ()>(self.parse(text));
         let (models, schema) = (&self.models, &self.schema);
         let options = Options { no_rename: true, ..self.options.clone() };
-        transform::rewrite(&mut parse, &program, &self.text, models, schema, &options).unwrap()
+        transform::rewrite(&parse, &program, &self.text, models, schema, &options).unwrap()
     }
 }
 

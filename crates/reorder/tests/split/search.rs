@@ -63,3 +63,56 @@ fn split_that_brings_nothing_leaves_no_trace() {
     );
     assert_eq!(shop.rewritten(&text).text, text);
 }
+
+/// Returns the function of a source, with another name.
+fn function(body: &str, name: &str) -> String {
+    let text = source(body).replacen("int transaction(", &format!("int {name}("), 1);
+    text[text.find(&format!("int {name}(")).unwrap()..].to_owned()
+}
+
+#[test]
+fn functions_of_one_file_are_split_as_if_each_were_alone() {
+    let Some(shop) = shop() else { return };
+    let head = &source("")[..source("").find("int transaction(").unwrap()];
+    let helper = "static int twice(int value)\n{\n    return 2 * value;\n}\n";
+    let branch =
+        format!("    if (c) {{\n        {HOT}\n        PUT_B(n, 1);\n    }}\n    PUT_A(n, 1);");
+    let in_loop = format!(
+        "    for (int i = 0; i < twice(n); i++) {{\n        {HOT}\n        PUT_B(i, 1);\n    \
+         }}\n    PUT_A(n, 1);"
+    );
+    // The value of an iteration is kept in an array.
+    let kept = format!(
+        "    int v;\n    for (int i = 0; i < 9; i++) {{\n        v = GET_A(i);\n        \
+         {HOT}\n        PUT_B(i, v);\n    }}\n    PUT_A(n, 1);"
+    );
+    let last = format!("    // It stands last: élan.\n    PUT_A(n, 1);\n    {HOT}");
+    let bodies = [&kept, &branch, &last, &in_loop, &kept];
+    let functions: Vec<String> =
+        (0..).zip(bodies).map(|(at, body)| function(body, &format!("t{at}"))).collect();
+    let alone: String = functions
+        .iter()
+        .map(|one| {
+            let before = format!("{head}{helper}");
+            let text = shop.rewritten(&format!("{before}{one}")).text;
+            text[before.len()..].to_owned()
+        })
+        .collect();
+    let text = format!("{head}{helper}{}", functions.concat());
+    let rewritten = shop.rewritten(&text);
+    assert_eq!(rewritten.text, format!("{head}{helper}{alone}"));
+    let split: Vec<&str> = rewritten.splits.iter().map(|one| one.function.as_str()).collect();
+    assert_eq!(
+        split.iter().filter(|&&one| one == "t0").count(),
+        split.iter().filter(|&&one| one == "t4").count()
+    );
+    assert!(["t0", "t1", "t3", "t4"].iter().all(|one| split.contains(one)), "{split:?}");
+    for name in ["t0", "t1", "t3", "t4"] {
+        let first = rewritten.splits.iter().find(|one| one.function == name).unwrap();
+        let line = text.lines().nth(first.line - 1).unwrap();
+        assert!(line.contains("if (c)") || line.contains("for ("), "{first}: {line}");
+        let start = text.find(&format!("int {name}(")).unwrap();
+        let start = text[..start].lines().count();
+        assert!((start..start + 16).contains(&first.line), "{first}; it begins at {start}");
+    }
+}

@@ -67,9 +67,9 @@ impl Example {
     /// Returns the text that the tool makes of it with some options.
     pub(crate) fn rewritten(&self, options: &rewrite::Options) -> String {
         let flags = flags(self.interface);
-        let mut parse = |text: &str| self.front_end.parse(&self.path, Some(text), &flags);
+        let parse = |text: &str| self.front_end.parse(&self.path, Some(text), &flags);
         let (program, models, schema) = (&self.program, &self.models, &self.schema);
-        match transform::rewrite(&mut parse, program, &self.text, models, schema, options) {
+        match transform::rewrite(&parse, program, &self.text, models, schema, options) {
             Ok(rewritten) => rewritten.text,
             Err(refused) => panic!("{}: {refused}", self.style.file),
         }

@@ -55,10 +55,10 @@ impl Tool {
         let costing = Costing { profile: profile.cloned(), ..Costing::default() };
         let distinct = self.distinct.clone();
         let options = Options { relaxed_reads: true, costing, distinct, ..Options::default() };
-        let mut parse = |text: &str| self.front_end.parse(file, Some(text), &self.flags);
+        let parse = |text: &str| self.front_end.parse(file, Some(text), &self.flags);
         let program = parse(text)?;
         let (models, schema) = (&self.models, &self.schema);
-        Ok(transform::rewrite(&mut parse, &program, text, models, schema, &options)?)
+        Ok(transform::rewrite(&parse, &program, text, models, schema, &options)?)
     }
 
     /// Returns the text with the measurement of each query, and the measured queries in the order
