@@ -12,8 +12,11 @@
 //!
 //! A query that may violate a constraint, such as an insert of a key, stays behind an exit that is
 //! taken because of what a query returned: the program reports that, and not the violation.
+//!
+//! An exit that does not end an object stays outside of its life ([`lost_objects`]).
 
 mod first_report;
+mod lost_objects;
 mod unchecked;
 
 use std::collections::BTreeSet;
@@ -35,6 +38,7 @@ use crate::{
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     unchecked::find(context, found);
+    lost_objects::find(context, found);
     let units = 0..context.units.units.len();
     let violating: BTreeSet<UnitIndex> = units.filter(|&one| may_violate(context, one)).collect();
     for (first, later) in context.pairs() {
