@@ -53,6 +53,9 @@ impl<'a, 'p> Evaluation<'a, 'p> {
 
     /// Evaluates a declaration.
     pub(crate) fn declare(&mut self, declaration: &'a Declaration) {
+        if self.around.is_kept(declaration) {
+            return;
+        }
         let place = Place::whole(Root::Variable(declaration.variable));
         let Some(initial) = &declaration.initial else {
             // The declaration gives the variable no value, and no use of an earlier one.

@@ -200,7 +200,9 @@ impl<'a> Flow<'a, '_> {
                 values.into_iter().map(|(_, state)| state).collect()
             }
             NodeKind::Declare(declaration) => {
-                let Some(initial) = &declaration.initial else {
+                let initial = declaration.initial.as_ref();
+                let initial = initial.filter(|_| !self.around.is_kept(declaration));
+                let Some(initial) = initial else {
                     state.numbers.remove(&declaration.variable);
                     return vec![state];
                 };

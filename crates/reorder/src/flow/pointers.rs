@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     api::{Call, Models, Returns},
-    ir::{Callee, Expression, ExpressionKind as Kind, Program, Scope, Type},
+    ir::{Callee, Declaration, Expression, ExpressionKind as Kind, Program, Scope, Type},
 };
 
 /// Where pointers lead.
@@ -29,6 +29,16 @@ pub(crate) struct Surroundings<'a, 'p> {
 }
 
 impl<'a> Surroundings<'a, '_> {
+    /// Returns true if the variable of a declaration has the value that the last call of the
+    /// function has left: it is static, and may have been written.
+    pub(super) fn is_kept(&self, declaration: &Declaration) -> bool {
+        let variable = self.program.variable(declaration.variable);
+        let is_fixed = declaration.initial.is_some()
+            && matches!(variable.ty, Type::Scalar(_) | Type::Pointer { .. })
+            && !self.summaries.is_assigned(declaration.variable);
+        variable.scope == Scope::Static && !variable.constant && !is_fixed
+    }
+
     /// Returns the type of an expression, if it is known without evaluating operators.
     pub(crate) fn type_of(&self, expression: &'a Expression) -> Option<&'a Type> {
         match &expression.kind {

@@ -1,11 +1,19 @@
 //! Effects outside of the program and the database keep their order, and none changes places with
 //! an exit. A query that calls a function which is not known may have such an effect.
 //!
+//! The same holds of a variable that the function finds as its last call has left it, and that no
+//! caller can set: a `static` one, or one outside of functions, that it reads before it writes it.
+//!
 //! **Safe because** a run that commits shows the same effects in the same order, and a run that
 //! takes an exit shows those that stood before the exit in the source.
 
-use super::{Context, Found, Rule, functions};
-use crate::flow::place::Root;
+use std::collections::BTreeSet;
+
+use super::{Context, Found, Rule, functions, values};
+use crate::{
+    flow::place::{Place, Root},
+    ir::Scope,
+};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = &context.units.units;
@@ -28,4 +36,25 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
             found.before(first, later, Rule::OutsideEffect, reason);
         }
     }
+    for place in kept_between_calls(context) {
+        let reason = format!("a later call reads {}", values::name(context, &place));
+        for writer in values::writers(context, &place) {
+            for unit in (0..units.len()).filter(|&unit| leaves(unit)) {
+                let (first, later) = (writer.min(unit), writer.max(unit));
+                found.before(first, later, Rule::OutsideEffect, reason.clone());
+            }
+        }
+    }
+}
+
+/// Returns the variables that the transaction may read as the last call has left them.
+fn kept_between_calls(context: &Context<'_, '_, '_>) -> BTreeSet<Place> {
+    let is_kept = |place: &Place| match place.root {
+        Root::Variable(variable) => {
+            matches!(context.program.variable(variable).scope, Scope::Static | Scope::Global)
+        }
+        _ => false,
+    };
+    let reads = values::reads(context).into_iter().filter(|read| read.from_before);
+    reads.map(|read| read.place).filter(is_kept).collect()
 }
