@@ -5,7 +5,7 @@
 //! the source; the front end reads the new text. A change is kept if the best order then costs
 //! less. Variables are renamed first; then statements are split, and if that or the renaming
 //! changed something, the other is tried again. So a second run finds nothing more to change. At
-//! the end loops are sorted by a key, if the user wants it ([`sorting`]); that must not cost more.
+//! the end loops are sorted by a key, if the user wants it (`sorting`); that must not cost more.
 
 mod sorting;
 
