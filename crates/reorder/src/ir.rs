@@ -139,6 +139,13 @@ pub struct Variable {
     pub initial: Option<Expression>,
 }
 
+impl Variable {
+    /// Returns true if it keeps its value from one call of a function to the next.
+    pub fn is_lasting(&self) -> bool {
+        matches!(self.scope, Scope::Static | Scope::Global)
+    }
+}
+
 /// A structure or union whose definition is known.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Record {

@@ -25,7 +25,7 @@
 use std::collections::BTreeSet;
 
 use super::{escape::Addresses, summary::Summaries};
-use crate::ir::{Program, Scope, Type, VariableIndex};
+use crate::ir::{Program, Type, VariableIndex};
 
 /// Where a place begins.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -267,7 +267,7 @@ impl<'a, 'p> Aliases<'a, 'p> {
 
     /// Returns true for a variable that exists before the function is called.
     fn is_outer(&self, variable: VariableIndex) -> bool {
-        matches!(self.program.variable(variable).scope, Scope::Static | Scope::Global)
+        self.program.variable(variable).is_lasting()
     }
 
     /// Returns true if one place is memory of numbers or of text, and the other holds something

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     api::{Models, Returns, Role},
     ir::{
-        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Scope, Variable,
+        Callee, Expression, ExpressionKind as Kind, Function, LeftOut, Program, Variable,
         VariableIndex,
     },
 };
@@ -194,9 +194,7 @@ impl<'a> Summaries<'a> {
         let flow = Flow::of(program, models, self, function);
         prepared.add(&flow);
         let is_seen = |place: &Place| match &place.root {
-            Root::Variable(variable) => {
-                matches!(program.variable(*variable).scope, Scope::Global | Scope::Static)
-            }
+            Root::Variable(variable) => program.variable(*variable).is_lasting(),
             Root::Object(_) => false,
             _ => true,
         };
@@ -396,7 +394,7 @@ fn records_of(function: &Function) -> BTreeSet<&str> {
 
 fn assigned(program: &Program) -> Vec<bool> {
     let is_left_out =
-        |one: &Variable| is_shared(one) && program.left_out.assigned.contains(&one.name);
+        |one: &Variable| one.is_lasting() && program.left_out.assigned.contains(&one.name);
     let mut assigned: Vec<bool> = program.variables.iter().map(is_left_out).collect();
     for variable in program.functions.iter().flat_map(assigned_by) {
         assigned[variable.0] = true;
@@ -420,15 +418,10 @@ fn assigned_by(function: &Function) -> BTreeSet<VariableIndex> {
     assigned
 }
 
-/// Returns true for a variable that outlives a call of its function.
-fn is_shared(variable: &Variable) -> bool {
-    matches!(variable.scope, Scope::Global | Scope::Static)
-}
-
 /// Returns the facts of functions that the analysis of others uses.
 pub(crate) fn left_out(program: &Program, functions: &[&Function]) -> LeftOut {
     let assigned = functions.iter().flat_map(|one| assigned_by(one));
-    let assigned = assigned.map(|one| program.variable(one)).filter(|one| is_shared(one));
+    let assigned = assigned.map(|one| program.variable(one)).filter(|one| one.is_lasting());
     let used = functions.iter().flat_map(|one| records_of(one));
     LeftOut {
         assigned: assigned.map(|one| one.name.clone()).collect(),

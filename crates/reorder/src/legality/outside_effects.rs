@@ -10,10 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::{Context, Found, Rule, functions, values};
-use crate::{
-    flow::place::{Place, Root},
-    ir::Scope,
-};
+use crate::flow::place::{Place, Root};
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     let units = &context.units.units;
@@ -50,9 +47,7 @@ pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
 /// Returns the variables that the transaction may read as the last call has left them.
 fn kept_between_calls(context: &Context<'_, '_, '_>) -> BTreeSet<Place> {
     let is_kept = |place: &Place| match place.root {
-        Root::Variable(variable) => {
-            matches!(context.program.variable(variable).scope, Scope::Static | Scope::Global)
-        }
+        Root::Variable(variable) => context.program.variable(variable).is_lasting(),
         _ => false,
     };
     let reads = values::reads(context).into_iter().filter(|read| read.from_before);

@@ -152,7 +152,11 @@ pub(super) fn header(values: &Values<'_, '_, '_>) -> Result<Option<Edit>, String
     let is_header =
         |range: &Range| ["<string.h>", "<cstring>"].iter().any(|one| range.of(text).contains(one));
     let is_conditional = |range: &Range| word(range).starts_with("if");
-    let plain = directives.iter().take_while(|range| !is_conditional(range)).filter(includes);
+    // Each function can use a header that stands before all of them.
+    let first = values.context.program.functions.iter().map(|one| one.range.start).min();
+    let is_in_front = |range: &Range| first.is_none_or(|first| range.end <= first);
+    let plain = directives.iter().take_while(|range| is_in_front(range) && !is_conditional(range));
+    let plain = plain.filter(includes);
     let plain: Vec<&Range> = plain.collect();
     if plain.iter().any(|range| is_header(range)) {
         return Ok(None);
