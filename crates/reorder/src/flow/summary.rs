@@ -123,7 +123,7 @@ impl<'a> Summaries<'a> {
     }
 
     /// Returns the structures of which functions use a field.
-    pub(super) fn used_records(&self) -> &BTreeSet<&'a str> {
+    pub(crate) fn used_records(&self) -> &BTreeSet<&'a str> {
         &self.used_records
     }
 

@@ -84,7 +84,61 @@ fn place_of(inner: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::{clang::FrontEnd, flow::summary::Summaries, ir::VariableIndex};
+
+    /// `f` runs `helper`; of `other` it must know what it assigns and uses.
+    const PROGRAM: &str = "
+typedef struct sqlite3 sqlite3;
+typedef struct sqlite3_stmt sqlite3_stmt;
+int sqlite3_prepare_v2(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
+struct pair { int a, b; };
+struct single { int a; };
+int assigned, led_to, kept;
+static int helper(struct single *one) { return one->a; }
+int prepare(sqlite3 *db, sqlite3_stmt **made) { return sqlite3_prepare_v2(db, 0, 0, made, 0); }
+int directive(void) {
+#define ONE 1
+    return ONE;
+}
+int other(struct pair *two) { int own; own = 1; assigned = own + kept; return *(&led_to) + two->a; }
+int f(struct single *one) { return helper(one) + assigned + led_to + kept; }
+";
+
+    #[test]
+    fn excerpt_keeps_what_the_function_needs_and_the_facts_of_the_rest() {
+        let front_end = match FrontEnd::load() {
+            Ok(front_end) => front_end,
+            Err(error) => {
+                assert!(std::env::var_os("CLEARWAY_REQUIRE_LIBCLANG").is_none(), "{error}");
+                eprintln!("SKIPPED: {error}");
+                return;
+            }
+        };
+        let parse = |text: &str| front_end.parse(Path::new("f.c"), Some(text), &[]).unwrap();
+        let models = Models::new(&["sqlite"], &[]).unwrap();
+        let whole = parse(PROGRAM);
+        let excerpt = Excerpt::of(&whole, PROGRAM, &models, "f").unwrap();
+        let (before, behind) = PROGRAM.split_once("{ int own;").unwrap();
+        assert!(excerpt.text.starts_with(before), "{}", excerpt.text);
+        assert!(excerpt.text.ends_with(behind.split_once('\n').unwrap().1), "{}", excerpt.text);
+        assert!(excerpt.text.contains("int other(struct pair *two) {for(;;);"), "{}", excerpt.text);
+        let partial = Program { left_out: excerpt.left_out, ..parse(&excerpt.text) };
+        let [all, some] = [&whole, &partial].map(|program| {
+            let summaries = Summaries::of_program(program, &models);
+            let index = |name: &str| program.variables.iter().position(|one| one.name == name);
+            let is_assigned = |name| summaries.is_assigned(VariableIndex(index(name).unwrap()));
+            let assigned = ["assigned", "led_to", "kept"].map(is_assigned);
+            let records: Vec<String> =
+                summaries.used_records().iter().map(|&one| one.to_owned()).collect();
+            (assigned, records)
+        });
+        assert_eq!(all.0, [true, true, false]);
+        assert_eq!(all.1.len(), 2, "{all:?}");
+        assert_eq!(some, all);
+    }
 
     fn without(text: &str) -> Option<String> {
         let mut bytes = text.as_bytes().to_vec();
