@@ -189,8 +189,8 @@ pub struct DeadlockMember {
     /// The waiting transaction.
     pub txn: TxnName,
     /// The mode in which it holds the lock that the previous member waits for; the victim holds the
-    /// lock that the last member waits for. `NN` if it does not hold that lock yet and is only
-    /// ahead in the queue.
+    /// lock that the last member waits for. `NN` if that could no longer be determined, because a
+    /// member had meanwhile given up its wait at its time limit.
     pub holds: &'static str,
     /// The lock that it waits for. The next member holds it; the victim holds the one that the last
     /// member waits for.

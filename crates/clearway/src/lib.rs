@@ -50,7 +50,8 @@
 //!   of the machine, and of recovery itself. An unacknowledged transaction takes effect completely
 //!   or not at all.
 //! - **Fail stop.** After a write or sync of the log has failed, nothing more is acknowledged.
-//!   Pending results fail with [`Error::OutcomeUnknown`] and later calls with [`Error::Poisoned`].
+//!   A pending result fails with [`Error::OutcomeUnknown`], or with [`Error::Poisoned`] if its
+//!   transaction wrote nothing or was rolled back. Later calls fail with [`Error::Poisoned`].
 //!   Opening the database again recovers it. A failed sync is never retried. If the engine finds
 //!   its own memory in an impossible state ([`Error::BrokenInvariant`]), every database of the
 //!   process stops in the same way until the process ends.

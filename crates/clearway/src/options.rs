@@ -167,8 +167,8 @@ impl Options {
     ///
     /// If a write finds the log full while a checkpoint that will make room is running, it waits
     /// for the checkpoint, at most 10 s. Otherwise it waits at most 100 ms, or not at all if its
-    /// own transaction is the oldest. Only recovery, rollbacks and the checkpoints that make room
-    /// may exceed the capacity, slightly and temporarily.
+    /// own transaction is the oldest. Only recovery, rollbacks, the checkpoints that make room
+    /// and, rarely, a flush may exceed the capacity, slightly and temporarily.
     ///
     /// A database that is created with a small capacity gets smaller log files. Their size never
     /// changes.

@@ -156,10 +156,11 @@ impl Transaction {
     /// then both write it deadlock.
     ///
     /// If the key is absent, the call locks the gap that would contain it instead, exclusively:
-    /// until this transaction ends, other transactions wait before they insert any key into that
-    /// gap, or read that one in it is absent. (Some absent keys are locked themselves, not the gap:
-    /// see [locks](crate#locks).) [`insert`](Transaction::insert) and [`put`](Transaction::put)
-    /// lock no gap, so a key that is probably absent is better inserted without this call.
+    /// until this transaction ends, other transactions that insert a key into that gap, read an
+    /// absent key in it or scan across it wait. (Some absent keys are locked themselves, not the
+    /// gap: see [locks](crate#locks).) [`insert`](Transaction::insert) and
+    /// [`put`](Transaction::put) lock no gap, so a key that is probably absent is better inserted
+    /// without this call.
     ///
     /// # Errors
     /// Those of [`get`](Transaction::get).

@@ -39,8 +39,8 @@ pub struct CycleMember {
     pub lock: Awaited,
     /// The name of the mode that it wants.
     pub wanted: &'static str,
-    /// The mode in which it holds the lock that the previous member waits for; `NN` if it does not
-    /// hold it.
+    /// The mode in which it holds the lock that the previous member waits for; `NN` if one of the
+    /// two has meanwhile given up its wait (see CYCLE-1).
     pub holds: &'static str,
 }
 

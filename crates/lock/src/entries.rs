@@ -204,7 +204,7 @@ impl Entries {
         }
     }
 
-    /// Returns the place of a holder's entry (ENTRIES-1), which is near the front (ENTRIES-2).
+    /// Returns the place of an owner's entry (ENTRIES-1). A holder's is near the front (ENTRIES-2).
     #[inline]
     pub(crate) fn position(&self, id: LockId, owner: u32) -> Option<usize> {
         let is_it = |entry: &LockEntry| entry.id == id && entry.owner == owner;

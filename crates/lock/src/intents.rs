@@ -18,10 +18,10 @@
 //!
 //! Algorithm: "Efficient Locking for Databases", section 3.2; see `resource` for the shared side.
 //! The identity of a resource is its entry: two resources that share an entry are the same resource
-//! to all owners, so they cannot deadlock each other: the only effect is that an absolute lock on
-//! one also blocks the users of the other. But a thread that uses two owners at once must not wait
-//! with one of them for any resource while the other holds a resource absolutely: no detector would
-//! find that the thread waits for itself.
+//! to all owners, so an owner that uses both does not wait for itself. The only effects are that an
+//! absolute lock on one also blocks the users of the other, and that a tag may be too high. But a
+//! thread that uses two owners at once must not wait with one of them for any resource while the
+//! other holds a resource absolutely: no detector would find that the thread waits for itself.
 
 use std::task::{Context, Poll};
 

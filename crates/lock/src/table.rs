@@ -22,7 +22,7 @@
 //! conversions) and 5.3, algorithms 6 and 7 (tags for safe early release of all locks).
 //!
 //! Differences: the table's buckets *are* the queues, so tags survive all changes of locks, ghosts
-//! and pages; two keys in one bucket at most make a reader wait a little longer. An owner finds out
+//! and pages; two keys in one bucket can only delay the delivery of a result. An owner finds out
 //! in the bucket, not in a private map, whether it already has a lock. For a lock that it does not
 //! have it must visit the bucket anyway, and the cost of a visit depends only on the entries in
 //! that bucket (see `entries`).
@@ -63,7 +63,8 @@ pub struct LockOptions {
     /// Buckets, rounded up to a power of two; 64 bytes each. Default 131,072, that is 8 MiB.
     pub buckets: usize,
     /// Entries for intent locks on tables, rounded up to a power of two; 128 bytes each. Tables
-    /// beyond this number share entries: a false conflict at the worst. Default 1,024.
+    /// whose ids differ by a multiple of this number share an entry: at the worst, a false conflict
+    /// or a tag that is too high. Default 1,024.
     pub intents: usize,
     /// The limit meant by [`WaitLimit::Default`]; `None` for no limit. Default 10 s.
     pub wait_limit: Option<Duration>,
@@ -148,8 +149,9 @@ impl Bucket {
         }
     }
 
-    /// Keeps of an owner's lock only the exclusive parts that are also in `keep`, and returns the
-    /// mode that is kept. Raises the tag before it grants waiters, in one latch hold (BUCKET-2).
+    /// Reduces an owner's lock to those of its exclusive parts that are also in `keep`, and returns
+    /// the mode that remains. Raises the tag before it grants waiters, in one latch hold
+    /// (BUCKET-2).
     #[inline]
     fn release(
         &self,
@@ -392,8 +394,8 @@ impl LockTable {
         owner.last = NO_LOCK;
     }
 
-    /// Keeps of a lock only the exclusive parts that are also in `keep`, and returns the mode that
-    /// is kept.
+    /// Reduces a lock to those of its exclusive parts that are also in `keep`, and returns the mode
+    /// that remains.
     #[inline]
     fn release_range(
         &self,

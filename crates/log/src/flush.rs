@@ -46,8 +46,8 @@
 //!   group or signals a sleeping daemon, if there is one; a daemon that is awake decides again
 //!   before it sleeps. For a group that may start only later, one daemon, the *timer daemon*, will
 //!   be awake by then.
-//! - FLUSH-7. A daemon ends only when it is stopped. A daemon that panics stops the log, and a
-//!   waker's panic ends no daemon.
+//! - FLUSH-7. A daemon ends only when it is stopped, or by a panic of its own, which stops the log.
+//!   A waker's panic ends no daemon.
 //! - FLUSH-8. After the closing trailer nothing is written: the insertion is closed, so no record
 //!   can join a group.
 //!
@@ -112,9 +112,9 @@ pub(crate) struct Flusher {
     has_daemons: bool,
     /// The highest LSN whose durability was requested.
     requested: CachePadded<AtomicU64>,
-    /// The highest LSN that was requested when a thread last began to wait, or when an insert last
-    /// passed a multiple of `flush_trigger_bytes`: up to here the group-commit delay does not
-    /// apply.
+    /// The highest LSN that was requested when a thread or a future last began to wait, or when an
+    /// insert last passed a multiple of `flush_trigger_bytes`: up to here the group-commit delay
+    /// does not apply.
     awaited: CachePadded<AtomicU64>,
     thresholds: CachePadded<WakeThresholds>,
     schedule: Mutex<Schedule>,

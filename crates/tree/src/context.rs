@@ -34,7 +34,7 @@ pub trait Context {
     /// `name` says which key's lock it is: for errors and statistics.
     ///
     /// # Errors
-    /// `Deadlock`, `LockTimeout`, `WouldBlock`, `Cancelled`.
+    /// `Deadlock`, `LockTimeout`, `WouldBlock`.
     fn wait(&mut self, id: LockId, mode: RangeMode, name: &KeyName) -> Result<()>;
 
     /// Releases a lock obtained by [`wait`](Context::wait) that the protocol, after a new descent,
@@ -98,9 +98,10 @@ pub trait Context {
 
     /// Remembers that the overflow chain behind `reference` belongs to a value that the
     /// transaction has replaced or deleted. After the transaction has committed, and only then,
-    /// its owner calls [`Tree::free_value`](crate::Tree::free_value) for each; if it rolls back
-    /// the operation it forgets it. Called right after the operation's `log_user`, under its
-    /// latch, so no I/O here. `reference` is opaque and 16 bytes long.
+    /// the transaction layer calls [`Tree::free_value`](crate::Tree::free_value) for each
+    /// remembered reference. If the operation is rolled back, its reference is forgotten. Called
+    /// right after the operation's `log_user`, under its latch, so no I/O here. `reference` is
+    /// opaque and 16 bytes long.
     fn defer_free(&mut self, tree: TreeId, reference: &[u8]);
 
     /// Remembers that the leaf of `key` has ghosts, is sparse or has a foster child: after the

@@ -8,9 +8,9 @@
 //!   the transaction's own writes in between are harmless.
 //!
 //! Invariants
-//! 1. *Ascending.* Once started, the gap from `position` to the next boundary is locked, so nobody
-//!    else can put a key there. A step goes to that boundary, be it record, ghost or low fence of
-//!    the next leaf, and locks it under the latch of the leaf that owns it.
+//! 1. *Ascending.* Once started, the gap from `position` to the next boundary is locked, so no
+//!    other transaction can put a key there. A step goes to that boundary, be it record, ghost or
+//!    low fence of the next leaf, and locks it under the latch of the leaf that owns it.
 //! 2. *Descending.* Everything from `position` up to where the cursor started is locked. A step
 //!    goes to the boundary before `position` and locks it with its gap, which reaches to
 //!    `position`, under the latch of the leaf in which both lie.
@@ -21,9 +21,10 @@
 //! 5. A cursor that skips what is locked ([`Cursor::skip_locked`]) keeps none of 1 to 4 but
 //!    "nothing is returned that was read before its lock was granted": see `skip`.
 //! 6. *Buffers stay.* Keys and values are copied into vectors that the cursor keeps, so that a step
-//!    allocates nothing; who wants a record of its own takes or copies them.
-//! 7. A leaf that is empty, or half of which are ghosts, is reported to upkeep when the cursor
-//!    passes a ghost or the border there. Steps to records do not look at the counts.
+//!    allocates nothing; a caller that needs a record of its own takes or copies them.
+//! 7. A leaf that is empty, or of whose records at least half are ghosts, is reported to upkeep
+//!    when the cursor passes a ghost or the border there. Steps to records do not look at the
+//!    counts.
 //! 8. After a wait the step starts over from `position`; the lock is kept if it is still the one to
 //!    take.
 //!
@@ -111,8 +112,8 @@ pub struct Cursor {
     reported: PageId,
 }
 
-/// Looks without a move after which a step gives up: each is a race that was lost, so in a sound
-/// tree a few are many.
+/// Looks without a move after which a step gives up: each is a race that was lost, so a step in a
+/// sound tree needs only a few.
 const LOOKS_MAX: u32 = 1_000;
 
 /// What one look came to.
@@ -217,8 +218,8 @@ impl Cursor {
         Ok(false)
     }
 
-    /// Key and value of the record that the last [`advance`](Cursor::advance) came to. Means
-    /// nothing if that answered anything but `true`.
+    /// Key and value of the record that the last [`advance`](Cursor::advance) came to. Meaningful
+    /// only if that returned `true`.
     #[inline]
     pub fn entry(&self) -> (&[u8], &[u8]) {
         (&self.position, &self.value)
@@ -290,9 +291,10 @@ impl Cursor {
         Ok(if is_record { Step::Record } else { Step::Moved })
     }
 
-    /// Reports a leaf, of which the cursor has passed a ghost or the border, to upkeep if most of
-    /// it are ghosts: scans that come later shall not pass them all again. Upkeep knows of all
-    /// ghosts already, unless something is wrong with it: this is the second net.
+    /// Reports a leaf, of which the cursor has passed a ghost or the border, to upkeep if at least
+    /// half of its records are ghosts or it is empty, so that later scans need not pass them all
+    /// again. Unless something is wrong with upkeep, it knows of all ghosts already: this report is
+    /// a second safeguard.
     #[inline]
     fn report_ghosts<C: Context>(&mut self, tree: &Tree, ctx: &mut C, leaf: &SharedPage<'_>) {
         let node = Node::new(&**leaf);

@@ -27,7 +27,7 @@
 //!    into which keys are inserted in descending order is split again and again, and no descent
 //!    ever follows its foster pointer. An `insert`, `put`, `update` or `delete` that succeeds then
 //!    makes the adoption of the noted foster child. Upkeep, and an operation that splits a leaf,
-//!    repeat descent and adoption until nothing is noted or an adoption fails
+//!    repeat descent and adoption, at most 32 times, until nothing is noted or an adoption fails
 //!    ([`try_adopt_path`](Tree::try_adopt_path)). `survey` reports the note, and all other
 //!    operations discard it. Not noted are the foster children farther along a chain, that of a
 //!    leaf which the hint names, and those that only the coupled descent of invariant 3 meets.

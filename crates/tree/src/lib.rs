@@ -30,7 +30,8 @@
 //! 2. System transactions change how content is represented and never what it is; each is one log
 //!    record.
 //! 3. Latch order: parent before child, left before right, tree pages before space-map pages. A
-//!    thread that needs a latch against this order only tries it, and gives up if it is taken.
+//!    thread that needs a latch against this order only tries it. If it is taken, the thread gives
+//!    up, or releases its own latches before it waits.
 //! 4. Nothing after a log record can fail: room and log space are found before.
 
 mod context;

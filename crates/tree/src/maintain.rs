@@ -63,10 +63,10 @@ impl Tree {
         overflow::free(ctx, &self.pool, &self.space, self.id, chain)
     }
 
-    /// Reports a leaf, in which a ghost was left just now, to upkeep: if it is the leaf's first.
-    /// The others are found by the visit that the first one brings, which is repeated until the
-    /// leaf has none. And again when half of the records are ghosts, and when all are: the
-    /// transaction that has left the first may run for long, and reports it when it ends.
+    /// Reports a leaf, in which a ghost was just left, to upkeep if that is the leaf's only ghost:
+    /// the visit that follows also finds the later ones, and is repeated until the leaf has none.
+    /// Reports it again when more than half of its records are ghosts, and when all are: the
+    /// transaction that left the first ghost may run for long, and reports it only when it ends.
     #[inline]
     pub(crate) fn note_ghost<C: Context>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
         let (ghosts, count) = (leaf.ghost_count(), leaf.count());
@@ -75,7 +75,7 @@ impl Tree {
         }
     }
 
-    /// Reports a leaf to upkeep by the one key that all who report it agree on.
+    /// Reports a leaf to upkeep under its low fence, so that all such reports have the same key.
     #[cold]
     pub(crate) fn report_leaf<C: Context>(&self, ctx: &mut C, leaf: Node<'_, [u8]>) {
         ctx.defer_maintenance(self.id, leaf.low_fence());
@@ -83,9 +83,10 @@ impl Tree {
 
     /// Upkeep of the path to `key`: foster children are adopted, ghosts reclaimed, and a sparse
     /// leaf is merged with a neighbour, then sparse branches above it; a root with one child only
-    /// gives way to it. Does what it can without waiting for a latch; safe at any time. Outside of
-    /// any user's transaction: `ctx` must hold no locks on keys. (Upkeep holds IX on the table,
-    /// except on the catalogue.)
+    /// takes over that child's content. Waits for the latch of one node at a time, to look at the
+    /// node or to reclaim the leaf's ghosts; adoptions and merges only try their latches, and are
+    /// omitted if one is taken. Safe at any time. Outside of any user's transaction: `ctx` must
+    /// hold no locks on keys. (Upkeep holds IX on the table, except on the catalogue.)
     ///
     /// # Errors
     /// What the pool and the log return.

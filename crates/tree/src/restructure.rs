@@ -15,8 +15,8 @@
 //! 2. *No content.* No lock is taken. It is only tested whether a lock is held or awaited, under
 //!    the exclusive latch of the leaf: an operation relies on a lock only after it has requested
 //!    the lock under that latch (write invariant 2).
-//! 3. *Boundaries with a lock stay.* A key, ghost or fence that somebody holds or awaits a lock on
-//!    is not removed; a fence that a merge would remove becomes a ghost record then.
+//! 3. *Boundaries with a lock stay.* A key, ghost or fence on which a transaction holds or awaits a
+//!    lock is not removed; a fence that a merge would remove becomes a ghost record then.
 //! 4. *Tags are met.* The tag of the boundary before a removed one is raised to the tag of the
 //!    removed one, in the same latch hold, so that an owner that locks the gap later meets it
 //!    there. An owner that already holds a lock on the boundary before would not read the tag
@@ -25,11 +25,12 @@
 //!    that it is or, if it is a fence, as a ghost that the merge makes.
 //! 5. *No boundary in a locked gap.* A leaf is split at the full key of an existing record or
 //!    ghost, so a split creates no new boundary at all.
-//! 6. *Optional work gives up.* Adoption, growth, merge and shrinkage try their latches and return
-//!    without having done anything if one is taken or the shape is no longer what it was. (A writer
-//!    that has just split a leaf waits for the latches of the adoption, and holds none while it
-//!    waits.) Splits are not optional: the caller holds the latch of the node, no other thread
-//!    knows the new node, and the space-map page is latched in the latch order.
+//! 6. *Optional work gives up.* Adoption, growth, merge and shrinkage try the latches of their
+//!    nodes and return without having done anything if one is taken or the shape is no longer what
+//!    it was. (A writer that has just split a leaf waits for the latches of the adoption, and holds
+//!    none while it waits.) For the latch of a space-map page they wait, in the latch order. Splits
+//!    are not optional: the caller holds the latch of the node, no other thread knows the new node,
+//!    and the space-map page is latched in the latch order, too.
 //!
 //! Latch order
 //! : Parent, child; left, right; space-map page; then the page that is being allocated, whose latch

@@ -3,12 +3,13 @@
 //! Invariants
 //! 1. *By key.* The record is found again by its key, wherever splits and merges have put it by
 //!    now; the page in the body is a hint.
-//! 2. *It is there*, at least as a ghost: its key has been locked all the time, and at recovery
-//!    nobody reclaims ghosts ([`Context::ghost_is_free`]).
-//! 3. *No locks.* Undo asks for none: the transaction has them, or there are no others.
+//! 2. *It is there*, at least as a ghost: its key has been locked all the time, and recovery
+//!    reclaims no ghosts ([`Context::ghost_is_free`]).
+//! 3. *No locks.* Undo requests none: the transaction still holds its locks, or recovery runs the
+//!    undo, and then there are no other transactions.
 //! 4. *Room is kept for it.* If others have used the room that an old value needs, the leaf is
 //!    split. A context that rolls back grants the log space, and the space map keeps pages for it,
-//!    a limited number (space invariant 5).
+//!    a limited number (space invariant 6).
 //! 5. *Once.* What was done is logged as a compensation, which is redone like anything else and
 //!    never undone.
 //!

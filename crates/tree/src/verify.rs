@@ -94,7 +94,7 @@ impl TreeReport {
         self.levels.len()
     }
 
-    /// Nodes of all levels; overflow pages are none.
+    /// The number of nodes on all levels; overflow pages are not counted.
     pub fn nodes(&self) -> u64 {
         self.levels.iter().map(|level| level.pages).sum()
     }

@@ -179,7 +179,7 @@ impl Shortage {
     }
 }
 
-/// A checkpoint after every so many bytes of log.
+/// Makes a checkpoint each time that the log has grown by a fixed number of bytes.
 fn keep_pace(core: &Arc<Core>) -> Result<()> {
     let step = core.options.checkpoint_log_bytes.min(core.log.capacity_bytes() / 4);
     if core.checkpoints.log_bytes_since(core.log.end()) < step {

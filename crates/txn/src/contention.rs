@@ -117,9 +117,9 @@ pub struct HotKey {
     pub table: String,
     /// The key whose lock, or the lock of the gap behind it, was waited for.
     pub key: KeySample,
-    /// At least so many waits.
+    /// Lower bound on the number of waits.
     pub waits_min: u64,
-    /// At most so many waits.
+    /// Upper bound on the number of waits.
     pub waits_max: u64,
     /// Time of the waits that are known for sure to be this key's, in microseconds.
     pub wait_us: u64,

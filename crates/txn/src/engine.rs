@@ -327,7 +327,7 @@ impl Engine {
     /// so have all running calls of `backup`, `verify`, `checkpoint`, `maintain`, `create_table`
     /// and `drop_table`.
     ///
-    /// A second close waits for the first, and answers the same.
+    /// A second close waits for the first, and returns the same result.
     ///
     /// # Errors
     /// What kept it from closing in order; it is closed all the same, and recovery does the rest.

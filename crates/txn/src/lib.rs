@@ -7,7 +7,7 @@
 //!   │ backup, verify      ▼
 //!   │              TransactionState ── implements ──► clearway_tree::Context
 //!   ▼                     │
-//!  Core ◄─────────────────┘  log, locks, pool, space map, registry, superblock
+//!  Core ◄─────────────────┘  log, locks, pool, space map, transaction table, superblock
 //! ```
 //!
 //! `commit` returns when the commit record stands in the log buffer and the locks are released. It

@@ -1,19 +1,19 @@
 //! What keeps the log from being recycled, and whether waiting for log space can help.
 //!
-//! A checkpoint gives back whole segments before the first record of the oldest transaction and
-//! before what a backup copies. So how long a reservation that finds no room waits depends on what
-//! keeps the oldest segment:
+//! A checkpoint gives back the segments that end before the first record of the oldest transaction
+//! and before the log that a backup needs. So how long a reservation that finds no room waits
+//! depends on what keeps the oldest segment:
 //! - If nothing does, it waits for the checkpoint (`crates/log/src/log_space/waiting.rs`).
 //! - If its own transaction does, it fails at once: it would wait for itself.
 //! - If another transaction or a backup does, it waits 100 ms at most, since most transactions are
-//!   short. It fails at once if a checkpoint was fruitless because of this one 100 ms ago or
-//!   earlier.
+//!   short. It fails at once if a checkpoint was fruitless because of that transaction or backup
+//!   100 ms ago or earlier.
 //!
 //! Invariants:
 //! - TXN-LOG-SPACE-1. Nothing here waits for a checkpoint: reservations read atomics and take
 //!   latches that are held for a few instructions; they never take the checkpoints' mutex.
-//! - TXN-LOG-SPACE-2. A transaction's age costs the transaction nothing: the checkpointer notes
-//!   where the log ends, twenty times a second, and an age is read off these notes.
+//! - TXN-LOG-SPACE-2. A transaction does nothing for its age to be known: the checkpointer notes
+//!   where the log ends, twenty times a second, and the age is computed from these notes.
 
 use std::{
     sync::Arc,
@@ -46,8 +46,9 @@ struct Fruitless {
 }
 
 impl LogSpace {
-    /// A checkpoint that wrote all pages has ended, and `gave_back` something, or nothing because
-    /// of the `keeper`.
+    /// Called when a checkpoint that wrote all pages has ended. `gave_back` is true if it gave back
+    /// a segment; `keeper` is the LSN from which on a transaction or a backup kept the log, if one
+    /// did.
     pub(crate) fn note_checkpoint(&self, gave_back: bool, keeper: Option<Lsn>) {
         let mut fruitless = self.fruitless.lock();
         *fruitless = match (keeper, *fruitless) {
@@ -85,8 +86,8 @@ struct Notes {
 const NOTES_MAX: usize = 512;
 
 impl Notes {
-    /// Adds a note unless the log has not moved, and forgets those that are of no use: an age is
-    /// asked of nothing older than the `keeper`.
+    /// Adds a note if the log has grown, and forgets those that are of no use: no age is requested
+    /// for a record before the `keeper`.
     fn add(&mut self, end: Lsn, keeper: Option<Lsn>, now: Instant) {
         let keeper = keeper.unwrap_or(end);
         self.ends.retain(|(lsn, _)| *lsn > keeper);
@@ -105,8 +106,8 @@ impl Notes {
         }
     }
 
-    /// Keeps every second note, and adds half as many from now on: an age is exact to a
-    /// two-hundredth of the oldest.
+    /// Keeps every second note, and adds half as many from now on: an age is accurate to about a
+    /// two-hundredth of the age of the oldest note.
     fn thin_out(&mut self, now: Instant) {
         let mut number = 0;
         self.ends.retain(|_| {
@@ -125,7 +126,7 @@ impl Notes {
 }
 
 impl Core {
-    /// From where on the oldest transaction or backup keeps the log.
+    /// The LSN from which on the oldest transaction or backup keeps the log.
     pub(crate) fn log_kept_from(&self) -> Option<Lsn> {
         let oldest = self.transactions.oldest_first().into_iter();
         oldest.chain(self.checkpoints.oldest_hold()).min()

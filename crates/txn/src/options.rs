@@ -36,8 +36,8 @@ pub struct EngineOptions {
     /// Usable bytes of a tree node. Fixed when the database is created (an existing database keeps
     /// its own); tests shrink it so that a few keys fill a page. Default: a whole page.
     pub node_bytes: usize,
-    /// A transaction that has taken more than so many range locks on one table tries to lock the
-    /// table as a whole, without waiting, and then takes no more. Default: never.
+    /// A transaction that has taken more than this number of range locks on one table tries to lock
+    /// the table as a whole, without waiting, and then takes no more. Default: never.
     pub escalate_after: Option<usize>,
     /// Whether a deadlock's victim takes the locks it needed in canonical order first when it is
     /// run again (`transaction_state::retry`).
@@ -78,7 +78,7 @@ impl Default for EngineOptions {
 impl EngineOptions {
     /// Options of an engine without any thread of its own: everything happens on the thread that
     /// calls, in an order that depends on the calls alone. Such an engine cleans and checkpoints
-    /// when it is told to; what would wait for a background thread fails at once.
+    /// when a caller requests it; what would wait for a background thread fails at once.
     pub fn simulation() -> EngineOptions {
         let mut options = EngineOptions { background: false, ..EngineOptions::default() };
         options.log.background = false;

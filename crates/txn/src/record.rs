@@ -50,7 +50,7 @@ pub(crate) enum Need {
     Frees {
         /// The commit record.
         commit: Lsn,
-        /// So many have begun, and are not to be begun again.
+        /// The number of those that have begun, and are not to be begun again.
         begun: u64,
     },
 }

@@ -347,7 +347,7 @@ pub(crate) fn backward(core: &Arc<Core>, mut losers: Losers) -> Result<Undone> {
     Ok(done)
 }
 
-/// Reads the change at `lsn` into `body`. Answers the change to undo after it.
+/// Reads the change at `lsn` into `body`. Returns the change to undo after it.
 fn read_change(reader: &mut LogReader, txn: TxnId, lsn: Lsn, body: &mut Vec<u8>) -> Result<Lsn> {
     let record = reader.read_at(lsn)?;
     // `prev` goes backwards, or undo would not end.

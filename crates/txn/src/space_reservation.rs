@@ -10,13 +10,17 @@
 //!   rollback of everything logged so far and its `END` record, and also for a commit: the `COMMIT`
 //!   record with the deferred frees, further `FREES` records, and `END`. A rollback therefore never
 //!   runs out of log. When a change has been undone, `for_undo` is lowered by exactly the amount by
-//!   which the change had raised it.
+//!   which the change had raised it. (A loser's reservation was lost with its process, and its
+//!   `for_undo` is zero: recovery reserves space for each undo when it begins it.)
 //! - TXN-SPACE-3. TXN-SPACE-2 does not cover the page splits and the freeing of pages that an undo
 //!   may need, since their number is not known before. Their log space comes from the engine's
 //!   reserve, and so does that of checkpoints, which alone can make room when the log is full. No
 //!   reserve suffices for every number of splits: when it is used up, undos reserve space beyond
 //!   the log's capacity, and so do checkpoints that will free a segment. If the disk is full as
-//!   well, undos use only the space that TXN-SPACE-2 has kept.
+//!   well, an undo starts with only the space that TXN-SPACE-2 has kept. If it uses more (for a
+//!   page split, or because it is a loser's), this is the one exception to TXN-SPACE-1 and
+//!   TXN-SPACE-2: `held` is too low, possibly below zero, until the next reservation or the end of
+//!   the transaction reserves the difference (`make_do`, `pay`).
 
 use clearway_base::{Error, Result};
 use clearway_log::{HEADER_BYTES, Log, RECORD_ALIGN, TRAILER_BYTES_MAX, record_bytes};

@@ -371,8 +371,8 @@ pub(crate) fn load(core: &Arc<Core>) -> Result<()> {
     Ok(())
 }
 
-/// Completes the drops that a crash or a failure interrupted. Answers how many, and what keeps the
-/// others from completion.
+/// Completes the drops that a crash or a failure interrupted. Returns their number, and the errors
+/// that keep the others from completion.
 ///
 /// # Errors
 /// What has stopped the engine.

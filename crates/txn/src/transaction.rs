@@ -210,7 +210,7 @@ impl Transaction {
         Ok(self.get_into(table, key, &mut value)?.then_some(value))
     }
 
-    /// As [`get`](Self::get), into the caller's memory. Answers whether there is such a key;
+    /// As [`get`](Self::get), into the caller's memory. Returns true if there is such a key;
     /// `value` is meaningless if not.
     #[inline]
     pub fn get_into(&mut self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
@@ -247,7 +247,7 @@ impl Transaction {
         self.run(table, IntentMode::IX, |state, hint| table.tree().insert(state, hint, key, value))
     }
 
-    /// Sets the value of `key`, adding the key if need be. Answers whether it was there.
+    /// Sets the value of `key`, adding the key if need be. Returns true if it was there.
     #[inline]
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
         self.run(table, IntentMode::IX, |state, hint| table.tree().put(state, hint, key, value))
@@ -433,8 +433,8 @@ impl TableCursor {
         self.step(txn, |inner, tree, state| inner.advance(tree, state))
     }
 
-    /// Key and value of the entry that the last [`advance`](Self::advance) came to. Means nothing
-    /// if that answered anything but `true`.
+    /// Key and value of the entry that the last [`advance`](Self::advance) came to. Meaningful only
+    /// if that returned `true`.
     #[inline]
     pub fn entry(&self) -> (&[u8], &[u8]) {
         self.inner.entry()

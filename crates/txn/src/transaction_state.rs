@@ -23,7 +23,8 @@
 //!   is one for each group of threads), so that a start and an end touch no shared reference count.
 //!   Closing the engine empties the free lists.
 //! - TXN-5. `tables` has only tables of the state's own opening: an id alone would also fit a table
-//!   of another database, so the opening is compared before the id is looked up.
+//!   of another database, so the result of a look-up by id is used only after the opening was
+//!   compared.
 //! - TXN-6. While an operation or an undo on a table runs, `cover` is the range-lock mode that the
 //!   transaction's absolute locks on the table and the database imply for each key of the table.
 //!   The transaction requests no range lock that `cover` covers, and so it reads no tags of single

@@ -198,7 +198,8 @@ impl TransactionEntry {
         }
     }
 
-    /// TXN-TABLE-2, or none.
+    /// Returns an LSN at or before the transaction's first record (TXN-TABLE-2), or `None` if it
+    /// has logged nothing.
     pub(crate) fn first(&self) -> Option<Lsn> {
         let first = self.first.load(Ordering::Acquire);
         (first != 0).then_some(Lsn(first))
@@ -269,7 +270,7 @@ impl TransactionTable {
             .find_map(|step| pop(&mut *self.free[(home + step) % PARTITIONS].try_lock()?))
     }
 
-    /// Numbers a new slot, if there are less than `slots_max`, and starts a transaction in it.
+    /// Numbers a new slot, if there are fewer than `slots_max`, and starts a transaction in it.
     ///
     /// # Errors
     /// [`Error::TooManyTransactions`], [`Error::Closed`].

@@ -1,7 +1,7 @@
 //! A transaction's undo list: the bodies of its `USER` records, newest last.
 //!
-//! The list and the log say the same thing. Rollback reads the list, because memory is faster;
-//! recovery reads the log, because memory is gone.
+//! The log has the same bodies. Rollback reads the list, which is faster; recovery reads the log,
+//! since the list was lost with the process.
 //!
 //! Invariants:
 //! - UNDO-1. The entries are exactly the transaction's changes that have not been undone, in the
@@ -55,7 +55,7 @@ impl UndoList {
         self.arena.extend_from_slice(body);
     }
 
-    /// The bodies of the newest changes, the newest first, at most so many.
+    /// The bodies of the newest changes, the newest first, at most `most` of them.
     pub(crate) fn newest(&self, most: usize) -> impl Iterator<Item = &[u8]> {
         let mut end = self.arena.len();
         self.entries.iter().rev().take(most).map(move |entry| {
@@ -73,7 +73,7 @@ impl UndoList {
         }
     }
 
-    /// Forgets the newest change, which has been undone. Answers the length of its body.
+    /// Forgets the newest change, which has been undone. Returns the length of its body.
     pub(crate) fn pop(&mut self) -> Option<usize> {
         let entry = self.entries.pop()?;
         let len = self.arena.len() - entry.at;

@@ -2,22 +2,24 @@
 //!
 //! A delete, or the undo of an insert, leaves a ghost, which can go once the locks on it are free.
 //! The tree reports the leaf to its transaction, and the transaction to the [queue](UpkeepQueue)
-//! when it ends. Who reports:
+//! when it ends. A leaf is reported by
 //!
-//! - the delete, or the undo of an insert, that leaves the first ghost of a leaf; at recovery the
-//!   undo of a loser does;
-//! - the split that moves ghosts to a new leaf, and the merge that leaves ghosts in a leaf: each
-//!   leaf with a ghost is reported under its own low fence;
-//! - the cursor that passes a leaf of which most records are ghosts, or an empty leaf.
+//! - the delete, or the undo of an insert, that leaves its first ghost; at recovery, by the undo of
+//!   a loser;
+//! - the split that moves ghosts to it, and the merge that leaves ghosts in it: each leaf with a
+//!   ghost is reported under its own low fence;
+//! - the write of a shorter value that makes it sparse;
+//! - the write that could not make an adoption on the path to it;
+//! - the cursor that passes it, if it is empty or at least half of its records are ghosts.
 //!
 //! An opening marks all tables for a walk if the database was not closed in order, if upkeep was
 //! not idle when it was closed, or if an older program has used it since.
 //!
 //! A leaf is visited a second after its first report, by when deletions all over a table have left
-//! several ghosts in it; sooner if it is reported again, as it is when half of it, and when all of
-//! it, are ghosts. (Measured on 2026-11-22, two loaded cores: deletes in random order, one in a
-//! transaction, took 2.3 times as long with visits 100 ms after the first report, and as long as
-//! without any with this.)
+//! several ghosts in it; sooner if it is reported again, as it is when more than half, and when
+//! all, of its records are ghosts. (Measured on 2026-11-22, two loaded cores: deletes in random
+//! order, one in a transaction, took 2.3 times as long with visits 100 ms after the first report as
+//! without any visits; with visits after a second, as long as without.)
 //!
 //! A point read reports nothing: it costs the same with ghosts around its key as without.
 //!
@@ -27,12 +29,13 @@
 //!   upkeep is idle and no transaction runs, there is no ghost.
 //! - UPKEEP-2. A visit waits for no lock. It has finished a leaf only if no ghost is left there;
 //!   otherwise, and after any error, the leaf is visited again, after a delay that grows.
-//! - UPKEEP-3. The superblock says that upkeep is done only if the queue was empty when no
-//!   transaction could run any more. An opening takes that back before it writes any log.
+//! - UPKEEP-3. The superblock says that upkeep is done only if none was pending when no transaction
+//!   could run any more. An opening takes that back before it writes any log.
 //!
-//! A visit tries the latches of neighbours and parents, and leaves out what it cannot have. So a
-//! leaf that stays sparse, or a foster child that stays, is visited once more, and then left: the
-//! next delete, or the next writer who descends there, reports it again.
+//! A visit only tries the latches of neighbours and parents, and omits the work for which one is
+//! taken. So a leaf that is still sparse then, or still has a foster child on its path, is visited
+//! once more. After that it is left alone until it is reported again; the next write whose descent
+//! meets the foster child adopts it, or reports it.
 
 mod queue;
 
@@ -51,20 +54,20 @@ use queue::{Stretch, UpkeepWork};
 
 pub(crate) use queue::{LeafKey, Report, UpkeepQueue};
 
-/// Visits of a leaf that has no ghosts and could not be merged, or whose foster child could not be
-/// adopted.
+/// The number of visits after which a leaf without ghosts is left alone, although it could not be
+/// merged or a foster child could not be adopted.
 const VISITS: u32 = 2;
 /// Leaves that a walk looks at in one stretch. With [`LeafSurvey`] alone that is some microseconds
 /// if they are in memory, and 32 reads if not.
 const STRETCH_LEAVES: usize = 32;
-/// How long a close works on leaves that wait for a visit: what it finishes the next opening need
-/// not look for.
+/// How long a close works on leaves that wait for a visit. If none is left then, the next opening
+/// need not walk all tables.
 const CLOSING_BUDGET: Duration = Duration::from_millis(100);
 
 /// The background thread.
 pub(crate) fn run(core: &Arc<Core>) {
     while let Some(work) = core.upkeep.next() {
-        // What fails stays pending (UPKEEP-2); a failed disk stops the engine by other ways.
+        // What fails stays pending (UPKEEP-2); a failed disk stops the engine in other ways.
         let _ = match work {
             UpkeepWork::Visit(leaf, visits) => visit(core, leaf, visits),
             UpkeepWork::Walk(tree, from) => walk(core, tree, from).map(drop),
@@ -91,7 +94,7 @@ pub(crate) fn visit_all(core: &Arc<Core>) -> Result<()> {
     result
 }
 
-/// Visits the leaves that wait, before the engine closes, as far as that is quick.
+/// Visits the leaves that wait, before the engine closes, for at most [`CLOSING_BUDGET`].
 pub(crate) fn finish_soon(core: &Arc<Core>) {
     let until = Instant::now() + CLOSING_BUDGET;
     for _ in 0..VISITS {
@@ -105,8 +108,8 @@ pub(crate) fn finish_soon(core: &Arc<Core>) {
     }
 }
 
-/// Whether an opening has to have all leaves of all tables looked at (UPKEEP-3). Files of the
-/// versions that kept no such mark come out the same way.
+/// Whether an opening has to have all leaves of all tables looked at (UPKEEP-3). True also for the
+/// files of versions that kept no such flag: they have a zero in its place.
 pub(crate) fn needs_full_upkeep(block: &Superblock) -> bool {
     !block.upkeep_done
 }
@@ -248,7 +251,7 @@ fn in_table<R>(
     let mut state = TransactionState::begin(core)?;
     state.limit = WaitLimit::NoWait;
     let result = state.operate(&table, IntentMode::IX, |state, _| work(state, table.tree()));
-    // What it has found to do beside its leaf, or above it, does not wait for more of it.
+    // What it reports itself is visited after the shorter delay: no further ghosts need be awaited.
     state.reported.iter_mut().for_each(|report| report.again = true);
     finish::leave(state);
     match result {

@@ -45,7 +45,7 @@ pub(crate) fn all(core: &Arc<Core>) -> Result<VerifyReport> {
     Ok(VerifyReport { pages: core.pool.page_count(), unreachable_pages, tables })
 }
 
-/// Walks all trees once. Answers also which pages seem out of reach, rising.
+/// Walks all trees once. Also returns the pages that seem out of reach, in ascending order.
 fn look(core: &Arc<Core>) -> Result<(Vec<TableReport>, Vec<PageId>)> {
     let mut unreachable = allocated(core)?;
     let mut tables = vec![core.tables.catalogue()];

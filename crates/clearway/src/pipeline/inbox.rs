@@ -10,7 +10,9 @@
 //! - INBOX-4. No job waits for a busy agent while another agent sleeps. An agent stores its waker,
 //!   then checks the other inboxes, and then sleeps. A submitter adds its job and then, if the
 //!   agent of that inbox has stored no waker, searches the other inboxes for a waker. The inboxes'
-//!   mutexes order the two.
+//!   mutexes order the two. (There are two exceptions. An agent that submits to its own inbox wakes
+//!   no other agent. After the close an agent checks no other inbox before it sleeps: each agent
+//!   runs the jobs that are left in its own.)
 
 #[cfg(all(test, loom))]
 mod models;

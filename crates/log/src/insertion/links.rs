@@ -4,9 +4,10 @@
 //! - LINKS-1. A slot serves 32 consecutive bytes of the ring. Records are at least 32 bytes long,
 //!   so at most one record starts in them in any lap.
 //! - LINKS-2. A slot holds the end of the last complete record that started in its bytes, or 0.
-//! - LINKS-3. A link is valid for a record that starts at `at` iff it is greater than `at`: a link
-//!   that an earlier lap left in the slot ended before its memory became durable and was reused, so
-//!   it is at most `at`.
+//! - LINKS-3. A link is valid for a record that starts at `at` iff it is greater than `at`. A link
+//!   that an earlier lap left in the slot is the end of a record that shares memory with the record
+//!   at `at`. That record was durable before the region at `at` was handed out (RING-2), so its end
+//!   is at most `at`.
 //!
 //! No thread clears a slot, and no two threads write the same slot at the same time, so a release
 //! costs one store and no thread ever waits for its predecessor. This takes the place of the "wait

@@ -1,6 +1,7 @@
 //! Steps of a cursor that passes over what others have locked, and never waits.
 //!
-//! For those who want *some* record that nobody else works on, such as the next job of a queue.
+//! For a transaction that needs *some* record that no other one works on, such as the next job of a
+//! queue.
 //!
 //! Invariants
 //! 1. *Returned is locked.* A record is returned only after its key's lock was granted, in the same
@@ -11,9 +12,10 @@
 //! 4. *What is not there is as durable as what is.* A key may be missing because of a deletion that
 //!    committed and is not durable yet. Its ghost, or what its ghost's tag went to when it was
 //!    reclaimed (restructure invariant 4), is one of the boundaries that a step passes, and the
-//!    step takes the tag of each into account without a lock. So "there is nothing to do" is not
-//!    told before it is durable. The tag comes with the release, in the bucket's latch hold: a
-//!    deletion whose tag is not there yet is locked, and counts as a record that was skipped.
+//!    step takes the tag of each into account without a lock. So a result that depends on the
+//!    deletion ("there is nothing to do") is not delivered before the deletion is durable. The tag
+//!    comes with the release, in the bucket's latch hold: a deletion whose tag is not there yet is
+//!    locked, and counts as a record that was skipped.
 //!
 //! A step looks at the records of one leaf in one latch hold, however many of them are locked.
 //!

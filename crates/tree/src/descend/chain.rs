@@ -21,7 +21,8 @@ use crate::Tree;
 use crate::node::{Node, Place};
 
 impl Tree {
-    /// The branch on `level` that owns `key`, from `view` on along its chain. `None` to start over.
+    /// The branch on `level` that owns `key`, from `view` on along its chain. `None` if the descent
+    /// must start over.
     #[cold]
     pub(super) fn along_chain<'a>(
         &'a self,
@@ -51,7 +52,7 @@ impl Tree {
     }
 
     /// Latches the leaf that owns `key` behind `leaf`, which says that `next` or a later foster
-    /// child does. `None` to start over.
+    /// child does. `None` if the descent must start over.
     #[cold]
     pub(super) fn latch_in_chain<'a, L: Latched<'a>>(
         &'a self,
@@ -76,8 +77,8 @@ impl Tree {
         }
     }
 
-    /// The node on `level` that owns `key`, from `at` on along its chain; `None` in it if the tree
-    /// is not that high. `None` to start over.
+    /// The node on `level` that owns `key`, from `at` on along its chain; `Some(None)` if the tree
+    /// is not that high, `None` if the descent must start over.
     pub(super) fn locate_in_chain(
         &self,
         mut at: Located,

@@ -28,8 +28,8 @@ pub(crate) fn perform<C: Context>(
     perform_decoded(ctx, log, &Op::decode(body)?, body, pages)
 }
 
-/// As [`perform`], for a caller that has the operation at hand from which `body` was encoded, or
-/// one that [applies](Op::apply_to) the same.
+/// As [`perform`], for a caller that already has a decoded operation: the one from which `body` was
+/// encoded, or another that [changes the pages](Op::apply_to) in the same way.
 #[inline]
 pub(crate) fn perform_decoded<C: Context>(
     ctx: &mut C,
@@ -70,7 +70,8 @@ fn apply(op: &Op<'_>, page: &mut ExclusivePage<'_>) -> Result<()> {
 pub fn redo(pool: &Pool, body: &[u8], span: LsnSpan) -> Result<()> {
     let op = Op::decode(body)?;
     for (id, formats) in op.pages().iter() {
-        // A crash may have taken the file's extension with it.
+        // The data file may be shorter than when the record was logged, if a crash lost the growth
+        // of the file.
         pool.ensure_len(id)?;
         let mut page = if formats { pool.format(id)? } else { pool.exclusive(id)? };
         // A formatted page has page LSN 0 again and starts over: what later records did to it is

@@ -55,7 +55,7 @@ pub(super) fn log_images<C: Context>(
 }
 
 /// Compares an image, taken at `lsn`, with its page, if that has come there and not further.
-/// Answers whether it has.
+/// Returns true if it has.
 ///
 /// # Errors
 /// `CorruptPage` if redo has made something else of the page, or has left it behind; `Corrupt` for

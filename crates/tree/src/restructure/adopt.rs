@@ -9,10 +9,11 @@
 //!    levels, as verification wants it.
 //! 3. *Never twice.* Of two threads that met the same foster child, the second finds no foster
 //!    child, or another one, and adopts that.
-//! 4. *Parent full.* Then the parent is split, which gives *its* parent a foster child to adopt;
-//!    the child's is adopted by the next write whose descent meets it, or by upkeep.
+//! 4. *Parent full.* Then the parent is split, which gives *its* parent a foster child to adopt.
+//!    The child's foster child is adopted in a later attempt: of the same operation, if it has
+//!    split a leaf or is upkeep, otherwise of the next write whose descent meets it.
 //! 5. *Never forgotten.* An adoption that a latch or an error prevents is left to upkeep
-//!    ([`Context::defer_maintenance`]); after a crash, the next write near it meets it.
+//!    ([`Context::defer_maintenance`]). After a crash, the next opening has upkeep walk all leaves.
 //! 6. *No faster than adoptions.* A writer that has split a leaf waits for the two latches, one at
 //!    a time, before it goes on. So while a thread that the scheduler has stopped holds the
 //!    parent's latch, each of the other writers splits a leaf of the chain about once.
@@ -39,7 +40,8 @@ const WAITS_MAX: usize = 8;
 pub(crate) enum Latching {
     /// If a latch is taken, it gives up.
     Try,
-    /// If a latch is taken, it waits, while it holds none. It gives up after [`WAITS_MAX`] waits.
+    /// If a latch is taken, it waits, while it holds none. It gives up after [`WAITS_MAX`] waits;
+    /// the growth of the root, which needs one latch of a node, does not give up.
     Wait,
 }
 
@@ -125,8 +127,10 @@ impl Tree {
         }
         let _resident = self.pool.pin(parent)?;
         for _ in 0..WAITS_MAX {
-            // Many wait for a child into which keys are inserted, few for its parent. So the wait
-            // is for the child, and the other order is allowed for a latch that is only tried.
+            // Many threads wait for the latch of a child into which keys are inserted, few for its
+            // parent's. So wait for the child's latch and only try the parent's; a latch that is
+            // only tried may be taken against the latch order. If the parent's latch is taken, wait
+            // for it with no latch held, and start over.
             let child = self.pool.exclusive(child)?;
             if let Some(parent) = self.pool.try_exclusive(parent)? {
                 return Ok(Some((parent, child)));

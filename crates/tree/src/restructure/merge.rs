@@ -3,14 +3,15 @@
 //! Invariants
 //! 1. *Content.* All records and ghosts of both nodes are in the left one afterwards; keys are
 //!    reached by one path before and after, since the right one's pointer goes in the same record.
-//! 2. *Stale pointers.* The node that is freed is marked so under its exclusive latch: whoever
-//!    still has its page id finds no leaf there and descends again.
-//! 3. *Optional.* Nothing waits for a merge, so every latch after the first look is only tried.
+//! 2. *Stale pointers.* The node that is freed is marked so under its exclusive latch: a thread
+//!    that still has its page id finds no node there and descends again.
+//! 3. *Optional.* Nothing waits for a merge, so after the first look the latch of each node is only
+//!    tried.
 //!
 //! A merge removes the border between two nodes. Between two leaves the border is the fence `F`,
 //! a boundary of the locking protocol: if `F` is a record or ghost of the right leaf it simply
-//! stays; if it is a fence only, it becomes a ghost where somebody holds or awaits its lock, or
-//! would miss its tag, and vanishes otherwise, leaving its tag to the boundary before it
+//! stays. If it is a fence only, it becomes a ghost if a transaction holds or awaits its lock, or
+//! would miss its tag; otherwise it vanishes, and its tag is passed to the boundary before it
 //! (restructure invariants 3, 4).
 
 use clearway_base::{PageId, Result};
@@ -24,7 +25,7 @@ use crate::scratch::Scratch;
 use crate::space::map_page_of;
 
 /// A merged node is at most this many sixteenths full, so that the next insertions do not split it
-/// again at once. An empty node is merged whatever the outcome.
+/// again at once. An empty node is merged however full the result is.
 const FULL_SIXTEENTHS: usize = 13;
 
 /// Two neighbours and their parent, by page id.
@@ -116,17 +117,17 @@ impl Tree {
         Tree::perform_system(ctx, op, pages)?;
         drop(map);
         self.space.note_freed(pair.right);
-        // The ghosts were reported under the low fence of the right leaf at most, and a split can
-        // separate them from that key.
+        // The right leaf's ghosts were reported under its low fence only, and a later split can put
+        // them into another leaf than that key.
         if level == 0 && Node::new(&*left).ghost_count() > 0 {
             self.report_leaf(ctx, Node::new(&*left));
         }
         Ok(true)
     }
 
-    /// Whether the border between two latched leaves must stay as a ghost. If not, and it is no
-    /// record, its tag goes to the boundary before it; too high a tag does no harm should the merge
-    /// not take place.
+    /// Returns true if the border between two latched leaves must stay as a ghost. If not, and it
+    /// is no record, passes its tag to the boundary before it. If the merge does not take place
+    /// then, that tag is too high, which can only delay the delivery of a result.
     fn fence_is_needed<C: Context>(&self, ctx: &mut C, left: &[u8], right: &[u8]) -> bool {
         let (left, right) = (Node::new(left), Node::new(right));
         let fence = right.low_fence();
@@ -174,7 +175,7 @@ fn fit_together(left: &[u8], right: &[u8], keep_fence: bool) -> bool {
     if left.foster().is_some() {
         return false;
     }
-    // A leaf without records, or a branch with one child, serves nobody, whatever the outcome.
+    // A leaf without records, or a branch with one child, is of no use, however full the result.
     let is_useless = |node: Node<'_, [u8]>| node.count() <= usize::from(node.is_branch());
     let capacity = left.used_bytes() + left.free_bytes();
     left.used_absorbed(right, keep_fence).is_some_and(|used| {

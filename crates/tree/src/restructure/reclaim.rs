@@ -1,11 +1,11 @@
 //! Ghost reclamation: the space of deleted records is given back.
 //!
-//! A ghost may go only if nobody holds or awaits its lock; its tag goes to the boundary before it,
-//! in the same latch hold (restructure invariants 3 and 4). So a reader who later finds nothing
-//! there locks the gap before, and meets the deleter's commit LSN on it: the read-only anomaly of
-//! early lock release does not come back through a forgotten ghost. A reader who has that gap
-//! already would not look again: then the ghost stays until the deleter's commit is durable, which
-//! is soon, or the gap is free.
+//! A ghost may go only if no transaction holds or awaits its lock, and its tag is passed to the
+//! boundary before it, in the same latch hold (restructure invariants 3 and 4). So a reader that
+//! later finds the key absent locks the gap before it and meets the tag of the deletion there, and
+//! is not acknowledged before the deletion is durable. Another transaction that already holds a
+//! lock on that boundary would not read the tag again. So while one holds or awaits such a lock,
+//! the ghost stays until the deletion is durable.
 
 use clearway_base::Result;
 use clearway_pool::ExclusivePage;
@@ -17,8 +17,8 @@ use crate::op::SystemOp;
 use crate::scratch::Scratch;
 
 impl Tree {
-    /// Removes the ghosts of a latched leaf that nobody needs, but not that of `except`; whether
-    /// there were any. The caller has reserved log space.
+    /// Removes the ghosts of a latched leaf that no transaction needs, but not that of `except`.
+    /// Returns true if it removed any. The caller has reserved log space.
     pub(crate) fn reclaim<C: Context>(
         &self,
         ctx: &mut C,
@@ -38,8 +38,8 @@ impl Tree {
         Ok(true)
     }
 
-    /// The slots of the ghosts that may go. Their tags are handed on already: a tag that is too
-    /// high makes somebody wait a little longer, and does no other harm.
+    /// Passes on the tags of the ghosts that may go, and returns their slots. If one of them stays
+    /// then, a tag is too high, which can only delay the delivery of a result.
     fn reclaimable<C: Context>(
         &self,
         ctx: &mut C,

@@ -20,9 +20,9 @@
 //! | IX | X, or if that is denied SIX | anything; or reads |
 //! | SIX | X | anything |
 //!
-//! What it costs: a reader that has escalated and writes later needs SIX, and two such readers are
-//! a deadlock. Whoever knows beforehand that it reads or writes most of a table should say so with
-//! [`Transaction::lock_table`](crate::Transaction::lock_table).
+//! What it costs: a reader that has escalated and writes later needs SIX, and two such readers
+//! deadlock. A transaction that is known beforehand to read or write most of a table should begin
+//! with [`Transaction::lock_table`](crate::Transaction::lock_table).
 //!
 //! Source: "Efficient Locking Techniques for Databases on Modern Hardware", section 3.1, names lock
 //! escalation as one of the two uses of absolute locks and leaves the rest open.

@@ -3,7 +3,7 @@
 //! order.
 //!
 //! The victims of a deadlock will need the same rows again. If they lock them in canonical order,
-//! they meet at the first of them and queue up; in orders of their own they could become victims in
+//! they meet at the first of them and queue up; in orders of their own they could become victims by
 //! turns. A lock that the next attempt takes here and then does not need is held in vain, for the
 //! length of one transaction.
 //!
@@ -21,9 +21,8 @@
 //!   the closure may remember what an earlier attempt has read. So neither a value nor an error of
 //!   a later attempt is returned before the log is durable up to that tag.
 //!
-//! Source: the remedy of "Efficient Locking Techniques for Databases on Modern Hardware", section
-//! 4, for victims that lose again and again is left open there; measured by `clearway-lab
-//! deadlock_retries`.
+//! Source: "Efficient Locking Techniques for Databases on Modern Hardware", section 4, leaves open
+//! what to do about victims that lose again and again. Measured by `clearway-lab deadlock_retries`.
 
 use std::time::Duration;
 

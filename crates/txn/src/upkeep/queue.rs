@@ -2,15 +2,17 @@
 //!
 //! Invariants
 //! - UPKEEP-QUEUE-1. *Nothing is forgotten.* A leaf that was pushed stays here, or is in the hands
-//!   of a thread that visits it, until a visit has finished it. If the leaves take more than
-//!   [`BYTES_MAX`], a mark on their whole table takes the place of the new ones: a walk over all of
-//!   its leaves.
-//! - UPKEEP-QUEUE-2. *Bounded.* A leaf stands here once: its name is its low fence, so all who
-//!   report it report the same key. A table is marked once.
+//!   of a thread that visits it, until a visit has finished it. If the leaves would take more than
+//!   [`BYTES_MAX`], a mark on the table of the new leaf takes the place of all queued leaves of
+//!   that table: a walk over all of its leaves.
+//! - UPKEEP-QUEUE-2. *Bounded.* The memory of the leaves is limited (UPKEEP-QUEUE-1), and a table
+//!   is marked once. A leaf stands here once under its low fence, by which every leaf with a ghost
+//!   is reported. (A report of a sparse leaf, or of an adoption, may name another key of the leaf.)
 //! - UPKEEP-QUEUE-3. *Leaves first.* A walk has its turn when no leaf is due, and after
 //!   [`VISITS_IN_TURN`] visits at the latest.
-//! - UPKEEP-QUEUE-4. *Gated.* No work is given out before [`UpkeepQueue::start`]: while recovery
-//!   undoes losers, which hold no locks, their ghosts look free.
+//! - UPKEEP-QUEUE-4. *Gated.* [`UpkeepQueue::next`] gives out no work before
+//!   [`UpkeepQueue::start`]: while recovery undoes losers, which hold no locks, their ghosts look
+//!   free.
 //!
 //! Latch order: the mutex is held for a few instructions, and nothing is latched under it.
 
@@ -23,7 +25,7 @@ use std::{
 use clearway_base::TreeId;
 use clearway_sync::{Condvar, Mutex};
 
-/// A leaf: its tree and its low fence (or a key that it had when it was reported).
+/// A leaf: its tree and its low fence (or another key in its range when it was reported).
 pub(crate) type LeafKey = (TreeId, Vec<u8>);
 
 /// Memory for leaves: 40,000 with keys of 16 bytes, 3,700 with the longest.
@@ -33,8 +35,8 @@ const LEAF_BYTES: usize = 104;
 /// From the first report of a leaf to its first visit. Deletions all over a table report leaves
 /// that have one ghost each: by then such a leaf has several, for the same visit.
 const DELAY: Duration = Duration::from_secs(1);
-/// The same for a leaf that is reported again before that visit: much of it are ghosts. The locks
-/// on them are free by then in most cases.
+/// The same for a leaf that is reported again before that visit: many of its records are ghosts.
+/// The locks on them are free by then in most cases.
 const DELAY_AGAIN: Duration = Duration::from_millis(100);
 /// From the first visit to the second; then twice as long each time.
 const BACKOFF: Duration = Duration::from_millis(200);
@@ -46,10 +48,11 @@ const WALK_PAUSE: Duration = Duration::from_millis(2);
 /// See UPKEEP-QUEUE-3.
 const VISITS_IN_TURN: u32 = 64;
 
-/// What a transaction says of a leaf.
+/// A transaction's report of a leaf.
 pub(crate) struct Report {
     pub(crate) leaf: LeafKey,
-    /// It said so more than once.
+    /// True if the shorter delay applies: the transaction has reported the leaf more than once, or
+    /// is one of upkeep.
     pub(crate) again: bool,
 }
 
@@ -63,7 +66,7 @@ pub(crate) struct UpkeepQueue {
 /// What to do next.
 #[derive(Debug)]
 pub(crate) enum UpkeepWork {
-    /// Visit a leaf that had so many visits.
+    /// Visit a leaf, with the number of its visits so far.
     Visit(Arc<LeafKey>, u32),
     /// Go on with the walk over a table from a key on.
     Walk(TreeId, Vec<u8>),
@@ -95,7 +98,7 @@ struct QueueState {
     visits_in_turn: u32,
     started: bool,
     stopping: bool,
-    /// The background thread sleeps, and until when if nobody wakes it.
+    /// `Some` while the background thread sleeps, with the time until which it does, if any.
     asleep: Option<Option<Instant>>,
 }
 
@@ -110,7 +113,7 @@ struct Walk {
     due: Instant,
     /// A thread is on it.
     under_way: bool,
-    /// The table was marked again after the walk began: the walk starts over at its end.
+    /// The table was marked again after the walk began: at the end of the table it starts over.
     again: bool,
     /// Walks that had to start over, and stretches that failed.
     delays: u32,
@@ -271,8 +274,8 @@ impl UpkeepQueue {
 }
 
 impl QueueState {
-    /// Takes in a leaf that had so many visits; when its next, or the walk in its place, is due.
-    /// A leaf that waits for its first visit already is visited sooner.
+    /// Takes in a leaf that has had `visits` visits. Returns the time at which its next visit, or
+    /// the walk in its place, is due. If it already waits for its first visit, that is made sooner.
     fn push(&mut self, leaf: Arc<LeafKey>, now: Instant, delay: Duration, visits: u32) -> Instant {
         if let Some(waiting) = self.leaves.get_mut(&leaf) {
             let soon = now + DELAY_AGAIN;
@@ -349,7 +352,7 @@ impl QueueState {
     }
 }
 
-/// The delay after so many visits.
+/// The delay after `visits` visits.
 fn backoff(visits: u32) -> Duration {
     BACKOFF * (1 << visits.saturating_sub(1).min(BACKOFF_DOUBLINGS))
 }
