@@ -221,3 +221,5 @@ CREATE TABLE holding_history (
     FOREIGN KEY (hh_h_t_id) REFERENCES trade (t_id),
     FOREIGN KEY (hh_t_id) REFERENCES trade (t_id)
 );
+
+CREATE INDEX holding_history_trade ON holding_history (hh_t_id);

@@ -19,6 +19,8 @@ use crate::experiment::Outcome;
 /// The time of a run that chooses between delays or orders, and of one that measures a profile.
 const PROBE: Duration = Duration::from_millis(1_500);
 const PROFILE: Duration = Duration::from_millis(2_000);
+/// The number of runs of which the busiest counts, since short runs differ.
+const PROBES: u32 = 2;
 /// The greatest share of busy processors at which a delay shows the effect of locks.
 const BUSY_MOST: f64 = 0.8;
 
@@ -130,7 +132,10 @@ impl Prepared {
     fn choose_delay(&mut self, site: &mut Site, setting: &Setting<'_>) -> Outcome<u32> {
         for delay_us in DELAYS {
             let setting = Setting { delay_us, time: PROBE, ..*setting };
-            let busy = site.drive(&setting, &self.reordered)?.busy;
+            let mut busy = 0.0_f64;
+            for seed in 0..PROBES {
+                busy = busy.max(site.drive(&Setting { seed, ..setting }, &self.reordered)?.busy);
+            }
             self.summary += &format!("; {:.0} % busy at {delay_us} µs", busy * 100.0);
             if busy <= BUSY_MOST {
                 return Ok(delay_us);
