@@ -204,7 +204,7 @@ pub fn rewrite(
     for_each_transaction(&source, &mut |context, summaries, transaction| {
         let source = calls::Source { program, summaries, transaction };
         let calls = calls::calls(context.flow, &source, &mut ordinals);
-        transactions.push(reorder(context, transaction, &calls, text, options)?);
+        transactions.push(reorder(context, transaction, &calls, models, options)?);
         chunks.push(restructure::chunks(context.units, text));
         Ok(())
     })?;
@@ -290,7 +290,7 @@ fn reorder(
     context: &Context<'_, '_, '_>,
     transaction: &Transaction<'_>,
     calls: &[Call],
-    text: &str,
+    models: &Models,
     options: &Options,
 ) -> Result<Report, Refused> {
     let function = transaction.function.name.clone();
@@ -299,6 +299,11 @@ fn reorder(
         |node: &Effects<'_>| node.queries.iter().any(|one| one.model.role == Role::Query);
     let is_known = units.iter().any(|unit| unit.queries().next().is_some());
     if !is_known && !context.flow.effects.iter().any(has_call) {
+        let hidden =
+            transaction::find_hidden(context.program, models, context.text, Some(&function));
+        if !hidden.is_empty() {
+            return Err(NoTransaction::Hidden(hidden).into());
+        }
         return Err(Refused::NoQueries(function));
     }
     let constraints = legality::constraints(context, &options.without);
@@ -311,7 +316,7 @@ fn reorder(
     })?;
     let source: Vec<usize> = (0..units.len()).collect();
     Ok(Report {
-        line: transaction.statements.first().map_or(0, |one| one.range.line(text)),
+        line: transaction.statements.first().map_or(0, |one| one.range.line(context.text)),
         function,
         server: context.server,
         isolation: context.isolation,

@@ -4,7 +4,12 @@
 //! function that the user names, or a list of statements that begins and commits a transaction by
 //! queries.
 
+mod hidden;
+
 use std::{collections::BTreeSet, fmt, ops::RangeInclusive};
+
+pub(crate) use self::hidden::find as find_hidden;
+pub use self::hidden::{Form, Hidden};
 
 use crate::{
     api::{Models, Role},
@@ -46,7 +51,11 @@ pub enum NoTransaction {
         unknown: Vec<String>,
         /// The functions that only begin one.
         open: Vec<LeftOpen>,
+        /// The code with queries that the tool does not look into.
+        hidden: Vec<Hidden>,
     },
+    /// The tool does not look into the code with the transaction.
+    Hidden(Vec<Hidden>),
 }
 
 /// A function that begins a transaction, where no statement of the same list commits it.
@@ -77,13 +86,18 @@ impl fmt::Display for NoTransaction {
                 f,
                 "line {line}: {BEGIN} and {END} must stand in the same list of statements"
             ),
-            NoTransaction::NotFound { unknown, open } => {
+            NoTransaction::Hidden(hidden) => {
+                let all: Vec<String> = hidden.iter().map(ToString::to_string).collect();
+                f.write_str(&all.join("; "))
+            }
+            NoTransaction::NotFound { unknown, open, hidden } => {
                 write!(
                     f,
                     "no transaction found: put {BEGIN} and {END} around one \
                      (clearway_transaction.h defines them), or pass --function NAME"
                 )?;
                 open.iter().try_for_each(|one| write!(f, "; {one}"))?;
+                hidden.iter().take(HIDDEN_MAX).try_for_each(|one| write!(f, "; {one}"))?;
                 if unknown.is_empty() {
                     return Ok(());
                 }
@@ -101,6 +115,9 @@ impl fmt::Display for NoTransaction {
 
 impl std::error::Error for NoTransaction {}
 
+/// The number of places with hidden queries that a message names.
+const HIDDEN_MAX: usize = 4;
+
 const BEGIN: &str = "BEGIN_TRANSACTION";
 const END: &str = "END_TRANSACTION";
 
@@ -115,7 +132,7 @@ pub fn find<'a>(
     name: Option<&str>,
     text: &str,
 ) -> Result<Vec<Transaction<'a>>, NoTransaction> {
-    let marked = marked(program, text)?;
+    let marked = marked(program, text).map_err(|wrong| unread(program, models, text, wrong))?;
     if let Some(name) = name {
         let function = program.function(name);
         let function = function.ok_or_else(|| NoTransaction::NoFunction(name.to_string()))?;
@@ -139,6 +156,7 @@ pub fn find<'a>(
         return Err(NoTransaction::NotFound {
             unknown: unknown_calls(program, models, summaries),
             open: left_open(program, models, summaries, &found),
+            hidden: hidden::find(program, models, text, None),
         });
     }
     Ok(found)
@@ -269,6 +287,17 @@ fn marked<'a>(program: &'a Program, text: &str) -> Result<Vec<Transaction<'a>>, 
         Some(open) => Err(NoTransaction::Unpaired(open.line(text))),
         None => Ok(found),
     }
+}
+
+/// Returns the error of markers that stand in code which the tool does not look into, or else the
+/// given one.
+fn unread(program: &Program, models: &Models, text: &str, wrong: NoTransaction) -> NoTransaction {
+    let NoTransaction::Unpaired(line) = wrong else { return wrong };
+    let marker = markers(program).find(|one| one.range.line(text) == line);
+    let around = |one: &&Function| marker.is_some_and(|at| one.body.range.contains(at.range));
+    let Some(function) = program.functions.iter().find(around) else { return wrong };
+    let hidden = hidden::find(program, models, text, Some(&function.name));
+    if hidden.is_empty() { wrong } else { NoTransaction::Hidden(hidden) }
 }
 
 /// Returns the list of statements that both ends of a range stand in.

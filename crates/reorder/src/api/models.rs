@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BadModel, Call, Memory, Model, Server, load};
+use super::{BadModel, Call, Memory, Model, Role, Server, load};
 use crate::ir::Callee;
 
 /// The built-in models, by path and text.
@@ -152,6 +152,14 @@ impl Models {
     pub fn construct(&self, class: &str) -> Option<&Call> {
         let last = class.rsplit("::").next().unwrap_or(class);
         self.calls.get(&format!("{class}::{last}"))
+    }
+
+    /// Returns true if a call uses the database, of which this is the name without the class.
+    pub(crate) fn uses_database(&self, name: &str) -> bool {
+        self.calls.iter().any(|(of, call)| {
+            of.rsplit(['.', ':']).next() == Some(name)
+                && !matches!(call.role, Role::None | Role::Barrier)
+        })
     }
 
     /// Returns the server that the queries go to; `None` if no model has queries.
