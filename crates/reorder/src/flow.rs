@@ -201,8 +201,7 @@ impl<'a, 'p> Flow<'a, 'p> {
 
     /// Returns true if code outside of the function may see a variable.
     pub fn may_be_seen_by_caller(&self, variable: VariableIndex) -> bool {
-        let scope = self.around.program.variable(variable).scope;
-        self.is_escaped(variable) || matches!(scope, Scope::Global | Scope::Static)
+        self.is_escaped(variable) || self.around.program.variable(variable).is_lasting()
     }
 
     /// Returns the definitions of a place, or of what shares bytes with it, that reach the begin of
@@ -381,9 +380,11 @@ impl<'a, 'p> Flow<'a, 'p> {
         let Some(variable) = access::variable(argument) else { return Connection::Hidden };
         let is_fixed = !self.around.summaries.is_assigned(variable);
         let number = f.parameters.iter().position(|&one| one == variable);
-        match (number, self.around.program.variable(variable).scope) {
-            (Some(number), _) if is_fixed => Connection::Parameter(number),
-            (None, Scope::Global | Scope::Static) => Connection::Argument(argument),
+        match number {
+            Some(number) if is_fixed => Connection::Parameter(number),
+            None if self.around.program.variable(variable).is_lasting() => {
+                Connection::Argument(argument)
+            }
             _ => Connection::Hidden,
         }
     }
@@ -474,11 +475,7 @@ impl<'a, 'p> Flow<'a, 'p> {
 
 /// Returns what exists before the function is called, as writes of the entry.
 fn entry<'a>(program: &Program, function: &Function) -> Effects<'a> {
-    let outer = program
-        .variables
-        .iter()
-        .enumerate()
-        .filter(|(_, variable)| matches!(variable.scope, Scope::Global | Scope::Static));
+    let outer = program.variables.iter().enumerate().filter(|(_, variable)| variable.is_lasting());
     let outer = outer.map(|(index, _)| VariableIndex(index));
     let variables = function.parameters.iter().copied().chain(outer);
     let roots = variables.flat_map(|one| [Root::Variable(one), Root::Pointee(one)]);
@@ -634,8 +631,7 @@ impl<'a> Pointers<'a> for Resolver<'_, 'a, '_> {
                 if flow.addresses.escaped[variable.0] || flow.addresses.held[variable.0] {
                     return unknown();
                 }
-                let scope = flow.around.program.variable(variable).scope;
-                if matches!(scope, Scope::Static | Scope::Global) {
+                if flow.around.program.variable(variable).is_lasting() {
                     return self.loaded(place);
                 }
             }
