@@ -11,6 +11,7 @@
 mod load;
 mod memory;
 mod models;
+mod success;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub use self::{
     load::{BadModel, load},
     memory::{Bound, Memory},
     models::{Models, builtin, pure},
+    success::Success,
 };
 
 /// A model: the calls of one interface.
@@ -123,7 +125,9 @@ pub struct Call {
     /// argument or its result; with `reads_last`, the last one on the connection.
     pub status: bool,
     /// The results of a call with `status` that mean success; empty if its result is no number.
-    pub success: Vec<i64>,
+    pub success: Success,
+    /// Those of them that mean that the query has returned a row: `sqlite3_step`.
+    pub row: Vec<i64>,
     /// True if the call may throw an exception that its arguments cause: `std::stoi`.
     pub throws: bool,
     /// True if the call has an effect outside of the program and the database, or depends on

@@ -4,12 +4,14 @@ use super::{
     Flow,
     access::AccessKind,
     graph::NodeIndex,
+    number::Number,
     place::{Place, Root},
     test::integer,
+    text,
 };
 use crate::{
-    api::{Call, Role},
-    ir::{Expression, ExpressionKind as Kind},
+    api::{Call, Role, Success},
+    ir::{Expression, ExpressionKind as Kind, Type},
 };
 
 /// A call that may leave an error on the connection.
@@ -85,24 +87,42 @@ impl<'a> Flow<'a, '_> {
 
     /// Returns true if no result that means success lets a comparison hold, or not hold.
     fn compared(&self, call: &'a Expression, operator: &str, constant: i64, holds: bool) -> bool {
-        let Some(model) = self.status_of(call) else { return false };
-        let holds_for = |result: i64| match operator {
-            "==" => result == constant,
-            "!=" => result != constant,
-            "<" => result < constant,
-            "<=" => result <= constant,
-            ">" => result > constant,
-            ">=" => result >= constant,
-            _ => holds,
-        };
-        !model.success.is_empty() && model.success.iter().all(|&one| holds_for(one) != holds)
+        let Some((call, model)) = self.status_of(call) else { return false };
+        self.successes_of(call, model).is_some_and(|all| {
+            all.iter().all(|one| one.compared(operator, constant) == Some(!holds))
+        })
     }
 
-    /// Returns the model of a call that reports whether a query succeeded.
-    fn status_of(&self, expression: &'a Expression) -> Option<&'a Call> {
+    /// Returns the results of a call that mean success; `None` if they are not known. Those that
+    /// mean a row are none of a query that certainly returns no rows.
+    pub(super) fn successes_of(&self, call: &'a Expression, model: &Call) -> Option<Vec<Number>> {
+        let mut all = successes(&model.success)?;
+        if !model.row.is_empty() && self.returns_no_rows(call) {
+            all.retain(|one| !model.row.iter().any(|&row| *one == Number::Is(row)));
+        }
+        Some(all)
+    }
+
+    /// Returns true if the query that a call runs certainly returns no rows.
+    fn returns_no_rows(&self, call: &'a Expression) -> bool {
+        let nodes = self.effects.iter().enumerate();
+        let mut queries = nodes.flat_map(|(at, one)| one.queries.iter().map(move |q| (q, at)));
+        let its = queries.find(|(query, _)| std::ptr::eq(query.expression, call));
+        let texts = its.and_then(|(query, node)| self.sql_of(query, node).ok());
+        texts.is_some_and(|texts| texts.iter().all(|text| text::returns_no_rows(text)))
+    }
+
+    /// Returns a call that reports whether a query succeeded, with its model.
+    fn status_of(&self, expression: &'a Expression) -> Option<(&'a Expression, &'a Call)> {
         match &expression.kind {
-            Kind::Call { callee, .. } => self.around.models.call(callee).filter(|one| one.status),
-            Kind::Assign { operator: None, value, .. } => self.status_of(value),
+            Kind::Call { callee, .. } => {
+                let model = self.around.models.call(callee).filter(|one| one.status);
+                model.map(|model| (expression, model))
+            }
+            Kind::Assign { operator: None, target, value } => {
+                let (call, model) = self.status_of(value)?;
+                keeps(model, call, self.around.type_of(target)).then_some((call, model))
+            }
             _ => None,
         }
     }
@@ -151,17 +171,22 @@ impl<'a> Flow<'a, '_> {
             Kind::Unary(operator, operand) if operator == "!" => {
                 self.shows_success(operand, !holds, at, of)
             }
-            Kind::Binary(operator, left, right) if operator == if holds { "==" } else { "!=" } => {
+            Kind::Binary(operator, left, right) => {
                 let Some(model) = status(left) else { return false };
                 match (&right.kind, integer(right)) {
-                    (_, Some(constant)) => model.success.contains(&constant),
+                    (_, Some(constant)) => {
+                        let failure = failures(&model.success);
+                        failure.is_some_and(|one| one.compared(operator, constant) == Some(!holds))
+                    }
                     // An enumerator: only its name is known.
-                    (Kind::Constant(name), None) => name.ends_with("_OK"),
+                    (Kind::Constant(name), None) => {
+                        operator == if holds { "==" } else { "!=" } && name.ends_with("_OK")
+                    }
                     _ => false,
                 }
             }
             // Its result is zero.
-            _ => !holds && status(condition).is_some_and(|model| model.success.contains(&0)),
+            _ => !holds && status(condition).is_some_and(|model| model.success.contains(0)),
         }
     }
 
@@ -174,10 +199,14 @@ impl<'a> Flow<'a, '_> {
         of: &Fallible<'a>,
     ) -> Option<&'a Call> {
         match &expression.kind {
-            Kind::Assign { operator: None, value, .. } => self.status_of_call(value, at, of),
+            Kind::Assign { operator: None, target, value } => {
+                let model = self.status_of_call(value, at, of)?;
+                keeps(model, value, self.around.type_of(target)).then_some(model)
+            }
             Kind::Variable(variable) => {
                 let (value, by) = self.value_of(*variable, at)?;
-                (by == of.node && std::ptr::eq(value, of.call))
+                let ty = &self.around.program.variable(*variable).ty;
+                (by == of.node && std::ptr::eq(value, of.call) && keeps(of.model, value, Some(ty)))
                     .then_some(of.model)
                     .filter(|m| m.status)
             }
@@ -199,6 +228,46 @@ impl<'a> Flow<'a, '_> {
                 is_its.then_some(model)
             }
             _ => None,
+        }
+    }
+}
+
+/// Returns the results that mean success; `None` if they are not known.
+fn successes(success: &Success) -> Option<Vec<Number>> {
+    match success {
+        Success::Listed(numbers) if numbers.is_empty() => None,
+        Success::Listed(numbers) => Some(numbers.iter().copied().map(Number::Is).collect()),
+        Success::AtLeast(least) => Some(vec![Number::AtLeast(*least)]),
+    }
+}
+
+/// Returns a result that means failure; `None` if it is not known which do.
+pub(super) fn failures(success: &Success) -> Option<Number> {
+    match success {
+        Success::Listed(numbers) if numbers.is_empty() => None,
+        Success::Listed(numbers) => Some(Number::Not(numbers.iter().copied().collect())),
+        Success::AtLeast(least) => Some(Number::Below(*least)),
+    }
+}
+
+/// Returns true if a variable of a type keeps what the result of a call shows. A range of numbers
+/// is kept by a signed type that is no narrower than that of the result.
+fn keeps(model: &Call, call: &Expression, variable: Option<&Type>) -> bool {
+    let name = |ty: &Type| match ty {
+        Type::Scalar(name) => Some(name.clone()),
+        _ => None,
+    };
+    let result = match &call.kind {
+        Kind::Call { result, .. } => name(result),
+        _ => None,
+    };
+    let width = |name: &str| ["int", "long", "long long"].iter().position(|one| *one == name);
+    let width = |name: Option<String>| name.and_then(|name| width(&name));
+    match model.success {
+        Success::Listed(_) => true,
+        Success::AtLeast(_) => {
+            let (result, variable) = (width(result), width(variable.and_then(name)));
+            result.is_some() && variable >= result
         }
     }
 }

@@ -11,6 +11,10 @@ pub(crate) enum Number {
     Is(i64),
     /// Any but these.
     Not(BTreeSet<i64>),
+    /// This one or a larger one.
+    AtLeast(i64),
+    /// A smaller one than this.
+    Below(i64),
 }
 
 impl Number {
@@ -28,7 +32,7 @@ impl Number {
     pub(crate) fn truth(&self) -> Option<bool> {
         match self {
             Number::Is(value) => Some(*value != 0),
-            Number::Not(others) => others.contains(&0).then_some(true),
+            Number::Not(_) | Number::AtLeast(_) | Number::Below(_) => self.compared("!=", 0),
         }
     }
 
@@ -51,13 +55,33 @@ impl Number {
                 _ => None,
             },
             Number::Not(_) => None,
+            Number::AtLeast(least) => match operator {
+                "==" | "<=" if with < *least => Some(false),
+                "!=" | ">" if with < *least => Some(true),
+                "<" if with <= *least => Some(false),
+                ">=" if with <= *least => Some(true),
+                _ => None,
+            },
+            // A number below another is none that is at least as large.
+            Number::Below(bound) => match operator {
+                "==" | ">=" if with >= *bound => Some(false),
+                "!=" | "<" if with >= *bound => Some(true),
+                ">" if with.checked_add(1).is_none_or(|with| with >= *bound) => Some(false),
+                "<=" if with.checked_add(1).is_none_or(|with| with >= *bound) => Some(true),
+                _ => None,
+            },
         }
     }
 
     /// Returns what is known of the number if a comparison of it with a constant holds, or does
     /// not hold.
     pub(crate) fn narrowed(&self, operator: &str, with: i64, holds: bool) -> Number {
-        let Number::Not(others) = self else { return self.clone() };
+        let others = match (self, operator, holds) {
+            (Number::Not(others), ..) => others,
+            (Number::AtLeast(_) | Number::Below(_), "==", true)
+            | (Number::AtLeast(_) | Number::Below(_), "!=", false) => return Number::Is(with),
+            _ => return self.clone(),
+        };
         let but = |value: i64| Number::Not(others.iter().copied().chain([value]).collect());
         let zero_holds = Number::Is(0).compared(operator, with);
         match (operator, holds) {
@@ -87,7 +111,7 @@ impl Number {
             // Of a larger number, a conversion back may keep nothing.
             Type::Scalar(name) if is_long(name) => match self {
                 Number::Is(_) => self,
-                Number::Not(_) => Number::any(),
+                _ => Number::any(),
             },
             _ => Number::any(),
         }
@@ -105,4 +129,44 @@ fn is_truth(name: &str) -> bool {
 
 fn is_long(name: &str) -> bool {
     matches!(name, "long" | "long long")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPERATORS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
+
+    #[test]
+    fn comparison_of_a_range_is_that_of_each_of_its_numbers() {
+        for bound in -2..=2 {
+            let ranges = [
+                (Number::AtLeast(bound), (bound..=9).collect::<Vec<i64>>()),
+                (Number::Below(bound), (-9..bound).collect()),
+            ];
+            for ((range, members), operator) in
+                ranges.iter().flat_map(|one| OPERATORS.map(|operator| (one, operator)))
+            {
+                for with in -5..=5 {
+                    let each = members.iter().map(|&one| Number::Is(one).compared(operator, with));
+                    let each: BTreeSet<Option<bool>> = each.collect();
+                    let same = if each.len() == 1 { each.first().copied().flatten() } else { None };
+                    assert_eq!(range.compared(operator, with), same, "{range:?} {operator} {with}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn range_that_equals_a_number_is_that_number() {
+        assert_eq!(Number::AtLeast(0).narrowed("==", 3, true), Number::Is(3));
+        assert_eq!(Number::Below(0).narrowed("!=", -1, false), Number::Is(-1));
+        assert_eq!(Number::AtLeast(0).narrowed("<", 3, true), Number::AtLeast(0));
+    }
+
+    #[test]
+    fn range_of_long_is_not_kept() {
+        let long = Type::Scalar("long".to_owned());
+        assert_eq!(Number::AtLeast(0).converted(&long), Number::any());
+    }
 }

@@ -356,6 +356,14 @@ pub(super) fn inserts(text: &str) -> bool {
         && !words.iter().any(|one| may_insert_none.contains(&one.as_str()))
 }
 
+/// Returns true if a text certainly is a query that returns no rows.
+pub(super) fn returns_no_rows(text: &str) -> bool {
+    let words: Vec<String> = words(text).collect();
+    let changes = ["INSERT", "UPDATE", "DELETE", "REPLACE"];
+    words.first().is_some_and(|first| changes.contains(&first.as_str()))
+        && !words.iter().any(|one| one == "RETURNING")
+}
+
 fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| c != '_' && !c.is_alphanumeric());
     words.filter(|word| !word.is_empty()).map(str::to_ascii_uppercase)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::api::{Bound, Memory, Returns, Role, Server};
+use crate::api::{Bound, Memory, Returns, Role, Server, Success};
 
 fn call(text: &str) -> Result<Model, BadModel> {
     load(&format!("name = \"own\"\n\n[calls]\n{text}\n"), "own.toml")
@@ -84,6 +84,9 @@ fn contradictions_are_refused() {
         ("ends = [0], returns = { borrowed = 0 }", "which ends"),
         ("last_write = true", "without `reads_last`"),
         ("success = [0]", "without `status`"),
+        ("success = \">= 0\"", "without `status`"),
+        ("status = true, row = [100]", "without `success`"),
+        ("status = true, success = [0], row = [100]", "not in `success`"),
         ("format = true", "without `sql`"),
         ("builds = { from = [] }", "needs a text"),
     ];
@@ -115,6 +118,22 @@ fn examples_of_the_page_about_models_are_models() {
         crate::api::Models::new(&[], &[model]).unwrap_or_else(|bad| panic!("{bad}\n{block}"));
     }
     assert_eq!(names, ["shop", "operations", "own-statements", "payment-statements"]);
+}
+
+#[test]
+fn success_is_a_list_or_a_range() {
+    let success = |written: &str| {
+        call(&format!("f = {{ status = true, success = {written} }}"))
+            .map(|model| model.calls["f"].success.clone())
+    };
+    assert_eq!(success("[0, 1]").unwrap(), Success::Listed(vec![0, 1]));
+    assert_eq!(success("\">= 0\"").unwrap(), Success::AtLeast(0));
+    assert_eq!(success("\">=-1\"").unwrap(), Success::AtLeast(-1));
+    for (wrong, message) in [("\"< 0\"", "write \">= 0\""), ("true", "a range as in")] {
+        let bad = success(wrong).unwrap_err();
+        assert!(bad.message.contains(message), "{bad}");
+        assert_eq!((bad.line, bad.key.as_str()), (4, "calls.f"));
+    }
 }
 
 #[test]

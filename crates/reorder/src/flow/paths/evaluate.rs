@@ -7,6 +7,7 @@ use crate::{
     api::{Call, Role},
     flow::{
         Flow,
+        failure::failures,
         graph::NodeIndex,
         number::Number,
         place::{Place, Root},
@@ -289,7 +290,7 @@ impl<'a> At<'_, 'a, '_> {
         if let Some(model) = self.flow.around.models.call(callee) {
             return self.each(states, |_, state| {
                 let states = self.behind_call(call, state).into_iter();
-                states.flat_map(|state| self.modelled(model, arguments, result, state)).collect()
+                states.flat_map(|state| self.modelled(call, model, result, state)).collect()
             });
         }
         let Callee::Function(name) = callee else { return states };
@@ -322,29 +323,30 @@ impl<'a> At<'_, 'a, '_> {
 
     fn modelled(
         &self,
+        call: &'a Expression,
         model: &'a Call,
-        arguments: &'a [Expression],
         result: &Type,
         mut state: State,
     ) -> Values {
+        let Kind::Call { arguments, .. } = &call.kind else { return Vec::new() };
         if runs(model) {
             self.run(&mut state);
         }
-        if !model.status || model.success.is_empty() {
+        let results = (self.flow.successes_of(call, model), failures(&model.success));
+        let (Some(successes), Some(failure), true) = (results.0, results.1, model.status) else {
             return vec![(Number::any(), state)];
-        }
+        };
         let is_of_last = self.is_of_last(model, arguments, &state);
-        let success = |&number: &i64| {
+        let success = |number: Number| {
             let mut state = state.clone();
             if is_of_last {
                 state.answer = Answer::Succeeded;
             }
-            (Number::Is(number).converted(result), state)
+            (number.converted(result), state)
         };
-        let mut values: Values = model.success.iter().map(success).collect();
+        let mut values: Values = successes.into_iter().map(success).collect();
         state.answer = Answer::Failed;
-        let other = Number::Not(model.success.iter().copied().collect());
-        values.push((other.converted(result), state));
+        values.push((failure.converted(result), state));
         values
     }
 

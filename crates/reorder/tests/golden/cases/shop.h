@@ -26,6 +26,9 @@ int db_text(struct db *db, char *text, const char *sql, ...);
 /* Runs a query; `format` is a format as of printf. Returns 0, or another value if it fails. */
 int db_format(struct db *db, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Runs a query and returns the number of its rows, or -1 if it fails. */
+int db_rows(struct db *db, const char *sql, ...);
+
 /* Returns the number of rows that the last query changed. */
 long db_changed(struct db *db);
 
