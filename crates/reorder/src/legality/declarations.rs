@@ -1,7 +1,8 @@
 //! A declaration stands before all that mentions the name that it declares, and behind all that
-//! mentioned the name before. In C++ a jump out of the transaction does not come before a
+//! mentioned the name before. In C++ a `goto` out of the transaction does not come before a
 //! declaration with an initializer that it stood behind, since the compiler refuses a jump into the
-//! scope of such a variable.
+//! scope of such a variable. No exit comes before the declaration of an object that it stood behind
+//! if the program has defined the destructor, which may roll back.
 //!
 //! A statement that declares a type declares all names in it. A unit mentions each word of its
 //! text, even one that is the name of something else.
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 
 use super::{Context, Found, Rule};
 use crate::{
-    ir::{Expression, ExpressionKind, Statement, StatementKind, VariableIndex},
+    ir::{Expression, ExpressionKind, Statement, StatementKind, Type, VariableIndex},
     units::Unit,
 };
 
@@ -84,19 +85,68 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn keep_behind_jumps(context: &Context<'_, '_, '_>, found: &mut Found) {
     for (first, later) in context.pairs() {
         let units = &context.units.units;
+        if units[later].exits().next().is_none() {
+            continue;
+        }
         let declares = units[first].pieces.iter().any(|piece| initializes(piece.statement));
-        if declares && units[later].exits().next().is_some() {
+        if declares && units[later].pieces.iter().any(|piece| jumps(piece.statement)) {
             let reason = "a jump must not enter the scope of an initialized variable";
             found.before(first, later, Rule::Declaration, reason.to_string());
+        }
+        let mut objects =
+            units[first].pieces.iter().flat_map(|piece| objects(context, piece.statement));
+        if let Some((name, class)) = objects.next() {
+            let reason = format!(
+                "the destructor of `{class}` may do anything, and must run for `{name}` where the \
+                 transaction is left"
+            );
+            found.before(first, later, Rule::Declaration, reason);
         }
     }
 }
 
+/// Returns true if a statement has a `goto`.
+fn jumps(statement: &Statement) -> bool {
+    let mut found = false;
+    statement.walk(&mut |inner| found |= matches!(inner.kind, StatementKind::Goto(_)));
+    found
+}
+
+/// Returns the objects that a statement of the list declares whose destructor is no function of the
+/// C++ library, each with its class.
+fn objects<'c>(
+    context: &'c Context<'_, '_, '_>,
+    statement: &'c Statement,
+) -> Vec<(&'c str, &'c str)> {
+    match &statement.kind {
+        StatementKind::Declare(declarations) => {
+            let variables = declarations.iter().map(|one| context.program.variable(one.variable));
+            let classes = variables.filter_map(|one| Some((one.name.as_str(), class(&one.ty)?)));
+            classes.filter(|(_, class)| !class.starts_with("std::")).collect()
+        }
+        StatementKind::Expanded(statements) => {
+            statements.iter().flat_map(|one| objects(context, one)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the class of an object, or of the elements of an array.
+fn class(ty: &Type) -> Option<&str> {
+    match ty {
+        Type::Class(name) => Some(name),
+        Type::Array { of, .. } => class(of),
+        _ => None,
+    }
+}
+
+/// Returns true if a statement of the list declares a variable with an initializer.
 fn initializes(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::Declare(declarations) => {
             declarations.iter().any(|declaration| declaration.initial.is_some())
         }
+        StatementKind::Expanded(statements) => statements.iter().any(initializes),
         _ => false,
     }
 }

@@ -13,6 +13,13 @@ template <typename Number> int count_all(db *connection, Number amount)
     return count(connection, static_cast<long>(amount));
 }
 
+/* Notes how long it lives; defined elsewhere. The model has its constructor only. */
+class Watch {
+public:
+    explicit Watch(long at);
+    ~Watch();
+};
+
 /* A shop, whose methods several files define. */
 class Register {
 public:
