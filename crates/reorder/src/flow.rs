@@ -355,6 +355,8 @@ impl<'a, 'p> Flow<'a, 'p> {
             let parameter = self.parameter_of(&query.sql, function);
             let parameter = parameter.filter(|_| !self.changes_text(query, node));
             let parameter = parameter.or_else(|| self.text_of_parameter(query, node, function));
+            let parameter =
+                parameter.or_else(|| prepared::parameter_of(self, query, node, function));
             let sql = match (self.sql_of(query, node), parameter) {
                 (_, Some(sql)) => sql,
                 (Ok(texts), None) => Sql::Texts(texts),

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     api::{Returns, Role},
-    ir::{Callee, Expression, ExpressionKind as Kind, Program, Scope, VariableIndex},
+    ir::{Callee, Expression, ExpressionKind as Kind, Function, Program, Scope, VariableIndex},
 };
 
 /// The name or the place by which a program knows a statement.
@@ -348,6 +348,59 @@ fn of_local(flow: &Flow<'_, '_>, variable: VariableIndex, node: NodeIndex) -> Te
         }
     }
     if texts.is_empty() { Err(missing()) } else { Ok(texts) }
+}
+
+/// Returns the parameter of a function whose text the statement has that a query runs: one that a
+/// local variable of the function holds, and that the function prepares of its parameter.
+///
+/// **Safe because** each statement that the variable may hold at the query has the text of that
+/// parameter, which neither the function nor another thing has written before it is prepared.
+pub(super) fn parameter_of<'a>(
+    flow: &Flow<'a, '_>,
+    query: &QueryCall<'a>,
+    node: NodeIndex,
+    function: &Function,
+) -> Option<Sql<'a>> {
+    let Sql::Statement(statement) = query.sql else { return None };
+    let Some(Handle::Variable(local)) = handle(flow.around.program, statement) else { return None };
+    if flow.around.program.variable(local).scope != Scope::Local {
+        return None;
+    }
+    let mut preparing: Vec<(&QueryCall<'a>, NodeIndex)> = Vec::new();
+    for definition in flow.reaching(node, &Place::whole(Root::Variable(local))) {
+        let definition = &flow.definitions.all[definition];
+        let before = preparing.len();
+        let at = definition.node;
+        preparing.extend(preparations(flow, local, at).map(|query| (query, at)));
+        match definition.value {
+            Some(value) if makes_statement(flow, value) => {
+                let earlier =
+                    (0..flow.effects.len()).filter(|&one| flow.graph.reachable(one)[node]);
+                preparing
+                    .extend(earlier.flat_map(|at| {
+                        preparations(flow, local, at).map(move |query| (query, at))
+                    }));
+            }
+            Some(value) if matches!(value.kind, Kind::Constant(_)) => {}
+            None if matches!(flow.graph.nodes[at].kind, NodeKind::Declare(_)) => {}
+            _ if preparing.len() == before => return None,
+            _ => {}
+        }
+    }
+    let mut numbers = BTreeSet::new();
+    for (query, at) in preparing {
+        match flow.parameter_of(&query.sql, function) {
+            Some(Sql::Parameter { number, statement: false })
+                if matches!(query.sql, Sql::Expression(_)) && !flow.changes_text(query, at) =>
+            {
+                numbers.insert(number);
+            }
+            _ => return None,
+        }
+    }
+    let mut numbers = numbers.into_iter();
+    let number = numbers.next().filter(|_| numbers.next().is_none())?;
+    Some(Sql::Parameter { number, statement: false })
 }
 
 /// Returns true for a call that makes an object, but prepares nothing.
