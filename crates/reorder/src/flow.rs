@@ -293,6 +293,27 @@ impl<'a, 'p> Flow<'a, 'p> {
         summary.is_some_and(|summary| summary.queries().next().is_some())
     }
 
+    /// Returns true if a function of the file that calls a function may roll back, as its text
+    /// shows: for a message.
+    pub(crate) fn callers_roll_back(&self, name: &str) -> bool {
+        let rolls_back = |function: &Function| {
+            let (mut calls, mut found) = (false, false);
+            summary::for_each_expression(function, &mut |one| match &one.kind {
+                ExpressionKind::Call { callee, .. } => {
+                    let model = self.around.models.call(callee);
+                    found |= model.is_some_and(|model| model.role == Role::Rollback);
+                    calls |= matches!(callee, Callee::Function(called) if called == name);
+                }
+                ExpressionKind::Text(text) => {
+                    found |= text.trim_start().to_ascii_uppercase().starts_with("ROLLBACK");
+                }
+                _ => {}
+            });
+            calls && found
+        };
+        self.around.program.functions.iter().any(rolls_back)
+    }
+
     /// Returns what a call does with the database: what its SQL says, if it runs an SQL text.
     pub fn role_of(&self, query: &QueryCall<'a>, node: NodeIndex) -> Role {
         let roles = self.roles_of(query, node);
