@@ -302,8 +302,20 @@ impl<'a, 'p> Aliases<'a, 'p> {
             (Some(Type::Record(p)), Some(Type::Record(q))) => {
                 self.contains(p, q) || self.contains(q, p)
             }
+            (Some(Type::Record(record)), Some(Type::Scalar(number)))
+            | (Some(Type::Scalar(number)), Some(Type::Record(record))) => {
+                is_raw(number) || !self.is_opaque(record)
+            }
             _ => true,
         }
+    }
+
+    /// Returns true for a structure of a library whose parts no program writes: one without a
+    /// definition in sight, such as a connection, or a file of the C library.
+    fn is_opaque(&self, record: &str) -> bool {
+        let is_defined = self.program.records.iter().any(|one| one.name == record);
+        let is_file = matches!(record, "FILE" | "_IO_FILE" | "struct _IO_FILE");
+        !is_defined || is_file && !self.used_records.contains(record)
     }
 
     /// Returns true if a pointer may lead to a variable: one to a structure does not lead to a

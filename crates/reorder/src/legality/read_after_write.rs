@@ -9,7 +9,7 @@ use super::{Context, Found, Rule, no_error, values};
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     for read in values::reads(context) {
         for &writer in &read.writers {
-            let reason = format!("it writes {}", values::name(context, &read.place));
+            let reason = values::written(context, writer, &read.place);
             found.before(writer, read.unit, Rule::ReadAfterWrite, reason);
         }
     }

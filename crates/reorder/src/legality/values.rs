@@ -180,6 +180,30 @@ pub(crate) fn writers(context: &Context<'_, '_, '_>, place: &Place) -> Vec<UnitI
     (0..context.units.units.len()).filter(writes).collect()
 }
 
+/// Returns the reason of a constraint on a unit that writes a place which another one reads. If
+/// the write is one by way of another pointer, that pointer is named.
+pub(super) fn written(context: &Context<'_, '_, '_>, writer: UnitIndex, read: &Place) -> String {
+    let flow = context.flow;
+    let mut nodes = context.units.units[writer].continuing_nodes();
+    let through = nodes.find_map(|node| {
+        let accesses = flow.effects[node].accesses.iter();
+        let mut writes = accesses.filter(|one| one.kind != AccessKind::Read);
+        let write = writes.find(|one| flow.may_share(&one.place, read))?;
+        Some((write.place.clone(), node))
+    });
+    let reason = format!("it writes {}", name(context, read));
+    match through {
+        Some((Place { root: Root::Pointee(pointer), .. }, node))
+            if read.root != Root::Pointee(pointer) && matches!(read.root, Root::Pointee(_)) =>
+        {
+            let pointer = &context.program.variable(pointer).name;
+            let line = flow.graph.nodes[node].range.line(context.text);
+            format!("{reason}, if `{pointer}` leads there as well (line {line})")
+        }
+        _ => reason,
+    }
+}
+
 /// Returns a name for a place, for a message.
 pub(super) fn name(context: &Context<'_, '_, '_>, place: &Place) -> String {
     match &place.root {

@@ -10,8 +10,8 @@ use crate::solve::Outside;
 
 pub(super) fn find(context: &Context<'_, '_, '_>, found: &mut Found) {
     for read in values::reads(context) {
-        let reason = || format!("it writes {}", values::name(context, &read.place));
         for unit in values::writers(context, &read.place) {
+            let reason = || values::written(context, unit, &read.place);
             if unit == read.unit || read.writers.contains(&unit) {
                 continue;
             }

@@ -12,7 +12,7 @@ void order(struct db *db, long *items, long region, long customer)
     for (int i = 0; i < 15; i++) {
         const long key = items[i] + region;
         sum += db_number(db, "SELECT i_price FROM item WHERE i_id = $1", key);
-        items[i] = 0;
+        items[i] = sum;
         db_run(db, "UPDATE region SET r_total = r_total + 1 WHERE r_id = $1", key);
     }
     db_run(db, "UPDATE customer SET c_balance = c_balance - $1 WHERE c_id = $2", sum, customer);

@@ -1,0 +1,46 @@
+// The buffer may be a part of the customer's structure, of which the next query reads the number:
+// the message names the pointer that is written.
+// api: libpq
+// expect: unchanged
+// keeps: read after write, it writes what `customer` leads to, if `name` leads there as well
+#include <stdio.h>
+#include <libpq-fe.h>
+
+#define RUN(sql, expected)                                                   \
+    do {                                                                     \
+        res = PQexec(conn, sql);                                             \
+        if (PQresultStatus(res) != (expected)) {                             \
+            fprintf(stderr, "%s: %s", __func__, PQerrorMessage(conn));       \
+            goto cleanup;                                                    \
+        }                                                                    \
+    } while (0)
+
+struct customer {
+    char number[12];
+};
+
+int pay(PGconn *conn, int region, const struct customer *customer, char *name, size_t size)
+{
+    PGresult *res = NULL;
+    char sql[128];
+    int rc = -1;
+
+    RUN("BEGIN", PGRES_COMMAND_OK);
+    PQclear(res);
+    snprintf(sql, sizeof sql,
+             "UPDATE region SET r_total = r_total + 1 WHERE r_id = %d RETURNING r_name", region);
+    RUN(sql, PGRES_TUPLES_OK);
+    snprintf(name, size, "%s", PQgetvalue(res, 0, 0));
+    PQclear(res);
+    snprintf(sql, sizeof sql, "UPDATE customer SET c_visits = 1 WHERE c_id = '%s'",
+             customer->number);
+    RUN(sql, PGRES_COMMAND_OK);
+    PQclear(res);
+    RUN("COMMIT", PGRES_COMMAND_OK);
+    rc = 0;
+cleanup:
+    PQclear(res);
+    if (rc != 0)
+        PQclear(PQexec(conn, "ROLLBACK"));
+    return rc;
+}

@@ -1,0 +1,41 @@
+// The member has the name of the last query that ran: its caller sees which one failed.
+// api: mysql
+// function: Shop::pay
+// expect: unchanged
+// keeps: write after write
+#include <string>
+#include <mysql.h>
+
+class Shop {
+public:
+    bool pay(int region, int customer);
+
+private:
+    MYSQL *conn_;
+    std::string last_query_;
+};
+
+bool Shop::pay(int region, int customer)
+{
+    if (mysql_query(conn_, "START TRANSACTION") != 0)
+        return false;
+    std::string first =
+        "UPDATE region SET r_total = r_total + 1 WHERE r_id = " + std::to_string(region);
+    last_query_ = "region";
+    if (mysql_query(conn_, first.c_str()) != 0) {
+        mysql_rollback(conn_);
+        return false;
+    }
+    std::string second =
+        "UPDATE customer SET c_visits = 1 WHERE c_id = " + std::to_string(customer);
+    last_query_ = "customer";
+    if (mysql_query(conn_, second.c_str()) != 0) {
+        mysql_rollback(conn_);
+        return false;
+    }
+    if (mysql_query(conn_, "COMMIT") != 0) {
+        mysql_rollback(conn_);
+        return false;
+    }
+    return true;
+}
