@@ -167,6 +167,9 @@ pub fn verify(
     let missing =
         || VerifyError::NoFunction { function: function.to_owned(), path: program.path.clone() };
     let found = program.function(function).ok_or_else(missing)?;
+    if found.method {
+        return Err(VerifyError::Method { function: function.to_owned() });
+    }
     let directory = tempfile::tempdir()
         .map_err(|error| VerifyError::File { path: std::env::temp_dir(), error })?;
     let mut builder = Builder::new(options, directory.path(), program.language, original)?;

@@ -166,6 +166,19 @@ fn original_with_an_unknown_statement_is_an_error_that_names_it() {
 }
 
 #[test]
+fn method_is_refused_with_a_way_to_compare_it() {
+    let options = Options::new(&LIBPQ, &analyze, &|_| Vec::new());
+    let mut program = program("Shop::pay");
+    program.functions[0].method = true;
+    let file = source("cases.c");
+    let error = verify(&file, &file, &program, "Shop::pay", &options).unwrap_err();
+    assert!(matches!(error, VerifyError::Method { .. }), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("`Shop::pay` is a method"), "{message}");
+    assert!(message.contains("--against"), "{message}");
+}
+
+#[test]
 fn statements_prepared_elsewhere_are_known() {
     let sql = "UPDATE a SET x = 2".to_owned();
     let report = compared("unprepared", |options| {

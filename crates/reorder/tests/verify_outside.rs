@@ -194,3 +194,18 @@ fn function_of_the_setup_that_is_not_found_is_noted() {
     assert!(noted("--setup make_holder: neither the file nor"), "{report}");
     assert!(noted("zero or null in every run, since the tool makes no values of these types: "));
 }
+
+#[test]
+fn function_of_the_setup_may_return_an_object_of_a_class() {
+    let to = Box::new(Type::Class("Holder".to_owned()));
+    let mut own = program("held", Language::Cpp);
+    own.variables[0].ty = Type::Reference { to: to.clone(), constant: false };
+    let mut maker = own.functions[0].clone();
+    "make_holder".clone_into(&mut maker.name);
+    maker.result = Type::Pointer { to, constant: false };
+    own.functions.push(maker);
+    let setup = |options: &mut Options| options.setup = vec!["make_holder".to_owned()];
+    let Some(report) = compared_programs("outside.cpp", &own, "held", setup) else { return };
+    assert_eq!(report.verdict(), Verdict::Equal, "{report}");
+    assert!(report.notes.is_empty(), "{report}");
+}

@@ -12,6 +12,11 @@ pub enum VerifyError {
         /// The path of the file.
         path: String,
     },
+    /// The function is a method, and no object can be made to call it.
+    Method {
+        /// The qualified name.
+        function: String,
+    },
     /// A parameter has a type of which no inputs can be made.
     Parameter {
         /// The place of the value: `input.lines`.
@@ -64,6 +69,14 @@ impl fmt::Display for VerifyError {
             Self::NoFunction { function, path } => {
                 write!(f, "{path}: no function `{function}` is defined; name one with --function")
             }
+            Self::Method { function } => write!(
+                f,
+                "`{function}` is a method, and verify makes no object to call it: add a function \
+                 to the file that gets the connection and the parameters, makes the object and \
+                 calls the method; reorder this file with --function {function} and -o, and then \
+                 compare the two by `verify --function` with the name of the new function and \
+                 --against with the reordered file"
+            ),
             Self::Parameter { place, reason } => {
                 write!(f, "no inputs can be made for `{place}`: {reason}")
             }

@@ -36,3 +36,28 @@ int throws_other(PGconn *conn)
     run(conn, "COMMIT", "commit");
     return 0;
 }
+
+// An object that a function of the setup makes.
+class Holder {
+public:
+    explicit Holder(PGconn *conn) : conn_(conn) {}
+    PGconn *conn() const { return conn_; }
+
+private:
+    PGconn *conn_;
+};
+
+Holder *make_holder(PGconn *conn)
+{
+    static Holder holder(conn);
+    return &holder;
+}
+
+// Equal.
+int held(Holder &holder)
+{
+    run(holder.conn(), "BEGIN", "begin");
+    run(holder.conn(), "UPDATE a SET x = 1", "a");
+    run(holder.conn(), "COMMIT", "commit");
+    return 0;
+}

@@ -17,7 +17,13 @@ impl Writer<'_> {
     /// type as it is written.
     fn made(&self, name: &str) -> Option<(Type, String)> {
         let result = self.in_language(&self.setup_function(name)?.0.result);
-        let spelled = self.spell(&result)?;
+        let spelled = match &result {
+            // An object of a class, which only the program itself can make.
+            Type::Pointer { to, constant } if matches!(**to, Type::Class(_)) => {
+                format!("{}{to} *", if *constant { "const " } else { "" })
+            }
+            _ => self.spell(&result)?,
+        };
         match result {
             Type::Pointer { to, .. } => Some((*to, spelled)),
             _ => None,
@@ -60,9 +66,10 @@ impl Writer<'_> {
 
     /// Returns the variable with what a function of the setup made for a parameter of this type.
     pub(super) fn handle(&self, ty: &Type) -> Option<String> {
-        let Type::Pointer { to, .. } = ty else { return None };
-        let made = self.handles.iter().find(|(made, _)| *made == **to);
-        made.map(|(_, variable)| variable.clone())
+        let (Type::Pointer { to, .. } | Type::Reference { to, .. }) = ty else { return None };
+        let (_, variable) = self.handles.iter().find(|(made, _)| *made == **to)?;
+        let is_reference = matches!(ty, Type::Reference { .. });
+        Some(if is_reference { format!("*{variable}") } else { variable.clone() })
     }
 
     /// Names the functions of the setup whose pointers no parameter receives.
@@ -87,5 +94,5 @@ impl Writer<'_> {
 }
 
 fn leads_to(ty: &Type, made: &Type) -> bool {
-    matches!(ty, Type::Pointer { to, .. } if **to == *made)
+    matches!(ty, Type::Pointer { to, .. } | Type::Reference { to, .. } if **to == *made)
 }
